@@ -1,0 +1,281 @@
+"""Simulated agents whose coherence is known, and `simulate`, which draws a runs table from one.
+
+The world: six features sum to the log-odds of the state, so that P(theta = 1 | x) is known exactly and is uniform over contexts. An
+auxiliary variable z shifts that posterior by a known amount. Agents differ in what they believe, what they report and what they act on;
+each choice is a random-utility choice with an extreme-value shock, and a context may carry a taste of its own.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from coherence.errors import InputError
+from coherence.inputs import Floats, require, whole_number
+from coherence.resample import Seed, as_generator
+from coherence.schema import closest
+
+ACTIONS = ("yes", "no", "defer")
+PROMPTS = ("standard", "mse", "absolute", "bayes")
+N_FEATURES = 6
+
+
+@dataclass(frozen=True)
+class Agent:
+    """An agent with planted coherence or incoherence.
+
+    The utilities at belief b are ``slope * (b - yes_at)`` for yes, ``slope * (no_at - b)`` for no, and ``defer`` for defer.
+
+    Parameters
+    ----------
+    name : str
+        Name, used as the model in the runs table.
+    description : str
+        What it does, in one sentence.
+    slope : float
+        Utility per unit of belief.
+    yes_at, no_at : float
+        Beliefs at which yes and no are worth nothing.
+    defer : float
+        Utility of deferring.
+    taste : float
+        Standard deviation of a utility shock that all choices of a context share, one per action.
+    grid : float
+        Beliefs are rounded to multiples of this before they are reported and acted on; 0 for no rounding.
+    belief_slope, belief_shift : float
+        The agent's log-odds are ``belief_shift + belief_slope * logit(P(theta = 1 | x))``.
+    hidden_signal : float
+        The action uses belief + hidden_signal * (theta - 1/2): it knows more than is reported.
+    report_noise : float
+        Standard deviation of the report around the belief acted on.
+    prompt_shift : float
+        The report under the prompt "bayes" is this much higher.
+    peak : float
+        Between 0 and 1: how far utilities follow 1 - abs(2b - 1), which rises and falls, instead of b.
+    iterated_bias : float
+        The belief given z is this much closer to 1/2 than it should be (0 none, 1 all the way).
+    """
+
+    name: str
+    description: str
+    slope: float = 6.0
+    yes_at: float = 0.6
+    no_at: float = 0.4
+    defer: float = 0.5
+    taste: float = 1.0
+    grid: float = 0.05
+    belief_slope: float = 1.0
+    belief_shift: float = 0.0
+    hidden_signal: float = 0.0
+    report_noise: float = 0.0
+    prompt_shift: float = 0.0
+    peak: float = 0.0
+    iterated_bias: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse parameters outside their ranges."""
+        for name in ("taste", "report_noise", "grid"):
+            require(getattr(self, name) >= 0, f"{name} must be at least 0; received {getattr(self, name)!r}.")
+        for name in ("peak", "iterated_bias", "grid"):
+            require(getattr(self, name) <= 1, f"{name} must be at most 1; received {getattr(self, name)!r}.")
+
+    def parameters(self) -> dict[str, float]:
+        """Return the numeric parameters by name."""
+        return {name: value for name, value in asdict(self).items() if name not in ("name", "description")}
+
+    def with_parameters(self, **changes: float) -> "Agent":
+        """Return a copy with other parameters.
+
+        Parameters
+        ----------
+        **changes : float
+            New values by name.
+
+        Returns
+        -------
+        Agent
+            The changed copy.
+
+        Raises
+        ------
+        InputError
+            Unknown name, or a value outside its range.
+        """
+        for name in changes:
+            if name not in self.parameters():
+                raise InputError(f"agents have no parameter {name!r}. {closest(name, self.parameters())}")
+        return replace(self, **changes)  # type: ignore[arg-type]
+
+    def believe(self, exact: Floats) -> Floats:
+        """Return the belief acted on, given the exact posterior."""
+        undistorted = (self.belief_slope, self.belief_shift) == (1.0, 0.0)
+        return self._rounded(exact if undistorted else _expit(self.belief_shift + self.belief_slope * _logit(exact)))
+
+    def choose(self, belief: Floats, theta: Floats, taste: Floats, rng: np.random.Generator) -> np.ndarray:
+        """Draw one action per row.
+
+        Parameters
+        ----------
+        belief, theta : ndarray, shape (n,)
+            Belief acted on and realised state.
+        taste : ndarray, shape (n, 3)
+            Utility shocks, shared within contexts.
+        rng : Generator
+            Source of the choice noise.
+
+        Returns
+        -------
+        ndarray of str, shape (n,)
+            Actions.
+        """
+        effective = belief + self.hidden_signal * (theta - 0.5)
+        effective = (1 - self.peak) * effective + self.peak * (1 - np.abs(2 * effective - 1))
+        utility = np.stack([self.slope * (effective - self.yes_at), self.slope * (self.no_at - effective), np.full(len(belief), self.defer)], axis=1)
+        best = np.argmax(utility + taste + rng.gumbel(size=utility.shape), axis=1)
+        return np.asarray(np.array(ACTIONS)[best])
+
+    def report(self, belief: Floats, prompt: str, rng: np.random.Generator) -> Floats:
+        """Return what the agent says its belief is, under a prompt."""
+        stated = belief + (self.prompt_shift if prompt == "bayes" else 0.0)
+        if self.report_noise:
+            stated = stated + rng.normal(0, self.report_noise, size=len(belief))
+        return self._rounded(np.clip(stated, 0, 1)) if (self.report_noise or self.prompt_shift) else stated
+
+    def _rounded(self, values: Floats) -> Floats:
+        if self.grid == 0:
+            return values
+        # Multiples of 1/20 keep the digits that a person would write: .15, not .15000000000000002.
+        return np.clip(np.round(np.round(values / self.grid) * self.grid, 10), 0, 1)
+
+
+def _logit(p: Floats) -> Floats:
+    return np.log(p) - np.log1p(-p)
+
+
+def _expit(x: Floats) -> Floats:
+    return 1 / (1 + np.exp(-x))
+
+
+AGENTS = {
+    agent.name: agent
+    for agent in (
+        Agent("rational", "Reports the belief it acts on; choices follow expected utility with random shocks."),
+        Agent("miscalibrated", "Coherent but overconfident: acts on, and reports, a distorted posterior.", belief_slope=2.0, belief_shift=0.5),
+        Agent("leaky", "Acts on more than it reports: its choices also see part of the realised state.", hidden_signal=0.4),
+        Agent("noisy", "Acts on a stable belief, but its reports scatter around it.", report_noise=0.15),
+        Agent("nonmonotone", "Says yes most often at middling beliefs.", peak=1.0, yes_at=0.5, no_at=0.5, slope=6.0),
+        Agent("wordbound", "Reports another belief when the wording changes, and averages badly over z.", prompt_shift=0.15, iterated_bias=0.3),
+    )
+}
+
+
+@dataclass(frozen=True)
+class _World:
+    """Contexts drawn from the world in the module's docstring."""
+
+    exact: Floats
+    theta: Floats
+    features: Floats
+    z_share: Floats
+    given_z: Floats = field(repr=False)  # shape (n_contexts, 2): posterior given z = 0, 1
+
+
+def _draw_world(n_contexts: int, rng: np.random.Generator) -> _World:
+    exact = rng.uniform(0.001, 0.999, size=n_contexts)
+    spread = rng.normal(size=(n_contexts, N_FEATURES))
+    # Features add up to the log-odds, whatever the spread among them.
+    features = _logit(exact)[:, None] / N_FEATURES + spread - spread.mean(axis=1, keepdims=True)
+    share = np.round(rng.uniform(0.2, 0.8, size=n_contexts), 2)
+    shift = rng.uniform(-1, 1, size=n_contexts) * np.minimum(exact, 1 - exact)
+    given_z = np.stack([exact - share * shift, exact + (1 - share) * shift], axis=1)
+    return _World(exact, (rng.random(n_contexts) < exact).astype(np.float64), np.round(features, 3), share, given_z)
+
+
+def simulate(
+    agent: Agent | str,
+    *,
+    n_contexts: int,
+    n_reps: int,
+    prompts: Sequence[str] = PROMPTS,
+    iterated: bool = True,
+    rng: Seed = None,
+) -> pd.DataFrame:
+    """Draw a runs table from an agent.
+
+    Parameters
+    ----------
+    agent : Agent or str
+        An agent, or the name of one in `AGENTS`.
+    n_contexts, n_reps : int
+        Contexts, and repetitions of each question per context.
+    prompts : sequence of str
+        Wordings of the belief question; the first is asked together with the action.
+    iterated : bool
+        Whether to add the rows for the law of iterated expectation.
+    rng : Generator, int or None
+        Source of randomness.
+
+    Returns
+    -------
+    DataFrame
+        A valid runs table with the columns ``x_1`` to ``x_6`` as evidence.
+
+    Raises
+    ------
+    InputError
+        Unknown agent, or a count below 1.
+
+    Examples
+    --------
+    >>> runs = simulate("rational", n_contexts=2, n_reps=1, prompts=["standard"], iterated=False, rng=0)
+    >>> runs[["context", "rep", "p", "action", "theta"]]
+      context  rep     p action  theta
+    0   c0000    0  0.65     no      0
+    1   c0001    0  0.25     no      1
+    """
+    if isinstance(agent, str):
+        if agent not in AGENTS:
+            raise InputError(f"agent must be one of {', '.join(AGENTS)}; received {agent!r}. {closest(agent, AGENTS)}")
+        agent = AGENTS[agent]
+    n_contexts = whole_number(n_contexts, "n_contexts", 1)
+    n_reps = whole_number(n_reps, "n_reps", 1)
+    require(len(prompts) > 0, "prompts must name at least one prompt; received none.")
+    generator = as_generator(rng)
+    world = _draw_world(n_contexts, generator)
+    taste = generator.normal(0, 1, size=(n_contexts, len(ACTIONS))) * agent.taste
+    row = np.repeat(np.arange(n_contexts), n_reps)
+    belief = agent.believe(world.exact)[row]
+    action = agent.choose(belief, world.theta[row], taste[row], generator)
+
+    def frame(p: Floats, **columns: Any) -> pd.DataFrame:
+        table = {
+            "task": "simulated",
+            "model": agent.name,
+            "context": [f"c{context:04d}" for context in row],
+            "rep": np.tile(np.arange(n_reps), n_contexts),
+            "prompt": prompts[0],
+            "p": p,
+            "action": None,
+            "theta": world.theta[row].astype(int),
+            "p_true": world.exact[row],
+            "z": None,
+            "z_state": None,
+            "p_z": np.nan,
+            **{f"x_{column + 1}": world.features[row, column] for column in range(N_FEATURES)},
+            "status": "ok",
+        }
+        return pd.DataFrame({**table, **columns})
+
+    pieces = [frame(agent.report(belief, prompts[0], generator), action=action)]
+    pieces += [frame(agent.report(belief, prompt, generator), prompt=prompt) for prompt in prompts[1:]]
+    if iterated:
+        for state in (0, 1):
+            exact = world.given_z[:, state]
+            shrunk = (1 - agent.iterated_bias) * exact + agent.iterated_bias * 0.5
+            stated = agent.report(agent.believe(shrunk)[row], prompts[0], generator)
+            weight = world.z_share if state == 1 else 1 - world.z_share
+            pieces.append(frame(stated, z="z", z_state=str(state), p_z=np.round(weight, 2)[row], p_true=exact[row]))
+    runs = pd.concat(pieces, ignore_index=True)
+    return runs.sort_values(["context", "rep"], kind="stable", ignore_index=True)

@@ -1,0 +1,263 @@
+"""Array validators shared by the checks.
+
+They turn what a user passes into codes and floats, or raise an `InputError` that states parameter, rule, received value, position and remedy.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from coherence.errors import InputError
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+
+def require(condition: bool, message: str) -> None:
+    """Raise `InputError` with `message` unless `condition` holds."""
+    if not condition:
+        raise InputError(message)
+
+
+def whole_number(value: Any, name: str, minimum: int) -> int:
+    """Validate an integer option.
+
+    Parameters
+    ----------
+    value : Any
+        Received value.
+    name : str
+        Name of the parameter, for the message.
+    minimum : int
+        Smallest value allowed.
+
+    Returns
+    -------
+    int
+        The value.
+
+    Raises
+    ------
+    InputError
+        Not an integer, or below `minimum`.
+    """
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    require(is_whole and value >= minimum, f"{name} must be a whole number of at least {minimum}; received {value!r}.")
+    return int(value)
+
+
+def as_belief(values: ArrayLike, name: str = "belief") -> Floats:
+    """Validate beliefs in [0, 1], shape (n,), or rows over several states, shape (n, n_states).
+
+    Parameters
+    ----------
+    values : array-like
+        Probabilities.
+    name : str
+        Name of the parameter, for the message.
+
+    Returns
+    -------
+    ndarray of float
+        One- or two-dimensional copy.
+
+    Raises
+    ------
+    InputError
+        Not numeric, missing, outside [0, 1], wrong shape, or rows that do not sum to 1 within 1e-6.
+    """
+    try:
+        belief = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must hold numbers in [0, 1]; received values that are no numbers.") from None
+    require(belief.ndim in (1, 2) and belief.size > 0, f"{name} must have shape (n,) or (n, n_states) with n > 0; received shape {belief.shape}.")
+    flat = belief.ravel()
+    wrong = ~((flat >= 0) & (flat <= 1))
+    if wrong.any():
+        position = int(np.flatnonzero(wrong)[0])
+        first = flat[position]
+        if np.isnan(first):
+            remedy = "Drop missing answers first and report how many there were."
+        else:
+            remedy = "Divide percentages by 100." if 1 < first <= 100 else "Check how the beliefs were read."
+        row = position // belief.shape[1] if belief.ndim == 2 else position
+        raise InputError(
+            f"{name} must hold probabilities in [0, 1]; {int(wrong.sum())} of {flat.size} values do not, "
+            f"the first is {first:g} at position {row}. {remedy}"
+        )
+    if belief.ndim == 2:
+        off = np.abs(belief.sum(axis=1) - 1) > 1e-6
+        require(
+            not off.any(),
+            f"rows of {name} must sum to 1 within 1e-6; {int(off.sum())} do not, the first at position "
+            f"{int(np.flatnonzero(off)[0]) if off.any() else -1}. Renormalise them.",
+        )
+    return belief
+
+
+def as_codes(values: ArrayLike, name: str, length: int | None = None) -> tuple[Codes, tuple[Any, ...]]:
+    """Turn labels into integer codes.
+
+    Parameters
+    ----------
+    values : array-like, shape (n,)
+        Labels of any kind; none may be missing.
+    name : str
+        Name of the parameter, for the message.
+    length : int, optional
+        Required number of labels.
+
+    Returns
+    -------
+    codes : ndarray of int
+        Position of each label in `labels`.
+    labels : tuple
+        Distinct labels; sorted, so that codes do not depend on the order of rows.
+
+    Raises
+    ------
+    InputError
+        Missing labels, wrong shape or length.
+    """
+    column = pd.Series(values if isinstance(values, pd.Series) else np.asarray(values, dtype=object).ravel()).reset_index(drop=True)
+    aligned = length is None or len(column) == length
+    require(aligned, f"{name} must have one value per row of belief; received {len(column)} values for {length} rows.")
+    missing = column.isna().to_numpy()
+    require(
+        not missing.any(),
+        f"{name} must not be missing; {int(missing.sum())} of {len(column)} values are, the first at position "
+        f"{int(np.flatnonzero(missing)[0]) if missing.any() else -1}. Drop unreadable answers first and report how many there were.",
+    )
+    uniques = list(pd.unique(column.astype(object)))
+    try:
+        labels = tuple(sorted(uniques))
+    except TypeError:
+        labels = tuple(sorted(uniques, key=lambda label: (type(label).__name__, str(label))))
+    codes = pd.Categorical(column.astype(object), categories=pd.Index(labels, dtype=object)).codes
+    return codes.astype(np.int64), labels
+
+
+@dataclass(frozen=True)
+class ChoiceData:
+    """Validated belief, action and truth of one unit.
+
+    Parameters
+    ----------
+    belief : ndarray, shape (n,) or (n, n_states)
+        Stated beliefs.
+    action, truth, context : ndarray of int, shape (n,)
+        Codes.
+    actions, states, contexts : tuple
+        Labels of the codes.
+    """
+
+    belief: Floats
+    action: Codes
+    truth: Codes
+    context: Codes
+    actions: tuple[Any, ...]
+    states: tuple[Any, ...]
+    contexts: tuple[Any, ...]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.belief)
+
+    @property
+    def n_contexts(self) -> int:
+        """Number of contexts."""
+        return len(self.contexts)
+
+    @property
+    def degenerate(self) -> str:
+        """Why no check of belief, action and truth can say anything; empty if one can."""
+        if len(self.actions) < 2:
+            return f"only one action was seen ({self.actions[0]!r})"
+        if len(self.states) < 2:
+            return f"truth is constant ({self.states[0]!r})"
+        if self.n_contexts < MIN_CONTEXTS:
+            return f"{self.n_contexts} contexts are fewer than {MIN_CONTEXTS}"
+        if np.ptp(self.belief, axis=0).max() < 1e-9:
+            return "belief is constant"
+        return ""
+
+
+MIN_CONTEXTS = 10  # below this a permutation or a bootstrap over contexts has too few distinct outcomes to mean anything
+
+
+def as_contexts(context: ArrayLike | None, n_rows: int) -> tuple[Codes, tuple[Any, ...]]:
+    """Turn context ids into codes; without any, every row is its own context."""
+    if context is None:
+        return np.arange(n_rows, dtype=np.int64), tuple(range(n_rows))
+    return as_codes(context, "context", n_rows)
+
+
+def as_choices(belief: ArrayLike, action: ArrayLike, truth: ArrayLike, context: ArrayLike | None) -> ChoiceData:
+    """Validate the three aligned arrays and their contexts.
+
+    Parameters
+    ----------
+    belief, action, truth : array-like
+        See `ChoiceData`.
+    context : array-like or None
+        Ids of the evidence; None makes every row its own context.
+
+    Returns
+    -------
+    ChoiceData
+        Codes and labels.
+
+    Raises
+    ------
+    InputError
+        Any array breaks its rule, or `truth` varies within a context.
+    """
+    checked = as_belief(belief)
+    n_rows = len(checked)
+    action_codes, actions = as_codes(action, "action", n_rows)
+    truth_codes, states = as_codes(truth, "truth", n_rows)
+    context_codes, contexts = as_contexts(context, n_rows)
+    first = np.zeros(len(contexts), dtype=np.int64)
+    first[context_codes[::-1]] = truth_codes[::-1]
+    varies = first[context_codes] != truth_codes
+    if varies.any():
+        position = int(np.flatnonzero(varies)[0])
+        raise InputError(
+            f"truth must be constant within a context; in context {contexts[context_codes[position]]!r} it is "
+            f"{states[first[context_codes[position]]]!r} and, at position {position}, {states[truth_codes[position]]!r}. "
+            "Give every realised state its own context id."
+        )
+    return ChoiceData(checked, action_codes, truth_codes, context_codes, actions, states, contexts)
+
+
+def one_dimensional(data: ChoiceData, check: str) -> Floats:
+    """Return the belief as one number per row, or refuse.
+
+    Parameters
+    ----------
+    data : ChoiceData
+        Validated data.
+    check : str
+        Name of the check, for the message.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        Belief in the last of two states.
+
+    Raises
+    ------
+    InputError
+        Beliefs over more than two states.
+    """
+    if data.belief.ndim == 1:
+        return data.belief
+    require(
+        data.belief.shape[1] == 2,
+        f"{check} needs one-dimensional beliefs; received beliefs over {data.belief.shape[1]} states. Pass the belief in one state against the rest.",
+    )
+    return data.belief[:, 1]

@@ -1,0 +1,90 @@
+"""The finished analysis: one `Unit` per (task, model), one `Report` over all of them.
+
+These are plain records. `coherence.analyze` fills them; the modules beside this one turn them into text, HTML and JSON.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from coherence.result import CheckResult
+
+
+@dataclass(frozen=True)
+class Unit:
+    """All checks of one (task, model).
+
+    Parameters
+    ----------
+    task, model : str
+        Names as they stand in the runs table; untrusted text.
+    results : tuple of CheckResult
+        In the order of the checks.
+    verdicts : tuple of str
+        One plain sentence per result.
+    notes : tuple of str
+        What was left out and why, what was assumed, warnings.
+    statuses : DataFrame
+        Columns ``question`` ("belief and action", prompt name, or "given z"), ``status``, ``rows``.
+    choices : DataFrame
+        The rows that entered the choice checks: ``belief``, ``action``, ``truth``, ``context`` and, where known, ``p_true``.
+    unreadable : DataFrame
+        Up to a handful of rows with status other than ok: ``context``, ``status``, ``raw_belief``, ``raw_action``; untrusted text.
+    """
+
+    task: str
+    model: str
+    results: tuple[CheckResult, ...]
+    verdicts: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    statuses: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
+    choices: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
+    unreadable: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Report:
+    """Every check of every unit.
+
+    Parameters
+    ----------
+    units : tuple of Unit
+        Sorted by task and model.
+    settings : mapping
+        Seed, version, checks asked for, published or not. Nothing that varies between equal runs.
+    """
+
+    units: tuple[Unit, ...]
+    settings: Mapping[str, Any]
+
+    @property
+    def results(self) -> pd.DataFrame:
+        """One row per unit and check: ``task``, ``model``, the fields of `CheckResult.to_row`, ``verdict``, ``settings``."""
+        rows = []
+        for unit in self.units:
+            for result, verdict in zip(unit.results, unit.verdicts, strict=True):
+                # Settings hold different keys per check; one JSON column keeps the table rectangular.
+                options = json.dumps(dict(result.settings), sort_keys=True, default=str)
+                rows.append({"task": unit.task, "model": unit.model, **result.to_row(), "verdict": verdict, "settings": options})
+        return pd.DataFrame(rows)
+
+    def to_html(self) -> str:
+        """Return a self-contained HTML page."""
+        from coherence.report.html import render_html
+
+        return render_html(self)
+
+    def to_json(self) -> str:
+        """Return the report as JSON text, equal bytes for equal runs."""
+        from coherence.report.json import render_json
+
+        return render_json(self)
+
+    def __str__(self) -> str:
+        """Return the terminal table."""
+        from coherence.report.terminal import render_terminal
+
+        return render_terminal(self)

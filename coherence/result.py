@@ -1,0 +1,116 @@
+"""What a check returns: one frozen, unrounded record per test or estimate.
+
+Formatting lives in ``__str__`` and in ``coherence.report``; everything else keeps full precision.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An interval estimate.
+
+    Parameters
+    ----------
+    low, high : float
+        Ends, in the unit of the statistic.
+    level : float
+        Nominal coverage.
+    method : str
+        How it was computed, in a few words.
+    """
+
+    low: float
+    high: float
+    level: float = 0.95
+    method: str = ""
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """Outcome of one check.
+
+    Parameters
+    ----------
+    check : str
+        Name of the check, with its variant after a colon ("monotone_choice:yes/no").
+    null : str
+        The hypothesis that the p-value refers to, or what is estimated where there is no test.
+    statistic : float
+        The effect in `unit`; NaN when undefined, and then `reason` says why.
+    unit : str
+        Unit of statistic and interval.
+    interval : Interval or None
+        Interval for the statistic.
+    pvalue : float or None
+        None where the check is an estimate and no test.
+    n_rows, n_contexts : int
+        Rows and contexts that entered.
+    n_dropped : int
+        Rows left out because a value was missing.
+    settings : mapping
+        Every option that shaped the number.
+    details : DataFrame
+        The table behind the statistic.
+    assumptions : tuple of str
+        What must hold for the p-value and the interval.
+    reason : str
+        Why a number is NaN; empty otherwise.
+    """
+
+    check: str
+    null: str
+    statistic: float
+    unit: str
+    interval: Interval | None
+    pvalue: float | None
+    n_rows: int
+    n_contexts: int
+    n_dropped: int = 0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    details: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
+    assumptions: tuple[str, ...] = ()
+    reason: str = ""
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the result as one flat record, unrounded.
+
+        Returns
+        -------
+        dict
+            Scalar fields, with the interval spread over ``low``, ``high`` and ``level``.
+        """
+        interval = self.interval or Interval(math.nan, math.nan, math.nan, "")
+        return {
+            "check": self.check,
+            "statistic": self.statistic,
+            "unit": self.unit,
+            "low": interval.low,
+            "high": interval.high,
+            "level": interval.level,
+            "interval_method": interval.method,
+            "pvalue": math.nan if self.pvalue is None else self.pvalue,
+            "n_rows": self.n_rows,
+            "n_contexts": self.n_contexts,
+            "n_dropped": self.n_dropped,
+            "null": self.null,
+            "reason": self.reason,
+        }
+
+    def __str__(self) -> str:
+        """Return a few readable lines."""
+        lines = [f"{self.check}: {self.statistic:.4g} {self.unit}"]
+        if self.interval is not None:
+            lines[0] += f", {self.interval.level:.0%} interval [{self.interval.low:.4g}, {self.interval.high:.4g}]"
+        if self.pvalue is not None:
+            lines[0] += f", p = {self.pvalue:.4g}"
+        lines.append(f"  null: {self.null}" if self.pvalue is not None else f"  estimates: {self.null}")
+        lines.append(f"  {self.n_rows} rows in {self.n_contexts} contexts, {self.n_dropped} dropped")
+        if self.reason:
+            lines.append(f"  undefined: {self.reason}")
+        return "\n".join(lines)

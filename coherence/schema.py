@@ -1,0 +1,251 @@
+"""The runs table: its columns as data, and a validator that lists every fault at once.
+
+One row is one answer: context x repetition x prompt, and for questions under the law of iterated expectation also x value of z.
+Any plain (p, action, theta) table is a valid runs table; what is absent is assumed by `coherence.analyze`, which says so in its report.
+"""
+
+import difflib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from coherence.errors import SchemaError
+
+STATUSES = ("ok", "refused", "unparsed", "out_of_range")
+STATE_SUM_TOLERANCE = 0.01  # beliefs over several states are usually stated with two digits
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the runs table.
+
+    Parameters
+    ----------
+    name : str
+        Name in the table.
+    kind : str
+        "probability", "label", "integer", "number" or "text".
+    meaning : str
+        One sentence.
+    """
+
+    name: str
+    kind: str
+    meaning: str
+
+
+COLUMNS = (
+    Column("task", "label", "The decision task; with `model` the unit of analysis. Absent: one task."),
+    Column("model", "label", "The model asked. Absent: one model."),
+    Column("context", "label", "Id of the evidence x; the unit of resampling and of cross-validation folds. Absent: every row is its own context."),
+    Column("rep", "label", "Repetition within context and prompt."),
+    Column("prompt", "label", "Wording of the belief question; absent means 'standard'."),
+    Column("p", "probability", "Stated or revealed belief that theta = 1; with several states one p_<state> column each instead."),
+    Column("action", "label", "What the model chose, asked in a separate context."),
+    Column("theta", "label", "Realised state, shared by the rows of a context."),
+    Column("p_true", "probability", "Exact posterior, where known."),
+    Column("z", "label", "Rows for iterated expectation: name of the auxiliary variable; null on ordinary rows."),
+    Column("z_state", "label", "Value of z that the belief is conditional on."),
+    Column("p_z", "probability", "Stated probability of z_state given x."),
+    Column("p_z_true", "probability", "Exact probability of z_state given x, where known."),
+    Column("status", "label", "One of " + ", ".join(STATUSES) + "; belief or action is null unless ok."),
+    Column("raw_belief", "text", "The belief answer as the model gave it."),
+    Column("raw_action", "text", "The action answer as the model gave it."),
+    Column("answer_mass", "probability", "Probability that the model put on readable answers."),
+    Column("seed", "integer", "Seed of the draw."),
+    Column("created", "text", "When the answer was stored."),
+)
+COLUMN_NAMES = tuple(column.name for column in COLUMNS)
+KEY = ("task", "model", "context", "rep", "prompt", "z", "z_state")
+FEATURE_PREFIX = "x_"
+_PROBABILITIES = tuple(column.name for column in COLUMNS if column.kind == "probability")
+
+
+def feature_columns(runs: pd.DataFrame) -> list[str]:
+    """Return the names of the evidence columns, in table order."""
+    return [str(name) for name in runs.columns if str(name).startswith(FEATURE_PREFIX)]
+
+
+def state_columns(runs: pd.DataFrame) -> list[str]:
+    """Return the names of the ``p_<state>`` belief columns, in table order."""
+    return [str(name) for name in runs.columns if str(name).startswith("p_") and name not in COLUMN_NAMES]
+
+
+def closest(name: str, candidates: Iterable[object]) -> str:
+    """Return a hint that names the most similar candidate, or lists what there is.
+
+    Parameters
+    ----------
+    name : str
+        What was looked for.
+    candidates : iterable
+        What exists.
+
+    Returns
+    -------
+    str
+        A sentence to append to an error.
+    """
+    names = [str(candidate) for candidate in candidates]
+    lowered = {candidate.lower(): candidate for candidate in reversed(names)}
+    near = difflib.get_close_matches(name.lower(), list(lowered), n=1, cutoff=0.5)
+    if near:
+        return f"Closest name found: {lowered[near[0]]!r}."
+    listed = ", ".join(repr(candidate) for candidate in names[:12]) + (", ..." if len(names) > 12 else "")
+    return f"Found: {listed or 'nothing'}."
+
+
+def _rows(mask: np.ndarray) -> str:
+    """Name the first rows where `mask` holds."""
+    positions = np.flatnonzero(mask)
+    shown = ", ".join(str(position) for position in positions[:5])
+    return f"row{'s' if positions.size > 1 else ''} {shown}" + (f" and {positions.size - 5} more" if positions.size > 5 else "")
+
+
+def _missing_columns(runs: pd.DataFrame) -> list[str]:
+    names = [str(name) for name in runs.columns]
+    faults = []
+    if "p" not in names and not state_columns(runs):
+        faults.append(f"column 'p' (the stated belief) is missing. {closest('belief', names)} Map it, for example --belief NAME.")
+    belief_only = ("prompt" in names and runs["prompt"].nunique() > 1) or {"z", "z_state", "p_z"} <= set(names)
+    if not belief_only:
+        for name, flag in (("action", "--action"), ("theta", "--truth")):
+            if name not in names:
+                faults.append(f"column {name!r} is missing. {closest(name, names)} Map it, for example {flag} NAME.")
+    if "z" in names and not {"z_state", "p_z"} <= set(names):
+        faults.append("column 'z' needs the columns 'z_state' and 'p_z' beside it.")
+    return faults
+
+
+def _probability_faults(runs: pd.DataFrame) -> list[str]:
+    faults = []
+    for name in [*_PROBABILITIES, *state_columns(runs)]:
+        if name not in runs.columns:
+            continue
+        column = runs[name]
+        numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+        # True and False would pass as 1 and 0, and are no stated probabilities.
+        text = (np.isnan(numbers) & column.notna().to_numpy()) | pd.api.types.is_bool_dtype(column)
+        if text.any():
+            faults.append(
+                f"column {name!r} must hold numbers; {int(text.sum())} of {len(column)} values do not, "
+                f"the first is {column[text].iloc[0]!r} ({_rows(text)})."
+            )
+        outside = (numbers < 0) | (numbers > 1)
+        if outside.any():
+            first = numbers[outside][0]
+            remedy = " Divide percentages by 100." if 1 < np.nanmax(numbers[outside]) <= 100 else ""
+            faults.append(
+                f"column {name!r} must hold probabilities in [0, 1]; {int(outside.sum())} of {len(column)} values do not, "
+                f"the first is {first:g} ({_rows(outside)}).{remedy}"
+            )
+    states = state_columns(runs)
+    if len(states) > 1 and not faults:
+        total = runs[states].apply(pd.to_numeric, errors="coerce").to_numpy(dtype=float, na_value=np.nan).sum(axis=1)
+        off = np.abs(total - 1) > STATE_SUM_TOLERANCE
+        if off.any():
+            faults.append(
+                f"the columns {', '.join(states)} must sum to 1 (within {STATE_SUM_TOLERANCE}); {int(off.sum())} rows do not, "
+                f"the first sums to {total[off][0]:g} ({_rows(off)})."
+            )
+    return faults
+
+
+def _status_faults(runs: pd.DataFrame) -> list[str]:
+    if "status" not in runs.columns:
+        return []
+    faults = []
+    status = runs["status"].astype("object")
+    unknown = ~status.isin(STATUSES).to_numpy()
+    if unknown.any():
+        first = status[unknown].iloc[0]
+        faults.append(f"column 'status' must be one of {', '.join(STATUSES)}; the first other value is {first!r} ({_rows(unknown)}).")
+    belief = next((name for name in ("p", *state_columns(runs)) if name in runs.columns), None)
+    if belief is not None:
+        empty = runs[belief].isna().to_numpy() & (status == "ok").to_numpy()
+        if empty.any():
+            faults.append(f"status is 'ok' but {belief!r} is empty in {_rows(empty)}. Give the status that says why, or the belief.")
+        if "action" in runs.columns:
+            failed = (status != "ok").to_numpy() & ~unknown
+            filled = failed & runs[belief].notna().to_numpy() & runs["action"].notna().to_numpy()
+            if filled.any():
+                faults.append(f"status is not 'ok' but both {belief!r} and 'action' are filled in {_rows(filled)}. Leave the unreadable one empty.")
+    return faults
+
+
+def _key_faults(runs: pd.DataFrame) -> list[str]:
+    faults: list[str] = []
+    unit = [name for name in ("task", "model") if name in runs.columns]
+    if "context" not in runs.columns:
+        return faults
+    unnamed = runs["context"].isna().to_numpy()
+    if unnamed.any():
+        faults.append(f"column 'context' is empty in {_rows(unnamed)}.")
+    if "theta" in runs.columns:
+        states = runs.groupby([*unit, "context"], dropna=False, observed=True)["theta"].transform("nunique")
+        varies = (states > 1).to_numpy()
+        if varies.any():
+            names = runs.loc[varies, "context"].astype(str).unique()
+            faults.append(
+                f"theta must be the same in all rows of a context; it varies within {len(names)} context{'s' if len(names) > 1 else ''}, "
+                f"the first is {names[0]!r} ({_rows(varies)}). Give every realised state its own context id."
+            )
+    if "rep" in runs.columns:
+        key = [name for name in KEY if name in runs.columns]
+        twice = runs.duplicated(key, keep=False).to_numpy()
+        if twice.any():
+            faults.append(f"({', '.join(key)}) must be unique; {int(twice.sum())} rows share theirs with another ({_rows(twice)}).")
+    return faults
+
+
+def find_faults(runs: pd.DataFrame) -> list[str]:
+    """List every fault of a runs table.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Candidate runs table.
+
+    Returns
+    -------
+    list of str
+        One sentence per fault, with row numbers counted from 0; empty if the table is valid.
+    """
+    doubled = [str(name) for name in runs.columns[runs.columns.duplicated()]]
+    if doubled:
+        # Every later rule selects columns by name and would see two of them.
+        return [f"column names must be unique; {', '.join(sorted(set(doubled)))} occur more than once."]
+    if len(runs) == 0:
+        return ["it has no rows."]
+    rules: Sequence[Callable[[pd.DataFrame], list[str]]] = (_missing_columns, _probability_faults, _status_faults, _key_faults)
+    return [fault for rule in rules for fault in rule(runs)]
+
+
+def validate_runs(runs: pd.DataFrame, *, source: str = "runs table") -> None:
+    """Raise if a table is not a valid runs table.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Candidate runs table; the columns are described in `COLUMNS`.
+    source : str
+        Name of the table in the message.
+
+    Raises
+    ------
+    SchemaError
+        With every fault at once, each with its row numbers (counted from 0) and what to do.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> validate_runs(pd.DataFrame({"p": [0.2, 85], "action": ["no", "yes"], "theta": [0, 1]}))
+    Traceback (most recent call last):
+    coherence.errors.SchemaError: runs table has 1 fault: column 'p' must hold probabilities in [0, 1]; 1 of 2 values do not, \
+the first is 85 (row 1). Divide percentages by 100.
+    """
+    faults = find_faults(runs)
+    if faults:
+        raise SchemaError(faults, source)
