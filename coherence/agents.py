@@ -232,8 +232,8 @@ def simulate(
     >>> runs = simulate("rational", n_contexts=2, n_reps=1, prompts=["standard"], iterated=False, rng=0)
     >>> runs[["context", "rep", "p", "action", "theta"]]
       context  rep     p action  theta
-    0   c0000    0  0.65     no      0
-    1   c0001    0  0.25     no      1
+    0   c0000    0  0.65  defer      1
+    1   c0001    0  0.25     no      0
     """
     if isinstance(agent, str):
         if agent not in AGENTS:

@@ -124,7 +124,7 @@ def _compare(
     answers: pd.DataFrame, base: pd.DataFrame, prompt: str, n_bootstraps: int, rng: np.random.Generator
 ) -> tuple[dict[str, Any], pd.DataFrame]:
     other = _by_context(answers, prompt)
-    joined = base.join(other, how="inner", lsuffix="_reference", rsuffix="_prompt")
+    joined = base.add_suffix("_reference").join(other.add_suffix("_prompt"), how="inner")
     difference = joined["mean_prompt"] - joined["mean_reference"]
     noise = joined["variance_reference"] / joined["n_reference"] + joined["variance_prompt"] / joined["n_prompt"]
     raw = difference**2

@@ -112,7 +112,7 @@ def _choose_setting(design: pd.DataFrame, action: Codes, inner: Codes, seed: int
 
 def _cross_fitted_losses(design: pd.DataFrame, data: ChoiceData, folds: Codes, inner_seed: int, seed: int, published: bool) -> Floats:
     """Out-of-fold log-loss of each row."""
-    categorical = [str(name) for name in design.columns if design[name].dtype == object]
+    categorical = [str(name) for name in design.columns if not pd.api.types.is_numeric_dtype(design[name])]
     n_actions = len(data.actions)
     losses = np.empty(data.n_rows)
     for fold in range(int(folds.max()) + 1):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from coherence.errors import InputError
-from coherence.schema import COLUMN_NAMES, closest, validate_runs
+from coherence.schema import COLUMN_NAMES, COLUMNS, closest, validate_runs
 
 _JSON_SUFFIXES = (".jsonl", ".ndjson")
 
@@ -80,8 +80,16 @@ def _map_columns(runs: pd.DataFrame, columns: Mapping[str, str], source: Path) -
         raise InputError(f"columns uses one column of the file twice: {dict(columns)}. Map every column once.")
     renamed = {original: name for name, original in columns.items() if original != name}
     # A column of the file that already bears the name steps aside; it is not what the user asked for.
-    aside = {name: f"{name}_unmapped" for name in renamed.values() if name in runs.columns and name not in renamed}
+    aside = {name: f"unmapped_{name}" for name in renamed.values() if name in runs.columns and name not in renamed}
     return runs.rename(columns={**aside, **renamed})
+
+
+def _restore_whole_labels(runs: pd.DataFrame) -> pd.DataFrame:
+    """Undo what a missing value does to a column of whole numbers: the label 1 must not come back as 1.0."""
+    labels = [column.name for column in COLUMNS if column.kind == "label" and column.name in runs.columns]
+    floats = [name for name in labels if pd.api.types.is_float_dtype(runs[name]) and runs[name].notna().any()]
+    whole = [name for name in floats if (runs[name].dropna() % 1 == 0).all()]
+    return runs.astype(dict.fromkeys(whole, "Int64"))
 
 
 def read_runs(path: str | os.PathLike[str], *, columns: Mapping[str, str] | None = None) -> pd.DataFrame:
@@ -113,9 +121,17 @@ def read_runs(path: str | os.PathLike[str], *, columns: Mapping[str, str] | None
     runs = _read_folder(source) if source.is_dir() else _read_file(source)
     if len(runs) == 0:
         raise InputError(f"{source}: the table has no rows. Check the export that wrote it.")
-    runs = _map_columns(runs, columns or {}, source)
+    runs = _restore_whole_labels(_map_columns(runs, columns or {}, source))
     validate_runs(runs, source=str(source))
     return runs
+
+
+def _write_jsonl(runs: pd.DataFrame, path: str) -> None:
+    # pandas writes at most 15 digits; a probability must come back as the number that it was.
+    records = runs.astype(object).where(runs.notna(), None).to_dict("records")
+    with open(path, "w", encoding="utf-8") as lines:
+        for record in records:
+            lines.write(json.dumps(record, ensure_ascii=False, allow_nan=False, default=lambda value: value.item()) + "\n")
 
 
 def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str]) -> None:
@@ -150,7 +166,7 @@ def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         elif suffix == ".csv":
             runs.to_csv(temporary, index=False)
         else:
-            runs.to_json(temporary, orient="records", lines=True, force_ascii=False)
+            _write_jsonl(runs, temporary)
         # mkstemp makes private files; a results file gets the permissions that the user's umask gives any other file.
         mask = os.umask(0)
         os.umask(mask)

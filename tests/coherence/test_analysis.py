@@ -1,0 +1,127 @@
+"""analyze: what runs, what is left out and said, and equal bytes for equal seeds."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from coherence import InputError, SchemaError, analyze, simulate
+from coherence.analysis import CHECKS
+
+LIGHT = ["cmi", "monotone_choice", "prompt_consistency", "iterated_expectation", "calibration"]
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return simulate("leaky", n_contexts=40, n_reps=2, rng=1)
+
+
+def test_every_check_runs_on_a_full_table(runs):
+    report = analyze(runs, rng=1)
+    found = set(report.results["check"].str.split(":").str[0])
+    assert found == set(CHECKS)
+    assert "predictive_gain:features" in set(report.results["check"])
+    assert report.units[0].notes == ()
+    assert report.results["statistic"].notna().all()
+
+
+def test_same_seed_same_bytes_for_any_number_of_jobs(runs):
+    one = analyze(runs, checks=LIGHT, n_jobs=1, rng=5).to_json()
+    assert analyze(runs, checks=LIGHT, n_jobs=2, rng=5).to_json() == one
+    assert analyze(runs, checks=LIGHT, n_jobs=1, rng=6).to_json() != one
+
+
+def test_fewer_checks_give_the_same_numbers(runs):
+    everything = analyze(runs, checks=LIGHT, rng=5).results.set_index("check")
+    alone = analyze(runs, checks=["monotone_choice"], rng=5).results.set_index("check")
+    pd.testing.assert_frame_equal(everything.loc[alone.index], alone)
+
+
+def test_order_of_rows_does_not_matter_for_estimates(runs):
+    shuffled = runs.sample(frac=1, random_state=1)
+    for table in (runs, shuffled):
+        table = analyze(table, checks=["calibration", "iterated_expectation"], rng=5).results
+        np.testing.assert_allclose(table["statistic"], analyze(runs, checks=["calibration", "iterated_expectation"], rng=5).results["statistic"])
+
+
+def test_plain_table_says_what_was_assumed_and_left_out():
+    plain = simulate("rational", n_contexts=60, n_reps=1, prompts=["standard"], iterated=False, rng=1)[["p", "action", "theta"]]
+    report = analyze(plain, checks=["cmi", "predictive_gain", "prompt_consistency", "iterated_expectation", "calibration"], rng=1)
+    notes = "\n".join(report.units[0].notes)
+    assert "no context column: every row was taken as its own context" in notes
+    assert "no x_ columns: the context-adjusted gain was not run." in notes
+    assert "only one prompt: prompt consistency was not checked." in notes
+    assert "no z, z_state and p_z columns: the law of iterated expectation was not checked." in notes
+    assert "not with the exact posterior" in notes
+    assert set(report.results["check"]) == {"cmi", "predictive_gain", "calibration:brier", "calibration:ece"}
+
+
+def test_units_are_analysed_apart(runs):
+    both = pd.concat([runs, simulate("rational", n_contexts=40, n_reps=2, rng=1)], ignore_index=True)
+    report = analyze(both, checks=["cmi"], rng=1)
+    assert [(unit.model, unit.results[0].n_rows) for unit in report.units] == [("leaky", 80), ("rational", 80)]
+    assert report.units[0].results[0].pvalue < 0.05
+
+
+def test_unreadable_rows_are_counted_and_shown(runs):
+    table = runs.assign(raw_belief="", raw_action="", status=runs["status"].astype(object))
+    asked = table.index[table["action"].notna()][:3]
+    table.loc[asked, ["status", "p", "raw_belief"]] = ["refused", np.nan, "I would rather not"]
+    report = analyze(table, checks=["cmi", "calibration"], rng=1)
+    unit = report.units[0]
+    assert {result.n_dropped for result in unit.results} == {3}
+    assert unit.results[0].n_rows == 77
+    counts = unit.statuses.set_index(["question", "status"])["rows"]
+    assert counts["standard, with action", "refused"] == 3
+    assert counts["standard, with action", "ok"] == 77
+    assert unit.unreadable["raw_belief"].tolist() == ["I would rather not"] * 3
+    assert any("3 of 80 rows lack a readable belief" in note for note in unit.notes)
+
+
+def test_unknown_actions_are_tested_in_either_direction(runs):
+    table = runs.assign(action=runs["action"].map({"yes": "treat", "no": "wait", "defer": "refer"}))
+    report = analyze(table, checks=["monotone_choice"], rng=1)
+    assert [result.settings["direction"] for result in report.units[0].results] == ["either"] * 3
+    assert any("either direction" in note for note in report.units[0].notes)
+
+
+def test_several_states(runs):
+    rng = np.random.default_rng(0)
+    belief = rng.dirichlet([2, 2, 2], 60)
+    table = pd.DataFrame(belief, columns=["p_a", "p_b", "p_c"]).assign(
+        action=rng.choice(["x", "y"], 60), theta=[rng.choice(list("abc"), p=row) for row in belief]
+    )
+    report = analyze(table, checks=["cmi", "predictive_gain", "monotone_choice", "calibration"], rng=1)
+    assert list(report.results["check"]) == ["predictive_gain"]
+    assert any("beliefs over 3 states" in note for note in report.units[0].notes)
+
+
+def test_two_state_columns_are_one_belief(runs):
+    table = runs[runs["action"].notna()].assign(p_0=lambda t: 1 - t["p"], p_1=lambda t: t["p"])
+    from_states = analyze(table.drop(columns="p"), checks=["cmi"], rng=1).results["statistic"]
+    from_p = analyze(table[["context", "rep", "p", "action", "theta"]], checks=["cmi"], rng=1).results["statistic"]
+    assert from_states.tolist() == pytest.approx(from_p.tolist())
+
+
+def test_published_procedures(runs):
+    results = analyze(runs, checks=LIGHT, published=True, rng=1).results.set_index("check")
+    tests = results.drop(index=[check for check in results.index if check.startswith("calibration")])
+    assert tests["pvalue"].isna().all()
+    assert "not controlled" in results.loc["cmi", "verdict"]
+
+
+def test_degenerate_units_are_reported_not_raised():
+    table = pd.DataFrame({"p": np.linspace(0, 1, 20), "action": "yes", "theta": [0, 1] * 10})
+    report = analyze(table, rng=1)
+    row = report.results.set_index("check").loc["cmi"]
+    assert np.isnan(row["statistic"])
+    assert row["verdict"] == "Undefined: only one action was seen ('yes')."
+    assert report.to_json()
+
+
+def test_wrong_input(runs):
+    with pytest.raises(InputError, match="checks must be among .* received 'cmy'. Closest name found: 'cmi'"):
+        analyze(runs, checks=["cmy"])
+    with pytest.raises(InputError, match="n_jobs must be a whole number of at least 1; received 0"):
+        analyze(runs, n_jobs=0)
+    with pytest.raises(SchemaError):
+        analyze(runs.drop(columns="p"))

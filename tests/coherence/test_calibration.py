@@ -1,0 +1,45 @@
+"""Calibration estimates against closed forms and scikit-learn."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import brier_score_loss
+
+from coherence import InputError, calibration_estimates, reliability_table
+
+
+def test_closed_forms():
+    rng = np.random.default_rng(0)
+    exact = rng.uniform(0.1, 0.9, 2000)
+    truth = (rng.random(2000) < exact).astype(int)
+    results = {r.check: r for r in calibration_estimates(exact + 0.05, truth, p_true=exact, rng=0)}
+    assert results["calibration:rmse"].statistic == pytest.approx(0.05)
+    assert results["calibration:ece_exact"].statistic == pytest.approx(0.05)
+    assert results["calibration:brier"].statistic == pytest.approx(brier_score_loss(truth, exact + 0.05))
+    assert results["calibration:brier"].interval.low < results["calibration:brier"].statistic < results["calibration:brier"].interval.high
+
+
+def test_intervals_use_contexts():
+    """Ten copies of each row: the interval must be as wide as without the copies."""
+    rng = np.random.default_rng(1)
+    belief, truth = rng.random(100), rng.integers(0, 2, 100)
+    once = calibration_estimates(belief, truth, rng=0)[0].interval
+    copied = calibration_estimates(np.repeat(belief, 10), np.repeat(truth, 10), context=np.repeat(np.arange(100), 10), rng=0)[0].interval
+    assert copied.high - copied.low == pytest.approx(once.high - once.low, rel=1e-6)
+
+
+def test_reliability_table_by_hand():
+    table = reliability_table([0.0, 0.2, 0.8, 1.0], [0, 0, 1, 0], n_bins=2)
+    assert table["belief"].tolist() == pytest.approx([0.1, 0.9])
+    assert table["target"].tolist() == [0.0, 0.5]
+
+
+def test_few_contexts_are_undefined():
+    result = calibration_estimates([0.1, 0.9], [0, 1])[0]
+    assert np.isnan(result.statistic)
+    assert result.interval is None
+    assert result.reason == "2 contexts are fewer than 10"
+
+
+def test_wrong_input():
+    with pytest.raises(InputError, match="truth must be 0 or 1"):
+        calibration_estimates([0.1, 0.9], [0.2, 1])

@@ -1,0 +1,83 @@
+"""prompt_consistency: closed forms for the raw, corrected and floor figures."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from coherence import InputError, prompt_consistency, simulate
+
+
+def noisy_runs(shift, sd=0.1, n_contexts=400, n_reps=5, seed=0):
+    rng = np.random.default_rng(seed)
+    base = rng.uniform(0.4, 0.6, n_contexts)
+    pieces = []
+    for prompt, moved in (("standard", 0.0), ("mse", shift)):
+        p = np.clip(base[:, None] + moved + rng.normal(0, sd, (n_contexts, n_reps)), 0, 1)
+        index = pd.MultiIndex.from_product([range(n_contexts), range(n_reps)], names=["context", "rep"])
+        pieces.append(pd.DataFrame({"prompt": prompt, "p": p.ravel()}, index=index).reset_index())
+    return pd.concat(pieces, ignore_index=True)
+
+
+def test_noise_alone_gives_the_floor_and_a_corrected_value_near_zero():
+    """SD .1 and five repetitions: two means differ by .1 sqrt(2/5) although the prompts do not matter."""
+    row = prompt_consistency(noisy_runs(0.0), rng=0).details.iloc[0]
+    floor = 0.1 * math.sqrt(2 / 5)
+    assert row.rmse_means == pytest.approx(floor, rel=0.1)
+    assert row.noise_floor == pytest.approx(floor, rel=0.05)
+    assert row.rmse_corrected < 0.02
+    assert row.sd_reference == pytest.approx(0.1, rel=0.05)
+
+
+def test_a_shift_is_recovered_beyond_noise():
+    result = prompt_consistency(noisy_runs(0.08), rng=0)
+    assert result.statistic == pytest.approx(0.08, abs=0.01)
+    assert result.interval.low < 0.08 < result.interval.high
+    row = result.details.iloc[0]
+    assert row.rmse_means == pytest.approx(math.sqrt(0.08**2 + 0.1**2 * 2 / 5), rel=0.05)
+    assert row.rmse_single == pytest.approx(math.sqrt(0.08**2 + 0.1**2 * (1 + 1 / 5)), rel=0.05)
+
+
+def test_published_figure_keeps_the_noise():
+    runs = noisy_runs(0.0)
+    assert prompt_consistency(runs, published=True, rng=0).statistic == prompt_consistency(runs, rng=0).details["rmse_means"][0]
+
+
+def test_every_prompt_has_a_row_and_one_can_be_chosen():
+    runs = simulate("wordbound", n_contexts=50, n_reps=2, rng=0)
+    details = prompt_consistency(runs, rng=0).details.set_index("prompt")
+    assert list(details.index) == ["absolute", "bayes", "mse"]
+    assert details.loc["bayes", "rmse_corrected"] > 0.1 > details.loc["mse", "rmse_corrected"]
+    assert prompt_consistency(runs, prompts=["bayes"], rng=0).check == "prompt_consistency:bayes"
+
+
+def test_one_repetition_cannot_separate_noise():
+    result = prompt_consistency(noisy_runs(0.1, n_reps=1, n_contexts=30), rng=0)
+    assert math.isnan(result.statistic)
+    assert "two repetitions" in result.reason
+    assert result.details["rmse_means"][0] > 0
+
+
+def test_rows_given_z_do_not_enter():
+    runs = simulate("rational", n_contexts=30, n_reps=2, rng=0)
+    plain = runs[runs["z_state"].isna()]
+    assert prompt_consistency(runs, rng=0) == prompt_consistency(plain, rng=0)
+
+
+def test_unreadable_answers_are_counted():
+    runs = noisy_runs(0.0, n_contexts=20)
+    runs.loc[:2, "p"] = np.nan
+    result = prompt_consistency(runs, rng=0)
+    assert result.n_dropped == 3
+    assert result.n_rows == len(runs) - 3
+
+
+def test_wrong_input():
+    runs = noisy_runs(0.0, n_contexts=20)
+    with pytest.raises(InputError, match="reference must be a prompt of the table; received 'standart'. Closest name found: 'standard'"):
+        prompt_consistency(runs, reference="standart")
+    with pytest.raises(InputError, match="runs must have a column 'prompt'"):
+        prompt_consistency(runs.drop(columns="prompt"))
+    with pytest.raises(InputError, match="besides 'standard'"):
+        prompt_consistency(runs[runs["prompt"] == "standard"])

@@ -1,0 +1,92 @@
+"""iterated_expectation_test: gaps by hand, noise removed, incomplete questions counted."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from coherence import InputError, iterated_expectation_test, simulate
+
+
+def hand_made(gap=0.0, n_contexts=12, n_reps=1, weights=(0.25, 0.75)):
+    rows = []
+    for context in range(n_contexts):
+        for rep in range(n_reps):
+            low, high = 0.2, 0.6
+            exact = weights[0] * low + weights[1] * high
+            rows.append({"context": context, "rep": rep, "p": exact + gap, "z": None, "z_state": None, "p_z": np.nan})
+            rows += [
+                {"context": context, "rep": rep, "p": p, "z": "z", "z_state": state, "p_z": weight}
+                for state, p, weight in (("a", low, weights[0]), ("b", high, weights[1]))
+            ]
+    return pd.DataFrame(rows)
+
+
+def value(result, measure):
+    return result.details.set_index("measure")["value"][measure]
+
+
+def test_gap_by_hand():
+    result = iterated_expectation_test(hand_made(gap=0.1), rng=0)
+    assert result.statistic == pytest.approx(0.1)
+    assert value(result, "median of |gap| / belief") == pytest.approx(0.1 / 0.6)
+    assert value(result, "sum of P(z|x) minus 1") == pytest.approx(0.0)
+    assert result.pvalue == 2 / 2**12  # all twelve gaps have one sign; only all signs and none do as well
+
+
+def test_distribution_over_z_that_does_not_sum_to_one_is_normalised_and_reported():
+    result = iterated_expectation_test(hand_made(weights=(0.25, 0.70)), rng=0)
+    assert value(result, "sum of P(z|x) minus 1") == pytest.approx(-0.05)
+    assert result.statistic == pytest.approx(0.25 * 0.2 + 0.70 * 0.6 - (0.25 * 0.2 + 0.70 * 0.6) / 0.95)
+
+
+def test_exact_coherence_has_nothing_to_test():
+    result = iterated_expectation_test(hand_made(weights=(0.5, 0.5)), rng=0)
+    assert math.isnan(result.pvalue)
+    assert "exactly zero" in result.reason
+
+
+def test_noise_is_told_from_incoherence():
+    """Answers that scatter by .05 around coherent beliefs: the raw gap shows the scatter, the corrected one does not."""
+    rng = np.random.default_rng(2)
+    runs = hand_made(n_contexts=300, n_reps=4)
+    runs["p"] += rng.normal(0, 0.05, len(runs))
+    result = iterated_expectation_test(runs, rng=0)
+    expected = 0.05 * math.sqrt(1 + 0.25**2 + 0.75**2)
+    assert value(result, "root-mean-square gap") == pytest.approx(expected, rel=0.05)
+    assert value(result, "noise floor (root-mean-square gap from repetitions alone)") == pytest.approx(expected, rel=0.05)
+    assert value(result, "root-mean-square gap, noise removed") < 0.02
+    assert abs(result.statistic) < 3 * expected / math.sqrt(300 * 4)
+
+
+def test_gaps_that_cancel_show_once_noise_is_removed():
+    result = iterated_expectation_test(simulate("wordbound", n_contexts=200, n_reps=3, rng=1), rng=0)
+    assert result.pvalue > 0.05
+    assert value(result, "root-mean-square gap, noise removed") > 0.06
+
+
+def test_incomplete_answers_are_counted_not_filled():
+    runs = hand_made(gap=0.1, n_contexts=15)
+    runs.loc[1, "p"] = np.nan  # one conditional belief of context 0
+    runs.loc[3, "p"] = np.nan  # the unconditional belief of context 1
+    result = iterated_expectation_test(runs, rng=0)
+    assert (result.n_rows, result.n_dropped, result.n_contexts) == (13, 2, 13)
+
+
+def test_published_is_the_median_relative_gap_over_rows():
+    runs = simulate("noisy", n_contexts=40, n_reps=3, rng=1)
+    result = iterated_expectation_test(runs, published=True, n_bootstraps=100, rng=0)
+    assert result.pvalue is None
+    assert result.statistic == pytest.approx(value(iterated_expectation_test(runs, rng=0), "median of |gap| / belief"))
+
+
+def test_order_of_rows_does_not_matter():
+    runs = simulate("noisy", n_contexts=30, n_reps=2, rng=1)
+    assert iterated_expectation_test(runs, rng=3) == iterated_expectation_test(runs.sample(frac=1, random_state=0), rng=3)
+
+
+def test_degenerate_and_wrong_input():
+    assert "fewer than 10" in iterated_expectation_test(hand_made(n_contexts=4)).reason
+    with pytest.raises(InputError, match="runs must have a column 'p_z'"):
+        iterated_expectation_test(hand_made().drop(columns="p_z"))

@@ -1,0 +1,100 @@
+"""Contexts stay whole: permutations, folds, groups and p-values."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coherence.resample import (
+    BLOCK_SPAN,
+    bootstrap_ratio,
+    context_blocks,
+    context_folds,
+    context_means,
+    jackknife_groups,
+    jackknife_variance,
+    permutation_pvalue,
+    permute_contexts,
+    sign_flip_pvalue,
+)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=60))
+def test_blocks_hold_equal_beliefs_together_and_stay_narrow(beliefs):
+    summary = np.array(beliefs)
+    blocks = context_blocks(summary)
+    for block in np.unique(blocks):
+        members = summary[blocks == block]
+        assert np.ptp(members) <= BLOCK_SPAN + 2e-9
+    levels = np.rint(summary * 1e9)
+    for level in np.unique(levels):
+        assert np.unique(blocks[levels == level]).size == 1
+
+
+def test_large_groups_of_equal_beliefs_are_not_diluted():
+    """Twenty contexts at each of five coarse beliefs: exchanging across beliefs .25 apart would break the level."""
+    blocks = context_blocks(np.repeat([0, 0.25, 0.5, 0.75, 1], 20))
+    assert np.bincount(blocks).tolist() == [20] * 5
+
+
+def test_permutations_move_contexts_only_within_their_block():
+    rng = np.random.default_rng(0)
+    blocks = np.array([0, 1, 0, 2, 1, 0, 1])
+    moved = permute_contexts(blocks, 200, rng)
+    assert (np.sort(moved, axis=1) == np.arange(7)).all()
+    assert (blocks[moved] == blocks).all()
+    assert (moved[:, 3] == 3).all()
+    assert len({tuple(row) for row in moved[:, [0, 2, 5]]}) == 6  # all orders of a block of three occur
+
+
+def test_pvalue_counts_the_observed_arrangement_and_ties():
+    assert permutation_pvalue(2.0, np.array([1.0, 2.0, 3.0])) == 0.75
+    assert permutation_pvalue(9.0, np.zeros(999)) == 0.001
+
+
+def test_folds_never_split_a_context_and_are_balanced():
+    rng = np.random.default_rng(1)
+    context = np.repeat(np.arange(23), 4)
+    folds = context_folds(context, 23, 5, rng)
+    assert (folds.reshape(23, 4) == folds.reshape(23, 4)[:, :1]).all()
+    sizes = np.bincount(folds[::4])
+    assert sizes.max() - sizes.min() <= 1
+
+
+def test_sign_flips_enumerate_all_signs_when_few():
+    gaps = np.array([0.5, -0.1, 0.3, 0.2])
+    sums = [abs(np.dot(signs, gaps)) for signs in product([1, -1], repeat=4)]
+    expected = np.mean([value >= abs(gaps.sum()) - 1e-12 for value in sums])
+    assert sign_flip_pvalue(gaps, n_flips=9999, rng=np.random.default_rng(0)) == expected
+
+
+def test_sign_flips_agree_with_enumeration_when_drawn():
+    gaps = np.random.default_rng(2).normal(0.2, 1, 12)
+    exact = sign_flip_pvalue(gaps, n_flips=4096, rng=np.random.default_rng(0))
+    drawn = sign_flip_pvalue(gaps, n_flips=4095, rng=np.random.default_rng(0))
+    assert drawn == pytest.approx(exact, abs=0.03)
+
+
+def test_sign_flips_have_nothing_to_say_about_zero_gaps():
+    assert np.isnan(sign_flip_pvalue(np.zeros(30), n_flips=99, rng=np.random.default_rng(0)))
+
+
+def test_jackknife_of_a_mean_is_the_variance_of_the_mean():
+    values = np.random.default_rng(3).normal(size=50)
+    left_out = np.array([np.delete(values, i).mean() for i in range(50)])
+    assert jackknife_variance(left_out) == pytest.approx(values.var(ddof=1) / 50)
+    assert np.bincount(jackknife_groups(50, 40, np.random.default_rng(0))).tolist() == [2] * 10 + [1] * 30
+
+
+def test_bootstrap_ratio_resamples_contexts():
+    """Five copies of each row in one context must not shrink the spread of a mean over contexts."""
+    rng = np.random.default_rng(4)
+    per_context = rng.normal(size=100)
+    draws = bootstrap_ratio(5 * per_context, np.full(100, 5.0), n_resamples=4000, rng=rng)
+    assert draws.std() == pytest.approx(per_context.std() / 10, rel=0.06)
+
+
+def test_context_means_of_unequal_repetitions():
+    assert context_means(np.array([1.0, 3.0, 5.0]), np.array([1, 0, 1]), 2).tolist() == [3.0, 3.0]
