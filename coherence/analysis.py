@@ -255,8 +255,8 @@ def _iterated_results(runs: pd.DataFrame, **options: Any) -> list[CheckResult]:
         return [result]
     results = [result]
     for variant, measure, unit in (
-        ("relative", "median of |gap| / belief", "median |gap| / belief"),
-        ("noise_removed", "root-mean-square gap, noise removed", "probability (RMS)"),
+        ("relative", "median of |gap| / belief", "of belief"),
+        ("noise_removed", "root-mean-square gap, noise removed", "probability"),
     ):
         numbers = result.details.loc[result.details["measure"] == measure, ["value", "low", "high"]].to_numpy(dtype=np.float64)[0]
         value, low, high = (float(number) for number in numbers)

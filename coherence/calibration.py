@@ -119,8 +119,8 @@ def calibration_estimates(
     results = []
     if exact is not None:
         square, draws = mean((values - exact) ** 2)
-        results.append(result("rmse", "root-mean-square error of belief to the exact posterior", square**0.5, np.sqrt(draws), "probability (RMSE)"))
+        results.append(result("rmse", "root-mean-square error of belief to the exact posterior", square**0.5, np.sqrt(draws), "probability"))
         results.append(result("ece_exact", "expected calibration error against the exact posterior", *calibration_error(exact), "probability"))
-    results.append(result("brier", "mean squared error of belief to the realised state", *mean((values - state) ** 2), "squared probability"))
+    results.append(result("brier", "mean squared error of belief to the realised state", *mean((values - state) ** 2), "squared error"))
     results.append(result("ece", "expected calibration error against the realised state", *calibration_error(state), "probability"))
     return results

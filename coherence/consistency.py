@@ -16,7 +16,7 @@ from coherence.resample import Seed, as_generator, bootstrap_counts, percentile_
 from coherence.result import CheckResult, Interval
 from coherence.schema import closest
 
-UNIT = "probability (RMSE)"
+UNIT = "probability"
 
 
 def _by_context(runs: pd.DataFrame, prompt: str) -> pd.DataFrame:

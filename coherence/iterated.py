@@ -16,7 +16,7 @@ from coherence.result import CheckResult, Interval
 from coherence.schema import closest
 
 NULL = "the mean over contexts of E[P(theta|x)] - E[sum_j P(theta|x,z=j) P(z=j|x)] is zero"
-UNIT = "probability (mean signed gap)"
+UNIT = "probability"
 KEY = ["context", "rep"]
 
 
@@ -116,7 +116,7 @@ def iterated_expectation_test(
     settings: dict[str, Any] = {"reference": reference, "published": published, "n_flips": n_flips, "n_bootstraps": n_bootstraps}
     counted: dict[str, Any] = {"n_rows": len(gaps), "n_contexts": n_contexts, "n_dropped": dropped, "settings": settings}
     check = "iterated_expectation"
-    unit = "median |gap| / belief" if published else UNIT
+    unit = "of belief" if published else UNIT
     if n_contexts < MIN_CONTEXTS:
         reason = f"{n_contexts} contexts with a belief and all beliefs given z are fewer than {MIN_CONTEXTS}"
         return CheckResult(check, NULL, math.nan, unit, None, None if published else math.nan, reason=reason, **counted)

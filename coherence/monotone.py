@@ -20,7 +20,7 @@ from coherence.knn import as_levels
 from coherence.resample import Seed, as_generator
 from coherence.result import CheckResult, Interval
 
-UNIT = "largest violation, difference of shares"
+UNIT = "share"
 UNIT_PUBLISHED = "fraction of bin pairs"
 DIRECTIONS = ("increasing", "decreasing", "either")
 MIN_CONTEXTS_PER_BIN = 3

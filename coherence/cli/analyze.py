@@ -1,0 +1,124 @@
+"""``coherence analyze``: read a runs table, run the checks, print what they say and, with ``--out``, write it down."""
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+# Option -> column of the runs table, what it holds.
+_COLUMNS = {
+    "belief": ("p", "stated probabilities"),
+    "action": ("action", "actions"),
+    "truth": ("theta", "realised states"),
+    "context": ("context", "ids of the cases; rows of one case are not independent"),
+    "rep": ("rep", "repetitions"),
+    "prompt": ("prompt", "wordings of the belief question"),
+    "task": ("task", "tasks"),
+    "model-column": ("model", "models"),
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Parser of this command.
+    """
+    parser.add_argument("runs", metavar="RUNS", help="runs table: a .parquet, .csv, .tsv or .jsonl file, or a folder of .parquet files")
+    parser.add_argument("--out", metavar="DIR", help="folder for results.json, results.parquet and report.html; made if it does not exist")
+    parser.add_argument("--checks", metavar="A,B", help="checks to run, such as cmi,monotone_choice (default: all that the columns allow)")
+    parser.add_argument("--published", action="store_true", help="use the procedures as they were published, to compare with older numbers")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed; equal seeds give equal numbers (default: 0)")
+    parser.add_argument("--n-jobs", type=int, default=1, metavar="N", help="processes; -1 for one per processor (default: 1)")
+    columns = parser.add_argument_group("columns", "names in your file, where they differ from those of the runs table")
+    for option, (column, holds) in _COLUMNS.items():
+        columns.add_argument(f"--{option}", metavar="COLUMN", help=f"{holds} (default: {column})")
+
+
+def _prepare_folder(name: str) -> Path:
+    """Make the folder and try to write there: known before the analysis, and not at its end."""
+    from coherence.errors import InputError
+
+    folder = Path(name)
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"--out must be a folder; {name} is a file. Name a folder.")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise InputError(f"--out must be a folder that can be written to; {name} is not ({error.strerror}). Choose another.") from error
+    return folder
+
+
+def _replace_text(path: Path, text: str) -> None:
+    """Write a file so that a crash leaves either the old one or the new one."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int, str], None] | None]:
+    """Show a bar if stderr is a terminal."""
+    from tqdm import tqdm
+
+    from coherence.report.terminal import clean
+
+    with tqdm(unit="check", file=sys.stderr, disable=None, leave=False) as bar:
+
+        def show(done: int, total: int, label: str) -> None:
+            bar.total, bar.n = total, done
+            bar.set_description_str(clean(label, limit=40), refresh=False)
+            bar.refresh()
+
+        yield None if bar.disable else show
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, analyse, print, write.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Options as declared by `add_arguments`.
+
+    Returns
+    -------
+    int
+        0, whatever the verdicts.
+    """
+    from coherence.errors import InputError
+    from coherence.storage import read_runs, write_runs
+
+    if args.seed < 0:
+        raise InputError(f"--seed must be at least 0; received {args.seed}.")
+    checks = None if args.checks is None else [name.strip() for name in args.checks.split(",") if name.strip()]
+    given = {column: getattr(args, option.replace("-", "_")) for option, (column, _) in _COLUMNS.items()}
+    runs = read_runs(args.runs, columns={column: name for column, name in given.items() if name is not None})
+    folder = None if args.out is None else _prepare_folder(args.out)
+
+    from coherence.analysis import analyze
+    from coherence.report.terminal import render_terminal
+
+    with _progress() as progress:
+        report = analyze(runs, checks=checks, published=args.published, n_jobs=args.n_jobs, rng=args.seed, progress=progress)
+    if folder is not None:
+        # Before printing: a reader who leaves early (`| head`) must not cost the files.
+        _replace_text(folder / "results.json", report.to_json())
+        write_runs(report.results, folder / "results.parquet")
+        _replace_text(folder / "report.html", report.to_html())
+    color = sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    print(render_terminal(report, color=color))
+    if folder is not None:
+        print(f"wrote results.json, results.parquet and report.html to {folder}", file=sys.stderr)
+    return 0

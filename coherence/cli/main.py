@@ -1,0 +1,144 @@
+"""The ``coherence`` command: finds the command's own module, runs it, and turns known errors into one line and exit 2.
+
+Only the module of the command that was called is imported, so that ``coherence --help`` stays fast.
+"""
+
+import argparse
+import contextlib
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+COMMANDS = {
+    "analyze": "test a runs table: could the stated beliefs be the beliefs acted on?",
+    "elicit": "ask a local model for beliefs and, separately, for actions",
+    "simulate": "draw a runs table from an agent whose coherence is known",
+}
+
+
+def build_parser(command: str | None) -> argparse.ArgumentParser:
+    """Build the parser, with the options of `command` only.
+
+    Parameters
+    ----------
+    command : str or None
+        The command whose module is to be imported; None imports none.
+
+    Returns
+    -------
+    argparse.ArgumentParser
+        Parser whose result carries ``run``, the function to call.
+    """
+    parser = argparse.ArgumentParser(
+        prog="coherence",
+        description="Could the probability that a model states be the belief it acts on?",
+        epilog="'coherence COMMAND --help' lists the options of a command.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    for name, summary in COMMANDS.items():
+        # An abbreviated option that works today would change its meaning when a longer one is added.
+        sub = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:], allow_abbrev=False)
+        if name == command:
+            module = importlib.import_module(f"coherence.cli.{name}")
+            module.add_arguments(sub)
+            sub.set_defaults(run=module.run)
+    return parser
+
+
+def _print_version() -> None:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        print(f"coherence {version('belief-coherence')}")
+    except PackageNotFoundError:
+        print("coherence, run from its source folder")
+
+
+def _unknown_command(word: str) -> int:
+    import difflib
+
+    near = difflib.get_close_matches(word.lower(), COMMANDS, n=1, cutoff=0.5)
+    hint = f"Did you mean {near[0]!r}?" if near else f"The commands are {', '.join(COMMANDS)}."
+    print(f"coherence: there is no command {word!r}. {hint}", file=sys.stderr)
+    return 2
+
+
+def _dispatch(arguments: list[str], command: str | None) -> int:
+    """Parse and run; argparse ends by SystemExit after printing help or a usage error."""
+    if command is not None and command not in COMMANDS:
+        return _unknown_command(command)
+    parser = build_parser(command)
+    try:
+        options = parser.parse_args(arguments)
+    except SystemExit as ending:
+        return ending.code if isinstance(ending.code, int) else 2
+    if options.version:
+        _print_version()
+        return 0
+    if options.command is None:
+        parser.print_help()
+        return 0
+    return int(options.run(options) or 0)
+
+
+def _complain(prefix: str, message: str) -> None:
+    # Messages quote values of the user's files, which may hold line breaks and terminal commands.
+    from coherence.report.terminal import clean
+
+    print(f"{prefix}: {clean(message)}", file=sys.stderr)
+
+
+def _discard_output() -> None:
+    """Send what is still buffered nowhere: the interpreter flushes at exit and would complain about the closed pipe."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments without the program's name; None takes those of the process.
+
+    Returns
+    -------
+    int
+        0 on success (also when the reader of the output leaves early), 2 for a known error or wrong usage, 130 after Ctrl-C.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    command = next((word for word in arguments if not word.startswith("-")), None)
+    prefix = f"coherence {command}" if command in COMMANDS else "coherence"
+    if hasattr(sys.stdout, "reconfigure"):
+        # A terminal that cannot show a character gets its code instead of a crash after a long analysis.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    from coherence.errors import CoherenceError
+
+    try:
+        status = _dispatch(arguments, command)
+        if sys.stdout is not None:
+            sys.stdout.flush()  # a closed pipe or a full disk shows here and not before
+        return status
+    except CoherenceError as error:
+        _complain(prefix, str(error))
+        return 2
+    except KeyboardInterrupt:
+        print(f"\n{prefix}: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        _discard_output()
+        return 0
+    except OSError as error:
+        if error.strerror is None:
+            raise
+        _discard_output()
+        _complain(prefix, f"{error.strerror}: {error.filename}" if error.filename else error.strerror)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,99 @@
+"""``coherence simulate``: draw a runs table from an agent whose coherence is known."""
+
+import argparse
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from coherence.agents import Agent
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Parser of this command.
+    """
+    parser.add_argument("agent", nargs="?", metavar="AGENT", help="name of the agent; --list shows them")
+    parser.add_argument("--list", action="store_true", help="list the agents with their parameters and exit")
+    parser.add_argument("--contexts", type=int, default=200, metavar="N", help="number of contexts (default: 200)")
+    parser.add_argument("--reps", type=int, default=5, metavar="N", help="repetitions per question (default: 5)")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="set a parameter of the agent; may be given several times")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed; equal seeds give equal tables (default: 0)")
+    parser.add_argument("--out", metavar="FILE", help="runs table to write: .parquet, .csv or .jsonl")
+
+
+def _parameters(settings: Iterable[str], agent: "Agent") -> dict[str, float]:
+    """Read NAME=VALUE pairs; the error for an unknown name lists what there is."""
+    from coherence.errors import InputError
+
+    values = {}
+    for setting in settings:
+        name, equals, text = (part.strip() for part in setting.partition("="))
+        known = agent.parameters()
+        if not equals:
+            raise InputError(f"--set needs NAME=VALUE; received {setting!r}.")
+        if name not in known:
+            listed = ", ".join(f"{known_name}={value:g}" for known_name, value in known.items())
+            raise InputError(f"agent {agent.name!r} has no parameter {name!r}. Its parameters are {listed}.")
+        try:
+            values[name] = float(text)
+        except ValueError:
+            raise InputError(f"--set {name} must be a number; received {text!r}.") from None
+        if not abs(values[name]) < float("inf"):
+            raise InputError(f"--set {name} must be a finite number; received {text!r}.")
+    return values
+
+
+def _print_agents(agents: "Iterable[Agent]") -> None:
+    for number, agent in enumerate(agents):
+        print(f"{agent.name}: {agent.description}")
+        if number == 0:
+            defaults = agent.parameters()
+            print("    " + ", ".join(f"{name}={value:g}" for name, value in defaults.items()))
+            continue
+        changed = {name: value for name, value in agent.parameters().items() if value != defaults[name]}
+        print("    as above, but " + ", ".join(f"{name}={value:g}" for name, value in changed.items()))
+
+
+def run(args: argparse.Namespace) -> int:
+    """Draw and write.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Options as declared by `add_arguments`.
+
+    Returns
+    -------
+    int
+        0.
+    """
+    from coherence.agents import AGENTS, simulate
+    from coherence.errors import InputError
+    from coherence.schema import closest
+    from coherence.storage import write_runs
+
+    if args.list:
+        _print_agents(AGENTS.values())
+        return 0
+    if args.agent is None:
+        raise InputError(f"the name of an agent is missing. The agents are {', '.join(AGENTS)}.")
+    if args.agent not in AGENTS:
+        raise InputError(f"there is no agent {args.agent!r}. {closest(args.agent, AGENTS)}")
+    if args.out is None:
+        raise InputError("--out FILE is missing. Name a .parquet, .csv or .jsonl file.")
+    if args.seed < 0:
+        raise InputError(f"--seed must be at least 0; received {args.seed}.")
+    changes = _parameters(args.set, AGENTS[args.agent])
+    runs = simulate(AGENTS[args.agent].with_parameters(**changes), n_contexts=args.contexts, n_reps=args.reps, rng=args.seed)
+    write_runs(runs, args.out)
+    changed = "".join(f", {name}={value:g}" for name, value in changes.items())
+    print(
+        f"{args.out}: {len(runs)} rows, {args.contexts} contexts x {args.reps} repetitions of agent {args.agent}{changed}, seed {args.seed}",
+        file=sys.stderr,
+    )
+    return 0

@@ -1,0 +1,263 @@
+"""A report as one self-contained HTML page: inline figures, no scripts, nothing loaded from elsewhere.
+
+Task and model names, action labels and raw answers are untrusted. The template escapes every value; only figures are inserted as markup, and
+those are rebuilt element by element from a parsed tree.
+"""
+
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from coherence.report import plots
+from coherence.report import terminal as wording
+from coherence.report.json import to_plain
+from coherence.report.record import Report, Unit
+from coherence.result import CheckResult
+
+TITLE = "Belief coherence report"
+RAW_LIMIT = 300  # characters of a raw answer; enough to see why it could not be read
+MOST_PAIRS = 6
+_RAW_COLUMNS = ("raw_belief", "raw_action")
+_STATUS_NAMES = {"ok": "readable", "out_of_range": "out of range"}
+
+
+def _visible(text: str) -> str:
+    """Write control characters and direction overrides of a raw answer as escapes, so that the reader sees what was there."""
+    return "".join(
+        character if character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Cn") else repr(character)[1:-1]
+        for character in text
+    )
+
+
+def _breakable(check: str) -> Markup:
+    """Let a narrow column break a check's name after its underscores and colon, and nowhere else."""
+    return Markup("<wbr>").join(re.split(r"(?<=[_:/])", wording.clean(check)))  # join escapes the parts
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return wording.NOT_GIVEN
+    return wording.clean(value if isinstance(value, str) else json.dumps(to_plain(value), sort_keys=True, ensure_ascii=False))
+
+
+def _settings(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(wording.clean(name), _value(settings[name])) for name in sorted(settings)]
+
+
+def _result_row(result: CheckResult, verdict: str) -> dict[str, Any]:
+    effect, interval = wording.format_effect(result)
+    number, _, unit = effect.partition(" ")
+    left_out = f", {result.n_dropped} left out" if result.n_dropped else ""
+    return {
+        "check": _breakable(result.check),
+        "effect": number,
+        "unit": unit,
+        "interval": interval,
+        "pvalue": wording.format_pvalue(result.pvalue),
+        "flagged": wording.is_flagged(result),
+        "verdict": wording.full_verdict(result, verdict),
+        "sample": f"{result.n_rows} rows, {result.n_contexts} contexts{left_out}",
+        "null_label": "Estimates" if result.pvalue is None else "Null hypothesis",
+        "null": wording.clean(result.null),
+        "assumptions": "; ".join(wording.clean(assumption).rstrip(".") for assumption in result.assumptions),
+        "method": wording.clean(result.interval.method) if result.interval is not None else "",
+        "settings": ", ".join(f"{name} = {value}" for name, value in _settings(result.settings)),
+    }
+
+
+def _lead(unit: Unit) -> str:
+    """Count the small p-values in one sentence; the verdicts say what each means."""
+    tests = [result for result in unit.results if result.pvalue is not None]
+    if not tests:
+        return "No test could be run; what follows are estimates." if unit.results else "No check could be run."
+    undefined = sum(math.isnan(result.pvalue) for result in tests if result.pvalue is not None)
+    flagged = [wording.clean(result.check) for result in tests if wording.is_flagged(result)]
+    defined, level = len(tests) - undefined, wording.FLAG_LEVEL
+    without = f" {undefined} could not be computed." if undefined else ""
+    if defined == 0:
+        return f"No test has a p-value.{without}"
+    count = f"{len(flagged) or 'None'} of {defined} test{'' if defined == 1 else 's'} {'have' if len(flagged) > 1 else 'has'} p < {level}"
+    if not flagged:
+        return f"{count}.{without} This does not show coherence: see the intervals for what remains possible."
+    return f"{count}: {', '.join(flagged)}.{without}"
+
+
+def _overview(unit: Unit, checks: list[str]) -> list[dict[str, Any]]:
+    by_check = {wording.clean(result.check): result for result in unit.results}
+    cells = []
+    for check in checks:
+        result = by_check.get(check)
+        if result is None:
+            cells.append({"text": wording.NOT_GIVEN, "flagged": False})
+        else:
+            tested = result.pvalue is not None and not math.isnan(result.pvalue)
+            text = f"p {wording.format_pvalue(result.pvalue)}".replace("<", "< ") if tested else wording.format_effect(result)[0]
+            cells.append({"text": text, "flagged": wording.is_flagged(result)})
+    return cells
+
+
+def _status_table(unit: Unit) -> tuple[list[str], list[dict[str, Any]]]:
+    if unit.statuses.empty:
+        return [], []
+    counts = unit.statuses.pivot_table(index="question", columns="status", values="rows", aggfunc="sum", fill_value=0, sort=False, observed=True)
+    order = sorted(counts.columns, key=lambda status: status != "ok")
+    rows = [
+        {"question": wording.clean(question), "counts": [int(row[status]) for status in order], "total": int(row.sum())}
+        for question, row in counts.iterrows()
+    ]
+    return [_STATUS_NAMES.get(status, wording.clean(status)) for status in order], rows
+
+
+def _unreadable(unit: Unit) -> tuple[list[str], list[list[dict[str, Any]]]]:
+    rows = []
+    for record in unit.unreadable.to_dict("records"):
+        cells = []
+        for column, value in record.items():
+            known = not pd.isna(value)
+            text = str(value) if known else wording.NOT_GIVEN
+            cut = f"cut after {RAW_LIMIT} of {len(text)} characters" if len(text) > RAW_LIMIT else ""
+            cells.append({"text": _visible(text[:RAW_LIMIT]), "cut": cut, "raw": known and column in _RAW_COLUMNS})
+        rows.append(cells)
+    return [wording.clean(column).replace("_", " ") for column in unit.unreadable.columns], rows
+
+
+def _figure(draw: Callable[..., Any], key: str, title: str, caption: str, *, height: float = 3.5) -> dict[str, Any]:
+    svg = plots.render_svg(draw, key=key, title=f"{title}. {caption}", size=(5.0, height))
+    return {"svg": Markup(svg), "title": title, "caption": caption}  # safe: rebuilt from a parsed tree, whose serialiser escapes all text
+
+
+def _pairwise_figure(result: CheckResult, key: str) -> dict[str, Any]:
+    details = result.details
+    pair = list(result.settings.get("pair") or result.check.partition(":")[2].split("/", 1))
+    first, second = (wording.clean(label, limit=40) for label in pair)
+    bins = plots.choice_bins(details)
+    reversed_pairs = details[details["violation"].astype(bool)]
+    significant = reversed_pairs[reversed_pairs["significant"].astype(bool)]
+    direction = wording.clean(result.settings.get("direction", "increasing"))
+    expected = f"monotone (tested as {result.settings.get('direction_tested', 'either')})" if direction == "either" else direction
+    sizes = f"{int(bins['n'].min())} to {int(bins['n'].max())} choices" if len(bins) else "no choices"
+    caption = (
+        f"Expected to be {expected}. {len(reversed_pairs)} of {len(details)} pairs of bins are reversed, {len(significant)} significantly"
+        + (" (dashed)." if len(significant) else ".")
+        + f" Bars: Wilson 95% intervals that count every answer as independent. Area of the points: {sizes} in a bin."
+    )
+    return _figure(partial(plots.plot_pairwise_choice, details, pair), key, f"Share of {first} among {first} and {second}", caption)
+
+
+def _strength(result: CheckResult) -> tuple[float, float]:
+    """Sort by p-value, and by effect where the published procedure gives none."""
+    pvalue = 1.0 if result.pvalue is None or math.isnan(result.pvalue) else result.pvalue
+    return pvalue, 0.0 if math.isnan(result.statistic) else -result.statistic
+
+
+def _figures(unit: Unit, key: str) -> tuple[list[dict[str, Any]], list[str]]:
+    figures, missing = [], []
+    pairwise = [result for result in unit.results if result.check.split(":")[0] == "monotone_choice" and not result.details.empty]
+    # Ten actions make 45 pairs; the ones with the strongest evidence against monotone choice are worth a look.
+    shown = sorted(pairwise, key=_strength)[:MOST_PAIRS] if len(pairwise) > MOST_PAIRS else pairwise
+    figures += [_pairwise_figure(result, f"{key}-pair-{number}") for number, result in enumerate(shown, start=1)]
+    if len(shown) < len(pairwise):
+        missing.append(f"Of {len(pairwise)} pairs of actions, the {MOST_PAIRS} with the strongest evidence of reversals are drawn.")
+    if not pairwise:
+        missing.append("No plot of pairwise choice: the monotone-choice check was not run.")
+    choices = unit.choices
+    if "belief" not in choices or choices["belief"].notna().sum() == 0:
+        return figures, [*missing, "No plots of the belief: no row has both a readable belief and an action."]
+    if "action" in choices and choices["action"].notna().any():
+        bands = min(choices["action"].nunique(), 6)
+        caption = "Histograms of the stated belief among the answers that chose each action, on one scale."
+        figures.append(
+            _figure(lambda ax: plots.plot_belief_histogram(choices, ax), f"{key}-beliefs", "Beliefs by action", caption, height=1.2 + 0.75 * bands)
+        )
+    else:
+        missing.append("No histogram by action: there are no actions.")
+    outcome = plots.calibration_outcome(choices)
+    if outcome is None:
+        missing.append("No calibration plot: truth is not coded 0/1 and the exact posterior is not known.")
+    elif outcome[1] == "p_true":
+        caption = (
+            "Pale: exact posterior and mean belief of single contexts. Joined: means in bins with about equally many answers. "
+            "On the dotted line, beliefs are right."
+        )
+        figures.append(
+            _figure(lambda ax: plots.plot_calibration(choices, ax), f"{key}-calibration", "Belief and exact posterior", caption, height=4.2)
+        )
+    else:
+        caption = (
+            "Share of true cases in bins with about equally many answers; bars: Wilson 95% intervals with contexts as trials. "
+            "On the dotted line, beliefs are calibrated."
+        )
+        figures.append(_figure(lambda ax: plots.plot_calibration(choices, ax), f"{key}-calibration", "Calibration", caption, height=4.2))
+    return figures, missing
+
+
+def _unit_context(unit: Unit, key: str, checks: list[str]) -> dict[str, Any]:
+    status_names, statuses = _status_table(unit)
+    unreadable_columns, unreadable = _unreadable(unit)
+    figures, missing_figures = _figures(unit, key)
+    return {
+        "key": key,
+        "heading": wording.unit_heading(unit),
+        "lead": _lead(unit),
+        "interval_heading": wording.interval_heading(unit.results),
+        "rows": [_result_row(result, verdict) for result, verdict in zip(unit.results, unit.verdicts, strict=True)],
+        "overview": _overview(unit, checks),
+        "notes": [wording.clean(note) for note in unit.notes],
+        "status_names": status_names,
+        "statuses": statuses,
+        "figures": figures,
+        "missing_figures": missing_figures,
+        "unreadable_columns": unreadable_columns,
+        "unreadable": unreadable,
+    }
+
+
+def _command(settings: Mapping[str, Any]) -> str:
+    words = ["coherence analyze RUNS"]
+    if settings.get("seed") is not None:
+        words.append(f"--seed {wording.clean(settings['seed'])}")
+    if settings.get("published"):
+        words.append("--published")
+    checks = settings.get("checks")
+    if checks:
+        words.append(f"--checks {wording.clean(checks if isinstance(checks, str) else ','.join(map(str, checks)))}")
+    return " ".join(words)
+
+
+def render_html(report: Report) -> str:
+    """Render a report as a page.
+
+    Parameters
+    ----------
+    report : Report
+        A finished analysis.
+
+    Returns
+    -------
+    str
+        A complete HTML document, equal text for equal reports.
+    """
+    checks = list(dict.fromkeys(wording.clean(result.check) for unit in report.units for result in unit.results))
+    version = report.settings.get("version")
+    parts = [f"{len(report.units)} unit{'' if len(report.units) == 1 else 's'} (task · model)", f"{len(checks)} checks"]
+    parts += [f"coherence {wording.clean(version)}"] if version not in (None, "unknown") else []
+    environment = Environment(
+        loader=PackageLoader("coherence", "report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template("page.html.j2").render(
+        title=TITLE,
+        subtitle=" · ".join(parts),
+        legend=f"● p < {wording.FLAG_LEVEL}; estimates without a test are shown as numbers; {wording.NOT_GIVEN} not run.",
+        overview_checks=[_breakable(check) for check in checks],
+        units=[_unit_context(unit, f"unit-{number}", checks) for number, unit in enumerate(report.units, start=1)],
+        settings=_settings({name: value for name, value in report.settings.items() if name != "n_jobs"}),
+        command=_command(report.settings),
+    )

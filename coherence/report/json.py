@@ -1,0 +1,87 @@
+"""A report as strict JSON: equal bytes for equal runs, every number unrounded, null where a number is undefined."""
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from coherence.report.record import Report, Unit
+
+SCHEMA_VERSION = 1
+# How the work was spread over processors changes no number, so it must not change the bytes either.
+_NOT_RECORDED = frozenset({"n_jobs"})
+
+
+def to_plain(value: Any) -> Any:
+    """Turn a value into what JSON knows.
+
+    Parameters
+    ----------
+    value : object
+        Scalars of numpy and pandas, tables (one record per row), mappings, sequences and sets, nested as they come.
+
+    Returns
+    -------
+    object
+        Plain values only; NaN, infinities and missing values are None, what is unknown is its ``str``.
+    """
+    if value is None or isinstance(value, bool | int | str):
+        # str() and int() also take subclasses such as numpy.str_ back to the plain types.
+        return str(value) if isinstance(value, str) else value
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, pd.DataFrame):
+        return [to_plain(dict(zip(value.columns, row, strict=True))) for row in value.itertuples(index=False, name=None)]
+    if isinstance(value, Mapping):
+        return {str(key): to_plain(content) for key, content in value.items()}
+    if isinstance(value, set | frozenset):
+        return sorted((to_plain(member) for member in value), key=str)
+    if isinstance(value, np.ndarray | pd.Series | pd.Index | pd.api.extensions.ExtensionArray):
+        return [to_plain(member) for member in value.tolist()]
+    if isinstance(value, list | tuple):
+        return [to_plain(member) for member in value]
+    return None if pd.isna(value) else str(value)
+
+
+def _recorded(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in settings.items() if key not in _NOT_RECORDED}
+
+
+def _unit_record(unit: Unit) -> dict[str, Any]:
+    results = [
+        {
+            **result.to_row(),
+            "verdict": verdict,
+            "assumptions": result.assumptions,
+            "settings": _recorded(result.settings),
+            "details": result.details,
+        }
+        for result, verdict in zip(unit.results, unit.verdicts, strict=True)
+    ]
+    return {"task": unit.task, "model": unit.model, "results": results, "notes": unit.notes, "statuses": unit.statuses}
+
+
+def render_json(report: Report) -> str:
+    """Render a report as JSON.
+
+    Parameters
+    ----------
+    report : Report
+        A finished analysis.
+
+    Returns
+    -------
+    str
+        An object with ``schema_version``, ``settings`` and ``units``; each unit holds its results with the tables behind them.
+        Keys are sorted and nothing depends on time, machine or number of jobs.
+    """
+    record = {"schema_version": SCHEMA_VERSION, "settings": _recorded(report.settings), "units": [_unit_record(unit) for unit in report.units]}
+    # ASCII escapes keep even half a surrogate pair from a model's answer writable.
+    return json.dumps(to_plain(record), sort_keys=True, indent=2, allow_nan=False) + "\n"

@@ -1,0 +1,170 @@
+import argparse
+import json
+import os
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import coherence.analysis
+from coherence.cli import analyze as command
+from coherence.cli.main import main
+from coherence.report import Report, Unit
+from coherence.result import CheckResult, Interval
+
+
+@pytest.fixture
+def runs(tmp_path):
+    path = tmp_path / "own.csv"
+    frame = pd.DataFrame({"conf": [0.2, 0.8, 0.6], "choice": ["no", "yes", "yes"], "y": [0, 1, 1], "case": ["a", "b", "c"], "llm": ["m"] * 3})
+    frame.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def analyze(monkeypatch):
+    """Replace the analysis by one that records its arguments and returns a small report."""
+    calls = []
+
+    def fake(runs, **options):
+        calls.append((runs, options))
+        result = CheckResult("cmi", "independence", 0.02, "nats", Interval(0.01, 0.03), 0.004, 3, 3)
+        return Report((Unit("task\x1b[31m", "model", (result,), ("The verdict.",)),), {"seed": options["rng"], "published": options["published"]})
+
+    monkeypatch.setattr(coherence.analysis, "analyze", fake)
+    return calls
+
+
+MAPPING = ["--belief", "conf", "--action", "choice", "--truth", "y", "--context", "case", "--model-column", "llm"]
+
+
+def test_columns_and_options_reach_the_analysis(runs, analyze, capsys):
+    assert main(["analyze", str(runs), *MAPPING, "--seed", "7", "--n-jobs", "2", "--published", "--checks", "cmi, calibration"]) == 0
+    frame, options = analyze[0]
+    assert set(frame.columns) == {"p", "action", "theta", "context", "model"}
+    assert frame["p"].tolist() == [0.2, 0.8, 0.6]
+    assert options == {"checks": ["cmi", "calibration"], "published": True, "n_jobs": 2, "rng": 7, "progress": None}
+    out, err = capsys.readouterr()
+    assert "0.0200 nats" in out
+    assert "\x1b" not in out
+    assert err == "", "no progress where stderr is no terminal"
+
+
+def test_out_writes_three_readable_files_and_says_where(runs, analyze, tmp_path, capsys):
+    folder = tmp_path / "new" / "results"
+    assert main(["analyze", str(runs), *MAPPING, "--out", str(folder)]) == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["report.html", "results.json", "results.parquet"]
+    assert json.loads((folder / "results.json").read_text())["units"][0]["results"][0]["pvalue"] == 0.004
+    assert pd.read_parquet(folder / "results.parquet")["statistic"].tolist() == [0.02]
+    HTMLParser().feed((folder / "report.html").read_text(encoding="utf-8"))
+    assert str(folder) in capsys.readouterr().err
+
+
+def test_files_of_an_earlier_run_are_replaced_and_others_kept(runs, analyze, tmp_path):
+    (tmp_path / "results.json").write_text("old")
+    (tmp_path / "mine.txt").write_text("kept")
+    assert main(["analyze", str(runs), *MAPPING, "--out", str(tmp_path)]) == 0
+    assert (tmp_path / "results.json").read_text().startswith("{")
+    assert (tmp_path / "mine.txt").read_text() == "kept"
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_remains(tmp_path, monkeypatch):
+    target = tmp_path / "results.json"
+    target.write_text("old")
+
+    def fail(source, destination):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="No space"):
+        command._replace_text(target, "new")
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_out_that_cannot_be_a_folder_is_refused_before_the_analysis(runs, analyze, tmp_path, capsys):
+    assert main(["analyze", str(runs), *MAPPING, "--out", str(runs)]) == 2
+    assert "--out must be a folder; " in capsys.readouterr().err
+    assert main(["analyze", str(runs), *MAPPING, "--out", str(runs / "below")]) == 2
+    assert "--out must be a folder that can be written to" in capsys.readouterr().err
+    assert analyze == []
+
+
+def test_folder_without_permission_is_refused(runs, analyze, tmp_path, capsys, monkeypatch):
+    def refuse(*args, **options):
+        raise PermissionError(13, "Permission denied")
+
+    # The mode of a folder does not stop a superuser, so the refusal itself is simulated.
+    monkeypatch.setattr(command.tempfile, "TemporaryFile", refuse)
+    assert main(["analyze", str(runs), *MAPPING, "--out", str(tmp_path)]) == 2
+    assert "(Permission denied). Choose another." in capsys.readouterr().err
+
+
+def test_unknown_check_names_the_closest(runs, capsys):
+    assert main(["analyze", str(runs), *MAPPING, "--checks", "cmi,monotone"]) == 2
+    err = capsys.readouterr().err
+    assert "'monotone'" in err
+    assert "Closest name found: 'monotone_choice'" in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--seed", "-1"], "--seed must be at least 0; received -1."),
+        (["--checks", " , "], "at least one check"),
+        (["--n-jobs", "0"], "n_jobs"),
+        (["--belief", "confid"], "Closest name found: 'conf'"),
+    ],
+)
+def test_wrong_options_end_with_2_and_one_line(runs, capsys, arguments, message):
+    assert main(["analyze", str(runs), *MAPPING, *arguments]) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_missing_file_ends_with_2(capsys, tmp_path):
+    assert main(["analyze", str(tmp_path / "nowhere.parquet")]) == 2
+    assert "no such file" in capsys.readouterr().err
+
+
+def test_progress_is_drawn_on_a_terminal_without_commands_from_labels(monkeypatch):
+    class Terminal:
+        def __init__(self):
+            self.written = ""
+
+        def isatty(self):
+            return True
+
+        def write(self, text):
+            self.written += text
+
+        def flush(self):
+            pass
+
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    with command._progress() as progress:
+        progress(1, 4, "label\x1b[31m")
+    assert "label:" in terminal.written
+    assert "1/4" in terminal.written
+    assert "\x1b[31m" not in terminal.written
+
+
+def test_defaults_are_the_documented_ones():
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+    options = parser.parse_args(["runs.parquet"])
+    assert (options.seed, options.n_jobs, options.published, options.checks, options.out) == (0, 1, False, None, None)
+
+
+def test_equal_seeds_write_equal_bytes_for_one_and_two_jobs(tmp_path, capsys):
+    table = tmp_path / "runs.parquet"
+    assert main(["simulate", "leaky", "--contexts", "40", "--reps", "2", "--seed", "3", "--out", str(table)]) == 0
+    checks = "monotone_choice,prompt_consistency,iterated_expectation,calibration"
+    for jobs in ("1", "2"):
+        assert main(["analyze", str(table), "--checks", checks, "--n-jobs", jobs, "--out", str(tmp_path / jobs)]) == 0
+    for name in ("results.json", "report.html"):
+        assert Path(tmp_path / "1" / name).read_bytes() == Path(tmp_path / "2" / name).read_bytes()

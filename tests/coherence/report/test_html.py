@@ -1,0 +1,159 @@
+import re
+from html.parser import HTMLParser
+
+import pandas as pd
+import pytest
+
+from coherence.report import Report
+from coherence.report.html import RAW_LIMIT, render_html
+from coherence.result import CheckResult
+
+VOID = {"meta", "br", "wbr", "img", "link", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """Elements, attributes and text, with a check that tags are closed in order."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.elements, self.stack, self.text = [], [], []
+        self.feed(text)
+        self.close()
+        assert self.stack == []
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.stack.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.stack.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+    @property
+    def words(self):
+        return " ".join("".join(self.text).split())
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+RAW_COLUMNS = ["context", "status", "raw_belief", "raw_action"]
+ATTACK = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'{{ 7*7 }}"
+
+
+@pytest.fixture
+def hostile(unit, pairs, choices):
+    first = CheckResult(
+        f"monotone_choice:{ATTACK}/no", ATTACK, 0.1, ATTACK, None, 0.01, 10, 5, settings={"pair": [ATTACK, "no"], ATTACK: ATTACK},
+        details=pairs(), assumptions=(ATTACK,), reason=ATTACK,
+    )  # fmt: skip
+    return unit(
+        task=ATTACK, model=ATTACK, results=(first,), verdicts=(ATTACK,), notes=(ATTACK,), choices=choices(actions=(ATTACK, "no")),
+        statuses=pd.DataFrame({"question": [ATTACK], "status": [ATTACK], "rows": [1]}),
+        unreadable=pd.DataFrame([[ATTACK, "unparsed", ATTACK, "\x1b[31m\u202eabc\ud800"]], columns=RAW_COLUMNS, dtype=object),
+    )  # fmt: skip
+
+
+def test_untrusted_text_stays_text(hostile):
+    text = render_html(Report((hostile, hostile), {"version": ATTACK, "seed": ATTACK, "checks": [ATTACK]}))
+    text.encode("utf-8")
+    page = Page(text)
+    tags = {tag for tag, _ in page.elements}
+    assert not tags & {"script", "img", "iframe", "object", "embed", "link", "base", "form"}
+    assert not any(name.startswith("on") for _, attributes in page.elements for name in attributes)
+    assert page.words.count("<script>alert(1)</script>") >= 10
+    assert "{{ 7*7 }}" in page.words
+    assert "\\x1b[31m\\u202eabc\\ud800" in page.words, "control characters of a raw answer are shown as escapes"
+
+
+def test_page_refers_to_nothing_outside(report):
+    text = render_html(report)
+    page = Page(text)
+    for _, attributes in page.elements:
+        for name in ("href", "src", "xlink:href", "srcset", "action", "data"):
+            assert (attributes.get(name) or "#").startswith("#")
+    assert "url(" not in text.replace("url(#", "")
+    assert "@import" not in text
+    assert {"http-equiv": "Content-Security-Policy", "content": "default-src 'none'; style-src 'unsafe-inline'; img-src data:"} in page.all("meta")
+
+
+def test_ids_are_unique_and_links_lead_somewhere(report):
+    page = Page(render_html(report))
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    referred = {attributes["href"][1:] for _, attributes in page.elements if (attributes.get("href") or "").startswith("#")}
+    referred |= {attributes["aria-labelledby"] for _, attributes in page.elements if "aria-labelledby" in attributes}
+    assert referred <= set(ids)
+
+
+def test_page_is_accessible(report):
+    page = Page(render_html(report))
+    assert page.all("html") == [{"lang": "en"}]
+    assert all("scope" in heading for heading in page.all("th"))
+    assert len(page.all("figure")) == len(page.all("figcaption")) == len(page.all("svg")) == 5
+    assert all(svg["role"] == "img" for svg in page.all("svg"))
+
+
+def test_everything_found_is_said(report):
+    page = Page(render_html(report))
+    for unit in report.units:
+        for sentence in (*unit.verdicts, *unit.notes, *(result.null for result in unit.results), *(a for r in unit.results for a in r.assumptions)):
+            assert sentence in page.words
+    assert "0.0312 nats" in page.words
+    assert "[0.0110, 0.0523]" in page.words
+    assert "800 rows, 198 contexts, 3 left out" in page.words
+    assert "2 of 3 tests have p < 0.05: cmi, monotone_choice:yes/no. 1 could not be computed." in page.words
+    assert "1 of 10 pairs of bins" in page.words
+    assert "coherence analyze RUNS --seed 0" in page.words
+
+
+def test_overview_only_for_several_units(report):
+    assert "Overview" in Page(render_html(report)).words
+    assert "Overview" not in Page(render_html(Report(report.units[:1], report.settings))).words
+
+
+def test_no_small_p_is_not_called_coherent(unit):
+    result = CheckResult("cmi", "n", 0.0, "nats", None, 0.5, 10, 5)
+    words = Page(render_html(Report((unit(results=(result,), verdicts=("V.",)),), {}))).words
+    assert "None of 1 test has p < 0.05. This does not show coherence" in words
+
+
+def test_long_raw_answers_are_cut_with_a_note(unit):
+    words = Page(render_html(Report((unit(),), {}))).words
+    assert f"(cut after {RAW_LIMIT} of 690 characters)" in words
+    assert words.count("I would rather not say") <= RAW_LIMIT // 23 + 1
+
+
+def test_missing_figures_are_explained(unit, choices):
+    without = unit(results=(), verdicts=(), choices=pd.DataFrame({"context": []}))
+    words = Page(render_html(Report((without,), {}))).words
+    assert "No check could be run." in words
+    assert "No plot of pairwise choice" in words
+    assert "No plots of the belief" in words
+    many = Page(render_html(Report((unit(choices=choices(p_true=False).assign(truth="sunny")),), {}))).words
+    assert "No calibration plot" in many
+
+
+def test_only_the_strongest_of_many_pairs_are_drawn(unit, pairs):
+    results = tuple(
+        CheckResult(f"monotone_choice:a{i}/b", "n", 0.1, "share", None, 1 / (i + 1), 10, 5, settings={"pair": [f"a{i}", "b"]}, details=pairs())
+        for i in range(10)
+    )
+    page = Page(render_html(Report((unit(results=results, verdicts=("V.",) * 10),), {})))
+    titles = re.findall(r"Share of (a\d) among", page.words)
+    assert set(titles) == {"a9", "a8", "a7", "a6", "a5", "a4"}
+    assert "Of 10 pairs of actions, the 6 with the strongest evidence" in page.words
+
+
+def test_equal_reports_give_equal_pages(report):
+    assert render_html(report) == render_html(report)
+
+
+def test_empty_report():
+    assert "no rows" in Page(render_html(Report((), {}))).words

@@ -1,0 +1,77 @@
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from coherence.report import Report
+from coherence.report.json import SCHEMA_VERSION, render_json, to_plain
+
+
+def strict(text):
+    def refuse(token):
+        raise AssertionError(f"{token} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def test_record_holds_everything_unrounded(report):
+    record = strict(render_json(report))
+    assert record["schema_version"] == SCHEMA_VERSION
+    assert record["settings"] == {"published": False, "seed": 0, "version": "0.1.0"}
+    unit = record["units"][0]
+    assert (unit["task"], unit["model"]) == ("asia", "small-lm")
+    assert unit["statuses"][1] == {"question": "belief and action", "status": "refused", "rows": 3}
+    assert unit["notes"] == list(report.units[0].notes)
+    cmi = unit["results"][0]
+    assert (cmi["statistic"], cmi["low"], cmi["high"], cmi["pvalue"]) == (0.0312, 0.011, 0.0523, 0.004)
+    assert cmi["settings"] == {"k": 3, "n_permutations": 999}
+    assert cmi["assumptions"] == ["contexts are independent", "beliefs are reported without error"]
+    assert cmi["verdict"] == report.units[0].verdicts[0]
+
+
+def test_undefined_numbers_are_null(report):
+    results = strict(render_json(report))["units"][0]["results"]
+    assert results[0]["details"] == [{"belief": 0.1, "gain": 0.5}, {"belief": None, "gain": None}]
+    assert results[3]["pvalue"] is None
+    assert results[4]["statistic"] is None
+    assert results[4]["low"] is None
+
+
+def test_equal_runs_give_equal_bytes_whatever_the_number_of_jobs(report):
+    one = Report(report.units, {"seed": 0, "n_jobs": 1, "version": "0.1.0"})
+    two = Report(report.units, {"version": "0.1.0", "n_jobs": 2, "seed": 0})
+    assert render_json(one).encode() == render_json(two).encode()
+    assert "n_jobs" not in render_json(one)
+
+
+def test_text_survives_and_stays_writable_even_if_half_a_surrogate_pair(unit):
+    text = render_json(Report((unit(task="日本\x1b", model="\ud800<script>"),), {}))
+    assert text.isascii()
+    record = strict(text)["units"][0]
+    assert (record["task"], record["model"]) == ("日本\x1b", "\ud800<script>")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (np.float32(0.5), 0.5),
+        (np.int8(3), 3),
+        (np.bool_(True), True),
+        (True, True),
+        (pd.NA, None),
+        (pd.NaT, None),
+        (-math.inf, None),
+        (pd.Timestamp("2020-01-02"), "2020-01-02 00:00:00"),
+        ({"b", "a"}, ["a", "b"]),
+        (np.array([[1.0, np.nan]]), [[1.0, None]]),
+        (pd.Series([1, 2], dtype="Int64"), [1, 2]),
+        ({1: (np.str_("x"),)}, {"1": ["x"]}),
+        (pd.Categorical(["yes"]), ["yes"]),
+    ],
+)
+def test_plain_values(value, expected):
+    plain = to_plain(value)
+    assert plain == expected
+    assert type(plain) is type(expected)

@@ -1,0 +1,108 @@
+import math
+import re
+
+import pandas as pd
+import pytest
+
+from coherence.report import Report
+from coherence.report.terminal import clean, format_effect, format_numbers, format_pvalue, render_terminal, status_sentences
+from coherence.result import CheckResult, Interval
+
+
+@pytest.mark.parametrize(
+    ("dirty", "expected"),
+    [
+        ("a\x1b[31mred\x1b[0m", "ared"),
+        ("\x1b]0;new title\x07name", "name"),
+        ("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "link"),
+        ("\x9b2Jname", "name"),
+        ("\x1bcname", "name"),
+        ("two\r\nlines\tand tab", "two lines and tab"),
+        ("abc\u202edef\u200b", "abcdef"),
+        ("half \ud800 pair", "half  pair"),
+        ("nul\x00l\x7f\x08", "null"),
+        ("日本 é ✓", "日本 é ✓"),
+    ],
+)
+def test_clean_removes_what_a_terminal_would_obey(dirty, expected):
+    assert clean(dirty) == expected
+
+
+def test_clean_cuts_to_the_limit_with_an_ellipsis():
+    assert clean("x" * 30, limit=10) == "x" * 9 + "…"
+
+
+def test_numbers_that_belong_together_share_their_decimals():
+    assert format_numbers([12.345, -1.0, 30.0]) == ["12.3", "-1.0", "30.0"]
+    assert format_numbers([0.0, 0.0]) == ["0.00", "0.00"]
+    assert format_numbers([math.nan, 0.5]) == ["undefined", "0.500"]
+    assert format_numbers([12345.6]) == ["12346"]
+
+
+def test_effect_keeps_its_unit_and_a_missing_interval_is_a_dash():
+    result = CheckResult("c", "n", 1.5, "% of log-loss", Interval(-0.5, 3.5), None, 10, 5)
+    assert format_effect(result) == ("1.50% of log-loss", "[-0.50, 3.50]")
+    undefined = CheckResult("c", "n", math.nan, "nats", Interval(math.nan, math.nan), None, 0, 0)
+    assert format_effect(undefined) == ("undefined", "–")
+
+
+@pytest.mark.parametrize(("pvalue", "text"), [(0.0009, "<0.001"), (0.001, "0.001"), (1.0, "1.000"), (None, "–"), (math.nan, "–")])
+def test_pvalue(pvalue, text):
+    assert format_pvalue(pvalue) == text
+
+
+def test_answers_are_counted_per_question(unit):
+    assert status_sentences(unit()) == ["belief and action: 997 of 1000 answers readable; 3 refused", "mse: 1000 of 1000 answers readable"]
+
+
+def test_a_question_without_one_readable_answer_counts_zero(unit):
+    statuses = pd.DataFrame({"question": ["mse"], "status": ["out_of_range"], "rows": [7]})
+    assert status_sentences(unit(statuses=statuses)) == ["mse: 0 of 7 answers readable; 7 out of range"]
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 140])
+def test_no_line_is_wider_than_asked(report, width):
+    assert max(len(line) for line in render_terminal(report, width=width).splitlines()) <= width
+
+
+def test_verdict_stands_beside_at_100_columns_and_below_at_80(report):
+    wide, narrow = render_terminal(report, width=100), render_terminal(report, width=80)
+    assert re.search(r"^cmi .*0\.0312 nats +\[0\.0110, 0\.0523\] +0\.004  The actions", wide, re.MULTILINE)
+    assert re.search(r"0\.004$\n    The actions carry information", narrow, re.MULTILINE)
+
+
+def test_every_verdict_note_and_reason_is_said(report):
+    text = " ".join(render_terminal(report, width=60).split())
+    for unit in report.units:
+        for sentence in (*unit.verdicts, *unit.notes, "(no row has z)" if len(unit.results) == 5 else ""):
+            assert sentence in text
+    assert "800 rows in 198 contexts, 3 left out for missing values: monotone_choice:yes/no" in text
+
+
+def test_names_cannot_send_commands_to_the_terminal(unit):
+    hostile = "\x1b[2J\x1b]0;owned\x07m\n\n"
+    changed = unit(task=hostile, model=hostile, verdicts=(hostile,) * 5, notes=(hostile,))
+    text = render_terminal(Report((changed,), {}), width=100)
+    assert not set(text) & {chr(code) for code in [*range(32), *range(127, 160)] if chr(code) != "\n"}
+    assert text.startswith("m · m\n")
+
+
+def test_colour_only_on_request(report):
+    assert "\x1b" not in render_terminal(report, width=100)
+    coloured = render_terminal(report, width=100, color=True)
+    assert re.sub(r"\x1b\[\d*m", "", coloured) == render_terminal(report, width=100)
+    bold = [line for line in coloured.splitlines() if line.startswith("\x1b[1mcmi ") or line.startswith("\x1b[1mpredictive_gain ")]
+    assert len(bold) == 2, "cmi (p = .004) in both units, and predictive_gain (p = .31) in none"
+
+
+def test_wide_characters_keep_the_columns_aligned(unit):
+    result = CheckResult("monotone_choice:決/待", "n", 0.5, "nats", None, 0.5, 10, 5)
+    other = CheckResult("cmi", "n", 0.5, "nats", None, 0.5, 10, 5)
+    lines = render_terminal(Report((unit(results=(result, other), verdicts=("V.", "V.")),), {}), width=100).splitlines()
+    wide, plain = lines[3], lines[4]
+    assert plain.index("0.500 nats") - wide.index("0.500 nats") == 2, "two characters that take two cells each"
+
+
+def test_report_without_units_or_results_says_so(unit):
+    assert "no rows" in render_terminal(Report((), {}))
+    assert "No check could be run." in render_terminal(Report((unit(results=(), verdicts=()),), {}))
