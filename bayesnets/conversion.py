@@ -1,0 +1,92 @@
+"""Networks to and from pgmpy, which is imported only when a model is made, because its import takes seconds."""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayesnets.names import listing
+from bayesnets.network import Network, Node
+from coherence.errors import InputError
+
+
+def to_pgmpy(network: Network) -> Any:
+    """Return a pgmpy model with the same names, states and order of parents.
+
+    Parameters
+    ----------
+    network : Network
+        The model.
+
+    Returns
+    -------
+    pgmpy.models.DiscreteBayesianNetwork
+        With a table for every node.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        from pgmpy.factors.discrete import TabularCPD
+        from pgmpy.models import DiscreteBayesianNetwork
+
+        model = DiscreteBayesianNetwork()
+        model.add_nodes_from(network.names)
+        model.add_edges_from((parent, node.name) for node in network.nodes for parent in node.parents)
+        for node in network.nodes:
+            table = TabularCPD(
+                node.name,
+                len(node.states),
+                node.table.reshape(len(node.states), -1),
+                evidence=list(node.parents) or None,
+                evidence_card=list(node.table.shape[1:]) or None,
+                state_names={variable: list(network.states(variable)) for variable in (node.name, *node.parents)},
+            )
+            model.add_cpds(table)
+    return model
+
+
+def nodes_from_pgmpy(model: Any) -> tuple[Node, ...]:
+    """Return the nodes of a pgmpy model in the order of their names, with states as text.
+
+    Parameters
+    ----------
+    model : pgmpy.models.DiscreteBayesianNetwork
+        With a table for every node.
+
+    Returns
+    -------
+    tuple of Node
+        Not yet validated as a network.
+
+    Raises
+    ------
+    InputError
+        A node without a table, or two tables that disagree about a node's states.
+    """
+    tables = {cpd.variable: cpd for cpd in model.get_cpds()}
+    without = sorted(str(variable) for variable in model.nodes() if variable not in tables)
+    if without:
+        raise InputError(f"model must have a table for every node; {listing(without)} have none. Add them with add_cpds.")
+    nodes = []
+    # By name, because the order of a pgmpy graph can depend on PYTHONHASHSEED.
+    for variable in sorted(tables, key=str):
+        cpd = tables[variable]
+        states = tuple(str(state) for state in cpd.state_names[variable])
+        nodes.append(Node(str(variable), states, tuple(str(parent) for parent in cpd.variables[1:]), _in_state_order(cpd, tables)))
+    return tuple(nodes)
+
+
+def _in_state_order(cpd: Any, tables: Mapping[Any, Any]) -> npt.NDArray[np.float64]:
+    """Return the table with every parent's states in the parent's own order, which a pgmpy table may list differently."""
+    table = np.asarray(cpd.values, dtype=float)
+    for axis, parent in enumerate(cpd.variables[1:], start=1):
+        listed = list(cpd.state_names[parent])
+        own = list(tables[parent].state_names[parent]) if parent in tables else listed
+        if sorted(map(str, listed)) != sorted(map(str, own)):
+            raise InputError(
+                f"states of {str(parent)!r} must agree between its own table and that of {str(cpd.variable)!r}; "
+                f"they are {listing(own)} and {listing(listed)}. Pass state_names to both tables."
+            )
+        table = table.take([listed.index(state) for state in own], axis=axis)
+    return table

@@ -1,0 +1,377 @@
+"""Discrete Bayesian networks as frozen data.
+
+A network is a list of nodes in topological order; each node has its states, its parents and a conditional table whose first axis runs over the
+node's own states (Koller and Friedman 2009, section 3.2). Nothing is repaired: a table that does not sum to one is refused.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayesnets.names import listing, suggestion
+from coherence.errors import InputError
+
+TOLERANCE = 1e-8  # how far the sum of a conditional column may lie from one
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A variable with its conditional table.
+
+    Parameters
+    ----------
+    name : str
+        Any non-empty text; spaces and commas are allowed.
+    states : tuple of str
+        At least one, unique.
+    parents : tuple of str
+        Names of the parents, in the order of the table's axes.
+    table : ndarray, shape (n_states, *n_states of each parent)
+        P(state | parents); sums to one along the first axis.
+    """
+
+    name: str
+    states: tuple[str, ...]
+    parents: tuple[str, ...]
+    table: npt.NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        for field, value in (("states", self.states), ("parents", self.parents)):
+            if isinstance(value, str):
+                raise InputError(f"{field} of node {self.name!r} must be a sequence of names, not the text {value!r}. Put it in a list.")
+            object.__setattr__(self, field, tuple(value))
+        try:
+            table = np.array(self.table, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"table of node {self.name!r} must be a full array of numbers: {error}. Give every column all its entries.") from error
+        table.setflags(write=False)
+        object.__setattr__(self, "table", table)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Node):
+            return NotImplemented
+        same_labels = (self.name, self.states, self.parents) == (other.name, other.states, other.parents)
+        return same_labels and np.array_equal(self.table, other.table)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.states, self.parents, self.table.tobytes()))
+
+
+@dataclass(frozen=True)
+class Network:
+    """A discrete Bayesian network.
+
+    Parameters
+    ----------
+    name : str
+        Short name, used in the ids of cases.
+    title : str
+        One line for people.
+    source : str
+        Where structure and tables come from.
+    illustrative : bool
+        True if the tables were made up for teaching and describe no population.
+    nodes : sequence of Node
+        In any order; kept in topological order, stable with respect to the order given.
+
+    Raises
+    ------
+    InputError
+        Repeated names or states, unknown parents, a cycle, a table of the wrong shape, or a conditional column that leaves [0, 1] or does not
+        sum to one within 1e-8.
+
+    Examples
+    --------
+    >>> rain = Node("rain", ("yes", "no"), (), [0.2, 0.8])
+    >>> grass = Node("wet grass", ("yes", "no"), ("rain",), [[0.9, 0.1], [0.1, 0.9]])
+    >>> Network("lawn", "Rain and grass", "made up", True, (grass, rain)).names
+    ('rain', 'wet grass')
+    """
+
+    name: str
+    title: str
+    source: str
+    illustrative: bool
+    nodes: tuple[Node, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise InputError(f"name of a network must be non-empty text, not {self.name!r}. Name it.")
+        _check_labels(self.nodes)
+        object.__setattr__(self, "nodes", _topological(self.nodes))
+        for node in self.nodes:
+            _check_table(node, [self.states(parent) for parent in node.parents])
+
+    @cached_property
+    def _position(self) -> dict[str, int]:
+        return {node.name: position for position, node in enumerate(self.nodes)}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables in topological order."""
+        return tuple(node.name for node in self.nodes)
+
+    def index(self, variable: str) -> int:
+        """Return the position of a variable.
+
+        Parameters
+        ----------
+        variable : str
+            Name of a variable of the network.
+
+        Returns
+        -------
+        int
+            Its place in `nodes`.
+
+        Raises
+        ------
+        InputError
+            No such variable; the message proposes the closest name.
+        """
+        try:
+            return self._position[variable]
+        except (KeyError, TypeError):
+            raise InputError(f"variable must be one of network {self.name!r}, not {variable!r}. {suggestion(variable, self.names)}") from None
+
+    def node(self, variable: str) -> Node:
+        """Return the node of a variable.
+
+        Parameters
+        ----------
+        variable : str
+            Name of a variable of the network.
+
+        Returns
+        -------
+        Node
+            With states, parents and table.
+        """
+        return self.nodes[self.index(variable)]
+
+    def states(self, variable: str) -> tuple[str, ...]:
+        """Return the states of a variable.
+
+        Parameters
+        ----------
+        variable : str
+            Name of a variable of the network.
+
+        Returns
+        -------
+        tuple of str
+            In the order of the table's first axis.
+        """
+        return self.node(variable).states
+
+    @classmethod
+    def from_json(cls, text: str, *, where: str = "text") -> "Network":
+        """Read a network from JSON text.
+
+        The object holds "name", "title", "source", "illustrative" and "nodes"; a node holds "name", "states", "parents" and "table". A table is
+        nested by the states of the parents, in order; the innermost lists are distributions over the node's own states.
+
+        Parameters
+        ----------
+        text : str
+            JSON.
+        where : str
+            Name of the source, for messages.
+
+        Returns
+        -------
+        Network
+            Validated.
+
+        Raises
+        ------
+        InputError
+            Not JSON, a missing key, or a table that breaks a rule of `Network`.
+        """
+        try:
+            data = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise InputError(f"{where} must hold JSON; {error}. Correct the file at that place.") from error
+        if not isinstance(data, dict) or not isinstance(data.get("nodes"), list):
+            raise InputError(f"{where} must hold an object with a list 'nodes'. Write it with Network.to_json to see the layout.")
+        nodes = [_node_from_json(entry, position, where) for position, entry in enumerate(data["nodes"])]
+        illustrative = data.get("illustrative", False)
+        if not isinstance(illustrative, bool):
+            raise InputError(f"'illustrative' in {where} must be true or false, not {illustrative!r}. Say whether the tables were made up.")
+        name = str(data.get("name", "network"))
+        return cls(name, str(data.get("title", name)), str(data.get("source", "")), illustrative, tuple(nodes))
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> "Network":
+        """Read a network from a JSON file.
+
+        Parameters
+        ----------
+        path : str or Path
+            UTF-8 file written by `to_json`, or by hand in that layout.
+
+        Returns
+        -------
+        Network
+            Validated.
+
+        Raises
+        ------
+        InputError
+            The file can't be read, or breaks a rule of `from_json`.
+        """
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"network file must be readable UTF-8 text; {path} is not: {error}. Check the path.") from error
+        return cls.from_json(text, where=str(path))
+
+    def to_json(self) -> str:
+        """Write the network as JSON text that `from_json` reads back without loss.
+
+        Returns
+        -------
+        str
+            One line per node.
+        """
+        head = {"name": self.name, "title": self.title, "source": self.source, "illustrative": self.illustrative}
+        lines = [json.dumps(head, ensure_ascii=False, indent=1).removesuffix("\n}") + ',\n "nodes": [']
+        entries = []
+        for node in self.nodes:
+            entry = {"name": node.name, "states": node.states, "parents": node.parents, "table": np.moveaxis(node.table, 0, -1).tolist()}
+            entries.append("  " + json.dumps(entry, ensure_ascii=False))
+        lines.append(",\n".join(entries))
+        return "\n".join([*lines, " ]\n}\n"])
+
+    def to_pgmpy(self) -> Any:
+        """Convert to pgmpy.
+
+        Returns
+        -------
+        pgmpy.models.DiscreteBayesianNetwork
+            With the same names, states and order of parents.
+        """
+        from bayesnets.conversion import to_pgmpy
+
+        return to_pgmpy(self)
+
+    @classmethod
+    def from_pgmpy(cls, model: Any, *, name: str = "network", title: str | None = None, source: str = "pgmpy model") -> "Network":
+        """Convert from pgmpy; states become text, and nodes are ordered by name wherever the arrows leave a choice.
+
+        Parameters
+        ----------
+        model : pgmpy.models.DiscreteBayesianNetwork
+            With a table for every node.
+        name, title, source : str
+            What pgmpy does not keep.
+
+        Returns
+        -------
+        Network
+            Validated more strictly than pgmpy does.
+
+        Raises
+        ------
+        InputError
+            A node without a table, or a table that breaks a rule of `Network`.
+        """
+        from bayesnets.conversion import nodes_from_pgmpy
+
+        return cls(name, title or name, source, False, nodes_from_pgmpy(model))
+
+
+def as_network(network: Any) -> Network:
+    """Return a `Network` for a `Network` or a pgmpy model.
+
+    Parameters
+    ----------
+    network : Network or pgmpy.models.DiscreteBayesianNetwork
+        The model.
+
+    Returns
+    -------
+    Network
+        The same object, or the converted model.
+
+    Raises
+    ------
+    InputError
+        Something else was given.
+    """
+    if isinstance(network, Network):
+        return network
+    if hasattr(network, "get_cpds"):
+        return Network.from_pgmpy(network)
+    raise InputError(f"network must be a Network or a pgmpy model, not {type(network).__name__}. Read one with load_network.")
+
+
+def _check_labels(nodes: Sequence[Node]) -> None:
+    names = [node.name for node in nodes]
+    if not names:
+        raise InputError("nodes must hold at least one node, not none. Add one.")
+    for position, node in enumerate(nodes):
+        if not isinstance(node.name, str) or not node.name:
+            raise InputError(f"name of node {position} must be non-empty text, not {node.name!r}. Name it.")
+        if names.index(node.name) != position:
+            raise InputError(f"names must be unique; {node.name!r} is the name of nodes {names.index(node.name)} and {position}. Rename one.")
+        for field, labels in (("states", node.states), ("parents", node.parents)):
+            if not all(isinstance(label, str) and label for label in labels) or len(set(labels)) < len(labels):
+                raise InputError(f"{field} of node {node.name!r} must be non-empty texts without repetition, not {labels!r}. Correct them.")
+        if not node.states:
+            raise InputError(f"states of node {node.name!r} must not be empty. List them.")
+        for parent in node.parents:
+            if parent not in names:
+                raise InputError(f"parents of node {node.name!r} must be nodes; {parent!r} is not. {suggestion(parent, names)}")
+
+
+def _topological(nodes: Sequence[Node]) -> tuple[Node, ...]:
+    ordered: list[Node] = []
+    done: set[str] = set()
+    waiting = list(nodes)
+    while waiting:
+        ready = next((node for node in waiting if done.issuperset(node.parents)), None)
+        if ready is None:
+            raise InputError(f"arrows must not form a cycle; one runs through {listing(node.name for node in waiting)}. Remove an arrow.")
+        waiting.remove(ready)
+        ordered.append(ready)
+        done.add(ready.name)
+    return tuple(ordered)
+
+
+def _check_table(node: Node, parent_states: list[tuple[str, ...]]) -> None:
+    expected = (len(node.states), *map(len, parent_states))
+    if node.table.shape != expected:
+        raise InputError(
+            f"table of node {node.name!r} must have shape {expected} (own states, then each parent's), not {node.table.shape}. "
+            "Reorder or complete it."
+        )
+    outside = ~((node.table >= 0) & (node.table <= 1))
+    wrong = outside.any(axis=0) | ~(np.abs(node.table.sum(axis=0) - 1) <= TOLERANCE)
+    if not wrong.any():
+        return
+    where = tuple(np.argwhere(wrong)[0])
+    pairs = [f"{parent}={states[code]}" for parent, states, code in zip(node.parents, parent_states, where, strict=True)]
+    column = node.table[(slice(None), *where)]
+    raise InputError(
+        f"table of node {node.name!r} must hold distributions over its states (in [0, 1], sum 1 within {TOLERANCE:g}); "
+        f"{int(wrong.sum())} of {wrong.size} columns do not, the first is {[float(value) for value in column]} with sum {float(column.sum()):.10g} "
+        f"at {', '.join(pairs) or 'the only column'}. Correct the entries or divide them by their sum."
+    )
+
+
+def _node_from_json(entry: object, position: int, where: str) -> Node:
+    if not isinstance(entry, dict):
+        raise InputError(f"node {position} in {where} must be an object, not {type(entry).__name__}. See Network.to_json for the layout.")
+    absent = [key for key in ("name", "states", "table") if key not in entry]
+    if absent:
+        raise InputError(f"node {position} ({entry.get('name', 'no name')}) in {where} must have {listing(absent)}. Add what is missing.")
+    node = Node(entry["name"], entry["states"], entry.get("parents", ()), entry["table"])
+    # In the file the own states come last, so that every innermost list is a distribution; in memory they come first.
+    return Node(node.name, node.states, node.parents, np.moveaxis(node.table, -1, 0)) if node.table.ndim else node

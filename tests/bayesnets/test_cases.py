@@ -1,0 +1,213 @@
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binomtest
+
+from bayesnets import Network, Node, coverage, evidence_sets, load_network, posterior, sample, sample_cases
+from coherence.errors import InputError
+
+ASIA = load_network("asia")
+
+
+@pytest.fixture(scope="module")
+def cases():
+    return sample_cases(ASIA, "lung", 200, rng=11)
+
+
+def evidence_of(table):
+    columns = [column for column in table.columns if column.startswith("x_")]
+    return table[columns].rename(columns=lambda column: column.removeprefix("x_"))
+
+
+def test_columns_and_their_order(cases):
+    covariates = [f"x_{name}" for name in ASIA.names if name != "lung"]
+    assert list(cases.columns) == ["context", *covariates, "theta", "p_true", "z", "weight", "probability_bin"]
+    assert list(cases.index) == list(range(200))
+
+
+def test_no_evidence_set_appears_twice(cases):
+    assert cases["context"].is_unique
+    assert not evidence_of(cases).fillna("?").duplicated().any()
+    observed = evidence_of(cases).notna().sum(axis=1)
+    assert observed.between(1, 6).all()
+
+
+def test_p_true_is_the_exact_posterior(cases):
+    np.testing.assert_allclose(cases["p_true"], posterior(ASIA, evidence_of(cases), "lung")["yes"], atol=1e-12)
+    assert cases["p_true"].between(0, 1, inclusive="neither").all()
+    assert (cases["probability_bin"] == np.floor(cases["p_true"] * 20 + 1e-9)).all()
+
+
+def test_bins_are_even_where_the_network_can_fill_them(cases):
+    table = coverage(cases)
+    assert table["n"].sum() == 200
+    assert (table["n"] <= table["capacity"]).all()
+    assert table["n"].tolist() == cases["probability_bin"].value_counts().reindex(range(20), fill_value=0).tolist()
+    below = table.loc[table["n"] < table["capacity"], "n"]
+    assert below.max() - below.min() <= 1
+    assert table.loc[table["capacity"] == 0, "bin"].tolist() == [19]
+    # Every undetermined evidence set of one to six covariates.
+    assert table["capacity"].sum() == 1182
+    assert table["natural_share"].sum() == pytest.approx(1)
+
+
+def test_theta_follows_p_true():
+    table = pd.concat([sample_cases(ASIA, "bronc", 1000, rng=seed) for seed in range(3)])
+    for _, group in table.groupby("probability_bin"):
+        spread = np.sqrt((group["p_true"] * (1 - group["p_true"])).sum())
+        assert abs(group["theta"].sum() - group["p_true"].sum()) < 4.5 * spread + 1e-9
+
+
+def test_z_is_an_unobserved_covariate_with_every_state_possible(cases):
+    evidence = evidence_of(cases)
+    for row, name in cases["z"].items():
+        if name is None:
+            # Nothing is left whose states the evidence does not settle.
+            for other in (column for column in evidence.columns if evidence.loc[row, column] is None):
+                assert (posterior(ASIA, evidence.loc[[row]], other) == 0).any(axis=None)
+            continue
+        assert name != "lung"
+        assert evidence.loc[row, name] is None
+        assert (posterior(ASIA, evidence.loc[[row]], name) > 0).all(axis=None)
+    assert cases["z"].notna().mean() > 0.9
+
+
+def natural_mean(n, covariates, largest, seed):
+    """Mean p_true under the natural design by plain simulation: record, size, subset, posterior; settled evidence is left out."""
+    rng = np.random.default_rng(seed)
+    records = sample(ASIA, n, rng=rng)[covariates]
+    size = rng.integers(1, largest, size=n, endpoint=True)
+    shown = rng.random((n, len(covariates))).argsort(axis=1).argsort(axis=1) < size[:, None]
+    p = posterior(ASIA, records.astype(object).where(shown, None), "lung")["yes"]
+    p = p[(p > 0) & (p < 1)]
+    return p.mean(), p.std() / np.sqrt(len(p))
+
+
+@pytest.mark.parametrize("even", [True, False])
+@pytest.mark.parametrize("enumerable", [50_000, 0])
+def test_weights_lead_back_to_the_natural_distribution(even, enumerable, monkeypatch):
+    # With `enumerable` at zero the sets are drawn from the mixture and carry importance weights.
+    monkeypatch.setattr(evidence_sets, "ENUMERABLE", enumerable)
+    expected, error = natural_mean(100_000, [name for name in ASIA.names if name != "lung"], 6, 1)
+    estimates = []
+    for seed in range(12):
+        table = sample_cases(ASIA, "lung", 200, even=even, rng=seed)
+        assert table.attrs["coverage"]["enumerated"] is bool(enumerable)
+        assert table["weight"].mean() == pytest.approx(1)
+        estimates.append(np.average(table["p_true"], weights=table["weight"]))
+    standard_error = np.hypot(np.std(estimates, ddof=1) / np.sqrt(len(estimates)), error)
+    assert abs(np.mean(estimates) - expected) < 4 * standard_error + 0.001
+    assert abs(np.mean(estimates) - expected) < 0.01
+    if even:
+        # The even design is far from the natural one, so that this test would notice weights of one.
+        assert abs(table["p_true"].mean() - expected) > 0.1
+
+
+def test_natural_shares_are_those_of_the_simulated_design():
+    table = coverage(sample_cases(ASIA, "lung", 20, rng=0))
+    assert (table["natural_share"] * table["low"]).sum() < 0.1
+    draws = 50_000
+    rng = np.random.default_rng(8)
+    covariates = [name for name in ASIA.names if name != "lung"]
+    records = sample(ASIA, draws, rng=rng)[covariates].astype(object)
+    shown = rng.random((draws, 7)).argsort(axis=1).argsort(axis=1) < rng.integers(1, 6, size=draws, endpoint=True)[:, None]
+    p = posterior(ASIA, records.where(shown, None), "lung")["yes"]
+    p = p[(p > 0) & (p < 1)]
+    counts = np.bincount((p * 20 + 1e-9).astype(int), minlength=20)
+    pvalues = [binomtest(int(count), len(p), share).pvalue for count, share in zip(counts, table["natural_share"], strict=True)]
+    assert min(pvalues) > 1e-5
+
+
+def test_a_seed_fixes_the_cases_in_any_process(cases):
+    pd.testing.assert_frame_equal(sample_cases(ASIA, "lung", 200, rng=11), cases)
+    code = (
+        "import hashlib; from bayesnets import load_network, sample_cases;"
+        "a = load_network('asia'); m = type(a).from_pgmpy(a.to_pgmpy());"
+        "print([hashlib.sha256(sample_cases(x, 'lung', 60, rng=3).to_json().encode()).hexdigest() for x in (a, m)])"
+    )
+    outputs = {
+        subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True).stdout
+        for seed in ("1", "2")
+    }
+    assert len(outputs) == 1
+
+
+def test_the_id_of_a_context_depends_on_its_evidence_alone(cases):
+    others = sample_cases(ASIA, "lung", 300, even=False, rng=5)
+    shared = cases.merge(others, on="context", suffixes=("", "_other"))
+    assert len(shared) > 20
+    for name in evidence_of(cases):
+        assert shared[f"x_{name}"].fillna("?").equals(shared[f"x_{name}_other"].fillna("?"))
+    assert re.fullmatch(r"asia-lung-[0-9a-f]{12}", cases.loc[0, "context"])
+
+
+def test_a_chosen_auxiliary_is_never_observed():
+    table = sample_cases(ASIA, "lung", 100, auxiliary="smoke", rng=2)
+    assert table["x_smoke"].isna().all()
+    assert set(table["z"]) == {"smoke"}
+
+
+@pytest.mark.parametrize(("n_observed", "low", "high"), [(3, 3, 3), ((2, 6), 2, 6)])
+def test_the_number_of_observed_covariates_can_be_set(n_observed, low, high):
+    table = sample_cases(ASIA, "lung", 100, n_observed=n_observed, rng=2)
+    observed = evidence_of(table).notna().sum(axis=1)
+    assert (observed.min(), observed.max()) == (low, high)
+
+
+def test_nothing_is_left_to_ask_about_when_all_is_observed():
+    assert sample_cases(ASIA, "lung", 10, n_observed=7, rng=2)["z"].tolist() == [None] * 10
+
+
+def test_all_sets_can_be_had_but_not_one_more():
+    table = sample_cases(ASIA, "lung", 1182, rng=0)
+    assert table["weight"].sum() == pytest.approx(1182)
+    with pytest.raises(InputError, match="1183 cases were asked for and 1182 sets with 1 to 6 observed covariates exist"):
+        sample_cases(ASIA, "lung", 1183, rng=0)
+    assert sample_cases(ASIA, "lung", 1183, determined=True, rng=0)["p_true"].isin([0, 1]).any()
+
+
+def test_improbable_evidence_can_be_left_out():
+    from bayesnets import evidence_probability
+
+    table = sample_cases(ASIA, "lung", 50, min_probability=0.05, rng=0)
+    assert evidence_probability(ASIA, evidence_of(table)).min() >= 0.05
+
+
+def test_two_nodes_leave_no_auxiliary():
+    network = Network(
+        "n", "n", "test", True, (Node("a", ("x", "y"), (), np.array([0.4, 0.6])), Node("b", ("u", "v"), ("a",), np.array([[0.9, 0.2], [0.1, 0.8]])))
+    )
+    table = sample_cases(network, "a", 2, target_state="x", rng=0)
+    assert table["z"].tolist() == [None, None]
+    assert sorted(table["p_true"]) == pytest.approx([0.04 / 0.52, 0.36 / 0.48])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n": 0}, "n must be a positive whole number, not 0"),
+        ({"n_bins": 1.5}, "n_bins must be a positive whole number"),
+        ({"target": "lang"}, "Did you mean 'lung'?"),
+        ({"target_state": "true"}, "target_state must be a state of 'lung', not 'true'"),
+        ({"auxiliary": "lung"}, "auxiliary must not be the target"),
+        ({"auxiliary": "smok"}, "Did you mean 'smoke'?"),
+        ({"n_observed": 8}, "from 1 to 7, not 8"),
+        ({"n_observed": (3, 2)}, "from 1 to 7, not (3, 2)"),
+        ({"n_observed": (0, 2)}, "from 1 to 7, not (0, 2)"),
+        ({"min_probability": 2}, "min_probability must lie in [0, 1], not 2"),
+        ({"min_probability": 1}, "0 sets"),
+    ],
+)
+def test_wrong_arguments_are_refused(arguments, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        sample_cases(ASIA, **{"target": "lung", "n": 10, **arguments})
+
+
+def test_coverage_needs_the_table_as_it_was_returned(cases):
+    with pytest.raises(InputError, match="has lost"):
+        coverage(pd.DataFrame(cases.to_dict()))

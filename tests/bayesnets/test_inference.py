@@ -1,0 +1,176 @@
+import logging
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bayesnets import Network, Node, contraction, evidence_probability, load_network, posterior
+from coherence.errors import InputError
+
+ASIA = load_network("asia")
+
+
+def brute_force(joint, network, evidence, target):
+    """P(target = state, evidence) by summing the full joint distribution."""
+    result = np.zeros((len(evidence), len(network.states(target))))
+    for row, observed in enumerate(evidence.to_dict("records")):
+        stated = {name: state for name, state in observed.items() if state is not None}
+        for record, probability in joint:
+            if all(record[name] == state for name, state in stated.items()):
+                result[row, network.states(target).index(record[target])] += probability
+    return result
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_agrees_with_brute_force(seed, full_joint, random_evidence, random_network):
+    network = random_network(seed, max_states=3, zeros=seed % 2 == 1)
+    evidence = random_evidence(network, 12, seed)
+    target = network.names[seed % len(network.names)]
+    expected = brute_force(full_joint(network), network, evidence, target)
+    total = expected.sum(axis=1)
+    np.testing.assert_allclose(evidence_probability(network, evidence), total, atol=1e-12)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_allclose(posterior(network, evidence, target, errors="nan"), expected / total[:, None], atol=1e-9)
+
+
+@pytest.fixture(scope="module")
+def variable_elimination():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from pgmpy import config
+        from pgmpy.inference import VariableElimination
+    logging.getLogger("pgmpy").setLevel(logging.ERROR)
+    config.set_show_progress(False)
+    return VariableElimination
+
+
+@pytest.mark.parametrize("seed", range(100, 140))
+def test_agrees_with_pgmpy(seed, variable_elimination, random_evidence, random_network):
+    network = random_network(seed)
+    target = network.names[seed % len(network.names)]
+    evidence = random_evidence(network, 5, seed).drop(columns=target)
+    model = network.to_pgmpy()
+    ours = posterior(model, evidence, target)
+    engine = variable_elimination(model)
+    for row, observed in enumerate(evidence.to_dict("records")):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)
+            factor = engine.query([target], {name: state for name, state in observed.items() if state is not None}, show_progress=False)
+        theirs = dict(zip(factor.state_names[target], factor.values, strict=True))
+        np.testing.assert_allclose(ours.iloc[row], [theirs[state] for state in ours.columns], atol=1e-9)
+
+
+def test_asia_by_hand():
+    # Given smoke=yes: lung .1, tub .0104 (asia unobserved), bronc .6; dysp=yes given either is .82, given not either .52.
+    lung, tub = 0.1, 0.01 * 0.05 + 0.99 * 0.01
+    with_cancer = lung * 0.98 * 0.82
+    without = (1 - lung) * (tub * 0.98 * 0.82 + (1 - tub) * 0.05 * 0.52)
+    evidence = pd.DataFrame({"xray": ["yes"], "smoke": ["yes"], "dysp": ["yes"]})
+    assert posterior(ASIA, evidence, "lung").loc[0, "yes"] == pytest.approx(with_cancer / (with_cancer + without), abs=1e-14)
+    assert evidence_probability(ASIA, evidence)[0] == pytest.approx(0.5 * (with_cancer + without), abs=1e-14)
+
+
+def test_no_evidence_gives_the_marginal():
+    assert posterior(ASIA, pd.DataFrame(index=["a", "b"]), "tub").loc["b"].tolist() == pytest.approx([0.0104, 0.9896])
+    assert evidence_probability(ASIA, pd.DataFrame({"tub": [None]})).tolist() == [1.0]
+
+
+def test_no_rows_give_no_rows():
+    assert posterior(ASIA, pd.DataFrame({"smoke": []}), "tub").shape == (0, 2)
+    assert evidence_probability(ASIA, pd.DataFrame()).empty
+
+
+def test_an_observed_target_is_a_point_mass_where_possible():
+    evidence = pd.DataFrame({"lung": ["no", "yes", "no"], "either": ["yes", "no", None]})
+    table = posterior(ASIA, evidence, "lung", errors="nan")
+    assert table.loc[[0, 2]].to_numpy().tolist() == [[0.0, 1.0], [0.0, 1.0]]
+    assert table.loc[1].isna().all()
+
+
+def test_impossible_evidence_names_the_rows_or_gives_nan():
+    evidence = pd.DataFrame({"tub": ["yes", "yes", None], "either": ["no", "yes", "no"]}, index=["ann", "bo", "cy"])
+    with pytest.raises(InputError, match=r"1 of 3 rows have probability zero, at ann\. Correct them, or pass errors='nan'"):
+        posterior(ASIA, evidence, "smoke")
+    table = posterior(ASIA, evidence, "smoke", errors="nan")
+    assert table.isna().all(axis=1).tolist() == [True, False, False]
+    assert evidence_probability(ASIA, evidence)["ann"] == 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_chunks_splits_and_row_order_do_not_matter(seed, monkeypatch, random_evidence, random_network):
+    network = random_network(seed, n_nodes=7)
+    evidence = random_evidence(network, 200, seed)
+    target = network.names[-1]
+    expected = posterior(network, evidence, target)
+    np.testing.assert_allclose(posterior(network, evidence, target, max_bytes=1), expected, atol=1e-13)
+    shuffled = evidence.sample(frac=1, random_state=seed)
+    np.testing.assert_allclose(posterior(network, shuffled, target).loc[expected.index], expected, atol=1e-13)
+    np.testing.assert_allclose(posterior(network, pd.concat([evidence, evidence]), target), pd.concat([expected, expected]), atol=1e-13)
+    monkeypatch.setattr(contraction, "WORTH_A_SPLIT", 0)
+    np.testing.assert_allclose(posterior(network, evidence, target), expected, atol=1e-13)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_iterated_expectation(seed, random_evidence, random_network):
+    # P(t | x) is the mean of P(t | x, z) over P(z | x), whatever the network.
+    network = random_network(seed, n_nodes=5)
+    target, auxiliary = network.names[0], network.names[-1]
+    evidence = random_evidence(network, 4, seed).drop(columns=[target, auxiliary])
+    weights = posterior(network, evidence, auxiliary)
+    mean = sum(posterior(network, evidence.assign(**{auxiliary: state}), target).mul(weights[state], axis=0) for state in weights)
+    np.testing.assert_allclose(mean, posterior(network, evidence, target), atol=1e-12)
+
+
+def test_more_distinct_rows_than_one_integer_key_can_hold():
+    # 40 binary nodes need a key of 3^40 values.
+    nodes = [Node("v0", ("a", "b"), (), np.array([0.3, 0.7]))]
+    nodes += [Node(f"v{i}", ("a", "b"), (f"v{i - 1}",), np.array([[0.9, 0.2], [0.1, 0.8]])) for i in range(1, 40)]
+    chain = Network("chain", "chain", "test", True, tuple(nodes))
+    rng = np.random.default_rng(3)
+    evidence = pd.DataFrame({f"v{i}": rng.choice(["a", "b"], size=300) for i in range(1, 40)})
+    ratio = 0.3 * np.where(evidence["v1"] == "a", 0.9, 0.1) / (0.7 * np.where(evidence["v1"] == "a", 0.2, 0.8))
+    np.testing.assert_allclose(posterior(chain, evidence, "v0")["a"], ratio / (1 + ratio), atol=1e-12)
+
+
+def test_whole_numbers_stand_for_states_of_that_spelling():
+    network = Network("n", "n", "test", True, (Node("a", ("0", "1"), (), np.array([0.4, 0.6])), Node("b", ("0", "1"), ("a",), np.eye(2))))
+    evidence = pd.DataFrame({"b": [0, 1, None]})
+    assert evidence["b"].dtype == float
+    assert posterior(network, evidence, "a")["1"].tolist() == [0.0, 1.0, 0.6]
+    with pytest.raises(InputError, match=r"the first is 0\.5 at 1\."):
+        posterior(network, pd.DataFrame({"b": [0, 0.5]}), "a")
+
+
+@pytest.mark.parametrize("dtype", ["object", "str", "category"])
+def test_any_column_type_holds_states(dtype):
+    evidence = pd.DataFrame({"smoke": pd.Series(["yes", None, "no"], dtype=dtype)})
+    assert posterior(ASIA, evidence, "lung")["yes"].tolist() == pytest.approx([0.1, 0.055, 0.01])
+
+
+@pytest.mark.parametrize(
+    ("evidence", "target", "message"),
+    [
+        (pd.DataFrame({"smok": ["yes"]}), "lung", "columns of evidence must be variables of network 'asia'; 'smok' are not. Did you mean 'smoke'?"),
+        (pd.DataFrame({"smoke": ["no", "Yes"]}, index=[7, 8]), "lung", "1 of 2 values do not, the first is 'Yes' at 8. Did you mean 'yes'?"),
+        (pd.DataFrame({"smoke": ["no"]}), "lang", "Did you mean 'lung'?"),
+        (pd.DataFrame([["no", "no"]], columns=["smoke", "smoke"]), "lung", "columns of evidence must be unique; smoke are repeated"),
+        ({"smoke": "no"}, "lung", "must be a DataFrame with one column per variable, not dict"),
+    ],
+)
+def test_wrong_evidence_is_refused(evidence, target, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        posterior(ASIA, evidence, target)
+
+
+def test_wrong_options_are_refused():
+    with pytest.raises(InputError, match="errors must be 'raise' or 'nan', not 'ignore'"):
+        posterior(ASIA, pd.DataFrame(), "lung", errors="ignore")
+    with pytest.raises(InputError, match="network must be a Network or a pgmpy model, not str"):
+        posterior("asia", pd.DataFrame(), "lung")
+    with pytest.raises(InputError, match="max_bytes must be positive"):
+        posterior(ASIA, pd.DataFrame(), "lung", max_bytes=0)
