@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from coherence.calibration import calibration_estimates, reliability_table
     from coherence.cmi import cmi_test
     from coherence.consistency import prompt_consistency
+    from coherence.covariance import residual_covariance_test
     from coherence.errors import CoherenceError, InputError, SchemaError
     from coherence.iterated import iterated_expectation_test
     from coherence.monotone import monotone_choice_test
@@ -44,6 +45,7 @@ _HOMES = {
     "prompt_consistency": "consistency",
     "read_runs": "storage",
     "reliability_table": "calibration",
+    "residual_covariance_test": "covariance",
     "simulate": "agents",
     "validate_runs": "schema",
     "write_runs": "storage",
@@ -69,6 +71,7 @@ __all__ = [
     "prompt_consistency",
     "read_runs",
     "reliability_table",
+    "residual_covariance_test",
     "simulate",
     "validate_runs",
     "write_runs",

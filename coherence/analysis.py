@@ -18,6 +18,7 @@ from joblib import Parallel, delayed
 from coherence.calibration import calibration_estimates
 from coherence.cmi import cmi_test
 from coherence.consistency import prompt_consistency
+from coherence.covariance import residual_covariance_test
 from coherence.errors import InputError
 from coherence.inputs import as_codes, whole_number
 from coherence.iterated import iterated_expectation_test
@@ -29,7 +30,7 @@ from coherence.result import CheckResult, Interval
 from coherence.schema import closest, feature_columns, state_columns, validate_runs
 from coherence.verdict import verdict
 
-CHECKS = ("cmi", "predictive_gain", "monotone_choice", "prompt_consistency", "iterated_expectation", "calibration")
+CHECKS = ("residual_covariance", "cmi", "predictive_gain", "monotone_choice", "prompt_consistency", "iterated_expectation", "calibration")
 ORDERED_PAIRS = (("yes", "no"), ("yes", "defer"), ("defer", "no"))
 REFERENCE = "standard"
 N_UNREADABLE_SHOWN = 8
@@ -166,7 +167,13 @@ class _Planner:
         """Plan every check that was asked for and that the columns allow."""
         if len(self.choices):
             self._plan_choice_checks()
-        elif {"action", "theta"} <= set(self.rows.columns) and set(self.checks) & {"cmi", "predictive_gain", "monotone_choice", "calibration"}:
+        elif {"action", "theta"} <= set(self.rows.columns) and set(self.checks) & {
+            "residual_covariance",
+            "cmi",
+            "predictive_gain",
+            "monotone_choice",
+            "calibration",
+        }:
             self.notes.append("no row has a readable belief, action and state: the checks of belief against action were not run.")
         if "prompt_consistency" in self.checks:
             self._plan_consistency()
@@ -181,11 +188,12 @@ class _Planner:
         if note:
             self.notes.append(note)
         single = belief.ndim == 1
-        if "cmi" in self.checks:
-            if single:
-                self.add("cmi", cmi_test, belief, action, theta, **common)
-            else:
-                self.notes.append(f"beliefs over {belief.shape[1]} states: the nearest-neighbour information was not estimated.")
+        if "residual_covariance" in self.checks and single and not self.published:
+            self.add("residual_covariance", residual_covariance_test, belief, action, theta, context=context, n_dropped=dropped)
+        if "cmi" in self.checks and single:
+            self.add("cmi", cmi_test, belief, action, theta, **common)
+        if not single and {"residual_covariance", "cmi"} & set(self.checks):
+            self.notes.append(f"beliefs over {belief.shape[1]} states: residual covariance and nearest-neighbour information were not computed.")
         if "predictive_gain" in self.checks:
             self.add("predictive_gain", predictive_gain_test, belief, action, theta, **common)
             features = [name for name in feature_columns(rows) if rows[name].notna().any()]

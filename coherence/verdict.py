@@ -9,6 +9,7 @@ import math
 from coherence.result import CheckResult
 
 _REJECTED = {
+    "residual_covariance": "Choices move with the realised state at the same stated belief: the statement is not the belief acted on.",
     "cmi": "The action depends on the realised state beyond the stated belief: the statement is not the belief acted on.",
     "predictive_gain": "The realised state predicts the action beyond the stated belief: information was used that was not stated.",
     "predictive_gain:features": "Even given the evidence, the realised state helps to predict the action beyond the stated belief.",
@@ -16,6 +17,7 @@ _REJECTED = {
     "iterated_expectation": "Beliefs do not average out over the auxiliary variable: they are no single probability distribution.",
 }
 _KEPT = {
+    "residual_covariance": "No sign that choices move with the realised state at the same stated belief.",
     "cmi": "No sign that the action uses more than the stated belief.",
     "predictive_gain": "The realised state does not help to predict the action once the stated belief is known.",
     "predictive_gain:features": "Given the evidence, the realised state does not help to predict the action beyond the stated belief.",
@@ -39,7 +41,8 @@ def verdict(result: CheckResult, *, alpha: float = 0.05) -> str:
     str
         One sentence.
     """
-    if result.reason and math.isnan(result.statistic):
+    tested = result.pvalue is not None and not math.isnan(result.pvalue)
+    if result.reason and math.isnan(result.statistic) and not tested:
         return f"Undefined: {result.reason}."
     if result.settings.get("published"):
         return _published(result)

@@ -1,0 +1,325 @@
+"""Belief sufficiency by residual covariance: whether the action still moves with the truth once both are freed of the stated belief.
+
+The generalised covariance measure of Shah and Peters (2020) with the context as unit: smooth regressions on the belief take out of the
+actions and of the truth what the belief explains, and the products of what is left are summed by context. A weighted component in
+the sense of Scheidegger, Hoerrmann and Buehlmann (2022) looks where a hidden signal must show: it weighs each action by how its probability
+changes with the belief, which makes it the score test for an agent that acts on belief plus a multiple of the truth.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy import stats
+from scipy.interpolate import BSpline
+from scipy.optimize import brentq
+
+from coherence.choice_model import ChoiceModel, fit_choice_model, fit_to_counts, merge_levels
+from coherence.inputs import ChoiceData, Codes, Floats, as_choices, one_dimensional, whole_number
+from coherence.knn import RESOLUTION, as_levels
+from coherence.resample import Seed, as_generator, context_folds, permutation_pvalue
+from coherence.result import CheckResult, Interval
+
+NULL = "given belief, action and truth are uncorrelated in every smooth direction (implied by independence)"
+UNIT = "belief"
+SIZES = (2, 4, 5, 6, 8, 11)  # spline coefficients tried; 2 is a straight line
+N_FOLDS = 5
+CONTEXTS_PER_COEFFICIENT = 8
+SHIFT_BRACKETS = (0.05, 0.1, 0.2, 0.4, 0.7, 1.0)
+SHIFT_STEP = 0.01
+SHIFT_WEIGHT = 0.8
+MANY_CONTEXTS = 5_000
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """Smooth regression of several columns on the belief, with its slope."""
+
+    fitted: Floats
+    slope: Floats
+    n_coefficients: int
+
+
+def _basis(values: Floats, size: int) -> tuple[Floats, Floats]:
+    """B-spline basis with `size` columns at the values, and its derivative; knots at quantiles of the distinct values."""
+    low, high = float(values.min()), float(values.max())
+    degree = min(3, size - 1)
+    inner = np.quantile(np.unique(values), np.linspace(0, 1, size - degree + 1)[1:-1])
+    knots = np.concatenate([[low] * (degree + 1), inner, [high] * (degree + 1)])
+    spline = BSpline(knots, np.eye(size), degree)
+    return spline(values), spline.derivative()(values)
+
+
+def _solve(gram: Floats, moments: Floats) -> Floats:
+    # A trace of ridge: a knot interval may hold no data in a fold.
+    ridge = 1e-8 * np.trace(gram) / len(gram)
+    return np.asarray(np.linalg.solve(gram + ridge * np.eye(len(gram)), moments))
+
+
+def _regress(levels: Floats, level_of: Codes, columns: Floats, folds: Codes, n_contexts: int) -> _Fit:
+    """Regress columns on a spline of the belief, its size chosen by squared error on held-out contexts.
+
+    Everything is summed by (fold, distinct belief) first, so that the cost of a candidate does not grow with the number of rows.
+    """
+    n_folds = int(folds.max()) + 1
+    cell = folds * levels.size + level_of
+    weight = np.bincount(cell, minlength=n_folds * levels.size).reshape(n_folds, levels.size).astype(np.float64)
+    total = np.stack([np.bincount(cell, weights=column, minlength=n_folds * levels.size) for column in columns.T], axis=-1)
+    total = total.reshape(n_folds, levels.size, columns.shape[1])
+    square = columns.var(axis=0)
+    square[square == 0] = 1.0  # an action that all rows share has no error to standardise
+    best: tuple[float, int] = (math.inf, 0)
+    for size in SIZES:
+        if size > min(levels.size, max(2, n_contexts // CONTEXTS_PER_COEFFICIENT)):
+            continue
+        basis, _ = _basis(levels, size)
+        grams = np.einsum("fl,li,lj->fij", weight, basis, basis, optimize=True)
+        moments = np.einsum("li,flc->fic", basis, total, optimize=True)
+        error = 0.0
+        for fold in range(n_folds):
+            coefficients = _solve(grams.sum(axis=0) - grams[fold], moments.sum(axis=0) - moments[fold])
+            fitted = basis @ coefficients
+            # Sum of squares of the held-out rows, up to the part that no candidate changes.
+            error += float(((weight[fold][:, None] * fitted**2 - 2 * total[fold] * fitted).sum(axis=0) / square).sum())
+        if error < best[0]:
+            best = (error, size)
+    basis, derivative = _basis(levels, best[1])
+    pooled = weight.sum(axis=0)
+    coefficients = _solve((basis.T * pooled) @ basis, basis.T @ total.sum(axis=0))
+    return _Fit((basis @ coefficients)[level_of], (derivative @ coefficients)[level_of], best[1])
+
+
+def _indicators(codes: Codes, n_codes: int) -> Floats:
+    return np.asarray(codes[:, None] == np.arange(n_codes), dtype=np.float64)
+
+
+def _context_table(products: Floats, context: Codes, n_contexts: int) -> Floats:
+    """Sum the products of each component by context, shape (n_contexts, n_components)."""
+    return np.stack([np.bincount(context, weights=column, minlength=n_contexts) for column in products.T], axis=1)
+
+
+def _weighted_minimum(studentised: Floats, weights: Floats) -> Floats:
+    """Smallest weighted two-sided normal p-value over components, on the last axis; small values speak against the null."""
+    return np.asarray((2 * stats.norm.sf(np.abs(studentised)) / weights).min(axis=-1))
+
+
+def _sign_flipped(scores: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
+    """Studentised sums of the scores under random signs of whole contexts, shape (n_draws, n_components)."""
+    scale = np.sqrt((scores**2).sum(axis=0))
+    unit = scores / np.where(scale > 0, scale, 1.0)
+    if len(scores) > MANY_CONTEXTS:
+        # The sum of so many signed terms is normal; its covariance is all that matters.
+        return rng.multivariate_normal(np.zeros(unit.shape[1]), unit.T @ unit, size=n_draws, method="eigh")
+    signs = rng.integers(0, 2, size=(n_draws, len(scores)), dtype=np.int8)
+    return np.asarray((2.0 * signs - 1.0) @ unit)
+
+
+@dataclass(frozen=True)
+class _Residuals:
+    """Regressions of the action and truth indicators on the belief, and what they leave."""
+
+    belief: Floats
+    action: Floats
+    action_fit: _Fit
+    truth: Floats
+    truth_fit: _Fit
+    choice: ChoiceModel
+
+
+def _residuals(data: ChoiceData, belief: Floats, rng: np.random.Generator) -> _Residuals:
+    levels, level_of = np.unique(as_levels(belief), return_inverse=True)
+    distinct = levels / RESOLUTION
+    folds = context_folds(data.context, data.n_contexts, min(N_FOLDS, data.n_contexts), rng)
+    action = _indicators(data.action, len(data.actions))
+    # With two states one indicator says it all; with more, each state has its own.
+    truth = _indicators(data.truth, len(data.states))[:, -1:] if len(data.states) == 2 else _indicators(data.truth, len(data.states))
+    action_fit, truth_fit = (_regress(distinct, level_of, columns, folds, data.n_contexts) for columns in (action, truth))
+    choice = fit_choice_model(distinct[level_of], data.action, len(data.actions), folds)
+    return _Residuals(distinct[level_of], action - action_fit.fitted, action_fit, truth - truth_fit.fitted, truth_fit, choice)
+
+
+@dataclass(frozen=True)
+class _Shift:
+    """The hidden shift: score per row under the null, estimate and standard error."""
+
+    score: Floats
+    estimate: float
+    standard_error: float
+
+
+def _hidden_shift(data: ChoiceData, left: _Residuals) -> _Shift:
+    """Find the shift at which a shifted chooser explains the residual covariance that is seen.
+
+    The score weighs the residual of each action by the slope of its log-probability and multiplies by the residual of the truth. An agent
+    whose choice curve is c and who acts on belief + shift * (truth - 1/2) has an expected score of v * sum_a w_a [c_a(b + shift/2) -
+    c_a(b - shift/2)], with v the variance of the truth given the belief; c is refitted for each shift, because the curve that one sees
+    is a mixture of shifted ones. Both sides are equal at the estimate; at shift 0 the right side is 0 whatever c is.
+    """
+    truth = left.truth[:, 0]
+    slope = left.choice.log_slope(left.belief)
+    score = (slope * left.action).sum(axis=1) * truth
+    level, centre = merge_levels(left.belief)
+    second = data.truth == 1
+    counts = np.zeros((2, centre.size, len(data.actions)))
+    np.add.at(counts, (second.astype(np.int64), level, data.action), 1.0)
+    weight, stacked = left.choice.log_slope(centre), counts.reshape(-1, len(data.actions))
+    variance = truth**2
+
+    def expected(shift: float) -> Floats:
+        """Expected score per unit of variance at each level."""
+        shifted = np.concatenate([centre - shift / 2, centre + shift / 2])
+        curve = fit_to_counts(shifted, stacked, left.choice.degree)
+        return np.asarray((weight * (curve.share(centre + shift / 2) - curve.share(centre - shift / 2))).sum(axis=1))
+
+    by_level = np.bincount(level, weights=variance, minlength=centre.size)
+    total = float(score.sum())
+
+    def excess(shift: float) -> float:
+        return total - float(by_level @ expected(shift))
+
+    # Outwards from 0: far from the data the curve need not be monotone, and a root there would mean nothing.
+    inner = 0.0
+    for outer in math.copysign(1.0, total) * np.array(SHIFT_BRACKETS):
+        if excess(outer) * total <= 0:
+            break
+        inner = float(outer)
+    else:
+        return _Shift(score, math.nan, math.nan)  # choices that hardly follow the belief identify no shift
+    estimate = float(brentq(excess, inner, outer, xtol=1e-5))
+    steepness = (excess(estimate - SHIFT_STEP) - excess(estimate + SHIFT_STEP)) / (2 * SHIFT_STEP)
+    influence = np.bincount(data.context, weights=score - variance * expected(estimate)[level], minlength=data.n_contexts)
+    error = math.sqrt(float((influence**2).sum()) * data.n_contexts / (data.n_contexts - 1)) / steepness
+    return _Shift(score, estimate, error)
+
+
+def residual_covariance_test(
+    belief: ArrayLike,
+    action: ArrayLike,
+    truth: ArrayLike,
+    *,
+    context: ArrayLike | None = None,
+    n_draws: int = 9_999,
+    rng: Seed = None,
+) -> CheckResult:
+    """Test whether actions still covary with the truth once the stated belief is accounted for.
+
+    Null: given the belief, action and truth are independent; what is tested is that their residuals are uncorrelated.
+
+    Parameters
+    ----------
+    belief : array-like, shape (n,) or (n, 2)
+        Stated probability of the second state, in [0, 1].
+    action, truth : array-like, shape (n,)
+        Labels; `truth` is constant within a context.
+    context : array-like, shape (n,), optional
+        Ids of the evidence; without them every row is its own context.
+    n_draws : int
+        Random sign assignments for the null distribution of the largest component.
+    rng : Generator, int or None
+        Source of folds and signs.
+
+    Returns
+    -------
+    CheckResult
+        `statistic` is the hidden shift: choices move with the truth as if the belief acted on were that much higher when the second state
+        holds than when it does not, at the same stated belief (units of belief, 0 under the null, to first order). Its interval treats
+        contexts as units. The p-value belongs to the largest of all components: the hidden shift, and the covariance of every action
+        with every state. `details` lists the components with estimates, standard errors, single and adjusted p-values. With more than
+        two states the hidden shift is not defined and the statistic is the largest difference in choice probability.
+
+    Raises
+    ------
+    InputError
+        An array breaks its rule.
+
+    Notes
+    -----
+    Assumes independent contexts, and regressions of action and truth on the belief that are smooth enough for a cubic spline with at most 11
+    coefficients, its size chosen by squared error on held-out contexts. Signs of whole contexts are flipped at random, so that any
+    dependence within a context is allowed.
+
+    References
+    ----------
+    Shah and Peters (2020), Annals of Statistics 48(3); Scheidegger, Hoerrmann and Buehlmann (2022), JMLR 23.
+    """
+    data = as_choices(belief, action, truth, context)
+    n_draws = whole_number(n_draws, "n_draws", 99)
+    generator = as_generator(rng)
+    settings: dict[str, Any] = {"n_draws": n_draws}
+    counted: dict[str, Any] = {"n_rows": data.n_rows, "n_contexts": data.n_contexts}
+    if data.degenerate:
+        return CheckResult("residual_covariance", NULL, math.nan, UNIT, None, math.nan, **counted, settings=settings, reason=data.degenerate)
+    left = _residuals(data, one_dimensional(data, "residual_covariance_test"), generator)
+    settings |= {
+        "spline_size_action": left.action_fit.n_coefficients,
+        "spline_size_truth": left.truth_fit.n_coefficients,
+        "choice_degree": left.choice.degree,
+    }
+
+    names, products, information = [], [], []
+    states = data.states[-1:] if len(data.states) == 2 else data.states
+    for state, label in enumerate(states):
+        for position, name in enumerate(data.actions):
+            names.append(f"P({name} | {label}) - P({name} | not {label})")
+            products.append(left.action[:, position] * left.truth[:, state])
+            information.append(left.truth[:, state] ** 2)
+    shifts = len(states) == 1
+    if shifts:
+        shift = _hidden_shift(data, left)
+        names.append("hidden shift of belief")
+        products.append(shift.score)
+        information.append(np.ones(data.n_rows))
+    scores = _context_table(np.stack(products, axis=1), data.context, data.n_contexts)
+    scale = _context_table(np.stack(information, axis=1), data.context, data.n_contexts)
+    # The component that looks where a hidden signal shows carries most of the weight; the others share the rest.
+    weights = np.full(len(names), (1 - SHIFT_WEIGHT if shifts else 1.0) / (len(names) - shifts))
+    weights[-1] = SHIFT_WEIGHT if shifts else weights[-1]
+    details = _estimates(names, scores, scale, weights, _sign_flipped(scores, n_draws, generator))
+    if shifts:
+        details.loc[len(names) - 1, ["estimate", "standard_error"]] = [shift.estimate, shift.standard_error]
+
+    adjusted = details["pvalue_adjusted"].to_numpy()
+    headline = len(names) - 1 if shifts else int(np.argmin(adjusted))
+    row = details.iloc[headline]
+    identified = math.isfinite(row["estimate"])
+    half = float(stats.t.ppf(0.975, data.n_contexts - 1) * row["standard_error"])
+    return CheckResult(
+        check="residual_covariance",
+        null=NULL,
+        statistic=float(row["estimate"]),
+        unit=UNIT if shifts else "probability",
+        interval=Interval(float(row["estimate"]) - half, float(row["estimate"]) + half, 0.95, "sandwich error, contexts as units")
+        if identified
+        else None,
+        pvalue=float(adjusted.min()),
+        **counted,
+        settings=settings,
+        details=details,
+        assumptions=("contexts are independent", "action and truth depend smoothly on belief"),
+        reason="" if identified else "the hidden shift is not identified: choice does not follow the belief",
+    )
+
+
+def _estimates(names: list[str], scores: Floats, scale: Floats, weights: Floats, draws: Floats) -> pd.DataFrame:
+    """Estimate, standard error and p-values of each component."""
+    total = scale.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        estimate = scores.sum(axis=0) / total
+        n = len(scores)
+        error = np.sqrt(((scores - estimate * scale) ** 2).sum(axis=0) * n / (n - 1)) / total
+        studentised = np.nan_to_num(scores.sum(axis=0) / np.sqrt((scores**2).sum(axis=0)))
+    minima = _weighted_minimum(draws, weights)
+    single = 2 * stats.norm.sf(np.abs(studentised))
+    return pd.DataFrame(
+        {
+            "component": names,
+            "estimate": estimate,
+            "standard_error": error,
+            "weight": weights,
+            "pvalue_single": single,
+            "pvalue_adjusted": [permutation_pvalue(-float(value), -minima) for value in single / weights],
+        }
+    )

@@ -1,0 +1,113 @@
+"""residual_covariance_test: closed forms, the hidden shift, contexts, degenerate input."""
+
+import math
+
+import numpy as np
+import pytest
+
+from coherence import AGENTS, InputError, residual_covariance_test, simulate
+
+
+def columns(seed=1, n_contexts=200, n_reps=5, **changes):
+    agent = AGENTS["rational"].with_parameters(**changes)
+    runs = simulate(agent, n_contexts=n_contexts, n_reps=n_reps, prompts=["standard"], iterated=False, rng=seed)
+    return (runs["p"].to_numpy(), runs["action"].to_numpy(), runs["theta"].to_numpy()), runs["context"].to_numpy()
+
+
+def test_flags_the_leaky_agent_and_not_the_rational_one():
+    arrays, context = columns(hidden_signal=0.4)
+    assert residual_covariance_test(*arrays, context=context, rng=1).pvalue <= 0.001
+    arrays, context = columns()
+    assert residual_covariance_test(*arrays, context=context, rng=1).pvalue > 0.05
+
+
+def test_hidden_shift_recovers_the_planted_one():
+    """The shift is in units of belief: planted .3, 3000 contexts; a first-order estimate would be near .23."""
+    arrays, context = columns(seed=3, n_contexts=3000, n_reps=3, hidden_signal=0.3)
+    result = residual_covariance_test(*arrays, context=context, n_draws=199, rng=1)
+    assert result.unit == "belief"
+    assert result.statistic == pytest.approx(0.3, abs=0.03)
+    assert result.interval.low < 0.3 < result.interval.high
+
+
+def test_components_are_differences_of_choice_probability():
+    """With a belief that explains nothing, the component is the plain difference of shares between the states."""
+    rng = np.random.default_rng(0)
+    belief, truth = rng.random(4000), rng.integers(0, 2, 4000)
+    action = np.where(rng.random(4000) < 0.3 + 0.2 * truth, "go", "stay")
+    details = residual_covariance_test(belief, action, truth, n_draws=199, rng=0).details.set_index("component")
+    row = details.loc["P(go | 1) - P(go | not 1)"]
+    plain = (action == "go")[truth == 1].mean() - (action == "go")[truth == 0].mean()
+    assert row["estimate"] == pytest.approx(plain, abs=0.01)
+    assert row["standard_error"] == pytest.approx(math.sqrt(2 * (0.3 * 0.7 + 0.5 * 0.5) / 4000), rel=0.1)
+    assert row["pvalue_single"] < 1e-9
+
+
+def test_sees_dependence_that_the_shift_does_not():
+    """Deferring more when the state is 1, with yes and no shrinking alike: no shift of belief, but no independence either."""
+    rng = np.random.default_rng(5)
+    belief = rng.integers(0, 21, 3000) / 20
+    truth = (rng.random(3000) < belief).astype(int)
+    decided = np.where(rng.random(3000) < belief, "yes", "no")
+    action = np.where(rng.random(3000) < 0.2 + 0.2 * truth * 4 * belief * (1 - belief), "defer", decided)
+    result = residual_covariance_test(belief, action, truth, n_draws=999, rng=0)
+    assert result.pvalue < 0.01
+    assert abs(result.statistic) < 0.1
+
+
+def test_copies_of_rows_do_not_sharpen_the_test():
+    arrays, context = columns(seed=7, n_contexts=60, n_reps=1)
+    once = residual_covariance_test(*arrays, context=context, rng=0)
+    copied = residual_covariance_test(*(np.repeat(a, 10) for a in arrays), context=np.repeat(context, 10), rng=0)
+    assert copied.pvalue == pytest.approx(once.pvalue, abs=0.02)
+    assert copied.interval.high - copied.interval.low == pytest.approx(once.interval.high - once.interval.low, rel=0.1)
+
+
+def test_many_contexts_use_the_normal_limit_of_the_signs(monkeypatch):
+    arrays, context = columns(seed=7, hidden_signal=0.05)
+    signs = residual_covariance_test(*arrays, context=context, rng=0).pvalue
+    monkeypatch.setattr("coherence.covariance.MANY_CONTEXTS", 10)
+    assert residual_covariance_test(*arrays, context=context, rng=0).pvalue == pytest.approx(signs, abs=0.03)
+
+
+def test_does_not_depend_on_labels_or_row_order():
+    arrays, context = columns(n_contexts=50, n_reps=2)
+    first = residual_covariance_test(*arrays, context=context, n_draws=199, rng=2)
+    renamed = residual_covariance_test(
+        arrays[0], [f"do {a}" for a in arrays[1]], np.where(arrays[2] == 1, "z", "a"), context=context, n_draws=199, rng=2
+    )
+    assert renamed.statistic == pytest.approx(first.statistic, abs=1e-9)
+    shuffled = np.random.default_rng(0).permutation(len(context))
+    moved = residual_covariance_test(*(a[shuffled] for a in arrays), context=context[shuffled], n_draws=199, rng=2)
+    assert moved.statistic == pytest.approx(first.statistic, abs=1e-6)
+    assert moved.pvalue == first.pvalue
+
+
+def test_several_states_have_no_shift():
+    rng = np.random.default_rng(1)
+    belief, truth = rng.random(500), rng.integers(0, 3, 500)
+    action = np.where(rng.random(500) < 0.7, truth, 0)
+    result = residual_covariance_test(belief, action, truth, n_draws=199, rng=0)
+    assert result.unit == "probability"
+    assert len(result.details) == 9
+    assert result.pvalue <= 0.01
+
+
+def test_choices_that_ignore_belief_identify_no_shift():
+    """An agent that only ever follows the state: dependence is certain, a shift of belief is not defined or is huge, never a small number."""
+    rng = np.random.default_rng(2)
+    belief, truth = rng.random(400), rng.integers(0, 2, 400)
+    result = residual_covariance_test(belief, truth, truth, n_draws=199, rng=0)
+    assert result.pvalue <= 0.01
+    assert math.isnan(result.statistic)
+    assert "does not follow the belief" in result.reason
+
+
+def test_degenerate_and_wrong_input():
+    rng = np.random.default_rng(0)
+    belief, truth = rng.random(40), rng.integers(0, 2, 40)
+    assert residual_covariance_test(belief, ["go"] * 40, truth).reason == "only one action was seen ('go')"
+    assert math.isnan(residual_covariance_test(belief, truth, np.ones(40)).pvalue)
+    assert residual_covariance_test(np.full(40, 0.3), truth, truth).reason == "belief is constant"
+    with pytest.raises(InputError, match="beliefs over 3 states"):
+        residual_covariance_test(rng.dirichlet([1, 1, 1], 40), truth, truth)
