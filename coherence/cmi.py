@@ -12,15 +12,15 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from coherence.information import binned_information, information_bins
 from coherence.inputs import ChoiceData, Codes, Floats, as_choices, one_dimensional, require, whole_number
 from coherence.knn import as_levels, conditional_information, digamma_table
+from coherence.monotone import belief_bins
 from coherence.resample import (
     Seed,
     as_generator,
     context_blocks,
     context_means,
-    jackknife_groups,
-    jackknife_variance,
     percentile_interval,
     permutation_pvalue,
     permute_contexts,
@@ -29,7 +29,6 @@ from coherence.result import CheckResult, Interval
 
 NULL = "action and truth are independent given belief: I(action; truth | belief) = 0"
 UNIT = "nats"
-JACKKNIFE_GROUPS = 40
 TEST_SHARE = 0.15  # neighbours of the test statistic, as a share of the rows
 
 
@@ -116,10 +115,10 @@ def cmi_test(
     Returns
     -------
     CheckResult
-        `statistic` is the excess information in nats: the estimate minus its mean over the permutations, which removes the bias that
-        the estimator has under the null; the interval is a delete-a-group jackknife over contexts around it. `details` holds the
-        estimate itself, the permutation mean, and the statistic of the test. With ``published=True`` the statistic is the raw estimate
-        and there is no p-value.
+        `statistic` is the information in nats, estimated in belief bins with its bias removed by the jackknife over contexts, which also
+        gives the interval (see `coherence.information`). `details` holds it beside the nearest-neighbour estimate, the mean of that
+        estimate over the permutations, their difference (excess information), and the statistic of the test. With ``published=True``
+        the statistic is the raw nearest-neighbour estimate and there is no p-value.
 
     Raises
     ------
@@ -179,32 +178,31 @@ def cmi_test(
     observed = [conditional_information(levels, sorted_action, data.truth[order], neighbours, psi) for neighbours in (k, k_test)]
     bias = float(permuted[:, 0].mean())
 
-    groups = jackknife_groups(data.n_contexts, JACKKNIFE_GROUPS, generator)[sorted_context]
-    n_groups = int(groups.max()) + 1
-    sorted_truth = data.truth[order]
-    left_out = np.empty(n_groups)
-    for group in range(n_groups):
-        keep = groups != group
-        left_out[group] = conditional_information(levels[keep], sorted_action[keep], sorted_truth[keep], k)
-    half = float(stats.t.ppf(0.975, n_groups - 1)) * math.sqrt(jackknife_variance(left_out))
-    excess = observed[0] - bias
+    bins = belief_bins(context_means(values, data.context, data.n_contexts), information_bins(data.n_contexts))
+    information = binned_information(bins, data.context, data.action, data.truth)
+    half = float(stats.t.ppf(0.975, data.n_contexts - 1)) * information.standard_error
     details = pd.DataFrame(
-        {
-            "quantity": ["estimate", "mean of permuted estimates", "excess information", "statistic of the test", "mean of permuted statistics"],
-            "neighbours": [k, k, k, k_test, k_test],
-            "nats": [observed[0], bias, excess, observed[1], float(permuted[:, 1].mean())],
-        }
+        [
+            ("information, jackknifed in belief bins", math.nan, information.corrected),
+            ("plug-in information in belief bins", math.nan, information.plug_in),
+            ("nearest-neighbour estimate", k, observed[0]),
+            ("mean of permuted estimates", k, bias),
+            ("excess information", k, observed[0] - bias),
+            ("statistic of the test", k_test, observed[1]),
+            ("mean of permuted statistics", k_test, float(permuted[:, 1].mean())),
+        ],
+        columns=["quantity", "neighbours", "nats"],
     )
     return CheckResult(
         check="cmi",
         null=NULL,
-        statistic=excess,
+        statistic=information.corrected,
         unit=UNIT,
-        interval=Interval(excess - half, excess + half, 0.95, f"delete-a-group jackknife, {n_groups} groups of contexts"),
+        interval=Interval(information.corrected - half, information.corrected + half, 0.95, "jackknife over contexts"),
         pvalue=permutation_pvalue(observed[1], permuted[:, 1]),
         n_rows=data.n_rows,
         n_contexts=data.n_contexts,
-        settings=settings | {"n_blocks": int(blocks.max()) + 1},
+        settings=settings | {"n_blocks": int(blocks.max()) + 1, "n_bins": information.n_bins},
         details=details,
         assumptions=("contexts are independent", "among contexts of similar belief the truth is exchangeable under the null"),
     )

@@ -1,0 +1,70 @@
+"""Every fenced example of the README and of docs/ runs; commands are run with smaller numbers where they would take minutes."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "examples" / "README.md"]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+# Training and elicitation in full take minutes; their own tests do that. Here the commands must exist and take these options.
+SMALLER = {"--contexts": "12", "--reps": "2", "--steps": "3"}
+
+
+def blocks(language):
+    return [
+        pytest.param(body, id=f"{page.relative_to(ROOT)}:{number}")
+        for page in PAGES
+        for number, (name, body) in enumerate(BLOCK.findall(page.read_text(encoding="utf-8")))
+        if name == language
+    ]
+
+
+@pytest.fixture
+def workplace(tmp_path):
+    """Return a folder that looks like a clone with a CSV of the user's own beside the examples."""
+    (tmp_path / "examples").mkdir()
+    for file in (ROOT / "examples").iterdir():
+        (tmp_path / "examples" / file.name).symlink_to(file)
+    runs = pd.read_parquet(ROOT / "examples" / "runs.parquet")
+    mine = runs[runs["action"].notna()].head(60)
+    mine = mine.rename(columns={"p": "confidence", "action": "choice", "theta": "outcome", "context": "case_id"})
+    mine[["case_id", "rep", "confidence", "choice", "outcome"]].to_csv(tmp_path / "examples" / "mine.csv", index=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize("body", blocks("python"))
+def test_python_blocks_run(body, workplace):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", body], cwd=workplace, capture_output=True, text=True, env=environment, timeout=300)
+    assert done.returncode == 0, done.stderr
+
+
+def shrunk(words):
+    smaller = [SMALLER[before] if before in SMALLER else word for before, word in zip(["", *words], words, strict=False)]
+    if "examples/train_reader.py" in words:
+        smaller += ["--steps", "3"]
+    return smaller
+
+
+@pytest.mark.parametrize("body", blocks("bash"))
+def test_commands_run(body, workplace):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
+    ran = 0
+    for line in body.replace("\\\n", " ").splitlines():
+        for command in line.split("#")[0].split("&&"):
+            words = shlex.split(command)
+            if not words or words[0] in ("pip", "pytest", "git", "cd"):
+                continue  # installing and testing is what is going on already
+            assert words[0] in ("coherence", "python"), command
+            program = [sys.executable, "-m", "coherence.cli.main"] if words[0] == "coherence" else [sys.executable]
+            done = subprocess.run([*program, *shrunk(words)[1:]], cwd=workplace, capture_output=True, text=True, env=environment, timeout=600)
+            assert done.returncode == 0, f"{command}: {done.stderr}"
+            ran += 1
+    assert ran or "pip" in body
