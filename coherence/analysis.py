@@ -23,6 +23,7 @@ from coherence.errors import InputError
 from coherence.inputs import as_codes, whole_number
 from coherence.iterated import iterated_expectation_test
 from coherence.monotone import monotone_choice_test
+from coherence.multiplicity import benjamini_hochberg, holm
 from coherence.predictive import predictive_gain_test
 from coherence.report.record import Report, Unit
 from coherence.resample import Seed, as_generator
@@ -278,6 +279,18 @@ def _iterated_results(runs: pd.DataFrame, **options: Any) -> list[CheckResult]:
     return results
 
 
+def _adjust(outcomes: list[list[CheckResult]]) -> list[list[CheckResult]]:
+    """Add the p-values adjusted over every test of the report."""
+    pvalues = [math.nan if result.pvalue is None else result.pvalue for results in outcomes for result in results]
+    adjusted = iter(zip(holm(pvalues), benjamini_hochberg(pvalues), strict=True))
+
+    def with_adjusted(result: CheckResult) -> CheckResult:
+        by_holm, by_bh = next(adjusted)
+        return result if result.pvalue is None else replace(result, pvalue_holm=float(by_holm), pvalue_bh=float(by_bh))
+
+    return [[with_adjusted(result) for result in results] for results in outcomes]
+
+
 def _checked_names(checks: Sequence[str] | None) -> tuple[str, ...]:
     if checks is None:
         return CHECKS
@@ -362,6 +375,7 @@ def analyze(
         outcomes.append(results)
         if progress is not None:
             progress(done, len(jobs), jobs[done - 1].check)
+    outcomes = _adjust(outcomes)
     units = []
     for position, ((key, _), planner) in enumerate(zip(groups, planners, strict=True)):
         task, model = key

@@ -61,6 +61,8 @@ class CheckResult:
         What must hold for the p-value and the interval.
     reason : str
         Why a number is NaN; empty otherwise.
+    pvalue_holm, pvalue_bh : float or None
+        The p-value adjusted over all tests of a report, by Holm and by Benjamini and Hochberg; None outside a report.
     """
 
     check: str
@@ -76,6 +78,8 @@ class CheckResult:
     details: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
     assumptions: tuple[str, ...] = ()
     reason: str = ""
+    pvalue_holm: float | None = None
+    pvalue_bh: float | None = None
 
     def to_row(self) -> dict[str, Any]:
         """Return the result as one flat record, unrounded.
@@ -95,6 +99,8 @@ class CheckResult:
             "level": interval.level,
             "interval_method": interval.method,
             "pvalue": math.nan if self.pvalue is None else self.pvalue,
+            "pvalue_holm": math.nan if self.pvalue_holm is None else self.pvalue_holm,
+            "pvalue_bh": math.nan if self.pvalue_bh is None else self.pvalue_bh,
             "n_rows": self.n_rows,
             "n_contexts": self.n_contexts,
             "n_dropped": self.n_dropped,

@@ -62,6 +62,11 @@ def _result_row(result: CheckResult, verdict: str) -> dict[str, Any]:
         "unit": unit,
         "interval": interval,
         "pvalue": wording.format_pvalue(result.pvalue),
+        "adjusted": [
+            (name, wording.format_pvalue(value))
+            for name, value in (("Holm", result.pvalue_holm), ("BH", result.pvalue_bh))
+            if value is not None and not math.isnan(value)
+        ],
         "flagged": wording.is_flagged(result),
         "verdict": wording.full_verdict(result, verdict),
         "sample": f"{result.n_rows} rows, {result.n_contexts} contexts{left_out}",
@@ -87,7 +92,10 @@ def _lead(unit: Unit) -> str:
     count = f"{len(flagged) or 'None'} of {defined} test{'' if defined == 1 else 's'} {'have' if len(flagged) > 1 else 'has'} p < {level}"
     if not flagged:
         return f"{count}.{without} This does not show coherence: see the intervals for what remains possible."
-    return f"{count}: {', '.join(flagged)}.{without}"
+    adjusted = [result.pvalue_holm for result in tests if result.pvalue_holm is not None]
+    left = sum(value < level for value in adjusted)
+    corrected = f" After Holm's correction over all tests of this report: {left}." if adjusted else ""
+    return f"{count}: {', '.join(flagged)}.{corrected}{without}"
 
 
 def _overview(unit: Unit, checks: list[str]) -> list[dict[str, Any]]:

@@ -102,6 +102,12 @@ def format_pvalue(pvalue: float | None) -> str:
     return "<0.001" if pvalue < 0.001 else f"{pvalue:.3f}"
 
 
+def format_tested(result: CheckResult) -> str:
+    """Format the p-value of a result, with Holm's adjusted one in brackets where there is one."""
+    text = format_pvalue(result.pvalue)
+    return text if result.pvalue_holm is None or text == NOT_GIVEN else f"{text} ({format_pvalue(result.pvalue_holm)})"
+
+
 def is_flagged(result: CheckResult) -> bool:
     """Tell whether the p-value of a result lies below `FLAG_LEVEL`."""
     return result.pvalue is not None and result.pvalue < FLAG_LEVEL
@@ -193,7 +199,7 @@ def _hanging(text: str, width: int, first: str, later: str) -> list[str]:
 def _rows(unit: Unit) -> list[_Row]:
     effects = [format_effect(result) for result in unit.results]
     return [
-        (clean(result.check), effect, interval, format_pvalue(result.pvalue), full_verdict(result, verdict))
+        (clean(result.check), effect, interval, format_tested(result), full_verdict(result, verdict))
         for result, verdict, (effect, interval) in zip(unit.results, unit.verdicts, effects, strict=True)
     ]
 
@@ -248,7 +254,7 @@ def render_terminal(report: Report, *, width: int | None = None, color: bool = F
     def emphasise(text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if color else text
 
-    heading: _Row = ("check", "effect", interval_heading(result for unit in report.units for result in unit.results), "p", "verdict")
+    heading: _Row = ("check", "effect", interval_heading(result for unit in report.units for result in unit.results), "p (Holm)", "verdict")
     # One layout for all units, so that equal columns stand below each other.
     layout = _column_widths([heading, *(row for unit in report.units for row in _rows(unit))], columns)
     blocks = []

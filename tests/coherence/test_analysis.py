@@ -3,11 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from statsmodels.stats.multitest import multipletests
 
 from coherence import InputError, SchemaError, analyze, simulate
 from coherence.analysis import CHECKS
 
-LIGHT = ["cmi", "monotone_choice", "prompt_consistency", "iterated_expectation", "calibration"]
+LIGHT = ["residual_covariance", "cmi", "monotone_choice", "prompt_consistency", "iterated_expectation", "calibration"]
 
 
 @pytest.fixture(scope="module")
@@ -125,3 +126,13 @@ def test_wrong_input(runs):
         analyze(runs, n_jobs=0)
     with pytest.raises(SchemaError):
         analyze(runs.drop(columns="p"))
+
+
+def test_pvalues_are_adjusted_over_the_whole_report(runs):
+    """The family is every test of every unit, not each unit for itself."""
+    both = pd.concat([runs, simulate("rational", n_contexts=40, n_reps=2, rng=1)], ignore_index=True)
+    results = analyze(both, checks=LIGHT, rng=1).results
+    tested = results[results["pvalue"].notna()]
+    assert tested["pvalue_holm"].tolist() == pytest.approx(multipletests(tested["pvalue"], method="holm")[1].tolist())
+    assert tested["pvalue_bh"].tolist() == pytest.approx(multipletests(tested["pvalue"], method="fdr_bh")[1].tolist())
+    assert results.loc[results["pvalue"].isna(), "pvalue_holm"].isna().all()

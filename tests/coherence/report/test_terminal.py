@@ -106,3 +106,13 @@ def test_wide_characters_keep_the_columns_aligned(unit):
 def test_report_without_units_or_results_says_so(unit):
     assert "no rows" in render_terminal(Report((), {}))
     assert "No check could be run." in render_terminal(Report((unit(results=(), verdicts=()),), {}))
+
+
+def test_adjusted_pvalues_stand_in_brackets(report):
+    from dataclasses import replace
+
+    unit = report.units[0]
+    tested = next(result for result in unit.results if result.pvalue is not None)
+    adjusted = replace(tested, pvalue=0.01, pvalue_holm=0.04)
+    changed = replace(report, units=(replace(unit, results=(adjusted,), verdicts=("x",)),))
+    assert "0.010 (0.040)" in render_terminal(changed, width=100)
