@@ -47,7 +47,7 @@ def test_python_blocks_run(body, workplace):
 
 
 def shrunk(words):
-    smaller = [SMALLER[before] if before in SMALLER else word for before, word in zip(["", *words], words, strict=False)]
+    smaller = [SMALLER.get(before, word) for before, word in zip(["", *words], words, strict=False)]
     if "examples/train_reader.py" in words:
         smaller += ["--steps", "3"]
     return smaller

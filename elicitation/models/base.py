@@ -1,0 +1,82 @@
+"""What the session needs of a model: a name, a fingerprint, and answers to a batch of texts.
+
+Any object with these three members will do: a local transformer, a server, a simulated agent. A request carries its own seed, and
+a model that draws must draw from that seed alone, so that an answer depends neither on its neighbours in the batch nor on their order.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Request:
+    """One text to be answered.
+
+    Parameters
+    ----------
+    text : str
+        The question, as the user of a chat would type it.
+    seed : int
+        Seed of this answer alone, at least 0; not used at temperature 0.
+    max_new_tokens : int
+        The answer is cut after so many tokens, positive.
+    temperature : float
+        Divisor of the logits, at least 0; 0 takes the most probable token each time.
+    max_lines : int or None
+        The answer ends once so many lines with visible characters are complete; None lets the model end it.
+    """
+
+    text: str
+    seed: int
+    max_new_tokens: int
+    temperature: float = 1.0
+    max_lines: int | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a model said.
+
+    Parameters
+    ----------
+    text : str
+        The answer as it came, white space included; text from outside, to be read and never to be run.
+    logprob : float or None
+        Natural logarithm of the probability of the answer's tokens at temperature 1; None where the model does not give it.
+    n_tokens : int or None
+        Tokens of the answer, its end mark included.
+    """
+
+    text: str
+    logprob: float | None = None
+    n_tokens: int | None = None
+
+
+class Model(Protocol):
+    """Something that answers texts."""
+
+    @property
+    def name(self) -> str:
+        """Name for the `model` column of the runs table."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of all that shapes an answer besides the request: weights, tokenizer, precision, chat template."""
+        ...
+
+    def generate(self, requests: Sequence[Request]) -> list[Answer]:
+        """Answer every request, in order.
+
+        Parameters
+        ----------
+        requests : sequence of Request
+            Independent of each other.
+
+        Returns
+        -------
+        list of Answer
+            One per request, in the order of the requests.
+        """
+        ...

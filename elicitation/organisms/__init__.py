@@ -1,0 +1,1 @@
+"""Small models trained here, with a known belief and a known policy."""

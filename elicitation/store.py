@@ -1,0 +1,240 @@
+"""A store of answers that survives a crash: SQLite in write-ahead mode, one transaction per batch, text and JSON only.
+
+An answer is keyed by everything that determines it (model fingerprint, full text, settings of the generation, base seed, number of the draw), so a
+second model never gets the first one's answers, and a session that is started again asks only what is missing. Several processes may share a store.
+"""
+
+import hashlib
+import json
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from coherence.errors import CoherenceError, InputError
+from elicitation.models.base import Answer, Request
+
+_LAYOUT = 1
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS texts (digest TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS answers (
+    key TEXT PRIMARY KEY, model TEXT NOT NULL, fingerprint TEXT NOT NULL, text_digest TEXT NOT NULL, settings TEXT NOT NULL, draw INTEGER NOT NULL,
+    seed INTEGER NOT NULL, answer TEXT NOT NULL, extra TEXT NOT NULL, created TEXT NOT NULL
+) WITHOUT ROWID;
+"""
+_BUSY_SECONDS = 60.0
+# SQLite allows 32,766 variables in one statement; smaller portions keep a look-up short for other writers.
+_PORTION = 500
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One answer to be had: the request, and what tells it from other draws of the same text.
+
+    Parameters
+    ----------
+    request : Request
+        What the model is asked; its seed follows from the base seed, the text and the number.
+    number : int
+        The how-manieth draw of this text, from 0.
+    base_seed : int
+        Seed of the session.
+    """
+
+    request: Request
+    number: int
+    base_seed: int
+
+    @classmethod
+    def of(cls, text: str, number: int, *, base_seed: int, temperature: float, max_new_tokens: int, max_lines: int | None) -> "Draw":
+        """Make a draw whose seed depends on the text, the number and the base seed alone.
+
+        Parameters
+        ----------
+        text : str
+            The question.
+        number : int
+            The how-manieth draw of this text. At temperature 0 all draws agree, and number and seeds count as 0.
+        base_seed : int
+            Seed of the session.
+        temperature, max_new_tokens, max_lines
+            See `Request`.
+
+        Returns
+        -------
+        Draw
+            With a seed below 2**63.
+        """
+        if temperature == 0:
+            return cls(Request(text, 0, max_new_tokens, 0.0, max_lines), 0, 0)
+        digest = hashlib.sha256(json.dumps([base_seed, number, text]).encode()).digest()
+        seed = int.from_bytes(digest[:8], "big") >> 1
+        return cls(Request(text, seed, max_new_tokens, temperature, max_lines), number, base_seed)
+
+    @property
+    def settings(self) -> str:
+        """Settings of the generation as canonical JSON."""
+        request = self.request
+        values = {
+            "base_seed": self.base_seed,
+            "max_lines": request.max_lines,
+            "max_new_tokens": request.max_new_tokens,
+            "temperature": float(request.temperature),
+        }
+        return json.dumps(values, sort_keys=True)
+
+    def key(self, fingerprint: str) -> str:
+        """Return the key of this draw's answer.
+
+        Parameters
+        ----------
+        fingerprint : str
+            Of the model.
+
+        Returns
+        -------
+        str
+            A hexadecimal digest.
+        """
+        return hashlib.sha256(json.dumps([fingerprint, self.request.text, self.settings, self.number]).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class StoredAnswer:
+    """An answer as it lies in the store.
+
+    Parameters
+    ----------
+    text : str
+        What the model said.
+    seed : int
+        The seed it was drawn with.
+    created : str
+        When it was stored, in UTC.
+    """
+
+    text: str
+    seed: int
+    created: str
+
+
+class AnswerStore:
+    """Answers in an SQLite file.
+
+    Parameters
+    ----------
+    path : path-like
+        The file, made if need be; ``":memory:"`` keeps the answers for the life of the object.
+
+    Raises
+    ------
+    InputError
+        The file cannot be opened, or is no answer store.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = str(path)
+        if self.path != ":memory:" and not Path(self.path).absolute().parent.is_dir():
+            raise InputError(f"answer store {self.path} must lie in a folder that exists. Create the folder first.")
+        try:
+            self._database = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
+            self._prepare()
+        except sqlite3.Error as error:
+            raise InputError(f"answer store {self.path} cannot be used: {error}. Give another path, or move that file away.") from error
+
+    def _prepare(self) -> None:
+        with closing(self._database.execute("PRAGMA journal_mode=WAL")):
+            pass
+        # NORMAL outlives a killed process; FULL would also outlive a power cut in the same instant, at one fsync per batch, which is cheap here.
+        self._database.execute("PRAGMA synchronous=FULL")
+        layout = self._database.execute("PRAGMA user_version").fetchone()[0]
+        tables = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if layout not in (0, _LAYOUT) or (layout == 0 and tables - {"answers", "texts"}):
+            raise InputError(f"answer store {self.path} is a database of another kind. Give another path.")
+        self._database.executescript(_SCHEMA)
+        self._database.execute(f"PRAGMA user_version = {_LAYOUT}")
+
+    def get(self, keys: Iterable[str]) -> dict[str, StoredAnswer]:
+        """Look answers up.
+
+        Parameters
+        ----------
+        keys : iterable of str
+            From `Draw.key`.
+
+        Returns
+        -------
+        dict of str to StoredAnswer
+            Those that the store holds.
+        """
+        found: dict[str, StoredAnswer] = {}
+        with self._errors():
+            for portion in _portions(list(dict.fromkeys(keys))):
+                marks = ",".join("?" * len(portion))
+                for key, text, seed, created in self._database.execute(
+                    f"SELECT key, answer, seed, created FROM answers WHERE key IN ({marks})", portion
+                ):
+                    found[key] = StoredAnswer(text, seed, created)
+        return found
+
+    def put(self, draws: Sequence[Draw], answers: Sequence[Answer], *, model: str, fingerprint: str) -> None:
+        """Store a batch in one transaction; an answer that is there already (from another process) stays.
+
+        Parameters
+        ----------
+        draws : sequence of Draw
+            What was asked.
+        answers : sequence of Answer
+            What came back, one per draw.
+        model, fingerprint : str
+            Who answered.
+        """
+        created = datetime.now(UTC).isoformat(timespec="milliseconds")
+        texts, rows = {}, []
+        for draw, answer in zip(draws, answers, strict=True):
+            digest = hashlib.sha256(draw.request.text.encode()).hexdigest()
+            texts[digest] = draw.request.text
+            extra = json.dumps({"logprob": answer.logprob, "n_tokens": answer.n_tokens})
+            seed = draw.request.seed
+            rows.append((draw.key(fingerprint), model, fingerprint, digest, draw.settings, draw.number, seed, answer.text, extra, created))
+        with self._errors():
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                self._database.executemany("INSERT OR IGNORE INTO texts VALUES (?, ?)", texts.items())
+                self._database.executemany("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+                self._database.execute("COMMIT")
+            except BaseException:
+                # The error may have ended the transaction itself, as a full disk does.
+                if self._database.in_transaction:
+                    self._database.execute("ROLLBACK")
+                raise
+
+    def __len__(self) -> int:
+        """Number of answers held."""
+        with self._errors():
+            return int(self._database.execute("SELECT count(*) FROM answers").fetchone()[0])
+
+    def close(self) -> None:
+        """Close the file; the object cannot be used afterwards."""
+        self._database.close()
+
+    def __enter__(self) -> "AnswerStore":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise CoherenceError(f"answer store {self.path} failed: {error}. Answers stored before are kept; the same command resumes.") from error
+
+
+def _portions(keys: list[str]) -> Iterator[list[str]]:
+    for start in range(0, len(keys), _PORTION):
+        yield keys[start : start + _PORTION]

@@ -1,0 +1,207 @@
+"""The transformers backend: breaks if an answer depends on its batch, if padding shifts positions, or if a bad folder is not named as such."""
+
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import GPT2Config, GPT2LMHeadModel
+
+from coherence.errors import InputError
+from elicitation.models.base import Request
+from elicitation.models.causal import CausalModel, _draw, _end_of_lines, _Row, load_causal_model, quiet_transformers
+from elicitation.questions import plan_questions
+
+TEXTS = [
+    "Does a patient cough?",
+    "Consider a patient who is a smoker.",
+    "12 lines",
+    "Why?\nBecause of a chest X-ray, and of shortness of breath.",
+    "a",
+]
+
+
+@pytest.fixture(scope="module")
+def gpt2(model, tmp_path_factory):
+    """Random weights and learnt absolute positions: left padding without explicit positions gives other answers here."""
+    folder = tmp_path_factory.mktemp("models") / "gpt2"
+    torch.manual_seed(0)
+    config = GPT2Config(vocab_size=len(model.tokenizer), n_embd=32, n_layer=2, n_head=2, n_positions=128, bos_token_id=1, eos_token_id=2)
+    network = GPT2LMHeadModel(config)
+    with torch.no_grad():
+        network.transformer.wpe.weight.mul_(20)  # so that positions matter as they do in a trained model
+        network.transformer.wte.weight.mul_(8)
+    with quiet_transformers():
+        network.save_pretrained(folder)
+        model.tokenizer.save_pretrained(folder)
+    return folder
+
+
+def _requests(texts, temperature, max_lines=None):
+    return [Request(text, seed, 12, temperature, max_lines) for seed, text in enumerate(texts)]
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_answers_do_not_depend_on_batch_size_or_order(gpt2, temperature):
+    requests = _requests(TEXTS * 3, temperature)
+    alone = load_causal_model(gpt2, batch_size=1).generate(requests)
+    assert len({answer.text for answer in alone}) > 3
+    for batch_size in (3, 8):
+        together = load_causal_model(gpt2, batch_size=batch_size)
+        assert [answer.text for answer in together.generate(requests)] == [answer.text for answer in alone]
+        order = np.random.default_rng(batch_size).permutation(len(requests))
+        shuffled = together.generate([requests[i] for i in order])
+        assert [shuffled[place].text for place in np.argsort(order)] == [answer.text for answer in alone]
+        np.testing.assert_allclose([shuffled[place].logprob for place in np.argsort(order)], [answer.logprob for answer in alone], atol=1e-3)
+
+
+def test_greedy_answers_equal_those_of_transformers(gpt2):
+    model = load_causal_model(gpt2, batch_size=4)
+    for request, answer in zip(_requests(TEXTS, 0.0), model.generate(_requests(TEXTS, 0.0)), strict=True):
+        encoded = model.tokenizer(request.text, return_tensors="pt")
+        with torch.inference_mode():
+            whole = model.network.generate(**encoded, max_new_tokens=12, do_sample=False, pad_token_id=0)
+        assert answer.text == model.tokenizer.decode(whole[0, encoded["input_ids"].shape[1] :], skip_special_tokens=True)
+
+
+def test_seeds_matter_and_are_all_that_matters(model):
+    request = Request(TEXTS[1], 7, 12)
+    first, again, other = model.generate([request, request, Request(TEXTS[1], 8, 12)])
+    assert first.text == again.text == model.generate([request])[0].text
+    assert first.text != other.text
+
+
+def test_draws_follow_the_softmax_at_the_given_temperature():
+    logits = torch.log(torch.tensor([0.1, 0.2, 0.3, 0.4]))
+    n = 4000
+    for temperature, expected in ((1.0, [0.1, 0.2, 0.3, 0.4]), (0.5, np.array([1, 4, 9, 16]) / 30)):
+        rows = [_Row(Request("", seed, 1, temperature), frozenset()) for seed in range(n)]
+        tokens, logprobs = _draw(logits.expand(n, 4), rows)
+        share = np.bincount(tokens, minlength=4) / n
+        np.testing.assert_allclose(share, expected, atol=4 * np.sqrt(0.25 / n))
+        # Whatever the temperature of the draw, the log-probability is the model's own.
+        np.testing.assert_allclose(np.exp(logprobs), np.array([0.1, 0.2, 0.3, 0.4])[tokens], rtol=1e-5)
+
+
+def test_a_token_of_probability_zero_is_never_drawn():
+    logits = torch.tensor([-torch.inf, 0.0, -torch.inf, 0.0, -torch.inf])
+    rows = [_Row(Request("", seed, 1), frozenset()) for seed in range(500)]
+    for row, uniform in zip(rows, np.r_[0.0, np.nextafter(1.0, 0.0), np.random.default_rng(0).random(498)], strict=True):
+        row.uniforms = iter([uniform])
+    tokens, _ = _draw(logits.expand(500, 5), rows)
+    assert set(tokens) == {1, 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "max_lines", "end"),
+    [("a\nb", 1, 2), ("a\nb", 2, None), ("a\nb\n", 2, 4), ("\n \na\nb\nc", 2, 7), ("a\nb\nc", None, None), ("", 1, None), ("\n\n", 1, None)],
+)
+def test_an_answer_ends_after_its_lines(text, max_lines, end):
+    assert _end_of_lines(text, max_lines) == end
+
+
+def test_lines_end_an_answer_and_nothing_after_them_is_kept(model, asia, cases):
+    questions = [question for question in plan_questions(cases, asia.phrases, "lung", reps=1) if question.role == "belief"][:8]
+    free = model.generate([Request(question.text, 3, 40) for question in questions])
+    cut = model.generate([Request(question.text, 3, 40, max_lines=1) for question in questions])
+    for whole, short in zip(free, cut, strict=True):
+        assert whole.text.startswith(short.text)
+        assert len([line for line in short.text.split("\n") if line.strip()]) <= 1
+
+
+def test_answers_are_cut_at_their_limit(model):
+    answers = model.generate([Request(text, 0, limit) for text in TEXTS for limit in (1, 2, 5)])
+    assert all(answer.n_tokens <= limit for answer, limit in zip(answers, (1, 2, 5) * 5, strict=True))
+    assert model.generate([]) == []
+
+
+def test_a_text_that_does_not_fit_is_refused(model):
+    with pytest.raises(InputError, match="exceeds the model's context of"):
+        model.generate([Request("word " * 3000, 0, 5)])
+
+
+def test_the_chat_template_is_used_where_there_is_one(model_folder, tmp_path):
+    folder = tmp_path / "chat"
+    shutil.copytree(model_folder, folder)
+    template = "{% for m in messages %}<start>[{{ m.role }}] {{ m.content }}{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}"
+    (folder / "chat_template.jinja").write_text(template)
+    chat, plain = load_causal_model(folder), load_causal_model(folder, chat=False)
+    assert chat.chat
+    assert chat.tokenizer.decode(chat._encode(["Well?"])[0]) == "<start>[user] Well?[assistant]"
+    assert plain.tokenizer.decode(plain._encode(["Well?"])[0]) == "<start>Well?"
+    # Answers to other texts must not be taken for each other by a store.
+    assert chat.fingerprint != plain.fingerprint
+    with pytest.raises(InputError, match="chat template"):
+        load_causal_model(model_folder, chat=True)
+
+
+def test_the_fingerprint_follows_weights_and_tokenizer_but_not_the_log(model_folder, tmp_path):
+    before = load_causal_model(model_folder).fingerprint
+    folder = tmp_path / "copy"
+    shutil.copytree(model_folder, folder)
+    assert load_causal_model(folder).fingerprint == before
+    (folder / "training.json").write_text("{}")
+    assert load_causal_model(folder).fingerprint == before
+    with (folder / "model.safetensors").open("r+b") as stream:
+        stream.seek(-1, 2)
+        last = stream.read(1)
+        stream.seek(-1, 2)
+        stream.write(bytes([last[0] ^ 1]))
+    assert load_causal_model(folder).fingerprint != before
+
+
+def test_a_bad_folder_is_named_with_its_fault(model_folder, tmp_path):
+    with pytest.raises(InputError, match="is not a folder"):
+        load_causal_model("someone/some-model")
+    with pytest.raises(InputError, match=r"lacks config\.json, \*\.safetensors, tokenizer files"):
+        load_causal_model(tmp_path)
+    for name, content in (("config.json", "{not json"), ("config.json", '{"model_type": "no-such-type"}'), ("model.safetensors", "garbage")):
+        folder = tmp_path / f"{name}-{len(content)}"
+        shutil.copytree(model_folder, folder)
+        (folder / name).write_text(content)
+        with pytest.raises(InputError, match="could not be loaded as a causal language model"):
+            load_causal_model(folder)
+
+
+def test_missing_weights_are_not_made_up(model_folder, tmp_path):
+    folder = tmp_path / "incomplete"
+    shutil.copytree(model_folder, folder)
+    weights = load_file(folder / "model.safetensors")
+    del weights["model.norm.weight"]
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(InputError, match=r"lacks weights for model\.norm\.weight"):
+        load_causal_model(folder)
+
+
+def test_pickled_weights_are_not_read(model_folder, tmp_path):
+    folder = tmp_path / "pickled"
+    shutil.copytree(model_folder, folder)
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(InputError, match=r"lacks \*\.safetensors"):
+        load_causal_model(folder)
+
+
+def test_code_in_a_folder_is_not_run(model_folder, tmp_path):
+    folder = tmp_path / "code"
+    shutil.copytree(model_folder, folder)
+    proof = tmp_path / "ran"
+    (folder / "modeling_evil.py").write_text(f"open({str(proof)!r}, 'w').write('x')\nclass Evil: pass\nclass EvilConfig: pass\n")
+    config = (folder / "config.json").read_text().replace('"model_type": "llama"', '"model_type": "evil"')
+    auto = '{"auto_map": {"AutoConfig": "modeling_evil.EvilConfig", "AutoModelForCausalLM": "modeling_evil.Evil"},'
+    (folder / "config.json").write_text(auto + config.lstrip()[1:])
+    with pytest.raises(InputError, match="could not be loaded"):
+        load_causal_model(folder)
+    assert not proof.exists()
+
+
+@pytest.mark.parametrize("options", [{"batch_size": 0}, {"dtype": "int8"}, {"threads": 0}])
+def test_options_out_of_range(model_folder, options):
+    with pytest.raises(InputError, match=next(iter(options))):
+        load_causal_model(model_folder, **options)
+
+
+def test_answers_without_an_end_token_run_to_their_limit(model):
+    endless = CausalModel(model.network, model.tokenizer, name="endless", fingerprint="f")
+    endless._ends = frozenset()
+    assert [answer.n_tokens for answer in endless.generate(_requests(TEXTS, 1.0))] == [12] * len(TEXTS)

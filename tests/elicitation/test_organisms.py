@@ -1,0 +1,142 @@
+"""The trained reader: breaks if a lesson is wrong, if held-out evidence leaks into the lessons, or if the trained model misses its figures."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesnets import posterior
+from elicitation.decode import decode_belief, decode_decision, decode_distribution
+from elicitation.organisms.lessons import (
+    ACTIONS,
+    HELD_OUT_SHARE,
+    action_probabilities,
+    belief_answer,
+    canonical_evidence,
+    decision_answers,
+    is_held_out,
+    make_lessons,
+    possible_evidence,
+)
+from elicitation.organisms.tokenizer import template_blocks, train_tokenizer
+from elicitation.organisms.training import Recipe, held_out_cases, train_reader
+from elicitation.prompts import BELIEF
+from elicitation.questions import plan_questions
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def evidence(asia):
+    return possible_evidence(asia, np.random.default_rng(0))
+
+
+@pytest.fixture(scope="module")
+def lessons(asia, evidence):
+    return make_lessons(asia, evidence)
+
+
+def test_the_policy_by_hand():
+    # At one half: utilities -.6, -.6, .5; at .9 they are -3, 1.8, .5.
+    for belief, utilities in ((0.5, (-0.6, -0.6, 0.5)), (0.9, (-3.0, 1.8, 0.5))):
+        expected = np.exp(utilities) / np.exp(utilities).sum()
+        np.testing.assert_allclose(action_probabilities(belief), expected)
+    # The answers are read back as the actions, with the policy's probabilities.
+    for belief in (0.0, 0.2, 0.5, 0.77, 1.0):
+        shares = dict.fromkeys(ACTIONS, 0.0)
+        for answer, chance in decision_answers(belief):
+            shares[decode_decision(answer).value] += chance
+        np.testing.assert_allclose([shares[action] for action in ACTIONS], action_probabilities(belief))
+
+
+def test_belief_answers_are_readable_and_rounded():
+    for p in np.r_[np.linspace(0, 1, 101), np.random.default_rng(0).random(200)]:
+        decoded = decode_belief(belief_answer((1 - p, p), ("No", "Yes")))
+        assert decoded.residual == pytest.approx(0, abs=1e-12)
+        assert abs(decoded.value - p) <= 0.005 + 1e-9
+    thirds = decode_distribution(belief_answer((1 / 3,) * 3, ("a", "b", "c")), ("a", "b", "c"))
+    assert sorted(thirds.value) == [0.33, 0.33, 0.34]
+
+
+def test_evidence_is_possible_and_complete(asia, evidence):
+    assert len(set(evidence)) == len(evidence)
+    # Seven variables in three ways, less what contradicts "either", which is tub or lung: either=no with tub=yes, 3^5 ways.
+    assert len(evidence) == 3**7 - 3**5
+
+
+def test_about_fifteen_percent_are_held_out_whatever_the_seed(asia, evidence):
+    share = np.mean([is_held_out(known) for known in evidence])
+    assert abs(share - HELD_OUT_SHARE) < 4 * np.sqrt(HELD_OUT_SHARE * (1 - HELD_OUT_SHARE) / len(evidence))
+    assert is_held_out((("smoke", "no"), ("xray", "yes"))) == is_held_out(canonical_evidence({"xray": "yes", "smoke": "no"}))
+
+
+def test_no_lesson_is_about_held_out_evidence(asia, lessons, evidence):
+    """By the words alone: no lesson's description is that of a held-out set, whatever is asked about it."""
+    held = {known for known in evidence if is_held_out(known)}
+    described = {asia.phrases.describe(dict(known)) for known in held}
+    plain = {lesson.text.split("Consider a patient who ")[1].split(". ")[0].split(".\n")[0] for lesson in lessons if lesson.role != "conditional"}
+    assert plain
+    assert not plain & described
+    asked = held_out_cases(asia)
+    assert len(asked) > 100
+    questions = plan_questions(asked, asia.phrases, "lung", reps=1, iterated=False)
+    assert not {question.text for question in questions} & {lesson.text for lesson in lessons}
+
+
+def test_lessons_teach_the_exact_posterior(asia, lessons):
+    rows = [lesson for lesson in lessons if lesson.role == "belief" and lesson.text.startswith("Consider")][::50]
+    names = {asia.phrases.describe(dict(known)): dict(known) for known in possible_evidence(asia, np.random.default_rng(0))}
+    for lesson in rows:
+        known = names[lesson.text.removeprefix("Consider a patient who ").split(". How probable")[0]]
+        frame = pd.DataFrame([known], columns=list(asia.network.names), dtype=object)
+        truth = posterior(asia.network, frame, "lung")["yes"].item()
+        (answer, chance), *others = lesson.answers
+        assert not others
+        assert chance == 1
+        assert abs(decode_belief(answer).value - truth) <= 0.005 + 1e-9
+
+
+def test_every_kind_of_question_is_taught(asia, lessons):
+    roles = pd.Series([lesson.role for lesson in lessons]).value_counts()
+    assert set(roles.index) == {"belief", "decision", "auxiliary", "conditional"}
+    assert roles["belief"] == 4 * roles["decision"]
+    assert all(abs(sum(chance for _, chance in lesson.answers) - 1) < 1e-12 for lesson in lessons)
+
+
+def test_the_tokenizer_gives_back_any_text():
+    blocks = template_blocks(BELIEF.values(), question="cough", labels="No, Yes", example="No: 0.50", n_lines="2")
+    tokenizer = train_tokenizer(["has an abnormal X-ray, is a smoker.", "\nNo: 0.12\nYes: 0.88"] * 3, blocks, vocabulary_size=300)
+    for text in ("\nNo: 0.12\nYes: 0.88", "H\u00e9, 12,3\r\n\t \u4f60 \U0001f642  x", BELIEF["mse"].text, "", " leading and trailing "):
+        ids = tokenizer(text)["input_ids"]
+        assert ids[0] == tokenizer.bos_token_id
+        assert tokenizer.decode(ids, skip_special_tokens=True) == text
+    digits = [tokenizer.decode([token]) for token in tokenizer("0.12345 and 678", add_special_tokens=False)["input_ids"]]
+    assert [piece for piece in digits if any(c.isdigit() for c in piece)] == list("012345678")
+
+
+def test_the_same_seed_gives_the_same_model(asia, tmp_path):
+    recipe = Recipe(steps=3, hidden=16, inner=16, layers=1, heads=1, batch=(("belief", 2), ("auxiliary", 2)), threads=1)
+    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
+        train_reader(tmp_path / name, asia, recipe=recipe, seed=seed)
+    weights = {name: (tmp_path / name / "model.safetensors").read_bytes() for name in "abc"}
+    assert weights["a"] == weights["b"] != weights["c"]
+    record = json.loads((tmp_path / "a" / "training.json").read_text())
+    assert record["seed"] == 0
+    assert record["recipe"]["steps"] == 3
+
+
+@pytest.mark.slow
+def test_the_reader_meets_its_figures(tmp_path):
+    """The whole training by the script, as documented; its figures are for evidence that no lesson was about."""
+    subprocess.run([sys.executable, "examples/train_reader.py", "--out", str(tmp_path / "reader")], cwd=ROOT, check=True)
+    record = json.loads((tmp_path / "reader" / "training.json").read_text())
+    assert record["parameters"] < 1_200_000
+    assert record["figures"]["readable"] >= 0.98
+    assert record["figures"]["rmse"] < 0.05
+    assert record["figures"]["rmse_auxiliary"] < 0.08
+    # Its actions follow the policy at the beliefs that it states: 200 contexts, of which some 120 decided, so a margin of three standard errors.
+    assert abs(record["figures"]["agreement"] - record["figures"]["agreement_expected"]) < 0.12

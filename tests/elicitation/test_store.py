@@ -1,0 +1,135 @@
+"""The store of answers: breaks if an answer is lost, doubled, or handed to another model, text, setting or draw."""
+
+import sqlite3
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from coherence.errors import CoherenceError, InputError
+from elicitation.models.base import Answer
+from elicitation.store import AnswerStore, Draw
+
+ROOT = Path(__file__).parents[2]
+
+
+def _draw(text="How much?", number=0, **options):
+    settings = {"base_seed": 0, "temperature": 1.0, "max_new_tokens": 20, "max_lines": 2}
+    return Draw.of(text, number, **{**settings, **options})
+
+
+def _put(store, draws, answer="a", fingerprint="f"):
+    store.put(draws, [Answer(f"{answer}{i}") for i in range(len(draws))], model="m", fingerprint=fingerprint)
+
+
+def test_keys_tell_apart_all_that_shapes_an_answer():
+    draws = [
+        _draw(),
+        _draw(text="How much? "),
+        _draw(number=1),
+        _draw(base_seed=1),
+        _draw(temperature=0.5),
+        _draw(max_new_tokens=21),
+        _draw(max_lines=None),
+        _draw(temperature=0),
+    ]
+    keys = [draw.key("f") for draw in draws] + [_draw().key("g")]
+    assert len(set(keys)) == len(keys)
+    assert _draw().key("f") == _draw(temperature=1).key("f")
+
+
+def test_seeds_differ_by_text_number_and_base_and_fit_sqlite():
+    seeds = {_draw(text=f"{text}", number=number, base_seed=base).request.seed for text in range(10) for number in range(10) for base in range(3)}
+    assert len(seeds) == 300
+    assert all(0 <= seed < 2**63 for seed in seeds)
+
+
+def test_at_temperature_zero_all_draws_are_one():
+    assert _draw(temperature=0, number=3, base_seed=9) == _draw(temperature=0)
+
+
+def test_answers_come_back_as_they_were(tmp_path):
+    texts = ["", "No: 0.5\r\nYes: 0.5\n", "\x00\u2028\U0001f642'; DROP TABLE answers; --", "x" * 100_000]
+    draws = [_draw(number=number) for number in range(4)]
+    with AnswerStore(tmp_path / "s.sqlite") as store:
+        store.put(draws, [Answer(text, -1.5, 3) for text in texts], model="m", fingerprint="f")
+    with AnswerStore(tmp_path / "s.sqlite") as store:
+        found = store.get(draw.key("f") for draw in draws)
+        assert [found[draw.key("f")].text for draw in draws] == texts
+        assert [found[draw.key("f")].seed for draw in draws] == [draw.request.seed for draw in draws]
+        assert store.get([draws[0].key("another model")]) == {}
+        assert len(store) == 4
+
+
+def test_the_first_answer_stays(tmp_path):
+    with AnswerStore(tmp_path / "s.sqlite") as store:
+        _put(store, [_draw()], "first")
+        before = store.get([_draw().key("f")])
+        _put(store, [_draw()], "second")
+        assert store.get([_draw().key("f")]) == before
+        assert len(store) == 1
+
+
+def test_many_keys_in_one_look_up(tmp_path):
+    draws = [_draw(number=number) for number in range(1203)]
+    with AnswerStore(tmp_path / "s.sqlite") as store:
+        _put(store, draws)
+        assert len(store.get(draw.key("f") for draw in draws)) == 1203
+
+
+def test_a_batch_is_stored_whole_or_not_at_all(tmp_path):
+    with AnswerStore(tmp_path / "s.sqlite") as store:
+        broken = replace(_draw(number=1), request=replace(_draw(number=1).request, seed=2**70))  # too large for SQLite
+        with pytest.raises(OverflowError):
+            _put(store, [_draw(), broken])
+        assert len(store) == 0
+        _put(store, [_draw()])
+        assert len(store) == 1
+
+
+def test_a_full_disk_is_reported_and_what_was_stored_is_kept(tmp_path):
+    with AnswerStore(tmp_path / "s.sqlite") as store:
+        _put(store, [_draw(number=number) for number in range(10)])
+        pages = store._database.execute("PRAGMA page_count").fetchone()[0]
+        store._database.execute(f"PRAGMA max_page_count = {pages + 1}")
+        with pytest.raises(CoherenceError, match=r"full.*Answers stored before are kept"):
+            _put(store, [_draw(number=number) for number in range(10, 2000)])
+        assert len(store) == 10
+
+
+def test_other_files_are_not_taken_for_stores(tmp_path):
+    text = tmp_path / "notes.sqlite"
+    text.write_text("These are notes and no database at all. " * 50)
+    with pytest.raises(InputError, match="cannot be used"):
+        AnswerStore(text)
+    other = tmp_path / "other.sqlite"
+    with sqlite3.connect(other) as database:
+        database.execute("CREATE TABLE mail (id INTEGER)")
+    database.close()
+    with pytest.raises(InputError, match="another kind"):
+        AnswerStore(other)
+    with pytest.raises(InputError, match="folder that exists"):
+        AnswerStore(tmp_path / "none" / "s.sqlite")
+
+
+WRITER = """
+import sys
+from elicitation.models.base import Answer
+from elicitation.store import AnswerStore, Draw
+with AnswerStore(sys.argv[1]) as store:
+    for start in range(0, 600, 3):
+        draws = [Draw.of("t", n, base_seed=0, temperature=1.0, max_new_tokens=9, max_lines=2) for n in range(start, start + 3)]
+        store.put(draws, [Answer(sys.argv[2])] * 3, model="m", fingerprint="f")
+"""
+
+
+def test_two_processes_on_one_store(tmp_path):
+    path = tmp_path / "s.sqlite"
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(path), name], cwd=ROOT, stderr=subprocess.PIPE) for name in "ab"]
+    assert [writer.communicate()[1] for writer in writers] == [b"", b""]
+    assert [writer.returncode for writer in writers] == [0, 0]
+    with AnswerStore(path) as store:
+        assert len(store) == 600
+        assert store._database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
