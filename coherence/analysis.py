@@ -107,10 +107,11 @@ def _statuses(unit: pd.DataFrame, reference: str) -> pd.DataFrame:
 
 
 def _unreadable(unit: pd.DataFrame) -> pd.DataFrame:
-    columns = [name for name in ("context", "status", "raw_belief", "raw_action") if name in unit.columns]
+    columns = [name for name in ("context", "prompt", "z_state", "status", "raw_belief", "raw_z", "raw_action") if name in unit.columns]
     if "status" not in unit.columns:
         return pd.DataFrame(columns=columns)
-    return unit.loc[unit["status"] != "ok", columns].head(N_UNREADABLE_SHOWN).reset_index(drop=True)
+    shown = unit.loc[unit["status"] != "ok", columns].head(N_UNREADABLE_SHOWN)
+    return shown.dropna(axis="columns", how="all").reset_index(drop=True)
 
 
 def _action_pairs(actions: Sequence[Any]) -> tuple[list[tuple[Any, Any]], str]:

@@ -25,7 +25,7 @@ from coherence.result import CheckResult
 TITLE = "Belief coherence report"
 RAW_LIMIT = 300  # characters of a raw answer; enough to see why it could not be read
 MOST_PAIRS = 6
-_RAW_COLUMNS = ("raw_belief", "raw_action")
+_RAW_COLUMNS = ("raw_belief", "raw_z", "raw_action")
 _STATUS_NAMES = {"ok": "readable", "out_of_range": "out of range"}
 
 

@@ -32,7 +32,8 @@ class Unit:
     choices : DataFrame
         The rows that entered the choice checks: ``belief``, ``action``, ``truth``, ``context`` and, where known, ``p_true``.
     unreadable : DataFrame
-        Up to a handful of rows with status other than ok: ``context``, ``status``, ``raw_belief``, ``raw_action``; untrusted text.
+        Up to a handful of rows with status other than ok: ``context``, ``prompt``, ``z_state``, ``status`` and the raw answers, as far as
+        known; untrusted text.
     """
 
     task: str
