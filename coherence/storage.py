@@ -15,6 +15,7 @@ from coherence.errors import InputError
 from coherence.schema import COLUMN_NAMES, COLUMNS, closest, validate_runs
 
 _JSON_SUFFIXES = (".jsonl", ".ndjson")
+_SUFFIXES = (".parquet", ".pq", ".csv", ".tsv", *_JSON_SUFFIXES)
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
@@ -116,8 +117,9 @@ def read_runs(path: str | os.PathLike[str], *, columns: Mapping[str, str] | None
     """
     source = Path(path)
     if not source.exists():
-        hint = closest(source.name, [entry.name for entry in source.parent.iterdir()]) if source.parent.is_dir() else ""
-        raise InputError(f"{source}: no such file or folder. {hint}".rstrip())
+        beside = source.parent.iterdir() if source.parent.is_dir() else ()
+        hint = closest(source.name, sorted(entry.name for entry in beside if entry.suffix.lower() in _SUFFIXES))
+        raise InputError(f"{source}: no such file or folder. {hint}")
     runs = _read_folder(source) if source.is_dir() else _read_file(source)
     if len(runs) == 0:
         raise InputError(f"{source}: the table has no rows. Check the export that wrote it.")
