@@ -224,8 +224,13 @@ class _Planner:
             self.notes.append("only one prompt: prompt consistency was not checked.")
         else:
             runs = self.rows[["context", "rep", "prompt", "p", "z_state"]]
+            plain = runs[runs["z_state"].isna() & runs["p"].notna()]
+            readable = set(plain["prompt"])
             for prompt in self.prompts:
-                if prompt != self.reference:
+                unread = [name for name in (self.reference, prompt) if name not in readable]
+                if prompt != self.reference and unread:
+                    self.notes.append(f"no readable belief under {unread[0]!r}: prompt consistency was not estimated for {prompt!r}.")
+                elif prompt != self.reference:
                     self.add("prompt_consistency", prompt_consistency, runs, reference=self.reference, prompts=[prompt], published=self.published)
 
     def _plan_iterated(self) -> None:

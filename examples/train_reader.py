@@ -19,6 +19,7 @@ def main() -> None:
     parser.add_argument("--task", default="asia", metavar="NAME", help="network that supplies the cases (default: asia)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the training (default: 0)")
     parser.add_argument("--steps", type=int, metavar="N", help="updates (default: those of the recipe)")
+    parser.add_argument("--measure", type=int, default=1000, metavar="N", help="cases drawn to measure on; those held out are asked (default: 1000)")
     parser.add_argument("--threads", type=int, default=2, metavar="N", help="threads (default: 2)")
     args = parser.parse_args()
 
@@ -39,7 +40,7 @@ def main() -> None:
                     print(f"step {step} of {steps}, loss {loss:.3f}", file=sys.stderr)
 
         record = train_reader(args.out, task, recipe=recipe, seed=args.seed, progress=show)
-    cases = held_out_cases(task)
+    cases = held_out_cases(task, n=args.measure)
     figures = measure_reader(args.out, task, cases)
     record["figures"] = asdict(figures)
     (Path(args.out) / "training.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")

@@ -136,3 +136,22 @@ def test_pvalues_are_adjusted_over_the_whole_report(runs):
     assert tested["pvalue_holm"].tolist() == pytest.approx(multipletests(tested["pvalue"], method="holm")[1].tolist())
     assert tested["pvalue_bh"].tolist() == pytest.approx(multipletests(tested["pvalue"], method="fdr_bh")[1].tolist())
     assert results.loc[results["pvalue"].isna(), "pvalue_holm"].isna().all()
+
+
+def test_a_model_that_never_answers_readably_is_reported_not_raised(runs):
+    silent = runs.assign(p=np.nan, p_z=np.nan, action=None, status="unparsed")
+    report = analyze(silent, rng=1)
+    notes = "\n".join(report.units[0].notes)
+    assert "no row has a readable belief, action and state" in notes
+    assert "no readable belief under 'standard'" in notes
+    assert report.results["statistic"].isna().all()
+    assert report.to_html()
+    assert report.to_json()
+
+
+def test_one_prompt_without_readable_answers_leaves_the_others(runs):
+    table = runs.copy()
+    table.loc[table["prompt"] == "bayes", "p"] = np.nan
+    report = analyze(table.drop(columns="status"), checks=["prompt_consistency"], rng=1)
+    assert set(report.results["check"]) == {"prompt_consistency:absolute", "prompt_consistency:mse"}
+    assert any("for 'bayes'" in note for note in report.units[0].notes)
