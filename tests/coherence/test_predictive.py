@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 from coherence import InputError, predictive_gain_test, simulate
+from coherence.inputs import as_choices
+from coherence.learners import as_features, cross_fitted_losses, designs, mixed_losses
 
 FAST = {"n_seeds": 1, "n_bootstraps": 200}
 
@@ -105,6 +107,7 @@ def test_published_setting_is_fixed_and_has_no_pvalue():
     result = predictive_gain_test(*arrays, context=runs["context"], published=True, rng=1, **FAST)
     assert result.pvalue is None
     assert result.settings["depths"] == [6]
+    assert result.settings["max_iterations"] == 1000
     assert "rows" in result.interval.method
 
 
@@ -117,3 +120,105 @@ def test_degenerate_and_wrong_input():
         predictive_gain_test(belief, truth, truth, features=np.zeros((3, 2)))
     with pytest.raises(InputError, match="n_folds must be a whole number of at least 2; received 1"):
         predictive_gain_test(belief, truth, truth, n_folds=1)
+    with pytest.raises(
+        InputError, match="learner must be one of 'catboost', 'random_forest', 'logistic'; received 'logit'. Closest name found: 'logistic'"
+    ):
+        predictive_gain_test(belief, truth, truth, learner="logit")
+    with pytest.raises(InputError, match="published=True is a setting of 'catboost'; received learner='logistic'"):
+        predictive_gain_test(belief, truth, truth, learner="logistic", published=True)
+    with pytest.raises(InputError, match="1 of 40 values of column 'x_a' are infinite, the first at position 3"):
+        predictive_gain_test(belief, truth, truth, features=pd.DataFrame({"x_a": np.where(np.arange(40) == 3, np.inf, belief)}))
+
+
+@pytest.mark.parametrize("learner", ["logistic", "random_forest"])
+def test_every_learner_tells_the_leaky_agent_from_the_rational_one(learner):
+    """Breaks if a learner is not given the truth, or is judged on rows that it was fitted to."""
+    leaky, arrays = columns("leaky")
+    assert predictive_gain_test(*arrays, context=leaky["context"], learner=learner, rng=1, **FAST).pvalue < 0.01
+    rational, arrays = columns("rational")
+    assert predictive_gain_test(*arrays, context=rational["context"], learner=learner, rng=1, **FAST).pvalue > 0.05
+
+
+@pytest.mark.parametrize("learner", ["catboost", "logistic", "random_forest"])
+def test_truth_that_matters_only_together_with_belief_is_found(learner):
+    """Truth turns the effect of belief round and has no effect by itself: stumps, or a regression without products, see nothing."""
+    rng = np.random.default_rng(6)
+    belief, truth = rng.random(400), rng.integers(0, 2, 400)
+    high = np.where(rng.random(400) < 0.9, belief > 0.5, belief <= 0.5)
+    result = predictive_gain_test(belief, high ^ (truth == 1), truth, learner=learner, rng=0, **FAST)
+    assert result.pvalue < 1e-6
+
+
+@pytest.mark.parametrize("learner", ["catboost", "logistic", "random_forest"])
+def test_awkward_features_are_taken_in_every_learner(learner):
+    """Gaps, nullable integers, truth values, categories seen once, constants and all-missing columns: no error, warning or NaN."""
+    rng = np.random.default_rng(7)
+    n, context = 60, np.repeat(np.arange(30), 2)
+    number = rng.normal(size=n)
+    features = pd.DataFrame(
+        {
+            "gaps": np.where(rng.random(n) < 0.3, np.nan, number),
+            "nullable": pd.array([None if k % 5 == 0 else k for k in range(n)], dtype="Int64"),
+            "truth value": number > 0,
+            "category": pd.Categorical(np.where(np.arange(n) == 4, "once", "often")),
+            "mixed": [None if k % 7 == 0 else (k % 2 or "even") for k in range(n)],
+            "constant": 1.0,
+            "never": np.nan,
+            "varies in one context": (context == 3).astype(float),
+        }
+    )
+    action = np.where(rng.random(n) < 0.5, "yes", "no")
+    action[0] = "once"
+    result = predictive_gain_test(rng.random(n), action, (context % 2), features=features, context=context, learner=learner, rng=0, **FAST)
+    assert np.isfinite([result.statistic, result.pvalue, result.interval.low, result.interval.high]).all()
+    assert result.settings["learner"] == learner
+
+
+@pytest.mark.parametrize("learner", ["catboost", "logistic", "random_forest"])
+def test_folds_with_a_single_action_or_nothing_to_learn_from(learner):
+    """One deviating row leaves some training folds with one action and some with a belief that never varies."""
+    belief, action, truth = np.full(12, 0.5), np.zeros(12, dtype=int), np.arange(12) % 2
+    belief[0], action[0] = 0.9, 1
+    result = predictive_gain_test(belief, action, truth, learner=learner, n_folds=4, rng=0, **FAST)
+    assert np.isfinite(result.details["log_loss"]).all()
+
+
+def test_features_keep_their_kind():
+    """A number read as a category, or a truth value read as a number, changes what the learners may do with it."""
+    frame = pd.DataFrame([[1, True, "a"], [None, None, None]], columns=["same", "same", "other"])
+    numbers, words = as_features(frame.astype({"other": "category"}).assign(date=pd.Timestamp(0)), 2)
+    assert np.isnan(numbers[1]).all()
+    assert numbers.shape == (2, 1)
+    assert words[0].tolist() == ["True", "a", "1970-01-01 00:00:00"]
+    assert words[1].tolist()[:2] == ["(not shown)", "(not shown)"]
+
+
+def test_losses_of_a_learner_that_knows_the_shares_are_a_closed_form():
+    """n_train (1/2) + 1 over n_train + 2 is 1/2 again; certainty that is wrong costs log(n_train + 2), and never infinity."""
+    assert mixed_losses(np.full((3, 2), 0.5), np.array([0, 1, 1]), 10) == pytest.approx(math.log(2))
+    assert mixed_losses(np.array([[1.0, 0.0]]), np.array([1]), 10) == pytest.approx(math.log(12))
+
+
+def test_learners_never_see_the_contexts_that_judge_them():
+    """A spy learner: rows of a context never appear both in training and in test, and held-out rows are whole contexts."""
+    rng = np.random.default_rng(8)
+    context = np.repeat(np.arange(40), 3)
+    name = context / 40  # belief that names its context
+    data = as_choices(name, rng.integers(0, 2, 120), np.arange(40)[context] % 2, context)
+    judged = []
+
+    class Spy:
+        def fit(self, design, action, held, seed):
+            train = set(design.belief[:, 0])
+            assert not set(design.belief[held, 0]) & set(design.belief[~held, 0])
+
+            def predict(test):
+                assert not train & set(test.belief[:, 0])
+                judged.extend(test.belief[:, 0])
+                return np.full((len(test.belief), action.max() + 1), 0.5)
+
+            return predict
+
+    losses = cross_fitted_losses(Spy(), designs(data, None)[1], data, 5, 0)
+    assert sorted(judged) == sorted(name)
+    assert losses == pytest.approx(math.log(2))
