@@ -190,12 +190,10 @@ class _Planner:
         if note:
             self.notes.append(note)
         single = belief.ndim == 1
-        if "residual_covariance" in self.checks and single and not self.published:
+        if "residual_covariance" in self.checks and not self.published:
             self.add("residual_covariance", residual_covariance_test, belief, action, theta, context=context, n_dropped=dropped)
-        if "cmi" in self.checks and single:
+        if "cmi" in self.checks:
             self.add("cmi", cmi_test, belief, action, theta, **common)
-        if not single and {"residual_covariance", "cmi"} & set(self.checks):
-            self.notes.append(f"beliefs over {belief.shape[1]} states: residual covariance and nearest-neighbour information were not computed.")
         if "predictive_gain" in self.checks:
             self.add("predictive_gain", predictive_gain_test, belief, action, theta, **common)
             features = [name for name in feature_columns(rows) if rows[name].notna().any()]

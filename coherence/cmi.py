@@ -6,21 +6,35 @@ contexts with similar belief, so that repetitions of a context stay together.
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from coherence.cmi_statistics import (
+    TABLE_ROWS,
+    Statistic,
+    binned_statistic,
+    calibrated,
+    calibrated_statistic,
+    general_statistic,
+    one_dimensional_statistic,
+    sorted_information,
+)
+from coherence.conditioning import Conditioning, condition
+from coherence.grouping import vector_bins
 from coherence.information import binned_information, information_bins
 from coherence.inputs import ChoiceData, Codes, Floats, as_choices, one_dimensional, require, whole_number
-from coherence.knn import as_levels, conditional_information, digamma_table
+from coherence.knn_general import general_information
 from coherence.monotone import belief_bins
 from coherence.resample import (
     Seed,
     as_generator,
     context_blocks,
     context_means,
+    count_arrangements,
     percentile_interval,
     permutation_pvalue,
     permute_contexts,
@@ -28,8 +42,12 @@ from coherence.resample import (
 from coherence.result import CheckResult, Interval
 
 NULL = "action and truth are independent given belief: I(action; truth | belief) = 0"
+NULL_GIVEN_FEATURES = "action and truth are independent given belief and features: I(action; truth | belief, features) = 0"
 UNIT = "nats"
 TEST_SHARE = 0.15  # neighbours of the test statistic, as a share of the rows
+CELL_SHARE = 0.6  # the same given several columns, as a share of the mean number of rows with one action and one truth
+SEARCHED_ROWS = 200_000  # rows, over all arrangements, of nearest-neighbour estimates that each need their own search
+CENTRED = 50  # permutations that centre the information in bins of several columns
 
 
 def neighbours_for_test(n_rows: int, k: int) -> int:
@@ -58,19 +76,94 @@ def neighbours_for_test(n_rows: int, k: int) -> int:
     return max(k, round(TEST_SHARE * n_rows))
 
 
-def _sorted_by_belief(belief: Floats) -> tuple[Codes, Codes]:
-    levels = as_levels(belief)
-    order = np.argsort(levels, kind="stable")
-    return order, levels[order]
+def neighbours_for_general_test(n_rows: int, n_cells: int, k: int) -> int:
+    """Return the number of neighbours of the test statistic given several columns.
+
+    In several dimensions a neighbourhood widens faster, and more actions and truths leave fewer rows that share both.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows of the unit.
+    n_cells : int
+        Actions times truths.
+    k : int
+        Neighbours of the estimate, the smallest number used.
+
+    Returns
+    -------
+    int
+        ``max(k, round(.6 * n_rows / n_cells))``.
+
+    Examples
+    --------
+    >>> neighbours_for_general_test(1000, 9, 3)
+    67
+    """
+    return max(k, round(CELL_SHARE * n_rows / n_cells))
 
 
-def _estimate(belief: Floats, action: Codes, truth: Codes, k: int) -> float:
-    order, levels = _sorted_by_belief(belief)
-    return conditional_information(levels, action[order], truth[order], k)
+@dataclass(frozen=True)
+class _Problem:
+    """Validated data, what is conditioned on, and how beliefs are treated."""
+
+    data: ChoiceData
+    given: Conditioning
+    belief: Floats | None  # one number per row where that is all that is conditioned on
+    isotonic: bool
+    null: str
+
+    def estimate(self, rows: Codes, k: int) -> float:
+        """Nearest-neighbour estimate from some rows, repeats allowed."""
+        action, truth = (np.unique(codes[rows], return_inverse=True)[1] for codes in (self.data.action, self.data.truth))
+        if self.belief is None:
+            return general_information(self.given.continuous[rows], self.given.stratum[rows], action, truth, k)
+        belief = calibrated(self.belief[rows], self.data.truth[rows]) if self.isotonic else self.belief[rows]
+        return sorted_information(belief, action, truth, k)
+
+    @property
+    def summary(self) -> Floats:
+        """Row by which contexts are compared: their mean belief, or their means of all columns."""
+        if self.belief is None:
+            return self.given.summary
+        return context_means(self.belief, self.data.context, self.data.n_contexts)
+
+    def bins(self) -> Codes:
+        """Bin of each context."""
+        wanted = information_bins(self.data.n_contexts)
+        return vector_bins(self.summary, wanted) if self.belief is None else belief_bins(self.summary, wanted)
+
+    def undefined(self, reason: str, settings: dict[str, object]) -> CheckResult:
+        """Result without numbers."""
+        counted = (self.data.n_rows, self.data.n_contexts)
+        return CheckResult("cmi", self.null, math.nan, UNIT, None, math.nan, *counted, settings=settings, reason=reason)
 
 
-def _undefined(data: ChoiceData, reason: str, settings: dict[str, object]) -> CheckResult:
-    return CheckResult("cmi", NULL, math.nan, UNIT, None, math.nan, data.n_rows, data.n_contexts, settings=settings, reason=reason)
+def _problem(data: ChoiceData, condition_on: ArrayLike | pd.DataFrame | None, isotonic: bool) -> _Problem:
+    several = data.belief.ndim == 2 and data.belief.shape[1] > 2
+    belief = None if several or condition_on is not None else one_dimensional(data, "cmi_test")
+    if isotonic:
+        require(
+            belief is not None and len(data.states) <= 2,
+            "isotonic=True calibrates the belief in one of two states; received more states or features to condition on. Leave it out.",
+        )
+    columns = data.belief if several else one_dimensional(data, "cmi_test")
+    given = condition(columns, condition_on, data.context, data.n_contexts)
+    return _Problem(data, given, belief, isotonic, NULL if condition_on is None else NULL_GIVEN_FEATURES)
+
+
+def _statistic(problem: _Problem, bins: Codes, k: int) -> tuple[Statistic, dict[str, object]]:
+    """Choose the statistic by what is conditioned on and by the number of rows, and say which."""
+    data = problem.data
+    if problem.belief is not None:
+        k_test = min(neighbours_for_test(data.n_rows, k), data.n_rows - 1)
+        build = calibrated_statistic if problem.isotonic else one_dimensional_statistic
+        return build(problem.belief, data.action, k, k_test), {"k_test": k_test}
+    if data.n_rows <= TABLE_ROWS:
+        k_test = min(neighbours_for_general_test(data.n_rows, len(data.actions) * len(data.states), k), data.n_rows - 1)
+        return general_statistic(problem.given, data.action, k, k_test), {"k_test": k_test}
+    n_estimates = int(np.clip(SEARCHED_ROWS // data.n_rows, 3, 20))  # the first is the observed one
+    return binned_statistic(problem.given, bins[data.context], data.action, k, n_estimates), {"k_test": "binned"}
 
 
 def cmi_test(
@@ -79,6 +172,8 @@ def cmi_test(
     truth: ArrayLike,
     *,
     context: ArrayLike | None = None,
+    condition_on: ArrayLike | pd.DataFrame | None = None,
+    isotonic: bool = False,
     k: int = 3,
     n_permutations: int = 999,
     published: bool = False,
@@ -87,22 +182,27 @@ def cmi_test(
 ) -> CheckResult:
     """Test whether actions carry information about the truth that the stated belief does not.
 
-    Null: given the belief, action and truth are independent.
+    Null: given the belief (and the features, if any are named), action and truth are independent.
 
     Parameters
     ----------
-    belief : array-like, shape (n,) or (n, 2)
-        Stated probability of the second state, in [0, 1].
+    belief : array-like, shape (n,) or (n, n_states)
+        Stated probability of the second state, in [0, 1], or of every state.
     action : array-like, shape (n,)
         Labels.
     truth : array-like, shape (n,)
         Realised state, two or more labels, constant within a context.
     context : array-like, shape (n,), optional
         Ids of the evidence; without them every row is its own context.
+    condition_on : DataFrame or array-like, shape (n,) or (n, n_features), optional
+        Features of the evidence, for I(action; truth | belief, features). Numbers are scaled to a spread like that of beliefs; booleans,
+        text and categories are labels. Contexts are then exchanged only with contexts of similar belief and features.
+    isotonic : bool
+        Replace the belief by its isotonic calibration, fitted anew in every permutation and resample. Two states and no features only.
     k : int
         Neighbours of the estimate.
     n_permutations : int
-        Random exchanges of contexts.
+        Random exchanges of contexts. If the truths have no more arrangements than that, all of them are listed and the p-value is exact.
     published : bool
         The published procedure instead: the raw estimate and a percentile interval over resampled rows, read as a rejection when it
         lies above 0. Its error rate is not controlled (rows of a context are treated as independent, and duplicated rows bias the
@@ -116,20 +216,26 @@ def cmi_test(
     -------
     CheckResult
         `statistic` is the information in nats, estimated in belief bins with its bias removed by the jackknife over contexts, which also
-        gives the interval (see `coherence.information`). `details` holds it beside the nearest-neighbour estimate, the mean of that
-        estimate over the permutations, their difference (excess information), and the statistic of the test. With ``published=True``
-        the statistic is the raw nearest-neighbour estimate and there is no p-value.
+        gives the interval (see `coherence.information`). Given several columns, whose bins are wide, what it averages over permutations
+        is subtracted; that leans towards 0, because contexts are exchanged among few. `details` holds it beside the nearest-neighbour
+        estimate, the mean of that estimate over the permutations, their difference (excess information), and the statistic of the test.
+        With ``published=True`` the statistic is the raw nearest-neighbour estimate and there is no p-value. NaN with a reason if fewer
+        than half of the contexts have a neighbour to be exchanged with, or if exchanges change nothing.
 
     Raises
     ------
     InputError
-        An array breaks its rule, beliefs over more than two states, `k` not below the number of rows.
+        An array breaks its rule, `isotonic` with more than two states or with features, `k` not below the number of rows.
 
     Notes
     -----
     Assumes that contexts are independent and that, among contexts with similar belief, the truth is exchangeable under the null. The
-    p-value uses more neighbours than the estimate; see `neighbours_for_test`. Ties in belief are exact to 1e-9. Beliefs that vary
-    within a context are compared by their context mean when contexts are exchanged.
+    p-value uses more neighbours than the estimate; see `neighbours_for_test` and, given several columns, `neighbours_for_general_test`.
+    Above 2,000 rows, the test given several columns uses the plug-in information in bins, and the permuted nearest-neighbour estimates
+    are averaged over the first 2 to 19 permutations. Ties in belief are exact to 1e-9. Beliefs and features that vary within a context are
+    compared by their context mean when contexts are exchanged, within a tenth of the range of a belief (.4 standard deviations of a
+    numeric feature). The information in bins is the same with and without `isotonic`: quantile bins of the belief are kept by an
+    increasing calibration.
 
     References
     ----------
@@ -151,36 +257,55 @@ def cmi_test(
     n_permutations = whole_number(n_permutations, "n_permutations", 1)
     n_bootstraps = whole_number(n_bootstraps, "n_bootstraps", 2)
     require(k < data.n_rows, f"k must be below the number of rows; received k={k} for {data.n_rows} rows. Use fewer neighbours.")
-    values = one_dimensional(data, "cmi_test")
+    problem = _problem(data, condition_on, isotonic)
     generator = as_generator(rng)
     settings: dict[str, object] = {"k": k, "published": published}
+    if isotonic:
+        settings["isotonic"] = True
+    if condition_on is not None:
+        settings |= {"numeric_features": problem.given.numeric, "discrete_features": problem.given.discrete}
     if data.degenerate:
-        return _undefined(data, data.degenerate, settings)
+        return problem.undefined(data.degenerate, settings)
     if published:
-        return _published(data, values, k, n_bootstraps, generator, settings)
+        return _published(problem, k, n_bootstraps, generator, settings)
+    return _permuted(problem, k, n_permutations, generator, settings)
 
-    k_test = min(neighbours_for_test(data.n_rows, k), data.n_rows - 1)
-    settings |= {"k_test": k_test, "n_permutations": n_permutations}
-    blocks = context_blocks(context_means(values, data.context, data.n_contexts))
+
+def _permuted(problem: _Problem, k: int, n_permutations: int, rng: np.random.Generator, settings: dict[str, object]) -> CheckResult:
+    data = problem.data
+    blocks = context_blocks(problem.summary)
+    similar = "belief" if problem.null == NULL else "belief and features"
     movable = int((np.bincount(blocks)[blocks] > 1).sum())
     if movable < data.n_contexts / 2:
-        return _undefined(data, f"only {movable} of {data.n_contexts} contexts have a neighbour of similar belief to be exchanged with", settings)
-
-    order, levels = _sorted_by_belief(values)
-    sorted_action, sorted_context = data.action[order], data.context[order]
-    psi = digamma_table(data.n_rows)
+        return problem.undefined(
+            f"only {movable} of {data.n_contexts} contexts have a neighbour of similar {similar} to be exchanged with", settings | {"k_test": None}
+        )
     state_of_context = np.zeros(data.n_contexts, dtype=np.int64)
     state_of_context[data.context] = data.truth
-    permuted = np.empty((n_permutations, 2))
-    for draw, source in enumerate(permute_contexts(blocks, n_permutations, generator)):
-        moved = state_of_context[source][sorted_context]
-        permuted[draw] = [conditional_information(levels, sorted_action, moved, neighbours, psi) for neighbours in (k, k_test)]
-    observed = [conditional_information(levels, sorted_action, data.truth[order], neighbours, psi) for neighbours in (k, k_test)]
-    bias = float(permuted[:, 0].mean())
+    n_arrangements = count_arrangements(blocks, state_of_context, n_permutations)
+    if n_arrangements == 1:
+        return problem.undefined(f"contexts of similar {similar} all share their truth: exchanging them changes nothing", settings)
+    exact = n_arrangements <= n_permutations
 
-    bins = belief_bins(context_means(values, data.context, data.n_contexts), information_bins(data.n_contexts))
+    bins = problem.bins()
+    statistic, chosen = _statistic(problem, bins, k)
+    settings = settings | chosen | {"n_permutations": n_permutations, "exact": exact}
+    observed = statistic(data.truth)
+    sources = permute_contexts(blocks, n_permutations, rng, state=state_of_context)
+    permuted = np.array([statistic(state_of_context[source][data.context]) for source in sources])
+    bias = float(np.nanmean(permuted[:, 0]))
+
     information = binned_information(bins, data.context, data.action, data.truth)
+    effect = information.corrected
+    within: list[tuple[str, float, float]] = []
+    if problem.belief is None:
+        # Bins of several columns are wide, and belief moves both action and truth within them; exchanges between neighbours keep that.
+        moved = (state_of_context[source][data.context] for source in sources[rng.permutation(len(sources))[:CENTRED]])
+        centre = float(np.mean([binned_information(bins, data.context, data.action, truth).corrected for truth in moved]))
+        effect -= centre
+        within = [("mean of permuted information in bins", math.nan, centre), ("centred information in bins", math.nan, effect)]
     half = float(stats.t.ppf(0.975, data.n_contexts - 1)) * information.standard_error
+    k_test = chosen["k_test"] if isinstance(chosen["k_test"], int) else math.nan
     details = pd.DataFrame(
         [
             ("information, jackknifed in belief bins", math.nan, information.corrected),
@@ -190,42 +315,39 @@ def cmi_test(
             ("excess information", k, observed[0] - bias),
             ("statistic of the test", k_test, observed[1]),
             ("mean of permuted statistics", k_test, float(permuted[:, 1].mean())),
+            *within,
         ],
         columns=["quantity", "neighbours", "nats"],
     )
     return CheckResult(
         check="cmi",
-        null=NULL,
-        statistic=information.corrected,
+        null=problem.null,
+        statistic=effect,
         unit=UNIT,
-        interval=Interval(information.corrected - half, information.corrected + half, 0.95, "jackknife over contexts"),
-        pvalue=permutation_pvalue(observed[1], permuted[:, 1]),
+        interval=Interval(effect - half, effect + half, 0.95, "jackknife over contexts"),
+        pvalue=permutation_pvalue(observed[1], permuted[:, 1], exact=exact),
         n_rows=data.n_rows,
         n_contexts=data.n_contexts,
         settings=settings | {"n_blocks": int(blocks.max()) + 1, "n_bins": information.n_bins},
         details=details,
-        assumptions=("contexts are independent", "among contexts of similar belief the truth is exchangeable under the null"),
+        assumptions=("contexts are independent", f"among contexts of similar {similar} the truth is exchangeable under the null"),
     )
 
 
-def _published(data: ChoiceData, values: Floats, k: int, n_bootstraps: int, rng: np.random.Generator, settings: dict[str, object]) -> CheckResult:
-    estimate = _estimate(values, data.action, data.truth, k)
-    draws = np.empty(n_bootstraps)
-    for draw in range(n_bootstraps):
-        rows = rng.integers(data.n_rows, size=data.n_rows)
-        action = np.unique(data.action[rows], return_inverse=True)[1]
-        truth = np.unique(data.truth[rows], return_inverse=True)[1]
-        draws[draw] = _estimate(values[rows], action, truth, k)
+def _published(problem: _Problem, k: int, n_bootstraps: int, rng: np.random.Generator, settings: dict[str, object]) -> CheckResult:
+    n_rows = problem.data.n_rows
+    estimate = problem.estimate(np.arange(n_rows), k)
+    draws = np.array([problem.estimate(rng.integers(n_rows, size=n_rows), k) for _ in range(n_bootstraps)])
     low, high = percentile_interval(draws)
     return CheckResult(
         check="cmi",
-        null=NULL,
+        null=problem.null,
         statistic=estimate,
         unit=UNIT,
         interval=Interval(low, high, 0.95, f"percentile bootstrap over rows, {n_bootstraps} resamples"),
         pvalue=None,
-        n_rows=data.n_rows,
-        n_contexts=data.n_contexts,
+        n_rows=n_rows,
+        n_contexts=problem.data.n_contexts,
         settings=settings | {"n_bootstraps": n_bootstraps},
         details=pd.DataFrame({"quantity": ["estimate"], "neighbours": [k], "nats": [estimate]}),
         assumptions=("rows are independent", "duplicated rows do not bias the estimate (they do)"),

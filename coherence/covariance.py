@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
-from scipy.interpolate import BSpline
 from scipy.optimize import brentq
 
 from coherence.choice_model import ChoiceModel, fit_choice_model, fit_to_counts, merge_levels
@@ -22,74 +21,15 @@ from coherence.inputs import ChoiceData, Codes, Floats, as_choices, one_dimensio
 from coherence.knn import RESOLUTION, as_levels
 from coherence.resample import Seed, as_generator, context_folds, permutation_pvalue
 from coherence.result import CheckResult, Interval
+from coherence.smoothing import SmoothFit, regress
 
 NULL = "given belief, action and truth are uncorrelated in every smooth direction (implied by independence)"
 UNIT = "belief"
-SIZES = (2, 4, 5, 6, 8, 11)  # spline coefficients tried; 2 is a straight line
 N_FOLDS = 5
-CONTEXTS_PER_COEFFICIENT = 8
 SHIFT_BRACKETS = (0.05, 0.1, 0.2, 0.4, 0.7, 1.0)
 SHIFT_STEP = 0.01
 SHIFT_WEIGHT = 0.8
 MANY_CONTEXTS = 5_000
-
-
-@dataclass(frozen=True)
-class _Fit:
-    """Smooth regression of several columns on the belief, with its slope."""
-
-    fitted: Floats
-    slope: Floats
-    n_coefficients: int
-
-
-def _basis(values: Floats, size: int) -> tuple[Floats, Floats]:
-    """B-spline basis with `size` columns at the values, and its derivative; knots at quantiles of the distinct values."""
-    low, high = float(values.min()), float(values.max())
-    degree = min(3, size - 1)
-    inner = np.quantile(np.unique(values), np.linspace(0, 1, size - degree + 1)[1:-1])
-    knots = np.concatenate([[low] * (degree + 1), inner, [high] * (degree + 1)])
-    spline = BSpline(knots, np.eye(size), degree)
-    return spline(values), spline.derivative()(values)
-
-
-def _solve(gram: Floats, moments: Floats) -> Floats:
-    # A trace of ridge: a knot interval may hold no data in a fold.
-    ridge = 1e-8 * np.trace(gram) / len(gram)
-    return np.asarray(np.linalg.solve(gram + ridge * np.eye(len(gram)), moments))
-
-
-def _regress(levels: Floats, level_of: Codes, columns: Floats, folds: Codes, n_contexts: int) -> _Fit:
-    """Regress columns on a spline of the belief, its size chosen by squared error on held-out contexts.
-
-    Everything is summed by (fold, distinct belief) first, so that the cost of a candidate does not grow with the number of rows.
-    """
-    n_folds = int(folds.max()) + 1
-    cell = folds * levels.size + level_of
-    weight = np.bincount(cell, minlength=n_folds * levels.size).reshape(n_folds, levels.size).astype(np.float64)
-    total = np.stack([np.bincount(cell, weights=column, minlength=n_folds * levels.size) for column in columns.T], axis=-1)
-    total = total.reshape(n_folds, levels.size, columns.shape[1])
-    square = columns.var(axis=0)
-    square[square == 0] = 1.0  # an action that all rows share has no error to standardise
-    best: tuple[float, int] = (math.inf, 0)
-    for size in SIZES:
-        if size > min(levels.size, max(2, n_contexts // CONTEXTS_PER_COEFFICIENT)):
-            continue
-        basis, _ = _basis(levels, size)
-        grams = np.einsum("fl,li,lj->fij", weight, basis, basis, optimize=True)
-        moments = np.einsum("li,flc->fic", basis, total, optimize=True)
-        error = 0.0
-        for fold in range(n_folds):
-            coefficients = _solve(grams.sum(axis=0) - grams[fold], moments.sum(axis=0) - moments[fold])
-            fitted = basis @ coefficients
-            # Sum of squares of the held-out rows, up to the part that no candidate changes.
-            error += float(((weight[fold][:, None] * fitted**2 - 2 * total[fold] * fitted).sum(axis=0) / square).sum())
-        if error < best[0]:
-            best = (error, size)
-    basis, derivative = _basis(levels, best[1])
-    pooled = weight.sum(axis=0)
-    coefficients = _solve((basis.T * pooled) @ basis, basis.T @ total.sum(axis=0))
-    return _Fit((basis @ coefficients)[level_of], (derivative @ coefficients)[level_of], best[1])
 
 
 def _indicators(codes: Codes, n_codes: int) -> Floats:
@@ -121,24 +61,36 @@ def _sign_flipped(scores: Floats, n_draws: int, rng: np.random.Generator) -> Flo
 class _Residuals:
     """Regressions of the action and truth indicators on the belief, and what they leave."""
 
-    belief: Floats
     action: Floats
-    action_fit: _Fit
+    action_fit: SmoothFit
     truth: Floats
-    truth_fit: _Fit
+    truth_fit: SmoothFit
+
+
+@dataclass(frozen=True)
+class _Chooser:
+    """Belief of each row, as one number, and the choice model fitted to it."""
+
+    belief: Floats
     choice: ChoiceModel
 
 
-def _residuals(data: ChoiceData, belief: Floats, rng: np.random.Generator) -> _Residuals:
-    levels, level_of = np.unique(as_levels(belief), return_inverse=True)
+def _residuals(data: ChoiceData, rng: np.random.Generator) -> tuple[_Residuals, _Chooser | None]:
+    several = data.belief.ndim == 2 and data.belief.shape[1] > 2
+    # The last belief is one minus the others.
+    belief = as_levels(data.belief[:, :-1] if several else one_dimensional(data, "residual_covariance_test"))
+    levels, level_of = np.unique(belief, axis=0 if several else None, return_inverse=True)  # sorting rows is slower than sorting numbers
     distinct = levels / RESOLUTION
+    level_of = level_of.ravel()
     folds = context_folds(data.context, data.n_contexts, min(N_FOLDS, data.n_contexts), rng)
     action = _indicators(data.action, len(data.actions))
     # With two states one indicator says it all; with more, each state has its own.
     truth = _indicators(data.truth, len(data.states))[:, -1:] if len(data.states) == 2 else _indicators(data.truth, len(data.states))
-    action_fit, truth_fit = (_regress(distinct, level_of, columns, folds, data.n_contexts) for columns in (action, truth))
-    choice = fit_choice_model(distinct[level_of], data.action, len(data.actions), folds)
-    return _Residuals(distinct[level_of], action - action_fit.fitted, action_fit, truth - truth_fit.fitted, truth_fit, choice)
+    action_fit, truth_fit = (regress(distinct, level_of, columns, folds, data.n_contexts) for columns in (action, truth))
+    left = _Residuals(action - action_fit.fitted, action_fit, truth - truth_fit.fitted, truth_fit)
+    if several:
+        return left, None
+    return left, _Chooser(distinct[level_of], fit_choice_model(distinct[level_of], data.action, len(data.actions), folds))
 
 
 @dataclass(frozen=True)
@@ -150,7 +102,7 @@ class _Shift:
     standard_error: float
 
 
-def _hidden_shift(data: ChoiceData, left: _Residuals) -> _Shift:
+def _hidden_shift(data: ChoiceData, left: _Residuals, chooser: _Chooser) -> _Shift:
     """Find the shift at which a shifted chooser explains the residual covariance that is seen.
 
     The score weighs the residual of each action by the slope of its log-probability and multiplies by the residual of the truth. An agent
@@ -159,19 +111,19 @@ def _hidden_shift(data: ChoiceData, left: _Residuals) -> _Shift:
     is a mixture of shifted ones. Both sides are equal at the estimate; at shift 0 the right side is 0 whatever c is.
     """
     truth = left.truth[:, 0]
-    slope = left.choice.log_slope(left.belief)
+    slope = chooser.choice.log_slope(chooser.belief)
     score = (slope * left.action).sum(axis=1) * truth
-    level, centre = merge_levels(left.belief)
+    level, centre = merge_levels(chooser.belief)
     second = data.truth == 1
     counts = np.zeros((2, centre.size, len(data.actions)))
     np.add.at(counts, (second.astype(np.int64), level, data.action), 1.0)
-    weight, stacked = left.choice.log_slope(centre), counts.reshape(-1, len(data.actions))
+    weight, stacked = chooser.choice.log_slope(centre), counts.reshape(-1, len(data.actions))
     variance = truth**2
 
     def expected(shift: float) -> Floats:
         """Expected score per unit of variance at each level."""
         shifted = np.concatenate([centre - shift / 2, centre + shift / 2])
-        curve = fit_to_counts(shifted, stacked, left.choice.degree)
+        curve = fit_to_counts(shifted, stacked, chooser.choice.degree)
         return np.asarray((weight * (curve.share(centre + shift / 2) - curve.share(centre - shift / 2))).sum(axis=1))
 
     by_level = np.bincount(level, weights=variance, minlength=centre.size)
@@ -210,8 +162,8 @@ def residual_covariance_test(
 
     Parameters
     ----------
-    belief : array-like, shape (n,) or (n, 2)
-        Stated probability of the second state, in [0, 1].
+    belief : array-like, shape (n,) or (n, n_states)
+        Stated probability of the second state, in [0, 1], or of every state.
     action, truth : array-like, shape (n,)
         Labels; `truth` is constant within a context.
     context : array-like, shape (n,), optional
@@ -227,8 +179,10 @@ def residual_covariance_test(
         `statistic` is the hidden shift: choices move with the truth as if the belief acted on were that much higher when the second state
         holds than when it does not, at the same stated belief (units of belief, 0 under the null, to first order). Its interval treats
         contexts as units. The p-value belongs to the largest of all components: the hidden shift, and the covariance of every action
-        with every state. `details` lists the components with estimates, standard errors, single and adjusted p-values. With more than
-        two states the hidden shift is not defined and the statistic is the largest difference in choice probability.
+        with every state. `details` lists the components with estimates, standard errors, the generalised covariance measure (standard
+        normal under the null), single and adjusted p-values. With more than two states the hidden shift is not defined: the statistic is
+        the difference in choice probability with the smallest p-value, and its interval, from the larger
+        of the errors under and beyond the null, is simultaneous over all of them.
 
     Raises
     ------
@@ -238,8 +192,9 @@ def residual_covariance_test(
     Notes
     -----
     Assumes independent contexts, and regressions of action and truth on the belief that are smooth enough for a cubic spline with at most 11
-    coefficients, its size chosen by squared error on held-out contexts. Signs of whole contexts are flipped at random, so that any
-    dependence within a context is allowed.
+    coefficients, its size chosen by squared error on held-out contexts; given beliefs over several states, for a sum of such splines in
+    all beliefs but the last, with products of pairs if they predict better. Signs of whole contexts are flipped at random, so that any
+    dependence within a context is allowed. The interval of the hidden shift belongs to that component alone.
 
     References
     ----------
@@ -252,12 +207,12 @@ def residual_covariance_test(
     counted: dict[str, Any] = {"n_rows": data.n_rows, "n_contexts": data.n_contexts}
     if data.degenerate:
         return CheckResult("residual_covariance", NULL, math.nan, UNIT, None, math.nan, **counted, settings=settings, reason=data.degenerate)
-    left = _residuals(data, one_dimensional(data, "residual_covariance_test"), generator)
-    settings |= {
-        "spline_size_action": left.action_fit.n_coefficients,
-        "spline_size_truth": left.truth_fit.n_coefficients,
-        "choice_degree": left.choice.degree,
-    }
+    left, chooser = _residuals(data, generator)
+    settings |= {"spline_size_action": left.action_fit.n_coefficients, "spline_size_truth": left.truth_fit.n_coefficients}
+    if chooser is None:
+        settings |= {"products_action": left.action_fit.products, "products_truth": left.truth_fit.products}
+    else:
+        settings["choice_degree"] = chooser.choice.degree
 
     names, products, information = [], [], []
     states = data.states[-1:] if len(data.states) == 2 else data.states
@@ -266,34 +221,43 @@ def residual_covariance_test(
             names.append(f"P({name} | {label}) - P({name} | not {label})")
             products.append(left.action[:, position] * left.truth[:, state])
             information.append(left.truth[:, state] ** 2)
-    shifts = len(states) == 1
-    if shifts:
-        shift = _hidden_shift(data, left)
+    shift = _hidden_shift(data, left, chooser) if len(states) == 1 and chooser is not None else None
+    if shift is not None:
         names.append("hidden shift of belief")
         products.append(shift.score)
         information.append(np.ones(data.n_rows))
     scores = _context_table(np.stack(products, axis=1), data.context, data.n_contexts)
     scale = _context_table(np.stack(information, axis=1), data.context, data.n_contexts)
     # The component that looks where a hidden signal shows carries most of the weight; the others share the rest.
-    weights = np.full(len(names), (1 - SHIFT_WEIGHT if shifts else 1.0) / (len(names) - shifts))
-    weights[-1] = SHIFT_WEIGHT if shifts else weights[-1]
-    details = _estimates(names, scores, scale, weights, _sign_flipped(scores, n_draws, generator))
-    if shifts:
+    weights = np.full(len(names), 1 / len(names) if shift is None else (1 - SHIFT_WEIGHT) / (len(names) - 1))
+    draws = _sign_flipped(scores, n_draws, generator)
+    reach = float(stats.t.ppf(0.975, data.n_contexts - 1))
+    if shift is not None:
+        weights[-1] = SHIFT_WEIGHT
+        method = "sandwich error, contexts as units"
+    else:
+        # The component is selected, so its interval must hold for all at once; few contexts widen it as they widen a single one.
+        reach *= float(np.quantile(np.abs(draws).max(axis=1), 0.95) / stats.norm.ppf(0.975))
+        method = f"sandwich error, contexts as units, simultaneous over {len(names)} components"
+    details = _estimates(names, scores, scale, weights, draws)
+    if shift is not None:
         details.loc[len(names) - 1, ["estimate", "standard_error"]] = [shift.estimate, shift.standard_error]
 
     adjusted = details["pvalue_adjusted"].to_numpy()
-    headline = len(names) - 1 if shifts else int(np.argmin(adjusted))
+    headline = len(names) - 1 if shift is not None else int(np.argmin(details["pvalue_single"]))
     row = details.iloc[headline]
     identified = math.isfinite(row["estimate"])
-    half = float(stats.t.ppf(0.975, data.n_contexts - 1) * row["standard_error"])
+    error = float(row["standard_error"])
+    if shift is None:
+        # The error under the null is the one that the test uses; the smaller of the two would let test and interval disagree.
+        error = max(error, float(np.sqrt((scores[:, headline] ** 2).sum()) / scale[:, headline].sum()))
+    low, high = row["estimate"] - reach * error, row["estimate"] + reach * error
     return CheckResult(
         check="residual_covariance",
         null=NULL,
         statistic=float(row["estimate"]),
-        unit=UNIT if shifts else "probability",
-        interval=Interval(float(row["estimate"]) - half, float(row["estimate"]) + half, 0.95, "sandwich error, contexts as units")
-        if identified
-        else None,
+        unit=UNIT if shift is not None else "probability",
+        interval=Interval(float(low), float(high), 0.95, method) if identified else None,
         pvalue=float(adjusted.min()),
         **counted,
         settings=settings,
@@ -311,6 +275,8 @@ def _estimates(names: list[str], scores: Floats, scale: Floats, weights: Floats,
         n = len(scores)
         error = np.sqrt(((scores - estimate * scale) ** 2).sum(axis=0) * n / (n - 1)) / total
         studentised = np.nan_to_num(scores.sum(axis=0) / np.sqrt((scores**2).sum(axis=0)))
+        # Shah and Peters (2020), equation 3: the same sum, studentised about its mean.
+        measure = scores.mean(axis=0) / scores.std(axis=0) * math.sqrt(n)
     minima = _weighted_minimum(draws, weights)
     single = 2 * stats.norm.sf(np.abs(studentised))
     return pd.DataFrame(
@@ -318,6 +284,7 @@ def _estimates(names: list[str], scores: Floats, scale: Floats, weights: Floats,
             "component": names,
             "estimate": estimate,
             "standard_error": error,
+            "gcm": measure,
             "weight": weights,
             "pvalue_single": single,
             "pvalue_adjusted": [permutation_pvalue(-float(value), -minima) for value in single / weights],

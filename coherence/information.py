@@ -53,6 +53,25 @@ def _total_information(table: Floats) -> Floats:
     return np.asarray(_n_log_n(table).sum(axis=(-2, -1)) - margins + _n_log_n(table.sum(axis=(-2, -1))))
 
 
+def plug_in_information(bins: Codes, action: Codes, truth: Codes) -> float:
+    """Return the maximum-likelihood estimate of I(action; truth | bin) in nats.
+
+    Parameters
+    ----------
+    bins, action, truth : ndarray of int, shape (n,)
+        Codes of the rows.
+
+    Returns
+    -------
+    float
+        The estimate, biased upwards.
+    """
+    shape = (int(bins.max()) + 1, int(action.max()) + 1, int(truth.max()) + 1)
+    cell = np.ravel_multi_index((bins, action, truth), shape)
+    table = np.bincount(cell, minlength=shape[0] * shape[1] * shape[2]).reshape(shape).astype(np.float64)
+    return float(_total_information(table).sum() / bins.size)
+
+
 def binned_information(bin_of_context: Codes, context: Codes, action: Codes, truth: Codes) -> BinnedInformation:
     """Estimate I(action; truth | bin of belief).
 

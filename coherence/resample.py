@@ -4,16 +4,20 @@ Repetitions of a context share the evidence, the realised state and whatever els
 resampling everywhere (Cameron and Miller 2015, section III).
 """
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coherence.grouping import vector_blocks
 from coherence.inputs import Codes, Floats
 
 Seed = np.random.Generator | int | None
 
 BLOCK_SIZE = 8  # contexts per permutation block where beliefs do not tie
+VECTOR_BLOCK_SIZE = 4  # the same in several columns, where as many contexts would spread wider
 BLOCK_SPAN = 0.1  # widest difference in belief within a block that joins different beliefs
 
 
@@ -22,7 +26,7 @@ def as_generator(rng: Seed) -> np.random.Generator:
     return np.random.default_rng(rng)
 
 
-def permutation_pvalue(observed: float, permuted: Floats) -> float:
+def permutation_pvalue(observed: float, permuted: Floats, *, exact: bool = False) -> float:
     """Return (1 + b) / (1 + B), where b of B permuted values are at least as large as the observed one.
 
     Parameters
@@ -31,6 +35,8 @@ def permutation_pvalue(observed: float, permuted: Floats) -> float:
         Statistic on the data; large values speak against the null.
     permuted : ndarray
         Statistic on permuted data.
+    exact : bool
+        `permuted` holds every arrangement, the observed one included, so that the p-value is the plain share b / B.
 
     Returns
     -------
@@ -38,7 +44,8 @@ def permutation_pvalue(observed: float, permuted: Floats) -> float:
         p-value; never 0 (Phipson and Smyth 2010).
     """
     margin = 1e-12 * max(1.0, abs(observed))  # equal statistics differ in the last bits when summed in another order
-    return float((1 + np.count_nonzero(permuted >= observed - margin)) / (1 + permuted.size))
+    as_large = np.count_nonzero(permuted >= observed - margin)
+    return float(as_large / permuted.size if exact else (1 + as_large) / (1 + permuted.size))
 
 
 def context_sums(values: Floats, context: Codes, n_contexts: int) -> Floats:
@@ -52,18 +59,19 @@ def context_means(values: Floats, context: Codes, n_contexts: int) -> Floats:
     return context_sums(values, context, n_contexts) / sizes
 
 
-def context_blocks(summary: Floats, *, size: int = BLOCK_SIZE, span: float = BLOCK_SPAN) -> Codes:
+def context_blocks(summary: Floats, *, size: int | None = None, span: float = BLOCK_SPAN) -> Codes:
     """Group contexts of similar belief into blocks within which they may be exchanged.
 
     Contexts with equal belief always share a block. Neighbouring beliefs are joined until a block holds `size` contexts, as long as it
-    stays narrower than `span`; an isolated context keeps a block of its own and is never moved.
+    stays narrower than `span`; an isolated context keeps a block of its own and is never moved. Rows of several columns are grouped by
+    `coherence.grouping.vector_blocks`, narrower than `span` in every column.
 
     Parameters
     ----------
-    summary : ndarray, shape (n_contexts,)
-        One belief per context.
-    size : int
-        Contexts wanted in a block.
+    summary : ndarray, shape (n_contexts,) or (n_contexts, n_columns)
+        One belief, or one row of beliefs and features, per context.
+    size : int, optional
+        Contexts wanted in a block: 8 by default, 4 in several columns.
     span : float
         Largest difference of beliefs within a block.
 
@@ -72,6 +80,9 @@ def context_blocks(summary: Floats, *, size: int = BLOCK_SIZE, span: float = BLO
     ndarray of int, shape (n_contexts,)
         Block of each context.
     """
+    if summary.ndim == 2:
+        return vector_blocks(summary, size=size or VECTOR_BLOCK_SIZE, span=span)
+    size = size or BLOCK_SIZE
     levels = np.rint(summary * 1e9).astype(np.int64)
     values, level_of, counts = np.unique(levels, return_inverse=True, return_counts=True)
     widest = round(span * 1e9)
@@ -85,8 +96,72 @@ def context_blocks(summary: Floats, *, size: int = BLOCK_SIZE, span: float = BLO
     return block_of_level[level_of]
 
 
-def permute_contexts(blocks: Codes, n_permutations: int, rng: np.random.Generator) -> Codes:
-    """Draw permutations that move contexts only within their block.
+def count_arrangements(blocks: Codes, state: Codes, limit: int) -> int:
+    """Count the distinct arrangements of states that permutations within blocks can reach.
+
+    Parameters
+    ----------
+    blocks, state : ndarray of int, shape (n_contexts,)
+        Block and state of each context.
+    limit : int
+        Counting stops once this number is exceeded.
+
+    Returns
+    -------
+    int
+        Product over blocks of the multinomial coefficients, the observed arrangement included; some number above `limit` if it is larger.
+    """
+    table = np.zeros((int(blocks.max()) + 1, int(state.max()) + 1), dtype=np.int64)
+    np.add.at(table, (blocks, state), 1)
+    total = 1
+    for counts in table:
+        placed = 0
+        for count in counts:
+            placed += int(count)
+            total *= math.comb(placed, int(count))
+        if total > limit:
+            break
+    return total
+
+
+def _orders(counts: list[int]) -> Iterator[tuple[int, ...]]:
+    """Every distinct sequence in which code i occurs ``counts[i]`` times."""
+    if not any(counts):
+        yield ()
+    for code, count in enumerate(counts):
+        if count:
+            rest = [*counts[:code], count - 1, *counts[code + 1 :]]
+            yield from ((code, *tail) for tail in _orders(rest))
+
+
+def _all_arrangements(blocks: Codes, state: Codes) -> Codes:
+    """Sources of every distinct arrangement, in lexicographic order of the states within blocks."""
+    members = [np.flatnonzero(blocks == block) for block in np.unique(blocks)]
+    fixed = [rows for rows in members if np.unique(state[rows]).size == 1]
+    mixed = [rows for rows in members if np.unique(state[rows]).size > 1]
+    base = np.empty(blocks.size, dtype=np.int64)
+    for rows in fixed:
+        base[rows] = rows
+    choices = []
+    for rows in mixed:
+        givers = rows[np.argsort(state[rows], kind="stable")]
+        sources = []
+        for order in _orders(np.bincount(state[rows]).tolist()):
+            source = np.empty(rows.size, dtype=np.int64)
+            source[np.argsort(order, kind="stable")] = givers
+            sources.append(source)
+        choices.append(sources)
+    arrangements = []
+    for chosen in product(*choices):
+        arrangement = base.copy()
+        for rows, source in zip(mixed, chosen, strict=True):
+            arrangement[rows] = source
+        arrangements.append(arrangement)
+    return np.array(arrangements)
+
+
+def permute_contexts(blocks: Codes, n_permutations: int, rng: np.random.Generator, *, state: Codes | None = None) -> Codes:
+    """Draw permutations that move contexts only within their block, or list all of them when they are few.
 
     Parameters
     ----------
@@ -95,13 +170,19 @@ def permute_contexts(blocks: Codes, n_permutations: int, rng: np.random.Generato
     n_permutations : int
         Number of draws.
     rng : Generator
-        Source of randomness.
+        Source of randomness; not used when arrangements are listed.
+    state : ndarray of int, shape (n_contexts,), optional
+        What is moved. If given, and if it has at most `n_permutations` distinct arrangements within blocks (`count_arrangements`), each
+        arrangement is returned exactly once, the observed one included; the p-value is then the share of them (``exact=True`` in
+        `permutation_pvalue`), because all are equally likely under the null.
 
     Returns
     -------
-    ndarray of int, shape (n_permutations, n_contexts)
+    ndarray of int, shape (n_permutations or number of arrangements, n_contexts)
         Row b holds, for each context, the context whose state it receives.
     """
+    if state is not None and count_arrangements(blocks, state, n_permutations) <= n_permutations:
+        return _all_arrangements(blocks, state)
     home = np.argsort(blocks, kind="stable")
     # Sorting random keys that carry the block number shuffles every block at once.
     keys = rng.random((n_permutations, blocks.size)) + blocks[home]

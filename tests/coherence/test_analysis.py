@@ -92,8 +92,8 @@ def test_several_states(runs):
         action=rng.choice(["x", "y"], 60), theta=[rng.choice(list("abc"), p=row) for row in belief]
     )
     report = analyze(table, checks=["cmi", "predictive_gain", "monotone_choice", "calibration"], rng=1)
-    assert list(report.results["check"]) == ["predictive_gain"]
-    assert any("beliefs over 3 states" in note for note in report.units[0].notes)
+    assert list(report.results["check"]) == ["cmi", "predictive_gain"]
+    assert any("theta has 3 states: calibration and monotone choice need two" in note for note in report.units[0].notes)
 
 
 def test_two_state_columns_are_one_belief(runs):

@@ -109,5 +109,67 @@ def test_degenerate_and_wrong_input():
     assert residual_covariance_test(belief, ["go"] * 40, truth).reason == "only one action was seen ('go')"
     assert math.isnan(residual_covariance_test(belief, truth, np.ones(40)).pvalue)
     assert residual_covariance_test(np.full(40, 0.3), truth, truth).reason == "belief is constant"
-    with pytest.raises(InputError, match="beliefs over 3 states"):
-        residual_covariance_test(rng.dirichlet([1, 1, 1], 40), truth, truth)
+    with pytest.raises(InputError, match=r"rows of belief must sum to 1"):
+        residual_covariance_test(rng.random((40, 3)), truth, truth)
+
+
+def three_states(seed, n_contexts=200, n_reps=5, signal=0.0):
+    """Softmax choice among three actions by beliefs over three states, taste by context; `signal` leaks the state into what is acted on."""
+    rng = np.random.default_rng(seed)
+    belief = rng.dirichlet([1, 1, 1], n_contexts)
+    truth = (rng.random(n_contexts)[:, None] > belief.cumsum(axis=1)[:, :2]).sum(axis=1)
+    utility = 6 * (belief + signal * np.eye(3)[truth]) + rng.normal(size=(n_contexts, 3))
+    context = np.repeat(np.arange(n_contexts), n_reps)
+    action = np.argmax(utility[context] + rng.gumbel(size=(context.size, 3)), axis=1)
+    return (belief[context], action, truth[context]), context
+
+
+def test_beliefs_over_three_states():
+    arrays, context = three_states(0)
+    null = residual_covariance_test(*arrays, context=context, n_draws=999, rng=0)
+    arrays, context = three_states(0, signal=0.3)
+    leak = residual_covariance_test(*arrays, context=context, n_draws=999, rng=0)
+    assert null.pvalue > 0.05
+    assert null.interval.low < 0 < null.interval.high
+    assert leak.pvalue == 0.001
+    assert leak.unit == "probability"
+    assert list(leak.details["component"][:2]) == ["P(0 | 0) - P(0 | not 0)", "P(1 | 0) - P(1 | not 0)"]
+    assert leak.interval.low > 0
+    assert not any("shift" in name for name in leak.details["component"])
+
+
+def test_interval_of_the_selected_component_is_simultaneous():
+    """With nine components it must reach further than a single one: between 2.2 and 3.2 standard errors instead of 2."""
+    arrays, context = three_states(1)
+    result = residual_covariance_test(*arrays, context=context, n_draws=999, rng=0)
+    error = result.details.loc[result.details["pvalue_single"].idxmin(), "standard_error"]
+    assert 2.2 < (result.interval.high - result.statistic) / error < 3.2
+    assert "simultaneous over 9 components" in result.interval.method
+
+
+def test_three_beliefs_but_two_states_seen():
+    """No belief is the belief in the second state, so there is no shift to estimate."""
+    (belief, action, truth), context = three_states(2)
+    kept = truth != 2
+    result = residual_covariance_test(belief[kept], action[kept], truth[kept], context=context[kept], n_draws=199, rng=0)
+    assert len(result.details) == 3
+    assert result.unit == "probability"
+
+
+def least_squares_gcm(belief, action, truth):
+    design = np.stack([np.ones(belief.size), belief], axis=1)
+    left = [values - design @ np.linalg.lstsq(design, values, rcond=None)[0] for values in (action.astype(float), truth.astype(float))]
+    products = left[0] * left[1]
+    return math.sqrt(belief.size) * products.mean() / products.std()
+
+
+def test_equals_the_generalised_covariance_measure(monkeypatch):
+    """One-row contexts and straight lines: Shah and Peters' statistic, by hand and by pgmpy 1.1.2 (golden number)."""
+    monkeypatch.setattr("coherence.smoothing.SIZES", (2,))
+    rng = np.random.default_rng(11)
+    belief = rng.random(300)
+    truth, action = (rng.random(300) < belief).astype(int), (rng.random(300) < belief**2).astype(int)
+    details = residual_covariance_test(belief, action, truth, n_draws=99, rng=0).details
+    assert abs(details["gcm"][1]) == pytest.approx(abs(least_squares_gcm(belief, action, truth)), abs=1e-6)
+    assert details["gcm"][0] == pytest.approx(-details["gcm"][1], abs=1e-6)
+    assert abs(details["gcm"][1]) == pytest.approx(0.8273440408816807, abs=1e-6)

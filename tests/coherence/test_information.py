@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from coherence.information import binned_information
+from coherence.information import binned_information, plug_in_information
 
 
 def plug_in(bins, context, action, truth):
@@ -33,6 +33,7 @@ def test_equals_leaving_out_each_context():
         keep = context != gone
         left_out.append(plug_in(bins, context[keep], action[keep], truth[keep]))
     assert result.plug_in == pytest.approx(plug_in(bins, context, action, truth))
+    assert plug_in_information(bins[context], action, truth) == pytest.approx(result.plug_in, abs=1e-15)
     assert result.corrected == pytest.approx(15 * result.plug_in - 14 * np.mean(left_out))
     assert result.standard_error == pytest.approx(math.sqrt(14 / 15 * ((left_out - np.mean(left_out)) ** 2).sum()))
 

@@ -1,6 +1,6 @@
 """Contexts stay whole: permutations, folds, groups and p-values."""
 
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from coherence.resample import (
     context_blocks,
     context_folds,
     context_means,
+    count_arrangements,
     jackknife_groups,
     jackknife_variance,
     permutation_pvalue,
@@ -52,6 +53,46 @@ def test_permutations_move_contexts_only_within_their_block():
 def test_pvalue_counts_the_observed_arrangement_and_ties():
     assert permutation_pvalue(2.0, np.array([1.0, 2.0, 3.0])) == 0.75
     assert permutation_pvalue(9.0, np.zeros(999)) == 0.001
+
+
+@pytest.mark.parametrize("labels", [(0, 1, 0, 1, 1, 0, 0, 1), (0, 1, 2, 1, 0, 0, 1, 0), (1, 1, 1, 0, 0, 1, 0, 0)])
+def test_few_arrangements_are_listed_exactly_once(labels):
+    """Against every permutation of eight contexts, kept if it stays within the blocks."""
+    state, blocks = np.array(labels), np.array([0, 1, 0, 1, 2, 0, 1, 0])
+    reached = {tuple(state[list(order)]) for order in permutations(range(8)) if (blocks[list(order)] == blocks).all()}
+    sources = permute_contexts(blocks, 999, np.random.default_rng(0), state=state)
+    assert len(sources) == len(reached) == count_arrangements(blocks, state, 999)
+    assert {tuple(row) for row in state[sources]} == reached
+    assert (np.sort(sources, axis=1) == np.arange(8)).all()
+    assert (blocks[sources] == blocks).all()
+
+
+def test_exact_pvalue_is_the_share_of_arrangements():
+    """Difference of sums over six contexts in one block of 20 arrangements, against plain counting."""
+    state, outcome = np.array([0, 0, 1, 0, 1, 1]), np.array([0.1, 0.5, 0.9, 0.2, 0.7, 0.4])
+    sources = permute_contexts(np.zeros(6, dtype=int), 20, np.random.default_rng(0), state=state)
+    pvalue = permutation_pvalue(float(outcome @ state), state[sources] @ outcome, exact=True)
+    sums = [outcome @ np.array(labels) for labels in set(permutations(state.tolist()))]
+    assert len(sums) == 20
+    assert pvalue == np.mean([value >= outcome @ state - 1e-12 for value in sums]) == 2 / 20
+
+
+def test_many_arrangements_are_drawn_as_before():
+    """One arrangement more than draws: the same draws as without a state."""
+    state, blocks = np.array([0, 0, 1, 0, 1, 1]), np.zeros(6, dtype=int)
+    drawn = permute_contexts(blocks, 19, np.random.default_rng(0), state=state)
+    assert (drawn == permute_contexts(blocks, 19, np.random.default_rng(0))).all()
+
+
+def test_counting_stops_above_the_limit():
+    blocks, state = np.repeat(np.arange(5_000), 4), np.tile([0, 1], 10_000)
+    assert 999 < count_arrangements(blocks, state, 999) < 10_000
+
+
+def test_vectors_are_grouped_in_all_columns():
+    """Equal in the first column, far apart in the second: one belief alone would exchange them."""
+    blocks = context_blocks(np.array([[0.5, 0.1], [0.5, 0.1], [0.5, 0.9], [0.5, 0.85]]))
+    assert blocks[0] == blocks[1] != blocks[2] == blocks[3]
 
 
 def test_folds_never_split_a_context_and_are_balanced():
