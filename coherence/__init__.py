@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from coherence.agents import AGENTS, Agent, simulate
     from coherence.analysis import analyze
+    from coherence.baseline import random_forest_baseline
     from coherence.calibration import calibration_estimates, reliability_table
     from coherence.cmi import cmi_test
     from coherence.consistency import prompt_consistency
     from coherence.covariance import residual_covariance_test
+    from coherence.direction import monotone_direction_test
     from coherence.errors import CoherenceError, InputError, SchemaError
     from coherence.iterated import iterated_expectation_test
     from coherence.monotone import monotone_choice_test
@@ -41,8 +43,10 @@ _HOMES = {
     "holm": "multiplicity",
     "iterated_expectation_test": "iterated",
     "monotone_choice_test": "monotone",
+    "monotone_direction_test": "direction",
     "predictive_gain_test": "predictive",
     "prompt_consistency": "consistency",
+    "random_forest_baseline": "baseline",
     "read_runs": "storage",
     "reliability_table": "calibration",
     "residual_covariance_test": "covariance",
@@ -67,8 +71,10 @@ __all__ = [
     "holm",
     "iterated_expectation_test",
     "monotone_choice_test",
+    "monotone_direction_test",
     "predictive_gain_test",
     "prompt_consistency",
+    "random_forest_baseline",
     "read_runs",
     "reliability_table",
     "residual_covariance_test",

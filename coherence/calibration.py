@@ -8,6 +8,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from coherence.inputs import MIN_CONTEXTS, Codes, Floats, as_belief, as_contexts, require
+from coherence.mean_interval import mean_interval
 from coherence.monotone import belief_bins
 from coherence.resample import Seed, as_generator, bootstrap_counts, context_sums, percentile_interval
 from coherence.result import CheckResult, Interval
@@ -75,7 +76,7 @@ def calibration_estimates(
     n_bins : int
         Quantile bins of the calibration error.
     n_bootstraps : int
-        Resamples of contexts.
+        Resamples of contexts for the calibration error; the other intervals need none.
     rng : Generator, int or None
         Source of the resamples.
 
@@ -100,26 +101,27 @@ def calibration_estimates(
     sizes = context_sums(np.ones(len(values)), groups, len(contexts))
     few = f"{len(contexts)} contexts are fewer than {MIN_CONTEXTS}" if len(contexts) < MIN_CONTEXTS else ""
 
-    def result(name: str, what: str, statistic: float, draws: Floats, unit: str) -> CheckResult:
-        interval = None if few else Interval(*percentile_interval(draws), 0.95, f"percentile bootstrap over contexts, {n_bootstraps} resamples")
+    def result(name: str, what: str, statistic: float, interval: Interval | None, unit: str) -> CheckResult:
         return CheckResult(
-            f"calibration:{name}", what, float("nan") if few else statistic, unit, interval, None, len(values), len(contexts),
+            f"calibration:{name}", what, float("nan") if few else statistic, unit, None if few else interval, None, len(values), len(contexts),
             settings={"n_bins": n_bins, "n_bootstraps": n_bootstraps}, assumptions=("contexts are independent",), reason=few,
             details=reliability_table(values, state if exact is None else exact, n_bins=n_bins),
         )  # fmt: skip
 
-    def mean(per_row: Floats) -> tuple[float, Floats]:
-        sums = context_sums(per_row, groups, len(contexts))
-        return float(per_row.mean()), np.asarray(counts @ sums) / np.asarray(counts @ sizes)
+    def mean(per_row: Floats, root: bool = False) -> tuple[float, Interval | None]:
+        value = float(per_row.mean())
+        value = value**0.5 if root else value
+        return value, None if few else mean_interval(context_sums(per_row, groups, len(contexts)) / sizes, weights=sizes, root=root)
 
-    def calibration_error(target: Floats) -> tuple[float, Floats]:
+    def calibration_error(target: Floats) -> tuple[float, Interval]:
         draws = np.array([_expected_calibration_error(bins, values, target, count[groups].astype(np.float64)) for count in counts])
-        return _expected_calibration_error(bins, values, target, np.ones(len(values))), draws
+        interval = Interval(*percentile_interval(draws), 0.95, f"percentile bootstrap over contexts, {n_bootstraps} resamples")
+        return _expected_calibration_error(bins, values, target, np.ones(len(values))), interval
 
     results = []
     if exact is not None:
-        square, draws = mean((values - exact) ** 2)
-        results.append(result("rmse", "root-mean-square error of belief to the exact posterior", square**0.5, np.sqrt(draws), "probability"))
+        distance = mean((values - exact) ** 2, root=True)
+        results.append(result("rmse", "root-mean-square error of belief to the exact posterior", *distance, "probability"))
         results.append(result("ece_exact", "expected calibration error against the exact posterior", *calibration_error(exact), "probability"))
     results.append(result("brier", "mean squared error of belief to the realised state", *mean((values - state) ** 2), "squared error"))
     results.append(result("ece", "expected calibration error against the realised state", *calibration_error(state), "probability"))

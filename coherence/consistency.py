@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.inputs import MIN_CONTEXTS, Floats, require
+from coherence.mean_interval import mean_interval
 from coherence.resample import Seed, as_generator, bootstrap_counts, percentile_interval
 from coherence.result import CheckResult, Interval
 from coherence.schema import closest
@@ -52,20 +53,22 @@ def prompt_consistency(
     prompts : sequence of str, optional
         Prompts to compare; None takes all others in the table and pools them.
     n_bootstraps : int
-        Resamples of contexts.
+        Resamples of contexts for the published interval.
     published : bool
-        Report the raw difference of repetition means, which contains the noise of both, instead of the corrected one.
+        Report the raw difference of repetition means, which contains the noise of both, instead of the corrected one, with a
+        percentile interval.
     rng : Generator, int or None
-        Source of the resamples.
+        Source of the resamples of the published interval; nothing else is random.
 
     Returns
     -------
     CheckResult
         `statistic` is the noise-corrected root-mean-square difference: the mean square of differences between repetition means, less
-        the variance that the repetitions imply, is unbiased for the mean squared difference of expected beliefs. It needs two
-        repetitions under both prompts and is NaN with a reason otherwise. `details` has one row per prompt: ``rmse_means`` (mean against mean),
-        ``rmse_single`` (single answers against the reference mean), ``rmse_corrected`` with ``low`` and ``high``, ``noise_floor``
-        (what repetition noise alone gives between means), ``sd_reference`` and ``sd_prompt`` (within contexts), ``n_contexts``.
+        the variance that the repetitions imply, is unbiased for the mean squared difference of expected beliefs. Only contexts with two
+        readable repetitions under both prompts enter; with fewer than ten of them it is NaN with a reason. `details` has one row per
+        prompt: ``rmse_means`` (mean against mean), ``rmse_single`` (single answers against the reference mean), ``rmse_corrected`` with
+        ``low`` and ``high``, ``noise_floor`` (what repetition noise alone gives between means), ``sd_reference`` and ``sd_prompt``
+        (within contexts), ``n_contexts``.
 
     Raises
     ------
@@ -75,6 +78,8 @@ def prompt_consistency(
     Notes
     -----
     Assumes that contexts are independent and that repetitions within a context and prompt are independent and equally distributed.
+    The interval is that of a mean of skewed squares (`coherence.mean_interval`), taken to the root; where the true difference is 0 it
+    starts at 0 and covers more often than stated.
     """
     for column in ("context", "prompt", "p"):
         require(column in runs.columns, f"runs must have a column {column!r}. {closest(column, runs.columns)}")
@@ -87,42 +92,44 @@ def prompt_consistency(
         require(prompt in seen and prompt != reference, f"prompts must be other prompts of the table; received {prompt!r}. {closest(prompt, seen)}")
     require(bool(compared), f"runs must have a prompt besides {reference!r}; found only that one.")
 
-    generator = as_generator(rng)
     base = _by_context(answers, reference)
     rows, squares = [], []
     for prompt in compared:
-        row, square = _compare(answers, base, prompt, n_bootstraps, generator)
+        row, square = _compare(answers, base, prompt)
         rows.append(row)
         squares.append(square)
     details = pd.DataFrame(rows)
+    asked = plain[plain["prompt"].isin([reference, *compared])]
     used = answers[answers["prompt"].isin([reference, *compared])]
     check = f"prompt_consistency:{compared[0]}" if len(compared) == 1 else "prompt_consistency"
     pooled = pd.concat(squares, axis=1)  # contexts x prompts: a resample draws a context with all its prompts
     column = "raw" if published else "corrected"
     per_prompt = pooled.loc[:, pd.IndexSlice[:, column]]
-    values = per_prompt.mean(axis="columns")
+    # A context with one readable repetition has no noise estimate: it leaves, and n_contexts says how many stayed.
+    values = per_prompt.mean(axis="columns").dropna()
     settings = {"reference": reference, "prompts": compared, "published": published, "n_bootstraps": n_bootstraps}
     result: dict[str, Any] = {
         "check": check, "unit": UNIT, "pvalue": None, "settings": settings, "details": details,
         "null": f"root-mean-square difference of expected beliefs between {', '.join(compared)} and {reference}",
-        "n_rows": len(used), "n_contexts": len(pooled), "n_dropped": len(plain) - len(answers),
+        "n_rows": len(used), "n_contexts": len(values), "n_dropped": len(asked) - len(used),
         "assumptions": ("contexts are independent", "repetitions within a context and prompt are independent"),
     }  # fmt: skip
     if len(pooled) < MIN_CONTEXTS:
         reason = f"{len(pooled)} contexts with both prompts are fewer than {MIN_CONTEXTS}"
         return CheckResult(statistic=math.nan, interval=None, reason=reason, **result)
-    if values.isna().any():
+    if len(values) < MIN_CONTEXTS:
         reason = "noise can be removed only with two repetitions per context and prompt; details has the raw difference"
         return CheckResult(statistic=math.nan, interval=None, reason=reason, **result)
-    counts = bootstrap_counts(len(values), n_bootstraps, generator)
-    low, high = percentile_interval(_root(counts @ values.to_numpy() / len(values)))
-    interval = Interval(low, high, 0.95, f"percentile bootstrap over contexts, {n_bootstraps} resamples")
+    if published:
+        counts = bootstrap_counts(len(values), n_bootstraps, as_generator(rng))
+        draws = _root(counts @ values.to_numpy() / len(values))
+        interval = Interval(*percentile_interval(draws), 0.95, f"percentile bootstrap over contexts, {n_bootstraps} resamples")
+    else:
+        interval = mean_interval(values.to_numpy(dtype=np.float64), root=True)
     return CheckResult(statistic=float(_root(values.mean())), interval=interval, **result)
 
 
-def _compare(
-    answers: pd.DataFrame, base: pd.DataFrame, prompt: str, n_bootstraps: int, rng: np.random.Generator
-) -> tuple[dict[str, Any], pd.DataFrame]:
+def _compare(answers: pd.DataFrame, base: pd.DataFrame, prompt: str) -> tuple[dict[str, Any], pd.DataFrame]:
     other = _by_context(answers, prompt)
     joined = base.add_suffix("_reference").join(other.add_suffix("_prompt"), how="inner")
     difference = joined["mean_prompt"] - joined["mean_reference"]
@@ -131,10 +138,15 @@ def _compare(
     corrected = raw - noise
     single = raw + joined["variance_prompt"].fillna(0.0) * (joined["n_prompt"] - 1) / joined["n_prompt"]
     row: dict[str, Any] = {"prompt": prompt, "rmse_means": float(_root(raw.mean())), "rmse_single": float(_root(single.mean()))}
-    if corrected.notna().all() and len(joined) >= MIN_CONTEXTS:
-        counts = bootstrap_counts(len(joined), n_bootstraps, rng)
-        low, high = percentile_interval(_root(counts @ corrected.to_numpy() / len(joined)))
-        row |= {"rmse_corrected": float(_root(corrected.mean())), "low": low, "high": high, "noise_floor": float(_root(noise.mean()))}
+    repeated = corrected.notna()
+    if repeated.sum() >= MIN_CONTEXTS:
+        interval = mean_interval(corrected[repeated].to_numpy(dtype=np.float64), root=True)
+        row |= {
+            "rmse_corrected": float(_root(corrected.mean())),
+            "low": interval.low,
+            "high": interval.high,
+            "noise_floor": float(_root(noise[repeated].mean())),
+        }
     else:
         row |= {"rmse_corrected": math.nan, "low": math.nan, "high": math.nan, "noise_floor": math.nan}
     row |= {

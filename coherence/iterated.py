@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 
 from coherence.inputs import MIN_CONTEXTS, Floats, require, whole_number
-from coherence.resample import Seed, as_generator, bootstrap_counts, bootstrap_statistic, percentile_interval, sign_flip_pvalue
+from coherence.mean_interval import METHOD, mean_interval
+from coherence.resample import Seed, as_generator, bootstrap_statistic, percentile_interval, sign_flip_pvalue
 from coherence.result import CheckResult, Interval
-from coherence.schema import closest
+from coherence.schema import closest, state_columns
 
 NULL = "the mean over contexts of E[P(theta|x)] - E[sum_j P(theta|x,z=j) P(z=j|x)] is zero"
 UNIT = "probability"
@@ -46,13 +47,19 @@ def _mean_over_contexts(values: pd.Series, context: pd.Series) -> Floats:
     return values.groupby(context, observed=True).mean().to_numpy(dtype=np.float64)
 
 
-def _corrected_square(gaps: pd.DataFrame) -> Floats | None:
-    """Per context the mean product of gaps of different repetitions, unbiased for the squared expected gap; None with one repetition."""
-    by_context = gaps.groupby("context", observed=True)["gap"]
-    n, total, square = by_context.count(), by_context.sum(), by_context.apply(lambda gap: float((gap**2).sum()))
-    if (n < 2).any():
+def _squares(gaps: pd.DataFrame) -> tuple[Floats, Floats] | None:
+    """Squared gap and unbiased squared expected gap of each context with two repetitions; None where those are too few.
+
+    The mean product of the gaps of different repetitions is free of the noise that one repetition carries.
+    """
+    by_context = gaps.assign(square=gaps["gap"] ** 2).groupby("context", observed=True)
+    sums = by_context[["gap", "square"]].sum()
+    n = by_context.size()
+    repeated = (n >= 2).to_numpy()
+    if repeated.sum() < MIN_CONTEXTS:
         return None
-    return np.asarray((total**2 - square) / (n * (n - 1)), dtype=np.float64)
+    size, total, square = (column.to_numpy(dtype=np.float64)[repeated] for column in (n, sums["gap"], sums["square"]))
+    return square / size, (total**2 - square) / (size * (size - 1))
 
 
 def iterated_expectation_test(
@@ -78,7 +85,7 @@ def iterated_expectation_test(
     n_flips : int
         Random sign assignments of the test.
     n_bootstraps : int
-        Resamples of contexts for the intervals.
+        Resamples of contexts for the intervals of medians (500 at most), and of rows for the published one.
     published : bool
         Report the median of ``|gap| / belief`` with a percentile interval over rows instead; no p-value.
     rng : Generator, int or None
@@ -87,7 +94,7 @@ def iterated_expectation_test(
     Returns
     -------
     CheckResult
-        `statistic` is the mean signed gap, with an interval that resamples contexts and a two-sided sign-flip p-value over contexts.
+        `statistic` is the mean signed gap, with an interval over contexts and a two-sided sign-flip p-value over contexts.
         `details` holds, with intervals: the mean signed gap, the mean and the median absolute gap, the median of ``|gap| / belief``,
         the root-mean-square gap, the same after removing answer noise (needs two repetitions), the noise floor (root-mean-square gap
         that repetitions alone imply), and the mean of ``sum_j P(z = j | x) - 1``.
@@ -95,7 +102,7 @@ def iterated_expectation_test(
     Raises
     ------
     InputError
-        A column is missing.
+        A column is missing, or beliefs are over several states.
 
     Notes
     -----
@@ -107,6 +114,11 @@ def iterated_expectation_test(
     ----------
     Fisher (1935), The Design of Experiments, section 21, for the sign flips.
     """
+    states = state_columns(runs)
+    refusal = (
+        f"iterated_expectation_test needs a belief in one state in the column 'p'; received beliefs over several states in {', '.join(states)}. "
+    )
+    require(len(states) < 2, refusal + "Test one state at a time: rename its column to 'p'.")
     for column in (*KEY, "p", "z", "z_state", "p_z"):
         require(column in runs.columns, f"runs must have a column {column!r} for the iterated expectation. {closest(column, runs.columns)}")
     n_flips = whole_number(n_flips, "n_flips", 99)
@@ -139,7 +151,7 @@ def iterated_expectation_test(
         null=NULL,
         statistic=value,
         unit=unit,
-        interval=Interval(low, high, 0.95, f"percentile bootstrap over contexts, {n_bootstraps} resamples"),
+        interval=Interval(low, high, 0.95, METHOD),
         pvalue=pvalue,
         details=details,
         assumptions=("contexts are independent", "answers that form one gap are independent", "gaps are symmetric about their mean"),
@@ -149,10 +161,9 @@ def iterated_expectation_test(
 
 
 def _measures(gaps: pd.DataFrame, relative: Floats, n_bootstraps: int, rng: np.random.Generator) -> pd.DataFrame:
-    """All summaries of the gaps, each with an interval that resamples contexts."""
+    """All summaries of the gaps, each with an interval over contexts: by bootstrap for medians, from the skewness for means."""
     context = gaps["context"]
-    counts = bootstrap_counts(context.nunique(), n_bootstraps, rng)
-    corrected = _corrected_square(gaps)
+    squares = _squares(gaps)
     square = _mean_over_contexts(gaps["gap"] ** 2, context)
     rows: list[tuple[str, float, float, float]] = []
 
@@ -160,10 +171,10 @@ def _measures(gaps: pd.DataFrame, relative: Floats, n_bootstraps: int, rng: np.r
         if per_context is None:
             rows.append((measure, math.nan, math.nan, math.nan))
             return
-        value, draws = per_context.mean(), counts @ per_context / per_context.size
-        if root:  # a mean square that chance has pushed below 0 stands for a root of 0
-            value, draws = math.sqrt(max(value, 0.0)), np.sqrt(np.maximum(draws, 0.0))
-        rows.append((measure, float(value), *percentile_interval(draws)))
+        value = float(per_context.mean())
+        interval = mean_interval(per_context, root=root)
+        # A mean square that chance has pushed below 0 stands for a root of 0.
+        rows.append((measure, math.sqrt(max(value, 0.0)) if root else value, interval.low, interval.high))
 
     add("mean signed gap", _mean_over_contexts(gaps["gap"], context))
     add("mean absolute gap", _mean_over_contexts(gaps["gap"].abs(), context))
@@ -176,7 +187,7 @@ def _measures(gaps: pd.DataFrame, relative: Floats, n_bootstraps: int, rng: np.r
         draws = bootstrap_statistic(median, len(positions), n_resamples=min(n_bootstraps, 500), rng=rng)
         rows.append((measure, float(np.nanmedian(values)), *percentile_interval(draws)))
     add("root-mean-square gap", square, root=True)
-    add("root-mean-square gap, noise removed", corrected, root=True)
-    add("noise floor (root-mean-square gap from repetitions alone)", None if corrected is None else square - corrected, root=True)
+    add("root-mean-square gap, noise removed", None if squares is None else squares[1], root=True)
+    add("noise floor (root-mean-square gap from repetitions alone)", None if squares is None else squares[0] - squares[1], root=True)
     add("sum of P(z|x) minus 1", _mean_over_contexts(gaps["residual"], context))
     return pd.DataFrame(rows, columns=["measure", "value", "low", "high"])

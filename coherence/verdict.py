@@ -14,6 +14,7 @@ _REJECTED = {
     "predictive_gain": "The realised state predicts the action beyond the stated belief: information was used that was not stated.",
     "predictive_gain:features": "Even given the evidence, the realised state helps to predict the action beyond the stated belief.",
     "monotone_choice": "The choice share moves against the stated belief: no expected-utility maximiser who believes it chooses so.",
+    "monotone_direction": "Under no order of the actions do choices rise with the stated belief: no expected-utility maximiser chooses so.",
     "iterated_expectation": "Beliefs do not average out over the auxiliary variable: they are no single probability distribution.",
 }
 _KEPT = {
@@ -22,6 +23,7 @@ _KEPT = {
     "predictive_gain": "The realised state does not help to predict the action once the stated belief is known.",
     "predictive_gain:features": "Given the evidence, the realised state does not help to predict the action beyond the stated belief.",
     "monotone_choice": "No sign that the choice share moves against the stated belief.",
+    "monotone_direction": "Choices over all actions can be explained by some order that rises with the stated belief.",
     "iterated_expectation": "No sign of a gap in one direction; gaps that cancel between contexts show in the noise-removed figure.",
 }
 
@@ -72,6 +74,8 @@ def _estimate(result: CheckResult) -> str:
         kind = "in repetition means" if result.settings.get("published") else "beyond repetition noise"
         return f"Beliefs {subject} differ by {value:.3f} (root mean square) {kind}."
     if name == "iterated_expectation":
+        if variant == "random_forest":
+            return f"For comparison: forests fitted to the exact posteriors have a median gap of {value:.0%} of the belief."
         if variant == "noise_removed":
             return f"Beyond answer noise, beliefs and their averages differ by {value:.3f} (root mean square)."
         return f"Half of the gaps exceed {value:.0%} of the belief; answer noise is included."

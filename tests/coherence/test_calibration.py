@@ -38,6 +38,7 @@ def test_few_contexts_are_undefined():
     assert np.isnan(result.statistic)
     assert result.interval is None
     assert result.reason == "2 contexts are fewer than 10"
+    assert calibration_estimates([0.1, 0.9], [1, 1], context=["a", "a"])[0].interval is None  # no warning from a spread of one value
 
 
 def test_wrong_input():

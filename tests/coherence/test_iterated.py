@@ -90,3 +90,12 @@ def test_degenerate_and_wrong_input():
     assert "fewer than 10" in iterated_expectation_test(hand_made(n_contexts=4)).reason
     with pytest.raises(InputError, match="runs must have a column 'p_z'"):
         iterated_expectation_test(hand_made().drop(columns="p_z"))
+    several = hand_made().rename(columns={"p": "p_sun"}).assign(p_rain=0.1)
+    with pytest.raises(InputError, match="received beliefs over several states in p_sun, p_rain. Test one state at a time"):
+        iterated_expectation_test(several)
+
+
+def test_a_context_with_one_complete_repetition_leaves_the_noise_estimate():
+    runs = simulate("noisy", n_contexts=30, n_reps=2, rng=1)
+    runs.loc[runs.index[0], "p"] = np.nan
+    assert np.isfinite(value(iterated_expectation_test(runs, rng=0), "root-mean-square gap, noise removed"))

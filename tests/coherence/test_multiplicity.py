@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 from coherence import InputError, benjamini_hochberg, holm
 
 
+@settings(max_examples=40)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_equal_to_statsmodels(pvalues):
     np.testing.assert_allclose(holm(pvalues), multipletests(pvalues, method="holm")[1], atol=1e-12)

@@ -1,0 +1,67 @@
+"""Confidence interval for a mean of skewed values, one per context.
+
+Squared errors are skewed, and a percentile or t interval for their mean misses large true values too often. Hall's cubic
+transformation takes the skewness out of the studentised mean and is inverted in closed form, without resampling.
+"""
+
+import math
+
+import numpy as np
+from scipy import stats
+
+from coherence.inputs import Floats
+from coherence.result import Interval
+
+METHOD = "skewness-adjusted t, contexts as units"
+
+
+def mean_interval(values: Floats, *, weights: Floats | None = None, root: bool = False, level: float = 0.95) -> Interval:
+    """Return an interval for a mean over contexts.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n_contexts,)
+        One value per context, at least two.
+    weights : ndarray, shape (n_contexts,), optional
+        Rows of each context, where the mean is over rows; values are then means of contexts.
+    root : bool
+        Whether to return the interval of the square root; an end below 0 becomes 0.
+    level : float
+        Nominal coverage.
+
+    Returns
+    -------
+    Interval
+        Ends in the unit of the values, or of their root.
+
+    Notes
+    -----
+    Assumes independent contexts with a finite third moment. With weights the values enter through their influence on the weighted mean.
+
+    References
+    ----------
+    Hall (1992), On the removal of skewness by transformation, JRSS B 54(1), the monotone cubic transformation.
+
+    Examples
+    --------
+    >>> interval = mean_interval(np.arange(20.0) ** 2)
+    >>> round(interval.low, 1), round(interval.high, 1)
+    (74.4, 185.7)
+    """
+    share = np.ones(values.size) if weights is None else weights / weights.mean()
+    mean = float((share * values).mean())
+    influence = share * (values - mean)
+    n, spread = values.size, float(np.std(influence, ddof=1))
+    # Rounding leaves equal values with a spread of its own size, whose skewness means nothing.
+    skewness = float(stats.skew(influence)) if spread > 1e-9 * max(1.0, abs(mean)) else 0.0
+    reach = float(stats.t.ppf((1 + level) / 2, n - 1)) / math.sqrt(n)
+
+    def studentised(position: float) -> float:
+        if abs(skewness) < 1e-6:
+            return position
+        return float(3 / skewness * (np.cbrt(1 + skewness * (position - skewness / (6 * n))) - 1))
+
+    low, high = mean - spread * studentised(reach), mean - spread * studentised(-reach)
+    if root:
+        low, high = math.sqrt(max(low, 0.0)), math.sqrt(max(high, 0.0))
+    return Interval(low, high, level, METHOD)

@@ -1,0 +1,81 @@
+"""random_forest_baseline: forests that can average out do, the denominators, labels, and what is refused."""
+
+import math
+
+import numpy as np
+import pytest
+
+from coherence import InputError, simulate
+from coherence.baseline import _ordinal, _questions, random_forest_baseline
+from coherence.schema import feature_columns
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return simulate("rational", n_contexts=60, n_reps=2, prompts=["standard"], rng=1)
+
+
+def quick(table, **options):
+    return random_forest_baseline(table, **{"n_trees": 10, "n_bootstraps": 50, "rng": 0} | options)
+
+
+def test_gap_is_that_of_the_predictions(runs):
+    result = quick(runs)
+    table = result.details
+    assert result.statistic == pytest.approx(np.median((table["belief"] - table["reconstructed"]).abs() / table["belief"]))
+    assert result.interval.low < result.statistic < result.interval.high
+    assert result.statistic > 0.02  # well fitted, but nothing makes the predictions average out
+    assert np.corrcoef(table["belief"], table["p_true"])[0, 1] > 0.3
+    assert (result.n_contexts, result.n_rows, result.pvalue) == (60, 60, None)
+
+
+def test_constant_posteriors_leave_no_gap(runs):
+    """Forests predict a constant exactly; weights that are not normalised would leave a gap."""
+    result = quick(runs.assign(p_true=0.4, p_z=np.where(runs["z_state"].notna(), 0.6, np.nan)))
+    assert result.statistic == pytest.approx(0, abs=1e-12)
+
+
+def test_stated_beliefs_do_not_enter(runs):
+    assert quick(runs.assign(p=0.5)) == quick(runs)
+
+
+def test_predictions_are_out_of_fold(runs):
+    """A feature that identifies the context would let a forest that has seen it repeat its posterior."""
+    noise = runs.drop(columns=[f"x_{i}" for i in range(2, 7)]).assign(x_1=runs["context"].str[1:].astype(int) * 7919 % 60)
+    shuffled = np.random.default_rng(0).permutation(noise["context"].unique())
+    noise["x_1"] = noise["context"].map({context: float(i) for i, context in enumerate(shuffled)})
+    table = quick(noise).details
+    assert abs(np.corrcoef(table["belief"], table["p_true"])[0, 1]) < 0.4
+
+
+def test_exact_distribution_of_z_is_preferred_where_present(runs):
+    assert quick(runs).settings["weights_from"] == "p_z"
+    exact = runs.assign(p_z_true=runs["p_z"], p_z=np.where(runs["p_z"].notna(), 0.5, np.nan))
+    result = quick(exact)
+    assert result.settings["weights_from"] == "p_z_true"
+    assert result.statistic == quick(runs).statistic
+
+
+def test_labels_are_codes_and_a_missing_one_has_its_own(runs):
+    labels = runs.assign(x_7=np.where(runs["x_1"] > 0, "high", None))
+    assert set(_ordinal(labels["x_7"])) == {-1.0, 0.0}
+    assert math.isfinite(quick(labels.assign(x_1=np.where(runs["x_1"] > 1, np.nan, runs["x_1"]))).statistic)
+
+
+def test_incomplete_contexts_are_left_out(runs):
+    table = runs[~((runs["context"] == "c0003") & (runs["z_state"] == "1"))]
+    plain, pieces, _ = _questions(table, feature_columns(table))
+    assert len(plain) == 59
+    assert "c0003" not in set(pieces["context"])
+    assert quick(table).n_contexts == 59
+
+
+def test_what_is_missing_is_said(runs):
+    assert "column p_true is missing" in quick(runs.drop(columns="p_true")).reason
+    assert math.isnan(quick(runs.drop(columns="p_true")).statistic)
+    assert "no column starts with x_" in quick(runs.drop(columns=feature_columns(runs))).reason
+    assert "0 contexts" in quick(runs[runs["z_state"].isna()]).reason
+    with pytest.raises(InputError, match="runs must have a column 'z_state'"):
+        quick(runs.drop(columns="z_state"))
+    with pytest.raises(InputError, match="n_folds must be a whole number of at least 2"):
+        quick(runs, n_folds=1)

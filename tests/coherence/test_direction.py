@@ -1,0 +1,148 @@
+"""monotone_direction_test: two actions, coherent choosers without IIA, humps, and choices that no order fits."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from coherence import InputError, monotone_choice_test, simulate
+from coherence.direction import _choice_vectors, _orders, monotone_direction_test
+
+RULES = ("dominance", "direction")
+
+
+def agent(name, seed=1, n_contexts=200):
+    runs = simulate(name, n_contexts=n_contexts, n_reps=5, prompts=["standard"], iterated=False, rng=seed)
+    return runs["p"], runs["action"], runs["context"]
+
+
+def probit(seed, n_contexts=200, n_reps=5):
+    """Coherent chooser with shocks of yes and defer that nearly coincide: yes displaces defer, whose share against no falls."""
+    rng = np.random.default_rng(seed)
+    belief, context = rng.integers(0, 21, n_contexts) / 20, np.repeat(np.arange(n_contexts), n_reps)
+    utility = np.stack([np.full(n_contexts, 0.3), 0.5 * belief + 0.25, 2 * belief - 0.5], axis=1)
+    factor = np.linalg.cholesky([[1, 0, 0], [0, 1, 0.97], [0, 0.97, 1]])
+    utility += 0.5 * rng.normal(size=utility.shape) @ factor.T
+    chosen = np.argmax(utility[context] + rng.normal(size=(context.size, 3)) @ factor.T, axis=1)
+    return belief[context], np.array(["no", "defer", "yes"])[chosen], context
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(("name", "n_contexts", "rejected"), [("nonmonotone", 50, True), ("rational", 200, False)])
+def test_two_actions_reduce_to_the_pairwise_test_in_either_direction(rule, name, n_contexts, rejected):
+    """The statistic is equal; the p-values come from different draws of the same distribution."""
+    belief, action, context = agent(name, n_contexts=n_contexts)
+    action = np.where(action == "yes", "yes", "not yes")
+    pairwise = monotone_choice_test(belief, action, pair=("yes", "not yes"), context=context, direction="either", rng=1)
+    result = monotone_direction_test(belief, action, context=context, rule=rule, rng=1)
+    assert result.statistic == pytest.approx(pairwise.statistic, abs=1e-12)
+    assert result.pvalue == pytest.approx(pairwise.pvalue, abs=0.02)
+    assert (result.pvalue <= 0.05) is rejected
+    assert result.interval.low == pytest.approx(pairwise.interval.low, abs=0.03)
+    assert result.interval.high == pytest.approx(pairwise.interval.high, abs=0.03)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_coherent_chooser_for_whom_irrelevant_alternatives_matter_passes(rule):
+    """The pairwise test takes this chooser for incoherent; forty such data sets reject more than five times once in a hundred at .05."""
+    rejected = pairwise = 0
+    for seed in range(40):
+        belief, action, context = probit(seed)
+        rejected += monotone_direction_test(belief, action, context=context, n_draws=199, rule=rule, rng=seed).pvalue <= 0.05
+        if seed < 5:
+            pairwise += monotone_choice_test(belief, action, pair=("defer", "no"), context=context, n_draws=199, rng=seed).pvalue <= 0.05
+    assert rejected <= stats.binom.ppf(0.99, 40, 0.05)
+    assert pairwise == 5
+
+
+def test_humped_choices_fit_no_order():
+    """The shares of yes and no rise and fall by .7; a test over sets alone would let defer, which hardly moves, explain them."""
+    for seed in range(5):
+        belief, action, context = agent("nonmonotone", seed)
+        result = monotone_direction_test(belief, action, context=context, n_draws=999, rng=seed)
+        assert result.pvalue <= 0.01
+        assert result.interval.low > 0
+
+
+def test_the_order_of_a_rational_chooser_is_found():
+    belief, action, context = agent("rational")
+    result = monotone_direction_test(belief, action, context=context, n_draws=999, rng=1)
+    assert result.details.sort_values("direction")["action"].tolist() == ["no", "defer", "yes"]
+    assert result.pvalue > 0.2
+    assert result.details["share_0"].sum() == pytest.approx(1.0)
+    along = monotone_direction_test(belief, action, context=context, n_draws=999, rule="direction", rng=1)
+    component = along.details.set_index("action")["direction"]
+    assert component["no"] < component["yes"]
+    assert np.ptp(component) == pytest.approx(1.0)
+
+
+def test_dominance_is_the_sharper_rule():
+    """An order that fits gives a direction that fits, so that its drop can only be smaller."""
+    belief, action, context = agent("nonmonotone")
+    by_rule = {rule: monotone_direction_test(belief, action, context=context, n_draws=999, rule=rule, rng=1) for rule in RULES}
+    assert by_rule["dominance"].statistic > by_rule["direction"].statistic
+    assert by_rule["dominance"].pvalue < by_rule["direction"].pvalue
+
+
+def test_a_direction_exists_where_no_order_does():
+    """Yes gains .5 and then loses .1, no the other way round: neither can be the highest action, but their sum rises throughout."""
+    counts = {"yes": (10, 60, 50), "no": (10, 0, 20), "defer": (80, 40, 30)}
+    action = np.concatenate([np.repeat(list(counts), [counts[name][b] for name in counts]) for b in range(3)]).astype(object)
+    belief = np.repeat([0.1, 0.5, 0.9], 100)
+    action, belief = np.tile(action, 10), np.tile(belief, 10)
+    result = monotone_direction_test(belief, action, n_bins=3, n_draws=999, rule="direction", rng=0)
+    assert result.statistic == 0
+    assert result.pvalue > 0.5
+    assert monotone_direction_test(belief, action, n_bins=3, n_draws=999, rng=0).pvalue <= 0.01
+
+
+def test_four_actions():
+    rng = np.random.default_rng(3)
+    belief = rng.random(600)
+    utility = 4 * np.outer(belief - 0.5, [-1.0, -0.3, 0.3, 1.0]) + rng.gumbel(size=(600, 4))
+    ordered = np.argmax(utility, axis=1)
+    humped = np.where(np.abs(belief - 0.5) < 0.25, rng.integers(0, 2, 600), rng.integers(2, 4, 600))
+    for rule in RULES:
+        assert monotone_direction_test(belief, ordered, n_draws=199, rule=rule, rng=0).pvalue > 0.2
+    assert monotone_direction_test(belief, humped, n_draws=199, rng=0).pvalue <= 0.01
+
+
+def test_covariance_of_choice_vectors_is_multinomial_for_single_rows():
+    rng = np.random.default_rng(2)
+    bins, action = np.repeat([0, 1], 5000), rng.choice(3, p=[0.2, 0.3, 0.5], size=10_000)
+    scan, rows = _choice_vectors(bins, action, np.arange(10_000), 99, rng)
+    share = scan.share[0]
+    assert scan.covariance[0, :, 0, :] == pytest.approx((np.diag(share) - np.outer(share, share)) / rows[0], rel=1e-3, abs=1e-12)
+    assert np.abs(scan.covariance[0, :, 1, :]).max() < 1e-12
+
+
+def test_every_order_has_a_chain_of_sets():
+    sets, ranks, steps = _orders(3)
+    assert len(ranks) == 6
+    for rank, step in zip(ranks, steps, strict=True):
+        assert [sets[position].tolist() for position in step] == [(rank >= 1).tolist(), (rank >= 2).tolist()]
+
+
+def test_copies_of_rows_in_a_context_do_not_sharpen_the_test():
+    rng = np.random.default_rng(8)
+    belief, action = rng.random(60), rng.integers(0, 3, 60)
+    once = monotone_direction_test(belief, action, rng=0)
+    copied = monotone_direction_test(np.repeat(belief, 20), np.repeat(action, 20), context=np.repeat(np.arange(60), 20), rng=0)
+    ignored = monotone_direction_test(np.repeat(belief, 20), np.repeat(action, 20), rng=0)
+    assert copied.pvalue == pytest.approx(once.pvalue, abs=0.05)
+    assert ignored.pvalue < copied.pvalue / 3
+
+
+def test_degenerate_and_wrong_input():
+    belief, action = np.linspace(0, 1, 40), np.array(["yes", "no"] * 20)
+    assert "only one action was seen ('yes')" in monotone_direction_test(belief, ["yes"] * 40).reason
+    assert math.isnan(monotone_direction_test(belief, ["yes"] * 40).pvalue)
+    assert "fewer than two belief bins" in monotone_direction_test(np.full(40, 0.5), action).reason
+    assert "fewer than 10" in monotone_direction_test(belief, action, context=np.arange(40) // 10).reason
+    with pytest.raises(InputError, match="rule must be one of dominance, direction; received 'up'"):
+        monotone_direction_test(belief, action, rule="up")
+    with pytest.raises(InputError, match="at most 6 different labels; received 40"):
+        monotone_direction_test(belief, np.arange(40))
+    with pytest.raises(InputError, match="one-dimensional beliefs"):
+        monotone_direction_test(np.stack([belief, 1 - belief], axis=1), action)
