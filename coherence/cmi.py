@@ -47,6 +47,7 @@ UNIT = "nats"
 TEST_SHARE = 0.15  # neighbours of the test statistic, as a share of the rows
 CELL_SHARE = 0.6  # the same given several columns, as a share of the mean number of rows with one action and one truth
 SEARCHED_ROWS = 200_000  # rows, over all arrangements, of nearest-neighbour estimates that each need their own search
+PERMUTED_ESTIMATES = 199  # arrangements for which the nearest-neighbour estimate is computed beside the statistic of the test
 CENTRED = 50  # permutations that centre the information in bins of several columns
 
 
@@ -162,8 +163,7 @@ def _statistic(problem: _Problem, bins: Codes, k: int) -> tuple[Statistic, dict[
     if data.n_rows <= TABLE_ROWS:
         k_test = min(neighbours_for_general_test(data.n_rows, len(data.actions) * len(data.states), k), data.n_rows - 1)
         return general_statistic(problem.given, data.action, k, k_test), {"k_test": k_test}
-    n_estimates = int(np.clip(SEARCHED_ROWS // data.n_rows, 3, 20))  # the first is the observed one
-    return binned_statistic(problem.given, bins[data.context], data.action, k, n_estimates), {"k_test": "binned"}
+    return binned_statistic(problem.given, bins[data.context], data.action, k), {"k_test": "binned"}
 
 
 def cmi_test(
@@ -290,9 +290,11 @@ def _permuted(problem: _Problem, k: int, n_permutations: int, rng: np.random.Gen
     bins = problem.bins()
     statistic, chosen = _statistic(problem, bins, k)
     settings = settings | chosen | {"n_permutations": n_permutations, "exact": exact}
-    observed = statistic(data.truth)
+    observed = statistic(data.truth, True)
     sources = permute_contexts(blocks, n_permutations, rng, state=state_of_context)
-    permuted = np.array([statistic(state_of_context[source][data.context]) for source in sources])
+    # The mean of the permuted estimates settles long before a p-value does; searching several columns of many rows is dear.
+    n_estimates = PERMUTED_ESTIMATES if chosen["k_test"] != "binned" else int(np.clip(SEARCHED_ROWS // data.n_rows, 2, 20))
+    permuted = np.array([statistic(state_of_context[source][data.context], number < n_estimates) for number, source in enumerate(sources)])
     bias = float(np.nanmean(permuted[:, 0]))
 
     information = binned_information(bins, data.context, data.action, data.truth)

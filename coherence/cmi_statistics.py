@@ -4,6 +4,7 @@ What does not change when truths are exchanged (sorted beliefs, neighbours, bins
 (2021), algorithm 1; see `coherence.knn` and `coherence.knn_general`.
 """
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -12,13 +13,13 @@ from scipy.optimize import isotonic_regression
 from coherence.conditioning import Conditioning
 from coherence.information import plug_in_information
 from coherence.inputs import Codes, Floats
-from coherence.knn import as_levels, conditional_information, digamma_table
+from coherence.knn import SortedNeighbours, as_levels, conditional_information
 from coherence.knn_general import general_information, neighbour_table
 
 TABLE_ROWS = 2_000  # above this the table of all neighbours would take more than 200 MB
 
-Statistic = Callable[[Codes], tuple[float, float]]
-"""Takes the truth of each row; returns the nearest-neighbour estimate and the statistic of the test, in nats."""
+Statistic = Callable[[Codes, bool], tuple[float, float]]
+"""Takes the truth of each row and whether the estimate is wanted; returns the nearest-neighbour estimate (else NaN) and the test's statistic."""
 
 
 def sorted_information(belief: Floats, action: Codes, truth: Codes, k: int) -> float:
@@ -52,12 +53,11 @@ def one_dimensional_statistic(belief: Floats, action: Codes, k: int, k_test: int
     """Nearest-neighbour estimates given one belief, by sorting, with few and with many neighbours."""
     levels = as_levels(belief)
     order = np.argsort(levels, kind="stable")
-    ranked, ranked_action, psi = levels[order], action[order], digamma_table(levels.size)
+    prepared = SortedNeighbours(levels[order], action[order])
 
-    def statistic(truth: Codes) -> tuple[float, float]:
-        moved = truth[order]
-        estimate, smoothed = (conditional_information(ranked, ranked_action, moved, neighbours, psi) for neighbours in (k, k_test))
-        return estimate, smoothed
+    def statistic(truth: Codes, with_estimate: bool) -> tuple[float, float]:
+        found = prepared.information(truth[order], (k, k_test) if with_estimate else (k_test,))
+        return found[0] if with_estimate else math.nan, found[-1]
 
     return statistic
 
@@ -65,8 +65,8 @@ def one_dimensional_statistic(belief: Floats, action: Codes, k: int, k_test: int
 def calibrated_statistic(belief: Floats, action: Codes, k: int, k_test: int) -> Statistic:
     """Nearest-neighbour estimates given the calibrated belief; the calibration is fitted anew to every arrangement of the truth."""
 
-    def statistic(truth: Codes) -> tuple[float, float]:
-        return one_dimensional_statistic(calibrated(belief, truth), action, k, k_test)(truth)
+    def statistic(truth: Codes, with_estimate: bool) -> tuple[float, float]:
+        return one_dimensional_statistic(calibrated(belief, truth), action, k, k_test)(truth, with_estimate)
 
     return statistic
 
@@ -75,23 +75,18 @@ def general_statistic(given: Conditioning, action: Codes, k: int, k_test: int) -
     """Nearest-neighbour estimates given several columns, from a table of all neighbours."""
     table = neighbour_table(given.continuous, given.stratum, action)
 
-    def statistic(truth: Codes) -> tuple[float, float]:
-        estimate, smoothed = table.information(truth, (k, k_test))
-        return estimate, smoothed
+    def statistic(truth: Codes, with_estimate: bool) -> tuple[float, float]:
+        found = table.information(truth, (k, k_test) if with_estimate else (k_test,))
+        return found[0] if with_estimate else math.nan, found[-1]
 
     return statistic
 
 
-def binned_statistic(given: Conditioning, bins: Codes, action: Codes, k: int, n_estimates: int) -> Statistic:
-    """Plug-in information in bins for the test, where a table of neighbours would not fit.
+def binned_statistic(given: Conditioning, bins: Codes, action: Codes, k: int) -> Statistic:
+    """Plug-in information in bins for the test, where a table of neighbours would not fit; the estimate beside it is searched for."""
 
-    The nearest-neighbour estimate beside it is computed for the first `n_estimates` arrangements only, and is NaN for the others.
-    """
-    calls = iter(range(n_estimates))
-
-    def statistic(truth: Codes) -> tuple[float, float]:
-        wanted = next(calls, None) is not None
-        estimate = general_information(given.continuous, given.stratum, action, truth, k) if wanted else float("nan")
+    def statistic(truth: Codes, with_estimate: bool) -> tuple[float, float]:
+        estimate = general_information(given.continuous, given.stratum, action, truth, k) if with_estimate else math.nan
         return estimate, plug_in_information(bins, action, truth)
 
     return statistic

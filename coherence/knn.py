@@ -6,6 +6,8 @@ neighbours of a row then lie in its own (action, truth) cell or at distance 1, a
 time n log n, memory proportional to n. No assumption is made here; rows are points.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.special import digamma
 
@@ -26,13 +28,13 @@ def digamma_table(n_rows: int) -> Floats:
     return table
 
 
-def _neighbour_distance(levels: Codes, starts: Codes, stops: Codes, k: int) -> Codes:
-    """Distance to the k-th nearest neighbour within each cell of an array that is sorted within cells.
+def _neighbour_distance(levels: Codes, position: Codes, starts: Codes, stops: Codes, k: int) -> Codes:
+    """Distance from the rows at some positions to their k-th nearest neighbour in their cell; levels are sorted within cells.
 
     A window of k + 1 neighbours that starts j places to the left reaches f(j) to the left, which grows with j, and g(j) to the
     right, which shrinks; the smallest max(f, g) lies where they cross, found by bisection for all rows at once.
     """
-    position = np.arange(levels.size)
+    centre = levels[position]
     low = np.maximum(0, position + k - (stops - 1))
     high = np.minimum(k, position - starts)
     enough = stops - starts > k
@@ -41,12 +43,12 @@ def _neighbour_distance(levels: Codes, starts: Codes, stops: Codes, k: int) -> C
     first = low.copy()
     while (low < high).any():
         middle = (low + high) // 2
-        crossed = levels - levels[position - middle] >= levels[np.minimum(position + k - middle, last)] - levels
+        crossed = centre - levels[position - middle] >= levels[np.minimum(position + k - middle, last)] - centre
         high = np.where(crossed, middle, high)
         low = np.where(crossed, low, np.minimum(middle + 1, high))
 
     def reach(j: Codes) -> Codes:
-        reached: Codes = np.maximum(levels - levels[position - j], levels[np.minimum(position + k - j, last)] - levels)
+        reached: Codes = np.maximum(centre - levels[position - j], levels[np.minimum(position + k - j, last)] - centre)
         return reached
 
     distance = np.minimum(reach(low), reach(np.maximum(low - 1, first)))
@@ -60,7 +62,74 @@ def _running_counts(codes: Codes, n_codes: int) -> Codes:
     return np.cumsum(counts, axis=1, out=counts).ravel()
 
 
-def conditional_information(levels: Codes, action: Codes, truth: Codes, k: int, psi: Floats | None = None) -> float:
+class SortedNeighbours:
+    """Estimates of I(action; truth | belief) for many arrangements of the truth.
+
+    What does not depend on the truth is computed once: a permutation test calls `information` a thousand times.
+
+    Parameters
+    ----------
+    levels : ndarray of int, shape (n,)
+        Beliefs from `as_levels`, sorted in ascending order.
+    action : ndarray of int, shape (n,)
+        Codes in the order of `levels`.
+    """
+
+    def __init__(self, levels: Codes, action: Codes) -> None:
+        self._levels, self._action = levels, action
+        self._psi = digamma_table(levels.size)
+        self._action_counts = _running_counts(action, int(action.max()) + 1)
+        self._distinct, first = np.unique(levels, return_index=True)
+        self._first_row = np.append(first, levels.size)  # first row of each distinct belief, and the end
+
+    def information(self, truth: Codes, neighbours: Sequence[int]) -> list[float]:
+        """Estimate the information with several numbers of neighbours.
+
+        Parameters
+        ----------
+        truth : ndarray of int, shape (n,)
+            Codes in the order of the levels.
+        neighbours : sequence of int
+            Each at least 1 and below n.
+
+        Returns
+        -------
+        list of float
+            Nats, one per number; unbiased only in the limit and possibly negative, never clipped.
+        """
+        levels, width = self._levels, self._levels.size + 1
+        n_states = int(truth.max()) + 1
+        cell = self._action * n_states + truth
+        # Few cells: one byte each, which numpy sorts by counting.
+        by_cell = np.argsort(cell.astype(np.uint8) if cell.max() < 256 else cell, kind="stable")
+        edges = np.concatenate(([0], np.cumsum(np.bincount(cell))))
+        grouped, in_order = levels[by_cell], cell[by_cell]
+        # Rows that agree in belief, action and truth have equal terms: one of each run of them is computed and counted as often.
+        first = np.flatnonzero(np.concatenate(([True], (grouped[1:] != grouped[:-1]) | (in_order[1:] != in_order[:-1]))))
+        copies = np.diff(first, append=levels.size)
+        own = in_order[first]
+        counted = [
+            (counts, codes * width)
+            for counts, codes in (
+                (_running_counts(cell, edges.size - 1), own),
+                (self._action_counts, own // n_states),
+                (_running_counts(truth, n_states), own % n_states),
+            )
+        ]
+        estimates = []
+        for k in neighbours:
+            distance = _neighbour_distance(grouped, first, edges[own], edges[own + 1], k)
+            centre = grouped[first]
+            start = self._first_row[np.searchsorted(self._distinct, centre - distance, side="left")]
+            stop = self._first_row[np.searchsorted(self._distinct, centre + distance, side="right")]
+            in_cell, in_action, in_truth = (counts[offset + stop] - counts[offset + start] - 1 for counts, offset in counted)
+            terms = self._psi[in_cell] - self._psi[in_action] - self._psi[in_truth] + self._psi[stop - start - 1]
+            # At distance 1 every row is a neighbour in every subspace and the term is 0.
+            estimates.append(float((copies * np.where(distance < RESOLUTION, terms, 0.0)).sum() / levels.size))
+        return estimates
+
+
+def conditional_information(levels: Codes, action: Codes, truth: Codes, k: int) -> float:
     """Estimate I(action; truth | belief) in nats.
 
     Parameters
@@ -71,35 +140,10 @@ def conditional_information(levels: Codes, action: Codes, truth: Codes, k: int, 
         Codes in the order of `levels`.
     k : int
         Neighbours, at least 1 and below n.
-    psi : ndarray, optional
-        `digamma_table(n)`, to be shared between calls.
 
     Returns
     -------
     float
-        The estimate; unbiased only in the limit and possibly negative, never clipped.
+        See `SortedNeighbours.information`.
     """
-    n_rows = levels.size
-    n_states = int(truth.max()) + 1
-    psi = digamma_table(n_rows) if psi is None else psi
-    cell = action * n_states + truth
-    by_cell = np.argsort(cell, kind="stable")
-    edges = np.concatenate(([0], np.cumsum(np.bincount(cell))))
-    cell_sorted = cell[by_cell]
-    distance = np.empty(n_rows, dtype=np.int64)
-    distance[by_cell] = _neighbour_distance(levels[by_cell], edges[cell_sorted], edges[cell_sorted + 1], k)
-
-    near = np.flatnonzero(distance < RESOLUTION)  # at distance 1 every row is a neighbour in every subspace and the term is 0
-    reach = distance[near]
-    start = np.searchsorted(levels, levels[near] - reach, side="left")
-    stop = np.searchsorted(levels, levels[near] + reach, side="right")
-    width = n_rows + 1
-
-    def within(codes: Codes) -> Codes:
-        counts = _running_counts(codes, int(codes.max()) + 1)
-        offset = codes[near] * width
-        others: Codes = counts[offset + stop] - counts[offset + start] - 1
-        return others
-
-    terms = psi[within(cell)] - psi[within(action)] - psi[within(truth)] + psi[stop - start - 1]
-    return float(terms.sum() / n_rows)
+    return SortedNeighbours(levels, action).information(truth, (k,))[0]
