@@ -73,6 +73,27 @@ class Design:
             ignore_index=True,
         )
 
+    def draw_prompts(self, rng: np.random.Generator, *, distance: float) -> pd.DataFrame:
+        """Draw beliefs under two prompts whose expectations lie `distance` apart, up or down at random, in every context."""
+        exact, context, rep = self._spread(rng)
+        moved = exact + distance * rng.choice([-1.0, 1.0], self.n_contexts)
+        pieces = []
+        for prompt, expected in (("standard", exact), ("mse", moved)):
+            stated = expected[context] + rng.uniform(-0.1, 0.1, context.size)
+            pieces.append(pd.DataFrame({"context": context, "rep": rep, "prompt": prompt, "p": stated}))
+        return pd.concat(pieces, ignore_index=True)
+
+    def draw_calibration(self, rng: np.random.Generator) -> pd.DataFrame:
+        """Draw beliefs that miss a posterior between .2 and .8 by a uniform error of at most .1."""
+        exact, context, _ = self._spread(rng)
+        state = (rng.random(self.n_contexts) < exact).astype(float)
+        stated = exact[context] + rng.uniform(-0.1, 0.1, context.size)
+        return pd.DataFrame({"context": context, "p": stated, "p_true": exact[context], "theta": state[context]})
+
+    def _spread(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        reps = rng.integers(2, 10, self.n_contexts) if self.n_reps == 0 else np.full(self.n_contexts, self.n_reps)
+        return rng.uniform(0.2, 0.8, self.n_contexts), np.repeat(np.arange(self.n_contexts), reps), np.concatenate([np.arange(n) for n in reps])
+
     def _beliefs(self, rng: np.random.Generator) -> np.ndarray:
         if self.beliefs == "extreme":
             return rng.beta(0.3, 0.3, self.n_contexts)

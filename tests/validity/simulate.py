@@ -22,10 +22,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 from designs import NULLS, SIGNALS, Design, exact_information
 
 from coherence import (
+    calibration_estimates,
     cmi_test,
     iterated_expectation_test,
     monotone_choice_test,
+    monotone_direction_test,
     predictive_gain_test,
+    prompt_consistency,
     residual_covariance_test,
 )
 
@@ -65,6 +68,25 @@ def _iterated(design, rng):
     return iterated_expectation_test(design.draw_iterated(rng), n_flips=999, n_bootstraps=200, rng=rng)
 
 
+def _direction(design, rng):
+    (belief, action, _), context = _arrays(design, rng)
+    return monotone_direction_test(belief, action, context=context, n_draws=999, rng=rng)
+
+
+def _consistency(design, rng):
+    return prompt_consistency(design.draw_prompts(rng, distance=DISTANCE), rng=rng)
+
+
+def _calibration(name):
+    def run(design, rng):
+        runs = design.draw_calibration(rng)
+        results = calibration_estimates(runs["p"], runs["theta"], p_true=runs["p_true"], context=runs["context"], n_bootstraps=50, rng=rng)
+        return next(result for result in results if result.check == f"calibration:{name}")
+
+    return run
+
+
+DISTANCE = 0.08
 CHECKS: dict[str, Callable] = {
     "residual_covariance": _residual_covariance,
     "cmi": _cmi,
@@ -72,31 +94,38 @@ CHECKS: dict[str, Callable] = {
     "monotone yes/no": _monotone(("yes", "no")),
     "monotone yes/defer": _monotone(("yes", "defer")),
     "monotone defer/no": _monotone(("defer", "no")),
+    "monotone_direction": _direction,
     "iterated_expectation": _iterated,
+}
+# What has an interval whose truth is known: the check, and the truth under a design.
+INTERVALS: dict[str, tuple[Callable, Callable[[Design], float]]] = {
+    "residual_covariance": (_residual_covariance, lambda design: design.signal),
+    "cmi": (_cmi, exact_information),
+    "iterated_expectation": (_iterated, lambda design: 0.0),
+    "prompt_consistency": (_consistency, lambda design: DISTANCE),
+    "calibration:rmse": (_calibration("rmse"), lambda design: 0.1 / 3**0.5),
+    # The error's variance, and the mean of q (1 - q) for q uniform between .2 and .8.
+    "calibration:brier": (_calibration("brier"), lambda design: 0.01 / 3 + 0.22),
 }
 
 
-def one(check: str, design: Design, seed: int, number: int) -> object:
+def one(run: Callable, design: Design, seed: int, number: int) -> object:
     """Run one check on one data set."""
     position = [known.name for known in (*NULLS, *SIGNALS)].index(design.name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return CHECKS[check](design, np.random.default_rng([seed, position, number]))
+        return run(design, np.random.default_rng([seed, position, number]))
 
 
 def rejects(check: str, design: Design, seed: int, number: int) -> bool:
     """Tell whether a check rejects at .05; an undefined p-value does not."""
-    return bool(one(check, design, seed, number).pvalue <= 0.05)
+    return bool(one(CHECKS[check], design, seed, number).pvalue <= 0.05)
 
 
 def covers(check: str, design: Design, truth: float, seed: int, number: int) -> bool:
     """Tell whether the 95% interval of a check holds the truth."""
-    interval = one(check, design, seed, number).interval
+    interval = one(INTERVALS[check][0], design, seed, number).interval
     return interval is not None and interval.low <= truth <= interval.high
-
-
-def _truth(check: str, design: Design) -> float:
-    return {"residual_covariance": design.signal, "cmi": exact_information(design) if check == "cmi" else 0.0, "iterated_expectation": 0.0}[check]
 
 
 def cells(datasets: int, few: int) -> list[tuple[str, str, Design, int]]:
@@ -112,7 +141,12 @@ def cells(datasets: int, few: int) -> list[tuple[str, str, Design, int]]:
         *SIGNALS,
         *(base[name] for name in ("200 x 5, taste of contexts", "1000 contexts x 1", "200 x 5, independent choices", "beliefs continuous")),
     ]
-    coverages = [("coverage", check, design, datasets) for check in ("residual_covariance", "cmi", "iterated_expectation") for design in known]
+    plain = [base[name] for name in ("200 x 5, taste of contexts", "1 to 9 repetitions", "60 contexts x 3", "1000 contexts x 1")]
+    coverages = []
+    for check in INTERVALS:
+        for design in known if check in ("residual_covariance", "cmi") else plain:
+            if check != "prompt_consistency" or design.n_reps != 1:  # one repetition: noise cannot be removed, and the check says so
+                coverages.append(("coverage", check, design, datasets))
     return sizes + powers + coverages
 
 
@@ -181,14 +215,14 @@ def main() -> None:
         head, tail = text.split("<!-- table -->")[0], text.split("<!-- end of table -->")[1]
         options.page.write_text(f"{head}<!-- table -->\n\n{page()}\n<!-- end of table -->{tail}", encoding="utf-8")
         return
-    wanted = options.checks.split(",") if options.checks else list(CHECKS)
+    wanted = options.checks.split(",") if options.checks else [*CHECKS, *INTERVALS]
     with Parallel(n_jobs=options.jobs, batch_size=1) as parallel:
         for kind, check, design, datasets in cells(options.datasets, options.few):
             if check not in wanted or kind not in options.kinds.split(","):
                 continue
             begun = time.monotonic()
             if kind == "coverage":
-                truth = _truth(check, design)
+                truth = INTERVALS[check][1](design)
                 jobs = (delayed(covers)(check, design, truth, options.seed, number) for number in range(datasets))
             else:
                 jobs = (delayed(rejects)(check, design, options.seed, number) for number in range(datasets))
