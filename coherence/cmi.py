@@ -39,7 +39,7 @@ from coherence.resample import (
     permutation_pvalue,
     permute_contexts,
 )
-from coherence.result import CheckResult, Interval
+from coherence.result import EXACT_REPORT, CheckResult, Interval
 
 NULL = "action and truth are independent given belief: I(action; truth | belief) = 0"
 NULL_GIVEN_FEATURES = "action and truth are independent given belief and features: I(action; truth | belief, features) = 0"
@@ -332,7 +332,7 @@ def _permuted(problem: _Problem, k: int, n_permutations: int, rng: np.random.Gen
         n_contexts=data.n_contexts,
         settings=settings | {"n_blocks": int(blocks.max()) + 1, "n_bins": information.n_bins},
         details=details,
-        assumptions=("contexts are independent", f"among contexts of similar {similar} the truth is exchangeable under the null"),
+        assumptions=("contexts are independent", EXACT_REPORT, f"among contexts of similar {similar} the truth is exchangeable under the null"),
     )
 
 

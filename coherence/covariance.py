@@ -20,7 +20,7 @@ from coherence.choice_model import ChoiceModel, fit_choice_model, fit_to_counts,
 from coherence.inputs import ChoiceData, Codes, Floats, as_choices, one_dimensional, whole_number
 from coherence.knn import RESOLUTION, as_levels
 from coherence.resample import Seed, as_generator, context_folds, permutation_pvalue
-from coherence.result import CheckResult, Interval
+from coherence.result import EXACT_REPORT, CheckResult, Interval
 from coherence.smoothing import SmoothFit, regress
 
 NULL = "given belief, action and truth are uncorrelated in every smooth direction (implied by independence)"
@@ -262,7 +262,7 @@ def residual_covariance_test(
         **counted,
         settings=settings,
         details=details,
-        assumptions=("contexts are independent", "action and truth depend smoothly on belief"),
+        assumptions=("contexts are independent", EXACT_REPORT, "action and truth depend smoothly on belief"),
         reason="" if identified else "the hidden shift is not identified: choice does not follow the belief",
     )
 

@@ -16,7 +16,7 @@ from scipy import stats
 from coherence.inputs import Codes, Floats, as_choices, require, whole_number
 from coherence.learners import Design, Learner, Logistic, Predictor, RandomForest, as_features, cross_fitted_losses, designs
 from coherence.resample import Seed, as_generator, bootstrap_ratio, context_sums, percentile_interval
-from coherence.result import CheckResult, Interval
+from coherence.result import EXACT_REPORT, CheckResult, Interval
 from coherence.schema import closest
 
 NULL = "given belief{features}, truth does not help to predict the action out of sample"
@@ -204,7 +204,7 @@ def predictive_gain_test(
         n_contexts=data.n_contexts,
         settings=settings,
         details=pd.DataFrame({"model": ["without truth", "with truth", "gain"], "log_loss": [total, with_truth, total - with_truth]}),
-        assumptions=(f"{units} are independent", "losses of contexts in different folds are treated as independent"),
+        assumptions=(f"{units} are independent", EXACT_REPORT, "losses of contexts in different folds are treated as independent"),
     )
 
 

@@ -31,6 +31,9 @@ class Interval:
     method: str = ""
 
 
+EXACT_REPORT = "the stated belief is the belief itself, not a noisy report of it"
+
+
 @dataclass(frozen=True)
 class CheckResult:
     """Outcome of one check.
