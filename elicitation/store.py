@@ -9,7 +9,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -146,8 +146,7 @@ class AnswerStore:
             raise InputError(f"answer store {self.path} cannot be used: {error}. Give another path, or move that file away.") from error
 
     def _prepare(self) -> None:
-        with closing(self._database.execute("PRAGMA journal_mode=WAL")):
-            pass
+        self._database.execute("PRAGMA journal_mode=WAL").close()
         # NORMAL outlives a killed process; FULL would also outlive a power cut in the same instant, at one fsync per batch, which is cheap here.
         self._database.execute("PRAGMA synchronous=FULL")
         layout = self._database.execute("PRAGMA user_version").fetchone()[0]

@@ -49,8 +49,7 @@ def _prepare_folder(name: str) -> Path:
         raise InputError(f"--out must be a folder; {name} is a file. Name a folder.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
+        tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
         raise InputError(f"--out must be a folder that can be written to; {name} is not ({error.strerror}). Choose another.") from error
     return folder
