@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -145,8 +146,20 @@ class AnswerStore:
         except sqlite3.Error as error:
             raise InputError(f"answer store {self.path} cannot be used: {error}. Give another path, or move that file away.") from error
 
+    def _use_write_ahead_log(self) -> None:
+        """Switch the journal; SQLite does not wait for another process that does the same, so the waiting is done here."""
+        deadline = time.monotonic() + _BUSY_SECONDS
+        while True:
+            try:
+                self._database.execute("PRAGMA journal_mode=WAL").close()
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise
+            time.sleep(0.02)
+
     def _prepare(self) -> None:
-        self._database.execute("PRAGMA journal_mode=WAL").close()
+        self._use_write_ahead_log()
         # NORMAL outlives a killed process; FULL would also outlive a power cut in the same instant, at one fsync per batch, which is cheap here.
         self._database.execute("PRAGMA synchronous=FULL")
         layout = self._database.execute("PRAGMA user_version").fetchone()[0]

@@ -133,3 +133,10 @@ def test_two_processes_on_one_store(tmp_path):
     with AnswerStore(path) as store:
         assert len(store) == 600
         assert store._database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_processes_that_open_a_new_store_at_once_wait_for_each_other(tmp_path):
+    """SQLite itself does not wait while two processes switch a new file to write-ahead mode: one of them got 'database is locked'."""
+    code = "import sys\nfrom elicitation.store import AnswerStore\nfor i in range(40):\n    AnswerStore(f'{sys.argv[1]}/{i}.sqlite').close()\n"
+    openers = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT, stderr=subprocess.PIPE) for _ in range(3)]
+    assert [opener.communicate()[1] for opener in openers] == [b"", b"", b""]
