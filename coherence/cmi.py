@@ -256,7 +256,6 @@ def cmi_test(
     k = whole_number(k, "k", 1)
     n_permutations = whole_number(n_permutations, "n_permutations", 1)
     n_bootstraps = whole_number(n_bootstraps, "n_bootstraps", 2)
-    require(k < data.n_rows, f"k must be below the number of rows; received k={k} for {data.n_rows} rows. Use fewer neighbours.")
     problem = _problem(data, condition_on, isotonic)
     generator = as_generator(rng)
     settings: dict[str, object] = {"k": k, "published": published}
@@ -266,6 +265,7 @@ def cmi_test(
         settings |= {"numeric_features": problem.given.numeric, "discrete_features": problem.given.discrete}
     if data.degenerate:
         return problem.undefined(data.degenerate, settings)
+    require(k < data.n_rows, f"k must be below the number of rows; received k={k} for {data.n_rows} rows. Use fewer neighbours.")
     if published:
         return _published(problem, k, n_bootstraps, generator, settings)
     return _permuted(problem, k, n_permutations, generator, settings)

@@ -106,7 +106,6 @@ def test_contexts_without_neighbours_are_undefined():
         (([0.1, 0.2], ["a", None], [0, 1]), "action must not be missing; 1 of 2 values are, the first at position 1"),
         (([0.1, 0.2], ["a"], [0, 1]), "action must have one value per row of belief; received 1 values for 2 rows"),
         (([[0.1, 0.2, 0.6]] * 4, ["a", "b"] * 2, [0, 1] * 2), "rows of belief must sum to 1"),
-        (([0.1, 0.2], ["a", "b"], [0, 1]), "k must be below the number of rows"),
     ],
 )
 def test_wrong_input_is_refused(arguments, message):
@@ -297,3 +296,13 @@ def test_exchanges_that_change_nothing_are_undefined():
     result = cmi_test(belief, np.tile([0, 1], 10), np.repeat([0, 1], 10), rng=0)
     assert math.isnan(result.pvalue)
     assert "exchanging them changes nothing" in result.reason
+
+
+def test_neighbours_must_be_fewer_than_rows():
+    with pytest.raises(InputError, match="k must be below the number of rows; received k=12 for 12 rows"):
+        cmi_test(np.linspace(0, 1, 12), ["a", "b"] * 6, [0, 0, 1, 1] * 3, k=12)
+
+
+def test_a_handful_of_rows_is_undefined_not_an_error():
+    """One unit with two rows must not cost the report of the others."""
+    assert cmi_test([0.1, 0.2], ["a", "b"], [0, 1]).reason == "2 contexts are fewer than 10"
