@@ -3,14 +3,17 @@
 These are estimates beside the coherence checks: a coherent agent may be badly calibrated, and a calibrated one incoherent.
 """
 
+import math
+
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy import stats
 
 from coherence.inputs import MIN_CONTEXTS, Codes, Floats, as_belief, as_contexts, require
 from coherence.mean_interval import mean_interval
 from coherence.monotone import belief_bins
-from coherence.resample import Seed, as_generator, bootstrap_counts, context_sums, percentile_interval
+from coherence.resample import context_sums
 from coherence.result import CheckResult, Interval
 
 N_BINS = 10
@@ -46,9 +49,29 @@ def reliability_table(belief: ArrayLike, target: ArrayLike, *, n_bins: int = N_B
     return table.groupby("bin", as_index=False).agg(belief=("belief", "mean"), target=("target", "mean"), n=("belief", "size"))
 
 
-def _expected_calibration_error(bins: Codes, belief: Floats, target: Floats, weight: Floats) -> float:
-    gap = np.bincount(bins, weights=weight * (belief - target))
-    return float(np.abs(gap).sum() / weight.sum())
+def _expected_calibration_error(bins: Codes, belief: Floats, target: Floats) -> float:
+    return float(np.abs(np.bincount(bins, weights=belief - target)).sum() / bins.size)
+
+
+def _calibration_error(bins: Codes, belief: Floats, target: Floats, context: Codes, n_contexts: int) -> tuple[float, Interval]:
+    """Root-mean-square gap of the bins without the part that chance adds, and its interval with contexts as units.
+
+    The gaps d have covariance S. With weights w, d' W d exceeds its truth by tr(W S) on average and has variance
+    4 m' W S W m + 2 tr(W S W S), where m' W S W m is estimated by d' W S W d - tr(W S W S).
+    """
+    rows = np.bincount(bins).astype(np.float64)
+    gap = np.bincount(bins, weights=belief - target) / rows
+    influence = np.zeros((n_contexts, rows.size))
+    np.add.at(influence, (context, bins), (belief - target - gap[bins]) / rows[bins])
+    covariance = influence.T @ influence * n_contexts / max(n_contexts - 1, 1)
+    weight = rows / rows.sum()
+    scaled = weight[:, None] * covariance
+    square = float(weight @ gap**2 - np.trace(scaled))
+    noise = 2 * float(np.trace(scaled @ scaled))
+    spread = math.sqrt(max(4 * float((weight * gap) @ covariance @ (weight * gap)) - noise, noise))
+    reach = float(stats.t.ppf(0.975, n_contexts - 1)) * spread
+    low, high = math.sqrt(max(square - reach, 0.0)), math.sqrt(max(square + reach, 0.0))
+    return math.sqrt(max(square, 0.0)), Interval(low, high, 0.95, "normal approximation to the squared error, contexts as units")
 
 
 def calibration_estimates(
@@ -58,8 +81,6 @@ def calibration_estimates(
     p_true: ArrayLike | None = None,
     context: ArrayLike | None = None,
     n_bins: int = N_BINS,
-    n_bootstraps: int = 2000,
-    rng: Seed = None,
 ) -> list[CheckResult]:
     """Estimate accuracy of beliefs with intervals over contexts.
 
@@ -75,21 +96,28 @@ def calibration_estimates(
         Ids of the evidence.
     n_bins : int
         Quantile bins of the calibration error.
-    n_bootstraps : int
-        Resamples of contexts for the calibration error; the other intervals need none.
-    rng : Generator, int or None
-        Source of the resamples.
 
     Returns
     -------
     list of CheckResult
-        Brier score and expected calibration error against `truth`, and, with `p_true`, root-mean-square error and expected calibration
-        error against it. Estimates: no p-value. The calibration error of a finite sample is biased upwards.
+        Brier score and two calibration errors against `truth`, and, with `p_true`, root-mean-square error and the calibration errors
+        against it. Estimates: no p-value. "ece" is the expected calibration error, the mean absolute gap of the bins: chance alone keeps
+        it above 0, so it comes without an interval. "calibration_error" is the root-mean-square gap of the bins from which the share of
+        chance is removed, with an interval.
 
     Raises
     ------
     InputError
         An array breaks its rule.
+
+    Notes
+    -----
+    Assumes independent contexts; the limits of the bins are taken as fixed. The squared calibration error may fall below 0 by chance;
+    its root is then 0.
+
+    References
+    ----------
+    Kumar, Liang and Ma (2019), Verified uncertainty calibration, for the squared error without the share of chance.
     """
     values, state = as_belief(belief), as_belief(truth, "truth")
     require(values.ndim == 1 and values.shape == state.shape, "belief and truth must be one-dimensional and of equal length.")
@@ -97,14 +125,13 @@ def calibration_estimates(
     groups, contexts = as_contexts(context, len(values))
     exact = None if p_true is None else as_belief(p_true, "p_true")
     bins = belief_bins(values, n_bins)
-    counts = bootstrap_counts(len(contexts), n_bootstraps, as_generator(rng))
     sizes = context_sums(np.ones(len(values)), groups, len(contexts))
     few = f"{len(contexts)} contexts are fewer than {MIN_CONTEXTS}" if len(contexts) < MIN_CONTEXTS else ""
 
     def result(name: str, what: str, statistic: float, interval: Interval | None, unit: str) -> CheckResult:
         return CheckResult(
             f"calibration:{name}", what, float("nan") if few else statistic, unit, None if few else interval, None, len(values), len(contexts),
-            settings={"n_bins": n_bins, "n_bootstraps": n_bootstraps}, assumptions=("contexts are independent",), reason=few,
+            settings={"n_bins": n_bins}, assumptions=("contexts are independent",), reason=few,
             details=reliability_table(values, state if exact is None else exact, n_bins=n_bins),
         )  # fmt: skip
 
@@ -113,16 +140,18 @@ def calibration_estimates(
         value = value**0.5 if root else value
         return value, None if few else mean_interval(context_sums(per_row, groups, len(contexts)) / sizes, weights=sizes, root=root)
 
-    def calibration_error(target: Floats) -> tuple[float, Interval]:
-        draws = np.array([_expected_calibration_error(bins, values, target, count[groups].astype(np.float64)) for count in counts])
-        interval = Interval(*percentile_interval(draws), 0.95, f"percentile bootstrap over contexts, {n_bootstraps} resamples")
-        return _expected_calibration_error(bins, values, target, np.ones(len(values))), interval
+    def errors(target: Floats, suffix: str, against: str) -> list[CheckResult]:
+        plain = _expected_calibration_error(bins, values, target)
+        root, interval = _calibration_error(bins, values, target, groups, len(contexts))
+        return [
+            result(f"calibration_error{suffix}", f"root-mean-square calibration error to {against}, noise removed", root, interval, "probability"),
+            result(f"ece{suffix}", f"expected calibration error to {against}, biased upwards by chance", plain, None, "probability"),
+        ]
 
     results = []
     if exact is not None:
         distance = mean((values - exact) ** 2, root=True)
         results.append(result("rmse", "root-mean-square error of belief to the exact posterior", *distance, "probability"))
-        results.append(result("ece_exact", "expected calibration error against the exact posterior", *calibration_error(exact), "probability"))
+        results += errors(exact, "_exact", "the exact posterior")
     results.append(result("brier", "mean squared error of belief to the realised state", *mean((values - state) ** 2), "squared error"))
-    results.append(result("ece", "expected calibration error against the realised state", *calibration_error(state), "probability"))
-    return results
+    return results + errors(state, "", "the realised state")

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from coherence.inputs import MIN_CONTEXTS, Floats, require, whole_number
-from coherence.mean_interval import METHOD, mean_interval
-from coherence.resample import Seed, as_generator, bootstrap_statistic, percentile_interval, sign_flip_pvalue
+from coherence.mean_interval import METHOD, mean_interval, median_interval
+from coherence.resample import Seed, as_generator, percentile_interval, sign_flip_pvalue
 from coherence.result import CheckResult, Interval
 from coherence.schema import closest, state_columns
 
@@ -85,7 +85,7 @@ def iterated_expectation_test(
     n_flips : int
         Random sign assignments of the test.
     n_bootstraps : int
-        Resamples of contexts for the intervals of medians (500 at most), and of rows for the published one.
+        Resamples of rows for the published interval.
     published : bool
         Report the median of ``|gap| / belief`` with a percentile interval over rows instead; no p-value.
     rng : Generator, int or None
@@ -142,7 +142,7 @@ def iterated_expectation_test(
             details=gaps.drop(columns=["weighted", "answered", "wanted"]), assumptions=("rows are independent",), **counted,
         )  # fmt: skip
 
-    details = _measures(gaps, relative, n_bootstraps, generator)
+    details = _measures(gaps, relative)
     value, low, high = (float(number) for number in details.loc[details["measure"] == "mean signed gap", ["value", "low", "high"]].to_numpy()[0])
     pvalue = sign_flip_pvalue(_mean_over_contexts(gaps["gap"], gaps["context"]), n_flips=n_flips, rng=generator)
     reason = "every gap is exactly zero: nothing to test" if math.isnan(pvalue) else ""
@@ -160,8 +160,8 @@ def iterated_expectation_test(
     )
 
 
-def _measures(gaps: pd.DataFrame, relative: Floats, n_bootstraps: int, rng: np.random.Generator) -> pd.DataFrame:
-    """All summaries of the gaps, each with an interval over contexts: by bootstrap for medians, from the skewness for means."""
+def _measures(gaps: pd.DataFrame, relative: Floats) -> pd.DataFrame:
+    """All summaries of the gaps, each with an interval over contexts."""
     context = gaps["context"]
     squares = _squares(gaps)
     square = _mean_over_contexts(gaps["gap"] ** 2, context)
@@ -179,13 +179,12 @@ def _measures(gaps: pd.DataFrame, relative: Floats, n_bootstraps: int, rng: np.r
     add("mean signed gap", _mean_over_contexts(gaps["gap"], context))
     add("mean absolute gap", _mean_over_contexts(gaps["gap"].abs(), context))
     for measure, values in (("median absolute gap", gaps["gap"].abs().to_numpy()), ("median of |gap| / belief", relative)):
-        positions = list(gaps.groupby(context, observed=True).indices.values())
-
-        def median(drawn: Any, values: Any = values, positions: Any = positions) -> float:
-            return float(np.nanmedian(np.concatenate([values[positions[i]] for i in drawn])))
-
-        draws = bootstrap_statistic(median, len(positions), n_resamples=min(n_bootstraps, 500), rng=rng)
-        rows.append((measure, float(np.nanmedian(values)), *percentile_interval(draws)))
+        known = ~np.isnan(values)
+        if len(np.unique(context[known])) < MIN_CONTEXTS:
+            rows.append((measure, math.nan, math.nan, math.nan))
+            continue
+        bounds = median_interval(values[known], pd.factorize(context[known])[0])
+        rows.append((measure, float(np.median(values[known])), bounds.low, bounds.high))
     add("root-mean-square gap", square, root=True)
     add("root-mean-square gap, noise removed", None if squares is None else squares[1], root=True)
     add("noise floor (root-mean-square gap from repetitions alone)", None if squares is None else squares[0] - squares[1], root=True)

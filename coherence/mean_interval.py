@@ -1,4 +1,4 @@
-"""Confidence interval for a mean of skewed values, one per context.
+"""Confidence intervals for a mean of skewed values, one per context, and for a median.
 
 Squared errors are skewed, and a percentile or t interval for their mean misses large true values too often. Hall's cubic
 transformation takes the skewness out of the studentised mean and is inverted in closed form, without resampling.
@@ -9,10 +9,11 @@ import math
 import numpy as np
 from scipy import stats
 
-from coherence.inputs import Floats
+from coherence.inputs import Codes, Floats
 from coherence.result import Interval
 
 METHOD = "skewness-adjusted t, contexts as units"
+MEDIAN_METHOD = "inverted test of the share below, contexts as units"
 
 
 def mean_interval(values: Floats, *, weights: Floats | None = None, root: bool = False, level: float = 0.95) -> Interval:
@@ -65,3 +66,44 @@ def mean_interval(values: Floats, *, weights: Floats | None = None, root: bool =
     if root:
         low, high = math.sqrt(max(low, 0.0)), math.sqrt(max(high, 0.0))
     return Interval(low, high, level, METHOD)
+
+
+def median_interval(values: Floats, context: Codes, *, level: float = 0.95) -> Interval:
+    """Return an interval for the median of all rows, with contexts as units.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n,)
+        One value per row.
+    context : ndarray of int, shape (n,)
+        Context of each row.
+    level : float
+        Nominal coverage.
+
+    Returns
+    -------
+    Interval
+        Quantiles of the values at the levels that the share of rows below the median may reach by chance.
+
+    Notes
+    -----
+    Assumes independent contexts. The spread of the share below the sample median is estimated from context totals, so that rows of one
+    context may depend on each other in any way.
+
+    References
+    ----------
+    Woodruff (1952), Confidence intervals for medians and other position measures, JASA 47(260).
+
+    Examples
+    --------
+    >>> interval = median_interval(np.arange(100.0), np.arange(100))
+    >>> round(interval.low), round(interval.high)
+    (39, 60)
+    """
+    below = (values <= np.median(values)).astype(np.float64)
+    units, unit = np.unique(context, return_inverse=True)
+    totals = np.bincount(unit, weights=below - below.mean())
+    n = units.size
+    reach = float(stats.t.ppf((1 + level) / 2, n - 1)) * math.sqrt(n / (n - 1) * float(totals @ totals)) / values.size
+    low, high = np.quantile(values, [max(0.0, 0.5 - reach), min(1.0, 0.5 + reach)])
+    return Interval(float(low), float(high), level, MEDIAN_METHOD)

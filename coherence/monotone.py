@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from coherence.errors import InputError
@@ -116,7 +116,7 @@ def _isotonic_distance(values: Floats, weights: Floats) -> Floats:
 
 
 def _largest_drop(share: Floats, covariance: Floats, degrees: int, rng: np.random.Generator, n_draws: int, method: str) -> dict[str, Any]:
-    """Largest studentised drop s_j - s_k over j < k, its null distribution at equal shares, and simultaneous bounds.
+    """Largest studentised drop s_j - s_k over j < k, its null distribution at equal shares, and an interval for the largest.
 
     The p-value is that of the largest drop, or of the distance from the isotonic fit under the same draws.
     """
@@ -133,11 +133,51 @@ def _largest_drop(share: Floats, covariance: Floats, degrees: int, rng: np.rando
         weights = 1 / np.maximum(np.diag(covariance), 1e-18)
         observed = float(_isotonic_distance(share, weights))
         pvalue = permutation_pvalue(observed, _isotonic_distance(draws, weights))
-    reach = float(np.quantile(np.abs(null).max(axis=1), 0.95))
-    return {
-        "j": j, "k": k, "drop": drop, "adjusted": adjusted, "pvalue": pvalue,
-        "low": float((drop - reach * spread).max()), "high": float((drop + reach * spread).max()), "largest": float(max(drop.max(), 0.0)),
-    }  # fmt: skip
+    low, high = largest_interval(drop, spread, null)
+    return {"j": j, "k": k, "drop": drop, "adjusted": adjusted, "pvalue": pvalue, "low": low, "high": high, "largest": float(max(drop.max(), 0.0))}
+
+
+def contenders(estimate: Floats, spread: Floats, null: Floats) -> NDArray[np.bool_]:
+    """Tell which of several parameters could be the largest: those not surely below another, at simultaneous level .99.
+
+    Parameters
+    ----------
+    estimate, spread : ndarray, shape (n_parameters,)
+        Estimates and standard errors.
+    null : ndarray, shape (n_draws, n_parameters)
+        Draws of the studentised errors.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_parameters,)
+        At least one is True.
+    """
+    reach = float(np.quantile(np.abs(null).max(axis=1), 0.99)) * spread
+    return np.asarray(estimate + reach >= (estimate - reach).max())
+
+
+def largest_interval(estimate: Floats, spread: Floats, null: Floats) -> tuple[float, float]:
+    """Return a 95% interval for the largest of several parameters.
+
+    Parameters
+    ----------
+    estimate, spread, null
+        As for `contenders`.
+
+    Returns
+    -------
+    tuple of float
+        Ends. The lower one is simultaneous over the parameters that could be the largest; the upper one needs to hold only for the one
+        that is, so it is pointwise. With one clear largest both miss 2.5% of the time; ties make the interval conservative.
+
+    References
+    ----------
+    Chernozhukov, Lee and Rosen (2013), Econometrica 81(2), for bounds on a maximum with selection of the near-binding ones.
+    """
+    near = contenders(estimate, spread, null)
+    below = float(np.quantile(null[:, near].max(axis=1), 0.975))
+    above = float(np.quantile(np.abs(null[:, near]), 0.95))
+    return float((estimate - below * spread)[near].max()), float((estimate + above * spread)[near].max())
 
 
 def monotone_choice_test(
@@ -185,9 +225,10 @@ def monotone_choice_test(
     Returns
     -------
     CheckResult
-        `statistic` is the largest violation, in shares (0 if the shares are monotone), with a simultaneous interval for the largest
-        true violation (negative: monotone with that margin) and one p-value for the pair. `details` lists the pairs of bins j < k
-        with their mean beliefs, shares, numbers of rows, p-values (adjusted for all pairs of bins) and whether they violate.
+        `statistic` is the largest violation, in shares (0 if the shares are monotone), with an interval for the largest true violation
+        (negative: monotone with that margin; conservative where several pairs of bins tie for the largest) and one p-value for the pair.
+        `details` lists the pairs of bins j < k with their mean beliefs, shares, numbers of rows, p-values (adjusted for all pairs of
+        bins) and whether they violate.
 
     Raises
     ------
@@ -258,7 +299,7 @@ def monotone_choice_test(
             assumptions=("rows are independent", "irrelevant alternatives do not matter", "pairs of bins are not corrected for their number"),
         )  # fmt: skip
     return CheckResult(
-        check, null, found["largest"], unit, Interval(found["low"], found["high"], 0.95, "simultaneous over pairs of bins, contexts as units"),
+        check, null, found["largest"], unit, Interval(found["low"], found["high"], 0.95, "for the largest over pairs of bins, contexts as units"),
         found["pvalue"], **counted, settings=settings | {"n_draws": n_draws, "direction_tested": "increasing" if sign == 1 else "decreasing"},
         details=details, assumptions=("contexts are independent", "irrelevant alternatives do not matter"),
     )  # fmt: skip

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from coherence.audit import count_statuses, worst_case_bounds
 from coherence.baseline import random_forest_baseline
 from coherence.calibration import calibration_estimates
 from coherence.cmi import cmi_test
@@ -25,7 +26,7 @@ from coherence.monotone import monotone_choice_test
 from coherence.predictive import predictive_gain_test
 from coherence.report.record import Unit
 from coherence.result import CheckResult, Interval
-from coherence.schema import feature_columns, state_columns
+from coherence.schema import READABLE, feature_columns, state_columns
 from coherence.verdict import verdict
 
 ORDERED_PAIRS = (("yes", "no"), ("yes", "defer"), ("defer", "no"))
@@ -61,23 +62,11 @@ def _belief(rows: pd.DataFrame, states: list[str]) -> np.ndarray:
     return shares[:, 1] if shares.shape[1] == 2 else shares
 
 
-def _statuses(unit: pd.DataFrame, reference: str) -> pd.DataFrame:
-    question = np.where(unit["z_state"].notna(), "given z", np.where(unit["prompt"] == reference, f"{reference}, with action", unit["prompt"]))
-    if "status" in unit.columns:
-        status = unit["status"].astype(str).to_numpy()
-    else:
-        has_belief = unit["p"].notna() if "p" in unit.columns else unit[state_columns(unit)].notna().all(axis=1)
-        asked = unit["action"].notna() | (question != f"{reference}, with action") if "action" in unit.columns else pd.Series(True, index=unit.index)
-        status = np.where(has_belief & asked, "ok", "missing")
-    counted = pd.DataFrame({"question": question, "status": status}).value_counts().rename("rows").reset_index()
-    return counted.sort_values(["question", "status"], ignore_index=True)
-
-
 def _unreadable(unit: pd.DataFrame) -> pd.DataFrame:
     columns = [name for name in ("context", "prompt", "z_state", "status", "raw_belief", "raw_z", "raw_action") if name in unit.columns]
     if "status" not in unit.columns:
         return pd.DataFrame(columns=columns)
-    shown = unit.loc[unit["status"] != "ok", columns].head(N_UNREADABLE_SHOWN)
+    shown = unit.loc[~unit["status"].isin(READABLE), columns].head(N_UNREADABLE_SHOWN)
     return shown.dropna(axis="columns", how="all").reset_index(drop=True)
 
 
@@ -127,10 +116,13 @@ class Planner:
             self.notes.append(f"{len(self.asked) - len(used)} of {len(self.asked)} rows lack a readable belief, action or state and were left out.")
         return used
 
-    def add(self, check: str, function: Callable[..., Any], *arguments: Any, n_dropped: int | None = None, **options: Any) -> None:
-        """Plan one job with a generator of its own."""
-        (generator,) = self.generators[check].spawn(1)
-        self.jobs.append(Job(self.position, check, function, arguments, {**options, "rng": generator}, n_dropped))
+    def add(
+        self, check: str, function: Callable[..., Any], *arguments: Any, n_dropped: int | None = None, draws: bool = True, **options: Any
+    ) -> None:
+        """Plan one job, with a generator of its own if it draws anything."""
+        if draws:
+            (options["rng"],) = self.generators[check].spawn(1)
+        self.jobs.append(Job(self.position, check, function, arguments, options, n_dropped))
 
     def plan(self) -> None:
         """Plan every check that was asked for and that the columns allow."""
@@ -182,7 +174,7 @@ class Planner:
             exact = rows["p_true"] if "p_true" in rows.columns and rows["p_true"].notna().all() else None
             if exact is None:
                 self.notes.append("no complete p_true column: beliefs were compared with what happened, not with the exact posterior.")
-            self.add("calibration", calibration_estimates, belief, state, p_true=exact, context=context, n_dropped=dropped)
+            self.add("calibration", calibration_estimates, belief, state, p_true=exact, context=context, n_dropped=dropped, draws=False)
 
     def _plan_direction(self, belief: np.ndarray, action: pd.Series, context: pd.Series, dropped: int) -> None:
         n_actions = action.nunique()
@@ -237,7 +229,8 @@ class Planner:
             results=tuple(results),
             verdicts=tuple(verdict(result) for result in results),
             notes=(*assumed, *self.notes),
-            statuses=_statuses(self.rows, self.reference),
+            statuses=count_statuses(self.rows, self.reference),
+            bounds=worst_case_bounds(self.rows, self.reference),
             choices=pd.DataFrame(columns).reset_index(drop=True),
             unreadable=_unreadable(self.rows),
         )

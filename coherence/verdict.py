@@ -82,9 +82,11 @@ def _estimate(result: CheckResult) -> str:
     if name == "calibration":
         sentences = {
             "rmse": f"Stated beliefs miss the exact posterior by {value:.3f} (root mean square).",
-            "ece_exact": f"In bins, mean beliefs miss the exact posterior by {value:.3f} on average.",
+            "calibration_error_exact": f"In bins, mean beliefs miss the exact posterior by {value:.3f} (root mean square, chance removed).",
+            "ece_exact": f"In bins, mean beliefs miss the exact posterior by {value:.3f} on average, chance included.",
             "brier": f"The squared error against what happened is {value:.3f} on average.",
-            "ece": f"In bins, mean beliefs miss the observed frequency by {value:.3f} on average.",
+            "calibration_error": f"In bins, mean beliefs miss the observed frequency by {value:.3f} (root mean square, chance removed).",
+            "ece": f"In bins, mean beliefs miss the observed frequency by {value:.3f} on average, chance included.",
         }
         return sentences[variant]
     return "An estimate, not a test."

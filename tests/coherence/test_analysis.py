@@ -53,7 +53,13 @@ def test_plain_table_says_what_was_assumed_and_left_out():
     assert "only one prompt: prompt consistency was not checked." in notes
     assert "no z, z_state and p_z columns: the law of iterated expectation was not checked." in notes
     assert "not with the exact posterior" in notes
-    assert set(report.results["check"]) == {"cmi", "predictive_gain", "calibration:brier", "calibration:ece"}
+    assert set(report.results["check"]) == {
+        "cmi",
+        "predictive_gain",
+        "calibration:brier",
+        "calibration:calibration_error",
+        "calibration:ece",
+    }
 
 
 def test_units_are_analysed_apart(runs):

@@ -11,9 +11,11 @@ def test_closed_forms():
     rng = np.random.default_rng(0)
     exact = rng.uniform(0.1, 0.9, 2000)
     truth = (rng.random(2000) < exact).astype(int)
-    results = {r.check: r for r in calibration_estimates(exact + 0.05, truth, p_true=exact, rng=0)}
+    results = {r.check: r for r in calibration_estimates(exact + 0.05, truth, p_true=exact)}
     assert results["calibration:rmse"].statistic == pytest.approx(0.05)
     assert results["calibration:ece_exact"].statistic == pytest.approx(0.05)
+    assert results["calibration:ece_exact"].interval is None
+    assert results["calibration:calibration_error_exact"].statistic == pytest.approx(0.05)  # nothing scatters: no noise to remove
     assert results["calibration:brier"].statistic == pytest.approx(brier_score_loss(truth, exact + 0.05))
     assert results["calibration:brier"].interval.low < results["calibration:brier"].statistic < results["calibration:brier"].interval.high
 
@@ -22,8 +24,8 @@ def test_intervals_use_contexts():
     """Ten copies of each row: the interval must be as wide as without the copies."""
     rng = np.random.default_rng(1)
     belief, truth = rng.random(100), rng.integers(0, 2, 100)
-    once = calibration_estimates(belief, truth, rng=0)[0].interval
-    copied = calibration_estimates(np.repeat(belief, 10), np.repeat(truth, 10), context=np.repeat(np.arange(100), 10), rng=0)[0].interval
+    once = calibration_estimates(belief, truth)[0].interval
+    copied = calibration_estimates(np.repeat(belief, 10), np.repeat(truth, 10), context=np.repeat(np.arange(100), 10))[0].interval
     assert copied.high - copied.low == pytest.approx(once.high - once.low, rel=1e-6)
 
 
@@ -44,3 +46,18 @@ def test_few_contexts_are_undefined():
 def test_wrong_input():
     with pytest.raises(InputError, match="truth must be 0 or 1"):
         calibration_estimates([0.1, 0.9], [0.2, 1])
+
+
+def test_noise_is_removed_from_the_calibration_error():
+    """Perfectly calibrated beliefs: chance keeps the plain error well above 0, and the squared error without chance averages to 0."""
+    squares, plain = [], []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        belief = rng.uniform(0.1, 0.9, 300)
+        results = {r.check: r for r in calibration_estimates(belief, (rng.random(300) < belief).astype(int))}
+        error = results["calibration:calibration_error"]
+        assert error.interval.low <= error.statistic <= error.interval.high
+        squares.append(error.statistic == 0)
+        plain.append(results["calibration:ece"].statistic)
+    assert 0.4 < np.mean(squares) < 0.8  # about half of the squared errors fall below 0
+    assert min(plain) > 0.02

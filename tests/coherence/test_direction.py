@@ -31,7 +31,10 @@ def probit(seed, n_contexts=200, n_reps=5):
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(("name", "n_contexts", "rejected"), [("nonmonotone", 50, True), ("rational", 200, False)])
 def test_two_actions_reduce_to_the_pairwise_test_in_either_direction(rule, name, n_contexts, rejected):
-    """The statistic is equal; the p-values come from different draws of the same distribution."""
+    """The statistic is equal; the p-values come from different draws of the same distribution.
+
+    The pairwise interval is for the direction that it chose; this one allows for the choice, so that it holds the other.
+    """
     belief, action, context = agent(name, n_contexts=n_contexts)
     action = np.where(action == "yes", "yes", "not yes")
     pairwise = monotone_choice_test(belief, action, pair=("yes", "not yes"), context=context, direction="either", rng=1)
@@ -39,8 +42,9 @@ def test_two_actions_reduce_to_the_pairwise_test_in_either_direction(rule, name,
     assert result.statistic == pytest.approx(pairwise.statistic, abs=1e-12)
     assert result.pvalue == pytest.approx(pairwise.pvalue, abs=0.02)
     assert (result.pvalue <= 0.05) is rejected
-    assert result.interval.low == pytest.approx(pairwise.interval.low, abs=0.03)
-    assert result.interval.high == pytest.approx(pairwise.interval.high, abs=0.03)
+    assert result.interval.low < pairwise.interval.low + 0.03
+    assert result.interval.high > pairwise.interval.high - 0.03
+    assert result.interval.high - result.interval.low < 1.5 * (pairwise.interval.high - pairwise.interval.low)
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from coherence.mean_interval import mean_interval
+from coherence.mean_interval import mean_interval, median_interval
 
 
 def test_ends_are_where_halls_transformation_meets_the_t_quantile():
@@ -53,3 +53,21 @@ def test_squared_errors_are_covered_from_both_sides():
     assert missed.max() <= stats.binom.ppf(0.999, 400, 0.025)
     assert missed.sum() <= stats.binom.ppf(0.999, 400, 0.05)
     assert t_missed_below > missed[1]
+
+
+def test_median_interval_is_the_sign_test_without_repetitions():
+    rng = np.random.default_rng(0)
+    values = rng.exponential(size=400)
+    interval = median_interval(values, np.arange(400))
+    ranked = np.sort(values)
+    low, high = stats.binom.ppf([0.025, 0.975], 400, 0.5).astype(int)
+    assert ranked[low - 2] <= interval.low <= ranked[low + 2]
+    assert ranked[high - 3] <= interval.high <= ranked[high + 2]
+
+
+def test_median_interval_is_as_wide_as_its_contexts_are_few():
+    rng = np.random.default_rng(0)
+    values = rng.exponential(size=100)
+    once = median_interval(values, np.arange(100))
+    copied = median_interval(np.repeat(values, 10), np.repeat(np.arange(100), 10))
+    assert copied.high - copied.low == pytest.approx(once.high - once.low, rel=0.1)

@@ -30,15 +30,19 @@ class Design:
     fixed_action: bool = False
     calibrated: bool = True
     signal: float = 0.0
+    gap: float = 0.0
+    bias: float = 0.0
+    dip: float = 0.0
 
-    def draw(self, rng: np.random.Generator) -> pd.DataFrame:
-        """Draw belief, action, truth and context, and answers for the iterated expectation that agree in expectation."""
-        exact = self._beliefs(rng)
+    def draw(self, rng: np.random.Generator, *, beliefs: np.ndarray | None = None, lure: np.ndarray | float = 0.0) -> pd.DataFrame:
+        """Draw belief, action, truth and context; `lure` makes the first action attractive for another reason than belief."""
+        exact = self._beliefs(rng) if beliefs is None else beliefs
         reported = np.round(np.round(exact / self.grid) * self.grid, 10) if self.grid else exact
         chance = reported if self.calibrated else reported**2  # miscalibrated: the state is rarer than believed
         truth = (rng.random(self.n_contexts) < chance).astype(int)
         acted_on = reported + self.signal * (truth - 0.5)
-        utility = np.stack([self.slope * (acted_on - 0.6), self.slope * (0.4 - acted_on), np.full(self.n_contexts, self.defer)], axis=1)
+        utility = self._utility(acted_on)
+        utility[:, 0] += lure
         utility += rng.normal(size=utility.shape) * self.taste
         reps = rng.integers(1, 10, self.n_contexts) if self.n_reps == 0 else np.full(self.n_contexts, self.n_reps)
         context = np.repeat(np.arange(self.n_contexts), reps)
@@ -49,26 +53,30 @@ class Design:
         return pd.DataFrame(table)
 
     def draw_iterated(self, rng: np.random.Generator) -> pd.DataFrame:
-        """Draw a runs table whose answers scatter around beliefs that average out exactly."""
-        exact = self._beliefs(rng)
+        """Draw a runs table whose answers scatter around beliefs that average out, up to a gap of `gap` up or down in every context."""
+        exact = self._beliefs(rng) * (1 - 2 * self.gap) + self.gap
         share = rng.uniform(0.2, 0.8, self.n_contexts)
-        shift = rng.uniform(-1, 1, self.n_contexts) * np.minimum(exact, 1 - exact)
+        room = np.minimum(exact, 1 - exact) - self.gap
+        shift = rng.uniform(-1, 1, self.n_contexts) * room
+        off = self.gap * rng.choice([-1.0, 1.0], self.n_contexts)
         reps = rng.integers(1, 10, self.n_contexts) if self.n_reps == 0 else np.full(self.n_contexts, self.n_reps)
         context = np.repeat(np.arange(self.n_contexts), reps)
         rep = np.concatenate([np.arange(n) for n in reps])
 
-        def answers(p: np.ndarray, **columns: object) -> pd.DataFrame:
+        def scattered(p: np.ndarray) -> np.ndarray:
             spread = 0.5 * np.minimum(p, 1 - p)[context]
-            stated = p[context] + rng.uniform(-1, 1, context.size) * spread
-            if self.grid:  # rounded up or down at random, so that rounding does not bias the answer
-                stated = np.clip((np.floor(stated / self.grid) + (rng.random(context.size) < (stated / self.grid) % 1)) * self.grid, 0, 1)
-            return pd.DataFrame({"context": context, "rep": rep, "p": stated, "z": None, "z_state": None, "p_z": np.nan, **columns})
+            return self._rounded(p[context] + rng.uniform(-1, 1, context.size) * spread, rng)
 
+        def answers(p: np.ndarray, **columns: object) -> pd.DataFrame:
+            return pd.DataFrame({"context": context, "rep": rep, "p": scattered(p), "z": None, "z_state": None, "p_z": np.nan, **columns})
+
+        # The stated distribution of z is rounded too, one state at a time, so that it may miss 1.
+        stated = [np.clip(np.round(part[context] + rng.uniform(-0.05, 0.05, context.size), 2), 0.01, 0.99) for part in (1 - share, share)]
         return pd.concat(
             [
-                answers(exact),
-                answers(exact - share * shift, z="z", z_state="0", p_z=(1 - share)[context]),
-                answers(exact + (1 - share) * shift, z="z", z_state="1", p_z=share[context]),
+                answers(exact + off),
+                answers(exact - share * shift, z="z", z_state="0", p_z=stated[0]),
+                answers(exact + (1 - share) * shift, z="z", z_state="1", p_z=stated[1]),
             ],
             ignore_index=True,
         )
@@ -79,16 +87,69 @@ class Design:
         moved = exact + distance * rng.choice([-1.0, 1.0], self.n_contexts)
         pieces = []
         for prompt, expected in (("standard", exact), ("mse", moved)):
-            stated = expected[context] + rng.uniform(-0.1, 0.1, context.size)
+            stated = self._rounded(expected[context] + rng.uniform(-0.1, 0.1, context.size), rng)
             pieces.append(pd.DataFrame({"context": context, "rep": rep, "prompt": prompt, "p": stated}))
         return pd.concat(pieces, ignore_index=True)
 
     def draw_calibration(self, rng: np.random.Generator) -> pd.DataFrame:
-        """Draw beliefs that miss a posterior between .2 and .8 by a uniform error of at most .1."""
+        """Draw beliefs that miss a posterior between .2 and .8 by a uniform error of at most .1, and are too high by `bias`."""
         exact, context, _ = self._spread(rng)
         state = (rng.random(self.n_contexts) < exact).astype(float)
-        stated = exact[context] + rng.uniform(-0.1, 0.1, context.size)
+        stated = exact[context] + rng.uniform(-0.1, 0.1, context.size) + self.bias
         return pd.DataFrame({"context": context, "p": stated, "p_true": exact[context], "theta": state[context]})
+
+    def draw_featured(self, rng: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Draw choices that also depend on three evidence features, two numbers and a word, which inform the belief as well."""
+        n = self.n_contexts
+        features = pd.DataFrame({"x_age": rng.normal(size=n), "x_dose": rng.integers(0, 4, n), "x_site": rng.choice(["a", "b", "c"], n)})
+        evidence = 0.8 * features["x_age"] + 0.5 * (features["x_dose"] - 1.5) + (features["x_site"] == "a")
+        runs = self.draw(rng, beliefs=1 / (1 + np.exp(-evidence.to_numpy())), lure=features["x_age"].to_numpy())
+        return runs, features.iloc[runs["context"]].reset_index(drop=True)
+
+    def draw_states(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Draw beliefs over three states in steps of .1, choices among four actions with random payoffs, and the state."""
+        belief = _thirds(rng, self.n_contexts) / 10
+        truth = (rng.random(self.n_contexts)[:, None] > belief.cumsum(axis=1)[:, :2]).sum(axis=1)
+        payoff = np.array([[3.0, -1, -1], [-1, 3.0, -1], [-1, -1, 3.0], [0.8, 0.8, 0.8]])
+        acted_on = (1 - self.signal) * belief + self.signal * np.eye(3)[truth]
+        utility = acted_on @ payoff.T + rng.normal(size=(self.n_contexts, 4)) * self.taste
+        context = self._contexts(rng)
+        action = np.argmax(utility[context] + rng.gumbel(size=(context.size, 4)), axis=1)
+        return belief[context], action, truth[context], context
+
+    def sized(self, n_contexts: int) -> "Design":
+        """Return the same design with another number of contexts."""
+        return replace(self, n_contexts=n_contexts)
+
+    def largest_drop(self, pair: tuple[str, str], *, n_bins: int = 5, n_tastes: int = 20_000) -> float:
+        """Integrate the largest fall of the share of the first action, among a pair, between fifths of a uniform belief."""
+        beliefs = (np.arange(500) + 0.5) / 500
+        tastes = np.random.default_rng(0).normal(size=(n_tastes, 3)) * self.taste
+        chosen = np.empty((beliefs.size, 3))
+        for position, belief in enumerate(beliefs):
+            utility = self._utility(np.array([belief])) + tastes
+            odds = np.exp(utility - utility.max(axis=1, keepdims=True))
+            chosen[position] = (odds / odds.sum(axis=1, keepdims=True)).mean(axis=0)
+        sums = chosen.reshape(n_bins, -1, 3).sum(axis=1)
+        first, second = (sums[:, ACTIONS.index(action)] for action in pair)
+        share = first / (first + second)
+        j, k = np.triu_indices(n_bins, 1)
+        return float((share[j] - share[k]).max())
+
+    def _utility(self, acted_on: np.ndarray) -> np.ndarray:
+        if self.dip:  # what pays first rises and then falls with belief
+            acted_on = acted_on - self.dip * np.maximum(acted_on - 0.5, 0)
+        return np.stack([self.slope * (acted_on - 0.6), self.slope * (0.4 - acted_on), np.full(acted_on.shape, self.defer)], axis=1)
+
+    def _contexts(self, rng: np.random.Generator) -> np.ndarray:
+        reps = rng.integers(1, 10, self.n_contexts) if self.n_reps == 0 else np.full(self.n_contexts, self.n_reps)
+        return np.repeat(np.arange(self.n_contexts), reps)
+
+    def _rounded(self, stated: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Round up or down at random, so that rounding does not bias the answer."""
+        if not self.grid:
+            return stated
+        return np.clip((np.floor(stated / self.grid) + (rng.random(stated.size) < (stated / self.grid) % 1)) * self.grid, 0, 1)
 
     def _spread(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         reps = rng.integers(2, 10, self.n_contexts) if self.n_reps == 0 else np.full(self.n_contexts, self.n_reps)
@@ -120,6 +181,39 @@ NULLS = (
     replace(_BASE, name="choices unrelated to belief", slope=0.0),
 )
 SIGNALS = tuple(replace(_BASE, name=f"hidden signal {signal}", signal=signal) for signal in (0.1, 0.2, 0.4))
+_NULL = {design.name: design for design in NULLS}
+TESTED = (*NULLS, *SIGNALS)
+# Where the truth of an interval about belief and action is known exactly.
+BELIEFS = (
+    *SIGNALS,
+    *(_NULL[name] for name in ("200 x 5, taste of contexts", "1000 contexts x 1", "200 x 5, independent choices", "beliefs continuous")),
+)
+_PLAIN = tuple(_NULL[name] for name in ("200 x 5, taste of contexts", "1 to 9 repetitions", "60 contexts x 3", "beliefs continuous"))
+_ONCE = _NULL["1000 contexts x 1"]
+FEW = replace(_BASE, name="20 contexts x 5", n_contexts=20)
+STATED = tuple(_NULL[name] for name in ("200 x 5, taste of contexts", "1 to 9 repetitions", "60 contexts x 3", "1000 contexts x 1"))
+FEATURED = STATED
+PROMPTED = _PLAIN
+GAPPED = tuple(replace(design, name=f"{design.name}, gap .1", gap=0.1) for design in (*_PLAIN, _ONCE))
+BIASED = tuple(replace(design, name=f"{design.name}, bias .1", bias=0.1) for design in (*_PLAIN, _ONCE))
+VIOLATED = tuple(
+    replace(_BASE, name=name, grid=0.0, dip=dip, **options)
+    for name, dip, options in (
+        ("choices turn back, 200 x 5", 2.0, {}),
+        ("choices turn back, 1 to 9 repetitions", 2.0, {"n_reps": 0}),
+        ("choices turn back, 60 contexts x 3", 2.5, {"n_contexts": 60, "n_reps": 3}),
+        ("choices turn back, 1000 contexts x 1", 2.5, {"n_contexts": 1000, "n_reps": 1}),
+        ("choices turn back a little, 200 x 5", 1.5, {}),
+    )
+)
+# The position in this list seeds a design: new ones go to the end.
+EVERY = (*NULLS, *SIGNALS, FEW, *GAPPED, *BIASED, *VIOLATED)
+
+
+def _thirds(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Draw whole numbers of tenths for three states, spread over the simplex."""
+    cuts = np.sort(rng.integers(0, 11, (n, 2)), axis=1)
+    return np.stack([cuts[:, 0], cuts[:, 1] - cuts[:, 0], 10 - cuts[:, 1]], axis=1)
 
 
 def exact_information(design: Design, *, n_tastes: int = 40_000) -> float:

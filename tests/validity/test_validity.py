@@ -1,17 +1,13 @@
 """A reduced form of the validity table: sizes and power within wide exact binomial bounds, seeds fixed."""
 
-import sys
-from pathlib import Path
-
 import pytest
+from designs import BIASED, GAPPED, NULLS, PROMPTED, SIGNALS, VIOLATED, exact_information
+from readings import SUBJECTS
 from scipy import stats
-
-sys.path.insert(0, str(Path(__file__).parent))
-from designs import NULLS, SIGNALS, exact_information
-from simulate import covers, rejects
+from simulate import counted, readings, rejects
 
 N = 60
-QUICK = ("residual_covariance", "cmi", "monotone yes/no", "iterated_expectation")
+QUICK = ("residual_covariance", "cmi", "monotone_yes_no", "iterated_expectation")
 HARD = [
     design
     for design in NULLS
@@ -20,12 +16,16 @@ HARD = [
 SIGNAL = {design.signal: design for design in SIGNALS}
 
 
+def _rejections(subject, design, n):
+    (check,) = SUBJECTS[subject].tests
+    return sum(rejects(readings(SUBJECTS[subject], design, 1, number)[check]) for number in range(n))
+
+
 @pytest.mark.parametrize("check", QUICK)
 @pytest.mark.parametrize("design", HARD, ids=lambda design: design.name)
 def test_true_nulls_are_rejected_about_as_often_as_promised(check, design):
     """At a true rate of .05, more rejections than the bound happen once in ten thousand runs; a row-level test reaches .5."""
-    rejected = sum(rejects(check, design, 1, number) for number in range(N))
-    assert rejected <= stats.binom.ppf(0.9999, N, 0.05)
+    assert _rejections(check, design, N) <= stats.binom.ppf(0.9999, N, 0.05)
 
 
 @pytest.mark.parametrize(
@@ -40,16 +40,26 @@ def test_true_nulls_are_rejected_about_as_often_as_promised(check, design):
 )
 def test_hidden_signals_are_found(check, signal, power, n):
     """Fails once in ten thousand runs at the promised power."""
-    rejected = sum(rejects(check, SIGNAL[signal], 1, number) for number in range(n))
-    assert rejected >= stats.binom.ppf(0.0001, n, power)
+    assert _rejections(check, SIGNAL[signal], n) >= stats.binom.ppf(0.0001, n, power)
 
 
-@pytest.mark.parametrize("check", ["residual_covariance", "cmi"])
-def test_intervals_cover(check):
-    design = SIGNAL[0.2]
-    truth = design.signal if check == "residual_covariance" else exact_information(design)
-    covered = sum(covers(check, design, truth, 1, number) for number in range(N))
-    assert covered >= stats.binom.ppf(0.0001, N, 0.95)
+@pytest.mark.parametrize(
+    ("subject", "design"),
+    [
+        ("residual_covariance", SIGNAL[0.2]),
+        ("cmi", SIGNAL[0.2]),
+        ("monotone_yes_no", VIOLATED[0]),
+        ("iterated_expectation", GAPPED[0]),
+        ("prompt_consistency", PROMPTED[0]),
+        ("calibration", BIASED[0]),
+    ],
+)
+def test_intervals_cover(subject, design):
+    """Every interval of a check; at a true rate of .95, fewer than the bound happen once in ten thousand runs."""
+    rows = counted(SUBJECTS[subject], design, [readings(SUBJECTS[subject], design, 1, number) for number in range(N)])
+    covered = {row["check"]: row["count"] for row in rows if row["kind"] == "coverage"}
+    assert set(covered) == set(SUBJECTS[subject].intervals)
+    assert {check for check, count in covered.items() if count < stats.binom.ppf(0.0001, N, 0.95)} == set()
 
 
 def test_information_is_integrated_right():

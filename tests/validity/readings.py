@@ -1,0 +1,182 @@
+"""What is read from one simulated data set: the p-values and intervals of one check, and the truths that intervals should hold."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from designs import BELIEFS, BIASED, FEATURED, FEW, GAPPED, NULLS, PROMPTED, STATED, TESTED, VIOLATED, Design, exact_information
+
+from coherence import (
+    CheckResult,
+    calibration_estimates,
+    cmi_test,
+    iterated_expectation_test,
+    monotone_choice_test,
+    monotone_direction_test,
+    predictive_gain_test,
+    prompt_consistency,
+    residual_covariance_test,
+)
+
+EXPECTED = "the mean of the estimate over data sets"
+LARGE = 100_000  # contexts of the one data set that stands for the population
+MEASURES = (
+    "mean signed gap",
+    "mean absolute gap",
+    "median absolute gap",
+    "median of |gap| / belief",
+    "root-mean-square gap",
+    "root-mean-square gap, noise removed",
+    "noise floor (root-mean-square gap from repetitions alone)",
+    "sum of P(z|x) minus 1",
+)
+
+
+class Reading(NamedTuple):
+    """One estimate, its interval and the p-value beside it."""
+
+    value: float
+    low: float
+    high: float
+    pvalue: float | None = None
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A check under simulation: how it is run, which of its readings are tests, and the truth of its intervals under a design."""
+
+    run: Callable[[Design, np.random.Generator], dict[str, Reading]]
+    tests: tuple[str, ...] = ()
+    tested: tuple[Design, ...] = ()
+    intervals: dict[str, object] = field(default_factory=dict)  # name -> truth(design), or EXPECTED
+    covered: tuple[Design, ...] = ()
+    slow: bool = False
+
+    @property
+    def designs(self) -> tuple[Design, ...]:
+        return tuple(dict.fromkeys((*self.tested, *self.covered)))
+
+
+def _reading(result: CheckResult) -> Reading:
+    low, high = (np.nan, np.nan) if result.interval is None else (result.interval.low, result.interval.high)
+    return Reading(result.statistic, low, high, result.pvalue)
+
+
+def _choices(name: str, test: Callable[..., CheckResult], **options: object) -> Callable:
+    def run(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
+        runs = design.draw(rng)
+        return {name: _reading(test(runs["p"], runs["action"], runs["theta"], context=runs["context"], rng=rng, **options))}
+
+    return run
+
+
+def _featured(name: str, test: Callable[..., CheckResult], given: str, **options: object) -> Callable:
+    def run(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
+        runs, features = design.draw_featured(rng)
+        options_ = options | {given: features, "context": runs["context"], "rng": rng}
+        return {name: _reading(test(runs["p"], runs["action"], runs["theta"], **options_))}
+
+    return run
+
+
+def _stated(name: str, test: Callable[..., CheckResult], **options: object) -> Callable:
+    def run(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
+        belief, action, truth, context = design.draw_states(rng)
+        return {name: _reading(test(belief, action, truth, context=context, rng=rng, **options))}
+
+    return run
+
+
+def _monotone(pair: tuple[str, str]) -> Callable:
+    def run(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
+        runs = design.draw(rng)
+        result = monotone_choice_test(runs["p"], runs["action"], pair=pair, context=runs["context"], n_draws=999, rng=rng)
+        return {f"monotone {pair[0]}/{pair[1]}": _reading(result)}
+
+    return run
+
+
+def _direction(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
+    runs = design.draw(rng)
+    return {"monotone_direction": _reading(monotone_direction_test(runs["p"], runs["action"], context=runs["context"], n_draws=999, rng=rng))}
+
+
+def _iterated(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
+    result = iterated_expectation_test(design.draw_iterated(rng), n_flips=999, rng=rng)
+    rows = {str(row.measure): Reading(row.value, row.low, row.high) for row in result.details.itertuples()}
+    return {"iterated_expectation": _reading(result)} | rows
+
+
+def _consistency(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
+    return {"prompt_consistency": _reading(prompt_consistency(design.draw_prompts(rng, distance=DISTANCE), rng=rng))}
+
+
+def _calibration(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
+    runs = design.draw_calibration(rng)
+    results = calibration_estimates(runs["p"], runs["theta"], p_true=runs["p_true"], context=runs["context"])
+    return {result.check: _reading(result) for result in results}
+
+
+def _in_the_population(run: Callable, name: str) -> Callable[[Design], float]:
+    """Return the truth of a reading under a design: its value in one very large data set."""
+
+    @cache
+    def truth(design: Design) -> float:
+        return float(run(design.sized(LARGE), np.random.default_rng(1))[name].value)
+
+    return truth
+
+
+def _largest_drop(design: Design) -> float:
+    return design.largest_drop(("yes", "no"))
+
+
+DISTANCE = 0.08
+SUBJECTS: dict[str, Subject] = {
+    "residual_covariance": Subject(
+        _choices("residual_covariance", residual_covariance_test, n_draws=999),
+        ("residual_covariance",), (*TESTED, FEW), {"residual_covariance": lambda design: design.signal}, BELIEFS,
+    ),
+    "cmi": Subject(_choices("cmi", cmi_test, n_permutations=199), ("cmi",), (*TESTED, FEW), {"cmi": exact_information}, BELIEFS),
+    "residual_covariance_states": Subject(
+        _stated("residual_covariance, three states", residual_covariance_test, n_draws=999), ("residual_covariance, three states",), STATED
+    ),
+    "cmi_states": Subject(_stated("cmi, three states", cmi_test, n_permutations=199), ("cmi, three states",), STATED),
+    "cmi_features": Subject(
+        _featured("cmi given features", cmi_test, "condition_on", n_permutations=199), ("cmi given features",), FEATURED
+    ),
+    "monotone_yes_no": Subject(
+        _monotone(("yes", "no")), ("monotone yes/no",), NULLS, {"monotone yes/no": _largest_drop}, VIOLATED
+    ),
+    "monotone_yes_defer": Subject(_monotone(("yes", "defer")), ("monotone yes/defer",), NULLS),
+    "monotone_defer_no": Subject(_monotone(("defer", "no")), ("monotone defer/no",), NULLS),
+    "monotone_direction": Subject(_direction, ("monotone_direction",), NULLS),
+    "iterated_expectation": Subject(
+        _iterated, ("iterated_expectation",), NULLS,
+        {name: _in_the_population(_iterated, name) for name in MEASURES if name != "mean signed gap"} | {"mean signed gap": lambda design: 0.0},
+        GAPPED,
+    ),
+    "prompt_consistency": Subject(_consistency, intervals={"prompt_consistency": lambda design: DISTANCE}, covered=PROMPTED),
+    "calibration": Subject(
+        _calibration,
+        intervals={
+            f"calibration:{name}": _in_the_population(_calibration, f"calibration:{name}")
+            for name in ("rmse", "brier", "calibration_error", "calibration_error_exact")
+        },
+        covered=BIASED,
+    ),
+    "predictive_gain": Subject(
+        _choices("predictive_gain", predictive_gain_test, n_bootstraps=1000),
+        ("predictive_gain",), TESTED, {"predictive_gain": EXPECTED}, TESTED, slow=True,
+    ),
+    "predictive_gain_logistic": Subject(
+        _choices("predictive_gain, logistic", predictive_gain_test, learner="logistic", n_bootstraps=2),
+        ("predictive_gain, logistic",), STATED, slow=True,
+    ),
+    "predictive_gain_forest": Subject(
+        _choices("predictive_gain, random forest", predictive_gain_test, learner="random_forest", n_bootstraps=2),
+        ("predictive_gain, random forest",), STATED[:1], slow=True,
+    ),
+}  # fmt: skip
