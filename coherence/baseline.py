@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from coherence.inputs import MIN_CONTEXTS, Codes, Floats, require, whole_number
-from coherence.resample import Seed, as_generator, bootstrap_statistic, context_folds, percentile_interval
-from coherence.result import CheckResult, Interval
+from coherence.mean_interval import median_interval
+from coherence.resample import Seed, as_generator, context_folds
+from coherence.result import CheckResult
 from coherence.schema import closest, feature_columns
 
 CHECK = "iterated_expectation:random_forest"
@@ -55,7 +56,7 @@ def _cross_fitted(features: Floats, target: Floats, folds: Codes, n_trees: int, 
     return fitted
 
 
-def random_forest_baseline(runs: pd.DataFrame, *, n_folds: int = 5, n_trees: int = 100, n_bootstraps: int = 500, rng: Seed = None) -> CheckResult:
+def random_forest_baseline(runs: pd.DataFrame, *, n_folds: int = 5, n_trees: int = 100, rng: Seed = None) -> CheckResult:
     """Estimate the iterated-expectation gap of random forests fitted to the exact posteriors.
 
     Estimates the median over contexts of ``|gap| / belief`` with out-of-fold predictions in the place of stated beliefs; no test.
@@ -69,15 +70,13 @@ def random_forest_baseline(runs: pd.DataFrame, *, n_folds: int = 5, n_trees: int
         Cross-validation folds; all rows of a context are in one fold.
     n_trees : int
         Trees of each forest.
-    n_bootstraps : int
-        Resamples of contexts.
     rng : Generator, int or None
-        Source of folds, forests and resamples.
+        Source of folds and forests.
 
     Returns
     -------
     CheckResult
-        `statistic` is the median of ``|gap| / belief``, with an interval that resamples contexts (the forests are kept). `details` has one
+        `statistic` is the median of ``|gap| / belief``, with an interval over contexts (the forests are kept). `details` has one
         row per context and z: the prediction given x, its reconstruction from the predictions given z, the gap, and the exact posterior.
         NaN with a reason without ``p_true``, without evidence columns, or with fewer than ten complete contexts.
 
@@ -99,9 +98,8 @@ def random_forest_baseline(runs: pd.DataFrame, *, n_folds: int = 5, n_trees: int
         require(column in runs.columns, f"runs must have a column {column!r} for the iterated expectation. {closest(column, runs.columns)}")
     n_folds = whole_number(n_folds, "n_folds", 2)
     n_trees = whole_number(n_trees, "n_trees", 1)
-    n_bootstraps = whole_number(n_bootstraps, "n_bootstraps", 2)
     names = feature_columns(runs)
-    settings: dict[str, Any] = {"n_folds": n_folds, "n_trees": n_trees, "n_bootstraps": n_bootstraps}
+    settings: dict[str, Any] = {"n_folds": n_folds, "n_trees": n_trees}
 
     def undefined(reason: str) -> CheckResult:
         n_contexts = int(runs["context"].nunique())
@@ -134,16 +132,12 @@ def random_forest_baseline(runs: pd.DataFrame, *, n_folds: int = 5, n_trees: int
     )
     details["gap"] = details["belief"] - details["reconstructed"]
     relative = (details["gap"].abs() / details["belief"].where(details["belief"] > 0)).to_numpy(dtype=np.float64)
-    rows_of = list(details.groupby("context", observed=True).indices.values())
-    draws = bootstrap_statistic(
-        lambda drawn: float(np.nanmedian(np.concatenate([relative[rows_of[i]] for i in drawn]))),
-        len(rows_of),
-        n_resamples=n_bootstraps,
-        rng=generator,
-    )
+    known = ~np.isnan(relative)
+    if details.loc[known, "context"].nunique() < MIN_CONTEXTS:
+        return undefined(f"fewer than {MIN_CONTEXTS} contexts have a prediction above 0")
+    interval = median_interval(relative[known], pd.factorize(details.loc[known, "context"])[0])
     return CheckResult(
-        CHECK, NULL, float(np.nanmedian(relative)), UNIT,
-        Interval(*percentile_interval(draws), 0.95, f"percentile bootstrap over contexts, {n_bootstraps} resamples"), None,
+        CHECK, NULL, float(np.median(relative[known])), UNIT, interval, None,
         n_rows=len(details), n_contexts=len(plain), settings=settings | {"weights_from": target},
         details=details, assumptions=("contexts are independent",),
     )  # fmt: skip

@@ -5,7 +5,7 @@ resampling everywhere (Cameron and Miller 2015, section III).
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
@@ -236,29 +236,6 @@ def bootstrap_ratio(numerator: Floats, denominator: Floats, *, n_resamples: int,
     """
     counts = bootstrap_counts(numerator.size, n_resamples, rng)
     return np.asarray(counts @ numerator) / np.asarray(counts @ denominator)
-
-
-def bootstrap_statistic(statistic: Callable[[Codes], float], n_contexts: int, *, n_resamples: int, rng: np.random.Generator) -> Floats:
-    """Bootstrap any statistic of a set of contexts.
-
-    Parameters
-    ----------
-    statistic : callable
-        Takes the positions of the drawn contexts (with repeats) and returns a number.
-    n_contexts : int
-        Number of contexts.
-    n_resamples : int
-        Bootstrap samples.
-    rng : Generator
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray, shape (n_resamples,)
-        Resampled statistics.
-    """
-    draws = rng.integers(n_contexts, size=(n_resamples, n_contexts))
-    return np.array([statistic(draw) for draw in draws])
 
 
 def sign_flip_pvalue(gaps: Floats, *, n_flips: int, rng: np.random.Generator) -> float:

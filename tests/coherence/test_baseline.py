@@ -16,7 +16,7 @@ def runs():
 
 
 def quick(table, **options):
-    return random_forest_baseline(table, **{"n_trees": 10, "n_bootstraps": 50, "rng": 0} | options)
+    return random_forest_baseline(table, **{"n_trees": 10, "rng": 0} | options)
 
 
 def test_gap_is_that_of_the_predictions(runs):

@@ -119,14 +119,20 @@ def _calibration(design: Design, rng: np.random.Generator) -> dict[str, Reading]
     return {result.check: _reading(result) for result in results}
 
 
-def _in_the_population(run: Callable, name: str) -> Callable[[Design], float]:
-    """Return the truth of a reading under a design: its value in one very large data set."""
+@dataclass(frozen=True)
+class InThePopulation:
+    """The truth of a reading under a design: its value in one very large data set."""
 
-    @cache
-    def truth(design: Design) -> float:
-        return float(run(design.sized(LARGE), np.random.default_rng(1))[name].value)
+    run: Callable[[Design, np.random.Generator], dict[str, Reading]]
+    name: str
 
-    return truth
+    def __call__(self, design: Design) -> float:
+        return _large(self.run, design)[self.name].value
+
+
+@cache
+def _large(run: Callable, design: Design) -> dict[str, Reading]:
+    return run(design.sized(LARGE), np.random.default_rng(1))
 
 
 def _largest_drop(design: Design) -> float:
@@ -155,14 +161,14 @@ SUBJECTS: dict[str, Subject] = {
     "monotone_direction": Subject(_direction, ("monotone_direction",), NULLS),
     "iterated_expectation": Subject(
         _iterated, ("iterated_expectation",), NULLS,
-        {name: _in_the_population(_iterated, name) for name in MEASURES if name != "mean signed gap"} | {"mean signed gap": lambda design: 0.0},
+        {name: InThePopulation(_iterated, name) for name in MEASURES if name != "mean signed gap"} | {"mean signed gap": lambda design: 0.0},
         GAPPED,
     ),
     "prompt_consistency": Subject(_consistency, intervals={"prompt_consistency": lambda design: DISTANCE}, covered=PROMPTED),
     "calibration": Subject(
         _calibration,
         intervals={
-            f"calibration:{name}": _in_the_population(_calibration, f"calibration:{name}")
+            f"calibration:{name}": InThePopulation(_calibration, f"calibration:{name}")
             for name in ("rmse", "brier", "calibration_error", "calibration_error_exact")
         },
         covered=BIASED,

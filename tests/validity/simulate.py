@@ -10,6 +10,7 @@ import argparse
 import csv
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -22,12 +23,12 @@ RESULTS = Path(__file__).parent / "results.csv"
 FIELDS = ("kind", "check", "design", "count", "datasets", "seed", "seconds")
 
 
-def readings(subject: Subject, design: Design, seed: int, number: int) -> dict[str, Reading]:
+def readings(run: Callable, design: Design, seed: int, number: int) -> dict[str, Reading]:
     """Run what is asked of one data set."""
     position = [known.name for known in EVERY].index(design.name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return subject.run(design, np.random.default_rng([seed, position, number]))
+        return run(design, np.random.default_rng([seed, position, number]))
 
 
 def rejects(reading: Reading) -> bool:
@@ -131,7 +132,7 @@ def main() -> None:
                 if options.designs and options.designs not in design.name:
                     continue
                 begun = time.monotonic()
-                found = parallel(delayed(readings)(subject, design, options.seed, each) for each in range(number))
+                found = parallel(delayed(readings)(subject.run, design, options.seed, each) for each in range(number))
                 seconds = round(time.monotonic() - begun)
                 common = {"design": design.name, "datasets": number, "seed": options.seed, "seconds": seconds}
                 rows = [row | common for row in counted(subject, design, found)]

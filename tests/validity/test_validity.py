@@ -18,7 +18,7 @@ SIGNAL = {design.signal: design for design in SIGNALS}
 
 def _rejections(subject, design, n):
     (check,) = SUBJECTS[subject].tests
-    return sum(rejects(readings(SUBJECTS[subject], design, 1, number)[check]) for number in range(n))
+    return sum(rejects(readings(SUBJECTS[subject].run, design, 1, number)[check]) for number in range(n))
 
 
 @pytest.mark.parametrize("check", QUICK)
@@ -56,7 +56,7 @@ def test_hidden_signals_are_found(check, signal, power, n):
 )
 def test_intervals_cover(subject, design):
     """Every interval of a check; at a true rate of .95, fewer than the bound happen once in ten thousand runs."""
-    rows = counted(SUBJECTS[subject], design, [readings(SUBJECTS[subject], design, 1, number) for number in range(N)])
+    rows = counted(SUBJECTS[subject], design, [readings(SUBJECTS[subject].run, design, 1, number) for number in range(N)])
     covered = {row["check"]: row["count"] for row in rows if row["kind"] == "coverage"}
     assert set(covered) == set(SUBJECTS[subject].intervals)
     assert {check for check, count in covered.items() if count < stats.binom.ppf(0.0001, N, 0.95)} == set()
