@@ -98,7 +98,7 @@ def median_interval(values: Floats, context: Codes, *, level: float = 0.95) -> I
     --------
     >>> interval = median_interval(np.arange(100.0), np.arange(100))
     >>> round(interval.low), round(interval.high)
-    (39, 60)
+    (40, 59)
     """
     below = (values <= np.median(values)).astype(np.float64)
     units, unit = np.unique(context, return_inverse=True)
