@@ -1,12 +1,51 @@
 """Named networks that come with the package, and networks from a file."""
 
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
+from types import MappingProxyType
 
 from bayesnets.names import suggestion
 from bayesnets.network import Network
 from coherence.errors import InputError
+
+
+@dataclass(frozen=True)
+class NetworkFacts:
+    """What there is to know about a network of the catalogue before it is used.
+
+    Parameters
+    ----------
+    name : str
+        Name in the catalogue.
+    description : str
+        What the network models, in one line.
+    source : str
+        Where structure and tables come from.
+    tables : {"published", "illustrative", "fitted"}
+        Whether the tables are those of the source, were made up here for teaching, or were counted in data.
+    n_nodes, n_edges : int
+        Numbers of variables and of arrows.
+    n_parameters : int
+        Free probabilities: the entries of the tables, less one per column.
+    default_target : str
+        The variable that cases are about unless the user says otherwise.
+    variables : Mapping of str to tuple of str
+        States by variable, in topological order.
+    """
+
+    name: str
+    description: str
+    source: str
+    tables: str
+    n_nodes: int
+    n_edges: int
+    n_parameters: int
+    default_target: str
+    variables: Mapping[str, tuple[str, ...]]
 
 
 def network_names() -> tuple[str, ...]:
@@ -22,7 +61,7 @@ def network_names() -> tuple[str, ...]:
     >>> "asia" in network_names()
     True
     """
-    return tuple(sorted(entry.name.removesuffix(".json") for entry in _folder().iterdir() if entry.name.endswith(".json")))
+    return catalog_names(".json")
 
 
 def load_network(name_or_path: str | Path) -> Network:
@@ -36,7 +75,7 @@ def load_network(name_or_path: str | Path) -> Network:
     Returns
     -------
     Network
-        Validated.
+        As checked by `Network.from_json`.
 
     Raises
     ------
@@ -55,24 +94,58 @@ def load_network(name_or_path: str | Path) -> Network:
         raise InputError(
             f"network must be a name in the catalogue or a path to a .json file, not {name_or_path!r}. {suggestion(name_or_path, known)}"
         )
-    return Network.from_json(catalog_file(f"{name_or_path}.json").read_text(encoding="utf-8"), where=f"network {name_or_path!r}")
+    return Network.from_json(catalog_text(f"{name_or_path}.json"), where=f"network {name_or_path!r}")
 
 
-def catalog_file(file_name: str) -> Traversable:
-    """Return a file of the catalogue.
+def describe(name: str) -> NetworkFacts:
+    """Return the facts of a network of the catalogue.
 
     Parameters
     ----------
-    file_name : str
-        Such as "asia.json".
+    name : str
+        A name in the catalogue.
 
     Returns
     -------
-    Traversable
-        The file, which may not exist.
+    NetworkFacts
+        Sizes, origin, variables.
+
+    Raises
+    ------
+    InputError
+        Unknown name; the message proposes the closest.
+
+    Examples
+    --------
+    >>> facts = describe("alarm")
+    >>> facts.n_nodes, facts.n_edges, facts.n_parameters, facts.tables
+    (37, 46, 509, 'published')
     """
-    return _folder() / file_name
+    known = network_names()
+    if name not in known:
+        raise InputError(f"name must be a network of the catalogue, not {name!r}. {suggestion(name, known)}")
+    network = load_network(name)
+    return NetworkFacts(
+        name=name,
+        description=network.description,
+        source=network.source,
+        tables=network.tables or "",
+        n_nodes=len(network.nodes),
+        n_edges=sum(len(node.parents) for node in network.nodes),
+        n_parameters=sum(node.table.size - math.prod(node.table.shape[1:]) for node in network.nodes),
+        default_target=tomllib.loads(catalog_text(f"{name}.toml"))["default_target"],
+        variables=MappingProxyType({node.name: node.states for node in network.nodes}),
+    )
 
 
-def _folder() -> Traversable:
-    return files("bayesnets") / "networks"
+def catalog_names(suffix: str) -> tuple[str, ...]:
+    """Return the names of the catalogue's files with an ending, such as ".toml", in alphabetical order and without that ending."""
+    return tuple(sorted(entry.name.removesuffix(suffix) for entry in _FOLDER.iterdir() if entry.name.endswith(suffix)))
+
+
+def catalog_text(file_name: str) -> str:
+    """Return the text of a file of the catalogue, such as "asia.json"."""
+    return (_FOLDER / file_name).read_text(encoding="utf-8")
+
+
+_FOLDER = files("bayesnets") / "networks"

@@ -6,7 +6,7 @@ node's own states (Koller and Friedman 2009, section 3.2). Nothing is repaired: 
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ from bayesnets.names import listing, suggestion
 from coherence.errors import InputError
 
 TOLERANCE = 1e-8  # how far the sum of a conditional column may lie from one
+TABLE_KINDS = ("published", "illustrative", "fitted")
+"""Where tables can come from: a publication, this project's own choice for teaching, data."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +44,10 @@ class Node:
     table: npt.NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        for field, value in (("states", self.states), ("parents", self.parents)):
+        for key, value in (("states", self.states), ("parents", self.parents)):
             if isinstance(value, str):
-                raise InputError(f"{field} of node {self.name!r} must be a sequence of names, not the text {value!r}. Put it in a list.")
-            object.__setattr__(self, field, tuple(value))
+                raise InputError(f"{key} of node {self.name!r} must be a sequence of names, not the text {value!r}. Put it in a list.")
+            object.__setattr__(self, key, tuple(value))
         try:
             table = np.array(self.table, dtype=float)
         except (TypeError, ValueError) as error:
@@ -79,12 +81,16 @@ class Network:
         True if the tables were made up for teaching and describe no population.
     nodes : sequence of Node
         In any order; kept in topological order, stable with respect to the order given.
+    description : str
+        One sentence about what the network models, or empty. It does not count when networks are compared.
+    tables : {"published", "illustrative", "fitted"} or None
+        Where the tables come from, as in `TABLE_KINDS`; None if that was not said. It does not count when networks are compared.
 
     Raises
     ------
     InputError
-        Repeated names or states, unknown parents, a cycle, a table of the wrong shape, or a conditional column that leaves [0, 1] or does not
-        sum to one within 1e-8.
+        Repeated names or states, unknown parents, a cycle, a table of the wrong shape, a conditional column that leaves [0, 1] or does not sum to
+        one within 1e-8, an unknown word for `tables`, or "illustrative" tables with `illustrative` false.
 
     Examples
     --------
@@ -99,10 +105,21 @@ class Network:
     source: str
     illustrative: bool
     nodes: tuple[Node, ...]
+    # BIF and XMLBIF have no place for these two, and a network read back from there is still the same network.
+    description: str = field(default="", compare=False)
+    tables: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise InputError(f"name of a network must be non-empty text, not {self.name!r}. Name it.")
+        if self.tables is not None and self.tables not in TABLE_KINDS:
+            raise InputError(
+                f"tables of network {self.name!r} must be one of {', '.join(TABLE_KINDS)}, not {self.tables!r}. Say where they come from."
+            )
+        if self.tables == "illustrative" and not self.illustrative:
+            raise InputError(
+                f"network {self.name!r} must be illustrative, since its tables are; illustrative is {self.illustrative!r}. Set it to true."
+            )
         _check_labels(self.nodes)
         object.__setattr__(self, "nodes", _topological(self.nodes))
         for node in self.nodes:
@@ -141,41 +158,20 @@ class Network:
             raise InputError(f"variable must be one of network {self.name!r}, not {variable!r}. {suggestion(variable, self.names)}") from None
 
     def node(self, variable: str) -> Node:
-        """Return the node of a variable.
-
-        Parameters
-        ----------
-        variable : str
-            Name of a variable of the network.
-
-        Returns
-        -------
-        Node
-            With states, parents and table.
-        """
+        """Return the node of a variable; parameter and error as in `index`."""
         return self.nodes[self.index(variable)]
 
     def states(self, variable: str) -> tuple[str, ...]:
-        """Return the states of a variable.
-
-        Parameters
-        ----------
-        variable : str
-            Name of a variable of the network.
-
-        Returns
-        -------
-        tuple of str
-            In the order of the table's first axis.
-        """
+        """Return the states of a variable in the order of the table's first axis; parameter and error as in `index`."""
         return self.node(variable).states
 
     @classmethod
     def from_json(cls, text: str, *, where: str = "text") -> "Network":
         """Read a network from JSON text.
 
-        The object holds "name", "title", "source", "illustrative" and "nodes"; a node holds "name", "states", "parents" and "table". A table is
-        nested by the states of the parents, in order; the innermost lists are distributions over the node's own states.
+        The object holds "nodes" and, optionally, "name", "title", "description", "source", "illustrative" (by default, whether "tables" says so)
+        and "tables", as in `Network`. A node holds "name", "states", "parents" and "table". A table is nested by the states of the parents, in
+        order; the innermost lists are distributions over the node's own states.
 
         Parameters
         ----------
@@ -201,11 +197,13 @@ class Network:
         if not isinstance(data, dict) or not isinstance(data.get("nodes"), list):
             raise InputError(f"{where} must hold an object with a list 'nodes'. Write it with Network.to_json to see the layout.")
         nodes = [_node_from_json(entry, position, where) for position, entry in enumerate(data["nodes"])]
-        illustrative = data.get("illustrative", False)
+        tables = data.get("tables")
+        illustrative = data.get("illustrative", tables == "illustrative")
         if not isinstance(illustrative, bool):
             raise InputError(f"'illustrative' in {where} must be true or false, not {illustrative!r}. Say whether the tables were made up.")
         name = str(data.get("name", "network"))
-        return cls(name, str(data.get("title", name)), str(data.get("source", "")), illustrative, tuple(nodes))
+        title, source, description = str(data.get("title", name)), str(data.get("source", "")), str(data.get("description", ""))
+        return cls(name, title, source, illustrative, tuple(nodes), description, tables)
 
     @classmethod
     def from_file(cls, path: str | Path) -> "Network":
@@ -226,11 +224,7 @@ class Network:
         InputError
             The file can't be read, or breaks a rule of `from_json`.
         """
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"network file must be readable UTF-8 text; {path} is not: {error}. Check the path.") from error
-        return cls.from_json(text, where=str(path))
+        return cls.from_json(read_text(path, "network file"), where=str(path))
 
     def to_json(self) -> str:
         """Write the network as JSON text that `from_json` reads back without loss.
@@ -240,7 +234,9 @@ class Network:
         str
             One line per node.
         """
-        head = {"name": self.name, "title": self.title, "source": self.source, "illustrative": self.illustrative}
+        said = {"description": self.description} if self.description else {}
+        kind = {"tables": self.tables} if self.tables else {}
+        head = {"name": self.name, "title": self.title, **said, "source": self.source, "illustrative": self.illustrative, **kind}
         lines = [json.dumps(head, ensure_ascii=False, indent=1).removesuffix("\n}") + ',\n "nodes": [']
         entries = []
         for node in self.nodes:
@@ -312,6 +308,14 @@ def as_network(network: Any) -> Network:
     raise InputError(f"network must be a Network or a pgmpy model, not {type(network).__name__}. Read one with load_network.")
 
 
+def read_text(path: str | Path, what: str) -> str:
+    """Return the text of a file; `what` names it in the `InputError` that says why it can't be read as UTF-8."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{what} must be readable UTF-8 text; {path} is not: {error}. Check the path.") from error
+
+
 def _check_labels(nodes: Sequence[Node]) -> None:
     names = [node.name for node in nodes]
     if not names:
@@ -321,9 +325,9 @@ def _check_labels(nodes: Sequence[Node]) -> None:
             raise InputError(f"name of node {position} must be non-empty text, not {node.name!r}. Name it.")
         if names.index(node.name) != position:
             raise InputError(f"names must be unique; {node.name!r} is the name of nodes {names.index(node.name)} and {position}. Rename one.")
-        for field, labels in (("states", node.states), ("parents", node.parents)):
+        for key, labels in (("states", node.states), ("parents", node.parents)):
             if not all(isinstance(label, str) and label for label in labels) or len(set(labels)) < len(labels):
-                raise InputError(f"{field} of node {node.name!r} must be non-empty texts without repetition, not {labels!r}. Correct them.")
+                raise InputError(f"{key} of node {node.name!r} must be non-empty texts without repetition, not {labels!r}. Correct them.")
         if not node.states:
             raise InputError(f"states of node {node.name!r} must not be empty. List them.")
         for parent in node.parents:
