@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 
+from bayesnets.files import SUFFIXES, read_network
 from bayesnets.names import suggestion
 from bayesnets.network import Network
 from coherence.errors import InputError
@@ -65,17 +66,17 @@ def network_names() -> tuple[str, ...]:
 
 
 def load_network(name_or_path: str | Path) -> Network:
-    """Read a network from the catalogue or from a JSON file.
+    """Read a network from the catalogue or from a file.
 
     Parameters
     ----------
     name_or_path : str or Path
-        A name in the catalogue, or a path that ends in .json.
+        A name in the catalogue, or a path that ends in .bif, .xml, .xmlbif or .json.
 
     Returns
     -------
     Network
-        As checked by `Network.from_json`.
+        As checked by `Network.from_json`, or by `bayesnets.read_network` for a file.
 
     Raises
     ------
@@ -87,12 +88,12 @@ def load_network(name_or_path: str | Path) -> Network:
     >>> load_network("asia").names
     ('asia', 'smoke', 'tub', 'lung', 'bronc', 'either', 'xray', 'dysp')
     """
-    if isinstance(name_or_path, Path) or str(name_or_path).endswith(".json"):
-        return Network.from_file(name_or_path)
+    if isinstance(name_or_path, Path) or str(name_or_path).lower().endswith(SUFFIXES):
+        return read_network(name_or_path)
     known = network_names()
     if name_or_path not in known:
         raise InputError(
-            f"network must be a name in the catalogue or a path to a .json file, not {name_or_path!r}. {suggestion(name_or_path, known)}"
+            f"network must be a name in the catalogue or a path to a .bif, .xml, .xmlbif or .json file, not {name_or_path!r}. {suggestion(name_or_path, known)}"
         )
     return Network.from_json(catalog_text(f"{name_or_path}.json"), where=f"network {name_or_path!r}")
 

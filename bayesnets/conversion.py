@@ -62,9 +62,12 @@ def nodes_from_pgmpy(model: Any) -> tuple[Node, ...]:
     Raises
     ------
     InputError
-        A node without a table, or two tables that disagree about a node's states.
+        A node without a table, a node that is not discrete, or two tables that disagree about a node's states.
     """
     tables = {cpd.variable: cpd for cpd in model.get_cpds()}
+    other = sorted(str(variable) for variable, cpd in tables.items() if not hasattr(cpd, "state_names"))
+    if other:
+        raise InputError(f"model must have discrete tables; {listing(other)} have none. Discretise these variables.")
     without = sorted(str(variable) for variable in model.nodes() if variable not in tables)
     if without:
         raise InputError(f"model must have a table for every node; {listing(without)} have none. Add them with add_cpds.")

@@ -5,7 +5,7 @@ node's own states (Koller and Friedman 2009, section 3.2). Nothing is repaired: 
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -45,12 +45,13 @@ class Node:
 
     def __post_init__(self) -> None:
         for key, value in (("states", self.states), ("parents", self.parents)):
-            if isinstance(value, str):
-                raise InputError(f"{key} of node {self.name!r} must be a sequence of names, not the text {value!r}. Put it in a list.")
+            if isinstance(value, str) or not isinstance(value, Iterable):
+                raise InputError(f"{key} of node {self.name!r} must be a sequence of names, not {value!r}. Put it in a list.")
             object.__setattr__(self, key, tuple(value))
         try:
-            table = np.array(self.table, dtype=float)
-        except (TypeError, ValueError) as error:
+            # One memory layout: the order of summation must not decide whether a column sums to one.
+            table = np.array(self.table, dtype=float, order="C")
+        except (TypeError, ValueError, OverflowError) as error:
             raise InputError(f"table of node {self.name!r} must be a full array of numbers: {error}. Give every column all its entries.") from error
         table.setflags(write=False)
         object.__setattr__(self, "table", table)

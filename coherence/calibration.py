@@ -8,7 +8,6 @@ import math
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from coherence.inputs import MIN_CONTEXTS, Codes, Floats, as_belief, as_contexts, require
 from coherence.mean_interval import mean_interval
@@ -54,24 +53,16 @@ def _expected_calibration_error(bins: Codes, belief: Floats, target: Floats) -> 
 
 
 def _calibration_error(bins: Codes, belief: Floats, target: Floats, context: Codes, n_contexts: int) -> tuple[float, Interval]:
-    """Root-mean-square gap of the bins without the part that chance adds, and its interval with contexts as units.
-
-    The gaps d have covariance S. With weights w, d' W d exceeds its truth by tr(W S) on average and has variance
-    4 m' W S W m + 2 tr(W S W S), where m' W S W m is estimated by d' W S W d - tr(W S W S).
-    """
-    rows = np.bincount(bins).astype(np.float64)
-    gap = np.bincount(bins, weights=belief - target) / rows
-    influence = np.zeros((n_contexts, rows.size))
-    np.add.at(influence, (context, bins), (belief - target - gap[bins]) / rows[bins])
-    covariance = influence.T @ influence * n_contexts / max(n_contexts - 1, 1)
-    weight = rows / rows.sum()
-    scaled = weight[:, None] * covariance
-    square = float(weight @ gap**2 - np.trace(scaled))
-    noise = 2 * float(np.trace(scaled @ scaled))
-    spread = math.sqrt(max(4 * float((weight * gap) @ covariance @ (weight * gap)) - noise, noise))
-    reach = float(stats.t.ppf(0.975, n_contexts - 1)) * spread
-    low, high = math.sqrt(max(square - reach, 0.0)), math.sqrt(max(square + reach, 0.0))
-    return math.sqrt(max(square, 0.0)), Interval(low, high, 0.95, "normal approximation to the squared error, contexts as units")
+    """Root-mean-square gap of the bins without the part that chance adds, and its interval, by leaving out one context at a time."""
+    gaps, rows = np.zeros((2, n_contexts, int(bins.max()) + 1))
+    np.add.at(gaps, (context, bins), belief - target)
+    np.add.at(rows, (context, bins), 1.0)
+    others = rows.sum(axis=0) - rows
+    # A bin that one context fills alone is empty without it.
+    without = np.divide((gaps.sum(axis=0) - gaps) ** 2, others, out=np.zeros_like(gaps), where=others > 0).sum(axis=1) / others.sum(axis=1)
+    square = float((gaps.sum(axis=0) ** 2 / rows.sum(axis=0)).sum() / rows.sum())
+    pseudo = n_contexts * square - (n_contexts - 1) * without
+    return math.sqrt(max(float(pseudo.mean()), 0.0)), mean_interval(pseudo, root=True)
 
 
 def calibration_estimates(
@@ -112,12 +103,13 @@ def calibration_estimates(
 
     Notes
     -----
-    Assumes independent contexts; the limits of the bins are taken as fixed. The squared calibration error may fall below 0 by chance;
-    its root is then 0.
+    Assumes independent contexts; the limits of the bins are taken as fixed. The share of chance in the squared calibration error is
+    removed by a jackknife over contexts, whose pseudo-values give the interval. What is left may fall below 0; its root is then 0.
 
     References
     ----------
-    Kumar, Liang and Ma (2019), Verified uncertainty calibration, for the squared error without the share of chance.
+    Kumar, Liang and Ma (2019), Verified uncertainty calibration, on the bias of the plain estimate; Efron and Stein (1981), The jackknife
+    estimate of variance.
     """
     values, state = as_belief(belief), as_belief(truth, "truth")
     require(values.ndim == 1 and values.shape == state.shape, "belief and truth must be one-dimensional and of equal length.")
@@ -142,7 +134,7 @@ def calibration_estimates(
 
     def errors(target: Floats, suffix: str, against: str) -> list[CheckResult]:
         plain = _expected_calibration_error(bins, values, target)
-        root, interval = _calibration_error(bins, values, target, groups, len(contexts))
+        root, interval = (math.nan, None) if few else _calibration_error(bins, values, target, groups, len(contexts))
         return [
             result(f"calibration_error{suffix}", f"root-mean-square calibration error to {against}, noise removed", root, interval, "probability"),
             result(f"ece{suffix}", f"expected calibration error to {against}, biased upwards by chance", plain, None, "probability"),

@@ -16,7 +16,7 @@ FORBIDDEN = {
         name.startswith("coherence") and name.split(".")[1:2] not in (["schema"], ["storage"], ["errors"], ["agents"])
     ),
 }
-HOMES = {"matplotlib": "coherence/report/plots.py", "catboost": "coherence/predictive.py", "torch": "elicitation/"}
+HOMES = {"matplotlib": ("coherence/report/plots.py", "bayesnets/drawing.py"), "catboost": "coherence/predictive.py", "torch": "elicitation/"}
 
 
 def imported(path):

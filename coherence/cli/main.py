@@ -13,6 +13,7 @@ from collections.abc import Sequence
 COMMANDS = {
     "analyze": "test a runs table: could the stated beliefs be the beliefs acted on?",
     "elicit": "ask a local model for beliefs and, separately, for actions",
+    "networks": "list, show, draw or convert Bayesian networks: those of the catalogue, or a file of your own",
     "simulate": "draw a runs table from an agent whose coherence is known",
 }
 
