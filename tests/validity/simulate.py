@@ -52,6 +52,8 @@ def counted(subject: Subject, design: Design, found: list[dict[str, Reading]]) -
         if design in subject.covered:
             values = [one[check] for one in found]
             wanted = float(np.mean([one.value for one in values])) if truth is EXPECTED else truth(design)
+            if np.isnan(wanted):
+                continue  # the design has no such quantity, noise between repetitions without repetitions, say
             rows.append({"kind": "coverage", "check": check, "count": sum(covers(one, wanted) for one in values)})
     return rows
 
