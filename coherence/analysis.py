@@ -19,7 +19,7 @@ from coherence.planning import REFERENCE, Job, Planner
 from coherence.report.record import Report
 from coherence.resample import Seed, as_generator
 from coherence.result import CheckResult
-from coherence.schema import closest, validate_runs
+from coherence.schema import REPAIRS, closest, state_columns, validate_runs
 
 CHECKS = ("residual_covariance", "cmi", "predictive_gain", "monotone_choice", "prompt_consistency", "iterated_expectation", "calibration")
 
@@ -47,6 +47,15 @@ def _complete_columns(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     if "rep" not in table.columns:
         table = table.assign(rep=table.groupby(["task", "model", "context", "prompt", "z_state"], dropna=False, observed=True).cumcount())
     return table, assumed
+
+
+def _without_repairs(table: pd.DataFrame) -> tuple[pd.DataFrame, int]:
+    """Empty what was read of repaired answers; the rows stay and are counted."""
+    if "status" not in table.columns:
+        return table, 0
+    repaired = table["status"].isin(REPAIRS)
+    read = [name for name in ("p", *state_columns(table), "action", "p_z") if name in table.columns]
+    return table.assign(**{name: table[name].mask(repaired) for name in read}), int(repaired.sum())
 
 
 def _adjust(outcomes: list[list[CheckResult]]) -> list[list[CheckResult]]:
@@ -84,6 +93,7 @@ def analyze(
     *,
     checks: Sequence[str] | None = None,
     published: bool = False,
+    strict: bool = False,
     n_jobs: int = 1,
     rng: Seed = None,
     progress: Progress | None = None,
@@ -98,6 +108,8 @@ def analyze(
         Names out of `CHECKS`; None runs all.
     published : bool
         Run the papers' own procedures instead of those that respect contexts.
+    strict : bool
+        Treat repaired answers as unreadable, so that only answers in the exact form enter the checks.
     n_jobs : int
         Processes for joblib; -1 for all cores. Results do not depend on it.
     rng : Generator, int or None
@@ -130,6 +142,9 @@ def analyze(
     n_jobs = n_jobs if n_jobs == -1 else whole_number(n_jobs, "n_jobs", 1)
     validate_runs(runs)
     table, assumed = _complete_columns(runs)
+    if strict:
+        table, repaired = _without_repairs(table)
+        assumed.append(f"strict: {repaired} repaired rows were treated as unreadable.")
     groups = [(key, rows) for key, rows in table.groupby(["task", "model"], sort=True)]
     generator = as_generator(rng)
     planners = []
@@ -152,5 +167,5 @@ def analyze(
         own_results = [result for job, results in zip(jobs, outcomes, strict=True) if job.unit == position for result in results]
         units.append(planner.unit(str(task), str(model), assumed, own_results))
     seed = int(rng) if isinstance(rng, int | np.integer) else None
-    settings = {"version": _version(), "checks": list(names), "published": published, "seed": seed}
+    settings = {"version": _version(), "checks": list(names), "published": published, "strict": strict, "seed": seed}
     return Report(tuple(units), settings)

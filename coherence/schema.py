@@ -13,7 +13,24 @@ import pandas as pd
 
 from coherence.errors import SchemaError
 
-STATUSES = ("ok", "refused", "unparsed", "out_of_range")
+REPAIRS = (
+    "repaired:characters",
+    "repaired:markup",
+    "repaired:json",
+    "repaired:spelling",
+    "repaired:punctuation",
+    "repaired:notation",
+    "repaired:comma",
+    "repaired:percent",
+    "repaired:fraction",
+    "repaired:layout",
+    "repaired:single",
+    "repaired:words",
+)
+READABLE = ("ok", *REPAIRS)
+FAILURES = ("sum_not_one", "out_of_range", "unparsed", "refused")
+STATUSES = (*READABLE, *FAILURES)
+"""All statuses, from the mildest to the gravest; a row has the gravest of its answers."""
 STATE_SUM_TOLERANCE = 0.02  # beliefs over several states are usually stated with two digits
 
 
@@ -50,10 +67,16 @@ COLUMNS = (
     Column("z_state", "label", "Value of z that the belief is conditional on."),
     Column("p_z", "probability", "Stated probability of z_state given x."),
     Column("p_z_true", "probability", "Exact probability of z_state given x, where known."),
-    Column("status", "label", "One of " + ", ".join(STATUSES) + "; belief or action is null unless ok."),
+    Column(
+        "status",
+        "label",
+        "ok, a repair ('repaired:percent' and its like; values are kept), or " + ", ".join(FAILURES) + " (belief or action is null).",
+    ),
     Column("raw_belief", "text", "The belief answer as the model gave it."),
     Column("raw_action", "text", "The action answer as the model gave it."),
     Column("answer_mass", "probability", "Probability that the model put on readable answers."),
+    Column("logprob_belief", "number", "Natural logarithm of the probability of the belief answer's tokens."),
+    Column("logprob_action", "number", "Natural logarithm of the probability of the action answer's tokens."),
     Column("seed", "integer", "Seed of the draw."),
     Column("created", "text", "When the answer was stored."),
 )
@@ -163,17 +186,22 @@ def _status_faults(runs: pd.DataFrame) -> list[str]:
     unknown = ~status.isin(STATUSES).to_numpy()
     if unknown.any():
         first = status[unknown].iloc[0]
-        faults.append(f"column 'status' must be one of {', '.join(STATUSES)}; the first other value is {first!r} ({_rows(unknown)}).")
+        faults.append(
+            f"column 'status' must be one of ok, {', '.join(FAILURES)}, or a repair ({', '.join(REPAIRS)}); "
+            f"the first other value is {first!r} ({_rows(unknown)})."
+        )
+    readable = status.isin(READABLE).to_numpy()
     belief = next((name for name in ("p", *state_columns(runs)) if name in runs.columns), None)
     if belief is not None:
-        empty = runs[belief].isna().to_numpy() & (status == "ok").to_numpy()
+        empty = runs[belief].isna().to_numpy() & readable
         if empty.any():
-            faults.append(f"status is 'ok' but {belief!r} is empty in {_rows(empty)}. Give the status that says why, or the belief.")
+            first = status[empty].iloc[0]
+            faults.append(f"status is {first!r} but {belief!r} is empty in {_rows(empty)}. Give the status that says why, or the belief.")
         if "action" in runs.columns:
-            failed = (status != "ok").to_numpy() & ~unknown
-            filled = failed & runs[belief].notna().to_numpy() & runs["action"].notna().to_numpy()
+            filled = ~readable & ~unknown & runs[belief].notna().to_numpy() & runs["action"].notna().to_numpy()
             if filled.any():
-                faults.append(f"status is not 'ok' but both {belief!r} and 'action' are filled in {_rows(filled)}. Leave the unreadable one empty.")
+                first = status[filled].iloc[0]
+                faults.append(f"status is {first!r} but both {belief!r} and 'action' are filled in {_rows(filled)}. Leave the unreadable one empty.")
     return faults
 
 

@@ -1,13 +1,17 @@
 """The texts that a model is asked: templates as data, filled with the words of a case.
 
 The structure follows the published protocol (belief under four framings, a decision with the choice to defer, and the two questions of the law
-of iterated expectation); the sentences are this project's own. A belief and an action are never asked for in one text.
+of iterated expectation); the sentences are this project's own. A belief and an action are never asked for in one text. Templates of a user's own
+come from a file, see `elicitation.prompt_file`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
-PLACEHOLDERS = ("description", "question", "condition", "auxiliary", "labels", "example", "n_lines")
+from elicitation.decode import Form
+
+PLACEHOLDERS = ("description", "question", "condition", "auxiliary", "labels", "example", "n_lines", "options")
 """The placeholders that a template may use."""
 
 _LINES = """
@@ -20,6 +24,13 @@ For instance:
 
 Your answer:"""
 
+_NOTES = {
+    "standard": "",
+    "mse": "PLEASE NOTE: Your numbers will be scored with the Brier rule, that is, by mean squared error. You lose the square of the distance "
+    "between the probability that you state and what turns out to be the case. State the probabilities that you find most fitting.\n\n",
+    "absolute": "PLEASE NOTE: Your numbers will be scored by mean absolute error. You lose the plain distance between the probability that you state "
+    "and what turns out to be the case. State the probabilities that you find most fitting.\n\n",
+}
 _CASE = "Consider a patient who {description}."
 _BELIEF = " How probable is it that they {question}? Give one probability for No and one for Yes." + _LINES
 
@@ -34,10 +45,13 @@ class Template:
         Name for the `prompt` column of the runs table.
     text : str
         Text with placeholders from `PLACEHOLDERS`.
+    form : {"lines", "number"}
+        What a belief is asked for as: a line for No and one for Yes, or the probability of Yes alone.
     """
 
     name: str
     text: str
+    form: Form = "lines"
 
     def fill(self, **words: str) -> str:
         """Return the text with its placeholders filled.
@@ -60,29 +74,12 @@ class Template:
         return self.text.format(**words)
 
 
-BELIEF = {
-    template.name: template
-    for template in (
-        Template("standard", _CASE + _BELIEF),
-        Template(
-            "mse",
-            "PLEASE NOTE: Your numbers will be scored with the Brier rule, that is, by mean squared error. You lose the square of the distance "
-            "between the probability that you state and what turns out to be the case. State the probabilities that you find most fitting.\n\n"
-            + _CASE
-            + _BELIEF,
-        ),
-        Template(
-            "absolute",
-            "PLEASE NOTE: Your numbers will be scored by mean absolute error. You lose the plain distance between the probability that you state "
-            "and what turns out to be the case. State the probabilities that you find most fitting.\n\n" + _CASE + _BELIEF,
-        ),
-        Template(
-            "bayes",
-            "PLEASE NOTE: Reason as a Bayesian would. Begin with how common the condition is among people at large, then revise that figure in "
-            "the light of what is known about the patient.\n\n" + _CASE + _BELIEF,
-        ),
-    )
-}
+_BAYES = (
+    "PLEASE NOTE: Reason as a Bayesian would. Begin with how common the condition is among people at large, then revise that figure in "
+    "the light of what is known about the patient.\n\n"
+)
+
+BELIEF = {name: Template(name, note + _CASE + _BELIEF) for name, note in {**_NOTES, "bayes": _BAYES}.items()}
 """The four framings of the belief question, by name; the first is the reference of the others."""
 
 DECISION = Template(
@@ -110,6 +107,51 @@ AUXILIARY = Template(
 
 CONDITIONAL = Template("conditional", "Consider a patient who {description} and {condition}." + _BELIEF)
 """The belief given the evidence and one state of z."""
+
+
+_ONE_WORD = "\n\nReply with one word, Yes or No.\n\nYour answer:"
+YES_NO = Template("yes_no", _CASE + " Do they {question}?" + _ONE_WORD)
+"""The belief asked for as an answer and not as a number: its probability is read from the label tokens, or from many draws."""
+
+_TABLE_BAYES = (
+    "PLEASE NOTE: Reason as a Bayesian would. Begin with how common such a thing is in general, then revise that figure in the light of what is "
+    "known here.\n\n"
+)
+_TABLE_BELIEF = "{question}\n\nGive one probability for No and one for Yes." + _LINES
+
+
+@dataclass(frozen=True)
+class PromptSet:
+    """All the templates of a session.
+
+    Parameters
+    ----------
+    belief : Mapping of str to Template
+        Framings of the belief question.
+    decision : Template
+        The question for an action.
+    yes_no : Template
+        The question whose answer is Yes or No.
+    auxiliary, conditional : Template or None
+        The questions of the law of iterated expectation; None where there is no auxiliary variable.
+    """
+
+    belief: Mapping[str, Template]
+    decision: Template
+    yes_no: Template
+    auxiliary: Template | None = None
+    conditional: Template | None = None
+
+
+NETWORK_PROMPTS = PromptSet(MappingProxyType(BELIEF), DECISION, YES_NO, AUXILIARY, CONDITIONAL)
+"""Templates for the cases of a network; the words come from its phrases."""
+
+TABLE_PROMPTS = PromptSet(
+    MappingProxyType({name: Template(name, note + _TABLE_BELIEF) for name, note in {**_NOTES, "bayes": _TABLE_BAYES}.items()}),
+    Template("decision", "{question}\n\nReply with exactly one of these options and nothing else:\n{options}\n\nYour answer:"),
+    Template("yes_no", "{question}" + _ONE_WORD),
+)
+"""Templates for questions from a file, each of which is a text of its own."""
 
 
 def label_words(labels: Sequence[str]) -> dict[str, str]:

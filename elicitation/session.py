@@ -7,83 +7,20 @@ interruption costs at most one batch, and a finished session costs no question a
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 
-from bayesnets import Network, Phrases, load_network, load_phrases, sample_cases
-from coherence.errors import InputError
-from elicitation.decode import OK
-from elicitation.models.base import Model
-from elicitation.prompts import BELIEF
-from elicitation.questions import number_draws, plan_questions
-from elicitation.runs import assemble_runs, decode_answer
+from coherence.errors import CoherenceError, InputError
+from elicitation.belief import Way, ask_labels
+from elicitation.models.base import Answer, Model
+from elicitation.plan import Design, Plan, Task, plan_own_questions, plan_task
+from elicitation.prompts import BELIEF, PromptSet
+from elicitation.runs import decode_answer
 from elicitation.store import AnswerStore, Draw, StoredAnswer
+
+__all__ = ["Design", "Plan", "Progress", "Tally", "Task", "ask", "elicit", "elicit_questions", "plan_own_questions", "plan_task", "run_plan"]
 
 Progress = Callable[[int, int], None]
 """Called with the number of answers at hand and the number needed; once at the start and after every batch."""
-
-
-@dataclass(frozen=True)
-class Task:
-    """What is asked about: a network, its words, and a variable of it.
-
-    Parameters
-    ----------
-    name : str
-        Value of the `task` column.
-    network : Network
-        Source of cases and truth.
-    phrases : Phrases
-        The network in words.
-    target : str
-        The variable asked about; a belief is the probability of its positive state.
-    """
-
-    name: str
-    network: Network
-    phrases: Phrases
-    target: str
-
-    @classmethod
-    def load(cls, name: str, *, target: str | None = None) -> "Task":
-        """Load a network of the catalogue with its words.
-
-        Parameters
-        ----------
-        name : str
-            Name in the catalogue.
-        target : str or None
-            The variable asked about; None takes the one that the words name as usual.
-
-        Returns
-        -------
-        Task
-            Named after the network, and after the target where that is not the usual one.
-        """
-        network = load_network(name)
-        phrases = load_phrases(name, network)
-        usual = phrases.default_target
-        chosen = usual if target is None else target
-        return cls(name if chosen == usual else f"{name}:{chosen}", network, phrases, chosen)
-
-    def cases(self, n: int, *, seed: int) -> pd.DataFrame:
-        """Draw the contexts of a session.
-
-        Parameters
-        ----------
-        n : int
-            Number of contexts, positive.
-        seed : int
-            At least 0.
-
-        Returns
-        -------
-        DataFrame
-            As from ``bayesnets.sample_cases``.
-        """
-        if n < 1 or seed < 0:
-            raise InputError(f"contexts must be positive and seed at least 0; received {n} and {seed}.")
-        return sample_cases(self.network, self.target, n, target_state=self.phrases.positive(self.target), rng=np.random.default_rng(seed))
 
 
 @dataclass(frozen=True)
@@ -95,12 +32,13 @@ class Tally:
     asked, reused : int
         Answers that the model gave now, and that the store had.
     readable : int
-        Answers with status `ok`, of all.
+        Answers that have a value, of all; `repaired` are those among them that missed the form.
     """
 
     asked: int
     reused: int
     readable: int
+    repaired: int = 0
 
     @property
     def total(self) -> int:
@@ -117,10 +55,13 @@ def elicit(
     reps: int = 5,
     prompts: Sequence[str] = tuple(BELIEF),
     iterated: bool = True,
+    belief: Way = "verbalised",
+    draws: int = 20,
     temperature: float = 1.0,
     max_new_tokens: int | None = None,
     batch_size: int = 64,
     seed: int = 0,
+    templates: PromptSet | None = None,
     progress: Progress | None = None,
 ) -> tuple[pd.DataFrame, Tally]:
     """Ask a model for its beliefs and, in separate contexts, for its actions.
@@ -128,27 +69,17 @@ def elicit(
     Parameters
     ----------
     model : Model
-        Who is asked.
+        Who is asked; any object with the three members of `Model`.
     task : Task
         What about.
     cases : DataFrame
         The contexts, from `Task.cases`.
     store : AnswerStore
         Where answers are kept and found.
-    reps : int
-        Draws per question, positive.
-    prompts : sequence of str
-        Framings of the belief question, with "standard".
-    iterated : bool
-        Whether to ask the two questions of the law of iterated expectation.
-    temperature : float
-        At least 0.
-    max_new_tokens : int or None
-        Cut of every answer; None takes what a readable answer needs at most.
+    reps, prompts, iterated, belief, draws, temperature, max_new_tokens, seed, templates
+        See `Design`.
     batch_size : int
         Questions per call of the model and per transaction, positive.
-    seed : int
-        Base seed of the draws, at least 0.
     progress : callable, optional
         See `Progress`.
 
@@ -166,16 +97,64 @@ def elicit(
     CoherenceError
         The store failed; what it holds is kept.
     """
-    if not temperature >= 0 or seed < 0:
-        raise InputError(f"temperature and seed must be at least 0; received {temperature} and {seed}.")
-    if batch_size < 1 or (max_new_tokens is not None and max_new_tokens < 1):
-        raise InputError(f"batch_size and max_new_tokens must be positive; received {batch_size} and {max_new_tokens}.")
-    questions = plan_questions(cases, task.phrases, task.target, reps=reps, prompts=prompts, iterated=iterated)
-    draws = number_draws(questions, seed=seed, temperature=temperature, max_new_tokens=max_new_tokens)
-    answers, asked = ask(model, draws, store, batch_size=batch_size, progress=progress)
-    runs = assemble_runs(cases, questions, answers, network=task.network, phrases=task.phrases, target=task.target, task=task.name, model=model.name)
-    readable = sum(decode_answer(question, answer.text).status == OK for question, answer in zip(questions, answers, strict=True))
-    return runs, Tally(asked, len(questions) - asked, readable)
+    design = Design(reps, prompts, iterated, belief, draws, temperature, max_new_tokens, seed, templates)
+    return run_plan(model, plan_task(task, cases, design), store, batch_size=batch_size, progress=progress)
+
+
+def elicit_questions(
+    model: Model,
+    questions: pd.DataFrame,
+    store: AnswerStore,
+    *,
+    task: str = "questions",
+    design: Design | None = None,
+    batch_size: int = 64,
+    progress: Progress | None = None,
+) -> tuple[pd.DataFrame, Tally]:
+    """Ask a model questions of one's own; as `elicit`.
+
+    Parameters
+    ----------
+    model : Model
+        Who is asked.
+    questions : DataFrame
+        From ``elicitation.load_questions``, or made in Python with the same columns.
+    store : AnswerStore
+        Where answers are kept and found.
+    task : str
+        Value of the `task` column.
+    design : Design or None
+        How often and in which ways; None takes the defaults.
+    batch_size : int
+        Questions per call of the model and per transaction, positive.
+    progress : callable, optional
+        See `Progress`.
+
+    Returns
+    -------
+    runs, tally
+        As from `elicit`.
+
+    Raises
+    ------
+    InputError
+        An option is outside its range, or the table breaks a rule.
+    CoherenceError
+        The store failed; what it holds is kept.
+    """
+    plan = plan_own_questions(questions, design or Design(), task=task)
+    return run_plan(model, plan, store, batch_size=batch_size, progress=progress)
+
+
+def run_plan(model: Model, plan: Plan, store: AnswerStore, *, batch_size: int = 64, progress: Progress | None = None) -> tuple[pd.DataFrame, Tally]:
+    """Have a plan's questions answered and lay the answers out; parameters and results as in `elicit`."""
+    if batch_size < 1:
+        raise InputError(f"batch_size must be positive; received {batch_size}.")
+    answers, asked = ask(model, plan.draws, store, batch_size=batch_size, progress=progress)
+    runs = plan.assemble(answers, model.name)
+    read = [decode_answer(question, answer.text) for question, answer in zip(plan.questions, answers, strict=True)]
+    readable, repaired = sum(one.readable for one in read), sum(one.status.startswith("repaired:") for one in read)
+    return runs, Tally(asked, len(plan.questions) - asked, readable, repaired)
 
 
 def ask(
@@ -213,9 +192,22 @@ def ask(
     for start in range(0, len(missing), batch_size):
         portion = missing[start : start + batch_size]
         batch = [needed[key] for key in portion]
-        store.put(batch, model.generate([draw.request for draw in batch]), model=model.name, fingerprint=model.fingerprint)
+        store.put(batch, _answers(model, batch), model=model.name, fingerprint=model.fingerprint)
         # Read back what the store holds: another process may have been first with some of these.
         found |= store.get(portion)
         if progress:
             progress(len(found), len(needed))
     return [found[key] for key in keys], len(missing)
+
+
+def _answers(model: Model, batch: Sequence[Draw]) -> list[Answer]:
+    """Have a batch answered: in words, or by the probabilities of labels."""
+    answers: dict[int, Answer] = {}
+    for labels in dict.fromkeys(draw.labels for draw in batch):
+        rows = [row for row, draw in enumerate(batch) if draw.labels == labels]
+        requests = [batch[row].request for row in rows]
+        given = ask_labels(model, [request.text for request in requests], labels) if labels else model.generate(requests)
+        if len(given) != len(rows):
+            raise CoherenceError(f"model {model.name} gave {len(given)} answers to {len(rows)} requests. Nothing of this batch was stored.")
+        answers.update(zip(rows, given, strict=True))
+    return [answers[row] for row in range(len(batch))]

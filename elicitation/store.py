@@ -43,14 +43,25 @@ class Draw:
         The how-manieth draw of this text, from 0.
     base_seed : int
         Seed of the session.
+    labels : tuple of str
+        Where the answer is the probability of each of these labels, and nothing is drawn.
+    about : str
+        How the answer is to be read; kept beside it, and no part of the key.
     """
 
     request: Request
     number: int
     base_seed: int
+    labels: tuple[str, ...] = ()
+    about: str = ""
 
     @classmethod
-    def of(cls, text: str, number: int, *, base_seed: int, temperature: float, max_new_tokens: int, max_lines: int | None) -> "Draw":
+    def of_labels(cls, text: str, labels: tuple[str, ...], *, about: str = "") -> "Draw":
+        """Make a request for the probabilities of labels after a text."""
+        return cls(Request(text, 0, 1, 0.0, 1), 0, 0, labels, about)
+
+    @classmethod
+    def of(cls, text: str, number: int, *, base_seed: int, temperature: float, max_new_tokens: int, max_lines: int | None, about: str = "") -> "Draw":
         """Make a draw whose seed depends on the text, the number and the base seed alone.
 
         Parameters
@@ -63,6 +74,8 @@ class Draw:
             Seed of the session.
         temperature, max_new_tokens, max_lines
             See `Request`.
+        about : str
+            See `Draw`.
 
         Returns
         -------
@@ -70,15 +83,17 @@ class Draw:
             With a seed below 2**63.
         """
         if temperature == 0:
-            return cls(Request(text, 0, max_new_tokens, 0.0, max_lines), 0, 0)
+            return cls(Request(text, 0, max_new_tokens, 0.0, max_lines), 0, 0, about=about)
         digest = hashlib.sha256(json.dumps([base_seed, number, text]).encode()).digest()
         seed = int.from_bytes(digest[:8], "big") >> 1
-        return cls(Request(text, seed, max_new_tokens, temperature, max_lines), number, base_seed)
+        return cls(Request(text, seed, max_new_tokens, temperature, max_lines), number, base_seed, about=about)
 
     @property
     def settings(self) -> str:
         """Settings of the generation as canonical JSON."""
         request = self.request
+        if self.labels:
+            return json.dumps({"labels": self.labels})
         values = {
             "base_seed": self.base_seed,
             "max_lines": request.max_lines,
@@ -115,11 +130,14 @@ class StoredAnswer:
         The seed it was drawn with.
     created : str
         When it was stored, in UTC.
+    logprob : float or None
+        Natural logarithm of the probability of its tokens; None where the model did not give it.
     """
 
     text: str
     seed: int
     created: str
+    logprob: float | None = None
 
 
 class AnswerStore:
@@ -186,10 +204,10 @@ class AnswerStore:
         with self._errors():
             for portion in _portions(list(dict.fromkeys(keys))):
                 marks = ",".join("?" * len(portion))
-                for key, text, seed, created in self._database.execute(
-                    f"SELECT key, answer, seed, created FROM answers WHERE key IN ({marks})", portion
+                for key, text, seed, created, extra in self._database.execute(
+                    f"SELECT key, answer, seed, created, extra FROM answers WHERE key IN ({marks})", portion
                 ):
-                    found[key] = StoredAnswer(text, seed, created)
+                    found[key] = StoredAnswer(text, seed, created, json.loads(extra).get("logprob"))
         return found
 
     def put(self, draws: Sequence[Draw], answers: Sequence[Answer], *, model: str, fingerprint: str) -> None:
@@ -209,9 +227,11 @@ class AnswerStore:
         for draw, answer in zip(draws, answers, strict=True):
             digest = hashlib.sha256(draw.request.text.encode()).hexdigest()
             texts[digest] = draw.request.text
-            extra = json.dumps({"logprob": answer.logprob, "n_tokens": answer.n_tokens})
+            extra = json.dumps({"logprob": answer.logprob, "n_tokens": answer.n_tokens, "about": draw.about})
             seed = draw.request.seed
-            rows.append((draw.key(fingerprint), model, fingerprint, digest, draw.settings, draw.number, seed, answer.text, extra, created))
+            # Half a surrogate pair, which JSON from a server can hold, has no UTF-8: it is kept as its escape.
+            said = answer.text.encode("utf-8", "backslashreplace").decode()
+            rows.append((draw.key(fingerprint), model, fingerprint, digest, draw.settings, draw.number, seed, said, extra, created))
         with self._errors():
             self._database.execute("BEGIN IMMEDIATE")
             try:
@@ -245,6 +265,68 @@ class AnswerStore:
             yield
         except sqlite3.Error as error:
             raise CoherenceError(f"answer store {self.path} failed: {error}. Answers stored before are kept; the same command resumes.") from error
+
+
+@dataclass(frozen=True)
+class StoredRow:
+    """An answer with all that is known of how it came about, for looking back at a store.
+
+    Parameters
+    ----------
+    key : str
+        From `Draw.key`.
+    model, fingerprint : str
+        Who answered.
+    about : str
+        See `Draw`; empty where a store does not have it.
+    text, created : str
+        See `StoredAnswer`.
+    """
+
+    key: str
+    model: str
+    fingerprint: str
+    about: str
+    text: str
+    created: str
+
+
+def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
+    """Read a store from outside, also while a session writes to it; nothing is made or changed.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Yields
+    ------
+    StoredRow
+        One per answer, by time.
+
+    Raises
+    ------
+    InputError
+        There is no such file, or it is no answer store.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise InputError(f"answer store {path} does not exist. Name the file that --store or OUT.answers.sqlite stands for.")
+    # Without a log beside it nobody has the store open, and SQLite need not make one of its own to read.
+    mode = "mode=ro" if Path(f"{file}-wal").exists() else "mode=ro&immutable=1"
+    try:
+        database = sqlite3.connect(f"{file.absolute().as_uri()}?{mode}", uri=True, timeout=_BUSY_SECONDS)
+        try:
+            if database.execute("PRAGMA user_version").fetchone()[0] != _LAYOUT:
+                raise InputError(f"answer store {path} is a database of another kind. Give another path.")
+            for key, model, fingerprint, extra, text, created in database.execute(
+                "SELECT key, model, fingerprint, extra, answer, created FROM answers ORDER BY created"
+            ):
+                yield StoredRow(key, model, fingerprint, json.loads(extra).get("about", ""), text, created)
+        finally:
+            database.close()
+    except sqlite3.Error as error:
+        raise InputError(f"answer store {path} cannot be read: {error}. Check that it is one, and complete.") from error
 
 
 def _portions(keys: list[str]) -> Iterator[list[str]]:

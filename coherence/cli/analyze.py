@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="DIR", help="folder for results.json, results.parquet and report.html; made if it does not exist")
     parser.add_argument("--checks", metavar="A,B", help="checks to run, such as cmi,monotone_choice (default: all that the columns allow)")
     parser.add_argument("--published", action="store_true", help="use the procedures as they were published, to compare with older numbers")
+    parser.add_argument("--strict", action="store_true", help="leave out answers that missed the form and were repaired")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed; equal seeds give equal numbers (default: 0)")
     parser.add_argument("--n-jobs", type=int, default=1, metavar="N", help="processes; -1 for one per processor (default: 1)")
     columns = parser.add_argument_group("columns", "names in your file, where they differ from those of the runs table")
@@ -110,7 +111,7 @@ def run(args: argparse.Namespace) -> int:
     from coherence.report.terminal import render_terminal
 
     with _progress() as progress:
-        report = analyze(runs, checks=checks, published=args.published, n_jobs=args.n_jobs, rng=args.seed, progress=progress)
+        report = analyze(runs, checks=checks, published=args.published, strict=args.strict, n_jobs=args.n_jobs, rng=args.seed, progress=progress)
     if folder is not None:
         # Before printing: a reader who leaves early (`| head`) must not cost the files.
         _replace_text(folder / "results.json", report.to_json())

@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from coherence.report import plots
 from coherence.report import terminal as wording
+from coherence.report.answers import audit_cells, bound_cells, repair_sentence
 from coherence.report.json import to_plain
 from coherence.report.record import Report, Unit
 from coherence.result import CheckResult
@@ -25,8 +26,10 @@ from coherence.result import CheckResult
 TITLE = "Belief coherence report"
 RAW_LIMIT = 300  # characters of a raw answer; enough to see why it could not be read
 MOST_PAIRS = 6
+BOUNDS_NOTE = (
+    "The ends are the rates if every unreadable answer had gone the one way or the other; they hold for these answers and leave out sampling."
+)
 _RAW_COLUMNS = ("raw_belief", "raw_z", "raw_action")
-_STATUS_NAMES = {"ok": "readable", "out_of_range": "out of range"}
 
 
 def _visible(text: str) -> str:
@@ -110,18 +113,6 @@ def _overview(unit: Unit, checks: list[str]) -> list[dict[str, Any]]:
             text = f"p {wording.format_pvalue(result.pvalue)}".replace("<", "< ") if tested else wording.format_effect(result)[0]
             cells.append({"text": text, "flagged": wording.is_flagged(result)})
     return cells
-
-
-def _status_table(unit: Unit) -> tuple[list[str], list[dict[str, Any]]]:
-    if unit.statuses.empty:
-        return [], []
-    counts = unit.statuses.pivot_table(index="question", columns="status", values="rows", aggfunc="sum", fill_value=0, sort=False, observed=True)
-    order = sorted(counts.columns, key=lambda status: status != "ok")
-    rows = [
-        {"question": wording.clean(question), "counts": [int(row[status]) for status in order], "total": int(row.sum())}
-        for question, row in counts.iterrows()
-    ]
-    return [_STATUS_NAMES.get(status, wording.clean(status)) for status in order], rows
 
 
 def _unreadable(unit: Unit) -> tuple[list[str], list[list[dict[str, Any]]]]:
@@ -208,7 +199,14 @@ def _figures(unit: Unit, key: str) -> tuple[list[dict[str, Any]], list[str]]:
 
 
 def _unit_context(unit: Unit, key: str, checks: list[str]) -> dict[str, Any]:
-    status_names, statuses = _status_table(unit)
+    tables = [
+        {"title": title, "headings": headings, "rows": [[wording.clean(row[0]), *row[1:]] for row in rows], "note": wording.clean(note)}
+        for title, (headings, rows), note in (
+            ("Answers", audit_cells(unit), repair_sentence(unit).capitalize()),
+            ("If the unreadable answers had all gone one way", bound_cells(unit), BOUNDS_NOTE),
+        )
+        if rows
+    ]
     unreadable_columns, unreadable = _unreadable(unit)
     figures, missing_figures = _figures(unit, key)
     return {
@@ -219,8 +217,7 @@ def _unit_context(unit: Unit, key: str, checks: list[str]) -> dict[str, Any]:
         "rows": [_result_row(result, verdict) for result, verdict in zip(unit.results, unit.verdicts, strict=True)],
         "overview": _overview(unit, checks),
         "notes": [wording.clean(note) for note in unit.notes],
-        "status_names": status_names,
-        "statuses": statuses,
+        "answer_tables": tables,
         "figures": figures,
         "missing_figures": missing_figures,
         "unreadable_columns": unreadable_columns,
@@ -232,6 +229,8 @@ def _command(settings: Mapping[str, Any]) -> str:
     words = ["coherence analyze RUNS"]
     if settings.get("seed") is not None:
         words.append(f"--seed {wording.clean(settings['seed'])}")
+    if settings.get("strict"):
+        words.append("--strict")
     if settings.get("published"):
         words.append("--published")
     checks = settings.get("checks")

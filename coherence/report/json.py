@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from coherence.audit import audit_table
 from coherence.report.record import Report, Unit
 
 SCHEMA_VERSION = 1
@@ -65,7 +66,16 @@ def _unit_record(unit: Unit) -> dict[str, Any]:
         }
         for result, verdict in zip(unit.results, unit.verdicts, strict=True)
     ]
-    return {"task": unit.task, "model": unit.model, "results": results, "notes": unit.notes, "statuses": unit.statuses}
+    answers = audit_table(unit.statuses)
+    return {
+        "task": unit.task,
+        "model": unit.model,
+        "results": results,
+        "notes": unit.notes,
+        "statuses": unit.statuses,
+        "answers": answers,
+        "bounds": unit.bounds,
+    }
 
 
 def render_json(report: Report) -> str:

@@ -32,8 +32,10 @@ class Unit:
     choices : DataFrame
         The rows that entered the choice checks: ``belief``, ``action``, ``truth``, ``context`` and, where known, ``p_true``.
     unreadable : DataFrame
-        Up to a handful of rows with status other than ok: ``context``, ``prompt``, ``z_state``, ``status`` and the raw answers, as far as
+        Up to a handful of rows with status neither ok nor repaired: ``context``, ``prompt``, ``z_state``, ``status`` and the raw answers, as far as
         known; untrusted text.
+    bounds : DataFrame
+        From ``coherence.audit.worst_case_bounds``: rates if all unreadable answers had gone one way or the other.
     """
 
     task: str
@@ -44,6 +46,7 @@ class Unit:
     statuses: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
     choices: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
     unreadable: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
+    bounds: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """A report as text: one table per unit, readable from 80 columns up.
 
-Also home of the wording that all faces share (numbers with their intervals, p-values, counts of readable answers), so that the terminal
+Also home of the wording that all faces share (numbers with their intervals and p-values), so that the terminal
 and the page never disagree. Names of tasks, models and actions come from files and model output; `clean` makes them safe to print.
 """
 
@@ -8,15 +8,17 @@ import math
 import re
 import shutil
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
+from coherence.report.answers import audit_cells, bound_cells, repair_sentence
+from coherence.report.columns import GAP, aligned, cells, pad
 from coherence.report.record import Report, Unit
 from coherence.result import CheckResult
 
 NOT_GIVEN = "–"
 FLAG_LEVEL = 0.05  # only for emphasis; what counts as a finding is said by the verdicts
 
-_MIN_WIDTH, _MAX_WIDTH, _GAP = 60, 120, 2
+_MIN_WIDTH, _MAX_WIDTH = 60, 120
 _MIN_VERDICT = 28  # a narrower verdict column reads like a ribbon; the verdict then goes below its row
 _WIDEST_NAME, _WIDEST_EFFECT = 22, 16
 _Row = tuple[str, str, str, str, str]  # check, effect, interval, p, verdict
@@ -125,29 +127,6 @@ def full_verdict(result: CheckResult, verdict: str) -> str:
     return f"{sentence} ({reason})" if reason and reason.rstrip(".") not in sentence else sentence
 
 
-def status_sentences(unit: Unit) -> list[str]:
-    """Count the readable answers, one sentence per kind of question.
-
-    Parameters
-    ----------
-    unit : Unit
-        Its ``statuses`` are counted.
-
-    Returns
-    -------
-    list of str
-        Such as "belief and action: 997 of 1000 answers readable; 3 refused".
-    """
-    if unit.statuses.empty:
-        return []
-    sentences = []
-    for question, counts in unit.statuses.groupby("question", sort=False, observed=True):
-        rows = counts.groupby("status", sort=False, observed=True)["rows"].sum()
-        others = [f"{int(number)} {clean(status).replace('_', ' ')}" for status, number in rows.items() if status != "ok" and number]
-        sentences.append("; ".join([f"{clean(question)}: {int(rows.get('ok', 0))} of {int(rows.sum())} answers readable", *others]))
-    return sentences
-
-
 def sample_sentences(results: Sequence[CheckResult]) -> list[str]:
     """Say how many rows and contexts entered, checks with equal numbers together."""
     groups: dict[tuple[int, int, int], list[str]] = {}
@@ -164,28 +143,18 @@ def unit_heading(unit: Unit) -> str:
     return " · ".join(name for name in (clean(unit.task, limit=80), clean(unit.model, limit=80)) if name) or "all rows"
 
 
-def _cells(text: str) -> int:
-    """Count terminal cells: East Asian wide characters take two, combining marks none."""
-    return sum(0 if unicodedata.combining(character) else 1 + (unicodedata.east_asian_width(character) in "WF") for character in text)
-
-
-def _pad(text: str, width: int, right: bool = False) -> str:
-    fill = " " * max(0, width - _cells(text))
-    return fill + text if right else text + fill
-
-
 def _wrap(text: str, width: int) -> list[str]:
     """Break text into lines of at most `width` cells; the standard textwrap counts characters, not cells."""
     lines, line = [], ""
     for word in text.split():
         candidate = f"{line} {word}".strip()
-        if _cells(candidate) <= width:
+        if cells(candidate) <= width:
             line = candidate
             continue
         lines.append(line)
         line = ""
         for character in word:
-            if _cells(line + character) > width:
+            if cells(line + character) > width:
                 lines.append(line)
                 line = ""
             line += character
@@ -193,7 +162,7 @@ def _wrap(text: str, width: int) -> list[str]:
 
 
 def _hanging(text: str, width: int, first: str, later: str) -> list[str]:
-    return [(later if number else first) + line for number, line in enumerate(_wrap(text, width - _cells(first)))]
+    return [(later if number else first) + line for number, line in enumerate(_wrap(text, width - cells(first)))]
 
 
 def _rows(unit: Unit) -> list[_Row]:
@@ -206,19 +175,19 @@ def _rows(unit: Unit) -> list[_Row]:
 
 def _column_widths(rows: Sequence[_Row], width: int) -> list[int]:
     """Return the widths of all columns of the report; the verdict gets 0 where it has to go below its row."""
-    natural = [max(_cells(row[column]) for row in rows) for column in range(4)]
+    natural = [max(cells(row[column]) for row in rows) for column in range(4)]
     beside = [min(natural[0], _WIDEST_NAME), min(natural[1], _WIDEST_EFFECT), *natural[2:]]
-    room = width - sum(beside) - _GAP * len(beside)
+    room = width - sum(beside) - GAP * len(beside)
     if room >= _MIN_VERDICT:
         return [*beside, room]
-    spare = width - sum(natural[2:]) - _GAP * 3 - min(natural[0], 2 * _WIDEST_EFFECT)
+    spare = width - sum(natural[2:]) - GAP * 3 - min(natural[0], 2 * _WIDEST_EFFECT)
     return [min(natural[0], 2 * _WIDEST_EFFECT), min(natural[1], max(spare, 8)), *natural[2:], 0]
 
 
 def _name_lines(name: str, width: int) -> list[str]:
     """Break the name of a check after the colon rather than in the middle of a word."""
     family, colon, variant = name.partition(":")
-    if _cells(name) <= width or not colon:
+    if cells(name) <= width or not colon:
         return _wrap(name, width)
     return [*_wrap(family + colon, width), *_hanging(variant, width, "  ", "  ")]
 
@@ -228,8 +197,18 @@ def _row_lines(row: _Row, columns: Sequence[int], width: int) -> list[str]:
     wrapped[0] = _name_lines(row[0], columns[0])
     height = max(len(cell) for cell in wrapped)
     grid = [[cell[line] if line < len(cell) else "" for cell in wrapped] for line in range(height)]
-    lines = [(" " * _GAP).join(_pad(cell, columns[at], right=at == 3) for at, cell in enumerate(line)).rstrip() for line in grid]
+    lines = [(" " * GAP).join(pad(cell, columns[at], right=at == 3) for at, cell in enumerate(line)).rstrip() for line in grid]
     return lines if columns[4] else lines + _hanging(row[4], width, "    ", "    ")
+
+
+def _table_lines(headings: Sequence[str], body: Sequence[Sequence[str]], width: int, emphasise: Callable[[str, str], str]) -> list[str]:
+    """Lay out a table whose first column is a name; where it is too wide, every number says what it is."""
+    rows = [[clean(row[0]), *row[1:]] for row in body]
+    lines = aligned([headings, *rows], right=range(1, len(headings)))
+    if max(map(cells, lines)) <= width:
+        return [emphasise(lines[0], "2"), *lines[1:]]
+    said = (f"{name}: " + ", ".join(f"{number} {heading}" for number, heading in zip(numbers, headings[1:], strict=True)) for name, *numbers in rows)
+    return [line for sentence in said for line in _hanging(sentence, width, "", "  ")]
 
 
 def render_terminal(report: Report, *, width: int | None = None, color: bool = False) -> str:
@@ -267,7 +246,9 @@ def render_terminal(report: Report, *, width: int | None = None, color: bool = F
                 lines += [emphasise(line, "1") if is_flagged(result) else line for line in _row_lines(row, layout, columns)]
         else:
             lines.append("No check could be run.")
-        remarks = [*sample_sentences(unit.results), *status_sentences(unit), *(clean(note) for note in unit.notes)]
+        for headings, body in (audit_cells(unit), bound_cells(unit)):
+            lines += ["", *_table_lines(headings, body, columns, emphasise)] if body else []
+        remarks = [*filter(None, [repair_sentence(unit)]), *sample_sentences(unit.results), *(clean(note) for note in unit.notes)]
         if remarks:
             lines.append("")
             lines += [line for remark in remarks for line in _hanging(remark, columns, "· ", "  ")]

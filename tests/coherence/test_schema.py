@@ -15,6 +15,8 @@ def table(**columns):
 
 def test_valid_tables_pass():
     validate_runs(table())
+    validate_runs(table(status=["ok", "repaired:percent", "repaired:words"]))
+    validate_runs(table(status=["ok", "sum_not_one", "refused"], p=[0.1, None, 0.3], action=["a", "b", None]))
     validate_runs(simulate("noisy", n_contexts=5, n_reps=2, rng=0))
     validate_runs(pd.DataFrame({"p": [0.5], "action": ["a"], "theta": [1]}))
     validate_runs(pd.DataFrame({"p_a": [0.33], "p_b": [0.33], "p_c": [0.33], "action": ["a"], "theta": ["c"]}))
@@ -35,7 +37,9 @@ def test_valid_tables_pass():
         ({"context": [1, None, 2]}, "column 'context' is empty in row 1."),
         ({"status": ["ok", "fine", "ok"]}, "the first other value is 'fine' (row 1)."),
         ({"status": ["ok"] * 3, "p": [0.1, np.nan, 0.3]}, "status is 'ok' but 'p' is empty in row 1."),
-        ({"status": ["ok", "refused", "ok"]}, "status is not 'ok' but both 'p' and 'action' are filled in row 1."),
+        ({"status": ["ok", "repaired:odd", "ok"]}, "the first other value is 'repaired:odd' (row 1)."),
+        ({"status": ["ok", "repaired:percent", "ok"], "p": [0.1, np.nan, 0.3]}, "status is 'repaired:percent' but 'p' is empty in row 1."),
+        ({"status": ["ok", "refused", "ok"]}, "status is 'refused' but both 'p' and 'action' are filled in row 1."),
         ({"z": ["s", None, None]}, "column 'z' needs the columns 'z_state' and 'p_z' beside it."),
         ({"p_true": [0.1, 1.2, 0.3]}, "column 'p_true' must hold probabilities in [0, 1]; 1 of 3 values do not, the first is 1.2 (row 1)."),
     ],

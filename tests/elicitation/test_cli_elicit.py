@@ -98,7 +98,7 @@ def test_ctrl_c_ends_quietly_and_says_how_to_go_on(model_folder, tmp_path):
         ({"--reps": "0"}, "reps must be positive"),
         ({"--prompts": "standard,odd"}, "prompts must be distinct names among standard, mse, absolute, bayes"),
         ({"--temperature": "-1"}, "temperature and seed must be at least 0"),
-        ({"--seed": "-1"}, "seed at least 0"),
+        ({"--seed": "-1"}, "seed must be at least 0"),
         ({"--batch-size": "0"}, "batch_size must be positive"),
         ({"--threads": "0"}, "threads must be positive"),
         ({"--store": "no/such/folder/s.sqlite"}, "folder that exists"),
@@ -123,3 +123,65 @@ def test_options_reach_the_session(model_folder, tmp_path, capsys, suffix):
     runs = read_runs(out)
     assert set(runs["task"]) == {"asia:bronc"}
     assert list(runs["prompt"]) == ["standard", "bayes"] * 2
+
+
+LAB = """
+[belief.number]
+form = "number"
+text = "A patient {description}. What is the probability that they {question}? A number from 0 to 1:"
+"""
+QUESTIONS = (
+    "id,belief_question,action_question,options,theta\na,How probable is rain?,What now?,stay|go,1\nb,How probable is snow?,What now?,stay|go,0\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--out", "x.csv", "--task", "asia"], "needed: --model."),
+        (["--model", "m", "--out", "x.csv"], "needed: --task (or --questions, but not both)"),
+        (["--model", "m", "--out", "x.csv", "--task", "asia", "--questions", "q.csv"], "but not both"),
+        (["--model", "m", "--out", "x.csv", "--questions", "q.csv", "--target", "lung"], "--target belongs to --task"),
+        (["--model", "m", "--out", "x.csv", "--questions", "q.csv", "--contexts", "3"], "--contexts belongs to --task"),
+        (["--model", "m", "--out", "x.csv", "--questions", "none.csv"], "cannot be read"),
+        (["--model", "m", "--out", "x.csv", "--task", "asia", "--prompts", "none.toml"], "cannot be read"),
+        (["--model", "m", "--out", "x.csv", "--task", "asia", "--prompts", "lab.toml,odd"], "prompts must be distinct names among standard, mse"),
+        (["--status", "none.sqlite"], "none.sqlite does not exist"),
+    ],
+)
+def test_what_is_missing_or_does_not_go_together(tmp_path, monkeypatch, capsys, options, message):
+    monkeypatch.chdir(tmp_path)
+    Path("q.csv").write_text(QUESTIONS)
+    Path("lab.toml").write_text(LAB)
+    assert main(["elicit", *options]) == 2
+    errors = capsys.readouterr().err
+    assert message in errors
+    assert errors.count("\n") == 1
+
+
+def test_own_prompts_and_questions_from_the_command_line(model_folder, tmp_path, capsys):
+    questions, lab, out = tmp_path / "weather.csv", tmp_path / "lab.toml", tmp_path / "runs.csv"
+    questions.write_text(QUESTIONS)
+    lab.write_text(LAB.replace("A patient {description}. What is the probability that they {question}?", "{question}"))
+    options = ["--model", str(model_folder), "--questions", str(questions), "--prompts", f"{lab},standard", "--reps", "1", "--out", str(out)]
+    assert main(["elicit", *options]) == 0
+    runs = read_runs(out)
+    assert set(runs["task"]) == {"weather"}
+    assert list(runs["prompt"]) == ["number", "standard"] * 2
+    # Actions stand beside "standard" where it is among the framings.
+    assert runs.loc[runs["prompt"] == "standard", "raw_action"].notna().all()
+    assert runs.loc[runs["prompt"] == "number", "raw_action"].isna().all()
+    assert main(["elicit", *options, "--no-resume"]) == 2
+    assert "--no-resume needs a new store" in capsys.readouterr().err
+    assert main(["elicit", *options, "--dry-run"]) == 0
+    assert "to ask     0\n" in capsys.readouterr().out
+
+
+def test_a_framing_of_ones_own_can_stand_in_for_standard(model_folder, tmp_path):
+    lab, out = tmp_path / "lab.toml", tmp_path / "runs.csv"
+    lab.write_text(LAB)
+    options = ["--task", "asia", "--contexts", "2", "--reps", "1", "--prompts", str(lab), "--out", str(out)]
+    assert main(["elicit", "--model", str(model_folder), *options]) == 0
+    runs = read_runs(out)
+    assert set(runs["prompt"]) == {"number"}
+    assert runs.loc[runs["z"].isna(), "raw_action"].notna().all()

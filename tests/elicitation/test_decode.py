@@ -1,14 +1,17 @@
-"""Decoding: breaks if an answer that is not exactly in the form gets a value, or if anything at all raises."""
+"""Decoding: breaks if an answer that is not exactly in the form is called ok, if a value is guessed, or if anything at all raises."""
 
 import math
 import re
+import unicodedata
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elicitation.decode import STATUSES, decode_belief, decode_decision, decode_distribution, worst
+from coherence.schema import READABLE, REPAIRS, STATUSES
+from elicitation.decode import decode_belief, decode_choice, decode_decision, decode_distribution, worst
+from elicitation.repairs import REPAIR_MEANINGS
 
 GOOD = "No: 0.30\nYes: 0.70"
 
@@ -33,6 +36,90 @@ def test_the_form_is_read_as_stated(text, value):
     assert math.copysign(1, decoded.value) == 1  # a belief of -0.0 would print as such
 
 
+REPAIRED = [
+    ("no: 0.30\nyes: 0.70", 0.7, "spelling"),
+    ("No : 0.30\nYes : 0.70", 0.7, "spelling"),
+    ("No = 0.30\nYes = 0.70", 0.7, "spelling"),
+    ("No: 30%\nYes: 70%", 0.7, "percent"),
+    ("No: 30 %\nYes: 70 %", 0.7, "percent"),
+    ("No: 30 percent\nYes: 70 percent", 0.7, "percent"),
+    ("No: 0,30\nYes: 0,70", 0.7, "comma"),
+    ("No: 12,5%\nYes: 87,5%", 0.875, "percent"),
+    ("No: 0.30.\nYes: 0.70.", 0.7, "punctuation"),
+    ("No: 0.30,\nYes: 0.70", 0.7, "punctuation"),
+    ("No: 3e-1\nYes: 7e-1", 0.7, "notation"),
+    ("No: +0.30\nYes: +0.70", 0.7, "notation"),
+    ("No: 3/10\nYes: 7/10", 0.7, "fraction"),
+    ("No: 3 out of 10\nYes: 7 out of 10", 0.7, "fraction"),
+    ("No: 1 in 4\nYes: 3 in 4", 0.75, "fraction"),
+    ("No: ¼\nYes: ¾", 0.75, "fraction"),
+    ("No: 0.\u0663\u0660\nYes: 0.70", 0.7, "characters"),
+    ("No：０.３０\nYes：０.７０", 0.7, "characters"),
+    ("No:\u00a00.30\nYes:\u00a00.70", 0.7, "characters"),
+    ("**No: 0.30**\n**Yes: 0.70**", 0.7, "markup"),
+    ("**No:** 0.30\n**Yes:** 0.70", 0.7, "markup"),
+    ("- No: 0.30\n- Yes: 0.70", 0.7, "markup"),
+    ("```\nNo: 0.30\nYes: 0.70\n```", 0.7, "markup"),
+    ("```text\nNo: 0.30\nYes: 0.70\n```", 0.7, "markup"),
+    ('"No: 0.30\nYes: 0.70"', 0.7, "markup"),
+    ('{"No": 0.3, "Yes": 0.7}', 0.7, "json"),
+    ('```json\n{"No": 0.3, "Yes": 0.7}\n```', 0.7, "json"),
+    ("Yes: 0.70\nNo: 0.30", 0.7, "layout"),
+    ("No: 0.30 Yes: 0.70", 0.7, "layout"),
+    ("No: 0.30, Yes: 0.70", 0.7, "layout"),
+    ("Sure!\nNo: 0.30\nYes: 0.70", 0.7, "words"),
+    ("No: 0.30 (30%)\nYes: 0.70 (70%)", 0.7, "words"),
+    ("P(No) = 0.3\nP(Yes) = 0.7", 0.7, "words"),
+    ("0.7", 0.7, "single"),
+    ("0,7", 0.7, "single"),
+    ("70 %", 0.7, "single"),
+    (".7", 0.7, "single"),
+    ("7/10", 0.7, "single"),
+    ("Yes: 70%", 0.7, "single"),
+    ("0.7.", 0.7, "single"),
+    ("Probability: **0.7**", 0.7, "words"),
+    ("The probability is 0.7.", 0.7, "words"),
+    ("70% chance", 0.7, "words"),
+]
+
+
+@pytest.mark.parametrize(("text", "value", "repair"), REPAIRED)
+def test_a_repair_keeps_the_value_and_bears_its_name(text, value, repair):
+    decoded = decode_belief(text)
+    assert (decoded.value, decoded.status) == (value, f"repaired:{repair}")
+    assert decoded.readable
+
+
+def test_every_repair_is_in_the_schema_and_has_an_example():
+    assert tuple(REPAIR_MEANINGS) == REPAIRS
+    assert {f"repaired:{repair}" for _, _, repair in REPAIRED} == set(REPAIRS)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "status"),
+    [
+        ("0.7", 0.7, "ok"),
+        (" .7\n", 0.7, "ok"),
+        ("1", 1.0, "ok"),
+        ("70%", 0.7, "repaired:percent"),
+        ("70", None, "out_of_range"),
+        ("0,7", 0.7, "repaired:comma"),
+        ("7/10", 0.7, "repaired:fraction"),
+        ("7/0", None, "unparsed"),
+        ("24/7", None, "out_of_range"),
+        ("3/4/2024", None, "unparsed"),
+        ("Yes: 0.7", 0.7, "repaired:words"),
+        ("No: 0.7", None, "unparsed"),
+        ("-0.2", None, "out_of_range"),
+        ("\u22120.2", None, "out_of_range"),
+        ("0.7%", 0.007, "repaired:percent"),
+    ],
+)
+def test_a_number_alone(text, value, status):
+    decoded = decode_belief(text, form="number")
+    assert (decoded.value, decoded.status) == (value, status)
+
+
 def test_the_sum_is_reported_and_never_repaired():
     decoded = decode_belief("No: 0.31\nYes: 0.70")
     assert decoded.value == 0.70
@@ -44,32 +131,56 @@ def test_the_sum_is_reported_and_never_repaired():
     [
         ("", "unparsed"),
         ("   \n\n", "unparsed"),
-        ("0.7", "unparsed"),
-        ("Yes: 0.70\nNo: 0.30", "unparsed"),
-        ("Yes: 0.70", "unparsed"),
+        ("0.3 0.7", "unparsed"),
+        ("0.7-0.8", "unparsed"),
+        ("0.7 to 0.8", "unparsed"),
+        ("between 70% and 80%", "unparsed"),
+        ("About 70%.", "unparsed"),
+        ("~0.7", "unparsed"),
+        ("> 0.9", "unparsed"),
+        (">0.9", "unparsed"),
+        ("below 0.1", "unparsed"),
+        ("at least 0.7", "unparsed"),
+        ("The probability is not 0.7", "unparsed"),
+        ("Not yes: 0.7", "unparsed"),
+        ("Yes/No: 0.7", "unparsed"),
+        ("70% chance of No", "unparsed"),
+        ("No: 0.30", "unparsed"),
+        ("Yes: 0.7\nYes: 0.7", "unparsed"),
+        ("1,000", "unparsed"),
+        ("No: 0.30\nYes: 1,000", "unparsed"),
+        ("1½", "unparsed"),
+        ("10\u207b\u00b9", "unparsed"),
+        ("0.7\u00b2", "unparsed"),
+        ("0.\u200b7", "unparsed"),
+        ("\u202e7.0", "unparsed"),
+        ("0.7.5", "unparsed"),
+        ("0.7x", "unparsed"),
+        ("5**2", "unparsed"),
+        ("70 percentage points", "unparsed"),
+        ("1. No: 0.3\n2. Yes: 0.7", "unparsed"),
+        ("<think>0.2</think>0.7", "unparsed"),
+        ("Yes, 70%", "unparsed"),
+        ("Yes", "unparsed"),
+        ('{"No": 0.3}', "unparsed"),
+        ('{"No": 0.3, "Yes": 0.7, "Yes": 0.2}', "unparsed"),
+        ('{"No": true, "Yes": [0.7]}', "unparsed"),
+        ("{" * 2000, "unparsed"),
         ("No: 0.30\nYes: 0.70\nBecause.", "unparsed"),
-        ("Sure!\nNo: 0.30\nYes: 0.70", "unparsed"),
-        ("no: 0.30\nyes: 0.70", "unparsed"),
-        ("No : 0.30\nYes : 0.70", "unparsed"),
-        ("No: 30%\nYes: 70%", "unparsed"),
-        ("No: 0,30\nYes: 0,70", "unparsed"),
-        ("No: 0.30.\nYes: 0.70.", "unparsed"),
-        ("No: 3e-1\nYes: 7e-1", "unparsed"),
-        ("No: +0.30\nYes: +0.70", "unparsed"),
+        ("No: 0.30\nYes: 0.70\nSorry, the other way round.", "unparsed"),
         ("No: nan\nYes: nan", "unparsed"),
         ("No: inf\nYes: -inf", "unparsed"),
-        ("No: 0.\u0663\u0660\nYes: 0.70", "unparsed"),
         ("No: 0.30\x0bYes: 0.70", "unparsed"),
-        ("No: 0.30 Yes: 0.70", "unparsed"),
-        ("**No: 0.30**\n**Yes: 0.70**", "unparsed"),
-        ("```\nNo: 0.30\nYes: 0.70\n```", "unparsed"),
         ("No: \nYes: 0.70", "unparsed"),
         ("No: .\nYes: 1", "unparsed"),
+        ("70", "out_of_range"),
         ("No: 30\nYes: 70", "out_of_range"),
+        ("Yes: 120%", "out_of_range"),
         ("No: -0.30\nYes: 1.30", "out_of_range"),
-        ("No: 0.30\nYes: 0.60", "out_of_range"),
-        ("No: 0.50\nYes: 0.53", "out_of_range"),
-        ("No: 0.00\nYes: 0.00", "out_of_range"),
+        ("No: 0.30\nYes: 0.60", "sum_not_one"),
+        ("No: 30%\nYes: 60%", "sum_not_one"),
+        ("No: 0.50\nYes: 0.53", "sum_not_one"),
+        ("No: 0.00\nYes: 0.00", "sum_not_one"),
         (f"No: 0.30\nYes: {'9' * 5000}", "out_of_range"),
         ("I cannot give a medical assessment.", "refused"),
         ("I can\u2019t help with that.\nPlease ask a doctor.", "refused"),
@@ -100,9 +211,16 @@ def test_distributions_take_any_labels_and_allow_for_rounding(text, labels, valu
     assert decode_distribution(text, labels).value == value
 
 
-@pytest.mark.parametrize("text", ["b: 0.4\na: 0.6", "a: 0.4\nA: 0.6", "a: 0.4", "a: 0.4\nb: 0.6\nc: 0.0", "aa: 0.4\nb: 0.6"])
-def test_labels_count_in_order_and_to_the_letter(text):
+@pytest.mark.parametrize("text", ["a: 0.4\nA: 0.6", "a: 0.4", "0.4", "a: 0.4\nb: 0.6\nc: 0.0", "aa: 0.4\nb: 0.6", "x a: 0.4\nb: 0.6"])
+def test_every_label_must_be_there_once(text):
     assert decode_distribution(text, ("a", "b")).status == "unparsed"
+
+
+def test_labels_name_their_numbers_in_any_order():
+    assert decode_distribution("b: 0.4\na: 0.6", ("a", "b")).value == (0.6, 0.4)
+    # Labels that differ in capitals alone can be told apart by the exact form only.
+    assert decode_distribution("A: 0.4\na: 0.6", ("a", "A")).status == "unparsed"
+    assert decode_distribution("a: 0.4\nA: 0.6", ("a", "A")).value == (0.4, 0.6)
 
 
 @pytest.mark.parametrize(
@@ -120,12 +238,48 @@ def test_actions(text, action):
 
 @pytest.mark.parametrize(
     "text",
-    ["Yes\nNo", "Can decide: yes\nDecision: no", "Decision: Yes\nCan decide: Yes", "Can decide: Yes", "Can decide: Yes\nDecision: Maybe",
-     "Can decide: Yes.\nDecision: No.", "Can decide: Yes\nDecision: Yes\nDecision: No", "Can decide: \nDecision: "],
+    ["Yes\nNo", "Decision: Yes\nCan decide: Yes", "Can decide: Yes", "Can decide: Yes\nDecision: Maybe", "Can decide: Yes\nDecision: not Yes",
+     "Can decide: Yes\nDecision: Yes\nDecision: No", "Can decide: \nDecision: ", "Can decide: Yes or No\nDecision: No"],
 )  # fmt: skip
 def test_no_action_is_guessed(text):
     assert decode_decision(text).value is None
     assert decode_decision(text).status == "unparsed"
+
+
+@pytest.mark.parametrize(
+    ("text", "action", "repair"),
+    [
+        ("Can decide: yes\nDecision: no", "no", "spelling"),
+        ("Can decide: Yes.\nDecision: No.", "no", "punctuation"),
+        ("**Can decide:** Yes\n**Decision:** No", "no", "markup"),
+        ("CAN DECIDE: NO\nDECISION: YES", "defer", "spelling"),
+    ],
+)
+def test_repaired_actions(text, action, repair):
+    decoded = decode_decision(text)
+    assert (decoded.value, decoded.status) == (action, f"repaired:{repair}")
+
+
+@pytest.mark.parametrize(
+    ("text", "option", "status"),
+    [
+        ("wait", "wait", "ok"),
+        (" treat now\n", "treat now", "ok"),
+        ("Treat now", "treat now", "repaired:spelling"),
+        ("wait.", "wait", "repaired:punctuation"),
+        ("`wait`", "wait", "repaired:markup"),
+        ("My answer: **Wait.**", "wait", "repaired:words"),
+        ("I choose treat now", "treat now", "repaired:words"),
+        ("wait or treat now", None, "unparsed"),
+        ("do not wait", None, "unparsed"),
+        ("treat", None, "unparsed"),
+        ("", None, "unparsed"),
+        ("I can't choose.", None, "refused"),
+    ],
+)
+def test_choices(text, option, status):
+    decoded = decode_choice(text, ("wait", "treat now"))
+    assert (decoded.value, decoded.status) == (option, status)
 
 
 def test_worst_follows_the_declared_order():
@@ -137,7 +291,7 @@ def test_worst_follows_the_declared_order():
 # Whole-text readers written apart from the decoder: what an `ok` may mean at most.
 _NUMBER = r"(-?(?:\d+\.?\d*|\.\d+))"
 _BELIEF = re.compile(rf"\s*No:[ \t]*{_NUMBER}\s*\n\s*Yes:[ \t]*{_NUMBER}\s*", re.ASCII)
-_DECISION = re.compile(r"\s*Can decide:[ \t]*(Yes|No)\s*\n\s*Decision:[ \t]*(Yes|No)\s*", re.ASCII)
+_DECISION = re.compile(r"\s*Can decide:[ \t\r]*(Yes|No)\s*\n\s*Decision:[ \t\r]*(Yes|No)\s*", re.ASCII)
 _PIECES = [
     *("No: ", "Yes: ", "0.", "1.0", "7", "%", ",", "\n", "\r\n", " ", "\t", "-", "+", "e", ":", "no", "Decision: ", "Can decide: "),
     *("\u00a0", "\u2028", "\x00", "I can't", "\U0001f642", "**", "```", "0.70", "\u0667", "nan", "inf"),
@@ -160,33 +314,58 @@ def _mutated(rng, text):
     return text
 
 
+def _numbers(text):
+    """Every way to read a digit string, a percentage or a fraction anywhere in a text: what a repaired value must be among."""
+    plain = "".join(str(unicodedata.decimal(c)) if unicodedata.category(c) == "Nd" else c for c in text).replace(",", ".")
+    found = {float(number) * scale for number in re.findall(r"(?=(\d+\.?\d*|\.\d+))", plain, re.ASCII) for scale in (1, 0.01)}
+    found |= {float(m) * 10.0 ** int(e) for m, e in re.findall(r"(\d*\.?\d+)[eE]([+-]?\d{1,3})", plain, re.ASCII)}
+    return found | {int(a) / int(b) for a, b in re.findall(r"(\d+)\s*(?:/|out of|in)\s*(\d+)", plain, re.ASCII) if int(b)}
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_mutated_answers_never_raise_and_never_give_a_wrong_value(seed):
     rng = np.random.default_rng(seed)
-    read = 0
+    read = repaired = 0
     for _ in range(1000):
         hundredths = int(rng.integers(101))
         text = _mutated(rng, f"No: {(100 - hundredths) / 100:.2f}\nYes: {hundredths / 100:.2f}")
         decoded = decode_belief(text)
         assert decoded.status in STATUSES
-        assert (decoded.value is not None) == (decoded.status == "ok")
+        assert (decoded.value is not None) == (decoded.status in READABLE)
         if decoded.status == "ok":
             read += 1
             no, yes = map(float, _BELIEF.fullmatch(text).groups())
             assert decoded.value == yes
             assert abs(no + yes - 1) < 0.0201
+        elif decoded.value is not None:
+            repaired += 1
+            assert not _BELIEF.fullmatch(text)
+            assert any(math.isclose(decoded.value, number, rel_tol=1e-9) for number in _numbers(text)), (text, decoded)
         text = _mutated(rng, "Can decide: Yes\nDecision: No")
         action = decode_decision(text)
-        assert (action.value is not None) == (action.status == "ok")
+        assert (action.value is not None) == (action.status in READABLE)
         if action.status == "ok":
             able, decision = _DECISION.fullmatch(text).groups()
             assert action.value == ("defer" if able == "No" else decision.lower())
     assert read > 20  # the mutations must leave some answers readable, or nothing was tested
+    assert repaired > 20
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.text(), st.lists(st.text(min_size=1), min_size=1, max_size=4))
 def test_any_text_and_any_labels_are_survived(text, labels):
     decoded = decode_distribution(text, labels)
-    assert (decoded.value is not None) == (decoded.status == "ok")
+    assert (decoded.value is not None) == (decoded.status in READABLE)
     assert decode_decision(text).status in STATUSES
+    assert decode_choice(text, labels).status in STATUSES
+    for form in ("lines", "number"):
+        belief = decode_belief(text, form=form)
+        assert (belief.value is not None) == (belief.status in READABLE)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(alphabet="0123456789.,%/-+e YesNo:*\n()½٣−０", max_size=40))
+def test_texts_of_numbers_alone_are_survived(text):
+    belief = decode_belief(text)
+    assert belief.value is None or 0 <= belief.value <= 1
+    assert (belief.status == "ok") == bool(belief.value is not None and _BELIEF.fullmatch(text))

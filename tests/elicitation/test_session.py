@@ -201,7 +201,7 @@ def test_tasks_and_cases_come_from_their_seed(asia):
 
 @pytest.mark.parametrize(
     "options",
-    [{"reps": 0}, {"prompts": ("mse",)}, {"prompts": ("standard", "odd")}, {"prompts": ("standard", "standard")}, {"temperature": -1.0},
+    [{"reps": 0}, {"prompts": ()}, {"prompts": ("standard", "odd")}, {"prompts": ("standard", "standard")}, {"temperature": -1.0},
      {"temperature": np.nan}, {"seed": -1}, {"batch_size": 0}, {"max_new_tokens": 0}],
 )  # fmt: skip
 def test_options_out_of_range(asia, cases, store, options):

@@ -10,7 +10,7 @@ import pytest
 
 from coherence.errors import CoherenceError, InputError
 from elicitation.models.base import Answer
-from elicitation.store import AnswerStore, Draw
+from elicitation.store import AnswerStore, Draw, read_store
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,6 +38,21 @@ def test_keys_tell_apart_all_that_shapes_an_answer():
     keys = [draw.key("f") for draw in draws] + [_draw().key("g")]
     assert len(set(keys)) == len(keys)
     assert _draw().key("f") == _draw(temperature=1).key("f")
+
+
+def test_how_an_answer_is_read_is_kept_and_is_no_part_of_its_key(tmp_path):
+    assert _draw(about="one").key("f") == _draw(about="another").key("f") == _draw().key("f")
+    labels = Draw.of_labels("How much?", ("No", "Yes"))
+    assert len({labels.key("f"), Draw.of_labels("How much?", ("Yes", "No")).key("f"), _draw(temperature=0).key("f")}) == 3
+    with AnswerStore(tmp_path / "s.sqlite") as store:
+        store.put([_draw(about="one")], [Answer("a", -1.5)], model="m", fingerprint="f")
+        assert store.get([_draw().key("f")])[_draw().key("f")].logprob == -1.5
+        assert [(row.key, row.about, row.text) for row in read_store(tmp_path / "s.sqlite")] == [(_draw().key("f"), "one", "a")]
+
+
+def test_keys_stay_what_they_were():
+    """A changed key would make every store of the past ask again."""
+    assert _draw().key("f") == "04f0d16d903aa94df4ac42ef1c13ed97c1c5e44f8ce69892faa103a22ddbd22a"
 
 
 def test_seeds_differ_by_text_number_and_base_and_fit_sqlite():

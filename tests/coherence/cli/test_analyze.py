@@ -40,11 +40,11 @@ MAPPING = ["--belief", "conf", "--action", "choice", "--truth", "y", "--context"
 
 
 def test_columns_and_options_reach_the_analysis(runs, analyze, capsys):
-    assert main(["analyze", str(runs), *MAPPING, "--seed", "7", "--n-jobs", "2", "--published", "--checks", "cmi, calibration"]) == 0
+    assert main(["analyze", str(runs), *MAPPING, "--seed", "7", "--n-jobs", "2", "--published", "--strict", "--checks", "cmi, calibration"]) == 0
     frame, options = analyze[0]
     assert set(frame.columns) == {"p", "action", "theta", "context", "model"}
     assert frame["p"].tolist() == [0.2, 0.8, 0.6]
-    assert options == {"checks": ["cmi", "calibration"], "published": True, "n_jobs": 2, "rng": 7, "progress": None}
+    assert options == {"checks": ["cmi", "calibration"], "published": True, "strict": True, "n_jobs": 2, "rng": 7, "progress": None}
     out, err = capsys.readouterr()
     assert "0.0200 nats" in out
     assert "\x1b" not in out

@@ -115,6 +115,17 @@ def make_unit(task="asia", model="small-lm", **changes):
             {"question": ["belief and action"] * 2 + ["mse"], "status": ["ok", "refused", "ok"], "rows": [997, 3, 1000]},
         ),
         "choices": make_choices(),
+        "bounds": pd.DataFrame(
+            {
+                "quantity": ["mean belief"],
+                "label": ["standard"],
+                "asked": [1000],
+                "unreadable": [3],
+                "estimate": [0.5],
+                "low": [0.4985],
+                "high": [0.5015],
+            }
+        ),
         "unreadable": pd.DataFrame(
             {"context": ["c17"], "status": ["unparsed"], "raw_belief": ["I would rather not say " * 30], "raw_action": [None]},
         ),

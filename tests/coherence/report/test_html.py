@@ -16,7 +16,7 @@ class Page(HTMLParser):
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
-        self.elements, self.stack, self.text = [], [], []
+        self.elements, self.stack, self.text, self.rows = [], [], [], []
         self.feed(text)
         self.close()
         assert self.stack == []
@@ -25,6 +25,10 @@ class Page(HTMLParser):
         self.elements.append((tag, dict(attrs)))
         if tag not in VOID:
             self.stack.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in ("th", "td"):
+            self.rows[-1].append("")
 
     def handle_startendtag(self, tag, attrs):
         self.elements.append((tag, dict(attrs)))
@@ -34,6 +38,8 @@ class Page(HTMLParser):
 
     def handle_data(self, data):
         self.text.append(data)
+        if {"th", "td"} & set(self.stack):
+            self.rows[-1][-1] += data
 
     @property
     def words(self):
@@ -43,6 +49,7 @@ class Page(HTMLParser):
         return [attributes for name, attributes in self.elements if name == tag]
 
 
+BOUND_COLUMNS = ["quantity", "label", "asked", "unreadable", "estimate", "low", "high"]
 RAW_COLUMNS = ["context", "status", "raw_belief", "raw_action"]
 ATTACK = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'{{ 7*7 }}"
 
@@ -55,7 +62,8 @@ def hostile(unit, pairs, choices):
     )  # fmt: skip
     return unit(
         task=ATTACK, model=ATTACK, results=(first,), verdicts=(ATTACK,), notes=(ATTACK,), choices=choices(actions=(ATTACK, "no")),
-        statuses=pd.DataFrame({"question": [ATTACK], "status": [ATTACK], "rows": [1]}),
+        statuses=pd.DataFrame({"question": [ATTACK] * 2, "status": [ATTACK, f"repaired:{ATTACK}"], "rows": [1, 1]}),
+        bounds=pd.DataFrame([[ATTACK, ATTACK, 2, 1, 0.5, 0.1, 0.9]], columns=BOUND_COLUMNS),
         unreadable=pd.DataFrame([[ATTACK, "unparsed", ATTACK, "\x1b[31m\u202eabc\ud800"]], columns=RAW_COLUMNS, dtype=object),
     )  # fmt: skip
 
@@ -106,6 +114,8 @@ def test_everything_found_is_said(report):
         for sentence in (*unit.verdicts, *unit.notes, *(result.null for result in unit.results), *(a for r in unit.results for a in r.assumptions)):
             assert sentence in page.words
     assert "0.0312 nats" in page.words
+    assert ["belief and action", "1000", "997", "3", "0.3%"] in page.rows
+    assert ["mean belief: standard", "3", "0.500", "[0.498, 0.501]"] in page.rows
     assert "[0.0110, 0.0523]" in page.words
     assert "800 rows, 198 contexts, 3 left out" in page.words
     assert "2 of 3 tests have p < 0.05: cmi, monotone_choice:yes/no. 1 could not be computed." in page.words

@@ -23,6 +23,10 @@ def test_record_holds_everything_unrounded(report):
     unit = record["units"][0]
     assert (unit["task"], unit["model"]) == ("asia", "small-lm")
     assert unit["statuses"][1] == {"question": "belief and action", "status": "refused", "rows": 3}
+    assert (unit["answers"][0]["asked"], unit["answers"][0]["refused"], unit["answers"][0]["share_unreadable"]) == (1000, 3, 0.003)
+    assert unit["bounds"] == [
+        {"quantity": "mean belief", "label": "standard", "asked": 1000, "unreadable": 3, "estimate": 0.5, "low": 0.4985, "high": 0.5015}
+    ]
     assert unit["notes"] == list(report.units[0].notes)
     cmi = unit["results"][0]
     assert (cmi["statistic"], cmi["low"], cmi["high"], cmi["pvalue"]) == (0.0312, 0.011, 0.0523, 0.004)

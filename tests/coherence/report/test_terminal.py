@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from coherence.report import Report
-from coherence.report.terminal import clean, format_effect, format_numbers, format_pvalue, render_terminal, status_sentences
+from coherence.report.terminal import clean, format_effect, format_numbers, format_pvalue, render_terminal
 from coherence.result import CheckResult, Interval
 
 
@@ -46,18 +46,44 @@ def test_effect_keeps_its_unit_and_a_missing_interval_is_a_dash():
     assert format_effect(undefined) == ("undefined", "–")
 
 
+BOUND_COLUMNS = ["quantity", "label", "asked", "unreadable", "estimate", "low", "high"]
+
+
 @pytest.mark.parametrize(("pvalue", "text"), [(0.0009, "<0.001"), (0.001, "0.001"), (1.0, "1.000"), (None, "–"), (math.nan, "–")])
 def test_pvalue(pvalue, text):
     assert format_pvalue(pvalue) == text
 
 
-def test_answers_are_counted_per_question(unit):
-    assert status_sentences(unit()) == ["belief and action: 997 of 1000 answers readable; 3 refused", "mse: 1000 of 1000 answers readable"]
+def table_of(text, heading):
+    """Return the cells of a table that begins with a heading."""
+    lines = text.splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith(heading))
+    end = next(number for number in range(at, len(lines) + 1) if number == len(lines) or not lines[number].strip())
+    return [re.split(r" {2,}", line.strip()) for line in lines[at:end]]
 
 
-def test_a_question_without_one_readable_answer_counts_zero(unit):
-    statuses = pd.DataFrame({"question": ["mse"], "status": ["out_of_range"], "rows": [7]})
-    assert status_sentences(unit(statuses=statuses)) == ["mse: 0 of 7 answers readable; 7 out of range"]
+def test_answers_are_counted_per_question(report):
+    assert table_of(render_terminal(report, width=100), "question") == [
+        ["question", "asked", "ok", "refused", "unreadable"],
+        ["belief and action", "1000", "997", "3", "0.3%"],
+        ["mse", "1000", "1000", "0", "0.0%"],
+    ]
+
+
+def test_repairs_and_bounds_are_said(unit):
+    statuses = pd.DataFrame({"question": ["mse"] * 3, "status": ["out_of_range", "repaired:percent", "repaired:words"], "rows": [7, 2, 1]})
+    bounds = pd.DataFrame([["choice rate", "yes\x1b[31m", 10, 7, 1 / 3, 0.1, 0.8]], columns=BOUND_COLUMNS)
+    text = render_terminal(Report((unit(statuses=statuses, bounds=bounds),), {}), width=100)
+    assert table_of(text, "question")[1] == ["mse", "10", "0", "3", "7", "70.0%"]
+    assert "repaired answers by what was repaired: 2 percent, 1 words" in text
+    assert table_of(text, "rate")[1] == ["choice rate: yes", "7", "0.333", "[0.100, 0.800]"]
+
+
+def test_a_table_too_wide_is_said_in_words(unit):
+    statuses = pd.DataFrame({"question": ["w" * 50], "status": ["out_of_range"], "rows": [7]})
+    text = render_terminal(Report((unit(statuses=statuses),), {}), width=60)
+    assert "7 asked, 0 ok, 7 out of range, 100.0% unreadable" in " ".join(text.split())
+    assert max(len(line) for line in text.splitlines()) <= 60
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 140])
