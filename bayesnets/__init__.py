@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bayesnets.drawing import draw
     from bayesnets.files import read_network, write_network
     from bayesnets.fitting import Fit, fit
-    from bayesnets.inference import evidence_probability, posterior
+    from bayesnets.inference import evidence_probability, marginals, posterior, posterior_by_state
     from bayesnets.network import Network, Node
     from bayesnets.phrases import Phrases, load_phrases, plain_phrases
     from bayesnets.record_cases import sample_record_cases
@@ -36,9 +36,11 @@ __all__ = [
     "load_dataset",
     "load_network",
     "load_phrases",
+    "marginals",
     "network_names",
     "plain_phrases",
     "posterior",
+    "posterior_by_state",
     "read_network",
     "sample",
     "sample_cases",
@@ -63,9 +65,11 @@ _MODULES = {
     "load_dataset": "datasets",
     "load_network": "catalog",
     "load_phrases": "phrases",
+    "marginals": "inference",
     "network_names": "catalog",
     "plain_phrases": "phrases",
     "posterior": "inference",
+    "posterior_by_state": "inference",
     "read_network": "files",
     "sample": "sampling",
     "sample_cases": "cases",

@@ -13,18 +13,19 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bayesnets.contraction import Codes, joint
+from bayesnets.contraction import joint
 from bayesnets.design import even_allocation, inclusion_probabilities, systematic_sample
 from bayesnets.evidence_sets import EvidenceSets, evidence_sets
-from bayesnets.names import suggestion
+from bayesnets.names import listing, suggestion
 from bayesnets.network import Network, as_network
 from bayesnets.sampling import Seed
+from bayesnets.tables import Codes
 from coherence.errors import InputError
 
 logger = logging.getLogger(__name__)
 
 POOL_PER_CASE = 100  # draws per wanted case where the evidence sets can't all be listed
-SMALLEST_POOL = 20_000
+SMALLEST_POOL = 100_000
 
 
 def sample_cases(
@@ -84,7 +85,8 @@ def sample_cases(
         `weight`: probability under the natural design divided by the probability of inclusion under this one, scaled to mean 1. Weighted means
         estimate means under the natural design, given that the evidence is admitted and lies in a bin that holds a case.
         `probability_bin`: from 0.
-        `attrs["coverage"]` holds what `coverage` shows.
+        `attrs["coverage"]` holds what `coverage` shows, and a `note` that says which bins could not be filled and what the network can reach; it is
+        logged as a warning, and empty where the cases are even.
 
     Raises
     ------
@@ -143,9 +145,10 @@ def sample_cases(
         "capacity": np.bincount(bins, minlength=n_bins).tolist(),
         "natural_share": np.bincount(bins, weights=sets.mass, minlength=n_bins).tolist(),
     }
-    short = [index for index, capacity in enumerate(cases.attrs["coverage"]["capacity"]) if capacity < n / n_bins]
-    if even and short:
-        logger.info("bins %s of p(%s=%s) hold fewer than %.3g distinct evidence sets", short, target, target_state, n / n_bins)
+    note = _shortfall(model, target, target_state, sets, bins, int(n), n_bins) if even else ""
+    cases.attrs["coverage"]["note"] = note
+    if note:
+        logger.warning("%s", note)
     return cases
 
 
@@ -202,6 +205,21 @@ def _choose(
     return chosen, weight / weight.mean()
 
 
+def _shortfall(network: Network, target: str, state: str, sets: EvidenceSets, bins: npt.NDArray[np.int64], n: int, n_bins: int) -> str:
+    """Say which bins the cases could not fill and what the network can reach; nothing where all are filled."""
+    capacity = np.bincount(bins, minlength=n_bins)
+    short = np.flatnonzero(capacity < n // n_bins if n >= n_bins else capacity < 1)
+    if not short.size:
+        return ""
+    held = listing((f"{b / n_bins:.3g} to {(b + 1) / n_bins:.3g} ({capacity[b]})" for b in short), limit=n_bins)
+    found = "There are" if sets.enumerated else "The draws found"
+    return (
+        f"cases are not even over p({target}={state}) in network {network.name!r}: {n / n_bins:.3g} per bin were wanted, and too few evidence sets "
+        f"lie in {held}. {found} {len(bins)} sets with posteriors from {sets.belief.min():.3g} to {sets.belief.max():.3g}; the other bins took "
+        "the rest."
+    )
+
+
 def _labelled(network: Network, target: str, covariates: list[int], codes: Codes) -> pd.DataFrame:
     columns: dict[str, Any] = {}
     for covariate in covariates:
@@ -220,10 +238,19 @@ def _context(network: Network, target: str, row: npt.NDArray[np.int64]) -> str:
 
 def _auxiliaries(network: Network, candidates: list[int], codes: Codes, generator: np.random.Generator) -> pd.Series:
     """Return for every case one unobserved covariate, uniformly among those whose states are all possible given the evidence."""
-    possible = np.zeros((len(codes), len(candidates)), dtype=bool)
+    # Every case beside every state of every unobserved candidate, as evidence of one question.
+    blocks, places = [], []
     for column, candidate in enumerate(candidates):
         rows = np.flatnonzero(codes[:, candidate] < 0)
-        possible[rows, column] = (joint(network, codes[rows], candidate) > 0).all(axis=1)
+        for state in range(len(network.nodes[candidate].states)):
+            blocks.append(codes[rows])
+            blocks[-1][:, candidate] = state
+            places.append(rows * len(candidates) + column)
+    place = np.concatenate(places)
+    possible = np.zeros(codes.shape[0] * len(candidates), dtype=bool)
+    possible[place] = True
+    possible[place[joint(network, np.concatenate(blocks)) == 0]] = False
+    possible = possible.reshape(len(codes), len(candidates))
     picked = np.where(possible, generator.random(possible.shape), -1.0).argmax(axis=1)
     names = [network.nodes[candidates[column]].name if possible[row, column] else None for row, column in enumerate(picked)]
     return pd.Series(names, dtype=object)

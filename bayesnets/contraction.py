@@ -1,29 +1,26 @@
-"""Sum-product for many evidence rows in one tensor contraction.
+"""P(targets, evidence) for many evidence rows, by whichever of two exact algorithms is estimated to need fewer operations.
 
-Every conditional table becomes a factor; all factors that depend on the evidence share one batch index over the rows. A variable observed in all
-rows of a group is sliced away by its codes; one observed in some rows only gets a likelihood vector, one-hot where observed and ones elsewhere,
-which is the same sum (Koller and Friedman 2009, section 9.3). Exact up to rounding.
+Elimination suits networks whose variables depend on few others, however many they are; sums over parts of the joint table suit networks with many
+arrows and few joint states. Where neither is cheap, the rows are split by the state of a variable in the costliest step, which is then sliced away.
 """
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
-import opt_einsum
-import pandas as pd
 
+from bayesnets import elimination, subcubes
 from bayesnets.network import Network
+from bayesnets.tables import Codes, Floats, distinct_rows, relevant_tables, state_numbers
+from coherence.errors import InputError
 
 MAX_BYTES = 128 * 2**20  # the largest intermediate of one chunk
-WORTH_A_SPLIT = 6e7  # operations of one contraction above which planning two cheaper ones pays; measured
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
+BYTES_PER_CODE = 64  # working memory per row and node; rows are taken in chunks that keep it within the same bound
+SPLIT_COST = 1e8  # operations of one elimination above which planning several cheaper ones pays; measured
+SPLIT_CELLS = 4096  # and the entries per row of its costliest step
 
 
-def joint(network: Network, codes: Codes, target: int | None, *, max_bytes: int = MAX_BYTES) -> Floats:
-    """Return P(target = state, evidence) for every row.
+def joint(network: Network, codes: Codes, targets: Sequence[int] = (), *, max_bytes: int = MAX_BYTES) -> Floats:
+    """Return P(targets, evidence) for every row.
 
     Parameters
     ----------
@@ -31,119 +28,64 @@ def joint(network: Network, codes: Codes, target: int | None, *, max_bytes: int 
         The model.
     codes : ndarray of int, shape (n_rows, n_nodes)
         Positions of the observed states, -1 where unobserved; in the order of `network.nodes`.
-    target : int or None
-        Position of the target; its own column of `codes` must be -1. None asks for P(evidence).
+    targets : sequence of int
+        Positions of the targets; their own columns of `codes` must be -1. None asks for P(evidence).
     max_bytes : int
         The largest intermediate array.
 
     Returns
     -------
-    ndarray, shape (n_rows, n_states), or (n_rows,) without target
+    ndarray, shape (n_rows, *states of the targets)
         Joint probabilities.
+
+    Raises
+    ------
+    InputError
+        A single row needs a table of more than `max_bytes`.
     """
-    rows, inverse = distinct_rows(codes)
-    shape = (len(rows),) if target is None else (len(rows), len(network.nodes[target].states))
-    result = np.empty(shape)
-    if len(rows):
-        _contract(network, rows, target, max_bytes, result, np.arange(len(rows)))
-    return result[inverse]
+    numbers = state_numbers(network)
+    result = np.empty((len(codes), *(numbers[target] for target in targets)))
+    n_chunk = max(1, max_bytes // (BYTES_PER_CODE * len(numbers)))
+    for start in range(0, len(codes), n_chunk):
+        rows, position = distinct_rows(codes[start : start + n_chunk])
+        result[start : start + n_chunk] = _answered(network, rows, targets, numbers, max_bytes)[position]
+    return result
 
 
-def distinct_rows(codes: Codes) -> tuple[Codes, Codes]:
-    """Return the distinct rows in order of appearance, and the position of every row among them.
-
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n_rows, n_columns)
-        Each at least -1.
-
-    Returns
-    -------
-    ndarray, shape (n_distinct, n_columns)
-        Each row once.
-    ndarray, shape (n_rows,)
-        `distinct[position]` is `codes`.
-
-    Examples
-    --------
-    >>> distinct, position = distinct_rows(np.array([[1, -1], [0, 0], [1, -1]]))
-    >>> distinct.tolist(), position.tolist()
-    ([[1, -1], [0, 0]], [0, 1, 0])
-    """
-    key = np.zeros(len(codes), dtype=np.int64)
-    size = 1
-    for column in codes.T:
-        width = int(column.max(initial=-1)) + 2
-        if size * width > 2**62:  # the mixed-radix key would overflow: number the rows so far afresh
-            key = pd.factorize(key)[0].astype(np.int64)
-            size = int(key.max(initial=0)) + 1
-        key = key * width + column + 1
-        size *= width
-    position, uniques = pd.factorize(key)
-    first = np.zeros(len(uniques), dtype=np.int64)
-    first[position[::-1]] = np.arange(len(codes))[::-1]
-    return codes[first], position.astype(np.int64)
-
-
-def _contract(network: Network, rows: Codes, target: int | None, max_bytes: int, result: Floats, members: Codes) -> None:
-    """Fill `result[members]`, splitting the members by whether some variable is observed until one contraction of each part is cheap."""
-    codes = rows[members]
-    ever: Flags = np.any(codes >= 0, axis=0)
-    always: Flags = np.all(codes >= 0, axis=0)
-    kept = _relevant(network, ever, target)
-    chunk = min(len(codes), 1024)
-    operands = _operands(network, codes[:chunk], target, kept, ever, always)
-    path, plan = opt_einsum.contract_path(*operands, optimize="greedy")
-    mixed = np.flatnonzero(ever & ~always)
-    if mixed.size and float(plan.opt_cost) * len(codes) / chunk > WORTH_A_SPLIT:
-        observed = codes[:, _widest(network, mixed, kept)] >= 0
-        for part in (members[observed], members[~observed]):
-            _contract(network, rows, target, max_bytes, result, part)
-        return
-    rows_per_chunk = max(1, int(max_bytes / 8 / (float(plan.largest_intermediate) / chunk)))
-    for start in range(0, len(codes), rows_per_chunk):
-        piece = slice(start, start + rows_per_chunk)
-        result[members[piece]] = opt_einsum.contract(*_operands(network, codes[piece], target, kept, ever, always), optimize=path)
-
-
-def _widest(network: Network, mixed: Codes, kept: list[int]) -> int:
-    """Return the variable that shares the largest tables with others: slicing it away saves most."""
-    entries = np.zeros(len(network.nodes))
-    for position in kept:
-        node = network.nodes[position]
-        entries[[position, *(network.index(parent) for parent in node.parents)]] += node.table.size
-    return int(mixed[entries[mixed].argmax()])
-
-
-def _relevant(network: Network, ever: Flags, target: int | None) -> list[int]:
-    """Return the positions of the nodes that matter: the others have no observed descendant and sum to one."""
-    needed = ever.copy()
-    if target is not None:
-        needed[target] = True
-    for position in reversed(range(len(network.nodes))):
-        if needed[position]:
-            needed[[network.index(parent) for parent in network.nodes[position].parents]] = True
-    return [int(position) for position in np.flatnonzero(needed)]
-
-
-def _operands(network: Network, codes: Codes, target: int | None, kept: list[int], ever: Flags, always: Flags) -> list[Any]:
-    """Return arrays and index lists in opt_einsum's interleaved form; node i has index i, and the rows have index len(nodes)."""
-    batch = len(network.nodes)
-    # A factor of ones carries the batch index when no other factor does.
-    operands: list[Any] = [np.ones(len(codes)), [batch]]
-    for position in kept:
-        node = network.nodes[position]
-        family = [position, *(network.index(parent) for parent in node.parents)]
-        free = [member for member in family if not always[member]]
-        if len(free) == len(family):
-            operands += [node.table, family]
+def _answered(network: Network, rows: Codes, targets: Sequence[int], numbers: Sequence[int], max_bytes: int) -> Floats:
+    """Answer the rows together, or in parts where that is cheaper or needed to stay within the memory."""
+    result = np.empty((len(rows), *(numbers[target] for target in targets)))
+    waiting = [np.arange(len(rows))]
+    while waiting:
+        members = waiting.pop()
+        part = rows[members]
+        tables = relevant_tables(network, part, targets)
+        order = elimination.plan(tables, part, targets, numbers)
+        entries = subcubes.joint_states(tables, targets, numbers)
+        if 8 * entries <= max_bytes and entries < order.cost:
+            way = subcubes.walk(tables, part, targets, numbers)
+            if way.cost < order.cost:
+                result[members] = subcubes.sums(tables, way, targets, numbers)
+                continue
+        if len(part) == 1 and 8 * order.largest > max_bytes:
+            raise InputError(
+                f"max_bytes must hold the largest table that a row of evidence needs in network {network.name!r}; it is {max_bytes}, and a row needs "
+                f"{8 * order.largest} bytes. Observe more variables, ask for fewer targets or raise max_bytes."
+            )
+        pieces = _pieces(part, order, numbers, max_bytes)
+        if len(pieces) == 1:
+            result[members] = elimination.eliminate(order, tables, part, targets, numbers)
         else:
-            # The free axes go last, so that one indexing by the observed axes yields (rows, *free axes).
-            fixed = [member for member in family if always[member]]
-            table = node.table.transpose([family.index(member) for member in fixed + free])
-            operands += [table[tuple(codes[:, member] for member in fixed)], [batch, *free]]
-        if ever[position] and not always[position]:
-            column = codes[:, position]
-            likelihood = (column[:, None] == np.arange(len(node.states))) | (column[:, None] < 0)
-            operands += [likelihood.astype(float), [batch, position]]
-    return [*operands, [batch] if target is None else [batch, target]]
+            waiting.extend(members[piece] for piece in pieces)
+    return result
+
+
+def _pieces(codes: Codes, order: elimination.Plan, numbers: Sequence[int], max_bytes: int) -> list[Codes]:
+    """Return the rows in parts that are cheaper or fit into memory; one part if they are cheap and fit already."""
+    differing = [variable for variable in order.widest if (codes[:, variable] != codes[0, variable]).any()]
+    cells = np.prod([float(numbers[variable]) for variable in order.widest])
+    if differing and ((order.cost > SPLIT_COST and cells > SPLIT_CELLS) or 8 * order.largest > max_bytes):
+        column = codes[:, max(differing, key=lambda variable: (np.count_nonzero(codes[:, variable] >= 0), variable))]
+        return [np.flatnonzero(column == state) for state in np.unique(column)]
+    n_chunk = max(1, max_bytes // (8 * order.largest))
+    return [np.arange(start, min(start + n_chunk, len(codes))) for start in range(0, len(codes), n_chunk)]

@@ -13,11 +13,12 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from bayesnets.contraction import Codes, Floats, distinct_rows, joint
+from bayesnets.contraction import joint
 from bayesnets.network import Network
 from bayesnets.sampling import sample_codes
+from bayesnets.tables import Codes, Floats, distinct_rows
 
-ENUMERABLE = 50_000  # up to so many evidence sets, all are listed
+ENUMERABLE = 200_000  # up to so many evidence sets, all are listed
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def evidence_sets(
     enumerated = _count(numbers, sizes) <= ENUMERABLE
     codes = _enumerate(network, covariates, sizes) if enumerated else _draw(network, covariates, sizes, pool, generator)
     distinct, position = distinct_rows(codes)
-    joints = joint(network, distinct, target)
+    joints = joint(network, distinct, (target,))
     probability = joints.sum(axis=1)
     if enumerated:
         mass = probability * _subset_probability(distinct, len(covariates), sizes)

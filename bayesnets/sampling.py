@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnets.contraction import Codes
 from bayesnets.network import Network, as_network
+from bayesnets.tables import Codes
 from coherence.errors import InputError
 
 Seed = np.random.Generator | int | None

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from elicitation.decode import Form
 
-PLACEHOLDERS = ("description", "question", "condition", "auxiliary", "labels", "example", "n_lines", "options")
+PLACEHOLDERS = ("subject", "description", "question", "condition", "auxiliary", "labels", "example", "n_lines", "options")
 """The placeholders that a template may use."""
 
 _LINES = """
@@ -31,7 +31,7 @@ _NOTES = {
     "absolute": "PLEASE NOTE: Your numbers will be scored by mean absolute error. You lose the plain distance between the probability that you state "
     "and what turns out to be the case. State the probabilities that you find most fitting.\n\n",
 }
-_CASE = "Consider a patient who {description}."
+_CASE = "Consider {subject} who {description}."
 _BELIEF = " How probable is it that they {question}? Give one probability for No and one for Yes." + _LINES
 
 
@@ -75,8 +75,8 @@ class Template:
 
 
 _BAYES = (
-    "PLEASE NOTE: Reason as a Bayesian would. Begin with how common the condition is among people at large, then revise that figure in "
-    "the light of what is known about the patient.\n\n"
+    "PLEASE NOTE: Reason as a Bayesian would. Begin with how common this is among people at large, then revise that figure in the light of "
+    "what is known here.\n\n"
 )
 
 BELIEF = {name: Template(name, note + _CASE + _BELIEF) for name, note in {**_NOTES, "bayes": _BAYES}.items()}
@@ -105,7 +105,7 @@ AUXILIARY = Template(
 )
 """The distribution of an unobserved variable z given the evidence."""
 
-CONDITIONAL = Template("conditional", "Consider a patient who {description} and {condition}." + _BELIEF)
+CONDITIONAL = Template("conditional", "Consider {subject} who {description} and {condition}." + _BELIEF)
 """The belief given the evidence and one state of z."""
 
 

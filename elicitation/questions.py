@@ -102,6 +102,10 @@ def evidence_of(case: "pd.Series[Any]") -> dict[str, str]:
     return {name.removeprefix(FEATURE_PREFIX): str(case[name]) for name in columns if pd.notna(case[name])}
 
 
+def _case_words(phrases: Phrases, evidence: dict[str, str], wording: int = 0) -> dict[str, str]:
+    return {"subject": phrases.subject, "description": phrases.describe(evidence, wording=wording)}
+
+
 def belief_question(phrases: Phrases, evidence: dict[str, str], target: str, prompt: str | Template, *, wording: int = 0) -> str:
     """Return the text that asks for the belief in the target.
 
@@ -123,19 +127,20 @@ def belief_question(phrases: Phrases, evidence: dict[str, str], target: str, pro
     str
         The question.
     """
-    words = {"description": phrases.describe(evidence, wording=wording), "question": phrases.question(target)}
+    words = {**_case_words(phrases, evidence, wording), "question": phrases.question(target)}
     template = BELIEF[prompt] if isinstance(prompt, str) else prompt
     return template.fill(**words, **label_words(BELIEF_LABELS))
 
 
 def decision_question(phrases: Phrases, evidence: dict[str, str], target: str, *, template: Template = DECISION, wording: int = 0) -> str:
     """Return the text that asks for an action; parameters as in `belief_question`."""
-    return template.fill(description=phrases.describe(evidence, wording=wording), question=phrases.question(target))
+    words = {**_case_words(phrases, evidence, wording), "question": phrases.question(target)}
+    return template.fill(**words)
 
 
 def auxiliary_question(phrases: Phrases, evidence: dict[str, str], z: str, *, template: Template = AUXILIARY, wording: int = 0) -> str:
     """Return the text that asks for the distribution of the unobserved variable `z`; parameters as in `belief_question`."""
-    words = {"description": phrases.describe(evidence, wording=wording), "auxiliary": phrases.auxiliary_name(z)}
+    words = {**_case_words(phrases, evidence, wording), "auxiliary": phrases.auxiliary_name(z)}
     return template.fill(**words, **label_words(tuple(phrases.labels(z).values())))
 
 
@@ -143,7 +148,7 @@ def conditional_question(
     phrases: Phrases, evidence: dict[str, str], target: str, z: str, state: str, *, template: Template = CONDITIONAL, wording: int = 0
 ) -> str:
     """Return the text that asks for the belief given also ``z = state``; parameters as in `belief_question`."""
-    words = {"description": phrases.describe(evidence, wording=wording), "question": phrases.question(target)}
+    words = {**_case_words(phrases, evidence, wording), "question": phrases.question(target)}
     return template.fill(**words, condition=phrases.condition(z, state), **label_words(BELIEF_LABELS))
 
 
@@ -206,7 +211,7 @@ def plan_questions(
                 text = belief_question(phrases, evidence, target, templates.belief[name])
                 once.append(Question(position, 0, "belief", name, text, BELIEF_LABELS, templates.belief[name].form))
         else:
-            words = {"description": phrases.describe(evidence), "question": phrases.question(target)}
+            words = {**_case_words(phrases, evidence), "question": phrases.question(target)}
             once += _read_off(position, templates.yes_no.fill(**words), belief, draws)
         text = decision_question(phrases, evidence, target, template=templates.decision)
         once.append(Question(position, 0, "decision", "", text, DECISION_LABELS))

@@ -1,6 +1,4 @@
-import logging
 import re
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -8,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayesnets import Network, Node, contraction, evidence_probability, load_network, posterior
+from bayesnets import Network, Node, contraction, evidence_probability, load_network, posterior, sample_cases
+from bayesnets.inference import marginals, posterior_by_state
 from coherence.errors import InputError
 
 ASIA = load_network("asia")
@@ -37,33 +36,6 @@ def test_agrees_with_brute_force(seed, full_joint, random_evidence, random_netwo
         np.testing.assert_allclose(posterior(network, evidence, target, errors="nan"), expected / total[:, None], atol=1e-9)
 
 
-@pytest.fixture(scope="module")
-def variable_elimination():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from pgmpy import config
-        from pgmpy.inference import VariableElimination
-    logging.getLogger("pgmpy").setLevel(logging.ERROR)
-    config.set_show_progress(False)
-    return VariableElimination
-
-
-@pytest.mark.parametrize("seed", range(100, 140))
-def test_agrees_with_pgmpy(seed, variable_elimination, random_evidence, random_network):
-    network = random_network(seed)
-    target = network.names[seed % len(network.names)]
-    evidence = random_evidence(network, 5, seed).drop(columns=target)
-    model = network.to_pgmpy()
-    ours = posterior(model, evidence, target)
-    engine = variable_elimination(model)
-    for row, observed in enumerate(evidence.to_dict("records")):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)
-            factor = engine.query([target], {name: state for name, state in observed.items() if state is not None}, show_progress=False)
-        theirs = dict(zip(factor.state_names[target], factor.values, strict=True))
-        np.testing.assert_allclose(ours.iloc[row], [theirs[state] for state in ours.columns], atol=1e-9)
-
-
 def test_asia_by_hand():
     # Given smoke=yes: lung .1, tub .0104 (asia unobserved), bronc .6; dysp=yes given either is .82, given not either .52.
     lung, tub = 0.1, 0.01 * 0.05 + 0.99 * 0.01
@@ -81,6 +53,8 @@ def test_no_evidence_gives_the_marginal():
 
 def test_no_rows_give_no_rows():
     assert posterior(ASIA, pd.DataFrame({"smoke": []}), "tub").shape == (0, 2)
+    assert posterior(ASIA, pd.DataFrame({"smoke": []}), ["tub", "lung"]).shape == (0, 4)
+    assert posterior_by_state(ASIA, pd.DataFrame({"smoke": []}), "tub", "lung").shape == (0, 5)
     assert evidence_probability(ASIA, pd.DataFrame()).empty
 
 
@@ -106,11 +80,12 @@ def test_chunks_splits_and_row_order_do_not_matter(seed, monkeypatch, random_evi
     evidence = random_evidence(network, 200, seed)
     target = network.names[-1]
     expected = posterior(network, evidence, target)
-    np.testing.assert_allclose(posterior(network, evidence, target, max_bytes=1), expected, atol=1e-13)
+    np.testing.assert_allclose(posterior(network, evidence, target, max_bytes=2048), expected, atol=1e-13)
     shuffled = evidence.sample(frac=1, random_state=seed)
     np.testing.assert_allclose(posterior(network, shuffled, target).loc[expected.index], expected, atol=1e-13)
     np.testing.assert_allclose(posterior(network, pd.concat([evidence, evidence]), target), pd.concat([expected, expected]), atol=1e-13)
-    monkeypatch.setattr(contraction, "WORTH_A_SPLIT", 0)
+    monkeypatch.setattr(contraction, "SPLIT_COST", 0)
+    monkeypatch.setattr(contraction, "SPLIT_CELLS", 0)
     np.testing.assert_allclose(posterior(network, evidence, target), expected, atol=1e-13)
 
 
@@ -124,6 +99,92 @@ def test_iterated_expectation(seed, random_evidence, random_network):
     weights = posterior(network, evidence, auxiliary)
     mean = sum(posterior(network, evidence.assign(**{auxiliary: state}), target).mul(weights[state], axis=0) for state in weights)
     np.testing.assert_allclose(mean, posterior(network, evidence, target), atol=1e-12)
+
+
+def test_the_joint_posterior_of_several_targets(full_joint, random_evidence, random_network):
+    network = random_network(3, n_nodes=5, max_states=3)
+    names = [network.names[4], network.names[1], network.names[2]]
+    evidence = random_evidence(network, 15, 3).drop(columns=names)
+    table = posterior(network, evidence, names)
+    assert list(table.columns.names) == names
+    joint = full_joint(network)
+    for row, observed in enumerate(evidence.to_dict("records")):
+        agrees = [(record, p) for record, p in joint if all(state is None or record[name] == state for name, state in observed.items())]
+        total = sum(p for _, p in agrees)
+        for states in table.columns:
+            expected = sum(p for record, p in agrees if tuple(record[name] for name in names) == states) / total
+            assert table.iloc[row][states] == pytest.approx(expected, abs=1e-12)
+    # Summed over the others, it is the posterior of one; one target in a list keeps its level.
+    alone = posterior(network, evidence, names[1])
+    np.testing.assert_allclose(table.T.groupby(level=names[1]).sum().T[list(alone)], alone, atol=1e-12)
+    np.testing.assert_allclose(posterior(network, evidence, names[1:2]), alone, atol=1e-15)
+
+
+def test_observed_targets_are_settled_in_a_joint_posterior():
+    evidence = pd.DataFrame({"lung": ["yes", None], "smoke": ["yes", "yes"], "xray": [None, "yes"]})
+    table = posterior(ASIA, evidence, ["lung", "tub"])
+    assert (table.loc[0, "no"] == 0).all()
+    np.testing.assert_allclose(table.loc[0, "yes"], posterior(ASIA, evidence.loc[[0]], "tub").loc[0], atol=1e-15)
+    assert (table.loc[1] > 0).all()
+
+
+def test_marginals_are_the_posteriors_of_each_target():
+    evidence = pd.DataFrame({"smoke": ["yes", None], "dysp": ["no", "yes"]}, index=["ann", "bo"])
+    table = marginals(ASIA, evidence)
+    assert table.columns.get_level_values("variable").unique().tolist() == list(ASIA.names)
+    for name in ASIA.names:
+        pd.testing.assert_frame_equal(table[name], posterior(ASIA, evidence, name), check_names=False)
+    assert list(marginals(ASIA, evidence, ["lung"]).columns) == [("lung", "yes"), ("lung", "no")]
+    with pytest.raises(InputError, match=re.escape("targets must be one or more different variables, not ['lung', 'lung']. List each once.")):
+        marginals(ASIA, evidence, ["lung", "lung"])
+    for wrong in ([], 7, None, [["lung"]]):
+        with pytest.raises(InputError, match=re.escape(f"targets must be one or more different variables, not {wrong!r}")):
+            posterior(ASIA, evidence, wrong)
+
+
+def test_posteriors_by_state_hold_the_law_of_iterated_expectation():
+    cases = sample_cases(ASIA, "lung", 60, rng=4)
+    cases.loc[[0, 7], "z"] = None  # nothing is asked of these
+    evidence = cases.filter(like="x_").rename(columns=lambda name: name.removeprefix("x_")).set_axis(cases["context"])
+    table = posterior_by_state(ASIA, evidence, "lung", cases["z"])
+    assert cases["z"].nunique() > 3
+    asked = cases["z"].notna().to_numpy()
+    assert list(table.columns) == ["z", "z_state", "p_z", "yes", "no"]
+    assert list(table.index.unique()) == list(cases.loc[asked, "context"])
+    np.testing.assert_allclose(table["p_z"].groupby(level=0, sort=False).sum(), 1, atol=1e-12)
+    mean = (table["p_z"] * table["yes"]).groupby(level=0, sort=False).sum()
+    np.testing.assert_allclose(mean, cases.loc[asked, "p_true"], atol=1e-12)
+    for context, row in table.iloc[::7].iterrows():
+        stated = evidence.loc[[context]]
+        assert row["p_z"] == pytest.approx(posterior(ASIA, stated, row["z"])[row["z_state"]].item(), abs=1e-12)
+        assert row["yes"] == pytest.approx(posterior(ASIA, stated.assign(**{row["z"]: row["z_state"]}), "lung")["yes"].item(), abs=1e-12)
+
+
+def test_a_state_that_the_evidence_rules_out_has_no_posterior():
+    evidence = pd.DataFrame({"tub": ["yes", None], "smoke": ["no", "no"]})
+    table = posterior_by_state(ASIA, evidence, "lung", ["either", "xray"])
+    assert table["z"].tolist() == ["either", "either", "xray", "xray"]
+    assert table["p_z"].tolist()[:2] == [1, 0]
+    assert table["yes"].isna().tolist() == [False, True, False, False]
+    # Where z is itself observed, the other states are ruled out.
+    assert posterior_by_state(ASIA, evidence.loc[[0]], "lung", "tub")["yes"].isna().tolist() == [False, True]
+
+
+def test_auxiliaries_must_fit_the_rows():
+    evidence = pd.DataFrame({"tub": ["yes", "yes"], "either": ["no", "yes"]}, index=["ann", "bo"])
+    with pytest.raises(InputError, match="auxiliary must be one variable, or one per row of evidence; 1 were given for 2 rows"):
+        posterior_by_state(ASIA, evidence, "lung", ["smoke"])
+    with pytest.raises(InputError, match="auxiliary must not be the target 'lung', as it is at row bo"):
+        posterior_by_state(ASIA, evidence, "lung", ["smoke", "lung"])
+    with pytest.raises(InputError, match="Did you mean 'smoke'?"):
+        posterior_by_state(ASIA, evidence, "lung", "smok")
+    with pytest.raises(InputError, match=r"1 of 2 rows have probability zero, at ann\."):
+        posterior_by_state(ASIA, evidence, "lung", "smoke")
+    table = posterior_by_state(ASIA, evidence, "lung", "smoke", errors="nan")
+    assert table["p_z"].isna().tolist() == [True, True, False, False]
+    empty = posterior_by_state(ASIA, evidence, "lung", [None, None])
+    assert empty.empty
+    assert list(empty.columns) == list(table.columns)
 
 
 def test_more_distinct_rows_than_one_integer_key_can_hold():
@@ -174,3 +235,31 @@ def test_wrong_options_are_refused():
         posterior("asia", pd.DataFrame(), "lung")
     with pytest.raises(InputError, match="max_bytes must be positive"):
         posterior(ASIA, pd.DataFrame(), "lung", max_bytes=0)
+
+
+def test_variables_with_a_single_state_cost_nothing_and_change_nothing():
+    """More of them than an array can have axes."""
+    parents = [Node("v", ("a", "b"), (), np.array([0.3, 0.7])), Node("e", ("a", "b"), ("v",), np.array([[0.2, 0.5], [0.8, 0.5]]))]
+    single = [Node(f"s{k}", ("x",), ("v",), np.ones((1, 2))) for k in range(80)]
+    network = Network("single", "single", "test", True, (*parents, *single))
+    evidence = pd.DataFrame({f"s{k}": ["x", "x", None] for k in range(80)}).assign(e=["a", None, None])
+    assert posterior(network, evidence, "v")["a"].tolist() == pytest.approx([0.06 / 0.41, 0.3, 0.3], abs=1e-15)
+    assert posterior(network, evidence, "s7")["x"].tolist() == [1, 1, 1]
+
+
+def test_a_network_beyond_exact_inference_is_refused_before_it_costs_anything():
+    # Eighty causes, each two of them with an observed common effect: no order of elimination is feasible.
+    rng = np.random.default_rng(0)
+    causes = [Node(f"c{i}", ("a", "b"), (), np.array([0.5, 0.5])) for i in range(80)]
+    effects = [
+        Node(f"e{i}_{j}", ("a", "b"), (f"c{i}", f"c{j}"), np.moveaxis(rng.dirichlet([1, 1], size=(2, 2)), -1, 0)) for i in range(80) for j in range(i)
+    ]
+    network = Network("dense", "dense", "test", True, (*causes, *effects))
+    evidence = pd.DataFrame({node.name: ["a", "b"] for node in effects})
+    with pytest.raises(
+        InputError, match=r"max_bytes must hold the largest table that a row of evidence needs in network 'dense'; it is 134217728, and"
+    ):
+        posterior(network, evidence, "c0")
+    # Where the causes are observed too, hardly anything is left to sum.
+    table = posterior(network, evidence.filter(regex="_0$").assign(**{f"c{i}": "a" for i in range(1, 80)}), "c0")
+    assert table.notna().all(axis=None)
