@@ -7,43 +7,114 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from elicitation.decode import decode_belief, decode_decision, decode_distribution
-    from elicitation.models.base import Answer, Model, Request
+    from elicitation.custom import load_questions
+    from elicitation.decode import decode_belief, decode_choice, decode_decision, decode_distribution
+    from elicitation.models.agent import AgentModel, agent_for_task
+    from elicitation.models.base import Answer, Model, Request, ScoringModel
     from elicitation.models.causal import CausalModel, load_causal_model
+    from elicitation.models.http import Limits
+    from elicitation.models.labels import LabelBounds
+    from elicitation.models.multiple_choice import MultipleChoiceModel, load_multiple_choice_model
+    from elicitation.models.server import ServerModel, connect_servers
+    from elicitation.outcomes import OutcomeAudit, OutcomeProbabilities, audit_outcomes, outcome_probabilities
+    from elicitation.overview import preview, summarise_store
+    from elicitation.plan import Design, Plan, Subject, Task, load_task, plan_own_questions, plan_task
+    from elicitation.prompt_file import load_prompts
+    from elicitation.prompts import NETWORK_PROMPTS, TABLE_PROMPTS, PromptSet, Template
     from elicitation.questions import plan_questions
-    from elicitation.session import Tally, Task, elicit
+    from elicitation.session import Tally, elicit, elicit_questions, run_plan
     from elicitation.store import AnswerStore
 
 _MODULES = {
+    "AgentModel": "models.agent",
     "Answer": "models.base",
     "AnswerStore": "store",
     "CausalModel": "models.causal",
+    "Design": "plan",
+    "LabelBounds": "models.labels",
+    "Limits": "models.http",
     "Model": "models.base",
+    "MultipleChoiceModel": "models.multiple_choice",
+    "NETWORK_PROMPTS": "prompts",
+    "OutcomeAudit": "outcomes",
+    "OutcomeProbabilities": "outcomes",
+    "Plan": "plan",
+    "PromptSet": "prompts",
     "Request": "models.base",
+    "ScoringModel": "models.base",
+    "ServerModel": "models.server",
+    "Subject": "plan",
+    "TABLE_PROMPTS": "prompts",
     "Tally": "session",
-    "Task": "session",
+    "Task": "plan",
+    "Template": "prompts",
+    "agent_for_task": "models.agent",
+    "audit_outcomes": "outcomes",
+    "connect_servers": "models.server",
     "decode_belief": "decode",
+    "decode_choice": "decode",
     "decode_decision": "decode",
     "decode_distribution": "decode",
     "elicit": "session",
+    "elicit_questions": "session",
     "load_causal_model": "models.causal",
+    "load_multiple_choice_model": "models.multiple_choice",
+    "load_prompts": "prompt_file",
+    "load_questions": "custom",
+    "load_task": "plan",
+    "outcome_probabilities": "outcomes",
+    "plan_own_questions": "plan",
     "plan_questions": "questions",
+    "plan_task": "plan",
+    "preview": "overview",
+    "run_plan": "session",
+    "summarise_store": "overview",
 }
 
 __all__ = [
+    "NETWORK_PROMPTS",
+    "TABLE_PROMPTS",
+    "AgentModel",
     "Answer",
     "AnswerStore",
     "CausalModel",
+    "Design",
+    "LabelBounds",
+    "Limits",
     "Model",
+    "MultipleChoiceModel",
+    "OutcomeAudit",
+    "OutcomeProbabilities",
+    "Plan",
+    "PromptSet",
     "Request",
+    "ScoringModel",
+    "ServerModel",
+    "Subject",
     "Tally",
     "Task",
+    "Template",
+    "agent_for_task",
+    "audit_outcomes",
+    "connect_servers",
     "decode_belief",
+    "decode_choice",
     "decode_decision",
     "decode_distribution",
     "elicit",
+    "elicit_questions",
     "load_causal_model",
+    "load_multiple_choice_model",
+    "load_prompts",
+    "load_questions",
+    "load_task",
+    "outcome_probabilities",
+    "plan_own_questions",
     "plan_questions",
+    "plan_task",
+    "preview",
+    "run_plan",
+    "summarise_store",
 ]
 
 

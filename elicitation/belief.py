@@ -137,7 +137,8 @@ def token_belief(text: str) -> ReadBelief:
     mass = min(no + yes, 1.0)
     if mass < LEAST_MASS or high - low > WIDEST_SHARE:
         return ReadBelief(None, UNPARSED, mass)
-    return ReadBelief(yes / (no + yes), OK, mass)
+    # A label outside the list of likely tokens has no probability of its own, but bounds; the belief is their middle.
+    return ReadBelief((low + high) / 2 if "share" in told else yes / (no + yes), OK, mass)
 
 
 def sampled_belief(draws: Sequence[Decoded[str]]) -> ReadBelief:

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol, cast
 
 import numpy as np
 import pandas as pd
 
-from bayesnets import Network, Phrases, load_network, load_phrases, sample_cases
+from bayesnets import Network, Phrases, dataset_names, load_dataset, load_network, load_phrases, network_names, sample_cases
+from bayesnets.names import suggestion
 from coherence.errors import InputError
 from elicitation.belief import Way
 from elicitation.custom import check_questions
@@ -44,7 +46,7 @@ class Task:
         Parameters
         ----------
         name : str
-            Name in the catalogue.
+            Name in the catalogue; for records as truth see `load_task`.
         target : str or None
             The variable asked about; None takes the one that the words name as usual.
 
@@ -77,6 +79,60 @@ class Task:
         if n < 1 or seed < 0:
             raise InputError(f"contexts must be positive and seed at least 0; received {n} and {seed}.")
         return sample_cases(self.network, self.target, n, target_state=self.phrases.positive(self.target), rng=np.random.default_rng(seed))
+
+
+class Subject(Protocol):
+    """Whatever can be asked about: a `Task`, or ``bayesnets.RecordTask`` with words."""
+
+    @property
+    def name(self) -> str:
+        """Value of the `task` column."""
+
+    @property
+    def network(self) -> Network:
+        """Source of the truth."""
+
+    @property
+    def phrases(self) -> Phrases:
+        """The network in words."""
+
+    @property
+    def target(self) -> str:
+        """The variable asked about."""
+
+    def cases(self, n: int, *, seed: int) -> pd.DataFrame:
+        """Draw the contexts of a session."""
+
+
+def load_task(name: str, *, target: str | None = None) -> Subject:
+    """Load what is asked about by its name: a network of the catalogue, or a data set whose records are the truth.
+
+    Parameters
+    ----------
+    name : str
+        In ``bayesnets.network_names()`` or ``bayesnets.dataset_names()``.
+    target : str or None
+        The variable asked about; None takes the usual one. A data set has only that one.
+
+    Returns
+    -------
+    Task or RecordTask
+        With words.
+
+    Raises
+    ------
+    InputError
+        An unknown name or target.
+    """
+    if name not in dataset_names():
+        if name not in network_names():
+            known = ", ".join((*network_names(), *dataset_names()))
+            raise InputError(f"task must be one of {known}; received {name!r}. {suggestion(name, (*network_names(), *dataset_names()))}")
+        return Task.load(name, target=target)
+    task = load_dataset(name)
+    if target not in (None, task.target):
+        raise InputError(f"target of the records {name!r} must be {task.target!r}, the outcome they hold; received {target!r}. Leave it out.")
+    return cast("Subject", task)
 
 
 @dataclass(frozen=True)
@@ -143,12 +199,12 @@ class Plan:
     assemble: Callable[[Sequence[StoredAnswer], str], pd.DataFrame]
 
 
-def plan_task(task: Task, cases: pd.DataFrame, design: Design) -> Plan:
+def plan_task(task: Subject, cases: pd.DataFrame, design: Design) -> Plan:
     """Plan a session about a network.
 
     Parameters
     ----------
-    task : Task
+    task : Task, or another Subject
         What about.
     cases : DataFrame
         The contexts, from `Task.cases`.

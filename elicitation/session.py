@@ -4,20 +4,26 @@ Every answer goes to the store before it counts. A session that is started again
 interruption costs at most one batch, and a finished session costs no question at all.
 """
 
+import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
 from coherence.errors import CoherenceError, InputError
 from elicitation.belief import Way, ask_labels
 from elicitation.models.base import Answer, Model
-from elicitation.plan import Design, Plan, Task, plan_own_questions, plan_task
+from elicitation.plan import Design, Plan, Subject, Task, plan_own_questions, plan_task
 from elicitation.prompts import BELIEF, PromptSet
 from elicitation.runs import decode_answer
 from elicitation.store import AnswerStore, Draw, StoredAnswer
 
 __all__ = ["Design", "Plan", "Progress", "Tally", "Task", "ask", "elicit", "elicit_questions", "plan_own_questions", "plan_task", "run_plan"]
+
+# A model that hands out answers one by one loses at most so much of its work if the process is killed.
+_SECONDS_BETWEEN_WRITES = 1.0
 
 Progress = Callable[[int, int], None]
 """Called with the number of answers at hand and the number needed; once at the start and after every batch."""
@@ -48,7 +54,7 @@ class Tally:
 
 def elicit(
     model: Model,
-    task: Task,
+    task: Subject,
     cases: pd.DataFrame,
     store: AnswerStore,
     *,
@@ -189,15 +195,43 @@ def ask(
     missing = sorted((key for key in needed if key not in found), key=lambda key: (-len(needed[key].request.text), key))
     if progress:
         progress(len(found), len(needed))
-    for start in range(0, len(missing), batch_size):
-        portion = missing[start : start + batch_size]
-        batch = [needed[key] for key in portion]
-        store.put(batch, _answers(model, batch), model=model.name, fingerprint=model.fingerprint)
+
+    def keep(batch: Sequence[Draw], answers: Sequence[Answer]) -> None:
+        store.put(batch, answers, model=model.name, fingerprint=model.fingerprint)
         # Read back what the store holds: another process may have been first with some of these.
-        found |= store.get(portion)
+        found.update(store.get(draw.key(model.fingerprint) for draw in batch))
         if progress:
             progress(len(found), len(needed))
+
+    rest = [needed[key] for key in missing]
+    if hasattr(model, "stream"):
+        _keep_as_they_come(model, [draw for draw in rest if not draw.labels], keep, batch_size)
+        rest = [draw for draw in rest if draw.labels]
+    for start in range(0, len(rest), batch_size):
+        batch = rest[start : start + batch_size]
+        keep(batch, _answers(model, batch))
     return [found[key] for key in keys], len(missing)
+
+
+def _keep_as_they_come(model: Any, draws: Sequence[Draw], keep: Callable[[Sequence[Draw], Sequence[Answer]], None], batch_size: int) -> None:
+    """Have draws answered by a model that hands its answers out one by one, and keep them a portion or a second at a time, also when it fails."""
+    waiting: dict[int, Answer] = {}
+    last = time.monotonic()
+
+    def keep_waiting() -> None:
+        keep([draws[place] for place in waiting], list(waiting.values()))
+        waiting.clear()
+
+    with closing(model.stream([draw.request for draw in draws])) as answers:
+        try:
+            for place, answer in answers:
+                waiting[place] = answer
+                if len(waiting) >= batch_size or time.monotonic() - last >= _SECONDS_BETWEEN_WRITES:
+                    keep_waiting()
+                    last = time.monotonic()
+        finally:
+            if waiting:
+                keep_waiting()
 
 
 def _answers(model: Model, batch: Sequence[Draw]) -> list[Answer]:

@@ -32,6 +32,7 @@ def workplace(tmp_path):
     (tmp_path / "examples").mkdir()
     for file in (ROOT / "examples").iterdir():
         (tmp_path / "examples" / file.name).symlink_to(file)
+    (tmp_path / "tests").symlink_to(ROOT / "tests")
     runs = pd.read_parquet(ROOT / "examples" / "runs.parquet")
     mine = runs[runs["action"].notna()].head(60)
     mine = mine.rename(columns={"p": "confidence", "action": "choice", "theta": "outcome", "context": "case_id"})

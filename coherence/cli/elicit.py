@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from elicitation.models.base import Model
-    from elicitation.plan import Design, Plan
+    from elicitation.plan import Design, Plan, Subject
     from elicitation.prompts import PromptSet
     from elicitation.session import Progress
 
@@ -27,8 +29,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser : argparse.ArgumentParser
         Parser of this command.
     """
-    parser.add_argument("--model", metavar="DIR", help="folder of a causal language model, as written by save_pretrained")
-    parser.add_argument("--task", metavar="NAME", help="network that supplies the cases, such as asia")
+    parser.add_argument("--model", metavar="DIR", help="folder of a model, as written by save_pretrained; with --server the model's name there")
+    parser.add_argument("--server", metavar="URL[,URL]", help="OpenAI-compatible servers of the model, instead of a folder; see docs/servers.md")
+    parser.add_argument("--server-name", metavar="NAME", help="keeps answers under this name instead of the first address")
+    parser.add_argument("--api-key-env", metavar="VARIABLE", help="environment variable that holds the servers' API key (default: no key)")
+    parser.add_argument("--concurrency", type=int, default=8, metavar="N", help="questions under way at each server (default: 8)")
+    parser.add_argument("--agent", metavar="NAME", help="a simulated agent instead of a model, such as leaky; only with --task")
+    parser.add_argument("--task", metavar="NAME", help="network or data set that supplies the cases, such as asia or randhie")
     parser.add_argument("--questions", metavar="FILE", help="questions of your own instead of a network: .csv or .jsonl, see docs/eliciting.md")
     parser.add_argument("--out", metavar="FILE", help="runs table to write: .parquet, .csv or .jsonl")
     parser.add_argument("--target", metavar="VARIABLE", help="variable asked about (default: the usual one of the task)")
@@ -51,8 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--temperature", type=float, default=1.0, metavar="T", help="0 takes the most probable answer (default: 1)")
     parser.add_argument("--max-new-tokens", type=int, metavar="N", help="cut of every answer (default: what a readable answer needs at most)")
     parser.add_argument("--chat", action=argparse.BooleanOptionalAction, default=None, help="use the chat template (default: if there is one)")
-    parser.add_argument("--dtype", default="float32", choices=("float32", "bfloat16", "float16"), help="precision (default: float32)")
-    parser.add_argument("--device", default="cpu", metavar="NAME", help="torch device (default: cpu)")
+    parser.add_argument("--system", metavar="TEXT", help="system message before every question of a chat model (default: none)")
+    parser.add_argument("--dtype", default="auto", choices=("auto", "float32", "bfloat16", "float16"), help="precision (default: by device)")
+    parser.add_argument("--device", default="auto", metavar="NAME", help="torch device (default: a GPU if there is one)")
     parser.add_argument("--batch-size", type=int, default=64, metavar="N", help="questions at a time (default: 64)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the cases and of the draws (default: 0)")
     parser.add_argument("--store", metavar="FILE", help="where answers are kept (default: OUT.answers.sqlite)")
@@ -87,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     plan = _plan(args, _design(args))
     store = args.store or f"{args.out}.answers.sqlite"
     if args.dry_run:
-        _print_preview(plan, args.model, store)
+        _print_preview(plan, _model_name(args), store)
         return 0
     return _ask(args, plan, store)
 
@@ -96,7 +104,11 @@ def _check(args: argparse.Namespace) -> None:
     """Raise for what can be known before anything is loaded, rather than after hours of asking."""
     from coherence.errors import InputError
 
-    missing = [name for name in ("model", "out") if getattr(args, name) is None]
+    missing = [name for name in ("model", "out") if getattr(args, name) is None and not (name == "model" and args.agent)]
+    if args.agent is not None:
+        for name in ("questions", "server", "model"):
+            if getattr(args, name) is not None:
+                raise InputError(f"--agent answers the questions of --task by itself; leave --{name} out.")
     if (args.task is None) == (args.questions is None):
         missing.append("task (or --questions, but not both)")
     if missing:
@@ -148,25 +160,55 @@ def _prompts(args: argparse.Namespace) -> "tuple[tuple[str, ...], PromptSet]":
 
 
 def _plan(args: argparse.Namespace, design: "Design") -> "Plan":
-    from elicitation.plan import Task, plan_own_questions, plan_task
+    from elicitation.plan import plan_own_questions, plan_task
 
     if args.questions is not None:
         from elicitation.custom import load_questions
 
         return plan_own_questions(load_questions(args.questions), design, task=Path(args.questions).stem)
-    task = Task.load(args.task, target=args.target)
-    return plan_task(task, task.cases(200 if args.contexts is None else args.contexts, seed=args.seed), design)
+    return plan_task(*_task_and_cases(args), design)
 
 
-def _model_name(args_model: str) -> str:
+def _task_and_cases(args: argparse.Namespace) -> "tuple[Subject, pd.DataFrame]":
+    from elicitation.plan import load_task
+
+    task = load_task(args.task, target=args.target)
+    return task, task.cases(200 if args.contexts is None else args.contexts, seed=args.seed)
+
+
+def _model_name(args: argparse.Namespace) -> str:
     """The name that the model would have, without loading it."""
-    return Path(args_model).resolve().name
+    if args.agent is not None:
+        return str(args.agent)
+    return str(args.model) if args.server is not None else Path(args.model).resolve().name
 
 
 def _load_model(args: argparse.Namespace) -> "Model":
+    if args.agent is not None:
+        from elicitation.models.agent import agent_for_task
+
+        return agent_for_task(args.agent, *_task_and_cases(args))
+    if args.server is not None:
+        from elicitation.models.server import connect_servers
+
+        return connect_servers(
+            [address.strip() for address in args.server.split(",") if address.strip()],
+            args.model,
+            api="completions" if args.chat is False else "chat",
+            identity=args.server_name,
+            system=args.system,
+            concurrency=args.concurrency,
+            key_variable=args.api_key_env,
+        )
+    from elicitation.models.multiple_choice import is_multiple_choice, load_multiple_choice_model
+
+    if is_multiple_choice(args.model):
+        return load_multiple_choice_model(args.model, batch_size=args.batch_size, dtype=args.dtype, device=args.device, threads=args.threads)
     from elicitation.models.causal import load_causal_model
 
-    return load_causal_model(args.model, batch_size=args.batch_size, chat=args.chat, dtype=args.dtype, device=args.device, threads=args.threads)
+    return load_causal_model(
+        args.model, batch_size=args.batch_size, chat=args.chat, system=args.system, dtype=args.dtype, device=args.device, threads=args.threads
+    )
 
 
 def _ask(args: argparse.Namespace, plan: "Plan", path: str) -> int:
@@ -195,7 +237,7 @@ def _ask(args: argparse.Namespace, plan: "Plan", path: str) -> int:
 def _print_preview(plan: "Plan", model: str, store: str) -> None:
     from elicitation.overview import ASSUMED_SECONDS_PER_ANSWER, preview
 
-    found = preview(plan, model_name=_model_name(model), store=store)
+    found = preview(plan, model_name=model, store=store)
     basis = (
         "at the speed of the answers in the store"
         if found.speed_known

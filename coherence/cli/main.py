@@ -6,14 +6,20 @@ Only the module of the command that was called is imported, so that ``coherence 
 import argparse
 import contextlib
 import importlib
+import keyword
 import os
 import sys
 from collections.abc import Sequence
 
 COMMANDS = {
     "analyze": "test a runs table: could the stated beliefs be the beliefs acted on?",
+    "bets": "does a model think in bets? Ask it or score its answers, train it on bets, test what carries over",
     "elicit": "ask a local model for beliefs and, separately, for actions",
+    "import": "turn logs of Inspect, lm-eval or folktexts, or a plain table, into a runs table",
+    "mix": "can a model draw at the rates it is asked for? Ask the failure-to-mix battery, or score answers to it",
     "networks": "list, show, draw or convert Bayesian networks: those of the catalogue, or a file of your own",
+    "organisms": "train small models whose belief and policy are known, coherent and incoherent ones",
+    "reveal": "beliefs revealed by unfinished texts about dice and coins, beside stated answers and bets",
     "simulate": "draw a runs table from an agent whose coherence is known",
 }
 
@@ -43,7 +49,8 @@ def build_parser(command: str | None) -> argparse.ArgumentParser:
         # An abbreviated option that works today would change its meaning when a longer one is added.
         sub = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:], allow_abbrev=False)
         if name == command:
-            module = importlib.import_module(f"coherence.cli.{name}")
+            # A module cannot bear the name of a keyword: import is import_.py.
+            module = importlib.import_module(f"coherence.cli.{name}_" if keyword.iskeyword(name) else f"coherence.cli.{name}")
             module.add_arguments(sub)
             sub.set_defaults(run=module.run)
     return parser

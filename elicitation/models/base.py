@@ -6,7 +6,14 @@ a model that draws must draw from that seed alone, so that an answer depends nei
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from elicitation.models.vocabulary import Vocabulary
+    from elicitation.tokenizations import Spelling, SpellingMasses
 
 
 @dataclass(frozen=True)
@@ -78,5 +85,45 @@ class Model(Protocol):
         -------
         list of Answer
             One per request, in the order of the requests.
+        """
+        ...
+
+
+class ScoringModel(Model, Protocol):
+    """A model whose probabilities of given texts can be read, token by token; not every model is one."""
+
+    @property
+    def vocabulary(self) -> "Vocabulary":
+        """The model's tokens as byte strings."""
+        ...
+
+    def encode(self, texts: Sequence[str], *, answer: str = "") -> list[list[int]]:
+        """Return the token ids of each text as the model reads it, up to and with the beginning `answer` of the answer."""
+        ...
+
+    def log_probabilities(self, texts: Sequence[Sequence[int]], continuations: Sequence[Sequence[Sequence[int]]]) -> "list[NDArray[np.float64]]":
+        """Return for every text the log-probabilities of its continuations, all given as token ids."""
+        ...
+
+    def spelling_masses(
+        self, texts: Sequence[Sequence[int]], spellings: "Sequence[Spelling]", *, tolerance: float, itemised: bool = False
+    ) -> "SpellingMasses":
+        """Return the probabilities that the answers to texts begin with spellings.
+
+        Parameters
+        ----------
+        texts : sequence of sequence of int
+            Token ids, as from `encode`.
+        spellings : sequence of Spelling
+            The spellings.
+        tolerance : float
+            Token sequences may be given up as long as all of them together are no more probable than this, per text.
+        itemised : bool
+            Whether to list what the masses are made of.
+
+        Returns
+        -------
+        SpellingMasses
+            Masses, and what was given up.
         """
         ...

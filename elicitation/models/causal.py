@@ -1,16 +1,17 @@
 """Answers from a causal language model in a local folder, through transformers.
 
-The loop is our own: rows are padded on the left with explicit positions, and every draw inverts the cumulative probabilities at a uniform number
-from the row's own generator. An answer therefore depends on the model, the text and the seed, not on the batch it was computed in.
+The loop is our own: rows are padded on the left with explicit positions, and every row draws from its own generator. An answer therefore depends
+on the model, the text and the seed, not on the batch it was computed in. Probabilities of given sequences come without any drawing.
 Only local safetensors weights are read and no code from the folder is run.
 """
 
-import hashlib
+import json
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -18,29 +19,38 @@ import numpy as np
 
 from coherence.errors import InputError, MissingExtraError
 from elicitation.models.base import Answer, Request
+from elicitation.models.folder import check_folder, fingerprint_of
+from elicitation.models.vocabulary import Vocabulary
+from elicitation.tokenizations import Part, Spelling, SpellingMasses, spelling_graph
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # before transformers is imported: it reads the variable once
 try:
     import torch
+    from jinja2 import TemplateError
     from safetensors import SafetensorError
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils import logging as transformers_logging
+
+    from elicitation.models.device import DTYPES, choose_device
+    from elicitation.models.memory import Portions
+    from elicitation.models.prefill import prefill
+    from elicitation.models.sampling import Row, draw
+    from elicitation.models.scoring import Floats, Trees, check_fits, continuation_logprobs, spelling_masses, trees_for
 except ImportError as error:  # pragma: no cover - needs an environment without the extra
     raise MissingExtraError("elicit", "Asking a local model") from error
 
-# Everything in a model folder that can change an answer; a log of the training, say, does not belong to the fingerprint.
-_FINGERPRINT_PATTERNS = ("*.safetensors", "*.safetensors.index.json", "config.json", "generation_config.json", "chat_template*", "*token*.json",
-                         "tokenizer.model", "vocab.*", "merges.txt")  # fmt: skip
-_DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+MOST_PATHS = 20_000
 
 
 def load_causal_model(
     folder: str | os.PathLike[str],
     *,
-    batch_size: int = 64,
+    batch_size: int | None = None,
     chat: bool | None = None,
-    dtype: str = "float32",
-    device: str = "cpu",
+    system: str | None = None,
+    prefill: str = "",
+    dtype: str = "auto",
+    device: str = "auto",
     threads: int | None = None,
 ) -> "CausalModel":
     """Load a causal language model and its tokenizer from a folder.
@@ -49,14 +59,18 @@ def load_causal_model(
     ----------
     folder : path-like
         A folder as written by ``save_pretrained``: config.json, safetensors weights, tokenizer files.
-    batch_size : int
-        Texts per forward pass, positive.
+    batch_size : int or None
+        Most texts per forward pass, positive; None leaves it to memory. Where memory does not suffice a batch is halved in either case.
     chat : bool or None
         Whether to wrap texts in the tokenizer's chat template; None does so where there is one.
-    dtype : {"float32", "bfloat16", "float16"}
-        Precision of the weights.
+    system : str or None
+        System message before every text; needs a chat template that has room for one.
+    prefill : str
+        What every answer begins with, as if the model had said it.
+    dtype : {"auto", "float32", "bfloat16", "float16"}
+        Precision of the weights; "auto" is bfloat16 on an accelerator that has it, else float32.
     device : str
-        A torch device.
+        A torch device; "auto" is the first CUDA device, else the processor.
     threads : int or None
         Threads of torch, for the whole process; None leaves them.
 
@@ -71,11 +85,8 @@ def load_causal_model(
         The folder is missing or incomplete, or an option is outside its range.
     """
     path = Path(folder)
-    _check_folder(path)
-    if batch_size < 1:
-        raise InputError(f"batch_size must be positive; received {batch_size}.")
-    if dtype not in _DTYPES:
-        raise InputError(f"dtype must be one of {', '.join(_DTYPES)}; received {dtype!r}.")
+    check_folder(path)
+    device, dtype = choose_device(device, dtype)
     if threads is not None:
         if threads < 1:
             raise InputError(f"threads must be positive; received {threads}.")
@@ -84,7 +95,7 @@ def load_causal_model(
         try:
             tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True, trust_remote_code=False, padding_side="left")
             network, loading = AutoModelForCausalLM.from_pretrained(
-                path, local_files_only=True, trust_remote_code=False, use_safetensors=True, dtype=_DTYPES[dtype], output_loading_info=True
+                path, local_files_only=True, trust_remote_code=False, use_safetensors=True, dtype=DTYPES[dtype], output_loading_info=True
             )
         except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
             reason = " ".join(str(error).split())
@@ -95,8 +106,18 @@ def load_causal_model(
     if chat and tokenizer.chat_template is None:
         raise InputError(f"chat=True needs a chat template, and the tokenizer in {path} has none. Leave chat out.")
     with_chat = tokenizer.chat_template is not None if chat is None else chat
-    fingerprint = _fingerprint(path, f"dtype={dtype};chat={with_chat}")
-    return CausalModel(network.to(device).eval(), tokenizer, name=path.resolve().name, fingerprint=fingerprint, batch_size=batch_size, chat=with_chat)
+    # Without a system message and a prefill the digest is what it was before there were any, so that stores keep their answers.
+    fingerprint = fingerprint_of(path, f"dtype={dtype};chat={with_chat}" + (f";{json.dumps([system, prefill])}" if system or prefill else ""))
+    return CausalModel(
+        network.to(device).eval(),
+        tokenizer,
+        name=path.resolve().name,
+        fingerprint=fingerprint,
+        batch_size=batch_size,
+        chat=with_chat,
+        system=system,
+        prefill=prefill,
+    )
 
 
 class CausalModel:
@@ -110,19 +131,40 @@ class CausalModel:
         Its tokenizer; an end token is needed for answers that end by themselves.
     name, fingerprint : str
         See `Model`.
-    batch_size : int
-        Texts per forward pass.
+    batch_size : int or None
+        Most texts per forward pass; None leaves it to memory.
     chat : bool
         Whether texts go through the chat template.
+    system : str or None
+        System message, with `chat` only.
+    prefill : str
+        What every answer begins with.
     """
 
-    def __init__(self, network: Any, tokenizer: Any, *, name: str, fingerprint: str, batch_size: int = 64, chat: bool = False) -> None:
+    def __init__(
+        self,
+        network: Any,
+        tokenizer: Any,
+        *,
+        name: str,
+        fingerprint: str,
+        batch_size: int | None = None,
+        chat: bool = False,
+        system: str | None = None,
+        prefill: str = "",
+    ) -> None:
         self.network, self.tokenizer = network, tokenizer
         self.name, self.fingerprint = name, fingerprint
-        self.batch_size, self.chat = batch_size, chat
+        self.portions = Portions(batch_size, grows=network.device.type != "cpu")
+        self.chat, self.system, self.prefill = chat, system, prefill
         ends = network.generation_config.eos_token_id
         ends = tokenizer.eos_token_id if ends is None else ends
         self._ends = frozenset(ends if isinstance(ends, list) else [] if ends is None else [ends])
+        if system and not chat:
+            raise InputError("system needs a chat template, and texts go without one. Put the message into the texts, or use a chat model.")
+        # Some templates drop a system message without a word.
+        if system and system.strip() not in self.render("text"):
+            raise InputError(f"the chat template of {name} leaves out the system message. Put it into the texts.")
 
     def generate(self, requests: Sequence[Request]) -> list[Answer]:
         """Answer every request; texts of similar length share a batch, which changes the speed and nothing else.
@@ -135,61 +177,160 @@ class CausalModel:
         Returns
         -------
         list of Answer
-            One per request, in the order of the requests.
+            One per request, in the order of the requests; a text begins with `prefill`.
 
         Raises
         ------
         InputError
             A text and its answer do not fit into the model's context.
+        CoherenceError
+            Memory does not suffice for a single text.
         """
-        prompts = self._encode([request.text for request in requests])
-        limit = getattr(self.network.config, "max_position_embeddings", None)
+        prompts = self.encode([request.text for request in requests])
         for prompt, request in zip(prompts, requests, strict=True):
-            if limit is not None and len(prompt) + request.max_new_tokens > limit:
-                raise InputError(
-                    f"a text of {len(prompt)} tokens with {request.max_new_tokens} for its answer exceeds the model's context of {limit} tokens. "
-                    "Use shorter texts or a smaller max_new_tokens."
-                )
-        order = sorted(range(len(requests)), key=lambda i: len(prompts[i]))
+            check_fits(
+                self.network, len(prompt) + request.max_new_tokens, f"a text of {len(prompt)} tokens with {request.max_new_tokens} for its answer"
+            )
         answers: dict[int, Answer] = {}
-        for start in range(0, len(order), self.batch_size):
-            rows = order[start : start + self.batch_size]
-            with torch.inference_mode():
-                batch = self._generate_batch([prompts[i] for i in rows], [requests[i] for i in rows])
-            answers.update(zip(rows, batch, strict=True))
+
+        def do(rows: list[int]) -> None:
+            answers.update(zip(rows, self._generate_batch([prompts[i] for i in rows], [requests[i] for i in rows]), strict=True))
+
+        with torch.inference_mode():
+            self.portions.work([len(prompt) + request.max_new_tokens for prompt, request in zip(prompts, requests, strict=True)], do)
         return [answers[i] for i in range(len(requests))]
 
-    def _encode(self, texts: list[str]) -> list[list[int]]:
-        if self.chat:
-            texts = [
-                self.tokenizer.apply_chat_template([{"role": "user", "content": text}], add_generation_prompt=True, tokenize=False) for text in texts
-            ]
+    def encode(self, texts: Sequence[str], *, answer: str = "") -> list[list[int]]:
+        """Return the tokens that precede an answer.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            Questions.
+        answer : str
+            Beginning of the answer, after `prefill`.
+
+        Returns
+        -------
+        list of list of int
+            Token ids of every question, in the chat template where the model has one, with the beginning of the answer.
+
+        Raises
+        ------
+        InputError
+            A text has no token at all.
+        """
         # A chat template brings its own start token; plain text gets the one that the tokenizer adds.
-        ids: list[list[int]] = self.tokenizer(texts, add_special_tokens=not self.chat)["input_ids"] if texts else []
+        ids: list[list[int]] = (
+            self.tokenizer([self.render(text) + answer for text in texts], add_special_tokens=not self.chat)["input_ids"] if texts else []
+        )
+        for i, tokens in enumerate(ids):
+            if not tokens:
+                raise InputError(f"every text must have a token; text {i} is {texts[i]!r} and has none. Write something before the answer.")
         return ids
+
+    def render(self, text: str) -> str:
+        """Return a question as the model reads it, with the beginning of the answer."""
+        if not self.chat:
+            return text + self.prefill
+        messages = [*([{"role": "system", "content": self.system}] if self.system else []), {"role": "user", "content": text}]
+        try:
+            rendered: str = self.tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+        except TemplateError as error:
+            raise InputError(f"the chat template of {self.name} refuses {'a system message' if self.system else 'the text'}: {error}") from error
+        # Not through the template: some strip the blank at the end of the prefill, or close the turn.
+        return rendered + self.prefill
+
+    def log_probabilities(self, texts: Sequence[Sequence[int]], continuations: Sequence[Sequence[Sequence[int]]]) -> list[Floats]:
+        """Return the log-probabilities of token sequences after texts.
+
+        A text is read once, and so is every beginning that several of its continuations share.
+
+        Parameters
+        ----------
+        texts : sequence of sequence of int
+            Token ids, as from `encode`.
+        continuations : sequence of sequence of sequence of int
+            For every text the token ids of its continuations.
+
+        Returns
+        -------
+        list of ndarray
+            For every text one natural logarithm per continuation, at temperature 1.
+
+        Raises
+        ------
+        InputError
+            Unequal lengths, or a text and its continuation do not fit into the model's context.
+        """
+        if len(texts) != len(continuations):
+            raise InputError(f"continuations must have one entry per text; received {len(continuations)} for {len(texts)} texts.")
+        for text, own in zip(texts, continuations, strict=True):
+            longest = max(map(len, own), default=0)
+            check_fits(self.network, len(text) + longest, f"a text of {len(text)} tokens with a continuation of {longest}")
+        results: dict[int, Floats] = {}
+
+        def do(rows: list[int]) -> None:
+            trees = self._trees([texts[i] for i in rows])
+            results.update(zip(rows, continuation_logprobs(trees, [continuations[i] for i in rows]), strict=True))
+
+        with torch.inference_mode():
+            self.portions.work([len(text) + sum(map(len, own)) for text, own in zip(texts, continuations, strict=True)], do)
+        return [results[i] for i in range(len(texts))]
+
+    def spelling_masses(
+        self, texts: Sequence[Sequence[int]], spellings: Sequence[Spelling], *, tolerance: float, itemised: bool = False
+    ) -> SpellingMasses:
+        """Return the probabilities of spellings after texts; see `ScoringModel`."""
+        graph = spelling_graph(spellings, self.vocabulary)
+        if (count := graph.count_paths()) > MOST_PATHS and tolerance == 0:
+            raise InputError(
+                f"the spellings have {count} token sequences, more than {MOST_PATHS}. Set tolerance above 0 to leave out improbable ones."
+            )
+        longest = max(map(len, graph.states))
+        for text in texts:
+            check_fits(self.network, len(text) + longest, f"a text of {len(text)} tokens with {longest} for the longest spelling")
+        found: dict[int, tuple[Floats, float, list[Part]]] = {}
+
+        def do(rows: list[int]) -> None:
+            items: list[Part] | None = [] if itemised else None
+            masses, unresolved = spelling_masses(
+                self._trees([texts[i] for i in rows]), graph, self.vocabulary.order, n_spellings=len(spellings), tolerance=tolerance, parts=items
+            )
+            for k, i in enumerate(rows):
+                found[i] = masses[k], float(unresolved[k]), [replace(part, text=i) for part in items or () if part.text == k]
+
+        with torch.inference_mode():
+            self.portions.work([len(text) + len(graph.states) for text in texts], do)
+        done = [found[i] for i in range(len(texts))]
+        return SpellingMasses(
+            np.stack([masses for masses, *_ in done]), np.array([lost for _, lost, _ in done]), [part for *_, parts in done for part in parts]
+        )
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The model's tokens as byte strings."""
+        output = self.network.get_output_embeddings()
+        return Vocabulary.of(self.tokenizer, output.weight.shape[0])
+
+    @cached_property
+    def _trees(self) -> Callable[[Sequence[Sequence[int]]], Trees]:
+        return partial(trees_for(self.network), self.network)
 
     def _generate_batch(self, prompts: list[list[int]], requests: list[Request]) -> list[Answer]:
         device = self.network.device
-        width = max(map(len, prompts))
-        ids = torch.zeros((len(prompts), width), dtype=torch.long)
-        mask = torch.zeros_like(ids)
-        for i, prompt in enumerate(prompts):
-            ids[i, width - len(prompt) :] = torch.tensor(prompt)
-            mask[i, width - len(prompt) :] = 1
-        ids, mask = ids.to(device), mask.to(device)
-        positions = (mask.cumsum(-1) - 1).clamp(min=0)
-        rows = [_Row(request, self._ends) for request in requests]
-        active, cache = list(range(len(rows))), None
+        rows = [Row(request, self._ends, self.prefill) for request in requests]
+        start = prefill(self.network, prompts)
+        logits, mask, positions, cache = start.logits, start.mask, start.lengths[:, None], start.cache
+        active = list(range(len(rows)))
         while True:
-            output = self.network(input_ids=ids, attention_mask=mask, position_ids=positions, past_key_values=cache, use_cache=True, logits_to_keep=1)
-            cache = output.past_key_values
-            tokens, logprobs = _draw(output.logits[:, -1], [rows[i] for i in active])
+            tokens, logprobs = draw(logits, [rows[i] for i in active])
             for i, token, logprob in zip(active, tokens, logprobs, strict=True):
                 rows[i].add(token, logprob, self.tokenizer)
             # Rows that are done leave the batch, so that one long answer does not hold the others' memory and time.
             keep = [k for k, i in enumerate(active) if not rows[i].done]
             if not keep:
-                return [row.answer() for row in rows]
+                return [row.answer(self.tokenizer) for row in rows]
             ids = torch.tensor([[tokens[k]] for k in keep], device=device)
             if len(keep) < len(active):
                 index = torch.tensor(keep, device=device)
@@ -197,62 +338,8 @@ class CausalModel:
                 mask, positions = mask[index], positions[index]
             active = [active[k] for k in keep]
             mask = torch.cat([mask, mask.new_ones((len(keep), 1))], dim=1)
-            positions = positions[:, -1:] + 1
-
-
-@dataclass
-class _Row:
-    """An answer on its way."""
-
-    request: Request
-    ends: frozenset[int]
-
-    def __post_init__(self) -> None:
-        # Philox keyed by the seed: its stream is fixed by specification, on every machine and for every batch.
-        self.uniforms: Iterator[float] = iter(np.random.Generator(np.random.Philox(key=self.request.seed)).random(self.request.max_new_tokens))
-        self.tokens: list[int] = []
-        self.logprob, self.text, self.done = 0.0, "", False
-
-    def add(self, token: int, logprob: float, tokenizer: Any) -> None:
-        self.tokens.append(token)
-        self.logprob += logprob
-        if token in self.ends:
-            self.done = True
-            return
-        # The whole answer is decoded each time: a character may take several tokens, and spaces depend on what came before.
-        self.text = tokenizer.decode(self.tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        end = _end_of_lines(self.text, self.request.max_lines)
-        if end is not None:
-            self.text, self.done = self.text[:end], True
-        self.done |= len(self.tokens) >= self.request.max_new_tokens
-
-    def answer(self) -> Answer:
-        return Answer(self.text, self.logprob, len(self.tokens))
-
-
-def _end_of_lines(text: str, max_lines: int | None) -> int | None:
-    """Return where the `max_lines`-th line with visible characters ends, or None while it is not complete."""
-    if max_lines is None:
-        return None
-    position = seen = 0
-    for line in text.split("\n")[:-1]:
-        position += len(line) + 1
-        seen += bool(line.strip())
-        if seen == max_lines:
-            return position
-    return None
-
-
-def _draw(logits: torch.Tensor, rows: list[_Row]) -> tuple[list[int], list[float]]:
-    """Draw one token per row, each at its own temperature and from its own uniform number."""
-    scores = logits.double()  # in double precision a draw is the same whatever the order of summation was
-    temperature = torch.tensor([row.request.temperature for row in rows], dtype=torch.double, device=scores.device)
-    uniform = torch.tensor([next(row.uniforms) for row in rows], dtype=torch.double, device=scores.device)
-    cumulative = (scores / temperature.clamp(min=1e-6)[:, None]).softmax(-1).cumsum(-1)
-    drawn = torch.searchsorted(cumulative, (uniform * cumulative[:, -1])[:, None], right=True).squeeze(-1).clamp(max=scores.shape[-1] - 1)
-    tokens = torch.where(temperature > 0, drawn, scores.argmax(-1))
-    logprobs = scores.log_softmax(-1).gather(-1, tokens[:, None]).squeeze(-1)
-    return tokens.tolist(), logprobs.tolist()
+            output = self.network(input_ids=ids, attention_mask=mask, position_ids=positions, past_key_values=cache, use_cache=True, logits_to_keep=1)
+            logits, positions = output.logits[:, -1], positions + 1
 
 
 @contextmanager
@@ -270,23 +357,3 @@ def quiet_transformers() -> Iterator[None]:
         transformers_logging.set_verbosity(verbosity)
         if bars:
             transformers_logging.enable_progress_bar()
-
-
-def _check_folder(path: Path) -> None:
-    # transformers takes a missing folder for the name of a repository on a hub, and its error speaks of that.
-    if not path.is_dir():
-        raise InputError(f"model must be a folder with config.json and safetensors weights; {path} is not a folder.")
-    missing = [name for name in ("config.json", "*.safetensors") if not any(path.glob(name))]
-    missing += [] if any(path.glob("tokenizer*")) else ["tokenizer files"]
-    if missing:
-        raise InputError(f"model folder {path} lacks {', '.join(missing)}. Give a folder written by save_pretrained, tokenizer included.")
-
-
-def _fingerprint(path: Path, settings: str) -> str:
-    digest = hashlib.sha256(settings.encode())
-    for file in sorted({file for pattern in _FINGERPRINT_PATTERNS for file in path.glob(pattern) if file.is_file()}):
-        digest.update(f"\0{file.name}\0{file.stat().st_size}\0".encode())
-        with file.open("rb") as stream:
-            while block := stream.read(1 << 20):
-                digest.update(block)
-    return digest.hexdigest()

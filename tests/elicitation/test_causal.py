@@ -10,7 +10,8 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from coherence.errors import InputError
 from elicitation.models.base import Request
-from elicitation.models.causal import CausalModel, _draw, _end_of_lines, _Row, load_causal_model, quiet_transformers
+from elicitation.models.causal import CausalModel, load_causal_model, quiet_transformers
+from elicitation.models.sampling import Row, draw, end_of_lines
 from elicitation.questions import plan_questions
 
 TEXTS = [
@@ -76,8 +77,8 @@ def test_draws_follow_the_softmax_at_the_given_temperature():
     logits = torch.log(torch.tensor([0.1, 0.2, 0.3, 0.4]))
     n = 4000
     for temperature, expected in ((1.0, [0.1, 0.2, 0.3, 0.4]), (0.5, np.array([1, 4, 9, 16]) / 30)):
-        rows = [_Row(Request("", seed, 1, temperature), frozenset()) for seed in range(n)]
-        tokens, logprobs = _draw(logits.expand(n, 4), rows)
+        rows = [Row(Request("", seed, 1, temperature), frozenset()) for seed in range(n)]
+        tokens, logprobs = draw(logits.expand(n, 4), rows)
         share = np.bincount(tokens, minlength=4) / n
         np.testing.assert_allclose(share, expected, atol=4 * np.sqrt(0.25 / n))
         # Whatever the temperature of the draw, the log-probability is the model's own.
@@ -86,10 +87,10 @@ def test_draws_follow_the_softmax_at_the_given_temperature():
 
 def test_a_token_of_probability_zero_is_never_drawn():
     logits = torch.tensor([-torch.inf, 0.0, -torch.inf, 0.0, -torch.inf])
-    rows = [_Row(Request("", seed, 1), frozenset()) for seed in range(500)]
+    rows = [Row(Request("", seed, 1), frozenset()) for seed in range(500)]
     for row, uniform in zip(rows, np.r_[0.0, np.nextafter(1.0, 0.0), np.random.default_rng(0).random(498)], strict=True):
         row.uniforms = iter([uniform])
-    tokens, _ = _draw(logits.expand(500, 5), rows)
+    tokens, _ = draw(logits.expand(500, 5), rows)
     assert set(tokens) == {1, 3}
 
 
@@ -98,7 +99,7 @@ def test_a_token_of_probability_zero_is_never_drawn():
     [("a\nb", 1, 2), ("a\nb", 2, None), ("a\nb\n", 2, 4), ("\n \na\nb\nc", 2, 7), ("a\nb\nc", None, None), ("", 1, None), ("\n\n", 1, None)],
 )
 def test_an_answer_ends_after_its_lines(text, max_lines, end):
-    assert _end_of_lines(text, max_lines) == end
+    assert end_of_lines(text, max_lines) == end
 
 
 def test_lines_end_an_answer_and_nothing_after_them_is_kept(model, asia, cases):
@@ -128,12 +129,83 @@ def test_the_chat_template_is_used_where_there_is_one(model_folder, tmp_path):
     (folder / "chat_template.jinja").write_text(template)
     chat, plain = load_causal_model(folder), load_causal_model(folder, chat=False)
     assert chat.chat
-    assert chat.tokenizer.decode(chat._encode(["Well?"])[0]) == "<start>[user] Well?[assistant]"
-    assert plain.tokenizer.decode(plain._encode(["Well?"])[0]) == "<start>Well?"
+    assert chat.tokenizer.decode(chat.encode(["Well?"])[0]) == "<start>[user] Well?[assistant]"
+    assert plain.tokenizer.decode(plain.encode(["Well?"])[0]) == "<start>Well?"
     # Answers to other texts must not be taken for each other by a store.
     assert chat.fingerprint != plain.fingerprint
     with pytest.raises(InputError, match="chat template"):
         load_causal_model(model_folder, chat=True)
+
+
+CHAT = "{% for m in messages %}<start>[{{ m.role }}] {{ m.content | trim }}{% endfor %}{% if add_generation_prompt %}<start>[assistant]{% endif %}"
+NO_SYSTEM = "{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}" + CHAT
+DROPS_SYSTEM = CHAT.replace("{% for m in messages %}", "{% for m in messages if m.role == 'user' %}")
+
+
+def _chat_folder(model_folder, folder, template):
+    shutil.copytree(model_folder, folder)
+    (folder / "chat_template.jinja").write_text(template)
+    return folder
+
+
+def test_a_system_message_and_the_beginning_of_the_answer_are_read_as_such(model_folder, tmp_path):
+    folder = _chat_folder(model_folder, tmp_path / "chat", CHAT)
+    model = load_causal_model(folder, system="Be brief.", prefill="No: 0.")
+    (ids,) = model.encode(["Well?"])
+    assert model.tokenizer.decode(ids) == "<start>[system] Be brief.<start>[user] Well?<start>[assistant]No: 0."
+    assert ids.count(model.tokenizer.bos_token_id) == 3  # the template's own marks, and no further start token
+    (longer,) = model.encode(["Well?"], answer="25 ")
+    assert model.tokenizer.decode(longer[len(ids) :]) == "25 "  # a blank at the end survives a template that trims
+    # What shapes an answer tells stores apart.
+    fingerprints = [load_causal_model(folder, **options).fingerprint for options in ({}, {"system": "Be brief."}, {"prefill": "Be brief."})]
+    assert len({*fingerprints, model.fingerprint}) == 4
+
+
+def test_an_answer_begins_with_its_prefill_and_its_lines_count(model_folder, tmp_path):
+    model = load_causal_model(_chat_folder(model_folder, tmp_path / "chat", CHAT), prefill="No: 0.50\nYes:")
+    plain = load_causal_model(tmp_path / "chat")
+    request = Request("Does a patient cough?", 3, 12, 1.0)
+    (answer,) = model.generate([request])
+    assert answer.text.startswith("No: 0.50\nYes:")
+    assert answer.n_tokens <= 12
+    # The model reads its prefill like any other text.
+    whole = plain.tokenizer(plain.render(request.text) + "No: 0.50\nYes:", add_special_tokens=False)["input_ids"]
+    assert model.encode([request.text]) == [whole]
+    (one,) = model.generate([Request("Does a patient cough?", 3, 30, 1.0, max_lines=1)])
+    assert one.text == "No: 0.50\n"  # its first line is complete before the model says anything
+
+
+def test_a_prefill_needs_no_chat_template(model_folder):
+    model = load_causal_model(model_folder, prefill=" Answer:")
+    assert model.tokenizer.decode(model.encode(["Well?"])[0]) == "<start>Well? Answer:"
+    assert model.generate([Request("Well?", 0, 3)])[0].text.startswith(" Answer:")
+
+
+def test_a_system_message_that_would_be_lost_is_refused(model_folder, tmp_path):
+    with pytest.raises(InputError, match="system needs a chat template"):
+        load_causal_model(model_folder, system="Be brief.")
+    with pytest.raises(InputError, match="refuses a system message: no system role"):
+        load_causal_model(_chat_folder(model_folder, tmp_path / "refuses", NO_SYSTEM), system="Be brief.")
+    assert load_causal_model(tmp_path / "refuses").chat
+    with pytest.raises(InputError, match="leaves out the system message"):
+        load_causal_model(_chat_folder(model_folder, tmp_path / "drops", DROPS_SYSTEM), system="Be brief.")
+
+
+def test_draws_of_one_text_are_read_once_and_drawn_apart(model, monkeypatch):
+    rows = []
+    forward = model.network.forward
+
+    def counted(*args, input_ids, **options):
+        rows.append(input_ids.shape)
+        return forward(*args, input_ids=input_ids, **options)
+
+    monkeypatch.setattr(model.network, "forward", counted)
+    monkeypatch.setattr(model, "_ends", frozenset())  # so that no row ends before the second step
+    requests = [Request(TEXTS[1], seed, 8) for seed in range(6)]
+    together = model.generate(requests)
+    assert rows[0][0] == 1
+    assert rows[1][0] == 6
+    assert [answer.text for answer in together] == [model.generate([request])[0].text for request in requests]
 
 
 def test_the_fingerprint_follows_weights_and_tokenizer_but_not_the_log(model_folder, tmp_path):

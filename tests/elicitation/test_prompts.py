@@ -5,6 +5,7 @@
 import pytest
 
 from elicitation.prompts import AUXILIARY, BELIEF, CONDITIONAL, DECISION, PLACEHOLDERS, Template, label_words
+from elicitation.plan import Task
 from elicitation.questions import auxiliary_question, belief_question, conditional_question, decision_question
 
 EVIDENCE = {"smoke": "yes", "xray": "no"}
@@ -25,8 +26,8 @@ NOTES = {
     "probability that you state and what turns out to be the case. State the probabilities that you find most fitting.\n\n",
     "absolute": "PLEASE NOTE: Your numbers will be scored by mean absolute error. You lose the plain distance between the probability that you state and "
     "what turns out to be the case. State the probabilities that you find most fitting.\n\n",
-    "bayes": "PLEASE NOTE: Reason as a Bayesian would. Begin with how common the condition is among people at large, then revise that figure in the light "
-    "of what is known about the patient.\n\n",
+    "bayes": "PLEASE NOTE: Reason as a Bayesian would. Begin with how common this is among people at large, then revise that figure in the light "
+    "of what is known here.\n\n",
 }
 DECISION_TEXT = """\
 Consider a patient who is a smoker and has a normal chest X-ray.
@@ -92,3 +93,9 @@ def test_words_are_put_in_as_they_are():
     template = Template("t", "A patient who {description} {question}")
     assert template.fill(description="{question} {0}", question="x") == "A patient who {question} {0} x"
     assert set(PLACEHOLDERS) >= {"description", "question", "condition", "auxiliary", "labels", "example", "n_lines"}
+
+
+def test_a_description_is_about_the_subject_of_its_network():
+    task = Task.load("fever")
+    text = belief_question(task.phrases, {"lethargy": "yes"}, task.target, "standard")
+    assert text.startswith("Consider a young child who ")

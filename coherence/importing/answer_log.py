@@ -1,0 +1,167 @@
+"""One task's answers out of one file, as records with dotted field names such as ``metadata.p_true``.
+
+Everything in a record came from outside and stays text or a number: no field is ever used as a path, a pattern or code.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from coherence.errors import InputError
+
+Record = Mapping[str, object]
+_DEEPEST = 6
+
+
+@dataclass(frozen=True)
+class AnswerLog:
+    """The answers of one task in one file.
+
+    Parameters
+    ----------
+    file : str
+        Name of the file, for messages.
+    task, model : str or None
+        As the log names them; None where it does not.
+    records : tuple of mappings
+        One per answer, from field name to a scalar.
+    fields : mapping of str to str
+        Column of the runs table -> field, as far as the format says what a field means. ``answer`` stands for the field of the answer itself.
+    states : tuple of str
+        The answers that the model was scored on, if it was; their shares are the fields ``probability.<state>``.
+    is_text : bool
+        Whether answers are what a model said, to be decoded; False where a program wrote them as numbers and labels.
+    notes : tuple of str
+        What the reader had to leave out or found missing.
+    """
+
+    file: str
+    task: str | None
+    model: str | None
+    records: tuple[Record, ...]
+    fields: Mapping[str, str]
+    states: tuple[str, ...] = ()
+    is_text: bool = True
+    notes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What messages and ``--belief-task`` call it: the task, or the file's name without its ending where no task is named."""
+        return self.task if self.task is not None else Path(self.file).stem
+
+    @property
+    def states_scored(self) -> bool:
+        """Whether the answer is the most probable of several choices, and no text."""
+        return self.fields.get("answer") == "choice"
+
+    def field_names(self) -> tuple[str, ...]:
+        """Return every field that some record has, in order of appearance."""
+        return tuple(dict.fromkeys(name for record in self.records for name in record))
+
+
+def flatten(value: object, name: str) -> dict[str, object]:
+    """Turn nested JSON into dotted fields.
+
+    Parameters
+    ----------
+    value : object
+        As `json.loads` returns it.
+    name : str
+        Name of the field that holds it.
+
+    Returns
+    -------
+    dict
+        Scalars by their dotted names; lists, and what is nested deeper than six levels, as JSON text.
+
+    Examples
+    --------
+    >>> flatten({"p_true": 0.3, "tags": ["a", "b"], "scores": {"match": {"value": "C"}}}, "metadata")
+    {'metadata.p_true': 0.3, 'metadata.tags': '["a", "b"]', 'metadata.scores.match.value': 'C'}
+    """
+    if isinstance(value, dict) and name.count(".") < _DEEPEST:
+        return {inner: item for key, part in value.items() for inner, item in flatten(part, f"{name}.{key}").items()}
+    if isinstance(value, dict | list):
+        return {name: json.dumps(value, ensure_ascii=False)}
+    return {name: value}
+
+
+def own_columns(names: Iterator[str] | tuple[str, ...], prefix: str) -> dict[str, str]:
+    """Return the columns that a log brings under their own names: the exact posterior and the evidence.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Fields of the log.
+    prefix : str
+        Where users keep facts about a sample, such as ``metadata.``.
+
+    Returns
+    -------
+    dict
+        Column -> field.
+
+    Examples
+    --------
+    >>> own_columns(("metadata.p_true", "metadata.x_age", "metadata.note"), "metadata.")
+    {'p_true': 'metadata.p_true', 'x_age': 'metadata.x_age'}
+    """
+    found = {name.removeprefix(prefix): name for name in names if name.startswith(prefix)}
+    return {column: name for column, name in found.items() if column == "p_true" or (column.startswith("x_") and "." not in column)}
+
+
+def parse_json(text: str | bytes, where: str) -> object:
+    """Parse JSON; every way in which it can fail is an `InputError` that says where.
+
+    Parameters
+    ----------
+    text : str or bytes
+        The document.
+    where : str
+        Beginning of the message.
+
+    Returns
+    -------
+    object
+        The value.
+
+    Raises
+    ------
+    InputError
+        It is no JSON, no UTF-8, or nested too deeply.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise InputError(f"{where} is nested too deeply to be read.") from None
+    except ValueError as error:  # UnicodeDecodeError and JSONDecodeError are both of this kind
+        raise InputError(f"{where} is not JSON ({error}). Check that the file is complete.") from None
+
+
+def read_objects(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
+    """Read a file with one JSON object per line.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Yields
+    ------
+    tuple of int and dict
+        Line number, counted from 1, and object; blank lines are passed over.
+
+    Raises
+    ------
+    InputError
+        A line is no JSON object; the message has its number.
+    """
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            value = parse_json(line, f"{path}: line {number}")
+            if not isinstance(value, dict):
+                raise InputError(f"{path}: line {number} is a JSON {type(value).__name__}, not an object. Each line must be one JSON object.")
+            yield number, value

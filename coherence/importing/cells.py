@@ -1,0 +1,159 @@
+"""One answer of a log -> value, status and raw text.
+
+What a program wrote as a number is a number; what a model said goes to the caller's decoder. Nothing is clipped, and what cannot be read keeps
+its text.
+"""
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from coherence.schema import FAILURES, STATE_SUM_TOLERANCE, STATUSES
+
+BeliefReader = Callable[[str], tuple[float | None, str]]
+"""Text -> probability or None, and one of `coherence.schema.STATUSES`."""
+ActionReader = Callable[[str, Sequence[str]], tuple[str | None, str]]
+"""Text and the options that were offered -> option or None, and status."""
+_WRITTEN_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A value, its status, and the text that it was read from, None where a program wrote the value."""
+
+    value: object
+    status: str
+    raw: str | None = None
+
+
+def worst(statuses: Sequence[str]) -> str:
+    """Return the gravest status."""
+    return max(statuses, key=STATUSES.index)
+
+
+def as_number(value: object) -> float | None:
+    """Return a number that a program wrote, as a number or as text; None for anything else, also for True and False."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        try:
+            return float(value)
+        except OverflowError:  # whole numbers in JSON may have any length
+            return math.inf if value > 0 else -math.inf
+    return float(value) if isinstance(value, str) and _WRITTEN_NUMBER.fullmatch(value.strip()) else None
+
+
+def belief_cell(value: object, read: BeliefReader, *, is_text: bool, scale: float) -> Cell:
+    """Read a belief.
+
+    Parameters
+    ----------
+    value : object
+        What the field holds.
+    read : callable
+        Decoder of free text.
+    is_text : bool
+        Whether text in this field is what a model said.
+    scale : float
+        1, or 100 where beliefs are percentages.
+
+    Returns
+    -------
+    Cell
+        A probability in [0, 1], or None with a status that says why.
+    """
+    if value is None or value == "":
+        return Cell(None, "unparsed")
+    if is_text and isinstance(value, str):
+        said, status = read(value)
+        return Cell(said, status, value)
+    number = as_number(value)
+    if number is None:
+        said, status = read(str(value))
+        return Cell(said, status, str(value))
+    if not math.isfinite(number):
+        return Cell(None, "unparsed", str(value))
+    share = number / scale
+    return Cell(share, "ok") if 0 <= share <= 1 else Cell(None, "out_of_range", str(value))
+
+
+def distribution_cells(values: Mapping[str, object], read: BeliefReader, *, is_text: bool, scale: float) -> Cell:
+    """Read the beliefs in several states.
+
+    Parameters
+    ----------
+    values : mapping of str to object
+        State column -> what its field holds.
+    read, is_text, scale
+        As for `belief_cell`.
+
+    Returns
+    -------
+    Cell
+        A dict of probabilities by column; None where one cannot be read, or where they miss a sum of 1 by more than the schema allows.
+    """
+    cells = {column: belief_cell(value, read, is_text=is_text, scale=scale) for column, value in values.items()}
+    shares = {column: cell.value for column, cell in cells.items() if isinstance(cell.value, float)}
+    raw = "; ".join(f"{column}={value}" for column, value in values.items())
+    if len(shares) < len(cells):
+        return Cell(None, worst([cell.status for cell in cells.values()]), raw)
+    if len(shares) > 1 and abs(math.fsum(shares.values()) - 1) > STATE_SUM_TOLERANCE:
+        return Cell(None, "sum_not_one", raw)
+    return Cell(shares, worst([cell.status for cell in cells.values()]))
+
+
+def action_cell(value: object, read: ActionReader, options: Sequence[str], *, by_letter: bool) -> Cell:
+    """Read an action.
+
+    Parameters
+    ----------
+    value : object
+        What the field holds.
+    read : callable
+        Decoder of free text.
+    options : sequence of str
+        What was offered; empty where a program wrote the label, which is then taken as it stands.
+    by_letter : bool
+        Whether A, B, ... may stand for the options in their order.
+
+    Returns
+    -------
+    Cell
+        The option, or None with a status that says why.
+    """
+    if value is None or value == "":
+        return Cell(None, "unparsed")
+    if not options:
+        return Cell(value, "ok")
+    text = str(value)
+    said, status = read(text, options)
+    if said is None and by_letter:
+        letters = [chr(ord("A") + position) for position in range(min(len(options), 26))]
+        letter, by_name = read(text, letters)
+        if letter is not None:
+            said, status = options[letters.index(letter)], by_name
+    return Cell(said, status, text)
+
+
+def with_own_status(cells: Sequence[Cell], own: object) -> str:
+    """Return the status of a row, which may bring one of its own.
+
+    Parameters
+    ----------
+    cells : sequence of Cell
+        The answers of the row.
+    own : object
+        What the row's own status field holds, or None.
+
+    Returns
+    -------
+    str
+        The gravest; a row's own failure explains a missing answer better than "unparsed" does.
+    """
+    read = worst([cell.status for cell in cells])
+    if not isinstance(own, str) or own not in STATUSES:
+        return read if own in (None, "") else str(own)
+    if own in FAILURES and any(cell.value is None and cell.raw is None for cell in cells):
+        return worst([own, *(cell.status for cell in cells if cell.raw is not None)])
+    return worst([own, read])

@@ -1,0 +1,87 @@
+"""Which label of the realised state is theta = 1: the one whose probability p is."""
+
+from collections.abc import Sequence
+
+from coherence.errors import InputError
+from coherence.schema import closest
+
+_KNOWN = {"no": 0, "false": 0, "0": 0, "yes": 1, "true": 1, "1": 1}
+
+
+def _folded(label: object) -> str:
+    text = str(label).strip().casefold()
+    return text.removesuffix(".0") if text in ("0.0", "1.0") else text
+
+
+def positive_state(states: Sequence[str], positive: str | None) -> str | None:
+    """Return the state whose probability p is.
+
+    Parameters
+    ----------
+    states : sequence of str
+        The answers that a model was scored on.
+    positive : str or None
+        The user's word for it; None looks for Yes, True or 1.
+
+    Returns
+    -------
+    str or None
+        One of `states`; None where nothing says which.
+
+    Raises
+    ------
+    InputError
+        `positive` is none of the states.
+
+    Examples
+    --------
+    >>> positive_state(("No", "Yes"), None), positive_state(("dry", "rain"), "rain"), positive_state(("dry", "rain"), None)
+    ('Yes', 'rain', None)
+    """
+    if positive is not None:
+        named = [state for state in states if _folded(state) == _folded(positive)]
+        if not named:
+            raise InputError(f"positive must be one of the states that were scored; received {positive!r}. {closest(positive, states)}")
+        return named[0]
+    likely = [state for state in states if _KNOWN.get(_folded(state)) == 1]
+    return likely[0] if len(likely) == 1 and len(states) == 2 else None
+
+
+def as_zero_or_one(labels: Sequence[object], positive: str | None) -> list[int | None]:
+    """Turn labels of the realised state into 1 for the positive one and 0 for the others.
+
+    Parameters
+    ----------
+    labels : sequence
+        Labels; None where the state is not known.
+    positive : str or None
+        Label of theta = 1; None where the labels are No and Yes, False and True, or 0 and 1.
+
+    Returns
+    -------
+    list of int or None
+        In the order of `labels`.
+
+    Raises
+    ------
+    InputError
+        `positive` does not occur, or the labels do not say which of them is theta = 1.
+
+    Examples
+    --------
+    >>> as_zero_or_one(["Yes", "no", None], None), as_zero_or_one(["rain", "dry"], "rain")
+    ([1, 0, None], [1, 0])
+    """
+    seen = list(dict.fromkeys(str(label) for label in labels if label is not None))
+    if positive is not None:
+        if seen and _folded(positive) not in map(_folded, seen):
+            raise InputError(f"positive must be a state that occurs; received {positive!r}. {closest(positive, seen)}")
+        return [None if label is None else int(_folded(label) == _folded(positive)) for label in labels]
+    unknown = [label for label in seen if _folded(label) not in _KNOWN]
+    if unknown:
+        listed = ", ".join(repr(label[:40]) for label in seen[:6]) + (", ..." if len(seen) > 6 else "")
+        raise InputError(
+            f"theta has the labels {listed}, and nothing says whose probability p is. "
+            "Name that label (--positive LABEL), or map another field to theta."
+        )
+    return [None if label is None else _KNOWN[_folded(label)] for label in labels]
