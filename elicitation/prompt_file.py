@@ -24,6 +24,7 @@ RESERVED = ("token", "sampled")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 _FORMS = ("lines", "number")
 _LINE_WORDS = ("labels", "example", "n_lines")
+_FREE_WORDS = ("subject",)
 _MOST_BYTES = 1 << 20
 
 
@@ -75,9 +76,9 @@ def load_prompts(path: str | os.PathLike[str], base: PromptSet) -> tuple[PromptS
             faults.append(
                 f"[belief.{name}] must be named by a letter and then letters, digits, '-' or '_' (40 at most), and not {' or '.join(RESERVED)}."
             )
-        framings[name] = _template(f"belief.{name}", name, table, needed["belief"], _LINE_WORDS, faults)
+        framings[name] = _template(f"belief.{name}", name, table, needed["belief"], _optional(next(iter(base.belief.values()))), faults)
     changed = {
-        name: _template(name, name, content[name], needed[name], (*_LINE_WORDS, *(("options",) if "{options}" in old.text else ())), faults)
+        name: _template(name, name, content[name], needed[name], _optional(old), faults)
         for name, old in single.items()
         if name in content
     }
@@ -92,7 +93,12 @@ def _needed(base: PromptSet) -> dict[str, tuple[str, ...]]:
     """The words without which a question would not be about the case: those that the built-in template has."""
     templates = {"belief": next(iter(base.belief.values())), "decision": base.decision, "yes_no": base.yes_no}
     templates |= {name: template for name in ("auxiliary", "conditional") if (template := getattr(base, name)) is not None}
-    return {name: tuple(word for word in _fields(template.text) if word not in _LINE_WORDS) for name, template in templates.items()}
+    return {name: tuple(word for word in _fields(template.text) if word not in (*_LINE_WORDS, *_FREE_WORDS)) for name, template in templates.items()}
+
+
+def _optional(old: Template) -> tuple[str, ...]:
+    """The words that a template may use or not: those about lines, and what else the built-in template has of that kind."""
+    return (*_LINE_WORDS, *(word for word in _FREE_WORDS if word in _fields(old.text)))
 
 
 def _fields(text: str) -> list[str]:

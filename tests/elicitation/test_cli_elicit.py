@@ -160,7 +160,7 @@ def test_what_is_missing_or_does_not_go_together(tmp_path, monkeypatch, capsys, 
 
 
 def test_own_prompts_and_questions_from_the_command_line(model_folder, tmp_path, capsys):
-    questions, lab, out = tmp_path / "weather.csv", tmp_path / "lab.toml", tmp_path / "runs.csv"
+    questions, lab, out = tmp_path / "weather.csv", tmp_path / "lab.toml", tmp_path / "runs.parquet"
     questions.write_text(QUESTIONS)
     lab.write_text(LAB.replace("A patient {description}. What is the probability that they {question}?", "{question}"))
     options = ["--model", str(model_folder), "--questions", str(questions), "--prompts", f"{lab},standard", "--reps", "1", "--out", str(out)]
