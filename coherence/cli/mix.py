@@ -1,0 +1,204 @@
+"""``coherence mix``: can a model draw at the rates it is asked for? Asks the battery, or scores answers that are there."""
+
+import argparse
+import math
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from coherence.mixing import MixingScores
+
+_NONE = "–"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Parser of this command.
+    """
+    parser.add_argument("--model", metavar="DIR", help="folder of a causal language model that is asked, as written by save_pretrained")
+    parser.add_argument("--answers", metavar="FILE", help="answers of one or several models instead: .csv or .parquet, see docs/mixing.md")
+    parser.add_argument("--out", metavar="DIR", help="folder for tables and figures, made if need be")
+    parser.add_argument("--draws", type=int, metavar="N", help="answers per condition, at temperature 1 (default: 100)")
+    parser.add_argument("--exact", action="store_true", help="read the rates off the model's probabilities instead of drawing answers")
+    parser.add_argument("--chat", action=argparse.BooleanOptionalAction, default=None, help="use the chat template (default: if there is one)")
+    parser.add_argument("--dtype", default="auto", choices=("auto", "float32", "bfloat16", "float16"), help="precision (default: auto)")
+    parser.add_argument("--device", default="auto", metavar="NAME", help="torch device (default: an accelerator if there is one)")
+    parser.add_argument("--batch-size", type=int, default=64, metavar="N", help="questions at a time (default: 64)")
+    parser.add_argument("--threads", type=int, metavar="N", help="threads of the model (default: torch's own choice)")
+    parser.add_argument("--store", metavar="FILE", help="where the model's answers are kept, for resuming (default: DIR/answers.sqlite)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the draws and of the intervals (default: 0)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Ask or read, score, write and print.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Options as declared by `add_arguments`.
+
+    Returns
+    -------
+    int
+        0, or 130 after Ctrl-C.
+    """
+    from coherence.mixing import read_mixing_answers, score_mixing
+
+    _check(args)
+    out = Path(args.out)
+    if args.answers is not None:
+        answers = read_mixing_answers(args.answers)
+        scores = score_mixing(answers, rng=args.seed)  # before the folder is made: a table with faults leaves none behind
+        out.mkdir(parents=True, exist_ok=True)
+    else:
+        found = _ask(args, out)
+        if found is None:
+            return 130
+        answers, scores = found, score_mixing(found, rng=args.seed)
+    written = _write(out, answers, scores, elicited=args.model is not None)
+    print(_report(scores))
+    print(f"{out}: {', '.join(written)}", file=sys.stderr)
+    return 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    from coherence.errors import InputError
+
+    if (args.model is None) == (args.answers is None):
+        raise InputError("needed: --model DIR to ask a model, or --answers FILE to score answers, and not both. See 'coherence mix --help'.")
+    if args.out is None:
+        raise InputError("--out DIR is missing. Name a folder for tables and figures.")
+    if args.seed < 0:
+        raise InputError(f"--seed must be at least 0; received {args.seed}.")
+    if args.exact and args.draws is not None:
+        raise InputError("--exact draws no answers, so that --draws has no meaning beside it. Leave one of them out.")
+    if args.answers is not None and (args.exact or args.draws is not None):
+        raise InputError("--exact and --draws are for --model; the answers of --answers are there already. Leave them out.")
+    out = Path(args.out)
+    if out.exists() and not out.is_dir():
+        raise InputError(f"--out must be a folder; {out} is a file. Choose another name.")
+
+
+def _ask(args: argparse.Namespace, out: Path) -> "pd.DataFrame | None":
+    """Return the model's answers, or None after Ctrl-C."""
+    from coherence.cli.progress import answer_progress
+    from elicitation.models.causal import load_causal_model
+    from elicitation.scenarios.mixing import elicit_mixing
+    from elicitation.store import AnswerStore
+
+    model = load_causal_model(args.model, batch_size=args.batch_size, chat=args.chat, dtype=args.dtype, device=args.device, threads=args.threads)
+    out.mkdir(parents=True, exist_ok=True)
+    draws = 100 if args.draws is None else args.draws
+    with AnswerStore(args.store or out / "answers.sqlite") as store:
+        try:
+            with answer_progress() as progress:
+                return elicit_mixing(model, store, draws=draws, exact=args.exact, seed=args.seed, batch_size=args.batch_size, progress=progress)
+        except KeyboardInterrupt:
+            print(f"\ncoherence mix: interrupted; {len(store)} answers are kept in {store.path}. The same command resumes.", file=sys.stderr)
+            return None
+
+
+def _write(out: Path, answers: "pd.DataFrame", scores: "MixingScores", *, elicited: bool) -> list[str]:
+    """Write tables and figures; return their names."""
+    from coherence.mixing.runs import mixing_runs
+    from coherence.report.mixing_plots import compare_figure, mixing_figure, save_figure
+    from coherence.storage import write_runs
+
+    tables = {"scores.csv": scores.experiments, "measures.csv": scores.measures, "curves.csv": scores.curves, "dependence.csv": scores.dependence}
+    board = scores.leaderboard()
+    if len(board) > 1:
+        tables["leaderboard.csv"] = board
+    if elicited:
+        # Not as CSV: raw texts may hold any character, and a lone carriage return would part a row in two.
+        tables["answers.parquet"] = answers
+    runs = mixing_runs(answers)
+    if len(runs):
+        tables["runs.parquet"] = runs
+    for name, table in tables.items():
+        write_runs(table, out / name)
+    _write_json(out / "scores.json", scores)
+    written = [*tables, "scores.json"]
+    # Names of models are text from outside and never become part of a path.
+    for number, model in enumerate(board["model"], start=1):
+        name = "rates.png" if len(board) == 1 else f"rates-{number}.png"
+        save_figure(mixing_figure(scores.curves[scores.curves["model"] == model], title=model or "rates"), out / name)
+        written.append(name)
+    if len(board) > 1 and (scores.curves["part"] == "flip").any():
+        save_figure(compare_figure(scores.curves, list(board["model"])), out / "flips.png")
+        written.append("flips.png")
+    return written
+
+
+def _write_json(path: Path, scores: "MixingScores") -> None:
+    import json
+    import tempfile
+
+    tables = {"experiments": scores.experiments, "measures": scores.measures, "dependence": scores.dependence}
+    # NaN is no JSON: what is undefined is null.
+    records = {name: table.astype(object).where(table.notna(), None).to_dict("records") for name, table in tables.items()}
+    text = json.dumps(records, indent=2, ensure_ascii=False, allow_nan=False, default=lambda value: value.item())
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=".scores-", suffix=".json", delete=False, encoding="utf-8") as file:
+        file.write(text + "\n")
+    os.chmod(file.name, 0o644)
+    os.replace(file.name, path)
+
+
+def _report(scores: "MixingScores") -> str:
+    """Return the tables for the terminal."""
+    from coherence.report.columns import aligned
+    from coherence.report.terminal import clean
+
+    blocks = []
+    for model, rows in scores.experiments.groupby("model", sort=False):
+        head = ["experiment", "of", "published", "ceiling", "corrected", "95% interval", "unreadable", "refused", "published, if all were read"]
+        body = [_row(row) for row in rows.to_dict("records")]
+        if not (rows["unread"] > 0).any():
+            head, body = head[:-1], [row[:-1] for row in body]
+        lines = aligned([head, *body], right=range(1, len(head)))
+        blocks.append("\n".join([*([clean(model)] if model else []), *lines, "", *_notes(scores, str(model))]))
+    board = scores.leaderboard()
+    if len(board) > 1:
+        ranked = [[_number(row["rank"], 0), clean(row["model"], limit=40), *(_number(row[name]) for name in ("corrected", "published", "ceiling"))]
+                  for row in board.to_dict("records")]  # fmt: skip
+        blocks.append("\n".join(aligned([["rank", "model", "corrected", "published", "ceiling"], *ranked], right=(0, 2, 3, 4))))
+    return "\n\n\n".join(blocks)
+
+
+def _row(row: "dict[Any, Any]") -> list[str]:
+    from coherence.mixing.design import EXPERIMENTS
+
+    number = int(row["experiment"])
+    interval = _NONE if math.isnan(row["low"]) else f"[{row['low']:.1f}, {row['high']:.1f}]"
+    bounds = _NONE if math.isnan(row["worst"]) else f"[{row['worst']:.1f}, {row['best']:.1f}]"
+    name = f"{number} {EXPERIMENTS[number]}" if number else "total"
+    numbers = [_number(row[column]) for column in ("published", "ceiling", "corrected")]
+    return [name, _number(row["points"], 0), *numbers, interval, f"{row['unread']:.1%}", f"{row['refused']:.1%}", bounds]
+
+
+def _number(value: float, decimals: int = 1) -> str:
+    return _NONE if math.isnan(value) else f"{value:.{decimals}f}"
+
+
+def _notes(scores: "MixingScores", model: str) -> list[str]:
+    """Say which S, and whether the flips look independent."""
+    measures = scores.measures[scores.measures["model"] == model]
+    curves = scores.curves[scores.curves["model"] == model].drop_duplicates(["part", "p", "item", "order"])
+    lines = []
+    if empty := int(curves["rate"].isna().sum()):
+        lines.append(f"{empty} of {len(curves)} conditions have no readable answer; scores that need them are undefined.")
+    for flip in measures[measures["part"] == "flip"].dropna(subset="published_loss").to_dict("records"):
+        loss = f"{flip['corrected_loss']:.3f} without noise, 95% interval [{flip['loss_low']:.3f}, {flip['loss_high']:.3f}]"
+        lines.append(f"S of one flip: {flip['published_loss']:.3f} as published, {loss}; 0 is perfect, 1 a step.")
+    tests = scores.dependence[scores.dependence["model"] == model].dropna(subset="observed")
+    for row in tests.to_dict("records"):
+        pvalue = "no test possible" if math.isnan(row["pvalue"]) else "p < .001" if row["pvalue"] < 0.001 else f"p = {row['pvalue']:.3f}"
+        lines.append(f"{row['test']}: {row['observed']:.1%} of pairs equal, {row['expected']:.1%} if independent, {pvalue}.")
+    return lines

@@ -1,0 +1,256 @@
+"""Scores of the battery: published and corrected, with the attainable ceiling, intervals, and bounds for what could not be read.
+
+A score is points times (1 - loss), held between 0 and the points. The ceiling is what a faultless sampler (every rate the instructed one) gets on
+average with as many draws, exactly. Intervals are for the corrected score at the true rates; the unit of resampling is the answer.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from coherence.inputs import Floats, whole_number
+from coherence.mixing.answers import Counts, count_answers
+from coherence.mixing.dependence import dependence_table
+from coherence.mixing.design import EXPERIMENTS, FLIPS, PARTS, literal_shares, optimal_rates
+from coherence.mixing.measures import Measure, measures_of
+from coherence.resample import Seed, as_generator
+
+_Z95 = 1.959963984540054
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class MixingScores:
+    """What `score_mixing` returns: tables, unrounded.
+
+    Parameters
+    ----------
+    experiments : DataFrame
+        One row per model and experiment and one for the total (`experiment` 0): `points`, `published`, `ceiling` (expected published score of a
+        faultless sampler with as many draws), `corrected`, `low`, `high` (95% interval of the corrected score), `worst`, `best` (published score
+        over all that unreadable answers might have been), `answers`, `refused`, `unread` (shares of the answers).
+    measures : DataFrame
+        The same by measure, with the losses `published_loss` and `corrected_loss` (S, one minus direction, position and preference).
+    curves : DataFrame
+        One row per model, part, condition and rate: `p`, `item`, `order`, `quantity`, `rate`, `target`, `optimum`, `draws`.
+    dependence : DataFrame
+        Tests of independence, see `dependence_table`.
+    """
+
+    experiments: pd.DataFrame
+    measures: pd.DataFrame
+    curves: pd.DataFrame
+    dependence: pd.DataFrame
+
+    def leaderboard(self) -> pd.DataFrame:
+        """Return one row per model, the highest corrected total first; models without a total come last, by name."""
+        wide = self.experiments.pivot(index="model", columns="experiment", values="published").drop(columns=0)
+        totals = self.experiments[self.experiments["experiment"] == 0].set_index("model")
+        board = totals[["published", "ceiling", "corrected", "low", "high", "refused", "unread"]].join(wide.add_prefix("experiment_"))
+        board = board.sort_index().sort_values("corrected", ascending=False, kind="stable", na_position="last")
+        board.insert(0, "rank", board["corrected"].rank(ascending=False, method="min"))
+        return board.reset_index()
+
+
+def score_mixing(answers: pd.DataFrame, *, n_resamples: int = 1000, rng: Seed = None) -> MixingScores:
+    """Score a table of answers.
+
+    Parameters
+    ----------
+    answers : DataFrame
+        See `coherence.mixing.answers.count_answers`; one or several models, all or some of the experiments.
+    n_resamples : int
+        Resamples for the intervals, at least 100.
+    rng : Generator, int or None
+        Source of the resamples.
+
+    Returns
+    -------
+    MixingScores
+        Scores are NaN where a condition has no readable answer, and totals where an experiment is missing.
+
+    Raises
+    ------
+    SchemaError
+        The table breaks a rule.
+    InputError
+        Too few conditions to score a part.
+
+    Notes
+    -----
+    Assumes independent answers; the table `dependence` tests that as far as it can be tested. The resamples draw the rates of a condition from a
+    Dirichlet distribution around the observed counts (total prior weight of one answer, so that answers that are all equal still have some spread).
+    The interval reaches 1.96 of their standard deviations to either side of the corrected score, before the points of single measures are capped, and
+    for directions further by the size of their correction: rates that differ by less than their noise cannot be put in order.
+
+    Examples
+    --------
+    >>> from coherence.mixing import expected_answers
+    >>> scores = score_mixing(expected_answers("argmax"), rng=0)
+    >>> scores.experiments.loc[scores.experiments["experiment"] == 3, "published"].round(2).tolist()
+    [11.85]
+    """
+    whole_number(n_resamples, "n_resamples", 100)
+    generator = as_generator(rng)
+    counted = count_answers(answers)
+    measures: list[dict[str, Any]] = []
+    experiments: list[dict[str, Any]] = []
+    for model, parts in counted.items():
+        (own,) = generator.spawn(1)
+        rows, spreads = _score_parts(model, [parts[name] for name in PARTS if name in parts], n_resamples, own)
+        measures += rows
+        experiments += _sum_up(model, rows, spreads, parts)
+    return MixingScores(
+        pd.DataFrame(experiments),
+        pd.DataFrame(measures),
+        pd.concat([_curves(model, part) for model, parts in counted.items() for part in parts.values()], ignore_index=True),
+        dependence_table(answers, counted),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Spread:
+    """Corrected points of a measure: resampled, as estimated, and how far they may be off for want of resolution."""
+
+    resampled: Floats
+    estimate: float
+    doubt: float
+
+
+def _points(points: float, loss: Any) -> Any:
+    return points * np.clip(1 - loss, 0, 1)
+
+
+def _score_parts(model: str, parts: list[Counts], n_resamples: int, rng: np.random.Generator) -> tuple[list[dict[str, Any]], list[_Spread]]:
+    rows, spreads = [], []
+    for counts in parts:
+        shares, draws, unread = counts.shares, counts.draws, counts.unread
+        drawn = _resample(counts, n_resamples, rng)
+        for measure in measures_of(counts):
+            published, corrected = (float(loss.value(shares, draws)) for loss in (measure.published, measure.corrected))
+            again = measure.corrected.value(drawn, draws)
+            doubt = measure.corrected.doubt(shares, draws)
+            # Not capped at the points: chance lifts some measures above them, and caps would pull all of them the same way.
+            points, estimate = (measure.points * np.maximum(1 - loss, 0) for loss in (again, corrected))
+            spreads.append(_Spread(points, float(estimate), measure.points * doubt))
+            best, worst = measure.published.bounds(shares, unread)
+            rows.append(
+                {
+                    "model": model,
+                    "experiment": PARTS[counts.part].number,
+                    "part": counts.part,
+                    "measure": measure.name,
+                    "points": measure.points,
+                    "published_loss": published,
+                    "corrected_loss": corrected,
+                    "published": float(_points(measure.points, published)),
+                    "ceiling": _ceiling(counts, measure),
+                    "corrected": float(_points(measure.points, corrected)),
+                    "worst": float(_points(measure.points, worst)),
+                    "best": float(_points(measure.points, best)),
+                }
+                | _loss_interval(corrected, again, doubt)
+            )
+    return rows, spreads
+
+
+def _resample(counts: Counts, n_resamples: int, rng: np.random.Generator) -> Floats:
+    """Draw rates around the observed ones, shape (n_resamples, n_conditions, n_outcomes); exact rates and unknown ones stay what they are."""
+    if counts.exact:
+        return np.broadcast_to(counts.shares, (1, *counts.shares.shape))
+    gamma = rng.gamma(counts.weights + 1 / counts.weights.shape[1], size=(n_resamples, *counts.weights.shape))
+    drawn = gamma / gamma.sum(axis=2, keepdims=True)
+    drawn[:, counts.readable == 0] = np.nan
+    return np.asarray(drawn)
+
+
+def _reach(values: Floats) -> float:
+    return _Z95 * float(np.std(values, ddof=1)) if values.size > 1 else 0.0
+
+
+def _loss_interval(loss: float, resampled: Floats, doubt: float) -> dict[str, float]:
+    reach = _reach(resampled) + doubt
+    return {"loss_low": max(loss - reach, 0.0), "loss_high": loss + reach}
+
+
+def _ceiling(counts: Counts, measure: Measure) -> float:
+    """Expected published points of a faultless sampler.
+
+    A loss above 1 is cut off in a score but not within its expectation here, so that below four draws the result is a lower bound.
+    """
+    if (counts.draws < 1).any():
+        return math.nan
+    return float(_points(measure.points, measure.published.expected(literal_shares(counts.part, counts.p), counts.draws)))
+
+
+def _sum_up(model: str, rows: list[dict[str, Any]], spreads: list[_Spread], parts: dict[str, Counts]) -> list[dict[str, Any]]:
+    """Sum measures to experiments, and experiments to the total."""
+    summed = ("points", "published", "ceiling", "corrected", "worst", "best")
+    found = []
+    # The name of the total is 0, so that the column holds numbers.
+    for number in (*EXPERIMENTS, 0):
+        names = [part.name for part in PARTS.values() if number in (0, part.number)]
+        if not all(name in parts for name in names):
+            if number == 0 or any(name in parts for name in names):
+                found.append({"model": model, "experiment": number} | dict.fromkeys((*summed, "low", "high"), math.nan) | _tally(parts, names))
+            continue
+        own = [position for position, row in enumerate(rows) if row["part"] in names]
+        total = {name: math.fsum(rows[position][name] for position in own) for name in summed}
+        interval = _interval(total, [spreads[position] for position in own])
+        found.append({"model": model, "experiment": number} | total | interval | _tally(parts, names))
+    return found
+
+
+def _interval(total: dict[str, float], spreads: list[_Spread]) -> dict[str, float]:
+    """Return the interval of a sum of corrected scores, which is capped as a whole."""
+    if math.isnan(total["corrected"]):
+        return {"low": math.nan, "high": math.nan}
+    # Where rates are exact there is a single resample, the estimate itself.
+    together = np.sum(np.broadcast_arrays(*(spread.resampled for spread in spreads)), axis=0)
+    centre = sum(spread.estimate for spread in spreads)
+    reach = _reach(together) + sum(spread.doubt for spread in spreads)
+    low, high = np.clip([centre - reach, centre + reach], 0, total["points"])
+    return {"low": min(float(low), total["corrected"]), "high": max(float(high), total["corrected"])}
+
+
+def _tally(parts: dict[str, Counts], names: Iterable[str]) -> dict[str, Any]:
+    """Count answers, and the shares of them that were refused and that could not be read at all."""
+    own = [parts[name] for name in names if name in parts]
+    lost = sum(float(counts.failures.to_numpy().sum()) for counts in own)
+    total = sum(float(counts.readable.sum()) for counts in own) + lost
+    refused = sum(float(counts.failures["refused"].sum()) for counts in own)
+    return {
+        "answers": total if own and not any(counts.exact for counts in own) else math.nan,
+        "refused": refused / total if total else math.nan,
+        "unread": lost / total if total else math.nan,
+    }
+
+
+_RATES: dict[str, dict[str, list[float]]] = {
+    "two_flips": {
+        "first": [float(flips[0] == "1") for flips in FLIPS],
+        "second": [float(flips[-1] == "1") for flips in FLIPS],
+        "mean": [flips.count("1") / 2 for flips in FLIPS],
+    },
+    "three_outcomes": {"0": [1, 0, 0], "1": [0, 1, 0], "2": [0, 0, 1]},
+    "words": {"first word": [1, 0]},
+}
+
+
+def _curves(model: str, counts: Counts) -> pd.DataFrame:
+    part = PARTS[counts.part]
+    literal, optimum = literal_shares(counts.part, counts.p), optimal_rates(counts.part, counts.p)
+    tables = []
+    for name, contrast in _RATES.get(counts.part, {part.outcomes[0]: [1, 0]}).items():
+        target = literal @ np.array(contrast)
+        best = optimum if counts.part in ("pennies", "positioning") else target
+        tables.append(
+            counts.conditions.assign(
+                model=model, part=counts.part, quantity=name, rate=counts.shares @ np.array(contrast), target=target, optimum=best, draws=counts.draws
+            )
+        )
+    return pd.concat(tables, ignore_index=True)

@@ -1,0 +1,1 @@
+"""Scenarios: families of questions whose right answer is known exactly."""

@@ -1,0 +1,434 @@
+"""The mixing battery: golden numbers of the published scoring, equilibria, noise, intervals, bounds, independence, faults of a table.
+
+Golden numbers are worked out by hand from the supplementary scoring system of the "failure to mix" study (trapezoidal rule, ends extended with a
+constant rate, direction with a dead zone of .01); each test breaks if the scoring departs from it.
+"""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from coherence import InputError, SchemaError, monotone_choice_test, validate_runs
+from coherence.mixing import (
+    draw_dependence,
+    expected_answers,
+    flip_dependence,
+    mixed_equilibrium,
+    read_mixing_answers,
+    score_mixing,
+    simulate_mixing,
+)
+from coherence.mixing.design import PARTS, literal_shares, optimal_rates
+from coherence.mixing.noise import corrected_distance, expected_distance, sum_distribution
+from coherence.mixing.runs import mixing_runs
+from coherence.mixing.simulated import AGENTS
+
+GRID = np.arange(21) / 20
+TENTHS = np.arange(1, 10) / 10
+
+
+def exact(experiment, p, shares, outcomes):
+    """A table of exact rates; shares has one column per outcome."""
+    rows = [(experiment, x, label, share) for x, own in zip(p, shares, strict=True) for label, share in zip(outcomes, own, strict=True)]
+    return pd.DataFrame(rows, columns=["experiment", "p", "answer", "probability"])
+
+
+def binary(experiment, p, rate):
+    rate = np.asarray(rate, dtype=float)
+    return exact(experiment, p, np.stack([rate, 1 - rate], axis=1), PARTS[experiment].outcomes)
+
+
+def measure(answers, name, column="published_loss"):
+    rows = score_mixing(answers, n_resamples=100, rng=0).measures
+    return float(rows.loc[rows["measure"] == name, column].iloc[0])
+
+
+def experiment(answers, number, column="published"):
+    rows = score_mixing(answers, n_resamples=100, rng=0).experiments
+    return float(rows.loc[rows["experiment"] == number, column].iloc[0])
+
+
+def step(p, at_half):
+    return np.where(np.isclose(p, 0.5), at_half, p > 0.5).astype(float)
+
+
+@pytest.mark.parametrize(
+    ("rate", "golden"),
+    [
+        (GRID, 0.0),
+        (step(GRID, 1.0), 1.0),
+        (step(GRID, 0.5), 0.9),
+        (np.full(21, 0.5), 1.0),
+        (np.zeros(21), 2.0),
+        (1 - GRID, 2.0),
+        (1 - step(GRID, 1.0), 3.0),
+    ],
+    ids=["perfect", "step", "step, half at .5", "constant .5", "constant 0", "1 - p", "reverse step"],
+)
+def test_step_likeness_on_the_published_grid(rate, golden):
+    assert measure(binary("flip", GRID, rate), "S") == pytest.approx(golden, abs=1e-12)
+    assert experiment(binary("flip", GRID, rate), 1) == pytest.approx(max(0.0, 20 * (1 - golden)), abs=1e-9)
+
+
+def test_tenths_and_direction():
+    """Ends extended with constant rates: perfect .04, step 1; a step moves in one pair of eight, (1/8 + 1) / 2 = .5625."""
+    assert measure(binary("reads", TENTHS, TENTHS), "S") == pytest.approx(0.04, abs=1e-12)
+    assert measure(binary("reads", TENTHS, step(TENTHS, 1.0)), "S") == pytest.approx(1.0, abs=1e-12)
+    assert 1 - measure(binary("pennies", TENTHS, step(TENTHS, 1.0)), "direction") == pytest.approx(0.5625)
+    # The corrected area is taken over the tenths alone, and follows the equilibrium.
+    assert measure(binary("reads", TENTHS, TENTHS), "S", "corrected_loss") == pytest.approx(0.0, abs=1e-12)
+    assert measure(binary("reads", TENTHS, step(TENTHS, 1.0)), "S", "corrected_loss") == pytest.approx(1.0, abs=1e-12)
+    assert 1 - measure(binary("positioning", TENTHS, 1 - step(TENTHS, 1.0)), "direction", "corrected_loss") == pytest.approx(0.5625)
+
+
+def test_a_difference_inside_the_dead_zone_is_no_direction():
+    """Rates that rise by .01 count as equal, by .011 as rising."""
+    assert measure(binary("positioning", TENTHS, 0.5 + 0.01 * np.arange(9)), "direction") == 0.5
+    assert measure(binary("positioning", TENTHS, 0.4 + 0.011 * np.arange(9)), "direction") == 0.0
+
+
+@pytest.mark.parametrize(
+    ("rates", "losses", "golden"),
+    [
+        # Rows: P(0) = .6, .5, ... 0. The most probable outcome; it is tied at P(0) = .4 and .2.
+        ([0, 0, 1, 1, 1, 2, 2], (0.4048, 0.8333, 0.4048), 9.048),
+        ([0, 0, (0.5, 0.5, 0), 1, (0, 0.5, 0.5), 2, 2], None, 11.852),
+        ([0, 0, 0, 1, 2, 2, 2], None, 9.153),
+        ([1] * 7, None, 7.619),
+        ([(1 / 3, 1 / 3, 1 / 3)] * 7, None, 16.296),
+    ],
+    ids=["ties to 1", "ties split", "ties to 0 and 2", "always 1", "uniform"],
+)
+def test_three_outcomes(rates, losses, golden):
+    shares = np.array([np.eye(3)[rate] if isinstance(rate, int) else rate for rate in rates])
+    answers = exact("three_outcomes", PARTS["three_outcomes"].probabilities, shares, "012")
+    assert experiment(answers, 3) == pytest.approx(golden, abs=5e-4)
+    if losses:
+        assert [measure(answers, f"S {i}") for i in range(3)] == pytest.approx(losses, abs=5e-5)
+
+
+def test_words():
+    """Always the first listed: position 0, preference 10. Always the same word: 10 (1 - 2.22 * .45) = .01, but corrected it keeps its position."""
+    first = expected_answers("first")
+    words = first[first["experiment"] == "words"]
+    assert experiment(words, 5) == pytest.approx(10.0)
+    assert experiment(words, 5, "corrected") == pytest.approx(10.0)
+    same = words.assign(probability=(words["answer"] == words["item"].str.split("/").str[0]).astype(float))
+    assert experiment(same, 5) == pytest.approx(0.01, abs=1e-9)
+    assert measure(same, "position", "corrected") == pytest.approx(10.0)
+    assert measure(same, "preference", "corrected") == pytest.approx(0.0)
+
+
+def test_attainable_ceiling_with_a_hundred_answers():
+    """From exact binomial sums: E[S] = .123, words 19.15, the whole battery 91.14, of which a player of the equilibria gets 80.7."""
+    scores = score_mixing(simulate_mixing("literal", n_draws=100, rng=0), n_resamples=100, rng=0)
+    ceiling = scores.experiments.set_index("experiment")["ceiling"]
+    assert 1 - ceiling[1] / 20 == pytest.approx(0.123, abs=0.005)
+    assert ceiling[5] == pytest.approx(19.15, abs=0.005)
+    assert ceiling[0] == pytest.approx(91.14, abs=0.005)
+    published = [score_mixing(simulate_mixing(name, rng=seed), n_resamples=100, rng=0).experiments["published"].iloc[-1]
+                 for name in ("literal", "ideal") for seed in range(4)]  # fmt: skip
+    # The average of four sessions, whose standard error is about .5.
+    assert np.mean(published[:4]) == pytest.approx(91.14, abs=2.0)
+    assert np.mean(published[4:]) == pytest.approx(80.7, abs=2.0)
+
+
+def test_exact_rates_of_the_agents():
+    """The perfect agent reaches the ceiling of exact rates, which is 99.52 for the extended ends; corrected, equilibria count."""
+    totals = {name: score_mixing(expected_answers(name), n_resamples=100, rng=0).experiments.iloc[-1] for name in AGENTS}
+    assert totals["literal"]["published"] == pytest.approx(totals["literal"]["ceiling"], abs=1e-9)
+    assert totals["literal"]["ceiling"] == pytest.approx(99.52, abs=1e-9)
+    assert totals["ideal"]["corrected"] == pytest.approx(100)
+    # 0.48 of the literal agent's points lie at the ends, 12 of its points in the games.
+    assert totals["literal"]["corrected"] == pytest.approx(88)
+    published = {name: totals[name]["published"] for name in ("argmax", "first", "uniform")}
+    # argmax: 2 + 2 + 11.852 + (1.6 + 0 + 1.5 + 1.5) + 20; first: 0 + 0 + 6.032 + 4 + 10; uniform: 0 + 0 + 16.296 + 4 + 20.
+    assert published == pytest.approx({"argmax": 40.452, "first": 20.032, "uniform": 40.296}, abs=5e-4)
+    assert all(row["low"] == row["high"] == row["corrected"] for row in totals.values())
+
+
+def test_equilibria():
+    """Matching pennies of the textbook, games of the battery, and games without a mixed equilibrium."""
+    assert mixed_equilibrium([[1, -1], [-1, 1]], [[-1, 1], [1, -1]]) == (0.5, 0.5)
+    # Battle of the sexes: (2, 1) and (1, 2); each plays the favourite two times in three.
+    assert mixed_equilibrium([[2, 0], [0, 1]], [[1, 0], [0, 2]]) == pytest.approx((2 / 3, 1 / 3))
+    for name in ("pennies", "positioning"):
+        np.testing.assert_allclose(optimal_rates(name, TENTHS), 1 - TENTHS, atol=1e-12)
+    with pytest.raises(InputError, match="no equilibrium has both players mix"):
+        mixed_equilibrium([[3, 0], [5, 1]], [[3, 5], [0, 1]])
+    with pytest.raises(InputError, match=r"row must hold finite payoffs of shape \(2, 2\); received shape \(3,\)"):
+        mixed_equilibrium([1, 2, 3], [[0, 0], [0, 0]])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_nobody_gains_by_leaving_an_equilibrium(seed):
+    rng = np.random.default_rng(seed)
+    row = rng.random((2, 2)) + 2 * np.eye(2)
+    column = rng.random((2, 2)) - 2 * np.eye(2)
+    x, y = mixed_equilibrium(row, column)
+    np.testing.assert_allclose(*(row @ [y, 1 - y]))
+    np.testing.assert_allclose(*([x, 1 - x] @ column))
+
+
+def test_expected_distance_is_the_binomial_sum():
+    p, n = 0.3, 17
+    k = np.arange(n + 1)
+    golden = stats.binom.pmf(k, n, p) @ np.abs(k / n - p)
+    assert expected_distance([(1.0, np.array([1 - p, p]), n)], p) == pytest.approx(golden, abs=1e-14)
+    # Half of two means with different numbers of draws, against all their pairs.
+    j = np.arange(6)
+    joint = np.outer(stats.binom.pmf(k, n, p), stats.binom.pmf(j, 5, 0.6))
+    golden = (joint * np.maximum(np.abs((k[:, None] / n + j / 5) / 2 - 0.5) - 0.05, 0)).sum()
+    assert expected_distance([(0.5, np.array([1 - p, p]), n), (0.5, np.array([0.4, 0.6]), 5)], 0.5, 0.05) == pytest.approx(golden, abs=1e-12)
+    np.testing.assert_allclose(sum_distribution(np.array([0.25, 0.5, 0.25]), 7), stats.binom.pmf(np.arange(15), 14, 0.5), atol=1e-14)
+
+
+def test_the_corrected_distance_is_nearly_unbiased():
+    """Quadrature over a standard normal error: no bias at 0 (the plain distance: .80), at most .33 anywhere, little far out."""
+    true, noise = np.linspace(0, 6, 25), np.linspace(-9, 9, 6001)
+    chance = stats.norm.pdf(noise) * (noise[1] - noise[0])
+    bias = np.array([corrected_distance(place + noise, np.ones_like(noise)) @ chance - place for place in true])
+    assert abs(bias[0]) < 1e-3
+    assert np.abs(bias).max() < 0.33
+    assert np.abs(bias[true >= 4]).max() < 0.07
+    assert np.abs(noise) @ chance == pytest.approx(0.798, abs=0.001)
+
+
+@pytest.mark.parametrize(("agent", "n_draws"), [("ideal", 100), ("ideal", 20), ("steep", 100), ("uniform", 100)])
+def test_corrected_step_likeness_in_samples(agent, n_draws):
+    """The average of sixty sessions lies within three standard errors plus .02 of the truth; the published S of the ideal agent is off by .12."""
+    expected = expected_answers(agent)
+    rates = expected[expected["experiment"] == "flip"]
+    chance = rates.loc[rates["answer"] == "1", "probability"].to_numpy()
+    rng = np.random.default_rng(n_draws)
+    # The sixty sessions are sixty models of one table.
+    ones = rng.binomial(n_draws, chance, size=(60, chance.size))
+    rows = [(str(session), "flip", p, label, n) for session in range(60) for p, one in zip(GRID, ones[session], strict=True)
+            for label, n in (("1", one), ("0", n_draws - one))]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["model", "experiment", "p", "answer", "count"])
+    found = score_mixing(table, n_resamples=200, rng=0).measures.to_dict("records")
+    truth = score_mixing(rates, n_resamples=100, rng=0).measures.iloc[0]["corrected_loss"]
+    corrected = np.array([row["corrected_loss"] for row in found])
+    assert abs(corrected.mean() - truth) < 0.02 + 3 * corrected.std() / math.sqrt(60)
+    if agent == "ideal":
+        assert np.mean([row["published_loss"] for row in found]) > 0.115
+    covered = sum(row["loss_low"] <= truth <= row["loss_high"] for row in found)
+    assert covered >= stats.binom.ppf(0.001, 60, 0.95)
+
+
+@pytest.mark.parametrize("agent", ["ideal", "steep", "argmax"])
+def test_intervals_of_the_total_cover(agent):
+    """Twelve sessions; fewer hits than the lowest one in a thousand of a binomial with .9 would show an interval that does not cover."""
+    truth = score_mixing(expected_answers(agent), n_resamples=100, rng=0).experiments["corrected"].to_numpy()
+    hits = np.zeros(6)
+    for seed in range(12):
+        rows = score_mixing(simulate_mixing(agent, n_draws=50, rng=seed), n_resamples=200, rng=seed).experiments
+        hits += (rows["low"].to_numpy() <= truth + 1e-9) & (rows["high"].to_numpy() >= truth - 1e-9)
+    assert (hits >= stats.binom.ppf(0.001, 12, 0.9)).all()
+
+
+def test_unreadable_answers_leave_the_rates_and_come_back_as_bounds():
+    """Of 100 answers at every p ten are refused: rates among the 90 are perfect, and the bounds hold every way to fill in the ten."""
+    rows = [("flip", p, label, "ok", n) for p in (0.0, 0.5, 1.0) for label, n in (("1", round(90 * p)), ("0", 90 - round(90 * p)))]
+    rows += [("flip", p, None, "refused", 10) for p in (0.0, 0.5, 1.0)]
+    answers = pd.DataFrame(rows, columns=["experiment", "p", "answer", "status", "count"])
+    scores = score_mixing(answers, n_resamples=100, rng=0)
+    row = scores.experiments.iloc[0]
+    assert row["published"] == 20
+    assert row["refused"] == row["unread"] == pytest.approx(0.1)
+    assert row["answers"] == 300
+    filled = []
+    for ones in np.ndindex(11, 11, 11):
+        rate = (90 * np.array([0, 0.5, 1]) + ones) / 100
+        filled.append(4 * np.trapezoid(np.abs(rate - [0, 0.5, 1]), [0, 0.5, 1]))
+    assert row["best"] == pytest.approx(20 * (1 - min(filled)))
+    assert row["worst"] == pytest.approx(20 * (1 - max(filled)))
+
+
+@pytest.mark.parametrize("name", ["three_outcomes", "pennies", "two_flips", "words"])
+def test_bounds_hold_however_unreadable_answers_are_filled_in(name):
+    answers = simulate_mixing("steep", n_draws=12, rng=3)
+    answers = answers[answers["experiment"] == name].reset_index(drop=True)
+    rng = np.random.default_rng(4)
+    lost = rng.random(len(answers)) < 0.15
+    bounded = score_mixing(
+        answers.assign(answer=answers["answer"].mask(lost), status=np.where(lost, "unparsed", "ok")), n_resamples=100, rng=0
+    ).measures
+    for _ in range(6):
+        filled = answers.copy()
+        outcomes = filled["item"].str.split("/") if name == "words" else pd.Series([PARTS[name].outcomes] * len(filled))
+        filled.loc[lost, "answer"] = [rng.choice(list(own)) for own in outcomes[lost]]
+        published = score_mixing(filled, n_resamples=100, rng=0).measures["published"]
+        assert (published <= bounded["best"] + 1e-9).all()
+        assert (published >= bounded["worst"] - 1e-9).all()
+
+
+def test_a_condition_without_a_readable_answer_leaves_its_score_undefined():
+    answers = simulate_mixing("ideal", n_draws=5, rng=0)
+    empty = (answers["experiment"] == "flip") & (answers["p"] == 0.5)
+    scores = score_mixing(answers.assign(status=np.where(empty, "refused", "ok")), n_resamples=100, rng=0).experiments.set_index("experiment")
+    assert math.isnan(scores.loc[1, "published"])
+    assert math.isnan(scores.loc[0, "corrected"])
+    assert 0 <= scores.loc[1, "worst"] < scores.loc[1, "best"] <= 20
+    assert scores.loc[2, "published"] > 0
+
+
+def test_flips_given_the_first_agree_with_fisher_and_with_permutations():
+    table = np.array([[12.0, 3.0, 5.0, 10.0]])
+    observed, expected, pvalue = flip_dependence(table)
+    assert observed == pytest.approx(22 / 30)
+    assert expected == pytest.approx((17 * 15 + 13 * 15) / 900)
+    # With equal margins on one side the hypergeometric is symmetric, where distance and probability order tables alike.
+    assert pvalue == pytest.approx(stats.fisher_exact(table.reshape(2, 2)).pvalue)
+    strata = np.array([[4.0, 6.0, 7.0, 2.0], [10.0, 1.0, 3.0, 2.0], [1.0, 5.0, 4.0, 9.0]])
+    rng, equal = np.random.default_rng(0), []
+    pairs = [(np.repeat([0, 0, 1, 1], row.astype(int)), np.repeat([0, 1, 0, 1], row.astype(int))) for row in strata]
+    for _ in range(4000):
+        equal.append(sum((first == rng.permutation(second)).sum() for first, second in pairs))
+    observed, expected, pvalue = flip_dependence(strata)
+    distance = abs(observed - expected) * strata.sum()
+    permuted = np.mean(np.abs(np.array(equal) - expected * strata.sum()) >= distance - 1e-9)
+    assert pvalue == pytest.approx(permuted, abs=0.03)
+    assert np.mean(equal) == pytest.approx(expected * strata.sum(), abs=0.2)
+
+
+def test_neighbouring_draws_agree_with_all_orders():
+    from itertools import permutations
+
+    sequence = [1, 1, 1, 0, 0, 1, 0]
+    runs = np.array([1 + np.count_nonzero(np.diff(order)) for order in permutations(sequence)])
+    distance = np.abs(runs - runs.mean())
+    golden = np.mean(distance >= distance[0] - 1e-9)
+    observed, expected, pvalue = draw_dependence([sequence, [1, 1, 1], [0]])
+    assert pvalue == pytest.approx(golden)
+    assert observed == pytest.approx((7 - 4 + 2) / 8)
+    assert expected == pytest.approx((7 - runs.mean() + 2) / 8)
+
+
+def test_tests_of_independence_find_an_alternating_model_and_keep_their_level():
+    """Flips that are independent reject at .05 no more often than chance allows, in two hundred sessions."""
+    rng = np.random.default_rng(5)
+    shares = literal_shares("two_flips", GRID)
+    seconds = [flip_dependence(rng.multinomial(20, shares).astype(float))[2] for _ in range(200)]
+    neighbours = [draw_dependence([rng.binomial(1, p, 20).tolist() for p in GRID])[2] for _ in range(200)]
+    for pvalues in (seconds, neighbours):
+        assert np.mean(np.array(pvalues) <= 0.05) <= stats.binom.ppf(0.999, 200, 0.05) / 200
+    flips = simulate_mixing("ideal", n_draws=20, rng=1)
+    opposite = flips["experiment"] == "two_flips"
+    flips.loc[opposite, "answer"] = flips.loc[opposite, "answer"].str[0].map({"0": "0 1", "1": "1 0"})
+    table = score_mixing(flips, n_resamples=100, rng=0).dependence.set_index("test")
+    assert table.loc["second flip given the first", "observed"] == 0
+    assert table.loc["second flip given the first", "pvalue"] < 1e-6
+    # Rates that differ between conditions are no dependence: all answers of a condition are equal here.
+    equal = np.array([[100.0, 0, 0, 0], [0, 0, 0, 100.0]])
+    assert flip_dependence(equal)[:2] == (1.0, 1.0)
+    assert math.isnan(flip_dependence(equal)[2])
+    assert all(math.isnan(value) for value in draw_dependence([]))
+    assert all(math.isnan(value) for value in flip_dependence(np.zeros((1, 4))))
+
+
+def test_counts_single_answers_and_orders_of_rows_agree():
+    answers = simulate_mixing("steep", n_draws=10, rng=0)
+    keys = ["model", "experiment", "p", "item", "order", "answer"]
+    counted = answers.groupby(keys, as_index=False).size().rename(columns={"size": "count"})
+    one, other, mixed = (
+        score_mixing(table, n_resamples=100, rng=0).experiments for table in (answers, counted, answers.sample(frac=1, random_state=0))
+    )
+    pd.testing.assert_frame_equal(one, other)
+    pd.testing.assert_frame_equal(one, mixed)
+
+
+def test_the_leaderboard_ranks_by_the_corrected_total():
+    answers = pd.concat([simulate_mixing(name, n_draws=20, rng=0) for name in ("first", "ideal", "argmax")])
+    answers = pd.concat([answers, answers[(answers["model"] == "ideal") & (answers["experiment"] == "flip")].assign(model="flips only")])
+    board = score_mixing(answers, n_resamples=100, rng=0).leaderboard()
+    assert board["model"].tolist() == ["ideal", "argmax", "first", "flips only"]
+    assert board["rank"].tolist()[:3] == [1, 2, 3]
+    assert math.isnan(board["corrected"].iloc[3])
+    assert board["experiment_1"].notna().all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"experiment": "flips"}, "column 'experiment' must be one of flip, two_flips"),
+        ({"p": 30}, "the first other value is 30.0 (row 0). Divide percentages by 100."),
+        ({"p": None}, "column 'p' must hold probabilities in [0, 1]"),
+        ({"answer": "heads"}, "a readable 'answer' must be one of the outcomes of its experiment; the first other value is 'heads' (row 0)"),
+        ({"answer": None}, "a readable 'answer' must be one of the outcomes"),
+        ({"status": "fine"}, "column 'status' must be ok, a repair"),
+        ({"count": 1.5}, "column 'count' must hold whole numbers of at least 0"),
+        ({"probability": 2.0}, "column 'probability' must lie in [0, 1]"),
+        ({"probability": 0.5}, "must all have a 'probability', or none"),
+        ({"experiment": "words", "item": "cat", "order": "forward"}, "must name the two words of 'words' as 'first/second'"),
+        ({"experiment": "words", "item": "cat/dog", "order": "up", "answer": "cat"}, "column 'order' must be forward or reverse"),
+        ({"experiment": "words", "item": "man/woman", "order": "forward", "answer": "woman!"}, "must be one of the outcomes"),
+        ({"experiment": "pennies", "p": 1.0, "answer": "heads"}, "the parameter of a game must lie strictly between 0 and 1"),
+        ({"experiment": "three_outcomes", "p": 0.7, "answer": "2"}, "the probability of outcome 0 among three must be at most 0.6"),
+    ],
+)
+def test_faults_of_a_table_are_named(change, message):
+    rows = {"experiment": "flip", "p": 0.2, "item": "", "order": "", "answer": "1", "status": "ok", "count": 1.0, "probability": None}
+    table = pd.DataFrame([rows | change, rows])
+    with pytest.raises(SchemaError) as error:
+        score_mixing(table)
+    assert message in str(error.value)
+
+
+def test_other_faults():
+    with pytest.raises(SchemaError, match="column 'answer' is missing. Closest name found: 'answers'"):
+        score_mixing(pd.DataFrame({"experiment": ["flip"], "answers": ["1"]}))
+    with pytest.raises(SchemaError, match="it has no rows"):
+        score_mixing(pd.DataFrame({"experiment": [], "answer": []}))
+    with pytest.raises(InputError, match="one flip need answers at two values of p"):
+        score_mixing(pd.DataFrame({"experiment": ["flip"], "p": [0.5], "answer": ["1"]}))
+    with pytest.raises(InputError, match="pairs of words must be asked in both orders; 1 are not, the first is 'cat/dog'"):
+        score_mixing(pd.DataFrame({"experiment": ["words"], "item": ["cat/dog"], "order": ["forward"], "answer": ["dog"]}))
+    with pytest.raises(SchemaError, match="must sum to at most 1"):
+        score_mixing(pd.DataFrame({"experiment": "flip", "p": 0.5, "answer": ["0", "1"], "probability": 0.7}))
+    with pytest.raises(InputError, match="Closest name found: 'argmax'"):
+        simulate_mixing("argmin")
+    with pytest.raises(InputError, match="no such file"):
+        read_mixing_answers("nowhere.csv")
+
+
+def test_answers_survive_a_file(tmp_path):
+    """A CSV must not turn "0 1" into a number, nor the answer 0 into a float."""
+    answers = simulate_mixing("steep", n_draws=4, rng=0)
+    answers.loc[5, ["answer", "status"]] = [None, "refused"]
+    answers.to_csv(tmp_path / "answers.csv", index=False)
+    answers.to_parquet(tmp_path / "answers.parquet")
+    scores = [score_mixing(read_mixing_answers(tmp_path / f"answers.{ending}"), n_resamples=100, rng=0) for ending in ("csv", "parquet")]
+    pd.testing.assert_frame_equal(scores[0].experiments, scores[1].experiments)
+    assert scores[0].experiments["published"].notna().all()
+    numbers = pd.DataFrame({"experiment": "flip", "p": [0.0, 1.0], "answer": [0.0, 1.0]})
+    assert measure(numbers, "S") == 0
+
+
+def test_the_runs_table_carries_the_direction_and_no_truth():
+    answers = simulate_mixing("steep", n_draws=20, rng=0)
+    answers.loc[0, ["answer", "status"]] = [None, "refused"]
+    runs = mixing_runs(answers)
+    validate_runs(runs)
+    assert runs["theta"].isna().all()
+    assert len(runs) == 20 * (21 + 27)
+    assert runs["action"].isna().sum() == 1
+    games = runs[runs["context"] == "pennies p=0.1"]
+    assert games["p"].unique().tolist() == [0.9]
+    flips = runs[(runs["task"] == "mixing:flip") & runs["action"].notna()]
+    assert monotone_choice_test(flips["p"], flips["action"], pair=("1", "0"), context=flips["context"], rng=0).pvalue > 0.2
+    assert len(mixing_runs(expected_answers("ideal"))) == 0
+
+
+def test_design():
+    """98 conditions; faultless rates are probabilities; the equilibrium is the best rate in games and p elsewhere."""
+    assert sum(len(part.probabilities) for part in PARTS.values() if part.name != "words") + 22 == 98
+    for name, part in PARTS.items():
+        p = np.array(part.probabilities)
+        shares = literal_shares(name, p)
+        np.testing.assert_allclose(shares.sum(axis=1), 1)
+        assert (shares >= -1e-12).all()
+        np.testing.assert_allclose(optimal_rates(name, p), 1 - p if name in ("pennies", "positioning") else p)
