@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from elicitation.custom import load_questions
     from elicitation.decode import decode_belief, decode_choice, decode_decision, decode_distribution
+    from elicitation.finetuning import Lessons, fine_tune
     from elicitation.models.agent import AgentModel, agent_for_task
     from elicitation.models.base import Answer, Model, Request, ScoringModel
     from elicitation.models.causal import CausalModel, load_causal_model
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
     from elicitation.prompt_file import load_prompts
     from elicitation.prompts import NETWORK_PROMPTS, TABLE_PROMPTS, PromptSet, Template
     from elicitation.questions import plan_questions
+    from elicitation.scenarios.bet_models import score_choices
+    from elicitation.scenarios.bets import bet_questions, ladder_questions, value_questions
+    from elicitation.scenarios.grid import standard_grid
+    from elicitation.scenarios.mixing import elicit_mixing, mixing_questions
+    from elicitation.scenarios.tables import reveal
     from elicitation.session import Tally, elicit, elicit_questions, run_plan
     from elicitation.store import AnswerStore
 
@@ -32,6 +38,7 @@ _MODULES = {
     "CausalModel": "models.causal",
     "Design": "plan",
     "LabelBounds": "models.labels",
+    "Lessons": "finetuning",
     "Limits": "models.http",
     "Model": "models.base",
     "MultipleChoiceModel": "models.multiple_choice",
@@ -50,25 +57,34 @@ _MODULES = {
     "Template": "prompts",
     "agent_for_task": "models.agent",
     "audit_outcomes": "outcomes",
+    "bet_questions": "scenarios.bets",
     "connect_servers": "models.server",
     "decode_belief": "decode",
     "decode_choice": "decode",
     "decode_decision": "decode",
     "decode_distribution": "decode",
     "elicit": "session",
+    "elicit_mixing": "scenarios.mixing",
     "elicit_questions": "session",
+    "fine_tune": "finetuning",
+    "ladder_questions": "scenarios.bets",
     "load_causal_model": "models.causal",
     "load_multiple_choice_model": "models.multiple_choice",
     "load_prompts": "prompt_file",
     "load_questions": "custom",
     "load_task": "plan",
+    "mixing_questions": "scenarios.mixing",
     "outcome_probabilities": "outcomes",
     "plan_own_questions": "plan",
     "plan_questions": "questions",
     "plan_task": "plan",
     "preview": "overview",
+    "reveal": "scenarios.tables",
     "run_plan": "session",
+    "score_choices": "scenarios.bet_models",
+    "standard_grid": "scenarios.grid",
     "summarise_store": "overview",
+    "value_questions": "scenarios.bets",
 }
 
 __all__ = [
@@ -80,6 +96,7 @@ __all__ = [
     "CausalModel",
     "Design",
     "LabelBounds",
+    "Lessons",
     "Limits",
     "Model",
     "MultipleChoiceModel",
@@ -96,25 +113,34 @@ __all__ = [
     "Template",
     "agent_for_task",
     "audit_outcomes",
+    "bet_questions",
     "connect_servers",
     "decode_belief",
     "decode_choice",
     "decode_decision",
     "decode_distribution",
     "elicit",
+    "elicit_mixing",
     "elicit_questions",
+    "fine_tune",
+    "ladder_questions",
     "load_causal_model",
     "load_multiple_choice_model",
     "load_prompts",
     "load_questions",
     "load_task",
+    "mixing_questions",
     "outcome_probabilities",
     "plan_own_questions",
     "plan_questions",
     "plan_task",
     "preview",
+    "reveal",
     "run_plan",
+    "score_choices",
+    "standard_grid",
     "summarise_store",
+    "value_questions",
 ]
 
 

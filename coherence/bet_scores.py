@@ -1,0 +1,246 @@
+"""Accuracies of bets: every model, kind of question, truth and method, with tests and intervals.
+
+The standard method takes the choice of the largest score, the threshold method every choice above a threshold that was tuned on development
+questions, for every truth anew (Tang and Kejriwal, sections 4.2.1, 4.3 and 4.4). Belief-conditioned accuracy counts a bet as right if it is rational
+given the model's own answer on which of the two things is worth more.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from coherence.bet_answers import BetAnswers, join_answers
+from coherence.bet_ladder import LadderFit, fit_ladder
+from coherence.bet_tests import crossed_interval, exact_test, z_test
+from coherence.bets import (
+    NO_CHOICE,
+    BetTruths,
+    Rule,
+    Truths,
+    asked,
+    believed_best,
+    bet_truths,
+    break_even_chance,
+    expected_gains,
+    is_right,
+    random_rate,
+    threshold_sets,
+    tune_threshold,
+    value_truths,
+)
+from coherence.errors import InputError
+from coherence.inputs import Codes, Floats
+
+STANDARD, THRESHOLD, STATED = "standard", "threshold", "stated set"
+BELIEF_TEMPLATE = "choice-valuable"
+BCA = "belief-conditioned"
+COLUMNS = ("model", "kind", "template", "truth", "method", "n", "n_right", "accuracy", "chance", "low", "high", "p_exact", "z", "p_z", "threshold",
+           "dev_accuracy", "n_tied", "n_unread")  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class BetScores:
+    """What `score_bets` returns.
+
+    Parameters
+    ----------
+    accuracy : DataFrame
+        One row per model, kind, template, truth and method: ``n`` questions, ``n_right``, ``accuracy``, ``chance`` (of a random guess, by
+        enumeration), ``low`` and ``high`` (95%, things as crossed clusters), ``p_exact`` (exact, one-sided), ``z`` and ``p_z`` (the paper's
+        test), ``threshold`` and ``dev_accuracy`` where one was tuned, ``n_tied`` (answers without a single choice), ``n_unread``.
+    ladders : mapping of (str, str) to LadderFit
+        By model and modality; empty where no ladder was answered.
+    answers : list of BetAnswers
+        What was scored.
+    notes : tuple of str
+        What could not be computed, and why.
+    """
+
+    accuracy: pd.DataFrame
+    ladders: Mapping[tuple[str, str], LadderFit]
+    answers: list[BetAnswers]
+    notes: tuple[str, ...]
+
+
+def score_bets(
+    questions: pd.DataFrame,
+    answers: pd.DataFrame,
+    *,
+    split: str = "test",
+    rule: Rule = "side",
+    payout: float = 0.0,
+    belief_template: str = BELIEF_TEMPLATE,
+) -> BetScores:
+    """Score answers to value questions and bets.
+
+    Parameters
+    ----------
+    questions, answers : DataFrame
+        See `join_answers`.
+    split : str
+        The questions to score; thresholds are tuned on those of split "dev".
+    rule, payout
+        See `expected_gains`.
+    belief_template : str
+        Which value questions tell a model's belief, for the belief-conditioned accuracy.
+
+    Returns
+    -------
+    BetScores
+        Accuracies, ladders and what was left out.
+
+    Raises
+    ------
+    InputError
+        See `join_answers`; or no answer is to a question of `split`.
+    """
+    groups = join_answers(questions, answers)
+    beliefs = {(group.model): believed_values(group) for group in groups if group.kind == "value" and group.template == belief_template}
+    rows: list[dict[str, object]] = []
+    notes: list[str] = []
+    ladders: dict[tuple[str, str], LadderFit] = {}
+    for group in groups:
+        where = f"{group.model}, {group.template}"
+        if group.kind == "ladder":
+            if rule != "side" or payout != 0:
+                notes.append(f"{where}: ladders are fitted for the rule 'side' without a payout only.")
+            else:
+                ladders[group.model, group.template] = fit_ladder(group.questions["chance"], break_evens(group.questions), group.choice == 0)
+            continue
+        test = group.only((group.questions["split"] == split).to_numpy())
+        dev = group.only((group.questions["split"] == "dev").to_numpy())
+        if not len(test.questions):
+            notes.append(f"{where}: no answers to questions of split {split!r}.")
+            continue
+        chance_truths = _chance_free(test, rule, payout)
+        rows.append(_row(test, "correct", STANDARD, test.choice, chance_truths[0]))
+        if group.kind == "bet":
+            if group.model in beliefs:
+                rows.append(_row(test, BCA, STANDARD, test.choice, _believed(test, beliefs[group.model], rule, payout)))
+            else:
+                notes.append(f"{where}: no belief-conditioned accuracy without answers to the value questions {belief_template!r}.")
+        rows += _set_rows(test, dev, chance_truths[1], _chance_free(dev, rule, payout)[1] if len(dev.questions) else {}, notes)
+    if not rows and not ladders:
+        raise InputError(f"there are no answers to questions of split {split!r}. Choose another split, or answer its questions.")
+    return BetScores(pd.DataFrame(rows, columns=list(COLUMNS)), ladders, groups, tuple(notes))
+
+
+def bet_gains(bets: pd.DataFrame, *, rule: Rule = "side", payout: float = 0.0, swapped: bool = False) -> Floats:
+    """Return the expected gains of a table of bets.
+
+    Parameters
+    ----------
+    bets : DataFrame
+        With ``wins``, ``high_value``, ``low_value``, ``stake`` and ``chance``.
+    rule, payout
+        See `expected_gains`.
+    swapped : bool
+        Whether to exchange the two values, as for a model that holds the low thing for the more valuable one.
+
+    Returns
+    -------
+    ndarray, shape (n, 4)
+        Win, lose, both, none.
+    """
+    high_is_won = (bets["wins"] == "high").to_numpy() != swapped
+    high, low = bets["high_value"].to_numpy(dtype=np.float64), bets["low_value"].to_numpy(dtype=np.float64)
+    prize, loss = np.where(high_is_won, high, low), np.where(high_is_won, low, high)
+    return expected_gains(prize, loss, bets["stake"], chance=bets["chance"], payout=payout, rule=rule)
+
+
+def right_roles(questions: pd.DataFrame, *, rule: Rule = "side", payout: float = 0.0) -> list[str]:
+    """Return the role of the right option of every question, for training.
+
+    Parameters
+    ----------
+    questions : DataFrame
+        Value questions or bets.
+    rule, payout
+        See `expected_gains`.
+
+    Returns
+    -------
+    list of str
+        "high" for a value question; "win", "lose" or "none" for a bet, the first of them where gains are equal.
+    """
+    roles = np.full(len(questions), "high", dtype=object)
+    is_bet = (questions["kind"] != "value").to_numpy()
+    if is_bet.any():
+        best = bet_truths(bet_gains(questions[is_bet], rule=rule, payout=payout)).best
+        roles[is_bet] = np.array(["win", "lose", "none"], dtype=object)[best.argmax(axis=1)]
+    return [str(role) for role in roles]
+
+
+def break_evens(bets: pd.DataFrame) -> Floats:
+    """Return the chance of the winning side at which each bet gains nothing (rule "side", no payout)."""
+    prize = np.where(bets["wins"] == "high", bets["high_value"], bets["low_value"]).astype(np.float64)
+    return break_even_chance(prize, bets["stake"])
+
+
+def believed_values(group: BetAnswers) -> dict[tuple[str, str], int]:
+    """Return which of two things a model holds for more valuable, by pair: a place in `VALUE_CHOICES`, or `NO_CHOICE`.
+
+    Pairs that were asked in both orders count as the paper asks them, with the high thing first.
+    """
+    first = group.questions["first"] if "first" in group.questions else pd.Series("high", index=group.questions.index)
+    return {
+        (str(high), str(low)): int(choice)
+        for high, low, order, choice in zip(group.questions["high"], group.questions["low"], first, group.choice, strict=True)
+        if order == "high"
+    }
+
+
+def _chance_free(group: BetAnswers, rule: Rule, payout: float) -> tuple[Truths, Mapping[str, Truths]]:
+    """Return the truth of the standard method and those of sets."""
+    if group.kind == "value":
+        return np.tile([True, False, False], (len(group.questions), 1)), value_truths(len(group.questions))
+    truths: BetTruths = bet_truths(bet_gains(group.questions, rule=rule, payout=payout))
+    return truths.best, truths.sets()
+
+
+def _believed(group: BetAnswers, beliefs: Mapping[tuple[str, str], int], rule: Rule, payout: float) -> Truths:
+    pairs = zip(group.questions["high"], group.questions["low"], strict=True)
+    belief = np.array([beliefs.get((str(high), str(low)), NO_CHOICE) for high, low in pairs], dtype=np.int64)
+    gains = [bet_gains(group.questions, rule=rule, payout=payout, swapped=swapped) for swapped in (False, True)]
+    return believed_best(belief, *gains)
+
+
+def _set_rows(
+    test: BetAnswers, dev: BetAnswers, truths: Mapping[str, Truths], dev_truths: Mapping[str, Truths], notes: list[str]
+) -> list[dict[str, object]]:
+    """Return the rows of the threshold method, or those of sets that were stated as letters."""
+    if test.scores is None:
+        return [_row(test, name, STATED, test.stated, right) for name, right in truths.items() if asked(right).any()]
+    rows = []
+    for name, right in truths.items():
+        if not asked(right).any():
+            notes.append(f"{test.model}, {test.template}: no question has a right answer under {name!r}.")
+        elif name not in dev_truths or dev.scores is None or not asked(dev_truths[name]).any():
+            notes.append(f"{test.model}, {test.template}: no threshold for {name!r} without scores of development questions.")
+        else:
+            tuned = tune_threshold(dev.scores, dev_truths[name])
+            row = _row(test, name, THRESHOLD, threshold_sets(test.scores, tuned.value), right)
+            rows.append(row | {"threshold": tuned.value, "dev_accuracy": tuned.accuracy})
+    return rows
+
+
+def _row(group: BetAnswers, truth: str, method: str, codes: Codes, right: Truths) -> dict[str, object]:
+    # A bet whose pair was not asked for its value, or not answered, has no rational answer; as in the paper's truths, it is left out.
+    kept = asked(right)
+    n = int(kept.sum())
+    row: dict[str, object] = {"model": group.model, "kind": group.kind, "template": group.template, "truth": truth, "method": method, "n": n}
+    row |= {"threshold": math.nan, "dev_accuracy": math.nan, "n_unread": group.n_unread}
+    row["n_tied"] = int((group.choice[kept] == NO_CHOICE).sum()) if method == STANDARD else 0
+    if n == 0:
+        return row | dict.fromkeys(("accuracy", "chance", "low", "high", "p_exact", "z", "p_z"), math.nan) | {"n_right": 0}
+    correct = is_right(codes[kept], right[kept])
+    n_right, chance = int(correct.sum()), random_rate(right)
+    paper = z_test(n_right, n, chance) if n > 1 else None
+    things = group.questions[kept]
+    interval = crossed_interval(correct, things["high"], things["low"])
+    row |= {"n_right": n_right, "accuracy": n_right / n, "chance": chance, "low": interval.low, "high": interval.high}
+    row |= {"p_exact": exact_test(n_right, right[kept].mean(axis=1))}
+    return row | {"z": paper.z if paper else math.nan, "p_z": paper.pvalue if paper else math.nan}

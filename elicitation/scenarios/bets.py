@@ -1,0 +1,293 @@
+"""Questions about value, and bets with two sides, of which one wins a thing and the other loses one.
+
+After Tang and Kejriwal, "Can Language Representation Models Think in Bets?" (section 4.3): four ways to ask which of two things is worth more, and
+three kinds of bets (a coin, a die, a card) in which either the thing of high value is won or the other, with the winning or the losing side named
+first. Beyond the paper a bet may state another chance than one half, the values and the stake. The wording is our own.
+
+A table of questions has one row per question and needs no model; what is right is computed by `coherence.bets` from its columns.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from coherence.errors import InputError
+from elicitation.scenarios.bet_items import SPLITS, Item, Items
+
+OPTIONS = ("a", "b", "c")
+STAKE = 20.0
+"""Between the value of a low thing (1) and half the difference to a high one (49.5), as the paper assumes."""
+CHANCES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+BREAK_EVENS = (0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95)
+"""Between the stated chances, so that no bet is worth neither taking nor leaving."""
+
+
+@dataclass(frozen=True)
+class _ValueTemplate:
+    text: str
+    options: tuple[str, str, str]  # high, low, same
+
+
+@dataclass(frozen=True)
+class _Modality:
+    opening: str
+    sides: tuple[str, str]
+    condition: str  # of a side
+    stated: str  # the chance of the first side, where it is stated
+
+
+VALUE_TEMPLATES = {
+    "boolean-expensive": _ValueTemplate(
+        "Which sentence is right?", ("{high} costs more than {low}.", "{low} costs more than {high}.", "{high} and {low} cost the same.")
+    ),
+    "boolean-valuable": _ValueTemplate(
+        "Which sentence is right?",
+        ("{high} is worth more than {low}.", "{low} is worth more than {high}.", "{high} and {low} are worth the same."),
+    ),
+    "choice-expensive": _ValueTemplate("Which of the two costs more, {high} or {low}?", ("{high}.", "{low}.", "both cost the same.")),
+    "choice-valuable": _ValueTemplate("Which of the two is worth more, {high} or {low}?", ("{high}.", "{low}.", "both are worth the same.")),
+}
+MODALITIES = {
+    "coin": _Modality("A coin is tossed.", ("heads", "tails"), "it lands on {side}", "It lands on {side} in {percent}% of all tosses."),
+    "dice": _Modality("A die is rolled.", ("even", "odd"), "the number is {side}", "The number is {side} in {percent}% of all rolls."),
+    "card": _Modality("A card is drawn from a deck.", ("red", "black"), "it is {side}", "In this deck {percent}% of the cards are {side}."),
+}
+
+
+def value_questions(
+    items: Items, *, splits: Sequence[str] = SPLITS, templates: Sequence[str] = tuple(VALUE_TEMPLATES), both_orders: bool = False
+) -> pd.DataFrame:
+    """Make the questions which of two things is worth more.
+
+    Parameters
+    ----------
+    items : Items
+        The things.
+    splits : sequence of str
+        Of "train", "dev", "test".
+    templates : sequence of str
+        Keys of `VALUE_TEMPLATES`.
+    both_orders : bool
+        Whether each pair is asked twice, with either thing named first. The paper always names the high one first, so that a model that takes
+        whatever comes first is always right.
+
+    Returns
+    -------
+    DataFrame
+        One row per template and pair: ``question`` (id), ``kind`` ("value"), ``template``, ``split``, ``high``, ``low`` (the things),
+        ``high_value``, ``low_value`` (their prices), ``first`` (value of the thing named first), ``text``, ``option_a`` to ``option_c``, and
+        ``role_a`` to ``role_c``: what the options stand for, "high", "low" or "same".
+
+    Raises
+    ------
+    InputError
+        An unknown split or template.
+
+    Examples
+    --------
+    >>> from elicitation.scenarios.bet_items import default_items
+    >>> row = value_questions(default_items(), splits=["test"]).iloc[50]
+    >>> row["question"], row["text"], row["option_a"]
+    ('choice-expensive-test-001', 'Which of the two costs more, a car or a pen?', 'A car.')
+    """
+    _check_names("templates", templates, VALUE_TEMPLATES)
+    rows = []
+    for name in templates:
+        template = VALUE_TEMPLATES[name]
+        for split in splits:
+            number = 0
+            for high, low in items.pairs(split):
+                for first in ("high", "low") if both_orders else ("high",):
+                    number += 1
+                    one, other = (high, low) if first == "high" else (low, high)
+                    # "high" in a template is the thing named first.
+                    words = {"high": one.name, "low": other.name}
+                    options = [_sentence(option.format(**words)) for option in template.options]
+                    roles = (first, "low" if first == "high" else "high", "same")
+                    rows.append(
+                        {"question": f"{name}-{split}-{number:03d}", "kind": "value", "template": name, "split": split}
+                        | _facts(high, low)
+                        | {"first": first, "text": template.text.format(**words)}
+                        | _choices(options, roles)
+                    )
+    return pd.DataFrame(rows)
+
+
+def bet_questions(
+    items: Items,
+    *,
+    splits: Sequence[str] = SPLITS,
+    modalities: Sequence[str] = tuple(MODALITIES),
+    chances: Sequence[float] = (0.5,),
+    stake: float = STAKE,
+    amounts: bool = False,
+) -> pd.DataFrame:
+    """Make bets: every pair of things, either of them to be won, with the winning or the losing side first.
+
+    Parameters
+    ----------
+    items : Items
+        The things.
+    splits : sequence of str
+        Of "train", "dev", "test".
+    modalities : sequence of str
+        Keys of `MODALITIES`.
+    chances : sequence of float
+        Chances of the side that wins, strictly between 0 and 1; one other than one half is stated in the question, in percent.
+    stake : float
+        What a bet puts at risk, positive, in the unit of the prices.
+    amounts : bool
+        Whether the question states the prices and the stake. The paper does not, and assumes a stake above the low value and below half the
+        difference of the two.
+
+    Returns
+    -------
+    DataFrame
+        One row per modality, chance, pair, thing to be won and order; columns as of `value_questions`, ``kind`` "bet", ``template`` the
+        modality, ``first`` "win" or "lose" (the side named first), and ``wins`` ("high" or "low": the thing to be won), ``chance`` (of the side
+        that wins), ``stake``, ``amounts``. Roles are "win" and "lose" (bet on the side that wins, or loses, the thing) and "none".
+
+    Raises
+    ------
+    InputError
+        An unknown split or modality, a chance or a stake outside its range.
+
+    Examples
+    --------
+    >>> from elicitation.scenarios.bet_items import default_items
+    >>> bets = bet_questions(default_items(), modalities=["coin"])
+    >>> bets.groupby("split", sort=False).size().to_dict()
+    {'train': 840, 'dev': 100, 'test': 100}
+    >>> print(bets.iloc[-1]["text"])
+    A coin is tossed. If it lands on heads, I lose a computer; if it lands on tails, I win a sock. What gives me the best expected gain?
+    """
+    _check_names("modalities", modalities, MODALITIES)
+    for chance in chances:
+        if not 0 < chance < 1:
+            raise InputError(f"chances must lie strictly between 0 and 1; received {chance}.")
+    if not (stake > 0 and np.isfinite(stake)):
+        raise InputError(f"stake must be a positive number; received {stake}.")
+    rows = []
+    for name in modalities:
+        for split in splits:
+            for chance in chances:
+                rows += [_bet(name, split, high, low, wins, first, chance, stake, amounts)
+                         for high, low in items.pairs(split) for wins in ("high", "low") for first in ("win", "lose")]  # fmt: skip
+    return _numbered(rows)
+
+
+def ladder_questions(
+    items: Items,
+    *,
+    split: str = "test",
+    modalities: Sequence[str] = ("coin",),
+    chances: Sequence[float] = CHANCES,
+    break_evens: Sequence[float] = BREAK_EVENS,
+) -> pd.DataFrame:
+    """Make bets of which the stated chance and the stake vary against each other, so that the chance acted on can be read off the choices.
+
+    With a chance p of the winning side, a thing of value H and a stake X, the bet on it gains p H - (1 - p) X; it breaks even at
+    p = X / (H + X). Whoever bets up to some stake and no further thereby shows a probability. The i-th high thing meets the i-th low one, so
+    that no two pairs share a thing.
+
+    Parameters
+    ----------
+    items : Items
+        The things.
+    split : str
+        "train", "dev" or "test".
+    modalities : sequence of str
+        Keys of `MODALITIES`.
+    chances : sequence of float
+        Stated chances of the winning side, in (0, 1).
+    break_evens : sequence of float
+        Chances at which the stakes break even, in (0, 1).
+
+    Returns
+    -------
+    DataFrame
+        As from `bet_questions`, all with the high thing to be won and with the amounts stated, and the column ``break_even``; stakes are rounded
+        to cents and break-even chances computed from what was rounded.
+
+    Raises
+    ------
+    InputError
+        As of `bet_questions`.
+    """
+    _check_names("modalities", modalities, MODALITIES)
+    for name, values in (("chances", chances), ("break_evens", break_evens)):
+        for value in values:
+            if not 0 < value < 1:
+                raise InputError(f"{name} must lie strictly between 0 and 1; received {value}.")
+    items.pairs(split)  # raises for a split without things, or with prices in the wrong order
+    rows = []
+    for name in modalities:
+        for high, low in zip(items.of("high", split), items.of("low", split), strict=False):
+            for chance in chances:
+                for even in break_evens:
+                    stake = round(even * high.price / (1 - even), 2)
+                    for first in ("win", "lose"):
+                        row = _bet(name, split, high, low, "high", first, chance, stake, True)
+                        rows.append(row | {"kind": "ladder", "break_even": stake / (high.price + stake)})
+    return _numbered(rows)
+
+
+def _bet(name: str, split: str, high: Item, low: Item, wins: str, first: str, chance: float, stake: float, amounts: bool) -> dict[str, object]:
+    modality = MODALITIES[name]
+    won, lost = (high, low) if wins == "high" else (low, high)
+    events = {"win": f"I win {won.name}", "lose": f"I lose {lost.name}"}
+    if amounts:
+        events = {"win": f"{events['win']} worth {_money(won.price)}", "lose": f"{events['lose']} worth {_money(lost.price)}"}
+    second = "lose" if first == "win" else "win"
+    conditions = [modality.condition.format(side=side) for side in modality.sides]
+    text = [modality.opening]
+    if chance != 0.5 or amounts:
+        percent = f"{100 * (chance if first == 'win' else 1 - chance):.6g}"
+        text.append(modality.stated.format(side=modality.sides[0], percent=percent))
+    text.append(f"If {conditions[0]}, {events[first]}; if {conditions[1]}, {events[second]}.")
+    if amounts:
+        text.append(f"A bet costs a stake of {_money(stake)}; it comes back if I bet on the right side.")
+    text.append("What gives me the best expected gain?")
+    options = [f"I bet on {side}." for side in modality.sides] + ["I do not bet."]
+    return (
+        {"question": f"{name}-{split}", "kind": "bet", "template": name, "split": split}
+        | _facts(high, low)
+        | {"first": first, "wins": wins, "chance": float(chance), "stake": float(stake), "amounts": amounts, "text": " ".join(text)}
+        | _choices(options, (first, second, "none"))
+    )
+
+
+def _numbered(rows: list[dict[str, object]]) -> pd.DataFrame:
+    """Give every question an id: what it was called so far, and a number within that name."""
+    table = pd.DataFrame(rows)
+    ladder = np.where(table["kind"] == "ladder", "ladder-", "")
+    number = table.groupby("question").cumcount() + 1
+    return table.assign(question=ladder + table["question"] + "-" + number.astype(str).str.zfill(3))
+
+
+def _facts(high: Item, low: Item) -> dict[str, object]:
+    return {"high": high.name, "low": low.name, "high_value": high.price, "low_value": low.price}
+
+
+def _choices(options: Sequence[str], roles: Sequence[str]) -> dict[str, object]:
+    letters = list(zip(OPTIONS, options, roles, strict=True))
+    choices: dict[str, object] = {f"option_{letter}": option for letter, option, _ in letters}
+    return choices | {f"role_{letter}": role for letter, _, role in letters}
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def _money(amount: float) -> str:
+    return f"{amount:.2f}".removesuffix(".00") + (" dollar" if amount == 1 else " dollars")
+
+
+def _check_names(parameter: str, names: Sequence[str], known: dict[str, object] | dict[str, _ValueTemplate] | dict[str, _Modality]) -> None:
+    if isinstance(names, str) or not names:
+        raise InputError(f"{parameter} must be a list of one or more names; received {names!r}.")
+    for name in names:
+        if name not in known:
+            raise InputError(f"{parameter} must be of {', '.join(known)}; received {name!r}.")

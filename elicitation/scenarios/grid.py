@@ -1,0 +1,125 @@
+"""The grid of settings, and any part of it."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from coherence.errors import InputError
+from coherence.schema import closest
+from elicitation.scenarios import choice, coins, counts, dice, preference
+from elicitation.scenarios.setting import Decomposition, Setting
+
+
+def standard_grid(
+    *,
+    n_dice: Sequence[int] = (1, 2, 3),
+    faces: Sequence[int] = (4, 6, 8, 10, 12),
+    n_coins: Sequence[int] = (2, 3),
+    coin_biases: Sequence[int] = (1, 3, 5),
+    n_options: Sequence[int] = (2, 4, 6),
+    labels: Sequence[tuple[str, str]] = preference.PAIRS,
+    label_biases: Sequence[int] = (1, 2, 3),
+) -> list[Setting]:
+    """Return dice, coins, choices and preferences in all their variants.
+
+    Parameters
+    ----------
+    n_dice, faces : sequence of int
+        Numbers of dice, and of faces.
+    n_coins, coin_biases : sequence of int
+        Numbers of coins, and how many times as likely the counted face is.
+    n_options : sequence of int
+        Numbers of options of a choice.
+    labels : sequence of (str, str)
+        Pairs of labels; a bias favours the first.
+    label_biases : sequence of int
+        How many times as likely it is.
+
+    Returns
+    -------
+    list of Setting
+        With the defaults 852: 705 of dice, 96 of coins, 15 choices, 36 preferences.
+
+    Examples
+    --------
+    >>> len(standard_grid())
+    852
+    """
+    return [
+        *dice.grid(n_dice, faces),
+        *coins.grid(n_coins, coin_biases),
+        *choice.grid(n_options),
+        *preference.grid(labels, label_biases),
+    ]
+
+
+def extra_settings() -> list[Setting]:
+    """Return settings beyond the standard grid: several earlier results, and Poisson counts."""
+    rolls = [setting for n in (1, 2) for dependent in (False, True) for setting in dice.several_previous(n, 6, dependent=dependent)]
+    flips = [
+        coins.repeated(2, side, 1, history, dependent=dependent)
+        for side in coins.SIDES
+        for dependent in (False, True)
+        for history in ([0, 0, 0], [0, 2], [2, 2, 2])
+    ]
+    return [*rolls, *flips, *(counts.single(rate) for rate in (1, 3, 6))]
+
+
+def select(settings: Sequence[Setting], where: Mapping[str, Collection[str]]) -> list[Setting]:
+    """Select settings by their scenario, variant, group, name or parameters.
+
+    Parameters
+    ----------
+    settings : sequence of Setting
+        To select from.
+    where : mapping of str to collection of str
+        For each property the values to keep; a setting must agree with all. A property that only some scenarios have leaves the others out.
+
+    Returns
+    -------
+    list of Setting
+        In their order.
+
+    Raises
+    ------
+    InputError
+        A property that no setting has, a value that none takes, or nothing left.
+
+    Examples
+    --------
+    >>> [setting.name for setting in select(standard_grid(), {"variant": ["single"], "faces": ["6"]})]
+    ['dice/single/1 die of 6 faces', 'dice/single/2 dice of 6 faces', 'dice/single/3 dice of 6 faces']
+    """
+    properties = [_properties(setting) for setting in settings]
+    for name, values in where.items():
+        known = {own[name]: None for own in properties if name in own}
+        if not known:
+            names = dict.fromkeys(name for own in properties for name in own)
+            raise InputError(f"settings have no property {name!r}. {closest(name, names)}")
+        for value in values:
+            if value not in known:
+                raise InputError(f"no setting has {name} {value!r}. {closest(value, known)}")
+    kept = [
+        setting
+        for setting, own in zip(settings, properties, strict=True)
+        if all(name in own and own[name] in values for name, values in where.items())
+    ]
+    if not kept:
+        raise InputError("no setting agrees with all conditions at once. Leave one out.")
+    return kept
+
+
+def decompositions(settings: Sequence[Setting]) -> list[Decomposition]:
+    """Take every single roll or flip of two or more dice or coins apart by the first of them."""
+    found = []
+    for setting in settings:
+        own = setting.parameters
+        if setting.variant == "single" and setting.scenario in ("dice", "coins") and int(own["n"]) > 1:
+            found.append(
+                dice.decompose(int(own["n"]), int(own["faces"]))
+                if setting.scenario == "dice"
+                else coins.decompose(int(own["n"]), own["side"], int(own["bias"]))
+            )
+    return found
+
+
+def _properties(setting: Setting) -> dict[str, str]:
+    return {"scenario": setting.scenario, "variant": setting.variant, "group": setting.group, "name": setting.name, **setting.parameters}

@@ -1,0 +1,76 @@
+"""A lesson on thinking in bets: three simulated agents, of whom we know what they know and do, take the test that models take.
+
+    python examples/bets_lesson.py
+    python examples/bets_lesson.py --figures DIR
+
+The maximiser takes the choice of largest expected gain. The value-only chooser knows what things are worth, but bets on whatever side names the more
+valuable thing, even if it would lose it. The guesser guesses. Which numbers tell them apart, and which do not?
+"""
+
+import argparse
+from functools import partial
+from pathlib import Path
+
+import pandas as pd
+
+from coherence.bet_agents import AGENTS, simulate_answers
+from coherence.bet_scores import score_bets
+from coherence.bets import expected_gains
+from elicitation.scenarios.bet_items import default_items
+from elicitation.scenarios.bets import bet_questions, ladder_questions, value_questions
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sharpness", type=float, default=20.0, metavar="X", help="how little chance there is in the answers (default: 20)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed (default: 0)")
+    parser.add_argument("--figures", metavar="DIR", help="also write the figures there")
+    args = parser.parse_args()
+
+    print("1. A bet. Win a thing worth 100 on heads, lose one worth 1 on tails, stake 20:")
+    bet_on = ("the winning side", "the losing side", "both", "none")
+    for wins, (prize, loss) in {"": (100, 1), " (the other way round)": (1, 100)}.items():
+        gains = expected_gains(prize, loss, 20)[0]
+        print(f"   expected gain{wins}: " + ", ".join(f"{name} {gain:g}" for name, gain in zip(bet_on, gains, strict=True)))
+
+    items = default_items()
+    splits = ["dev", "test"]
+    values, bets = value_questions(items, splits=splits, templates=["choice-valuable"]), bet_questions(items, splits=splits, modalities=["coin"])
+    questions = pd.concat([values, bets, ladder_questions(items)], ignore_index=True)
+    print(
+        f"\n2. {len(values)} questions on values, {len(bets)} bets, {len(questions) - len(values) - len(bets)} bets with stated chances. For example:"
+    )
+    print(f"   {bets['text'].iloc[-1]}")
+
+    answers = pd.concat([simulate_answers(agent, questions, sharpness=args.sharpness, rng=args.seed) for agent in AGENTS], ignore_index=True)
+    scores = score_bets(questions, answers)
+    table = scores.accuracy.set_index(["template", "truth", "model"])["accuracy"].unstack()[list(AGENTS)]
+    chance = scores.accuracy.groupby(["template", "truth"])["chance"].first()
+    print("\n3. Shares of right answers on test things:")
+    print(f"   {'':36}" + "".join(f"{name:>12}" for name in [*AGENTS, "guessing"]))
+    for template, truth in scores.accuracy[["template", "truth"]].drop_duplicates().itertuples(index=False):
+        row = [*table.loc[(template, truth)], chance[template, truth]]
+        print(f"   {template + ', ' + truth:36}" + "".join(f"{share:12.0%}" for share in row))
+    print("   'positive gain' does not tell the value-only chooser from the maximiser: it asks only the bets where the high thing is won.")
+    print("   'strict' and 'non-negative gain' fail the maximiser: one threshold cannot serve bets whose best choices gain 40 and 0.")
+
+    print("\n4. The chance that choices act on, beside the one that the bet states:")
+    stated = next(iter(scores.ladders.values())).table["stated"]
+    print(f"   {'stated':12}" + "".join(f"{p:>7g}" for p in stated))
+    for (agent, _), fit in scores.ladders.items():
+        shown = ["–" if p != p else f"{p:.2f}" for p in fit.table["implied"]]
+        print(f"   {agent:12}" + "".join(f"{p:>7}" for p in shown) + f"   ({fit.table['status'].mode()[0]})")
+    print("   The value-only chooser bets whatever the stakes and chances are, the guesser as often as not: neither acts on a probability.")
+
+    if args.figures:
+        from coherence.report.bets_plots import accuracy_size, plot_accuracies, plot_ladder, save_figure
+
+        folder = Path(args.figures)
+        folder.mkdir(parents=True, exist_ok=True)
+        for agent, rows in scores.accuracy.groupby("model", sort=False):
+            save_figure(partial(plot_accuracies, rows), folder / f"{agent}.svg", size=accuracy_size(rows))
+        save_figure(partial(plot_ladder, scores.ladders["maximiser", "coin"].table), folder / "ladder.svg", size=(4.5, 4.5))
+
+
+if __name__ == "__main__":
+    main()

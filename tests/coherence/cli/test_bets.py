@@ -1,0 +1,153 @@
+"""The bets command: breaks if files are missing or wrong, if a word of the user is misread, or if it asks anything of a model that it should not."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from coherence import read_runs
+from coherence.bet_agents import simulate_answers
+from coherence.bet_scores import score_bets
+from coherence.cli.main import main
+from coherence.report.bets_plots import plot_accuracies, plot_ladder, plot_transfer
+
+ROOT = Path(__file__).parents[3]
+THINGS = "item,value,split\n" + "".join(
+    f"{name},{value},{split}\n"
+    for split in ("train", "dev", "test")
+    for value, names in {"high": ("gem", "ship"), "low": ("nail", "sock")}.items()
+    for name in (f"a {split} {word}" for word in names)
+)
+
+
+@pytest.fixture(scope="module")
+def questions(tmp_path_factory):
+    path = tmp_path_factory.mktemp("bets") / "questions.csv"
+    assert main(["bets", "questions", "--out", str(path)]) == 0
+    return path
+
+
+def test_answers_are_scored_as_in_python(questions, tmp_path, capsys):
+    table = pd.read_csv(questions, keep_default_na=False, na_values=[""])
+    assert len(table) == 2 * 25 * 4 + 2 * 100 * 3 + 9 * 10 * 5 * 2
+    answers = pd.concat([simulate_answers(name, table, rng=1) for name in ("maximiser", "random")])
+    answers.to_csv(tmp_path / "answers.csv", index=False)
+    out = tmp_path / "out"
+    assert main(["bets", "--answers", str(tmp_path / "answers.csv"), "--out", str(out)]) == 0
+    found = pd.read_csv(out / "accuracy.csv")
+    expected = score_bets(table, answers).accuracy
+    np.testing.assert_allclose(found["accuracy"], expected["accuracy"])
+    np.testing.assert_allclose(found["low"], expected["low"])
+    names = {"accuracy.csv", "answers.csv", "ladder.csv", "runs.parquet", "ladder_runs.parquet", "accuracy_1.svg", "accuracy_2.svg", "ladder_1.svg"}
+    assert {file.name for file in out.iterdir()} == names | {"ladder_2.svg"}
+    read_runs(out / "runs.parquet")
+    read_runs(out / "ladder_runs.parquet")
+    said = capsys.readouterr().out
+    row = expected[(expected["model"] == "maximiser") & (expected["template"] == "coin") & (expected["truth"] == "correct")].iloc[0]
+    assert f"{row['accuracy']:.1%}" in said
+    assert "maximiser, ladder of a coin" in said
+
+
+def test_names_of_models_are_no_paths_and_no_terminal_commands(questions, tmp_path, capsys):
+    table = pd.read_csv(questions, keep_default_na=False, na_values=[""]).head(50)
+    pd.DataFrame({"question": table["question"], "answer": "a", "model": "../evil\x1b[2J"}).to_csv(tmp_path / "answers.csv", index=False)
+    assert main(["bets", "--answers", str(tmp_path / "answers.csv"), "--out", str(tmp_path / "out")]) == 0
+    assert "\x1b" not in capsys.readouterr().out
+    assert [file.name for file in tmp_path.iterdir() if "evil" in file.name] == []
+
+
+def test_rule_changes_what_is_right(questions, tmp_path):
+    table = pd.read_csv(questions, keep_default_na=False, na_values=[""])
+    bets = table[(table["kind"] == "bet") & (table["split"] == "test")]
+    lose = [next(letter for letter in "abc" if row[f"role_{letter}"] == "lose") for row in bets.to_dict("records")]
+    pd.DataFrame({"question": bets["question"], "answer": lose}).to_csv(tmp_path / "answers.csv", index=False)
+    shares = []
+    for rule in ("side", "outcome"):
+        out = tmp_path / rule
+        assert main(["bets", "--answers", str(tmp_path / "answers.csv"), "--out", str(out), "--rule", rule]) == 0
+        shares.append(pd.read_csv(out / "accuracy.csv").set_index(["template", "truth"]).loc[("coin", "correct"), "accuracy"])
+    assert shares == [0.0, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--out", "x"], "needed: --model DIR to ask a model, or --answers FILE"),
+        (["--answers", "a.csv", "--model", "m", "--out", "x"], "and not both"),
+        (["--answers", "a.csv"], "--out DIR is missing"),
+        (["--answers", "nowhere.csv", "--out", "x"], "nowhere.csv: no such file"),
+        (["--answers", "a.txt", "--out", "x"], "must be .csv or .parquet"),
+        (["--model", "m", "--questions", "q.csv", "--out", "x"], "--questions belongs to --answers"),
+        (["--model", "nowhere", "--out", "x"], "model must be a folder with config.json"),
+        (["train", "--modality", "coin", "--out", "x"], "needed: --model DIR, or --from-scratch"),
+        (["train", "--modality", "coin", "--out", "x", "--from-scratch", "--goal", "2"], "goal in (0, 1]"),
+        (["questions", "--out", "x.csv", "--items", "nowhere.csv"], "items nowhere.csv cannot be read"),
+    ],
+)
+def test_wrong_words_are_named(arguments, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["bets", *arguments]) == 2
+    said = capsys.readouterr().err
+    assert message in said.splitlines()[-1]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_training_asking_and_transfer(tmp_path, capsys):
+    """Plumbing on two things of each kind: what is trained is saved, asked, and compared; what it learns is for the slow test."""
+    (tmp_path / "things.csv").write_text(THINGS, encoding="utf-8")
+    short = ["--from-scratch", "--items", str(tmp_path / "things.csv"), "--epochs", "1", "--goal", "1", "--threads", "1", "--device", "cpu"]
+    assert main(["bets", "transfer", "--out", str(tmp_path / "all"), *short]) == 0
+    table = pd.read_csv(tmp_path / "all" / "transfer.csv")
+    assert set(zip(table["trained_on"], table["tested_on"], strict=True)) == {
+        (a, b) for a in ("coin", "dice", "card") for b in ("coin", "dice", "card")
+    }
+    assert (tmp_path / "all" / "transfer.svg").exists()
+    said = capsys.readouterr().out
+    assert "trained on" in said
+    asked = ["--out", str(tmp_path / "scores"), "--items", str(tmp_path / "things.csv"), "--device", "cpu"]
+    assert main(["bets", "--model", str(tmp_path / "all" / "coin"), *asked]) == 0
+    own = pd.read_csv(tmp_path / "scores" / "accuracy.csv")
+    same = table[(table["trained_on"] == "coin") & (table["truth"] == "correct")].set_index("tested_on")["accuracy"]
+    assert own[own["truth"] == "correct"].set_index("template")["accuracy"][same.index].to_dict() == same.to_dict()
+
+
+def test_lesson_runs(tmp_path):
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "bets_lesson.py"), "--figures", str(tmp_path)], capture_output=True, text=True, cwd=ROOT,
+        env={"PYTHONPATH": str(ROOT), "PATH": ""}, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    line = next(line for line in done.stdout.splitlines() if "coin, correct" in line)
+    maximiser, chooser, guesser, chance = (float(word.rstrip("%")) for word in line.split()[2:])
+    assert maximiser > 90
+    assert chooser == 50
+    assert abs(guesser - chance) < 15
+    assert {file.name for file in tmp_path.iterdir()} == {"maximiser.svg", "value-only.svg", "random.svg", "ladder.svg"}
+
+
+def drawn(ax, gid):
+    return [artist for artist in ax.get_children() if artist.get_gid() == gid]
+
+
+def test_figures_show_the_tables():
+    ax = Figure().add_subplot()
+    rows = pd.DataFrame(
+        {"template": ["coin", "coin"], "truth": ["correct", "strict"], "n": [100, 100], "accuracy": [0.6, 0.1], "chance": [1 / 3, 0.125],
+         "low": [0.4, 0.0], "high": [0.8, 0.3], "p_exact": [0.001, 0.8]}
+    )  # fmt: skip
+    [points] = drawn(plot_accuracies(rows, ax), "accuracy")
+    assert points.get_offsets()[:, 0].tolist() == [0.6, 0.1]
+    assert points.get_facecolor()[1].tolist() == [1, 1, 1, 1]  # not above chance: not filled
+    ax = Figure().add_subplot()
+    shares = pd.DataFrame([[1.0, 0.5], [0.25, 0.75]], index=["coin", "dice"], columns=["coin", "dice"])
+    plot_transfer(shares, ax)
+    assert [text.get_text() for text in ax.texts] == ["100%", "50%", "25%", "75%"]
+    ax = Figure().add_subplot()
+    table = pd.DataFrame({"stated": [0.2, 0.5], "implied": [0.3, np.nan], "low": [0.2, 0.9], "high": [0.4, 1.0]})
+    [implied] = drawn(plot_ladder(table, ax), "implied")
+    assert implied.get_offsets().tolist() == [[0.2, 0.3]]
+    assert len(drawn(ax, "bounds")) == 1

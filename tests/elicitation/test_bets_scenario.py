@@ -1,0 +1,168 @@
+"""Questions of the bets: breaks if counts, wordings, stakes or ids change, or if scores of options depend on anything but question and option."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from coherence.errors import InputError
+from elicitation.scenarios.bet_items import SPLITS, Item, Items, default_items, read_items
+from elicitation.scenarios.bets import MODALITIES, VALUE_TEMPLATES, bet_questions, ladder_questions, value_questions
+
+ITEMS = default_items()
+
+
+def test_counts_are_those_of_the_paper():
+    assert [(len(ITEMS.of("high", split)), len(ITEMS.of("low", split))) for split in SPLITS] == [(14, 15), (5, 5), (5, 5)]
+    for counts, expected in ((value_questions(ITEMS), (210, 25, 25)), (bet_questions(ITEMS), (840, 100, 100))):
+        for _, part in counts.groupby("template"):
+            assert tuple(part["split"].value_counts()[list(SPLITS)]) == expected
+    assert len(VALUE_TEMPLATES) == 4
+    assert len(MODALITIES) == 3
+
+
+def test_every_pair_is_asked_in_every_way_once():
+    bets = bet_questions(ITEMS, splits=["test"], modalities=["card"])
+    assert (bets.groupby(["high", "low", "wins", "first"]).size() == 1).all()
+    assert len(bets.groupby(["high", "low", "wins", "first"])) == 4 * 25
+    assert bets["question"].is_unique
+    assert bets["text"].is_unique
+
+
+def test_wordings_are_kept():
+    bets = bet_questions(ITEMS, splits=["test"]).set_index("question")
+    assert bets.loc["coin-test-001", "text"] == (
+        "A coin is tossed. If it lands on heads, I win a car; if it lands on tails, I lose a pen. What gives me the best expected gain?"
+    )
+    assert bets.loc["dice-test-002", "text"] == (
+        "A die is rolled. If the number is even, I lose a pen; if the number is odd, I win a car. What gives me the best expected gain?"
+    )
+    assert bets.loc["card-test-003", "text"] == (
+        "A card is drawn from a deck. If it is red, I win a pen; if it is black, I lose a car. What gives me the best expected gain?"
+    )
+    assert bets.loc["card-test-003", ["option_a", "option_b", "option_c"]].tolist() == ["I bet on red.", "I bet on black.", "I do not bet."]
+    assert bets.loc["dice-test-002", ["role_a", "role_b", "role_c"]].tolist() == ["lose", "win", "none"]
+    values = value_questions(ITEMS, splits=["test"]).set_index("question")
+    assert values.loc["boolean-valuable-test-001", ["option_a", "option_b", "option_c"]].tolist() == [
+        "A car is worth more than a pen.", "A pen is worth more than a car.", "A car and a pen are worth the same.",
+    ]  # fmt: skip
+    assert values.loc["choice-expensive-test-001", "text"] == "Which of the two costs more, a car or a pen?"
+
+
+def test_both_orders_put_either_thing_first():
+    values = value_questions(ITEMS, splits=["dev"], templates=["choice-valuable"], both_orders=True)
+    assert values["first"].value_counts().to_dict() == {"high": 25, "low": 25}
+    turned = values[values["first"] == "low"].iloc[0]
+    assert turned["text"] == "Which of the two is worth more, an egg or a watch?"
+    assert turned[["option_a", "role_a", "option_b", "role_b"]].tolist() == ["An egg.", "low", "A watch.", "high"]
+
+
+def test_another_chance_is_stated_for_the_side_that_is_named():
+    bets = bet_questions(ITEMS, splits=["test"], modalities=["dice"], chances=(0.3,))
+    first = bets.set_index("first")["text"]
+    assert "The number is even in 30% of all rolls." in first["win"].iloc[0]
+    assert "The number is even in 70% of all rolls." in first["lose"].iloc[0]
+    assert (bets["chance"] == 0.3).all()
+
+
+def test_ladder_stakes_break_even_where_they_say():
+    steps = ladder_questions(ITEMS, chances=(0.2, 0.5), break_evens=(0.25, 0.6))
+    assert len(steps) == 2 * 2 * 5 * 2
+    gain = steps["break_even"] * steps["high_value"] - (1 - steps["break_even"]) * steps["stake"]
+    np.testing.assert_allclose(gain, 0, atol=1e-9)
+    np.testing.assert_allclose(sorted(steps["break_even"].unique()), [0.25, 0.6], atol=1e-4)
+    # No two pairs share a thing.
+    assert steps.groupby("high")["low"].nunique().tolist() == steps.groupby("low")["high"].nunique().tolist() == [1] * 5
+    row = steps.iloc[0]
+    assert row["text"] == (
+        "A coin is tossed. It lands on heads in 20% of all tosses. If it lands on heads, I win a car worth 100 dollars; if it lands on tails, "
+        "I lose a pen worth 1 dollar. A bet costs a stake of 33.33 dollars; it comes back if I bet on the right side. "
+        "What gives me the best expected gain?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: bet_questions(ITEMS, modalities=["roulette"]), "modalities must be of coin, dice, card; received 'roulette'"),
+        (lambda: bet_questions(ITEMS, modalities="coin"), "modalities must be a list"),
+        (lambda: bet_questions(ITEMS, chances=(1.0,)), "chances must lie strictly between 0 and 1; received 1.0"),
+        (lambda: bet_questions(ITEMS, stake=0), "stake must be a positive number; received 0"),
+        (lambda: value_questions(ITEMS, splits=["tset"]), "split must be one of train, dev, test; received 'tset'"),
+        (lambda: ladder_questions(ITEMS, break_evens=(0.0,)), "break_evens must lie strictly between 0 and 1"),
+        (lambda: Items((Item("a car", "high", "test", 5), Item("A car", "low", "test", 1))), "'a car' occur more than once"),
+        (lambda: Items((Item("a car", "high", "test", 5),)), "split 'test' must have things of both values; it has only high ones"),
+        (lambda: Items((Item("a car", "high", "test", 1), Item("a pen", "low", "test", 1))).pairs("test"), "must be worth more than the low ones"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
+
+
+def test_own_things_come_from_a_csv(tmp_path):
+    path = tmp_path / "things.csv"
+    path.write_text("item,value,split,price\na yacht,high,test,2000\na villa,high,test,\na nail,low,test,.5\n", encoding="utf-8")
+    items = read_items(path)
+    assert [(high.name, high.price, low.name, low.price) for high, low in items.pairs("test")] == [
+        ("a yacht", 2000, "a nail", 0.5), ("a villa", 100, "a nail", 0.5),
+    ]  # fmt: skip
+    bets = bet_questions(items, splits=["test"], amounts=True, stake=3)
+    assert len(bets) == 3 * 4 * 2
+    assert "I win a yacht worth 2000 dollars" in bets["text"].iloc[0]
+    assert "I lose a nail worth 0.50 dollars" in bets["text"].iloc[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("item,value\na car,high\n", "lacks column 'split'"),
+        (
+            "item,value,split\na car,dear,test\n,low,test\na pen,low,exam\n",
+            "line 2: value must be high or low, not 'dear'; line 3: item.*line 4: split",
+        ),
+        ("item,value,split,price\na car,high,test,lots\n", "line 2: price must be a number, not 'lots'"),
+        ("item,value,split\n", "has no rows"),
+    ],
+)
+def test_a_faulty_csv_is_refused_with_all_its_faults(text, message, tmp_path):
+    path = tmp_path / "things.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        read_items(path)
+
+
+def test_causal_scores_are_the_likelihoods_of_the_options(model):
+    from elicitation.scenarios.bet_models import score_choices
+
+    questions = pd.concat(
+        [bet_questions(ITEMS, splits=["test"]).iloc[[0, 150]], value_questions(ITEMS, splits=["test"]).iloc[[3]]], ignore_index=True
+    )
+    total, mean = (score_choices(model, questions, likelihood=way) for way in ("total", "token"))
+    assert (total["model"] == model.name).all()
+    for row in range(3):
+        by_hand, per_token = [], []
+        for letter in "abc":
+            before = model.encode([questions["text"][row]])[0]
+            whole = model.encode([questions["text"][row]], answer=" " + questions[f"option_{letter}"][row])[0]
+            shared = next(k for k, (one, other) in enumerate(zip([*before, -1], whole, strict=False)) if one != other)
+            [found] = model.log_probabilities([whole[:shared]], [[whole[shared:]]])
+            by_hand.append(found[0])
+            per_token.append(found[0] / (len(whole) - shared))
+        weights = np.exp(np.array(by_hand) - max(by_hand))
+        np.testing.assert_allclose(total.loc[row, ["prob_a", "prob_b", "prob_c"]].astype(float), weights / weights.sum(), rtol=1e-4)
+        np.testing.assert_allclose(mean.loc[row, ["score_a", "score_b", "score_c"]].astype(float), np.exp(per_token), rtol=1e-4)
+        np.testing.assert_allclose(
+            mean.loc[row, ["prob_a", "prob_b", "prob_c"]].astype(float), np.exp(per_token) / np.exp(per_token).sum(), rtol=1e-4
+        )
+
+
+def test_only_models_that_score_options_are_asked(model):
+    from elicitation.scenarios.bet_models import load_chooser, score_choices
+
+    questions = bet_questions(ITEMS, splits=["test"]).head(1)
+    with pytest.raises(InputError, match="must be a local multiple-choice or causal model; received a str"):
+        score_choices("model", questions)
+    with pytest.raises(InputError, match="likelihood must be 'total' or 'token'"):
+        score_choices(model, questions, likelihood="mean")
+    with pytest.raises(InputError, match="model must be a folder with config.json"):
+        load_chooser("/nowhere")
