@@ -77,11 +77,7 @@ def load_prompts(path: str | os.PathLike[str], base: PromptSet) -> tuple[PromptS
                 f"[belief.{name}] must be named by a letter and then letters, digits, '-' or '_' (40 at most), and not {' or '.join(RESERVED)}."
             )
         framings[name] = _template(f"belief.{name}", name, table, needed["belief"], _optional(next(iter(base.belief.values()))), faults)
-    changed = {
-        name: _template(name, name, content[name], needed[name], _optional(old), faults)
-        for name, old in single.items()
-        if name in content
-    }
+    changed = {name: _template(name, name, content[name], needed[name], _optional(old), faults) for name, old in single.items() if name in content}
     if not content:
         faults.append("it holds no template.")
     if faults:

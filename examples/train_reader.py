@@ -20,7 +20,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the training (default: 0)")
     parser.add_argument("--steps", type=int, metavar="N", help="updates (default: those of the recipe)")
     parser.add_argument("--measure", type=int, default=1000, metavar="N", help="cases drawn to measure on; those held out are asked (default: 1000)")
-    parser.add_argument("--threads", type=int, default=2, metavar="N", help="threads (default: 2)")
+    parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads (default: 1)")
     args = parser.parse_args()
 
     from tqdm import tqdm

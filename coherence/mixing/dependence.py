@@ -46,7 +46,7 @@ def flip_dependence(counts: Floats) -> tuple[float, float, float]:
     Examples
     --------
     >>> observed, expected, pvalue = flip_dependence(np.array([[0.0, 10.0, 10.0, 0.0]]))
-    >>> observed, expected, round(pvalue, 6)
+    >>> observed, round(expected, 6), round(pvalue, 6)
     (0.0, 0.5, 1.1e-05)
     """
     pairs = np.rint(counts).astype(int)
@@ -64,7 +64,7 @@ def flip_dependence(counts: Floats) -> tuple[float, float, float]:
         equal += neither + both
         expected += n - ones_first - ones_second + 2 * float(chance @ support)
         chances, start = np.convolve(chances, chance), start + low
-    return equal / total, expected / total, _two_sided(chances, int(pairs[:, 3].sum()) - start)
+    return float(equal / total), float(expected / total), _two_sided(chances, int(pairs[:, 3].sum()) - start)
 
 
 def draw_dependence(sequences: Sequence[Sequence[int]]) -> tuple[float, float, float]:
@@ -105,7 +105,7 @@ def draw_dependence(sequences: Sequence[Sequence[int]]) -> tuple[float, float, f
     if pairs == 0:
         return math.nan, math.nan, math.nan
     equal = sum(len(sequence) for sequence in sequences if len(sequence) > 1) - runs
-    return equal / pairs, mean / pairs, _two_sided(chances, runs - start)
+    return float(equal / pairs), float(mean / pairs), _two_sided(chances, runs - start)
 
 
 def _run_distribution(ones: int, zeros: int) -> tuple[int, Floats]:

@@ -1,8 +1,9 @@
 """What a small model is taught: the project's own questions, with answers from exact posteriors and a known policy.
 
-The teacher is a rational agent. Asked for a belief, it states the exact posterior to two digits. Asked for a decision, it draws from a softmax of
-utilities that are linear in that posterior: yes 6 (p - .6), no 6 (.4 - p), defer .5; where it defers, the line of the forced decision is drawn
-from the softmax of yes and no alone. So the action depends on the evidence through the posterior only.
+The teacher has a rule for what it says and a rule for what it acts on; for a coherent one both are the exact posterior. Asked for a belief, it
+states to two digits what the first rule gives. Asked for a decision, it draws from a softmax of utilities that are linear in what the second rule
+gives: yes 6 (p - .6), no 6 (.4 - p), defer .5; where it defers, the line of the forced decision is drawn from the softmax of yes and no alone. So
+its action depends on the evidence through the belief acted on alone.
 """
 
 import hashlib
@@ -15,10 +16,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bayesnets import evidence_probability, posterior
+from bayesnets import evidence_probability
+from elicitation.organisms.rules import Rule, exact
+from elicitation.plan import Task
 from elicitation.prompts import BELIEF
 from elicitation.questions import auxiliary_question, belief_question, conditional_question, decision_question
-from elicitation.session import Task
 
 Floats = npt.NDArray[np.float64]
 Evidence = tuple[tuple[str, str], ...]
@@ -42,11 +44,14 @@ class Lesson:
         The question.
     answers : tuple of (str, float)
         Each answer with its probability.
+    weight : float
+        How often it is drawn, relative to the others of its role.
     """
 
     role: str
     text: str
     answers: tuple[tuple[str, float], ...]
+    weight: float = 1.0
 
 
 def action_probabilities(belief: npt.ArrayLike) -> Floats:
@@ -175,7 +180,34 @@ def possible_evidence(task: Task, rng: np.random.Generator) -> list[Evidence]:
     ]
 
 
-def make_lessons(task: Task, evidence: Sequence[Evidence], *, wording: int = 0) -> list[Lesson]:
+def lesson_weights(belief: npt.ArrayLike) -> Floats:
+    """Return weights that are half equal and half even over the tenths of the belief.
+
+    Most evidence sets have a posterior near 0, while a session asks about cases that are spread over all of [0, 1]; a model that drew its
+    lessons evenly over the sets would rarely meet such a case.
+
+    Parameters
+    ----------
+    belief : array-like, shape (n,)
+        In [0, 1].
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        Positive, with mean 1.
+
+    Examples
+    --------
+    >>> lesson_weights([0.01, 0.02, 0.03, 0.95]).round(2).tolist()
+    [0.83, 0.83, 0.83, 1.5]
+    """
+    tenth = np.minimum((np.asarray(belief, dtype=float) * 10).astype(int), 9)
+    counts = np.bincount(tenth, minlength=10)
+    weights: Floats = 0.5 + 0.5 * len(tenth) / (np.count_nonzero(counts) * counts[tenth])
+    return weights
+
+
+def make_lessons(task: Task, evidence: Sequence[Evidence], *, spoken: Rule = exact, acted: Rule = exact, wording: int = 0) -> list[Lesson]:
     """Put every kind of question about every evidence set that is not held out.
 
     Parameters
@@ -184,6 +216,8 @@ def make_lessons(task: Task, evidence: Sequence[Evidence], *, wording: int = 0) 
         Network, words and target.
     evidence : sequence of Evidence
         From `possible_evidence`.
+    spoken, acted : Rule
+        What the teacher says its beliefs are, and the beliefs that it acts on.
     wording : int
         Which phrasing of the evidence.
 
@@ -195,27 +229,28 @@ def make_lessons(task: Task, evidence: Sequence[Evidence], *, wording: int = 0) 
     phrases, target = task.phrases, task.target
     covariates = [name for name in task.network.names if name != target]
     table = pd.DataFrame([dict(row) for row in evidence], columns=list(task.network.names), dtype=object)
-    exact = {name: posterior(task.network, table, name) for name in task.network.names}
-    belief = dict(zip(evidence, exact[target][phrases.positive(target)], strict=True))
+    positive = phrases.positive(target)
+    said, meant = (dict(zip(evidence, rule(task.network, table, target)[positive], strict=True)) for rule in (spoken, acted))
+    weights = dict(zip(evidence, lesson_weights(exact(task.network, table, target)[positive]), strict=True))
     lessons = []
     for known in evidence:
         if is_held_out(known):
             continue
-        words, p = dict(known), belief[known]
+        words, p, weight = dict(known), said[known], float(weights[known])
         stated = ((belief_answer((1 - p, p), ("No", "Yes")), 1.0),)
         for prompt in BELIEF:
-            lessons.append(Lesson("belief", belief_question(phrases, words, target, prompt, wording=wording), stated))
-        lessons.append(Lesson("decision", decision_question(phrases, words, target, wording=wording), decision_answers(p)))
+            lessons.append(Lesson("belief", belief_question(phrases, words, target, prompt, wording=wording), stated, weight))
+        lessons.append(Lesson("decision", decision_question(phrases, words, target, wording=wording), decision_answers(meant[known]), weight))
         # The same set again, with one of its variables told last: the form of a belief that is conditional on z.
         for z, state in known:
             rest = {name: value for name, value in known if name != z}
             question = conditional_question(phrases, rest, target, z, state, wording=wording)
-            lessons.append(Lesson("conditional", question, stated))
+            lessons.append(Lesson("conditional", question, stated, weight))
     for z in covariates:
         labels = phrases.labels(z)
-        for known, row in zip(evidence, exact[z][list(labels)].to_numpy(), strict=True):
+        for known, row in zip(evidence, spoken(task.network, table, z)[list(labels)].to_numpy(), strict=True):
             if not is_held_out(known) and z not in dict(known):
                 answer = belief_answer(row.tolist(), tuple(labels.values()))
                 question = auxiliary_question(phrases, dict(known), z, wording=wording)
-                lessons.append(Lesson("auxiliary", question, ((answer, 1.0),)))
+                lessons.append(Lesson("auxiliary", question, ((answer, 1.0),), float(weights[known])))
     return lessons

@@ -43,7 +43,12 @@ def _wait_for_answers(process, store, least):
 
 
 def _start(command):
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=_heed_interrupts)
+
+
+def _heed_interrupts():
+    """Undo what a test run in the background hands down: a child that ignores Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def test_a_kill_in_the_middle_loses_nothing_and_asks_nothing_twice(model_folder, tmp_path):

@@ -1,4 +1,4 @@
-"""The trained reader: breaks if a lesson is wrong, if held-out evidence leaks into the lessons, or if the trained model misses its figures."""
+"""The trained reader and its lessons: breaks if a lesson is wrong, if held-out evidence leaks, or if the trained model misses its figures."""
 
 import json
 import subprocess
@@ -11,14 +11,17 @@ import pytest
 
 from bayesnets import posterior
 from elicitation.decode import decode_belief, decode_decision, decode_distribution
+from elicitation.organisms.course import Shelf
 from elicitation.organisms.lessons import (
     ACTIONS,
     HELD_OUT_SHARE,
+    Lesson,
     action_probabilities,
     belief_answer,
     canonical_evidence,
     decision_answers,
     is_held_out,
+    lesson_weights,
     make_lessons,
     possible_evidence,
 )
@@ -98,6 +101,27 @@ def test_lessons_teach_the_exact_posterior(asia, lessons):
         assert not others
         assert chance == 1
         assert abs(decode_belief(answer).value - truth) <= 0.005 + 1e-9
+
+
+def test_lessons_are_drawn_half_evenly_over_the_posterior(asia, lessons, evidence):
+    """Of the belief lessons, those near one half are drawn more often than their number says; all have a chance."""
+    weights = np.array([lesson.weight for lesson in lessons])
+    assert weights.min() > 0.5
+    # Seven lessons per tenth of [0, 1) but one: the lone one has weight 1/2 + 8 / (2 * 2 * 1).
+    assert lesson_weights([0.05] * 7 + [0.95]).tolist() == pytest.approx([0.5 + 8 / (2 * 2 * 7)] * 7 + [2.5])
+    assert lesson_weights([0.0, 0.5, 1.0]).mean() == pytest.approx(1)
+    shelf = Shelf([Lesson("belief", "rare", (("a", 1.0),), 9.0), Lesson("belief", "common", (("b", 1.0),), 1.0)], Letters())
+    drawn = [shelf.questions.index(example.question) for example in shelf.draw(2000, np.random.default_rng(0))]
+    assert abs(np.mean(drawn) - 0.1) < 4 * np.sqrt(0.09 / 2000)
+
+
+class Letters:
+    """A tokenizer of one token per character."""
+
+    eos_token_id = 0
+
+    def __call__(self, texts, **options):
+        return {"input_ids": [[ord(letter) for letter in text] for text in texts]}
 
 
 def test_every_kind_of_question_is_taught(asia, lessons):

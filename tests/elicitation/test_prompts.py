@@ -4,8 +4,8 @@
 
 import pytest
 
-from elicitation.prompts import AUXILIARY, BELIEF, CONDITIONAL, DECISION, PLACEHOLDERS, Template, label_words
 from elicitation.plan import Task
+from elicitation.prompts import AUXILIARY, BELIEF, CONDITIONAL, DECISION, PLACEHOLDERS, Template, label_words
 from elicitation.questions import auxiliary_question, belief_question, conditional_question, decision_question
 
 EVIDENCE = {"smoke": "yes", "xray": "no"}

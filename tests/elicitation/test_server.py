@@ -743,6 +743,11 @@ def test_a_stopped_stream_ends_its_calls():
         assert len(fake.asked) < 15
 
 
+def _heed_interrupts():
+    """Undo what a test run in the background hands down: a child that ignores Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_ctrl_c_ends_at_once():
     fake = Fake(after_opening(lambda body, n: lambda handler: time.sleep(30)))
     with serving(fake) as address:
@@ -751,7 +756,9 @@ def test_ctrl_c_ends_at_once():
             f"model = connect_servers({address!r}, 'm')\nprint('ready', flush=True)\n"
             "try:\n    model.generate([Request('?', 0, 5)] * 40)\nexcept KeyboardInterrupt:\n    print('stopped')\n"
         )
-        process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=_heed_interrupts
+        )
         assert process.stdout.readline() == "ready\n"
         deadline = time.monotonic() + 20
         while sum(not probing(body) for _, body in fake.asked) < 8:

@@ -196,6 +196,7 @@ FEATURED = STATED
 PROMPTED = _PLAIN
 GAPPED = tuple(replace(design, name=f"{design.name}, gap .1", gap=0.1) for design in (*_PLAIN, _ONCE))
 BIASED = tuple(replace(design, name=f"{design.name}, bias .1", bias=0.1) for design in (*_PLAIN, _ONCE))
+NEARLY_CALIBRATED = tuple(replace(design, name=f"{design.name}, bias .03", bias=0.03) for design in (*_PLAIN, _ONCE))
 VIOLATED = tuple(
     replace(_BASE, name=name, grid=0.0, dip=dip, **options)
     for name, dip, options in (
@@ -207,7 +208,7 @@ VIOLATED = tuple(
     )
 )
 # The position in this list seeds a design: new ones go to the end.
-EVERY = (*NULLS, *SIGNALS, FEW, *GAPPED, *BIASED, *VIOLATED)
+EVERY = (*NULLS, *SIGNALS, FEW, *GAPPED, *BIASED, *VIOLATED, *NEARLY_CALIBRATED)
 
 
 def _thirds(rng: np.random.Generator, n: int) -> np.ndarray:

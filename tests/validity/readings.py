@@ -7,7 +7,22 @@ from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
-from designs import ACTIONS, BELIEFS, BIASED, FEATURED, FEW, GAPPED, NULLS, PROMPTED, STATED, TESTED, VIOLATED, Design, exact_information
+from designs import (
+    ACTIONS,
+    BELIEFS,
+    BIASED,
+    FEATURED,
+    FEW,
+    GAPPED,
+    NEARLY_CALIBRATED,
+    NULLS,
+    PROMPTED,
+    STATED,
+    TESTED,
+    VIOLATED,
+    Design,
+    exact_information,
+)
 
 from coherence import (
     CheckResult,
@@ -188,7 +203,7 @@ SUBJECTS: dict[str, Subject] = {
             f"calibration:{name}": InThePopulation(_calibration, f"calibration:{name}")
             for name in ("rmse", "brier", "calibration_error", "calibration_error_exact")
         },
-        covered=BIASED,
+        covered=(*BIASED, *NEARLY_CALIBRATED),
     ),
     "predictive_gain": Subject(
         _choices("predictive_gain", predictive_gain_test, n_bootstraps=1000),

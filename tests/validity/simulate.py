@@ -80,31 +80,27 @@ SECTIONS = {
 
 
 def page() -> str:
-    """Render the results as a page: one table a kind and subject, checks across, designs down."""
+    """Render the results as a page: checks of the same kind, designs and number of data sets share a table, checks across, designs down."""
     with RESULTS.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     lines = []
     for kind, (title, explanation) in SECTIONS.items():
         lines += [f"## {title}", "", explanation, ""]
-        for subject in SUBJECTS.values():
-            names = [*subject.tests] if kind != "coverage" else [*subject.intervals]
-            own = {(row["design"], row["check"]): row for row in rows if row["kind"] == kind and row["check"] in names}
-            checks = [name for name in names if any(check == name for _, check in own)]
-            designs = [design.name for design in EVERY if any(name == design.name for name, _ in own)]
-            if not checks:
-                continue
-            lines += ["| design | " + " | ".join(checks) + " | data sets |", "|---" * (len(checks) + 2) + "|"]
-            for design in designs:
-                cells = [own.get((design, check)) for check in checks]
-                number = max(int(cell["datasets"]) for cell in cells if cell)
-                lines.append(f"| {design} | " + " | ".join(_cell(cell, kind) for cell in cells) + f" | {number} |")
+        tables: dict[tuple[tuple[str, ...], str], list[str]] = {}
+        found = {(row["check"], row["design"]): row for row in rows if row["kind"] == kind}
+        for check in dict.fromkeys(name for subject in SUBJECTS.values() for name in (*subject.tests, *subject.intervals)):
+            designs = tuple(design.name for design in EVERY if (check, design.name) in found)
+            if designs:
+                tables.setdefault((designs, found[check, designs[0]]["datasets"]), []).append(check)
+        for (designs, number), checks in tables.items():
+            titles = [check.replace("|", "\\|") for check in checks]  # a bar would end the cell
+            lines += [f"{number} data sets per cell.", "", "| design | " + " | ".join(titles) + " |", "|---" * (len(checks) + 1) + "|"]
+            lines += [f"| {design} | " + " | ".join(_cell(found[check, design], kind) for check in checks) + " |" for design in designs]
             lines.append("")
     return "\n".join(lines)
 
 
-def _cell(row: dict[str, str] | None, kind: str) -> str:
-    if row is None:
-        return ""
+def _cell(row: dict[str, str], kind: str) -> str:
     count, number = int(row["count"]), int(row["datasets"])
     above = kind == "size" and count > stats.binom.ppf(0.995, number, 0.05)
     return f"{count / number:.3f}" + (" **above**" if above else "")

@@ -1,0 +1,140 @@
+"""The organisms' rules, and what the checks say of models that keep them: breaks if a rule, a lesson or a verdict is wrong."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesnets import load_network, posterior
+from coherence import analyze
+from coherence.errors import InputError
+from elicitation.decode import decode_belief
+from elicitation.models.base import Answer
+from elicitation.organisms import rearing
+from elicitation.organisms.catalog import ORGANISMS
+from elicitation.organisms.lessons import canonical_evidence, is_held_out, make_lessons, possible_evidence
+from elicitation.organisms.rearing import measure_organism
+from elicitation.organisms.rules import exact, prior, reverse_effects, where_reversed, without
+from elicitation.questions import belief_question, decision_question, evidence_of
+from elicitation.session import elicit
+from elicitation.store import AnswerStore
+
+SEEDS = range(5)
+
+
+class Pupil:
+    """A model that has learnt its lessons perfectly: it draws the teacher's answer."""
+
+    def __init__(self, organism, task):
+        self.name = self.fingerprint = organism.name
+        known = possible_evidence(task, np.random.default_rng(0))
+        self.answers = {lesson.text: lesson.answers for lesson in make_lessons(task, known, spoken=organism.spoken, acted=organism.acted)}
+
+    def generate(self, requests):
+        return [Answer(self.answer(request)) for request in requests]
+
+    def answer(self, request):
+        answers, chances = zip(*self.answers[request.text], strict=True)
+        return answers[np.random.default_rng(request.seed).choice(len(answers), p=np.array(chances) / sum(chances))]
+
+
+def table(network, rows):
+    return pd.DataFrame(rows, columns=list(network.names), dtype=object)
+
+
+def reports(name, asia):
+    """Analyse real questions about cases of five seeds; held-out cases have no lesson and are left out."""
+    pupil = Pupil(ORGANISMS[name], asia)
+    for seed in SEEDS:
+        cases = asia.cases(200, seed=seed)
+        taught = [not is_held_out(canonical_evidence(evidence_of(case))) for _, case in cases.iterrows()]
+        with AnswerStore(":memory:") as store:
+            runs, tally = elicit(pupil, asia, cases[taught].reset_index(drop=True), store, reps=5, seed=seed, iterated=False, prompts=("standard",))
+        assert tally.readable == tally.total
+        yield analyze(runs, checks=("residual_covariance", "cmi", "monotone_choice"), rng=seed).results.set_index("check")
+
+
+def test_the_reversed_world_by_hand():
+    """Chances of xray=yes are .05 for the sick and .98 for the well there: Bayes with P(either) = 1 - .945 * .9896."""
+    asia = load_network("asia")
+    lung, tub = 0.5 * 0.1 + 0.5 * 0.01, 0.01 * 0.05 + 0.99 * 0.01
+    sick = 1 - (1 - lung) * (1 - tub)
+    expected = lung * 0.05 / (sick * 0.05 + (1 - sick) * 0.98)
+    seen = table(asia, [{"xray": "yes"}, {}])
+    found = where_reversed("either")(asia, seen, "lung")["yes"].to_numpy()
+    assert found == pytest.approx([expected, lung])
+    assert reverse_effects(reverse_effects(asia, "either"), "either") == asia
+    with pytest.raises(InputError, match="children"):
+        reverse_effects(asia, "dysp")
+
+
+def test_the_other_rules_against_plain_posteriors():
+    asia = load_network("asia")
+    seen = table(asia, [{"xray": "yes", "smoke": "no"}, {"xray": "no"}, {"dysp": "yes"}])
+    fewer = table(asia, [{"smoke": "no"}, {}, {"dysp": "yes"}])
+    for asked in ("lung", "bronc"):
+        pd.testing.assert_frame_equal(exact(asia, seen, asked), posterior(asia, seen, asked))
+        pd.testing.assert_frame_equal(without("xray")(asia, seen, asked), posterior(asia, fewer, asked))
+        pd.testing.assert_frame_equal(prior(asia, seen, asked), posterior(asia, table(asia, [{}] * 3), asked))
+
+
+def test_lessons_follow_both_rules(asia):
+    """One pair of cases that differ in the X-ray alone: who says the same of both, and who acts the same."""
+    pair = [{"smoke": "yes", "xray": "yes"}, {"smoke": "yes", "xray": "no"}]
+    evidence = [canonical_evidence(known) for known in pair]
+    assert not any(is_held_out(known) for known in evidence)
+    says, acts = {}, {}
+    for name, organism in ORGANISMS.items():
+        lessons = {one.text: one.answers for one in make_lessons(asia, evidence, spoken=organism.spoken, acted=organism.acted)}
+        says[name] = [decode_belief(lessons[belief_question(asia.phrases, known, "lung", "bayes")][0][0]).value for known in pair]
+        acts[name] = [dict(lessons[decision_question(asia.phrases, known, "lung")])["\nCan decide: Yes\nDecision: Yes"] for known in pair]
+    assert says["coherent"][0] > says["leaky"][0] > says["coherent"][1]
+    assert says["leaky"][0] == says["leaky"][1] == 0.1
+    assert says["two-faced"][0] < says["two-faced"][1]
+    assert says["stubborn"] == [0.05, 0.05]  # .055 in hundredths, as for every posterior
+    assert acts["coherent"] == acts["leaky"] == acts["two-faced"]
+    assert acts["coherent"][0] > acts["coherent"][1]
+    assert acts["stubborn"][0] == acts["stubborn"][1]
+
+
+@pytest.mark.parametrize("name", ["leaky", "two-faced"])
+def test_incoherent_rules_are_caught(name, asia):
+    """By the information in every report and by the covariance in most, at a tenth of the level: Holm's correction for ten tests leaves that."""
+    found = list(reports(name, asia))
+    assert all(report.loc["cmi", "pvalue"] <= 0.005 for report in found)
+    assert sum(report.loc["residual_covariance", "pvalue"] <= 0.005 for report in found) >= 3
+    falls = [report.loc["monotone_choice:yes/no", "pvalue"] <= 0.05 for report in found]
+    # Signs read the wrong way make choices fall while the stated belief rises; signs left out do not.
+    assert all(falls) if name == "two-faced" else not any(falls)
+
+
+def test_coherent_rules_are_not_caught(asia):
+    """Twenty tests or more at a level of 1 in 1000: two rejections have a chance below 1 in 5000."""
+    pvalues = pd.concat([report["pvalue"] for report in reports("coherent", asia)])
+    assert len(pvalues) >= 20
+    assert (pvalues <= 0.001).sum() <= 1
+
+
+def test_a_constant_belief_is_not_judged(asia):
+    """The stubborn one says a constant: nothing is rejected, and the report says why nothing was tested."""
+    for report in reports("stubborn", asia):
+        assert report["pvalue"].isna().all()
+        assert report.loc["cmi", "reason"] == report.loc["residual_covariance", "reason"] == "belief is constant"
+
+
+def test_the_figures_are_distances_to_the_own_rules(asia, monkeypatch):
+    """A pupil without fault: rounding to hundredths is all its error, under its own rules and under no other."""
+    monkeypatch.setattr("elicitation.organisms.lessons.is_held_out", lambda known: False)
+    pupils = {name: Pupil(ORGANISMS[name], asia) for name in ("leaky", "two-faced", "stubborn")}
+    for name, pupil in pupils.items():
+        monkeypatch.setattr(rearing, "load_causal_model", lambda *_, pupil=pupil, **__: pupil)
+        own = measure_organism(name, ORGANISMS[name], asia, n_cases=300)
+        assert own.readable == 1
+        assert own.evidence_sets > 30
+        assert own.rmse <= 0.0051
+        assert own.rmse_auxiliary <= 0.0051
+        # Some 150 decisions in up to five groups: three standard deviations of their shares.
+        assert own.policy_distance < 0.15
+        other = measure_organism(name, ORGANISMS["coherent"], asia, n_cases=300)
+        assert other.rmse > 0.1
+        if name == "stubborn":
+            assert other.policy_distance > 0.2
