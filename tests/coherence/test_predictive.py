@@ -222,3 +222,10 @@ def test_learners_never_see_the_contexts_that_judge_them():
     losses = cross_fitted_losses(Spy(), designs(data, None)[1], data, 5, 0)
     assert sorted(judged) == sorted(name)
     assert losses == pytest.approx(math.log(2))
+
+
+def test_models_that_never_differ_have_no_gain_and_no_interval():
+    """An action that the belief fixes: an interval of no width would look certain."""
+    belief = np.linspace(0, 1, 40)
+    result = predictive_gain_test(belief, np.where(belief > 0.5, "yes", "no"), np.arange(40) % 2, rng=1)
+    assert (result.statistic, result.pvalue, result.interval) == (0.0, 1.0, None)
