@@ -158,7 +158,7 @@ def _best_candidate(scan: _Scan, directions: Floats, members: Codes) -> _Best:
     reach = float(np.quantile(furthest.max(axis=0), 0.99))
     low, high = _smallest_largest(scan, directions, members, read, reach)
     drops = max(float(read[own][0].max()) for own in members[best])
-    return _Best(best, float(pvalues[best]), max(drops, 0.0), low, high)
+    return _Best(best, float(pvalues[best]), drops, low, high)
 
 
 def _smallest_largest(
@@ -236,10 +236,10 @@ def monotone_direction_test(
     Returns
     -------
     CheckResult
-        `statistic` is the largest drop between two bins under the best order (in shares) or along the best direction (scaled to a range
-        of 1 over the actions); 0 if nothing drops, and for two actions a difference of shares in both cases. The interval, for the smallest
-        largest drop that any order or direction allows (negative: rising with that margin), covers at least as often as stated. `details`
-        has one row per action: its place in the best direction (in the order, evenly spaced) and its share in every bin.
+        `statistic` is the largest drop from a bin to a later one under the best order (in shares) or along the best direction (scaled to a
+        range of 1 over the actions); negative where choices rise throughout, and for two actions a difference of shares in both cases. The
+        interval, for the smallest largest drop that any order or direction allows, covers at least as often as stated. `details` has one row
+        per action: its place in the best direction (in the order, evenly spaced) and its share in every bin.
 
     Raises
     ------

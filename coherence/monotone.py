@@ -134,7 +134,7 @@ def _largest_drop(share: Floats, covariance: Floats, degrees: int, rng: np.rando
         observed = float(_isotonic_distance(share, weights))
         pvalue = permutation_pvalue(observed, _isotonic_distance(draws, weights))
     low, high = largest_interval(drop, spread, null)
-    return {"j": j, "k": k, "drop": drop, "adjusted": adjusted, "pvalue": pvalue, "low": low, "high": high, "largest": float(max(drop.max(), 0.0))}
+    return {"j": j, "k": k, "drop": drop, "adjusted": adjusted, "pvalue": pvalue, "low": low, "high": high, "largest": float(drop.max())}
 
 
 def contenders(estimate: Floats, spread: Floats, null: Floats) -> NDArray[np.bool_]:
@@ -225,8 +225,8 @@ def monotone_choice_test(
     Returns
     -------
     CheckResult
-        `statistic` is the largest violation, in shares (0 if the shares are monotone), with an interval for the largest true violation
-        (negative: monotone with that margin; conservative where several pairs of bins tie for the largest) and one p-value for the pair.
+        `statistic` is the largest drop of the share from one bin to a later one (negative: rising everywhere, with that margin), with an
+        interval for the largest true drop (conservative where several pairs of bins tie for the largest) and one p-value for the pair.
         `details` lists the pairs of bins j < k with their mean beliefs, shares, numbers of rows, p-values (adjusted for all pairs of
         bins) and whether they violate.
 

@@ -96,7 +96,7 @@ def test_a_direction_exists_where_no_order_does():
     belief = np.repeat([0.1, 0.5, 0.9], 100)
     action, belief = np.tile(action, 10), np.tile(belief, 10)
     result = monotone_direction_test(belief, action, n_bins=3, n_draws=999, rule="direction", rng=0)
-    assert result.statistic == 0
+    assert result.statistic < 0
     assert result.pvalue > 0.5
     assert monotone_direction_test(belief, action, n_bins=3, n_draws=999, rng=0).pvalue <= 0.01
 

@@ -135,3 +135,12 @@ def test_interval_for_the_largest_of_several_parameters_covers():
             low, high = largest_interval(truth + rng.normal(size=4), np.ones(4), null)
             covered += low <= truth.max() <= high
         assert lowest <= covered / 800 <= highest
+
+
+def test_estimate_lies_in_its_interval_also_where_choices_rise():
+    """Shares .1, .5, .9: the largest drop is a rise of .4, and not a violation of 0 outside its own interval."""
+    belief = np.repeat([0.1, 0.5, 0.9], 200)
+    action = np.concatenate([np.repeat(["yes", "no"], [k, 200 - k]) for k in (20, 100, 180)])
+    result = monotone_choice_test(belief, action, pair=("yes", "no"), n_bins=3, rng=0)
+    assert result.statistic == pytest.approx(-0.4)
+    assert result.interval.low < result.statistic < result.interval.high < 0
