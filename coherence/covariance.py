@@ -88,7 +88,7 @@ def _residuals(data: ChoiceData, rng: np.random.Generator) -> tuple[_Residuals, 
     truth = _indicators(data.truth, len(data.states))[:, -1:] if len(data.states) == 2 else _indicators(data.truth, len(data.states))
     action_fit, truth_fit = (regress(distinct, level_of, columns, folds, data.n_contexts) for columns in (action, truth))
     left = _Residuals(action - action_fit.fitted, action_fit, truth - truth_fit.fitted, truth_fit)
-    if several:
+    if several or len(distinct) == 1:
         return left, None
     return left, _Chooser(distinct[level_of], fit_choice_model(distinct[level_of], data.action, len(data.actions), folds))
 
@@ -180,9 +180,9 @@ def residual_covariance_test(
         holds than when it does not, at the same stated belief (units of belief, 0 under the null, to first order). Its interval treats
         contexts as units. The p-value belongs to the largest of all components: the hidden shift, and the covariance of every action
         with every state. `details` lists the components with estimates, standard errors, the generalised covariance measure (standard
-        normal under the null), single and adjusted p-values. With more than two states the hidden shift is not defined: the statistic is
-        the difference in choice probability with the smallest p-value, and its interval, from the larger
-        of the errors under and beyond the null, is simultaneous over all of them.
+        normal under the null), single and adjusted p-values. With more than two states, or one belief throughout, the hidden shift is not
+        defined: the statistic is the difference in choice probability with the smallest p-value, named in `settings`, and its interval,
+        from the larger of the errors under and beyond the null, is simultaneous over all of them.
 
     Raises
     ------
@@ -246,6 +246,8 @@ def residual_covariance_test(
     adjusted = details["pvalue_adjusted"].to_numpy()
     headline = len(names) - 1 if shift is not None else int(np.argmin(details["pvalue_single"]))
     row = details.iloc[headline]
+    if shift is None:
+        settings["component"] = names[headline]
     identified = math.isfinite(row["estimate"])
     error = float(row["standard_error"])
     if shift is None:

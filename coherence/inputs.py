@@ -181,8 +181,6 @@ class ChoiceData:
             return f"truth is constant ({self.states[0]!r})"
         if self.n_contexts < MIN_CONTEXTS:
             return f"{self.n_contexts} contexts are fewer than {MIN_CONTEXTS}"
-        if np.ptp(self.belief, axis=0).max() < 1e-9:
-            return "belief is constant"
         return ""
 
 

@@ -61,6 +61,9 @@ def _additive_basis(values: Floats, size: int, products: bool) -> Floats:
 def _candidates(values: Floats, n_contexts: int) -> Iterator[tuple[int, bool, Floats]]:
     """Size, use of products and basis of every regression that the number of contexts can carry."""
     most = max(2, n_contexts // CONTEXTS_PER_COEFFICIENT)
+    if values.ndim == 1 and values.size == 1:
+        yield 1, False, np.ones((1, 1))  # one belief: its mean is all there is to fit
+        return
     if values.ndim == 1:
         for size in SIZES:
             if size <= min(values.size, most):

@@ -52,7 +52,9 @@ def verdict(result: CheckResult, *, alpha: float = 0.05) -> str:
     if result.pvalue is not None and family in _REJECTED:
         if math.isnan(result.pvalue):
             return f"Not tested: {result.reason}."
-        return _REJECTED[family] if result.pvalue <= alpha else _KEPT[family]
+        sentence = _REJECTED[family] if result.pvalue <= alpha else _KEPT[family]
+        component = result.settings.get("component")
+        return f"{sentence} The effect shown is {component}." if component else sentence
     return _estimate(result)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.isotonic import IsotonicRegression
+from sklearn.metrics import mutual_info_score
 
 from coherence import InputError, cmi_test, simulate
 from coherence.cmi_statistics import calibrated
@@ -69,7 +70,6 @@ def test_published_procedure_reports_raw_estimate_and_row_interval():
     [
         ({"action": "yes"}, "only one action was seen ('yes')"),
         ({"truth": 1}, "truth is constant (1)"),
-        ({"belief": 0.3}, "belief is constant"),
     ],
 )
 def test_degenerate_input_is_undefined_with_a_reason(change, reason):
@@ -306,3 +306,17 @@ def test_neighbours_must_be_fewer_than_rows():
 def test_a_handful_of_rows_is_undefined_not_an_error():
     """One unit with two rows must not cost the report of the others."""
     assert cmi_test([0.1, 0.2], ["a", "b"], [0, 1]).reason == "2 contexts are fewer than 10"
+
+
+def test_one_belief_throughout_leaves_plain_mutual_information():
+    """Nothing is conditioned on then, and the permutation test is one of independence between action and truth."""
+    rng = np.random.default_rng(3)
+    truth = np.repeat(rng.integers(0, 2, 80), 4)
+    context = np.repeat(np.arange(80), 4)
+    told = np.where(rng.random(320) < 0.3 + 0.4 * truth, "yes", "no")
+    result = cmi_test(np.full(320, 0.5), told, truth, context=context, rng=0)
+    plug_in = result.details.set_index("quantity")["nats"]["plug-in information in belief bins"]
+    assert plug_in == pytest.approx(mutual_info_score(told, truth), abs=1e-12)
+    assert result.pvalue <= 0.01
+    silent = np.where(rng.random(320) < 0.5, "yes", "no")
+    assert cmi_test(np.full(320, 0.5), silent, truth, context=context, rng=0).pvalue > 0.05

@@ -108,7 +108,6 @@ def test_degenerate_and_wrong_input():
     belief, truth = rng.random(40), rng.integers(0, 2, 40)
     assert residual_covariance_test(belief, ["go"] * 40, truth).reason == "only one action was seen ('go')"
     assert math.isnan(residual_covariance_test(belief, truth, np.ones(40)).pvalue)
-    assert residual_covariance_test(np.full(40, 0.3), truth, truth).reason == "belief is constant"
     with pytest.raises(InputError, match=r"rows of belief must sum to 1"):
         residual_covariance_test(rng.random((40, 3)), truth, truth)
 
@@ -173,3 +172,18 @@ def test_equals_the_generalised_covariance_measure(monkeypatch):
     assert abs(details["gcm"][1]) == pytest.approx(abs(least_squares_gcm(belief, action, truth)), abs=1e-6)
     assert details["gcm"][0] == pytest.approx(-details["gcm"][1], abs=1e-6)
     assert abs(details["gcm"][1]) == pytest.approx(0.8273440408816807, abs=1e-6)
+
+
+def test_one_belief_throughout_leaves_the_plain_difference():
+    """Yes in 30 of 40 contexts with the state and in 20 of 60 without: the difference is 3/4 - 1/3, and the belief explains none of it."""
+    truth = np.repeat([1, 0], [40, 60])
+    action = np.concatenate([np.repeat(["yes", "no"], [30, 10]), np.repeat(["yes", "no"], [20, 40])])
+    result = residual_covariance_test(np.full(100, 0.4), action, truth, n_draws=999, rng=0)
+    assert (result.unit, result.settings["component"]) == ("probability", "P(no | 1) - P(no | not 1)")
+    assert result.statistic == pytest.approx(1 / 3 - 3 / 4)
+    assert result.pvalue == 0.001
+    assert result.interval.low < result.statistic < result.interval.high < 0
+    # The same over three states of which the stated beliefs never change.
+    several = residual_covariance_test(np.tile([0.3, 0.4, 0.3], (100, 1)), action, truth, n_draws=999, rng=0)
+    assert several.statistic == pytest.approx(result.statistic)
+    assert residual_covariance_test(np.full(100, 0.4), action, np.tile([1, 0], 50), n_draws=999, rng=0).pvalue > 0.5

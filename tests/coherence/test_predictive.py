@@ -115,7 +115,7 @@ def test_degenerate_and_wrong_input():
     rng = np.random.default_rng(0)
     belief, truth = rng.random(40), rng.integers(0, 2, 40)
     assert predictive_gain_test(belief, ["go"] * 40, truth).reason == "only one action was seen ('go')"
-    assert math.isnan(predictive_gain_test(np.full(40, 0.5), truth, truth).pvalue)
+    assert math.isnan(predictive_gain_test(belief, truth, np.ones(40)).pvalue)
     with pytest.raises(InputError, match="features must have one row per belief; received 3 rows for 40"):
         predictive_gain_test(belief, truth, truth, features=np.zeros((3, 2)))
     with pytest.raises(InputError, match="n_folds must be a whole number of at least 2; received 1"):
@@ -229,3 +229,14 @@ def test_models_that_never_differ_have_no_gain_and_no_interval():
     belief = np.linspace(0, 1, 40)
     result = predictive_gain_test(belief, np.where(belief > 0.5, "yes", "no"), np.arange(40) % 2, rng=1)
     assert (result.statistic, result.pvalue, result.interval) == (0.0, 1.0, None)
+
+
+def test_one_belief_throughout_compares_with_the_plain_shares():
+    """Without anything to learn from, the first model predicts the shares of the actions: its loss is near their entropy."""
+    truth = np.tile([0, 1], 100)
+    action = np.where(np.arange(200) % 10 < 8, truth, 1 - truth)
+    result = predictive_gain_test(np.full(200, 0.3), action, truth, rng=0)
+    losses = result.details.set_index("model")["log_loss"]
+    assert losses["without truth"] == pytest.approx(math.log(2), abs=0.01)
+    assert losses["with truth"] == pytest.approx(-0.8 * math.log(0.8) - 0.2 * math.log(0.2), abs=0.05)
+    assert result.pvalue < 0.001

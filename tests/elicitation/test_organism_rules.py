@@ -114,11 +114,24 @@ def test_coherent_rules_are_not_caught(asia):
     assert (pvalues <= 0.001).sum() <= 1
 
 
-def test_a_constant_belief_is_not_judged(asia):
-    """The stubborn one says a constant: nothing is rejected, and the report says why nothing was tested."""
+def test_a_constant_belief_with_constant_conduct_is_not_caught(asia):
+    """The stubborn one ignores the findings in word and deed: ten tests at a level of 1 in 1000, and nothing to order choices by."""
     for report in reports("stubborn", asia):
-        assert report["pvalue"].isna().all()
-        assert report.loc["cmi", "reason"] == report.loc["residual_covariance", "reason"] == "belief is constant"
+        assert report.loc[["cmi", "residual_covariance"], "pvalue"].min() > 0.001
+        assert report.filter(like="monotone", axis=0)["pvalue"].isna().all()
+
+
+def test_a_constant_belief_is_caught_where_conduct_follows_the_findings(asia):
+    """Who states the prior whatever the findings, and decides by them, does not act on the statement."""
+    speaker, actor = Pupil(ORGANISMS["stubborn"], asia), Pupil(ORGANISMS["coherent"], asia)
+    cases = asia.cases(200, seed=0)
+    taught = [not is_held_out(canonical_evidence(evidence_of(case))) for _, case in cases.iterrows()]
+    with AnswerStore(":memory:") as store, AnswerStore(":memory:") as other:
+        options = {"reps": 5, "seed": 0, "iterated": False, "prompts": ("standard",)}
+        said, _ = elicit(speaker, asia, cases[taught].reset_index(drop=True), store, **options)
+        done, _ = elicit(actor, asia, cases[taught].reset_index(drop=True), other, **options)
+    report = analyze(said.assign(action=done["action"]), checks=("residual_covariance", "cmi"), rng=0).results.set_index("check")
+    assert report["pvalue"].max() <= 0.001
 
 
 def test_the_figures_are_distances_to_the_own_rules(asia, monkeypatch):

@@ -160,6 +160,8 @@ class Design:
             return rng.beta(0.3, 0.3, self.n_contexts)
         if self.beliefs == "rare":
             return rng.beta(1, 19, self.n_contexts)
+        if self.beliefs == "constant":
+            return np.full(self.n_contexts, 0.4)
         return rng.random(self.n_contexts)
 
 
@@ -207,8 +209,13 @@ VIOLATED = tuple(
         ("choices turn back a little, 200 x 5", 1.5, {}),
     )
 )
+CONSTANT = (
+    replace(_BASE, name="one belief throughout, 200 x 5", beliefs="constant"),
+    replace(_BASE, name="one belief throughout, 60 x 3", beliefs="constant", n_contexts=60, n_reps=3),
+    replace(_BASE, name="one belief throughout, hidden signal 0.2", beliefs="constant", signal=0.2),
+)
 # The position in this list seeds a design: new ones go to the end.
-EVERY = (*NULLS, *SIGNALS, FEW, *GAPPED, *BIASED, *VIOLATED, *NEARLY_CALIBRATED)
+EVERY = (*NULLS, *SIGNALS, FEW, *GAPPED, *BIASED, *VIOLATED, *NEARLY_CALIBRATED, *CONSTANT)
 
 
 def _thirds(rng: np.random.Generator, n: int) -> np.ndarray:
