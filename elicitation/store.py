@@ -160,7 +160,11 @@ class AnswerStore:
             raise InputError(f"answer store {self.path} must lie in a folder that exists. Create the folder first.")
         try:
             self._database = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
-            self._prepare()
+            try:
+                self._prepare()
+            except BaseException:
+                self._database.close()
+                raise
         except sqlite3.Error as error:
             raise InputError(f"answer store {self.path} cannot be used: {error}. Give another path, or move that file away.") from error
 

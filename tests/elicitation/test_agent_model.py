@@ -176,7 +176,8 @@ def test_no_torch_is_needed():
         "import sys\nfrom elicitation.session import Task, elicit\nfrom elicitation.models.agent import agent_for_task\n"
         "from elicitation.store import AnswerStore\nimport elicitation.models.server\n"
         "task = Task.load('asia')\ncases = task.cases(5, seed=0)\n"
-        "runs, _ = elicit(agent_for_task('leaky', task, cases), task, cases, AnswerStore(':memory:'), reps=1)\n"
+        "with AnswerStore(':memory:') as store:\n"
+        "    runs, _ = elicit(agent_for_task('leaky', task, cases), task, cases, store, reps=1)\n"
         "print(len(runs), sorted({'torch', 'transformers'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)

@@ -120,8 +120,8 @@ def test_token_beliefs_are_shares_of_the_label_mass(table, store):
     assert set(runs["prompt"]) == {"token"}
     # Nothing is drawn: the repetitions share one answer.
     assert len(store) == 2 + 2 * 2
-    with pytest.raises(InputError, match="needs a model that gives the probabilities of labels; own does not"):
-        elicit_questions(Own(), table, AnswerStore(":memory:"), design=Design(belief="token"))
+    with AnswerStore(":memory:") as store, pytest.raises(InputError, match="needs a model that gives the probabilities of labels; own does not"):
+        elicit_questions(Own(), table, store, design=Design(belief="token"))
 
 
 def test_both_ways_work_for_networks(asia, cases, store):
