@@ -103,7 +103,7 @@ def analyze(
     Parameters
     ----------
     runs : DataFrame
-        A runs table; see `coherence.schema.COLUMNS`. Plain columns ``p``, ``action``, ``theta`` suffice.
+        A runs table; see `coherence.schema.COLUMNS`. Beliefs ``p`` and something to check them against suffice, such as ``action`` or ``theta``.
     checks : sequence of str, optional
         Names out of `CHECKS`; None runs all.
     published : bool

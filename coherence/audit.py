@@ -15,6 +15,39 @@ MISSING = "missing"
 """Status of an unreadable answer in a table that has no status column."""
 
 
+def asked_for_action(unit: pd.DataFrame, reference: str) -> pd.Series:
+    """Tell which rows of one (task, model) asked for an action, answered readably or not.
+
+    Parameters
+    ----------
+    unit : DataFrame
+        Rows of a runs table with the columns ``prompt`` and ``z_state``.
+    reference : str
+        The prompt whose rows carry the actions.
+
+    Returns
+    -------
+    Series of bool
+        On the index of `unit`. A row with a readable status, a belief and no action asked for none, because an unreadable action would have
+        changed its status; a row with a failure counts as asked, because the failure may be that of the action. Without a status column all
+        rows of the reference prompt were asked, or none if no action is there at all.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"p": [0.2, 0.4, None], "action": ["yes", None, None], "prompt": "standard", "z_state": None})
+    >>> asked_for_action(rows.assign(status=["ok", "ok", "refused"]), "standard").tolist(), asked_for_action(rows, "standard").tolist()
+    ([True, False, True], [True, True, True])
+    """
+    eligible = unit["z_state"].isna() & (unit["prompt"] == reference)
+    if "action" not in unit.columns:
+        return eligible & False
+    answered = unit["action"].notna() | (unit["raw_action"].notna() if "raw_action" in unit.columns else False)
+    spared = unit["action"].isna() & _has_belief(unit) & (unit["status"].isin(READABLE) if "status" in unit.columns else False)
+    # Where nothing looks like an answer, one row that was not asked speaks for all: the failures are those of beliefs.
+    none = not (eligible & answered).any() and ("status" not in unit.columns or bool((eligible & spared).any()))
+    return eligible & ~spared & (not none)
+
+
 def count_statuses(unit: pd.DataFrame, reference: str) -> pd.DataFrame:
     """Count the rows of one (task, model) by question and status.
 
@@ -28,15 +61,16 @@ def count_statuses(unit: pd.DataFrame, reference: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns ``question`` (prompt, or "given z"), ``status``, ``rows``. Without a status column, a row counts as ok or as missing.
+        Columns ``question`` (prompt, prompt "with action", or "given z"), ``status``, ``rows``. Without a status column, a row counts as ok
+        or as missing. An action that was not asked for is not missing.
     """
-    asked_action = f"{reference}, with action"
-    question = np.where(unit["z_state"].notna(), GIVEN_Z, np.where(unit["prompt"] == reference, asked_action, unit["prompt"]))
+    asked = asked_for_action(unit, reference)
+    question = np.where(unit["z_state"].notna(), GIVEN_Z, np.where(asked, f"{reference}, with action", unit["prompt"]))
     if "status" in unit.columns:
         status = unit["status"].astype(str).to_numpy()
     else:
-        asked = unit["action"].notna() | (question != asked_action) if "action" in unit.columns else pd.Series(True, index=unit.index)
-        status = np.where(_has_belief(unit) & asked, "ok", MISSING)
+        chosen = unit["action"].notna() | ~asked if "action" in unit.columns else ~asked
+        status = np.where(_has_belief(unit) & chosen, "ok", MISSING)
     counted = pd.DataFrame({"question": question, "status": status}).value_counts().rename("rows").reset_index()
     return counted.sort_values(["question", "status"], ignore_index=True)
 
@@ -94,7 +128,7 @@ def worst_case_bounds(unit: pd.DataFrame, reference: str) -> pd.DataFrame:
     DataFrame
         One row per mean belief (by prompt, and by state where there are several) and per rate of an action: ``quantity``, ``label``, ``asked``,
         ``unreadable``, ``estimate`` (among the readable; NaN if there are none), ``low``, ``high``. The bounds hold for these answers and say
-        nothing of sampling. An action that no readable answer chose has no row.
+        nothing of sampling. An action that no readable answer chose has no row, and rows that asked for no action have no part in rates of actions.
 
     Examples
     --------
@@ -114,7 +148,7 @@ def worst_case_bounds(unit: pd.DataFrame, reference: str) -> pd.DataFrame:
             label = prompt if name == "p" else f"{prompt}, {name.removeprefix('p_')}"
             rows.append(_bounds("mean belief", label, pd.to_numeric(of_prompt[name]).to_numpy(dtype=np.float64, na_value=np.nan)))
     if "action" in unit.columns:
-        action = plain.loc[plain["prompt"] == reference, "action"].astype(object)
+        action = unit.loc[asked_for_action(unit, reference), "action"].astype(object)
         for label in sorted(action.dropna().unique(), key=str):
             rows.append(_bounds("choice rate", str(label), (action == label).where(action.notna()).to_numpy(dtype=np.float64, na_value=np.nan)))
     columns = ["quantity", "label", "asked", "unreadable", "estimate", "low", "high"]

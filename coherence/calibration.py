@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from coherence.errors import InputError
 from coherence.inputs import MIN_CONTEXTS, Codes, Floats, as_belief, as_contexts, require
 from coherence.mean_interval import mean_interval
 from coherence.monotone import belief_bins
@@ -16,6 +17,7 @@ from coherence.resample import context_sums
 from coherence.result import CheckResult, Interval
 
 N_BINS = 10
+NO_SPREAD = "no interval, because all contexts have the same error"
 
 
 def reliability_table(belief: ArrayLike, target: ArrayLike, *, n_bins: int = N_BINS) -> pd.DataFrame:
@@ -48,11 +50,19 @@ def reliability_table(belief: ArrayLike, target: ArrayLike, *, n_bins: int = N_B
     return table.groupby("bin", as_index=False).agg(belief=("belief", "mean"), target=("target", "mean"), n=("belief", "size"))
 
 
+def _interval(values: Floats, *, weights: Floats | None = None, root: bool = False) -> Interval | None:
+    """Return an interval over contexts; None where all contexts have one value, which shows nothing of how far off it may be."""
+    # Equal up to rounding. No stated belief has so many digits that errors which differ would seem equal here.
+    if np.ptp(values) <= 1e-12 + 1e-9 * float(np.abs(values).max()):
+        return None
+    return mean_interval(values, weights=weights, root=root)
+
+
 def _expected_calibration_error(bins: Codes, belief: Floats, target: Floats) -> float:
     return float(np.abs(np.bincount(bins, weights=belief - target)).sum() / bins.size)
 
 
-def _calibration_error(bins: Codes, belief: Floats, target: Floats, context: Codes, n_contexts: int) -> tuple[float, Interval]:
+def _calibration_error(bins: Codes, belief: Floats, target: Floats, context: Codes, n_contexts: int) -> tuple[float, Interval | None]:
     """Root-mean-square gap of the bins without the part that chance adds, and its interval, by leaving out one context at a time."""
     gaps, rows = np.zeros((2, n_contexts, int(bins.max()) + 1))
     np.add.at(gaps, (context, bins), belief - target)
@@ -62,12 +72,12 @@ def _calibration_error(bins: Codes, belief: Floats, target: Floats, context: Cod
     without = np.divide((gaps.sum(axis=0) - gaps) ** 2, others, out=np.zeros_like(gaps), where=others > 0).sum(axis=1) / others.sum(axis=1)
     square = float((gaps.sum(axis=0) ** 2 / rows.sum(axis=0)).sum() / rows.sum())
     pseudo = n_contexts * square - (n_contexts - 1) * without
-    return math.sqrt(max(float(pseudo.mean()), 0.0)), mean_interval(pseudo, root=True)
+    return math.sqrt(max(float(pseudo.mean()), 0.0)), _interval(pseudo, root=True)
 
 
 def calibration_estimates(
     belief: ArrayLike,
-    truth: ArrayLike,
+    truth: ArrayLike | None = None,
     *,
     p_true: ArrayLike | None = None,
     context: ArrayLike | None = None,
@@ -79,8 +89,8 @@ def calibration_estimates(
     ----------
     belief : array-like, shape (n,)
         Stated probability of state 1.
-    truth : array-like, shape (n,)
-        Realised state, 0 or 1.
+    truth : array-like, shape (n,), optional
+        Realised state, 0 or 1; may be left out where `p_true` is given.
     p_true : array-like, shape (n,), optional
         Exact posterior.
     context : array-like, shape (n,), optional
@@ -91,15 +101,16 @@ def calibration_estimates(
     Returns
     -------
     list of CheckResult
-        Brier score and two calibration errors against `truth`, and, with `p_true`, root-mean-square error and the calibration errors
+        With `truth`, Brier score and two calibration errors against it, and, with `p_true`, root-mean-square error and the calibration errors
         against it. Estimates: no p-value. "ece" is the expected calibration error, the mean absolute gap of the bins: chance alone keeps
         it above 0, so it comes without an interval. "calibration_error" is the root-mean-square gap of the bins from which the share of
-        chance is removed, with an interval.
+        chance is removed, with an interval. Where every context has the same error, as in beliefs of 0 and 1 that were always right, there
+        is no interval and `reason` says so.
 
     Raises
     ------
     InputError
-        An array breaks its rule.
+        An array breaks its rule, or neither `truth` nor `p_true` is given.
 
     Notes
     -----
@@ -111,39 +122,48 @@ def calibration_estimates(
     Kumar, Liang and Ma (2019), Verified uncertainty calibration, on the bias of the plain estimate; Efron and Stein (1981), The jackknife
     estimate of variance.
     """
-    values, state = as_belief(belief), as_belief(truth, "truth")
-    require(values.ndim == 1 and values.shape == state.shape, "belief and truth must be one-dimensional and of equal length.")
-    require(bool(np.isin(state, (0.0, 1.0)).all()), "truth must be 0 or 1 here; map the states first.")
+    values = as_belief(belief)
+    state, exact = (None if target is None else as_belief(target, name) for name, target in (("truth", truth), ("p_true", p_true)))
+    require(values.ndim == 1 and (state is None or values.shape == state.shape), "belief and truth must be one-dimensional and of equal length.")
+    require(state is None or bool(np.isin(state, (0.0, 1.0)).all()), "truth must be 0 or 1 here; map the states first.")
+    shown = exact if exact is not None else state
+    if shown is None:
+        raise InputError("truth or p_true must be given; received neither. Beliefs are calibrated to something.")
+    require(shown.shape == values.shape, f"p_true must have one value per belief; received shapes {shown.shape} and {values.shape}.")
     groups, contexts = as_contexts(context, len(values))
-    exact = None if p_true is None else as_belief(p_true, "p_true")
     bins = belief_bins(values, n_bins)
     sizes = context_sums(np.ones(len(values)), groups, len(contexts))
     few = f"{len(contexts)} contexts are fewer than {MIN_CONTEXTS}" if len(contexts) < MIN_CONTEXTS else ""
 
-    def result(name: str, what: str, statistic: float, interval: Interval | None, unit: str) -> CheckResult:
+    def result(name: str, what: str, statistic: float, interval: Interval | None, unit: str, reason: str = "") -> CheckResult:
         return CheckResult(
             f"calibration:{name}", what, float("nan") if few else statistic, unit, None if few else interval, None, len(values), len(contexts),
-            settings={"n_bins": n_bins}, assumptions=("contexts are independent",), reason=few,
-            details=reliability_table(values, state if exact is None else exact, n_bins=n_bins),
+            settings={"n_bins": n_bins}, assumptions=("contexts are independent",), reason=few or reason,
+            details=reliability_table(values, shown, n_bins=n_bins),
         )  # fmt: skip
+
+    def estimated(name: str, what: str, statistic: float, interval: Interval | None, unit: str) -> CheckResult:
+        return result(name, what, statistic, interval, unit, "" if interval is not None else NO_SPREAD)
 
     def mean(per_row: Floats, root: bool = False) -> tuple[float, Interval | None]:
         value = float(per_row.mean())
         value = value**0.5 if root else value
-        return value, None if few else mean_interval(context_sums(per_row, groups, len(contexts)) / sizes, weights=sizes, root=root)
+        return value, None if few else _interval(context_sums(per_row, groups, len(contexts)) / sizes, weights=sizes, root=root)
 
     def errors(target: Floats, suffix: str, against: str) -> list[CheckResult]:
         plain = _expected_calibration_error(bins, values, target)
         root, interval = (math.nan, None) if few else _calibration_error(bins, values, target, groups, len(contexts))
         return [
-            result(f"calibration_error{suffix}", f"root-mean-square calibration error to {against}, noise removed", root, interval, "probability"),
+            estimated(f"calibration_error{suffix}", f"root-mean-square calibration error to {against}, noise removed", root, interval, "probability"),
             result(f"ece{suffix}", f"expected calibration error to {against}, biased upwards by chance", plain, None, "probability"),
         ]
 
     results = []
     if exact is not None:
         distance = mean((values - exact) ** 2, root=True)
-        results.append(result("rmse", "root-mean-square error of belief to the exact posterior", *distance, "probability"))
+        results.append(estimated("rmse", "root-mean-square error of belief to the exact posterior", *distance, "probability"))
         results += errors(exact, "_exact", "the exact posterior")
-    results.append(result("brier", "mean squared error of belief to the realised state", *mean((values - state) ** 2), "squared error"))
-    return results + errors(state, "", "the realised state")
+    if state is not None:
+        results.append(estimated("brier", "mean squared error of belief to the realised state", *mean((values - state) ** 2), "squared error"))
+        results += errors(state, "", "the realised state")
+    return results

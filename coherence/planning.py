@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.audit import count_statuses, worst_case_bounds
+from coherence.audit import asked_for_action, count_statuses, worst_case_bounds
 from coherence.baseline import random_forest_baseline
 from coherence.calibration import calibration_estimates
 from coherence.cmi import cmi_test
@@ -32,6 +32,8 @@ from coherence.verdict import verdict
 ORDERED_PAIRS = (("yes", "no"), ("yes", "defer"), ("defer", "no"))
 REFERENCE = "standard"
 N_UNREADABLE_SHOWN = 8
+NEED_THETA = ("residual_covariance", "cmi", "predictive_gain")
+NEED_ACTION = (*NEED_THETA, "monotone_choice")
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def _positive_state(theta: pd.Series) -> tuple[np.ndarray | None, str]:
     if len(states) == 1 and states[0] in (0, 1, "0", "1"):
         return np.full(len(theta), float(states[0])), ""
     if len(states) != 2:
-        return None, f"theta has {len(states)} states: calibration and monotone choice need two."
+        return None, f"theta has {len(states)} states: monotone choice, and calibration to what happened, need two."
     usual = {str(state).lower() for state in states} in ({"0", "1"}, {"false", "true"}, {"no", "yes"}, {"0.0", "1.0"})
     note = "" if usual else f"theta: p was taken as the probability of {states[1]!r}, the second of the two labels in sorted order."
     return codes.astype(np.float64), note
@@ -103,18 +105,48 @@ class Planner:
         self.reference = REFERENCE if REFERENCE in prompts or not prompts else prompts[0]
         self.states = state_columns(rows) if "p" not in rows.columns else []
         self.asked = plain[plain["prompt"] == self.reference]
-        self.choices = self._usable_choices()
+        self.stated = self.asked.dropna(subset=self.states or ["p"])
+        decided = asked_for_action(rows, self.reference)
+        self.decided = rows[decided]
+        self.choices = self.stated[decided[self.stated.index] & self._known(self.stated, "action")]
+        self.judged = self.choices[self._known(self.choices, "theta")]
+        self._note_left_out()
+        self._note_state()
 
-    def _usable_choices(self) -> pd.DataFrame:
-        needed = [*(["p"] if not self.states else self.states), "action", "theta"]
-        absent = [name for name in needed if name not in self.rows.columns]
-        if absent:
-            self.notes.append(f"no {' or '.join(absent)} column: the checks of belief against action were not run.")
-            return self.asked.iloc[:0]
-        used = self.asked.dropna(subset=needed)
-        if len(used) < len(self.asked):
-            self.notes.append(f"{len(self.asked) - len(used)} of {len(self.asked)} rows lack a readable belief, action or state and were left out.")
-        return used
+    @staticmethod
+    def _known(rows: pd.DataFrame, name: str) -> pd.Series:
+        return rows[name].notna() if name in rows.columns else pd.Series(False, index=rows.index)
+
+    def _note_left_out(self) -> None:
+        """Note the rows that the checks of belief against action cannot use, and the checks that cannot be run at all."""
+        theta = bool(self._known(self.decided, "theta").any())
+        asked, used, lacking = self.decided, self.choices, "belief or action"
+        if self.decided.empty:
+            asked, used, lacking = self.asked, self.stated, "belief"
+        elif theta:
+            used, lacking = self.judged, "belief, action or state"
+        if len(asked) < len(self.asked):
+            spared = len(self.asked) - len(asked)
+            self.notes.append(f"{spared} of {len(self.asked)} rows asked for no action: the checks of belief against action leave them out.")
+        if len(used) < len(asked):
+            self.notes.append(f"{len(asked) - len(used)} of {len(asked)} rows lack a readable {lacking} and were left out.")
+        if self.decided.empty:
+            absent = "no action column (--action NAME, if it has another name)"
+            self._note_not_run("no actions" if "action" in self.rows.columns else absent, NEED_ACTION)
+            return
+        if not theta:
+            absent = "no theta column (--truth NAME, if it has another name)"
+            self._note_not_run("theta is empty" if "theta" in self.rows.columns else absent, NEED_THETA)
+        elif self.judged.empty:
+            self._note_not_run("no row has a readable belief, action and state", NEED_THETA)
+        if self.choices.empty:
+            self._note_not_run("no row has a readable belief and action", ("monotone_choice",))
+
+    def _note_not_run(self, reason: str, checks: Sequence[str]) -> None:
+        names = [check.replace("_", " ") for check in checks if check in self.checks]
+        if names:
+            listed = f"{', '.join(names[:-1])} and {names[-1]} were" if names[1:] else f"{names[0]} was"
+            self.notes.append(f"{reason}: {listed} not run.")
 
     def add(
         self, check: str, function: Callable[..., Any], *arguments: Any, n_dropped: int | None = None, draws: bool = True, **options: Any
@@ -126,29 +158,32 @@ class Planner:
 
     def plan(self) -> None:
         """Plan every check that was asked for and that the columns allow."""
-        if len(self.choices):
+        if len(self.judged):
             self._plan_choice_checks()
-        elif {"action", "theta"} <= set(self.rows.columns) and set(self.checks) & {
-            "residual_covariance",
-            "cmi",
-            "predictive_gain",
-            "monotone_choice",
-            "calibration",
-        }:
-            self.notes.append("no row has a readable belief, action and state: the checks of belief against action were not run.")
+        if "monotone_choice" in self.checks and len(self.choices):
+            self._plan_monotone()
+        if "calibration" in self.checks:
+            self._plan_calibration()
         if "prompt_consistency" in self.checks:
             self._plan_consistency()
         if "iterated_expectation" in self.checks:
             self._plan_iterated()
 
-    def _plan_choice_checks(self) -> None:
-        rows, dropped = self.choices, len(self.asked) - len(self.choices)
-        belief, action, theta, context = _belief(rows, self.states), rows["action"].astype(str), rows["theta"], rows["context"]
-        common: dict[str, Any] = {"context": context, "published": self.published, "n_dropped": dropped}
-        state, note = _positive_state(theta)
+    def _note_state(self) -> None:
+        """Read the realised state as 0 or 1, and note what follows if it cannot be."""
+        known = self.stated[self._known(self.stated, "theta")]
+        self.single = len(self.states) in (0, 2)
+        self.state, note = _positive_state(known["theta"]) if len(known) and self.single else (None, "")
+        self.happened = known if self.state is not None else known.iloc[:0]
         if note:
             self.notes.append(note)
-        single = belief.ndim == 1
+        if not self.single and {"monotone_choice", "calibration"} & set(self.checks):
+            self.notes.append(f"beliefs over {len(self.states)} states: monotone choice and calibration need a belief in one of two.")
+
+    def _plan_choice_checks(self) -> None:
+        rows, dropped = self.judged, len(self.decided) - len(self.judged)
+        belief, action, theta, context = _belief(rows, self.states), rows["action"].astype(str), rows["theta"], rows["context"]
+        common: dict[str, Any] = {"context": context, "published": self.published, "n_dropped": dropped}
         if "residual_covariance" in self.checks and not self.published:
             self.add("residual_covariance", residual_covariance_test, belief, action, theta, context=context, n_dropped=dropped)
         if "cmi" in self.checks:
@@ -160,21 +195,49 @@ class Planner:
                 self.add("predictive_gain", predictive_gain_test, belief, action, theta, features=rows[features], **common)
             else:
                 self.notes.append("no x_ columns: the context-adjusted gain was not run.")
-        if "monotone_choice" in self.checks and single and state is not None:
-            pairs, direction = _action_pairs(sorted(action.unique()))
-            if direction == "either" and pairs:
-                self.notes.append("actions are not yes, no and defer: monotone choice was tested in either direction.")
-            for pair in pairs:
-                self.add("monotone_choice", monotone_choice_test, belief, action, pair=pair, direction=direction, **common)
-            if len(action.unique()) > 2 and not self.published:
-                self._plan_direction(belief, action, context, dropped)
-            if not pairs:
-                self.notes.append(f"only the action {action.iloc[0]!r} was seen: monotone choice was not tested.")
-        if "calibration" in self.checks and single and state is not None:
-            exact = rows["p_true"] if "p_true" in rows.columns and rows["p_true"].notna().all() else None
-            if exact is None:
-                self.notes.append("no complete p_true column: beliefs were compared with what happened, not with the exact posterior.")
-            self.add("calibration", calibration_estimates, belief, state, p_true=exact, context=context, n_dropped=dropped, draws=False)
+
+    def _plan_monotone(self) -> None:
+        # Whichever state came true, choices must rise with the belief in one; with a theta of three states it is not known in which.
+        if not self.single or (self.state is None and self._known(self.stated, "theta").any()):
+            return
+        rows, dropped = self.choices, len(self.decided) - len(self.choices)
+        belief, action, context = _belief(rows, self.states), rows["action"].astype(str), rows["context"]
+        pairs, direction = _action_pairs(sorted(action.unique()))
+        if direction == "either" and pairs:
+            self.notes.append("actions are not yes, no and defer: monotone choice was tested in either direction.")
+        options: dict[str, Any] = {"direction": direction, "context": context, "published": self.published, "n_dropped": dropped}
+        for pair in pairs:
+            self.add("monotone_choice", monotone_choice_test, belief, action, pair=pair, **options)
+        if len(action.unique()) > 2 and not self.published:
+            self._plan_direction(belief, action, context, dropped)
+        if not pairs:
+            self.notes.append(f"only the action {action.iloc[0]!r} was seen: monotone choice was not tested.")
+
+    def _plan_calibration(self) -> None:
+        """Compare beliefs with what happened and with the exact posterior, in one go where both are known of the same rows."""
+        if not self.single:
+            return
+        stated, happened = self.stated, self.happened
+        exact = stated[self._known(stated, "p_true")]
+        if exact.empty and happened.empty:
+            lack = "no readable belief" if stated.empty else "no p_true" if self._known(stated, "theta").any() else "neither theta nor p_true"
+            self.notes.append(f"{lack}: calibration was not estimated.")
+            return
+        if exact.empty:
+            self.notes.append("no p_true: beliefs were compared with what happened, not with the exact posterior.")
+        elif len(exact) < len(stated):
+            self.notes.append(f"p_true is known in {len(exact)} of {len(stated)} rows: the distances to the exact posterior are those of these rows.")
+        if happened.empty and not self._known(stated, "theta").any():
+            self.notes.append("no theta: beliefs were compared with the exact posterior, not with what happened.")
+        together = exact.index.equals(happened.index)
+        for rows, with_exact, with_state in ((exact, True, together), (happened, False, True)):
+            if rows.empty or (together and not with_exact):
+                continue
+            options = {"p_true": rows["p_true"] if with_exact else None, "context": rows["context"]}
+            self.add(
+                "calibration", calibration_estimates, _belief(rows, self.states), self.state if with_state else None,
+                n_dropped=len(self.asked) - len(rows), draws=False, **options,
+            )  # fmt: skip
 
     def _plan_direction(self, belief: np.ndarray, action: pd.Series, context: pd.Series, dropped: int) -> None:
         n_actions = action.nunique()
@@ -214,14 +277,15 @@ class Planner:
 
     def unit(self, task: str, model: str, assumed: Iterable[str], results: Sequence[CheckResult]) -> Unit:
         """Assemble the finished unit."""
-        rows = self.choices
+        rows = self.stated
         columns: dict[str, Any] = {"context": rows["context"].astype(str)}
-        if len(rows) and _belief(rows, self.states).ndim == 1:
+        if self.single:
             columns["belief"] = _belief(rows, self.states)
-            state, _ = _positive_state(rows["theta"])
-            columns["action"] = rows["action"].astype(str)
-            columns["truth"] = np.full(len(rows), np.nan) if state is None else state
-            if "p_true" in rows.columns and rows["p_true"].notna().all():
+            if len(self.choices):
+                columns["action"] = self.choices["action"].astype(str)
+            if self.state is not None:
+                columns["truth"] = pd.Series(self.state, index=self.happened.index)
+            if self._known(rows, "p_true").any():
                 columns["p_true"] = rows["p_true"]
         return Unit(
             task=task,
@@ -231,7 +295,7 @@ class Planner:
             notes=(*assumed, *self.notes),
             statuses=count_statuses(self.rows, self.reference),
             bounds=worst_case_bounds(self.rows, self.reference),
-            choices=pd.DataFrame(columns).reset_index(drop=True),
+            beliefs=pd.DataFrame(columns, index=rows.index).reset_index(drop=True),
             unreadable=_unreadable(self.rows),
         )
 

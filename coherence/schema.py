@@ -1,11 +1,12 @@
 """The runs table: its columns as data, and a validator that lists every fault at once.
 
 One row is one answer: context x repetition x prompt, and for questions under the law of iterated expectation also x value of z.
-Any plain (p, action, theta) table is a valid runs table; what is absent is assumed by `coherence.analyze`, which says so in its report.
+Any table of beliefs is a valid runs table if something else in it can be checked against them (`CHECK_NEEDS`): actions, realised states, exact
+posteriors, other wordings, or beliefs given z. What is absent is assumed or left out by `coherence.analyze`, which says so in its report.
 """
 
 import difflib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,6 +84,17 @@ COLUMNS = (
 COLUMN_NAMES = tuple(column.name for column in COLUMNS)
 KEY = ("task", "model", "context", "rep", "prompt", "z", "z_state")
 FEATURE_PREFIX = "x_"
+ANOTHER_PROMPT, GIVEN_Z, ONE_BELIEF = "second prompt", "z, z_state and p_z", "belief in one of two states"
+CHECK_NEEDS = {
+    "residual_covariance": ("readable belief", "action", "theta"),
+    "cmi": ("readable belief", "action", "theta"),
+    "predictive_gain": ("readable belief", "action", "theta"),
+    "monotone_choice": (ONE_BELIEF, "action"),
+    "prompt_consistency": ("p", ANOTHER_PROMPT),
+    "iterated_expectation": ("p", GIVEN_Z),
+    "calibration": (ONE_BELIEF, "theta or p_true"),
+}
+"""Check -> what a table must have for it."""
 _PROBABILITIES = tuple(column.name for column in COLUMNS if column.kind == "probability")
 
 
@@ -96,6 +108,46 @@ def state_columns(runs: pd.DataFrame) -> list[str]:
     if "p" in runs.columns:
         return []  # a table with p may well have a column p_value or p_note that is no belief
     return [str(name) for name in runs.columns if str(name).startswith("p_") and name not in COLUMN_NAMES]
+
+
+def _lacks(runs: pd.DataFrame, there: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Return what each check lacks if the columns `there` count as being there."""
+    states = [name for name in state_columns(runs) if name in there]
+    prompt = runs["prompt"] if "prompt" in there else pd.Series(dtype=object)
+    has = {
+        "readable belief": "p" in there or bool(states),
+        ONE_BELIEF: "p" in there or len(states) == 2,
+        "p": "p" in there,
+        "action": "action" in there,
+        "theta": "theta" in there,
+        "theta or p_true": "theta" in there or "p_true" in there,
+        # An empty cell stands for the wording "standard".
+        ANOTHER_PROMPT: prompt.astype(object).where(prompt.notna(), "standard").nunique() > 1,
+        GIVEN_Z: {"z", "z_state", "p_z"} <= set(there),
+    }
+    return {check: tuple(need for need in needs if not has[need]) for check, needs in CHECK_NEEDS.items()}
+
+
+def lacking(runs: pd.DataFrame) -> dict[str, tuple[str, ...]]:
+    """Say what each check lacks in a table.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        A runs table; a column without any value counts as absent.
+
+    Returns
+    -------
+    dict
+        Check -> what it lacks, in the words of `CHECK_NEEDS`; nothing where the columns allow the check.
+
+    Examples
+    --------
+    >>> needs = lacking(pd.DataFrame({"p": [0.2, 0.9], "p_true": [0.1, 0.8]}))
+    >>> needs["calibration"], needs["monotone_choice"]
+    ((), ('action',))
+    """
+    return _lacks(runs, [str(name) for name in runs.columns if runs[name].notna().any()])
 
 
 def closest(name: str, candidates: Iterable[object]) -> str:
@@ -134,14 +186,29 @@ def _missing_columns(runs: pd.DataFrame) -> list[str]:
     faults = []
     if "p" not in names and not state_columns(runs):
         faults.append(f"column 'p' (the stated belief) is missing. {closest('belief', names)} Map it, for example --belief NAME.")
-    belief_only = ("prompt" in names and runs["prompt"].nunique() > 1) or {"z", "z_state", "p_z"} <= set(names)
-    if not belief_only:
-        for name, flag in (("action", "--action"), ("theta", "--truth")):
-            if name not in names:
-                faults.append(f"column {name!r} is missing. {closest(name, names)} Map it, for example {flag} NAME.")
     if "z" in names and not {"z_state", "p_z"} <= set(names):
         faults.append("column 'z' needs the columns 'z_state' and 'p_z' beside it.")
     return faults
+
+
+def _nothing_to_check(runs: pd.DataFrame) -> list[str]:
+    names = [str(name) for name in runs.columns]
+    states = state_columns(runs)
+    # Columns count even if nothing in them could be read: a report that shows the unreadable answers is worth having. A missing belief is
+    # another rule's concern.
+    if not all(_lacks(runs, names if states else [*names, "p"]).values()):
+        return []
+    action, theta, exact = "'action' (what was chosen)", "'theta' (the realised state)", "'p_true' (the exact posterior)"
+    if not states:
+        wanted = f"{action}, {theta}, {exact}, a second wording in 'prompt', or 'z', 'z_state' and 'p_z'"
+    else:
+        wanted = f"{action}, {theta} or {exact}" if len(states) == 2 else f"{action} together with {theta}"
+    own = [name for name in names if name not in COLUMN_NAMES] or names  # a column that is known for something else is not meant
+    near = {name: closest(name, own).partition("Closest name found: ")[2] for name in ("action", "theta", "p_true") if name not in names}
+    hints = [f"For {name!r} the closest name found is {found}" for name, found in near.items() if found] or [closest("action", own)]
+    return [
+        f"there is nothing to check beliefs against: give {wanted}. {' '.join(hints)} Map what is there, for example --action NAME or --truth NAME."
+    ]
 
 
 def _probability_faults(runs: pd.DataFrame) -> list[str]:
@@ -230,13 +297,15 @@ def _key_faults(runs: pd.DataFrame) -> list[str]:
     return faults
 
 
-def find_faults(runs: pd.DataFrame) -> list[str]:
+def find_faults(runs: pd.DataFrame, *, part: bool = False) -> list[str]:
     """List every fault of a runs table.
 
     Parameters
     ----------
     runs : DataFrame
         Candidate runs table.
+    part : bool
+        Whether it is one of several that will be read together, so that it need not allow a check by itself.
 
     Returns
     -------
@@ -249,8 +318,8 @@ def find_faults(runs: pd.DataFrame) -> list[str]:
         return [f"column names must be unique; {', '.join(sorted(set(doubled)))} occur more than once."]
     if len(runs) == 0:
         return ["it has no rows."]
-    rules: Sequence[Callable[[pd.DataFrame], list[str]]] = (_missing_columns, _probability_faults, _status_faults, _key_faults)
-    return [fault for rule in rules for fault in rule(runs)]
+    rules: Sequence[Callable[[pd.DataFrame], list[str]]] = (_missing_columns, _nothing_to_check, _probability_faults, _status_faults, _key_faults)
+    return [fault for rule in rules if not (part and rule is _nothing_to_check) for fault in rule(runs)]
 
 
 def validate_runs(runs: pd.DataFrame, *, source: str = "runs table") -> None:

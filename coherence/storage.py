@@ -3,10 +3,12 @@
 A table is checked against the schema as it is read, and written to a temporary file that then takes the place of the old one.
 """
 
+import csv
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -14,6 +16,7 @@ import pandas as pd
 from coherence.errors import InputError
 from coherence.schema import COLUMN_NAMES, COLUMNS, closest, validate_runs
 
+_TEXTS = tuple(column.name for column in COLUMNS if column.kind == "text")
 _JSON_SUFFIXES = (".jsonl", ".ndjson")
 _SUFFIXES = (".parquet", ".pq", ".csv", ".tsv", *_JSON_SUFFIXES)
 
@@ -22,9 +25,15 @@ def _read_parquet(path: Path) -> pd.DataFrame:
     return pd.read_parquet(path, engine="pyarrow")
 
 
-def _read_csv(path: Path) -> pd.DataFrame:
-    # Only an empty cell is missing: an action may well be called "None" or "NA", which pandas would otherwise swallow.
-    return pd.read_csv(path, keep_default_na=False, na_values=[""], sep="\t" if path.suffix.lower() == ".tsv" else ",")
+def _read_csv(path: Path, texts: Collection[str]) -> pd.DataFrame:
+    return pd.read_csv(
+        path,
+        sep="\t" if path.suffix.lower() == ".tsv" else ",",
+        # Only an empty cell is missing: an action may well be called "None" or "NA", which pandas would otherwise swallow.
+        keep_default_na=False,
+        na_values=[""],
+        dtype=dict.fromkeys(texts, str),  # the raw answer 0.70 is no number yet
+    )
 
 
 def _read_jsonl(path: Path) -> pd.DataFrame:
@@ -43,12 +52,13 @@ def _read_jsonl(path: Path) -> pd.DataFrame:
     return pd.DataFrame.from_records(records)
 
 
-def _read_file(path: Path) -> pd.DataFrame:
+def _read_file(path: Path, texts: Collection[str]) -> pd.DataFrame:
     suffix = path.suffix.lower()
+    reader: Callable[[Path], pd.DataFrame]
     if suffix in (".parquet", ".pq"):
         reader = _read_parquet
     elif suffix in (".csv", ".tsv"):
-        reader = _read_csv
+        reader = partial(_read_csv, texts=texts)
     elif suffix in _JSON_SUFFIXES:
         reader = _read_jsonl
     else:
@@ -68,7 +78,7 @@ def _read_folder(path: Path) -> pd.DataFrame:
     files = sorted(path.glob("*.parquet"))
     if not files:
         raise InputError(f"{path}: the folder holds no .parquet file. Name a file, or a folder of parquet files.")
-    return pd.concat([_read_file(file) for file in files], ignore_index=True)
+    return pd.concat([_read_file(file, ()) for file in files], ignore_index=True)
 
 
 def _map_columns(runs: pd.DataFrame, columns: Mapping[str, str], source: Path) -> pd.DataFrame:
@@ -106,7 +116,8 @@ def read_runs(path: str | os.PathLike[str], *, columns: Mapping[str, str] | None
     Returns
     -------
     DataFrame
-        The table under the names of `coherence.schema.COLUMNS`; other columns are kept as they are.
+        The table under the names of `coherence.schema.COLUMNS`; other columns are kept as they are. In CSV an empty text is a missing one,
+        and labels that all look like numbers are numbers; raw answers stay as they were written.
 
     Raises
     ------
@@ -120,7 +131,8 @@ def read_runs(path: str | os.PathLike[str], *, columns: Mapping[str, str] | None
         beside = source.parent.iterdir() if source.parent.is_dir() else ()
         hint = closest(source.name, sorted(entry.name for entry in beside if entry.suffix.lower() in _SUFFIXES))
         raise InputError(f"{source}: no such file or folder. {hint}")
-    runs = _read_folder(source) if source.is_dir() else _read_file(source)
+    texts = [(columns or {}).get(name, name) for name in _TEXTS]
+    runs = _read_folder(source) if source.is_dir() else _read_file(source, texts)
     if len(runs) == 0:
         raise InputError(f"{source}: the table has no rows. Check the export that wrote it.")
     runs = _restore_whole_labels(_map_columns(runs, columns or {}, source))
@@ -166,7 +178,8 @@ def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         if suffix == ".parquet":
             runs.to_parquet(temporary, index=False, engine="pyarrow")
         elif suffix == ".csv":
-            runs.to_csv(temporary, index=False)
+            # Texts in quotes: of a lone carriage return alone, Python's minimal quoting would leave a line end.
+            runs.to_csv(temporary, index=False, quoting=csv.QUOTE_NONNUMERIC)
         else:
             _write_jsonl(runs, temporary)
         # mkstemp makes private files; a results file gets the permissions that the user's umask gives any other file.

@@ -145,7 +145,7 @@ def _print_summary(imported: "Imported", out: Path, format: str) -> None:
     for line in imported.mapped:
         print(f"  {clean(line, limit=None)}")
     print(f"  status: {', '.join(f'{clean(status)} {count}' for status, count in statuses)}")
-    for line in (*_unread(imported), *imported.unpaired, *imported.notes, *_missing(imported)):
+    for line in (_allowed(imported), *_unread(imported), *imported.unpaired, *imported.notes, *_missing(imported)):
         print(f"  {clean(line, limit=None)}")
 
 
@@ -162,25 +162,32 @@ def _unread(imported: "Imported") -> list[str]:
     return [f"most answers could not be read{example}; map the field of a scorer that finds them (--map p=FIELD), or see --percent and --actions"]
 
 
+def _allowed(imported: "Imported") -> str:
+    """Which checks the table allows, in one sentence."""
+    from coherence.schema import lacking
+
+    allowed = [check for check, needs in lacking(imported.runs).items() if not needs]
+    if not allowed:
+        return "the table allows no check by itself yet"
+    return f"the table allows {', '.join(allowed)}"
+
+
 def _missing(imported: "Imported") -> list[str]:
     """What the table lacks, and which checks need it."""
-    from coherence.schema import feature_columns
+    from coherence.schema import feature_columns, lacking
 
     runs = imported.runs
-    lines = []
-    empty = [name for name in ("action", "theta") if name not in runs.columns or not runs[name].notna().any()]
-    if empty:
-        lines.append(f"no {' and no '.join(empty)}: residual_covariance, cmi, predictive_gain, monotone_choice and calibration cannot be run")
-    elif runs["theta"].isna().any():
-        lines.append(f"no theta in {int(runs['theta'].isna().sum())} rows: they are left out of the checks of belief against action")
+    barred: dict[tuple[str, ...], list[str]] = {}
+    for check, needs in lacking(runs).items():
+        barred.setdefault(needs, []).append(check)
+    allowed = barred.pop((), [])
+    lines = [f"no {' and no '.join(needs)}: {', '.join(checks)} cannot be run" for needs, checks in barred.items()]
+    if "theta" in runs.columns and runs["theta"].isna().any():
+        lines.append(f"no theta in {int(runs['theta'].isna().sum())} rows: what needs it leaves them out")
     if "context" not in runs.columns:
         lines.append("no context: every row counts as its own; map one if rows share evidence")
-    if not empty and "p_true" not in runs.columns:
+    if "calibration" in allowed and "p_true" not in runs.columns:
         lines.append("no p_true: calibration compares with what happened, not with the exact posterior")
-    if not empty and not feature_columns(runs):
+    if "predictive_gain" in allowed and not feature_columns(runs):
         lines.append("no x_ columns: predictive_gain is not run given the evidence")
-    if "prompt" not in runs.columns or runs["prompt"].nunique() < 2:
-        lines.append("one wording only: prompt_consistency cannot be run")
-    if "z" not in runs.columns:
-        lines.append("no z, z_state and p_z: iterated_expectation cannot be run")
     return lines

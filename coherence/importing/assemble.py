@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from coherence.errors import InputError
+from coherence.errors import InputError, SchemaError
 from coherence.importing.answer_log import AnswerLog, Record
 from coherence.importing.cells import (
     ActionReader,
@@ -25,7 +25,7 @@ from coherence.importing.cells import (
 )
 from coherence.importing.roles import action_fields, assign_roles, belief_fields, check_mapping, is_belief
 from coherence.importing.states import as_zero_or_one
-from coherence.schema import COLUMNS, validate_runs
+from coherence.schema import COLUMNS, find_faults
 
 _NUMBERS = tuple(column.name for column in COLUMNS if column.kind in ("probability", "number") and column.name != "p")
 _REFERENCE = "standard"
@@ -64,7 +64,7 @@ class Imported:
     Parameters
     ----------
     runs : DataFrame
-        A valid runs table.
+        A runs table without faults; it may need others beside it before a check can be run.
     mapped : list of str
         One line per log: which field became which column.
     unpaired : list of str
@@ -143,7 +143,10 @@ def assemble(
         rows, unpaired = _joined(rows, asked)
     notes = [f"{log.file}: {note}" for log in (*beliefs, *actions) for note in log.notes]
     runs = _table(rows, reading.positive)
-    validate_runs(runs, source=", ".join(log.file for log in logs))
+    # Wordings and models may be imported one by one, so a table need not allow a check by itself.
+    faults = find_faults(runs, part=True)
+    if faults:
+        raise SchemaError(faults, ", ".join(log.file for log in logs))
     return Imported(runs, mapped, unpaired, notes)
 
 
@@ -288,10 +291,11 @@ def _table(rows: Sequence[Mapping[str, object]], positive: str | None) -> pd.Dat
     order = []
     for column in COLUMNS:
         order += states if column.name == "p" else []
-        order += [column.name] if column.name in seen or column.name in ("action", "theta") else []
+        order += [column.name] if column.name in seen else []
         order += [name for name in seen if name.startswith("x_")] if column.name == "p_z_true" else []
     runs = pd.DataFrame({column: _typed(column, [row.get(column) for row in rows], positive if not states else None, states) for column in order})
-    kept = ("action", "theta", "status", "p", *states)
+    # What was asked keeps its column even if no answer could be read; what the logs do not have is no column at all.
+    kept = ("action", "status", "p", *states)
     return runs[[column for column in order if column in kept or runs[column].notna().any()]]
 
 

@@ -165,36 +165,37 @@ def _figures(unit: Unit, key: str) -> tuple[list[dict[str, Any]], list[str]]:
     figures += [_pairwise_figure(result, f"{key}-pair-{number}") for number, result in enumerate(shown, start=1)]
     if len(shown) < len(pairwise):
         missing.append(f"Of {len(pairwise)} pairs of actions, the {MOST_PAIRS} with the strongest evidence of reversals are drawn.")
+    beliefs = unit.beliefs
+    chosen = "action" in beliefs and beliefs["action"].notna().any()
     if not pairwise:
-        missing.append("No plot of pairwise choice: the monotone-choice check was not run.")
-    choices = unit.choices
-    if "belief" not in choices or choices["belief"].notna().sum() == 0:
-        return figures, [*missing, "No plots of the belief: no row has both a readable belief and an action."]
-    if "action" in choices and choices["action"].notna().any():
-        bands = min(choices["action"].nunique(), 6)
-        caption = "Histograms of the stated belief among the answers that chose each action, on one scale."
-        figures.append(
-            _figure(lambda ax: plots.plot_belief_histogram(choices, ax), f"{key}-beliefs", "Beliefs by action", caption, height=1.2 + 0.75 * bands)
-        )
+        missing.append(f"No plot of pairwise choice: {'the monotone-choice check was not run' if chosen else 'there are no readable actions'}.")
+    if "belief" not in beliefs or beliefs["belief"].notna().sum() == 0:
+        return figures, [*missing, "No plots of the belief: no row has a readable belief that is one number."]
+    if chosen:
+        banded, bands = beliefs, min(beliefs["action"].nunique(), 6)
+        title, caption = "Beliefs by action", "Histograms of the stated belief among the answers that chose each action, on one scale."
     else:
-        missing.append("No histogram by action: there are no actions.")
-    outcome = plots.calibration_outcome(choices)
+        banded, bands = beliefs.assign(action="all answers"), 1
+        title, caption = "Stated beliefs", "Histogram of the stated belief."
+    height = max(1.2 + 0.75 * bands, 2.6)  # lower than that, the label of the axis is cut
+    figures.append(_figure(lambda ax: plots.plot_belief_histogram(banded, ax), f"{key}-beliefs", title, caption, height=height))
+    outcome = plots.calibration_outcome(beliefs)
     if outcome is None:
-        missing.append("No calibration plot: truth is not coded 0/1 and the exact posterior is not known.")
+        missing.append("No calibration plot: neither a truth coded 0/1 nor the exact posterior is known.")
     elif outcome[1] == "p_true":
         caption = (
             "Pale: exact posterior and mean belief of single contexts. Joined: means in bins with about equally many answers. "
             "On the dotted line, beliefs are right."
         )
         figures.append(
-            _figure(lambda ax: plots.plot_calibration(choices, ax), f"{key}-calibration", "Belief and exact posterior", caption, height=4.2)
+            _figure(lambda ax: plots.plot_calibration(beliefs, ax), f"{key}-calibration", "Belief and exact posterior", caption, height=4.2)
         )
     else:
         caption = (
             "Share of true cases in bins with about equally many answers; bars: Wilson 95% intervals with contexts as trials. "
             "On the dotted line, beliefs are calibrated."
         )
-        figures.append(_figure(lambda ax: plots.plot_calibration(choices, ax), f"{key}-calibration", "Calibration", caption, height=4.2))
+        figures.append(_figure(lambda ax: plots.plot_calibration(beliefs, ax), f"{key}-calibration", "Calibration", caption, height=4.2))
     return figures, missing
 
 

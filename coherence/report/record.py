@@ -28,9 +28,9 @@ class Unit:
     notes : tuple of str
         What was left out and why, what was assumed, warnings.
     statuses : DataFrame
-        Columns ``question`` ("belief and action", prompt name, or "given z"), ``status``, ``rows``.
-    choices : DataFrame
-        The rows that entered the choice checks: ``belief``, ``action``, ``truth``, ``context`` and, where known, ``p_true``.
+        Columns ``question`` (prompt name, prompt name "with action", or "given z"), ``status``, ``rows``.
+    beliefs : DataFrame
+        The readable beliefs under the reference prompt: ``belief``, ``context`` and, where known, ``action``, ``truth`` (0 or 1) and ``p_true``.
     unreadable : DataFrame
         Up to a handful of rows with status neither ok nor repaired: ``context``, ``prompt``, ``z_state``, ``status`` and the raw answers, as far as
         known; untrusted text.
@@ -44,7 +44,7 @@ class Unit:
     verdicts: tuple[str, ...]
     notes: tuple[str, ...] = ()
     statuses: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
-    choices: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
+    beliefs: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
     unreadable: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
     bounds: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
 

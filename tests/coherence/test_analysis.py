@@ -100,7 +100,11 @@ def test_several_states(runs):
     )
     report = analyze(table, checks=["cmi", "predictive_gain", "monotone_choice", "calibration"], rng=1)
     assert list(report.results["check"]) == ["cmi", "predictive_gain"]
-    assert any("theta has 3 states: calibration and monotone choice need two" in note for note in report.units[0].notes)
+    assert "beliefs over 3 states: monotone choice and calibration need a belief in one of two." in report.units[0].notes
+    in_one = table.assign(p=belief[:, 0], p_true=belief[:, 0]).drop(columns=["p_a", "p_b", "p_c"])
+    one = analyze(in_one, checks=["monotone_choice", "calibration"], rng=1)
+    assert set(one.results["check"]) == EXACT
+    assert "theta has 3 states: monotone choice, and calibration to what happened, need two." in one.units[0].notes
 
 
 def test_two_state_columns_are_one_belief(runs):
@@ -162,3 +166,102 @@ def test_one_prompt_without_readable_answers_leaves_the_others(runs):
     report = analyze(table.drop(columns="status"), checks=["prompt_consistency"], rng=1)
     assert set(report.results["check"]) == {"prompt_consistency:absolute", "prompt_consistency:mse"}
     assert any("for 'bayes'" in note for note in report.units[0].notes)
+
+
+EXACT = {"calibration:rmse", "calibration:calibration_error_exact", "calibration:ece_exact"}
+HAPPENED = {"calibration:brier", "calibration:calibration_error", "calibration:ece"}
+NO_ACTION = "no action column (--action NAME, if it has another name): residual covariance, cmi, predictive gain and monotone choice were not run."
+
+
+def test_beliefs_without_actions_get_every_other_check(runs):
+    """The same numbers as beside actions, and the others are named as not run."""
+    full, report = (analyze(table, checks=None if "action" not in table else LIGHT, rng=1) for table in (runs, runs.drop(columns="action")))
+    of_beliefs = full.results["check"].str.contains("calibration|prompt|iterated")
+    pd.testing.assert_frame_equal(report.results.drop(columns=["pvalue_holm", "pvalue_bh"]),
+                                  full.results[of_beliefs].drop(columns=["pvalue_holm", "pvalue_bh"]).reset_index(drop=True))  # fmt: skip
+    assert report.units[0].notes == (NO_ACTION,)
+    assert "standard, with action" not in set(report.units[0].statuses["question"])
+    assert set(report.units[0].bounds["quantity"]) == {"mean belief"}
+
+
+@pytest.mark.parametrize(
+    ("columns", "found", "note"),
+    [
+        (["p_true"], EXACT, "no theta: beliefs were compared with the exact posterior, not with what happened."),
+        (["theta"], HAPPENED, "no p_true: beliefs were compared with what happened, not with the exact posterior."),
+        (["theta", "p_true"], EXACT | HAPPENED, NO_ACTION),
+    ],
+)
+def test_beliefs_are_calibrated_to_what_is_known(runs, columns, found, note):
+    asked = runs[runs["action"].notna()]
+    report = analyze(asked[["context", "p", *columns]], rng=1)
+    assert set(report.results["check"]) == found
+    assert note in report.units[0].notes
+    assert NO_ACTION in report.units[0].notes
+    full = analyze(runs, checks=["calibration"], rng=1).results.set_index("check")
+    assert report.results["statistic"].tolist() == full.loc[report.results["check"], "statistic"].tolist()
+
+
+def test_targets_known_of_some_rows_are_used_for_these(runs):
+    asked = runs[runs["action"].notna()].reset_index(drop=True)[["context", "p", "theta", "p_true"]]
+    some = asked.assign(p_true=asked["p_true"].where(asked.index < 50), theta=asked["theta"].astype("Int64").where(asked.index >= 20))
+    report = analyze(some, rng=1)
+    counts = report.results.set_index("check")["n_rows"]
+    assert {counts[check] for check in EXACT} == {50}
+    assert {counts[check] for check in HAPPENED} == {60}
+    assert "p_true is known in 50 of 80 rows: the distances to the exact posterior are those of these rows." in report.units[0].notes
+
+
+def test_actions_without_states_are_tested_for_order_alone(runs):
+    table = runs[runs["action"].notna()]
+    report = analyze(table[["context", "rep", "p", "action"]], rng=1)
+    same = analyze(table, checks=["monotone_choice"], rng=1)
+    assert report.results["check"].tolist() == same.results["check"].tolist()
+    assert report.results["pvalue"].tolist() == same.results["pvalue"].tolist()
+    notes = report.units[0].notes
+    assert "no theta column (--truth NAME, if it has another name): residual covariance, cmi and predictive gain were not run." in notes
+    assert "neither theta nor p_true: calibration was not estimated." in notes
+
+
+def test_prompts_alone_are_compared(runs):
+    plain = runs[runs["z_state"].isna()]
+    report = analyze(plain[["context", "rep", "prompt", "p"]], rng=1)
+    assert set(report.results["check"]) == {f"prompt_consistency:{prompt}" for prompt in ("absolute", "bayes", "mse")}
+
+
+def test_empty_columns_say_so(runs):
+    asked = runs[runs["action"].notna()].assign(action=None, theta=None)
+    notes = analyze(asked, rng=1).units[0].notes
+    assert "no actions: residual covariance, cmi, predictive gain and monotone choice were not run." in notes
+    table = runs[runs["action"].notna()].assign(theta=None)
+    assert "theta is empty: residual covariance and cmi were not run." in analyze(table, checks=["cmi", "residual_covariance"], rng=1).units[0].notes
+
+
+def test_rows_that_asked_for_no_action_are_not_unreadable(runs):
+    """Ten beliefs without an action: they stay in the calibration and leave the other checks without being counted as dropped."""
+    table = runs.reset_index(drop=True)
+    spared = table.index[table["action"].notna()][:10]
+    table.loc[spared, "action"] = None
+    report = analyze(table, checks=["residual_covariance", "monotone_choice", "calibration"], rng=1)
+    counts = report.results.set_index("check")[["n_rows", "n_dropped"]]
+    assert counts.loc["residual_covariance"].tolist() == [70, 0]
+    assert counts.loc["calibration:brier"].tolist() == [80, 0]
+    assert (counts["n_dropped"] == 0).all()
+    asked = report.units[0].statuses.set_index(["question", "status"])["rows"]
+    assert (asked["standard", "ok"], asked["standard, with action", "ok"]) == (10, 70)
+    assert report.units[0].notes[0] == "10 of 80 rows asked for no action: the checks of belief against action leave them out."
+    dropped = analyze(table.drop(index=spared), checks=["residual_covariance"], rng=1).results
+    assert dropped["pvalue"].tolist() == report.results["pvalue"].head(1).tolist()
+
+
+def test_a_page_of_beliefs_alone_has_their_figures_and_no_empty_ones(runs):
+    plain = runs[(runs["z_state"].isna()) & (runs["prompt"] == "standard")]
+    page = analyze(plain[["context", "p", "p_true"]], rng=1).to_html()
+    assert page.count("<svg") == page.count("<figure") == 2
+    assert "Histogram of the stated belief." in page
+    assert "Belief and exact posterior" in page
+    assert "with action" not in page
+    assert "If the unreadable answers" not in page
+    prompts = analyze(runs.loc[runs["z_state"].isna(), ["context", "rep", "prompt", "p"]], rng=1).to_html()
+    assert prompts.count("<svg") == 1
+    assert "No calibration plot: neither a truth coded 0/1 nor the exact posterior is known." in prompts

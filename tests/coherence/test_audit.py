@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from coherence import analyze, simulate
-from coherence.audit import audit_table, count_statuses, worst_case_bounds
+from coherence.audit import asked_for_action, audit_table, count_statuses, worst_case_bounds
 from coherence.schema import FAILURES, REPAIRS, STATUSES
 
 
@@ -31,6 +31,36 @@ def test_without_a_status_column_what_is_null_is_missing():
     table.loc[2, "action"] = None
     (row,) = audit_table(count_statuses(table, "standard")).to_dict("records")
     assert (row["asked"], row["ok"], row["missing"]) == (9, 6, 3)
+
+
+def test_an_action_that_was_not_asked_for_is_not_unreadable():
+    """Six of nine rows asked for an action, one of them in vain: shares and bounds are those of the six."""
+    table = rows(status=["ok"] * 8 + ["refused"])
+    table.loc[[0, 1, 2, 8], "action"] = None
+    assert asked_for_action(table, "standard").tolist() == [False] * 3 + [True] * 6
+    counts = count_statuses(table, "standard").set_index(["question", "status"])["rows"]
+    assert counts.to_dict() == {("standard", "ok"): 3, ("standard, with action", "ok"): 5, ("standard, with action", "refused"): 1}
+    rates = worst_case_bounds(table, "standard").query("quantity == 'choice rate'")
+    assert set(rates["asked"]) == {6}
+    assert set(rates["unreadable"]) == {1}
+    assert rates["high"].to_numpy() - rates["low"].to_numpy() == pytest.approx(1 / 6)
+
+
+@pytest.mark.parametrize("status", [{}, {"status": ["ok"] * 8 + ["refused"]}], ids=["no status", "status"])
+@pytest.mark.parametrize("empty", [True, False], ids=["empty column", "no column"])
+def test_a_table_of_beliefs_was_not_asked_for_actions(status, empty):
+    table = rows(action=None, **status)
+    table.loc[8, "p"] = np.nan
+    table = table if empty else table.drop(columns="action")
+    assert not asked_for_action(table, "standard").any()
+    (row,) = audit_table(count_statuses(table, "standard")).to_dict("records")
+    assert (row["question"], row["asked"], row["ok"], row["refused"] + row["missing"]) == ("standard", 9, 8, 1)
+    assert worst_case_bounds(table, "standard")["quantity"].tolist() == ["mean belief"]
+
+
+def test_actions_that_nobody_could_read_were_asked_for():
+    assert asked_for_action(rows(action=None, status="unparsed"), "standard").all()
+    assert asked_for_action(rows(action=None, raw_action="hm"), "standard").all()
 
 
 def test_bounds_are_those_of_all_ways_to_fill_the_gaps():

@@ -5,6 +5,8 @@ import pytest
 from sklearn.metrics import brier_score_loss
 
 from coherence import InputError, calibration_estimates, reliability_table
+from coherence.report.terminal import full_verdict
+from coherence.verdict import verdict
 
 
 def test_closed_forms():
@@ -43,7 +45,36 @@ def test_few_contexts_are_undefined():
     assert calibration_estimates([0.1, 0.9], [1, 1], context=["a", "a"])[0].interval is None  # no warning from a spread of one value
 
 
+def test_equal_errors_have_no_interval():
+    """Always right, or always wrong by the same: the contexts do not differ, so nothing tells how far off the estimate may be."""
+    state = np.arange(40) % 2
+    sure = calibration_estimates(state, state, p_true=state)
+    shifted = calibration_estimates(0.5 * state + 0.2, p_true=0.5 * state + 0.1)
+    for result in [*sure, *shifted]:
+        assert result.interval is None
+        assert (result.reason == "no interval, because all contexts have the same error") == (":ece" not in result.check)
+    assert {result.statistic for result in sure} == {0.0}
+    assert shifted[0].statistic == pytest.approx(0.1)
+    assert "happened is 0.000 on average. (no interval, because" in full_verdict(sure[3], verdict(sure[3]))
+    one_wrong = calibration_estimates(np.where(np.arange(40) == 7, 0, state), state)[0]  # a single error is enough for a spread
+    assert one_wrong.interval.low < one_wrong.statistic == 1 / 40 < one_wrong.interval.high
+    assert one_wrong.reason == ""
+
+
+def test_either_target_is_enough_and_gives_the_same_numbers():
+    rng = np.random.default_rng(3)
+    exact = rng.uniform(0.1, 0.9, 60)
+    belief, truth = np.clip(exact + rng.normal(0, 0.05, 60), 0, 1), (rng.random(60) < exact).astype(int)
+    both = calibration_estimates(belief, truth, p_true=exact)
+    assert calibration_estimates(belief, p_true=exact) == both[:3]
+    assert calibration_estimates(belief, truth) == both[3:]
+
+
 def test_wrong_input():
+    with pytest.raises(InputError, match="truth or p_true must be given; received neither"):
+        calibration_estimates([0.1, 0.9])
+    with pytest.raises(InputError, match="p_true must have one value per belief"):
+        calibration_estimates([0.1, 0.9], [0, 1], p_true=[0.1])
     with pytest.raises(InputError, match="truth must be 0 or 1"):
         calibration_estimates([0.1, 0.9], [0.2, 1])
 

@@ -31,8 +31,38 @@ def test_every_log_becomes_a_table_and_the_summary_is_right_about_the_checks(arg
     assert f"{out}: {len(runs)} rows, {runs['context'].nunique()} contexts" in said
     assert "\n  status: ok " in said
     missing = {name for line in said.splitlines() if "cannot be run" in line for name in CHECKS if name in line}
+    allowed = next(line for line in said.splitlines() if "the table allows" in line).removeprefix("  the table allows ").split(", ")
+    assert set(allowed) == set(CHECKS) - missing
     ran = {name.split(":")[0] for name in analyze(runs, checks=set(CHECKS) - {"predictive_gain"}, rng=1).results.get("check", [])}
     assert ran | {"predictive_gain"} - missing == set(CHECKS) - missing
+
+
+def test_beliefs_alone_are_imported_and_analysed(tmp_path, capsys):
+    out = tmp_path / "runs.csv"
+    assert main(["import", FOLKTEXTS, "--out", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "\n  the table allows calibration\n" in said
+    assert "\n  no action: residual_covariance, cmi, predictive_gain, monotone_choice cannot be run\n" in said
+    assert list(read_runs(out).columns) == ["context", "rep", "p", "theta", "status"]
+    assert main(["analyze", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "calibration:brier" in said
+    assert "no action column (--action NAME, if it has another name): residual covariance, cmi, predictive" in said
+
+
+def test_beliefs_that_allow_nothing_are_imported_and_refused_by_themselves(tmp_path, capsys):
+    """Two wordings may be imported one by one into a folder; together they can be compared."""
+    for name in ("standard", "mse"):
+        table = tmp_path / f"{name}.csv"
+        table.write_text("context,prompt,p\n" + "".join(f"{case},{name},0.{case + 1}\n" for case in range(5)))
+        assert main(["import", str(table), "--out", str(tmp_path / f"{name}.parquet")]) == 0
+        assert "the table allows no check by itself yet" in capsys.readouterr().out
+    assert main(["analyze", str(tmp_path / "mse.parquet")]) == 2
+    err = capsys.readouterr().err
+    assert "there is nothing to check beliefs against: give 'action' (what was chosen), 'theta'" in err
+    assert err.count("\n") == 1
+    assert main(["analyze", str(tmp_path)]) == 0
+    assert "prompt_consistency:mse" in capsys.readouterr().out
 
 
 def test_real_decoders_read_strictly_and_keep_the_text(tmp_path):

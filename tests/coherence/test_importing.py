@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coherence import validate_runs
+from coherence.audit import asked_for_action, count_statuses, worst_case_bounds
 from coherence.errors import InputError, SchemaError
 from coherence.importing.answer_log import flatten
 from coherence.importing.archive import Archive
@@ -102,7 +103,7 @@ def test_lm_eval_texts_come_with_their_repeats():
         for rep in range(STUDY.REPS):
             assert runs.loc[(case.number, rep), "raw_belief"] == case.belief(rep)
     assert runs["theta"].tolist() == [int(case.rained) for case in STUDY.CASES for _ in range(STUDY.REPS)]
-    assert runs["action"].isna().all()
+    assert "action" not in runs.columns
 
 
 def test_lm_eval_likelihoods_become_shares_by_hand():
@@ -130,7 +131,7 @@ def test_folktexts_predictions_are_beliefs_with_labels():
     assert runs["p"].tolist() == written["risk_score"].tolist()
     assert runs["theta"].tolist() == written["label"].tolist() == [int(case.rained) for case in STUDY.CASES]
     assert runs["context"].tolist() == written.index.tolist()
-    assert runs["action"].isna().all()
+    assert list(runs.columns) == ["context", "rep", "p", "theta", "status"]  # no column for what folktexts does not have
 
 
 def test_states_without_a_positive_one_get_a_column_each(tmp_path):
@@ -299,7 +300,30 @@ def test_a_mapping_of_the_action_is_not_looked_for_in_the_beliefs():
 
 
 def test_a_column_can_be_left_out():
-    assert imported(BELIEF, mapping={"theta": "-"}).runs["theta"].isna().all()
+    assert "theta" not in imported(BELIEF, mapping={"theta": "-"}).runs.columns
+
+
+def test_actions_that_were_asked_in_vain_keep_their_column(tmp_path):
+    """Without the column a report would say that nothing was asked."""
+    beliefs = write_table(tmp_path / "beliefs.csv", "context,p,theta\na,0.2,0\nb,0.8,\n")
+    actions = write_table(tmp_path / "actions.csv", "context,action\na,\nb,\n")
+    runs = imported(beliefs, actions, belief=["beliefs"]).runs
+    assert runs["action"].isna().all()
+    assert runs["status"].tolist() == ["unparsed", "unparsed"]
+    assert asked_for_action(runs.assign(prompt="standard", z_state=None), "standard").all()
+    nobody_knows = write_table(tmp_path / "open.csv", "context,p,theta\na,0.2,\nb,0.8,\n")
+    assert list(imported(nobody_knows).runs.columns) == ["context", "rep", "p", "status"]
+
+
+def test_a_belief_without_an_action_was_not_asked_for_one(tmp_path):
+    beliefs = write_table(tmp_path / "beliefs.csv", "context,p,theta\na,0.2,0\nb,0.8,1\nc,0.7,1\n")
+    actions = write_table(tmp_path / "actions.csv", "context,action\nb,go\nc,stay\n")
+    runs = imported(beliefs, actions, belief=["beliefs"]).runs.assign(prompt="standard", z_state=None)
+    counts = count_statuses(runs, "standard").set_index("question")["rows"]
+    assert counts.to_dict() == {"standard": 1, "standard, with action": 2}
+    rates = worst_case_bounds(runs, "standard").query("quantity == 'choice rate'")
+    assert (rates["unreadable"] == 0).all()
+    assert (rates["asked"] == 2).all()
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from coherence import SchemaError, simulate, validate_runs
-from coherence.schema import find_faults
+from coherence.analysis import CHECKS
+from coherence.schema import CHECK_NEEDS, find_faults, lacking
 
 
 def table(**columns):
@@ -56,14 +57,62 @@ def test_all_faults_come_at_once():
 
 
 def test_missing_columns_name_the_closest():
-    faults = find_faults(pd.DataFrame({"Belief": [0.1], "acton": ["a"], "y": [1]}))
-    assert "column 'p' (the stated belief) is missing. Closest name found: 'Belief'. Map it, for example --belief NAME." in faults
-    assert any("column 'action' is missing. Closest name found: 'acton'." in fault for fault in faults)
-    assert any("column 'theta' is missing. Found: 'Belief', 'acton', 'y'." in fault for fault in faults)
+    missing, nothing = find_faults(pd.DataFrame({"Belief": [0.1], "acton": ["a"], "y": [1]}))
+    assert missing == "column 'p' (the stated belief) is missing. Closest name found: 'Belief'. Map it, for example --belief NAME."
+    assert nothing.startswith("there is nothing to check beliefs against: give 'action' (what was chosen), 'theta' (the realised state), 'p_true'")
+    assert nothing.endswith("For 'action' the closest name found is 'acton'. Map what is there, for example --action NAME or --truth NAME.")
 
 
-def test_tables_of_beliefs_alone_need_no_action():
-    validate_runs(pd.DataFrame({"context": [1, 1], "prompt": ["standard", "mse"], "p": [0.1, 0.2]}))
+@pytest.mark.parametrize(
+    ("columns", "checks"),
+    [
+        ({"action": ["a", "b"]}, {"monotone_choice"}),
+        ({"theta": [0, 1]}, {"calibration"}),
+        ({"p_true": [0.2, 0.3]}, {"calibration"}),
+        ({"context": [1, 1], "prompt": ["standard", "mse"]}, {"prompt_consistency"}),
+        ({"context": [1, 1], "prompt": [None, "mse"]}, {"prompt_consistency"}),
+        ({"z": [None, "s"], "z_state": [None, "a"], "p_z": [None, 0.4]}, {"iterated_expectation"}),
+        ({"action": ["a", "b"], "theta": [0, 1]}, {"residual_covariance", "cmi", "predictive_gain", "monotone_choice", "calibration"}),
+    ],
+    ids=lambda value: ", ".join(value) if isinstance(value, dict) else "",
+)
+def test_one_thing_to_check_beliefs_against_is_enough(columns, checks):
+    table = pd.DataFrame({"p": [0.1, 0.2], **columns})
+    validate_runs(table)
+    assert {check for check, needs in lacking(table).items() if not needs} == checks
+
+
+def test_beliefs_over_three_states_have_no_order_and_no_calibration():
+    table = pd.DataFrame({"p_a": [0.2, 0.3], "p_b": [0.3, 0.3], "p_c": [0.5, 0.4], "action": ["x", "y"], "theta": ["a", "c"]})
+    needs = lacking(table)
+    assert needs["cmi"] == ()
+    assert needs["monotone_choice"] == needs["calibration"] == ("belief in one of two states",)
+    assert needs["prompt_consistency"] == ("p", "second prompt")
+    validate_runs(table)
+    (fault,) = find_faults(table.drop(columns="action"))
+    assert fault.startswith("there is nothing to check beliefs against: give 'action' (what was chosen) together with 'theta'")
+    two = pd.DataFrame({"p_a": [0.2, 0.3], "p_b": [0.8, 0.7], "prompt": ["standard", "mse"]})
+    assert "or 'p_true' (the exact posterior). Found: 'p_a', 'p_b'." in find_faults(two)[0]
+    validate_runs(two.assign(p_true=0.5))
+
+
+@pytest.mark.parametrize("columns", [{}, {"prompt": ["mse", "mse"]}, {"prompt": [None, "standard"]}, {"x_age": [1, 2], "rep": [0, 1]}])
+def test_beliefs_with_nothing_beside_them_are_refused_unless_they_are_part_of_a_table(columns):
+    table = pd.DataFrame({"p": [0.1, 0.2], **columns})
+    with pytest.raises(SchemaError, match=r"has 1 fault: there is nothing to check beliefs against: give 'action'"):
+        validate_runs(table)
+    assert find_faults(table, part=True) == []
+
+
+def test_columns_that_could_not_be_read_are_there_and_allow_nothing():
+    """A report of a model that never answered readably is worth having."""
+    silent = pd.DataFrame({"p": [None, None], "action": [None, None], "status": ["refused", "refused"]}).astype({"p": float})
+    validate_runs(silent)
+    assert all(lacking(silent).values())
+
+
+def test_the_needs_are_those_of_the_checks():
+    assert tuple(CHECK_NEEDS) == CHECKS
 
 
 def test_beliefs_over_states_must_sum_to_one():

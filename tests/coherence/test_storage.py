@@ -5,6 +5,8 @@ import stat
 
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from coherence import InputError, SchemaError, read_runs, simulate, write_runs
 
@@ -22,6 +24,39 @@ def test_round_trip(tmp_path, runs, name):
         assert back[name].isna().tolist() == runs[name].isna().tolist()
         known = runs[name].notna()
         assert back.loc[known, name].astype(str).tolist() == runs.loc[known, name].astype(str).tolist()
+
+
+AWKWARD = st.one_of(st.sampled_from("\r\n\",;\t' \ufeff"), st.characters(codec="utf-8", exclude_characters="\0"))
+TEXT = st.text(AWKWARD, min_size=1)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.floats(0, 1), TEXT, st.none() | TEXT | st.just("0.70")), min_size=1, max_size=6))
+def test_csv_keeps_every_text_and_number(tmp_path_factory, rows):
+    """Breaks on a lone carriage return outside quotes, on raw answers read as numbers, and on probabilities cut after some digits."""
+    path = tmp_path_factory.mktemp("csv") / "runs.csv"
+    runs = pd.DataFrame(rows, columns=["p", "action", "raw_belief"]).assign(action=lambda table: "a" + table["action"])
+    write_runs(runs, path)
+    back = read_runs(path)
+    assert back["p"].tolist() == runs["p"].tolist()
+    assert back["action"].tolist() == runs["action"].tolist()
+    assert [None if pd.isna(text) else text for text in back["raw_belief"]] == [text for *_, text in rows]
+
+
+def test_raw_answers_under_another_name_stay_texts(tmp_path):
+    path = tmp_path / "mine.tsv"
+    path.write_text("p\ttheta\tsaid\n0.7\t1\t0.70\n0.5\t0\t\n")
+    runs = read_runs(path, columns={"raw_belief": "said"})
+    assert runs["raw_belief"][0] == "0.70"
+    assert pd.isna(runs["raw_belief"][1])
+
+
+def test_beliefs_without_actions_are_read_and_beliefs_with_nothing_are_not(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("confidence,outcome\n0.7,1\n0.5,0\n")
+    assert list(read_runs(path, columns={"p": "confidence", "theta": "outcome"}).columns) == ["p", "theta"]
+    with pytest.raises(SchemaError, match=r"mine.csv has 1 fault: there is nothing to check beliefs against"):
+        read_runs(path, columns={"p": "confidence"})
 
 
 def test_folder_of_parquet_files(tmp_path, runs):

@@ -114,7 +114,7 @@ def make_unit(task="asia", model="small-lm", **changes):
         "statuses": pd.DataFrame(
             {"question": ["belief and action"] * 2 + ["mse"], "status": ["ok", "refused", "ok"], "rows": [997, 3, 1000]},
         ),
-        "choices": make_choices(),
+        "beliefs": make_choices(),
         "bounds": pd.DataFrame(
             {
                 "quantity": ["mean belief"],

@@ -61,7 +61,7 @@ def hostile(unit, pairs, choices):
         details=pairs(), assumptions=(ATTACK,), reason=ATTACK,
     )  # fmt: skip
     return unit(
-        task=ATTACK, model=ATTACK, results=(first,), verdicts=(ATTACK,), notes=(ATTACK,), choices=choices(actions=(ATTACK, "no")),
+        task=ATTACK, model=ATTACK, results=(first,), verdicts=(ATTACK,), notes=(ATTACK,), beliefs=choices(actions=(ATTACK, "no")),
         statuses=pd.DataFrame({"question": [ATTACK] * 2, "status": [ATTACK, f"repaired:{ATTACK}"], "rows": [1, 1]}),
         bounds=pd.DataFrame([[ATTACK, ATTACK, 2, 1, 0.5, 0.1, 0.9]], columns=BOUND_COLUMNS),
         unreadable=pd.DataFrame([[ATTACK, "unparsed", ATTACK, "\x1b[31m\u202eabc\ud800"]], columns=RAW_COLUMNS, dtype=object),
@@ -141,12 +141,12 @@ def test_long_raw_answers_are_cut_with_a_note(unit):
 
 
 def test_missing_figures_are_explained(unit, choices):
-    without = unit(results=(), verdicts=(), choices=pd.DataFrame({"context": []}))
+    without = unit(results=(), verdicts=(), beliefs=pd.DataFrame({"context": []}))
     words = Page(render_html(Report((without,), {}))).words
     assert "No check could be run." in words
     assert "No plot of pairwise choice" in words
     assert "No plots of the belief" in words
-    many = Page(render_html(Report((unit(choices=choices(p_true=False).assign(truth="sunny")),), {}))).words
+    many = Page(render_html(Report((unit(beliefs=choices(p_true=False).assign(truth="sunny")),), {}))).words
     assert "No calibration plot" in many
 
 
