@@ -11,13 +11,12 @@ from numpy.typing import ArrayLike
 
 from coherence.errors import InputError
 from coherence.inputs import MIN_CONTEXTS, Codes, Floats, as_belief, as_contexts, require
-from coherence.mean_interval import mean_interval
+from coherence.mean_interval import NO_SPREAD, mean_interval
 from coherence.monotone import belief_bins
 from coherence.resample import context_sums
 from coherence.result import CheckResult, Interval
 
 N_BINS = 10
-NO_SPREAD = "no interval, because all contexts have the same error"
 
 
 def reliability_table(belief: ArrayLike, target: ArrayLike, *, n_bins: int = N_BINS) -> pd.DataFrame:
@@ -50,14 +49,6 @@ def reliability_table(belief: ArrayLike, target: ArrayLike, *, n_bins: int = N_B
     return table.groupby("bin", as_index=False).agg(belief=("belief", "mean"), target=("target", "mean"), n=("belief", "size"))
 
 
-def _interval(values: Floats, *, weights: Floats | None = None, root: bool = False) -> Interval | None:
-    """Return an interval over contexts; None where all contexts have one value, which shows nothing of how far off it may be."""
-    # Equal up to rounding. No stated belief has so many digits that errors which differ would seem equal here.
-    if np.ptp(values) <= 1e-12 + 1e-9 * float(np.abs(values).max()):
-        return None
-    return mean_interval(values, weights=weights, root=root)
-
-
 def _expected_calibration_error(bins: Codes, belief: Floats, target: Floats) -> float:
     return float(np.abs(np.bincount(bins, weights=belief - target)).sum() / bins.size)
 
@@ -72,7 +63,7 @@ def _calibration_error(bins: Codes, belief: Floats, target: Floats, context: Cod
     without = np.divide((gaps.sum(axis=0) - gaps) ** 2, others, out=np.zeros_like(gaps), where=others > 0).sum(axis=1) / others.sum(axis=1)
     square = float((gaps.sum(axis=0) ** 2 / rows.sum(axis=0)).sum() / rows.sum())
     pseudo = n_contexts * square - (n_contexts - 1) * without
-    return math.sqrt(max(float(pseudo.mean()), 0.0)), _interval(pseudo, root=True)
+    return math.sqrt(max(float(pseudo.mean()), 0.0)), mean_interval(pseudo, root=True)
 
 
 def calibration_estimates(
@@ -143,12 +134,12 @@ def calibration_estimates(
         )  # fmt: skip
 
     def estimated(name: str, what: str, statistic: float, interval: Interval | None, unit: str) -> CheckResult:
-        return result(name, what, statistic, interval, unit, "" if interval is not None else NO_SPREAD)
+        return result(name, what, statistic, interval, unit, "" if interval is not None else NO_SPREAD.format(what="error"))
 
     def mean(per_row: Floats, root: bool = False) -> tuple[float, Interval | None]:
         value = float(per_row.mean())
         value = value**0.5 if root else value
-        return value, None if few else _interval(context_sums(per_row, groups, len(contexts)) / sizes, weights=sizes, root=root)
+        return value, None if few else mean_interval(context_sums(per_row, groups, len(contexts)) / sizes, weights=sizes, root=root)
 
     def errors(target: Floats, suffix: str, against: str) -> list[CheckResult]:
         plain = _expected_calibration_error(bins, values, target)

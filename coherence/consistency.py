@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.inputs import MIN_CONTEXTS, Floats, require
-from coherence.mean_interval import mean_interval
+from coherence.mean_interval import NO_SPREAD, mean_interval
 from coherence.resample import Seed, as_generator, bootstrap_counts, percentile_interval
 from coherence.result import CheckResult, Interval
 from coherence.schema import closest
@@ -123,10 +123,11 @@ def prompt_consistency(
     if published:
         counts = bootstrap_counts(len(values), n_bootstraps, as_generator(rng))
         draws = _root(counts @ values.to_numpy() / len(values))
-        interval = Interval(*percentile_interval(draws), 0.95, f"percentile bootstrap over contexts, {n_bootstraps} resamples")
+        interval: Interval | None = Interval(*percentile_interval(draws), 0.95, f"percentile bootstrap over contexts, {n_bootstraps} resamples")
     else:
         interval = mean_interval(values.to_numpy(dtype=np.float64), root=True)
-    return CheckResult(statistic=float(_root(values.mean())), interval=interval, **result)
+    reason = NO_SPREAD.format(what="difference") if interval is None else ""
+    return CheckResult(statistic=float(_root(values.mean())), interval=interval, reason=reason, **result)
 
 
 def _compare(answers: pd.DataFrame, base: pd.DataFrame, prompt: str) -> tuple[dict[str, Any], pd.DataFrame]:
@@ -141,10 +142,11 @@ def _compare(answers: pd.DataFrame, base: pd.DataFrame, prompt: str) -> tuple[di
     repeated = corrected.notna()
     if repeated.sum() >= MIN_CONTEXTS:
         interval = mean_interval(corrected[repeated].to_numpy(dtype=np.float64), root=True)
+        low, high = (math.nan, math.nan) if interval is None else (interval.low, interval.high)
         row |= {
             "rmse_corrected": float(_root(corrected.mean())),
-            "low": interval.low,
-            "high": interval.high,
+            "low": low,
+            "high": high,
             "noise_floor": float(_root(noise[repeated].mean())),
         }
     else:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.inputs import MIN_CONTEXTS, Floats, require, whole_number
-from coherence.mean_interval import METHOD, mean_interval, median_interval
+from coherence.mean_interval import METHOD, NO_SPREAD, mean_interval, median_interval
 from coherence.resample import Seed, as_generator, percentile_interval, sign_flip_pvalue
 from coherence.result import CheckResult, Interval
 from coherence.schema import closest, state_columns
@@ -145,13 +145,13 @@ def iterated_expectation_test(
     details = _measures(gaps, relative)
     value, low, high = (float(number) for number in details.loc[details["measure"] == "mean signed gap", ["value", "low", "high"]].to_numpy()[0])
     pvalue = sign_flip_pvalue(_mean_over_contexts(gaps["gap"], gaps["context"]), n_flips=n_flips, rng=generator)
-    reason = "every gap is exactly zero: nothing to test" if math.isnan(pvalue) else ""
+    reason = "every gap is exactly zero: nothing to test" if math.isnan(pvalue) else NO_SPREAD.format(what="gap") if math.isnan(low) else ""
     return CheckResult(
         check=check,
         null=NULL,
         statistic=value,
         unit=unit,
-        interval=Interval(low, high, 0.95, METHOD),
+        interval=None if math.isnan(low) else Interval(low, high, 0.95, METHOD),
         pvalue=pvalue,
         details=details,
         assumptions=("contexts are independent", "answers that form one gap are independent", "gaps are symmetric about their mean"),
@@ -173,8 +173,9 @@ def _measures(gaps: pd.DataFrame, relative: Floats) -> pd.DataFrame:
             return
         value = float(per_context.mean())
         interval = mean_interval(per_context, root=root)
+        low, high = (math.nan, math.nan) if interval is None else (interval.low, interval.high)
         # A mean square that chance has pushed below 0 stands for a root of 0.
-        rows.append((measure, math.sqrt(max(value, 0.0)) if root else value, interval.low, interval.high))
+        rows.append((measure, math.sqrt(max(value, 0.0)) if root else value, low, high))
 
     add("mean signed gap", _mean_over_contexts(gaps["gap"], context))
     add("mean absolute gap", _mean_over_contexts(gaps["gap"].abs(), context))

@@ -13,10 +13,11 @@ from coherence.inputs import Codes, Floats
 from coherence.result import Interval
 
 METHOD = "skewness-adjusted t, contexts as units"
+NO_SPREAD = "no interval, because all contexts have the same {what}"
 MEDIAN_METHOD = "inverted test of the share below, contexts as units"
 
 
-def mean_interval(values: Floats, *, weights: Floats | None = None, root: bool = False, level: float = 0.95) -> Interval:
+def mean_interval(values: Floats, *, weights: Floats | None = None, root: bool = False, level: float = 0.95) -> Interval | None:
     """Return an interval for a mean over contexts.
 
     Parameters
@@ -32,8 +33,9 @@ def mean_interval(values: Floats, *, weights: Floats | None = None, root: bool =
 
     Returns
     -------
-    Interval
-        Ends in the unit of the values, or of their root.
+    Interval or None
+        Ends in the unit of the values, or of their root. None where all values are equal up to rounding: they show nothing of how far off their
+        mean may be, and an interval without width would claim that it is certain.
 
     Notes
     -----
@@ -49,12 +51,14 @@ def mean_interval(values: Floats, *, weights: Floats | None = None, root: bool =
     >>> round(interval.low, 1), round(interval.high, 1)
     (74.4, 185.7)
     """
+    # Answers do not have so many digits that values which differ would seem equal here.
+    if np.ptp(values) <= 1e-12 + 1e-9 * float(np.abs(values).max()):
+        return None
     share = np.ones(values.size) if weights is None else weights / weights.mean()
     mean = float((share * values).mean())
     influence = share * (values - mean)
     n, spread = values.size, float(np.std(influence, ddof=1))
-    # Rounding leaves equal values with a spread of its own size, whose skewness means nothing.
-    skewness = float(stats.skew(influence)) if spread > 1e-9 * max(1.0, abs(mean)) else 0.0
+    skewness = float(stats.skew(influence))
     reach = float(stats.t.ppf((1 + level) / 2, n - 1)) / math.sqrt(n)
 
     def studentised(position: float) -> float:

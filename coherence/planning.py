@@ -22,6 +22,7 @@ from coherence.covariance import residual_covariance_test
 from coherence.direction import MAX_ACTIONS, monotone_direction_test
 from coherence.inputs import as_codes
 from coherence.iterated import iterated_expectation_test
+from coherence.mean_interval import NO_SPREAD
 from coherence.monotone import monotone_choice_test
 from coherence.predictive import predictive_gain_test
 from coherence.report.record import Unit
@@ -313,6 +314,7 @@ def _iterated_results(runs: pd.DataFrame, **options: Any) -> list[CheckResult]:
         numbers = result.details.loc[result.details["measure"] == measure, ["value", "low", "high"]].to_numpy(dtype=np.float64)[0]
         value, low, high = (float(number) for number in numbers)
         reason = "noise can be removed only with two repetitions per context" if math.isnan(value) else ""
+        reason = NO_SPREAD.format(what="gap") if not reason and math.isnan(low) else reason
         interval = None if reason else Interval(low, high, 0.95, result.interval.method if result.interval else "")
         estimate = replace(
             result, check=f"iterated_expectation:{variant}", null=measure, statistic=value, unit=unit, interval=interval,

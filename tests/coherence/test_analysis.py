@@ -265,3 +265,14 @@ def test_a_page_of_beliefs_alone_has_their_figures_and_no_empty_ones(runs):
     prompts = analyze(runs.loc[runs["z_state"].isna(), ["context", "rep", "prompt", "p"]], rng=1).to_html()
     assert prompts.count("<svg") == 1
     assert "No calibration plot: neither a truth coded 0/1 nor the exact posterior is known." in prompts
+
+
+def test_answers_that_never_differ_have_no_interval_and_say_why():
+    """A model that gives one answer in every wording, and whose beliefs average out exactly, shows nothing of its own error."""
+    runs = simulate("rational", n_contexts=30, n_reps=2, rng=3)
+    same = runs.assign(p=0.5, p_z=0.5)
+    results = analyze(same, checks=("prompt_consistency", "iterated_expectation"), rng=0).results
+    untested = results[results["check"].ne("iterated_expectation:random_forest") & results["check"].ne("iterated_expectation:relative")]
+    assert len(untested) == 5
+    assert untested["low"].isna().all()
+    assert untested["reason"].str.contains("no interval, because all contexts have the same|every gap is exactly zero").all()
