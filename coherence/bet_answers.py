@@ -20,6 +20,7 @@ SCORES, PROBABILITIES = [[f"{name}_{letter}" for letter in OPTIONS] for name in 
 _OPTION, _ROLE = [[f"{name}_{letter}" for letter in OPTIONS] for name in ("option", "role")]
 _ALWAYS = ("question", "kind", "template", "split", "high", "low", "high_value", "low_value", *_ROLE)
 _BETS = ("wins", "chance", "stake")
+_AMOUNTS = ("high_value", "low_value", "chance", "stake", "payout")
 _KINDS = {"value": VALUE_CHOICES, "bet": BET_CHOICES, "ladder": BET_CHOICES}
 _LETTERS = re.compile(r"\(?[abc]\)?\.?(?:(?:\s*[+,;/&]\s*|\s+and\s+|\s+)\(?[abc]\)?\.?)*")
 
@@ -76,7 +77,7 @@ def check_bet_questions(questions: pd.DataFrame) -> None:
     Raises
     ------
     InputError
-        A column is missing, an id occurs twice, or kind or roles are unknown.
+        A column is missing, an id occurs twice, kind or roles are unknown, or an amount is no number.
     """
     needed = _ALWAYS if "kind" in questions and (questions["kind"] == "value").all() else (*_ALWAYS, *_BETS)
     for name in needed:
@@ -93,6 +94,13 @@ def check_bet_questions(questions: pd.DataFrame) -> None:
         if any(wrong):
             first = part["question"].iloc[wrong.index(True)]
             raise InputError(f"role_a to role_c must be {', '.join(_KINDS[str(kind)])} in some order; question {first!r} has others.")
+    bets = questions[questions["kind"] != "value"]
+    for name in (name for name in _AMOUNTS if name in bets.columns):
+        # A payout that is not stated is none.
+        faulty = pd.to_numeric(bets[name], errors="coerce").isna() & (bets[name].notna() | (name != "payout"))
+        if faulty.any():
+            first = bets["question"][faulty].iloc[0]
+            raise InputError(f"{name} must hold numbers for bets; {int(faulty.sum())} are none, the first is that of question {first!r}.")
 
 
 def join_answers(questions: pd.DataFrame, answers: pd.DataFrame) -> list[BetAnswers]:

@@ -13,8 +13,11 @@ from coherence.bets import BET_CHOICES, NO_CHOICE
 from coherence.resample import Seed, as_generator
 
 
-def belief_runs(groups: list[BetAnswers], *, belief_template: str = BELIEF_TEMPLATE) -> pd.DataFrame:
+def belief_runs(groups: list[BetAnswers], *, belief_template: str = BELIEF_TEMPLATE, disjoint: bool = False) -> pd.DataFrame:
     """Return a runs table of value beliefs and bets.
+
+    The checks take contexts as independent. Pairs of things that share a thing are not: with all pairs p-values come out too small. With `disjoint`
+    every thing is in one context at most, and contexts are as independent as things are; there are few of them.
 
     Parameters
     ----------
@@ -22,6 +25,9 @@ def belief_runs(groups: list[BetAnswers], *, belief_template: str = BELIEF_TEMPL
         As from `join_answers`.
     belief_template : str
         Value questions that are the reference wording.
+    disjoint : bool
+        Whether to keep, of every split, only the pairs of the first high thing with the first low one, the second with the second, and so on; the
+        high thing is to be won in the first of them, the low thing in the second, and so on in turn.
 
     Returns
     -------
@@ -36,7 +42,24 @@ def belief_runs(groups: list[BetAnswers], *, belief_template: str = BELIEF_TEMPL
     for bets in (group for group in groups if group.kind == "bet"):
         for value in (group for group in values if group.model == bets.model):
             rows.append(_belief_rows(bets, value, belief_template))
-    return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame()
+    runs = pd.concat(rows, ignore_index=True) if rows else pd.DataFrame()
+    return runs[runs["context"].isin(_disjoint(groups))].reset_index(drop=True) if disjoint and rows else runs
+
+
+def _disjoint(groups: list[BetAnswers]) -> set[str]:
+    """Return contexts of which no two share a thing, in the order of the questions."""
+    found = set()
+    asked = pd.concat([group.questions[["split", "high", "low"]] for group in groups if group.kind == "bet"])
+    turn = 0
+    for _, part in asked.groupby("split", sort=False):
+        for high, low in zip(part["high"].unique(), part["low"].unique(), strict=False):
+            found.add(_context(high, low, "high" if turn % 2 == 0 else "low"))
+            turn += 1
+    return found
+
+
+def _context(high: str, low: str, wins: str) -> str:
+    return f"{high} | {low} | wins {wins}"
 
 
 def _belief_rows(bets: BetAnswers, value: BetAnswers, belief_template: str) -> pd.DataFrame:
@@ -47,7 +70,7 @@ def _belief_rows(bets: BetAnswers, value: BetAnswers, belief_template: str) -> p
     pairs = pd.MultiIndex.from_frame(facts[["high", "low"]])
     known = np.isin(pairs, belief.index)
     of_high = belief.reindex(pairs).to_numpy()
-    context = facts["high"] + " | " + facts["low"] + " | wins " + facts["wins"]
+    context = pd.Series([_context(*row) for row in zip(facts["high"], facts["low"], facts["wins"], strict=True)], index=facts.index, dtype="string")
     standard = value.template == belief_template
     action = _actions(bets)
     p = np.where(facts["wins"] == "high", of_high, 1 - of_high)

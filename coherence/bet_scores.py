@@ -13,17 +13,17 @@ import numpy as np
 import pandas as pd
 
 from coherence.bet_answers import BetAnswers, join_answers
+from coherence.bet_chances import switching_chance
 from coherence.bet_ladder import LadderFit, fit_ladder
 from coherence.bet_tests import crossed_interval, exact_test, z_test
 from coherence.bets import (
     NO_CHOICE,
-    BetTruths,
+    VALUE_CHOICES,
     Rule,
     Truths,
     asked,
     believed_best,
     bet_truths,
-    break_even_chance,
     expected_gains,
     is_right,
     random_rate,
@@ -71,7 +71,6 @@ def score_bets(
     *,
     split: str = "test",
     rule: Rule = "side",
-    payout: float = 0.0,
     belief_template: str = BELIEF_TEMPLATE,
 ) -> BetScores:
     """Score answers to value questions and bets.
@@ -82,7 +81,7 @@ def score_bets(
         See `join_answers`.
     split : str
         The questions to score; thresholds are tuned on those of split "dev".
-    rule, payout
+    rule : {"side", "outcome"}
         See `expected_gains`.
     belief_template : str
         Which value questions tell a model's belief, for the belief-conditioned accuracy.
@@ -105,37 +104,43 @@ def score_bets(
     for group in groups:
         where = f"{group.model}, {group.template}"
         if group.kind == "ladder":
-            if rule != "side" or payout != 0:
-                notes.append(f"{where}: ladders are fitted for the rule 'side' without a payout only.")
-            else:
-                ladders[group.model, group.template] = fit_ladder(group.questions["chance"], break_evens(group.questions), group.choice == 0)
+            if rule != "side":
+                # Whoever bets gets whatever comes up then, and below one half the losing side costs less: no stake tells such chances apart.
+                notes.append(f"{where}: ladders are fitted for the rule 'side' only.")
+                continue
+            facts = group.questions
+            several = min(facts["high"].nunique(), facts["low"].nunique()) > 1
+            high, low = (facts["high"], facts["low"]) if several else (None, None)
+            if not several:
+                notes.append(f"{where}: intervals of the ladder take answers as independent, for it is about one thing of a kind.")
+            even = break_evens(facts)
+            ladders[group.model, group.template] = fit_ladder(facts["chance"], even, group.choice == 0, first=high, second=low)
             continue
         test = group.only((group.questions["split"] == split).to_numpy())
         dev = group.only((group.questions["split"] == "dev").to_numpy())
         if not len(test.questions):
             notes.append(f"{where}: no answers to questions of split {split!r}.")
             continue
-        chance_truths = _chance_free(test, rule, payout)
-        rows.append(_row(test, "correct", STANDARD, test.choice, chance_truths[0]))
+        rows.append(_row(test, "correct", STANDARD, test.choice, correct_choices(test, rule)))
         if group.kind == "bet":
             if group.model in beliefs:
-                rows.append(_row(test, BCA, STANDARD, test.choice, _believed(test, beliefs[group.model], rule, payout)))
+                rows.append(_row(test, BCA, STANDARD, test.choice, rational_choices(test, beliefs[group.model], rule)))
             else:
                 notes.append(f"{where}: no belief-conditioned accuracy without answers to the value questions {belief_template!r}.")
-        rows += _set_rows(test, dev, chance_truths[1], _chance_free(dev, rule, payout)[1] if len(dev.questions) else {}, notes)
+        rows += _set_rows(test, dev, _set_truths(test, rule), _set_truths(dev, rule) if len(dev.questions) else {}, notes)
     if not rows and not ladders:
         raise InputError(f"there are no answers to questions of split {split!r}. Choose another split, or answer its questions.")
     return BetScores(pd.DataFrame(rows, columns=list(COLUMNS)), ladders, groups, tuple(notes))
 
 
-def bet_gains(bets: pd.DataFrame, *, rule: Rule = "side", payout: float = 0.0, swapped: bool = False) -> Floats:
+def bet_gains(bets: pd.DataFrame, *, rule: Rule = "side", swapped: bool = False) -> Floats:
     """Return the expected gains of a table of bets.
 
     Parameters
     ----------
     bets : DataFrame
-        With ``wins``, ``high_value``, ``low_value``, ``stake`` and ``chance``.
-    rule, payout
+        With ``wins``, ``high_value``, ``low_value``, ``stake`` and ``chance``, and ``payout`` unless it is 0 throughout.
+    rule : {"side", "outcome"}
         See `expected_gains`.
     swapped : bool
         Whether to exchange the two values, as for a model that holds the low thing for the more valuable one.
@@ -145,20 +150,18 @@ def bet_gains(bets: pd.DataFrame, *, rule: Rule = "side", payout: float = 0.0, s
     ndarray, shape (n, 4)
         Win, lose, both, none.
     """
-    high_is_won = (bets["wins"] == "high").to_numpy() != swapped
-    high, low = bets["high_value"].to_numpy(dtype=np.float64), bets["low_value"].to_numpy(dtype=np.float64)
-    prize, loss = np.where(high_is_won, high, low), np.where(high_is_won, low, high)
-    return expected_gains(prize, loss, bets["stake"], chance=bets["chance"], payout=payout, rule=rule)
+    prize, loss = _amounts(bets, swapped=swapped)
+    return expected_gains(prize, loss, bets["stake"], chance=bets["chance"], payout=_payouts(bets), rule=rule)
 
 
-def right_roles(questions: pd.DataFrame, *, rule: Rule = "side", payout: float = 0.0) -> list[str]:
+def right_roles(questions: pd.DataFrame, *, rule: Rule = "side") -> list[str]:
     """Return the role of the right option of every question, for training.
 
     Parameters
     ----------
     questions : DataFrame
         Value questions or bets.
-    rule, payout
+    rule : {"side", "outcome"}
         See `expected_gains`.
 
     Returns
@@ -169,15 +172,28 @@ def right_roles(questions: pd.DataFrame, *, rule: Rule = "side", payout: float =
     roles = np.full(len(questions), "high", dtype=object)
     is_bet = (questions["kind"] != "value").to_numpy()
     if is_bet.any():
-        best = bet_truths(bet_gains(questions[is_bet], rule=rule, payout=payout)).best
+        best = bet_truths(bet_gains(questions[is_bet], rule=rule)).best
         roles[is_bet] = np.array(["win", "lose", "none"], dtype=object)[best.argmax(axis=1)]
     return [str(role) for role in roles]
 
 
 def break_evens(bets: pd.DataFrame) -> Floats:
-    """Return the chance of the winning side at which each bet gains nothing (rule "side", no payout)."""
-    prize = np.where(bets["wins"] == "high", bets["high_value"], bets["low_value"]).astype(np.float64)
-    return break_even_chance(prize, bets["stake"])
+    """Return the chance of the winning side above which the bet on it is the choice of largest gain, see `switching_chance`."""
+    prize, loss = _amounts(bets)
+    return switching_chance(prize, loss, bets["stake"], payout=_payouts(bets))
+
+
+def _amounts(bets: pd.DataFrame, *, swapped: bool = False) -> tuple[Floats, Floats]:
+    """Return what is won and what is lost."""
+    high_is_won = (bets["wins"] == "high").to_numpy() != swapped
+    high, low = bets["high_value"].to_numpy(dtype=np.float64), bets["low_value"].to_numpy(dtype=np.float64)
+    return np.where(high_is_won, high, low), np.where(high_is_won, low, high)
+
+
+def _payouts(bets: pd.DataFrame) -> Floats:
+    if "payout" not in bets.columns:
+        return np.zeros(len(bets))
+    return bets["payout"].fillna(0.0).to_numpy(dtype=np.float64)
 
 
 def believed_values(group: BetAnswers) -> dict[tuple[str, str], int]:
@@ -193,18 +209,41 @@ def believed_values(group: BetAnswers) -> dict[tuple[str, str], int]:
     }
 
 
-def _chance_free(group: BetAnswers, rule: Rule, payout: float) -> tuple[Truths, Mapping[str, Truths]]:
-    """Return the truth of the standard method and those of sets."""
+def correct_choices(group: BetAnswers, rule: Rule = "side") -> Truths:
+    """Return the truth of the standard method, shape (n, 3): the high thing, or the choices of largest expected gain."""
     if group.kind == "value":
-        return np.tile([True, False, False], (len(group.questions), 1)), value_truths(len(group.questions))
-    truths: BetTruths = bet_truths(bet_gains(group.questions, rule=rule, payout=payout))
-    return truths.best, truths.sets()
+        return np.tile([True, False, False], (len(group.questions), 1))
+    return bet_truths(bet_gains(group.questions, rule=rule)).best
 
 
-def _believed(group: BetAnswers, beliefs: Mapping[tuple[str, str], int], rule: Rule, payout: float) -> Truths:
+def _set_truths(group: BetAnswers, rule: Rule) -> Mapping[str, Truths]:
+    return value_truths(len(group.questions)) if group.kind == "value" else bet_truths(bet_gains(group.questions, rule=rule)).sets()
+
+
+def rational_choices(group: BetAnswers, beliefs: Mapping[tuple[str, str], int], rule: Rule = "side") -> Truths:
+    """Return the choices that are rational given a model's own answers on values.
+
+    Parameters
+    ----------
+    group : BetAnswers
+        Answers to bets.
+    beliefs : mapping
+        As from `believed_values`.
+    rule : {"side", "outcome"}
+        See `expected_gains`.
+
+    Returns
+    -------
+    ndarray of bool, shape (n, 3)
+        No choice is rational for a pair without an answer on its values.
+    """
     pairs = zip(group.questions["high"], group.questions["low"], strict=True)
     belief = np.array([beliefs.get((str(high), str(low)), NO_CHOICE) for high, low in pairs], dtype=np.int64)
-    gains = [bet_gains(group.questions, rule=rule, payout=payout, swapped=swapped) for swapped in (False, True)]
+    # Who holds two things for equally valuable has, in the paper's bets, nothing to gain. At other odds it depends on how valuable, which was not
+    # asked: such a bet is left out.
+    even = (group.questions["chance"] == 0.5).to_numpy() & (_payouts(group.questions) == 0)
+    belief[(belief == VALUE_CHOICES.index("same")) & ~even] = NO_CHOICE
+    gains = [bet_gains(group.questions, rule=rule, swapped=swapped) for swapped in (False, True)]
     return believed_best(belief, *gains)
 
 

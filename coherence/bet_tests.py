@@ -137,8 +137,10 @@ def crossed_interval(right: ArrayLike, first: ArrayLike, second: ArrayLike, *, l
     -----
     The variance is the sum of those of the sums over high and over low things, with nothing taken off for pairs that are in both (Davezies,
     D'Haultfoeuille and Guyonvarch 2021; this errs on the side of too large), no less than that of independent answers. It gives an effective number
-    of answers, at which an exact binomial interval is taken with a t correction for the few things (Korn and Graubard 1998). Where all answers are
-    right, or all wrong, they show no variance; then the number of things of the scarcer kind is the effective number.
+    of answers, at which an exact binomial interval is taken with a t correction for the few things (Korn and Graubard 1998). The degrees of freedom
+    of the t are those of Satterthwaite (1946) for a sum of two variances, each with what the kurtosis of its own sums leaves: one thing in fifteen
+    that is always wrong tells little about the variance. Where all answers are right, or all wrong, they show no variance; then the number of free
+    means of an additive layout, the things of both kinds less one, is the effective number.
 
     Examples
     --------
@@ -155,18 +157,27 @@ def crossed_interval(right: ArrayLike, first: ArrayLike, second: ArrayLike, *, l
     if n_things < 2:
         return Interval(math.nan, math.nan, level, METHOD)
     residual = values - share
-    variance = max(sum(_clustered_variance(residual, side) for side in sides), float(residual @ residual) / n / (n - 1))
+    parts = [_clustered_variance(residual, side) for side in sides]
+    variance = max(sum(part for part, _ in parts), float(residual @ residual) / n / (n - 1))
     if variance < 1e-15:
-        return Interval(*_exact_interval(share, float(n_things), level), level, METHOD)
+        free_means = sum(int(side.max()) + 1 for side in sides) - 1
+        return Interval(*_exact_interval(share, float(min(free_means, n)), level), level, METHOD)
     effective = min(share * (1 - share) / variance, n)
+    # Answers that differ within every thing and not between things leave both parts at 0, and no t correction to make.
+    spread = sum(part**2 / freedom for part, freedom in parts)
+    freedom = sum(part for part, _ in parts) ** 2 / spread if spread > 1e-30 else n - 1
     tail = (1 + level) / 2
-    effective *= float(stats.t.ppf(tail, n - 1) / stats.t.ppf(tail, n_things - 1)) ** 2
+    effective *= float(stats.t.ppf(tail, n - 1) / stats.t.ppf(tail, freedom)) ** 2
     return Interval(*_exact_interval(share, effective, level), level, METHOD)
 
 
-def _clustered_variance(residual: Floats, cluster: np.ndarray) -> float:
+def _clustered_variance(residual: Floats, cluster: np.ndarray) -> tuple[float, float]:
+    """Return the variance of the mean from sums over clusters, and its degrees of freedom."""
     totals = np.bincount(cluster, weights=residual)
-    return float(totals.size / (totals.size - 1) * (totals @ totals) / residual.size**2)
+    squares = totals**2
+    count, second = totals.size, float(squares.mean())
+    excess = max(float((squares**2).mean()) / second**2 - 3, 0.0) if second > 0 else 0.0
+    return float(count / (count - 1) * squares.sum() / residual.size**2), 2 / (excess / count + 2 / (count - 1))
 
 
 def _exact_interval(share: float, n: float, level: float) -> tuple[float, float]:

@@ -93,28 +93,6 @@ def expected_gains(
     return np.column_stack([win, lose, (win + lose) / 2, np.zeros_like(win)])
 
 
-def break_even_chance(prize: ArrayLike, stake: ArrayLike, *, payout: ArrayLike = 0.0) -> Floats:
-    """Return the chance of the winning side at which a bet on it gains nothing, under the rule "side".
-
-    Parameters
-    ----------
-    prize, stake, payout : array-like
-        As of `expected_gains`.
-
-    Returns
-    -------
-    ndarray
-        ``stake / (prize + (1 + payout) stake)``; whoever maximises expected gain bets if the chance is larger.
-
-    Examples
-    --------
-    >>> break_even_chance([100.0, 100.0], [20.0, 100.0]).round(4).tolist()
-    [0.1667, 0.5]
-    """
-    prize, stake, payout = (np.asarray(value, dtype=np.float64) for value in (prize, stake, payout))
-    return np.asarray(stake / (prize + (1 + payout) * stake))
-
-
 @dataclass(frozen=True, eq=False)
 class BetTruths:
     """Which sets of choices count as right, one row per bet and one column per code.

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from coherence.errors import InputError, MissingExtraError
 
@@ -29,14 +28,13 @@ try:
 
     from elicitation.models.causal import quiet_transformers
     from elicitation.models.device import choose_device
+    from elicitation.models.multiple_choice import longest_input
 except ImportError as error:  # pragma: no cover - needs an environment without the extra
     raise MissingExtraError("elicit", "Fine-tuning a model") from error
 
 Progress = Callable[[int, int, int, float], None]
 """Called with the epoch, the batch, the number of batches, and the batch's loss in nats."""
-Scores = NDArray[np.float64]
 _STATE, _MOMENTS = "state.json", "optimiser.safetensors"
-_NO_LIMIT = 10**9  # tokenizers that know no limit carry a number of this size
 
 
 @dataclass(frozen=True)
@@ -188,41 +186,6 @@ def fine_tune(
     return record
 
 
-def pair_scores(network: Any, tokenizer: Any, pairs: Sequence[tuple[str, str]], *, batch_size: int = 64) -> Scores:
-    """Return the score that a multiple-choice model gives each question joined with an option, every pair by itself.
-
-    Parameters
-    ----------
-    network, tokenizer
-        Those of a ``MultipleChoiceModel``.
-    pairs : sequence of (str, str)
-        Question and option.
-    batch_size : int
-        Pairs per forward pass.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        Logits; their logistic transform is the paper's normalised score.
-
-    Raises
-    ------
-    InputError
-        A pair does not fit into the model.
-    """
-    rows = _rows(network, tokenizer, pairs)
-    scores = np.zeros(len(pairs))
-    # Pairs of similar length share a batch.
-    order = sorted(range(len(pairs)), key=lambda i: len(rows[i]["input_ids"]))
-    network.eval()
-    with torch.inference_mode():
-        for start in range(0, len(order), batch_size):
-            some = order[start : start + batch_size]
-            batch = tokenizer.pad([rows[i] for i in some], return_tensors="pt")
-            scores[some] = network(**{name: x[:, None].to(network.device) for name, x in batch.items()}).logits[:, 0].double().cpu().numpy()
-    return scores
-
-
 def _load(path: Path) -> tuple[Any, Any]:
     if not path.is_dir() or not (path / "config.json").is_file():
         raise InputError(f"model must be a folder with config.json and safetensors weights; {path} is none.")
@@ -247,11 +210,7 @@ def _load(path: Path) -> tuple[Any, Any]:
 def _rows(network: Any, tokenizer: Any, pairs: Sequence[tuple[str, str]]) -> list[dict[str, list[int]]]:
     encoded = tokenizer([text for text, _ in pairs], [option for _, option in pairs])
     longest = max(map(len, encoded["input_ids"]), default=0)
-    room = int(min(tokenizer.model_max_length, _NO_LIMIT))
-    for name, module in network.named_modules():
-        if name.endswith("position_embeddings") and isinstance(module, torch.nn.Embedding):
-            # RoBERTa counts positions from behind the padding's own.
-            room = min(room, module.num_embeddings - (0 if module.padding_idx is None else module.padding_idx + 1))
+    room = longest_input(network, tokenizer)
     if longest > room:
         raise InputError(f"a question with its option has {longest} tokens and exceeds the {room} of the model. Use shorter texts.")
     return [{name: encoded[name][i] for name in encoded} for i in range(len(pairs))]
@@ -339,6 +298,8 @@ def _checkpoint(target: Path, network: Any, optimiser: torch.optim.Optimizer, st
     moments = {f"{number}.{name}": value for number, own in optimiser.state_dict()["state"].items() for name, value in own.items()}
     save_file({name: value.contiguous() for name, value in moments.items()}, fresh / _MOMENTS)
     (fresh / _STATE).write_text(json.dumps(state), encoding="utf-8")
+    # What is being removed must not look complete.
+    (last / _STATE).unlink(missing_ok=True)
     shutil.rmtree(last, ignore_errors=True)
     fresh.rename(last)
 
@@ -346,9 +307,11 @@ def _checkpoint(target: Path, network: Any, optimiser: torch.optim.Optimizer, st
 def _restore(folder: Path, network: Any, optimiser: torch.optim.Optimizer, digest: str) -> dict[str, Any] | None:
     if not (folder / _STATE).is_file():
         # Between removing the old state and renaming the new one there is only the new one.
-        folder = folder.with_name("checkpoint.new")
-        if not (folder / _STATE).is_file():
+        fresh = folder.with_name("checkpoint.new")
+        if not (fresh / _STATE).is_file():
             return None
+        shutil.rmtree(folder, ignore_errors=True)
+        fresh.rename(folder)
     state: dict[str, Any] = _read_json(folder / _STATE)
     if state.get("digest") != digest:
         raise InputError(f"{folder} belongs to another training (other model, questions, recipe or seed). Name another folder, or remove it.")

@@ -33,6 +33,12 @@ def main() -> None:
         gains = expected_gains(prize, loss, 20)[0]
         print(f"   expected gain{wins}: " + ", ".join(f"{name} {gain:g}" for name, gain in zip(bet_on, gains, strict=True)))
 
+    print("   With odds of two to one on top of the stake, both sides may be worth a bet. If the winning side has a chance of")
+    for chance in (0.1, 0.25, 0.5):
+        gains = expected_gains(100, 1, 50, chance=chance, payout=2)[0]
+        best = bet_on[int(gains.argmax())]
+        print(f"   {chance:.0%}, the best choice is {best}: " + ", ".join(f"{name} {gain:g}" for name, gain in zip(bet_on, gains, strict=True)))
+
     items = default_items()
     splits = ["dev", "test"]
     values, bets = value_questions(items, splits=splits, templates=["choice-valuable"]), bet_questions(items, splits=splits, modalities=["coin"])
@@ -60,6 +66,10 @@ def main() -> None:
     for (agent, _), fit in scores.ladders.items():
         shown = ["–" if p != p else f"{p:.2f}" for p in fit.table["implied"]]
         print(f"   {agent:12}" + "".join(f"{p:>7}" for p in shown) + f"   ({fit.table['status'].mode()[0]})")
+    line = scores.ladders["maximiser", "coin"].weighting
+    print(
+        f"   In one line: the maximiser's elevation is {line.elevation:.2f} (0 leaves one half as it is), its sensitivity {line.sensitivity:.2f} (1)"
+    )
     print("   The value-only chooser bets whatever the stakes and chances are, the guesser as often as not: neither acts on a probability.")
 
     if args.figures:

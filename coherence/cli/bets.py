@@ -3,22 +3,21 @@
 import argparse
 import math
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from coherence.cli.bets_tables import MODALITIES, NONE, VALUES, between, folder_of, percent, things_of
+
 if TYPE_CHECKING:
     import pandas as pd
 
+    from coherence.bet_ladder import LadderFit
     from coherence.bet_scores import BetScores
-    from elicitation.finetuning import Progress, Recipe
     from elicitation.scenarios.bet_items import Items
 
-_MODALITIES = ("coin", "dice", "card")
-_VALUES = ("boolean-expensive", "boolean-valuable", "choice-expensive", "choice-valuable")
-_NONE = "–"
+_SCORING = {"models": "--model", "answers": "--answers", "questions": "--questions", "rule": "--rule", "pairs": "--pairs",
+            "likelihood": "--likelihood", "dtype": "--dtype"}  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,14 +28,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser : argparse.ArgumentParser
         Parser of this command.
     """
-    _add_model(parser, "folder of a multiple-choice or causal model that is asked")
+    parser.add_argument("--model", dest="models", action="append", metavar="DIR",
+                        help="folder of a multiple-choice or causal model that is asked; may be given several times")  # fmt: skip
+    _add_device(parser)
     parser.add_argument("--answers", metavar="FILE", help="answers of one or several models instead: .csv or .parquet, see docs/bets.md")
     parser.add_argument("--questions", metavar="FILE", help="the questions that --answers is about, as 'coherence bets questions' wrote them")
     parser.add_argument("--out", metavar="DIR", help="folder for tables and figures, made if need be")
     _add_items(parser)
+    _add_terms(parser)
     parser.add_argument(
         "--rule", default="side", choices=("side", "outcome"), help="a thing changes hands if the side bet on comes up (default), or in any case"
     )  # fmt: skip
+    parser.add_argument("--pairs", default="disjoint", choices=("disjoint", "crossed"),
+                        help="pairs of things in runs.parquet: some of which no two share a thing (default), or all")  # fmt: skip
     parser.add_argument("--likelihood", default="total", choices=("total", "token"),
                         help="a causal model chooses by the probability of an option in total (default) or per token")  # fmt: skip
     parser.add_argument("--dtype", default="auto", choices=("auto", "float32", "bfloat16", "float16"), help="precision (default: auto)")
@@ -51,37 +55,47 @@ def _add_action(actions: Any, name: str, summary: str, add: Any) -> None:
     add(actions.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".", allow_abbrev=False))
 
 
-def _add_model(parser: argparse.ArgumentParser, told: str) -> None:
-    parser.add_argument("--model", metavar="DIR", help=f"{told}, as written by save_pretrained")
-    parser.add_argument("--device", default="auto", metavar="NAME", help="torch device (default: an accelerator if there is one)")
-    parser.add_argument("--threads", type=int, metavar="N", help="threads of the model (default: torch's own choice)")
+def _add_device(parser: argparse.ArgumentParser, **default: Any) -> None:
+    # An action shares options with the command; it has no defaults of its own, so that what was said before its name stands.
+    parser.add_argument("--device", metavar="NAME", help="torch device (default: an accelerator if there is one)", **({"default": "auto"} | default))
+    parser.add_argument("--threads", type=int, metavar="N", help="threads of the model (default: torch's own choice)", **default)
 
 
-def _add_items(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--items", metavar="FILE", help="things of your own: .csv with columns item, value, split and perhaps price")
+def _add_items(parser: argparse.ArgumentParser, **default: Any) -> None:
+    parser.add_argument("--items", metavar="FILE", help="things of your own: .csv with columns item, value, split and perhaps price", **default)
+
+
+def _add_terms(parser: argparse.ArgumentParser, **default: Any) -> None:
+    parser.add_argument("--chance", type=float, metavar="P", help="chance of the side that wins (default: 0.5)", **default)
+    parser.add_argument("--stake", type=float, metavar="X", help="what a bet costs, in the unit of the prices (default: 20)", **default)
+    parser.add_argument("--payout", type=float, metavar="B", **default,
+                        help="what is paid on top of a stake that comes back, per unit of it (default: 0); bets then state all amounts, as they do "
+                        "with --chance or --stake")  # fmt: skip
 
 
 def _add_questions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", required=True, metavar="FILE", help="file to write: .csv or .parquet")
-    _add_items(parser)
+    _add_items(parser, default=argparse.SUPPRESS)
+    _add_terms(parser, default=argparse.SUPPRESS)
 
 
 def _add_recipe(parser: argparse.ArgumentParser) -> None:
-    _add_model(parser, "folder of the model to begin with")
+    parser.add_argument("--model", metavar="DIR", help="folder of the model to begin with, as written by save_pretrained")
+    _add_device(parser, default=argparse.SUPPRESS)
     parser.add_argument("--from-scratch", action="store_true", help="begin with a small model of random weights that is taught values first")
-    _add_items(parser)
+    _add_items(parser, default=argparse.SUPPRESS)
     parser.add_argument("--batch-size", type=int, metavar="N", help="questions per update (default: 32)")
     parser.add_argument("--learning-rate", type=float, metavar="RATE", help="of AdamW, constant (default: 5e-5; from scratch: 2e-3)")
     parser.add_argument("--goal", type=float, metavar="SHARE", help="stop at this share of right development answers (default: 0.9)")
     parser.add_argument("--epochs", type=int, metavar="N", help="stop after so many epochs in any case (default: 20; from scratch: 60)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the training (default: 0)")
+    parser.add_argument("--seed", type=int, default=argparse.SUPPRESS, metavar="N", help="seed of the training (default: 0)")
     parser.add_argument("--resume", action=argparse.BooleanOptionalAction, default=True,
                         help="go on from the last epoch of a training that was cut short (default)")  # fmt: skip
 
 
 def _add_train(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--modality", required=True, choices=(*_MODALITIES, *_VALUES), metavar="NAME",
-                        help=f"what to train on: {', '.join(_MODALITIES)}, or value questions: {', '.join(_VALUES)}")  # fmt: skip
+    parser.add_argument("--modality", required=True, choices=(*MODALITIES, *VALUES), metavar="NAME",
+                        help=f"what to train on: {', '.join(MODALITIES)}, or value questions: {', '.join(VALUES)}")  # fmt: skip
     parser.add_argument("--out", required=True, metavar="DIR", help="model folder to write")
     _add_recipe(parser)
 
@@ -104,71 +118,90 @@ def run(args: argparse.Namespace) -> int:
     int
         0, or 130 after Ctrl-C.
     """
+    if args.action is None:
+        return _score(args)
+    _only_for_scores(args)
     if args.action == "questions":
         return _write_questions(args)
-    if args.action == "train":
-        return _train(args)
-    if args.action == "transfer":
-        return _transfer(args)
-    return _score(args)
+    from coherence.cli.bets_training import train, transfer
+
+    return train(args) if args.action == "train" else transfer(args)
 
 
-def _items(args: argparse.Namespace) -> "Items":
-    from elicitation.scenarios.bet_items import default_items, read_items
+def _only_for_scores(args: argparse.Namespace) -> None:
+    """Raise for an option before an action that has no use for it."""
+    from coherence.errors import InputError
 
-    return default_items() if args.items is None else read_items(args.items)
+    unused = dict(_SCORING) if args.action == "questions" else _SCORING | {"chance": "--chance", "stake": "--stake", "payout": "--payout"}
+    plain = {"rule": "side", "pairs": "disjoint", "likelihood": "total", "dtype": "auto"}
+    for name, option in unused.items():
+        if getattr(args, name) != plain.get(name):
+            raise InputError(f"{option} does not belong to 'coherence bets {args.action}'. Options of an action stand behind its name.")
 
 
-def _questions(items: "Items") -> "pd.DataFrame":
+def _questions(args: argparse.Namespace) -> "pd.DataFrame":
     """Return all questions for a score: dev and test, values and bets, and the ladder of a coin."""
     import pandas as pd
 
-    from elicitation.scenarios.bets import bet_questions, ladder_questions, value_questions
+    from elicitation.scenarios.bets import BREAK_EVENS, STAKE, bet_questions, highest_break_even, ladder_questions, value_questions
 
-    splits = [split for split in ("dev", "test") if items.of("high", split)]
-    tables = [value_questions(items, splits=splits), bet_questions(items, splits=splits), ladder_questions(items, split=splits[-1])]
-    return pd.concat(tables, ignore_index=True)
+    items = things_of(args)
+    splits = _scored_splits(items)
+    told = [value for value in (args.chance, args.stake, args.payout) if value is not None]
+    chance = 0.5 if args.chance is None else args.chance
+    stake, payout = STAKE if args.stake is None else args.stake, args.payout or 0.0
+    bets = bet_questions(items, splits=splits, chances=(chance,), stake=stake, payout=payout, amounts=bool(told))
+    rungs = [even for even in BREAK_EVENS if even < highest_break_even(payout)]
+    if len(rungs) < len(BREAK_EVENS):
+        print(f"with a payout of {payout:g} no stake breaks even at {highest_break_even(payout):.3g} or more: {len(rungs)} rungs", file=sys.stderr)
+    ladder = ladder_questions(items, split=splits[-1], break_evens=rungs, payout=payout)
+    return pd.concat([value_questions(items, splits=splits), bets, ladder], ignore_index=True)
+
+
+def _scored_splits(items: "Items") -> list[str]:
+    from coherence.errors import InputError
+
+    if not items.of("high", "test"):
+        raise InputError("the items have no things in split 'test', on which models are scored. Give some rows the split 'test'.")
+    return [split for split in ("dev", "test") if items.of("high", split)]
 
 
 def _write_questions(args: argparse.Namespace) -> int:
     from coherence.storage import write_runs
 
-    questions = _questions(_items(args))
+    questions = _questions(args)
     write_runs(questions, args.out)
     print(f"{args.out}: {len(questions)} questions", file=sys.stderr)
     return 0
 
 
 def _score(args: argparse.Namespace) -> int:
+    from coherence.bet_compare import compare_models
     from coherence.bet_scores import score_bets
     from coherence.errors import InputError
 
-    if (args.model is None) == (args.answers is None):
+    if (args.models is None) == (args.answers is None):
         raise InputError("needed: --model DIR to ask a model, or --answers FILE to score answers, and not both. See 'coherence bets --help'.")
     if args.out is None:
         raise InputError("--out DIR is missing. Name a folder for tables and figures.")
-    if args.questions is not None and (args.answers is None or args.items is not None):
-        raise InputError("--questions belongs to --answers, without --items. Leave it out to use the questions that come with the package.")
+    terms = [value for value in (args.items, args.chance, args.stake, args.payout) if value is not None]
+    if args.questions is not None and (args.answers is None or terms):
+        raise InputError(
+            "--questions belongs to --answers, without --items, --chance, --stake and --payout. Leave it out to use the questions that come with "
+            "the package."
+        )
     if args.seed < 0:
         raise InputError(f"--seed must be at least 0; received {args.seed}.")
-    out = _folder(args.out)
-    questions = _questions(_items(args)) if args.questions is None else _read_table(args.questions)
-    answers = _read_table(args.answers) if args.model is None else _ask(args, questions)
+    out = folder_of(args.out)
+    questions = _questions(args) if args.questions is None else _read_table(args.questions)
+    answers = _read_table(args.answers) if args.models is None else _ask(args, questions)
     scores = score_bets(questions, answers, rule=args.rule)
+    comparison = compare_models(scores.answers, rule=args.rule)
     out.mkdir(parents=True, exist_ok=True)
-    written = _write(out, answers, scores, seed=args.seed)
-    print(_report(scores))
+    written = _write(out, answers, scores, comparison, args)
+    print(_report(scores, comparison))
     print(f"{out}: {', '.join(written)}", file=sys.stderr)
     return 0
-
-
-def _folder(path: str) -> Path:
-    from coherence.errors import InputError
-
-    out = Path(path)
-    if out.exists() and not out.is_dir():
-        raise InputError(f"--out must be a folder; {out} is a file. Choose another name.")
-    return out
 
 
 def _read_table(path: str) -> "pd.DataFrame":
@@ -189,33 +222,57 @@ def _read_table(path: str) -> "pd.DataFrame":
 
 
 def _ask(args: argparse.Namespace, questions: "pd.DataFrame") -> "pd.DataFrame":
+    """Ask one model after the other; only one is in memory at a time."""
+    import gc
+
+    import pandas as pd
+
+    from coherence.errors import InputError
+
+    names = [Path(folder).resolve().name for folder in args.models]
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise InputError(f"--model folders must have different names, by which tables tell them apart; {name!r} occurs twice. Rename one folder.")
+        if not (Path(args.models[place]) / "config.json").is_file():
+            raise InputError(f"model must be a folder with config.json and safetensors weights; {args.models[place]} is none.")
+    found = []
+    for folder in args.models:
+        found.append(_ask_one(args, folder, questions))
+        gc.collect()
+    return pd.concat(found, ignore_index=True)
+
+
+def _ask_one(args: argparse.Namespace, folder: str, questions: "pd.DataFrame") -> "pd.DataFrame":
     from tqdm import tqdm
 
     from elicitation.scenarios.bet_models import load_chooser, score_choices
 
-    model = load_chooser(args.model, device=args.device, dtype=args.dtype, threads=args.threads)
-    with tqdm(total=len(questions), unit="question", file=sys.stderr, disable=None) as bar:
+    model = load_chooser(folder, device=args.device, dtype=args.dtype, threads=args.threads)
+    with tqdm(total=len(questions), desc=model.name, unit="question", file=sys.stderr, disable=None) as bar:
 
         def show(done: int, total: int) -> None:
             bar.update(done - bar.n)
             if bar.disable:
-                print(f"{done} of {total} questions", file=sys.stderr)
+                print(f"{model.name}: {done} of {total} questions", file=sys.stderr)
 
         return score_choices(model, questions, likelihood=args.likelihood, progress=show)
 
 
-def _write(out: Path, answers: "pd.DataFrame", scores: "BetScores", *, seed: int) -> list[str]:
+def _write(out: Path, answers: "pd.DataFrame", scores: "BetScores", comparison: "pd.DataFrame", args: argparse.Namespace) -> list[str]:
     """Write tables and figures; return their names."""
+    import pandas as pd
+
     from coherence.bet_runs import belief_runs, ladder_runs
-    from coherence.report.bets_plots import accuracy_size, plot_accuracies, plot_ladder, save_figure
+    from coherence.report.bets_plots import accuracy_size, models_size, plot_accuracies, plot_ladder, plot_models, save_figure
     from coherence.storage import write_runs
 
     ladders = [fit.table.assign(model=model, modality=modality) for (model, modality), fit in scores.ladders.items()]
     tables = {"answers.csv": answers, "accuracy.csv": scores.accuracy}
-    tables |= {"runs.parquet": belief_runs(scores.answers), "ladder_runs.parquet": ladder_runs(scores.answers, rng=seed)}
+    runs = belief_runs(scores.answers, disjoint=args.pairs == "disjoint")
+    tables |= {"runs.parquet": runs, "ladder_runs.parquet": ladder_runs(scores.answers, rng=args.seed)}
+    if comparison.get("model", pd.Series()).nunique() > 1:
+        tables["models.csv"] = comparison
     if ladders:
-        import pandas as pd
-
         tables["ladder.csv"] = pd.concat(ladders, ignore_index=True)
     written = [name for name, table in tables.items() if len(table)]
     for name in written:
@@ -224,14 +281,17 @@ def _write(out: Path, answers: "pd.DataFrame", scores: "BetScores", *, seed: int
     for number, (_, rows) in enumerate(scores.accuracy.groupby("model", sort=False), start=1):
         save_figure(partial(plot_accuracies, rows), out / f"accuracy_{number}.svg", size=accuracy_size(rows))
         written.append(f"accuracy_{number}.svg")
+    if "models.csv" in tables:
+        save_figure(partial(plot_models, comparison), out / "models.svg", size=models_size(comparison))
+        written.append("models.svg")
     for number, fit in enumerate(scores.ladders.values(), start=1):
         save_figure(partial(plot_ladder, fit.table), out / f"ladder_{number}.svg", size=(4.5, 4.5))
         written.append(f"ladder_{number}.svg")
     return written
 
 
-def _report(scores: "BetScores") -> str:
-    """Return the accuracies of every model as lines."""
+def _report(scores: "BetScores", comparison: "pd.DataFrame") -> str:
+    """Return the accuracies of every model as lines, and several models beside each other."""
     from coherence.report.columns import aligned
     from coherence.report.terminal import clean, format_pvalue
 
@@ -240,7 +300,7 @@ def _report(scores: "BetScores") -> str:
     for model, rows in scores.accuracy.groupby("model", sort=False):
         cells = [header]
         for row in rows.to_dict("records"):
-            numbers = [str(row["n"]), _percent(row["accuracy"]), _between(row, ".0%"), _percent(row["chance"])]
+            numbers = [str(row["n"]), percent(row["accuracy"]), between(row, ".0%"), percent(row["chance"])]
             numbers += [format_pvalue(row["p_exact"]), format_pvalue(row["p_z"])]
             cells.append([clean(row["template"]), row["truth"], row["method"], *numbers])
         lines += [f"{clean(model)}", *aligned(cells, right=range(3, 9)), ""]
@@ -248,132 +308,29 @@ def _report(scores: "BetScores") -> str:
         lines += [f"{clean(model)}, ladder of a {clean(modality)}: probabilities that choices act on"]
         cells = [["stated", "bets taken", "implied", "95% interval", "status"]]
         for row in fit.table.to_dict("records"):
-            implied = _NONE if math.isnan(row["implied"]) else f"{row['implied']:.3f}"
-            cells.append([f"{row['stated']:g}", f"{row['share']:.0%}", implied, _between(row, ".3f"), row["status"]])
-        lines += [*aligned(cells, right=range(4)), ""]
+            implied = NONE if math.isnan(row["implied"]) else f"{row['implied']:.3f}"
+            cells.append([f"{row['stated']:g}", f"{row['share']:.0%}", implied, between(row, ".3f"), row["status"]])
+        lines += [*aligned(cells, right=range(4)), *_weighting(fit), ""]
+    if "model" in comparison and comparison["model"].nunique() > 1:
+        cells = [["all models", "model", "n", "right", "95% interval", "chance"]]
+        for row in comparison.to_dict("records"):
+            cells.append([row["measure"], clean(row["model"]), str(row["n"]), percent(row["accuracy"]), between(row, ".0%"), percent(row["chance"])])
+        lines += [*aligned(cells, right=range(2, 6)), ""]
     return "\n".join([*lines, *(f"note: {clean(note)}" for note in scores.notes)]).rstrip()
 
 
-def _percent(share: float) -> str:
-    return _NONE if math.isnan(share) else f"{share:.1%}"
+def _weighting(fit: "LadderFit") -> list[str]:
+    """Return the line of implied on stated log odds, and what the intervals take as independent."""
+    from coherence.report.terminal import format_pvalue
+
+    line, about = fit.weighting, f"intervals take {fit.unit} as independent"
+    if math.isnan(line.sensitivity):
+        return [about]
+    ends = [(line.elevation, line.elevation_interval), (line.sensitivity, line.sensitivity_interval)]
+    elevation, sensitivity = (f"{_signed(value)} ({_signed(interval.low)} to {_signed(interval.high)})" for value, interval in ends)
+    return [f"elevation {elevation}, sensitivity {sensitivity}; implied = stated (0 and 1): p {format_pvalue(line.pvalue)}", about]
 
 
-def _between(row: "Mapping[Any, Any] | pd.Series[Any]", form: str) -> str:
-    return _NONE if math.isnan(row["low"]) else f"{row['low']:{form}} to {row['high']:{form}}"
-
-
-def _recipe(args: argparse.Namespace) -> "Recipe":
-    from dataclasses import replace
-
-    from elicitation.finetuning import Recipe
-    from elicitation.scenarios.bet_models import SCRATCH
-
-    told = {"batch_size": args.batch_size, "learning_rate": args.learning_rate, "goal": args.goal, "max_epochs": args.epochs}
-    return replace(SCRATCH if args.from_scratch else Recipe(), **{name: value for name, value in told.items() if value is not None})
-
-
-def _base(args: argparse.Namespace, items: "Items", out: Path, show: "Progress") -> Path:
-    """Return the folder of the model to begin with, made if it is to be."""
-    from coherence.errors import InputError
-
-    if (args.model is None) == (not args.from_scratch):
-        raise InputError("needed: --model DIR, or --from-scratch, and not both.")
-    if args.model is not None:
-        return Path(args.model)
-    from elicitation.scenarios.bet_models import make_value_reader
-
-    make_value_reader(out / "values", items, seed=args.seed, progress=show)
-    return out / "values"
-
-
-def _fit(args: argparse.Namespace, items: "Items", base: Path, modality: str, out: Path, recipe: "Recipe", show: "Progress") -> dict[str, Any]:
-    from coherence.bet_scores import right_roles
-    from elicitation.finetuning import fine_tune
-    from elicitation.scenarios.bet_models import lessons_from, with_values
-    from elicitation.scenarios.bets import bet_questions, value_questions
-
-    lessons = {}
-    for split in ("train", "dev"):
-        if modality in _VALUES:
-            questions = value_questions(items, splits=[split], templates=[modality])
-        else:
-            questions = bet_questions(items, splits=[split], modalities=[modality])
-        lessons[split] = lessons_from(questions, right_roles(questions))
-    if args.from_scratch:
-        lessons["train"] = with_values(lessons["train"], items)
-    return fine_tune(
-        base, out, lessons["train"], lessons["dev"], recipe=recipe, seed=args.seed, device=args.device, resume=args.resume, progress=show
-    )
-
-
-@contextmanager
-def _training(args: argparse.Namespace) -> "Iterator[Progress]":
-    """Show the batches of an epoch as a bar, and one line per epoch where there is no terminal."""
-    from tqdm import tqdm
-
-    if args.threads is not None:
-        import importlib
-
-        importlib.import_module("torch").set_num_threads(args.threads)
-    with tqdm(unit="batch", file=sys.stderr, disable=None) as bar:
-
-        def show(epoch: int, batch: int, total: int, loss: float) -> None:
-            if batch == 1:
-                bar.reset(total)
-                bar.set_description(f"epoch {epoch}")
-            bar.update(1)
-            if bar.disable and batch == total:
-                print(f"epoch {epoch}: loss {loss:.3f}", file=sys.stderr)
-
-        yield show
-
-
-def _train(args: argparse.Namespace) -> int:
-    items, out, recipe = _items(args), _folder(args.out), _recipe(args)
-    with _training(args) as show:
-        record = _fit(args, items, _base(args, items, out, show), args.modality, out, recipe, show)
-    print(_course(args.modality, record))
-    print(f"{out}: a model folder; score it with: coherence bets --model {out} --out DIR", file=sys.stderr)
-    return 0
-
-
-def _course(modality: str, record: Mapping[str, Any]) -> str:
-    reached = "goal reached" if record["reached"] else "goal NOT reached"
-    share = record["history"][-1]["dev"]
-    return f"{modality}: {reached} after {record['epochs']} epochs, {share:.1%} of dev answers right, {record['seconds']:.0f} s of processor time"
-
-
-def _transfer(args: argparse.Namespace) -> int:
-    import pandas as pd
-
-    from coherence.bet_scores import score_bets
-    from coherence.report.bets_plots import plot_transfer, save_figure
-    from coherence.report.columns import aligned
-    from coherence.storage import write_runs
-    from elicitation.scenarios.bet_models import load_chooser, score_choices
-    from elicitation.scenarios.bets import bet_questions
-
-    items, out, recipe = _items(args), _folder(args.out), _recipe(args)
-    questions = bet_questions(items, splits=["dev", "test"])
-    found = []
-    with _training(args) as show:
-        base = _base(args, items, out, show)
-        for modality in _MODALITIES:
-            record = _fit(args, items, base, modality, out / modality, recipe, show)
-            print(_course(modality, record), file=sys.stderr)
-            model = load_chooser(out / modality, device=args.device, dtype="float32", threads=args.threads)
-            found.append(score_choices(model, questions).assign(model=modality))
-    scores = score_bets(questions, pd.concat(found, ignore_index=True)).accuracy
-    write_runs(scores.rename(columns={"model": "trained_on", "template": "tested_on"}).drop(columns="kind"), out / "transfer.csv")
-    correct = scores[scores["truth"] == "correct"]
-    table = correct.pivot(index="model", columns="template", values="accuracy").loc[list(_MODALITIES), list(_MODALITIES)]
-    found_rows = {(row["model"], row["template"]): row for row in correct.to_dict("records")}
-    save_figure(partial(plot_transfer, table), out / "transfer.svg", size=(4.2, 3.6))
-    cells = [["trained on", *(f"{name} test" for name in _MODALITIES)]]
-    for trained in _MODALITIES:
-        rows = [found_rows[trained, tested] for tested in _MODALITIES]
-        cells.append([trained, *(f"{_percent(row['accuracy'])} ({_between(row, '.0%')})" for row in rows)])
-    print("\n".join(aligned(cells, right=(1, 2, 3))))
-    print("share of right test bets (95% interval, things as crossed clusters); a guess is right in 33%")
-    print(f"{out}: {', '.join(_MODALITIES)}, transfer.csv, transfer.svg", file=sys.stderr)
-    return 0
+def _signed(value: float) -> str:
+    """Return two decimals, without the sign of a negative number that rounds to 0."""
+    return f"{round(value, 2) + 0.0:.2f}"

@@ -20,7 +20,7 @@ from coherence.report.terminal import clean
 
 _STYLE = {"font.family": "sans-serif", "font.size": 10.0, "svg.fonttype": "none", "svg.hashsalt": "bets", "text.usetex": False}
 _TICKS = [0, 0.25, 0.5, 0.75, 1]
-_DARK = 0.55  # a share above which a cell is so dark that its number is white
+_DARK = 0.75  # a share above which a cell is so dark that its number is white
 
 
 def accuracy_size(accuracy: pd.DataFrame) -> tuple[float, float]:
@@ -64,6 +64,29 @@ def plot_accuracies(accuracy: pd.DataFrame, ax: Axes) -> Axes:
     ax.grid(True, axis="x", color="#e6e6e6", linewidth=0.8)
     ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2, frameon=False, handletextpad=0.4)
     return ax
+
+
+def models_size(comparison: pd.DataFrame) -> tuple[float, float]:
+    """Return the width and height in inches that `plot_models` needs."""
+    return accuracy_size(comparison.rename(columns={"measure": "template"}))
+
+
+def plot_models(comparison: pd.DataFrame, ax: Axes) -> Axes:
+    """Draw several models beside each other: one block per measure, one row per model, the best one first.
+
+    Parameters
+    ----------
+    comparison : DataFrame
+        As from `coherence.bet_compare.compare_models`.
+    ax : Axes
+        Where to draw.
+
+    Returns
+    -------
+    Axes
+        `ax`, marked as by `plot_accuracies`.
+    """
+    return plot_accuracies(comparison.rename(columns={"measure": "template", "model": "truth"}), ax)
 
 
 def plot_transfer(table: pd.DataFrame, ax: Axes) -> Axes:

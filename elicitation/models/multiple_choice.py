@@ -123,7 +123,7 @@ class MultipleChoiceModel:
     def __init__(self, network: Any, tokenizer: Any, *, name: str, fingerprint: str, batch_size: int = 64) -> None:
         self.network, self.tokenizer = network, tokenizer
         self.name, self.fingerprint, self.batch_size = name, fingerprint, batch_size
-        self.longest = _longest_input(network, tokenizer)
+        self.longest = longest_input(network, tokenizer)
 
     def generate(self, requests: Sequence[Request]) -> list[Answer]:
         """Refuse: such a model writes no text.
@@ -173,7 +173,7 @@ class MultipleChoiceModel:
                 f"options must hold two or more options for each of the {len(texts)} texts; received {[len(own) for own in options][:5]}."
             )
         pairs = [(text, option) for text, own in zip(texts, options, strict=True) for option in own]
-        scores = self._scores(pairs)
+        scores = self.pair_scores(pairs)
         ends = np.cumsum([len(own) for own in options])
         return [_softmax(own) for own in np.split(scores, ends[:-1])] if pairs else []
 
@@ -199,13 +199,36 @@ class MultipleChoiceModel:
         """
         return [tuple(own.tolist()) for own in self.option_probabilities(texts, [labels] * len(texts))]
 
-    def _scores(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+    def pair_scores(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+        """Return the score of each text joined with one option, every pair by itself.
+
+        Parameters
+        ----------
+        pairs : sequence of (str, str)
+            Text and option.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            Logits, any number; their softmax over the options of a text are its probabilities.
+
+        Raises
+        ------
+        InputError
+            A text and an option do not fit into the model.
+
+        Notes
+        -----
+        The logistic transform of a logit is the normalised score of Tang and Kejriwal, "Can Language Representation Models Think in Bets?",
+        section 4.2.
+        """
         scores = np.zeros(len(pairs))
         lengths = [len(ids) for ids in self.tokenizer([a for a, _ in pairs], [b for _, b in pairs])["input_ids"]] if pairs else []
         if lengths and max(lengths) > self.longest:
             raise InputError(
                 f"a text with its option has {max(lengths)} tokens and exceeds the {self.longest} of model {self.name}. Use shorter texts."
             )
+        # Pairs of similar length share a batch.
         order = sorted(range(len(pairs)), key=lambda i: lengths[i])
         for start in range(0, len(order), self.batch_size):
             rows = order[start : start + self.batch_size]
@@ -222,8 +245,21 @@ def _softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(weights / weights.sum())
 
 
-def _longest_input(network: Any, tokenizer: Any) -> int:
-    """Return how many tokens fit: the least of what the tokenizer states and what the table of positions holds."""
+def longest_input(network: Any, tokenizer: Any) -> int:
+    """Return how many tokens fit: the least of what the tokenizer states and what the table of positions holds.
+
+    Parameters
+    ----------
+    network : transformers.PreTrainedModel
+        A multiple-choice model.
+    tokenizer : transformers.PreTrainedTokenizerBase
+        Its tokenizer.
+
+    Returns
+    -------
+    int
+        Tokens of a text with its option, markers included.
+    """
     limits = [int(min(tokenizer.model_max_length, _NO_LIMIT))]
     for name, module in network.named_modules():
         if name.endswith("position_embeddings") and isinstance(module, torch.nn.Embedding):

@@ -16,6 +16,7 @@ SPLITS = ("train", "dev", "test")
 CLASSES = ("high", "low")
 DEFAULT_PRICES = {"high": 100.0, "low": 1.0}
 _COLUMNS = ("item", "value", "split", "price")
+_LONGEST = 100  # characters of a name: it stands in a sentence
 
 
 @dataclass(frozen=True)
@@ -159,17 +160,21 @@ def read_items(path: str | os.PathLike[str]) -> Items:
     items = []
     for number, row in enumerate(rows, start=2):
         name, value, split, price = ((row.get(column) or "").strip() for column in _COLUMNS)
-        if not name or "\n" in name:
+        if not name or not name.isprintable():
             faults.append(f"line {number}: item must be a word or a few on one line")
+        elif len(name) > _LONGEST:
+            faults.append(f"line {number}: item must have at most {_LONGEST} characters; it has {len(name)}")
+        elif None in row:
+            faults.append(f"line {number}: there are more cells than columns; put quotes around a text with commas")
         elif value not in CLASSES:
-            faults.append(f"line {number}: value must be high or low, not {value!r}")
+            faults.append(f"line {number}: value must be high or low, not {value[:_LONGEST]!r}")
         elif split not in SPLITS:
-            faults.append(f"line {number}: split must be train, dev or test, not {split!r}")
+            faults.append(f"line {number}: split must be train, dev or test, not {split[:_LONGEST]!r}")
         else:
             try:
                 items.append(Item(name, value, split, float(price) if price else DEFAULT_PRICES[value]))
             except ValueError:
-                faults.append(f"line {number}: price must be a number, not {price!r}")
+                faults.append(f"line {number}: price must be a number, not {price[:_LONGEST]!r}")
     if faults:
         raise InputError(f"items {source}: " + "; ".join(faults[:10]) + (f"; and {len(faults) - 10} more" if len(faults) > 10 else "") + ".")
     return Items(tuple(items))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from coherence.errors import InputError
-from elicitation.finetuning import Lessons, Progress, Recipe, fine_tune, pair_scores
+from elicitation.finetuning import Lessons, Progress, Recipe, fine_tune
 from elicitation.models.causal import CausalModel, load_causal_model
 from elicitation.models.multiple_choice import MultipleChoiceModel, load_multiple_choice_model
 from elicitation.organisms.chooser import Shape, make_chooser
@@ -101,7 +101,7 @@ def score_choices(
         texts, options = part["text"].tolist(), part[[f"option_{letter}" for letter in OPTIONS]].to_numpy().tolist()
         if isinstance(model, MultipleChoiceModel):
             pairs = [(text, option) for text, own in zip(texts, options, strict=True) for option in own]
-            logits = pair_scores(model.network, model.tokenizer, pairs).reshape(-1, 3)
+            logits = model.pair_scores(pairs).reshape(-1, 3)
             scores.append(expit(logits))
         else:
             total, mean = _log_likelihoods(model, texts, options)

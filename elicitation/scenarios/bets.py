@@ -122,6 +122,7 @@ def bet_questions(
     modalities: Sequence[str] = tuple(MODALITIES),
     chances: Sequence[float] = (0.5,),
     stake: float = STAKE,
+    payout: float = 0.0,
     amounts: bool = False,
 ) -> pd.DataFrame:
     """Make bets: every pair of things, either of them to be won, with the winning or the losing side first.
@@ -138,21 +139,23 @@ def bet_questions(
         Chances of the side that wins, strictly between 0 and 1; one other than one half is stated in the question, in percent.
     stake : float
         What a bet puts at risk, positive, in the unit of the prices.
+    payout : float
+        What the side bet on pays on top of the stake, per unit of it, at least 0; rounded so that it makes whole cents. The paper's bets pay nothing.
     amounts : bool
-        Whether the question states the prices and the stake. The paper does not, and assumes a stake above the low value and below half the
-        difference of the two.
+        Whether the question states the prices, the stake and what is paid on top. The paper does not, and assumes a stake above the low value and
+        below half the difference of the two. Needed for a payout: what is right then depends on the stake.
 
     Returns
     -------
     DataFrame
         One row per modality, chance, pair, thing to be won and order; columns as of `value_questions`, ``kind`` "bet", ``template`` the
         modality, ``first`` "win" or "lose" (the side named first), and ``wins`` ("high" or "low": the thing to be won), ``chance`` (of the side
-        that wins), ``stake``, ``amounts``. Roles are "win" and "lose" (bet on the side that wins, or loses, the thing) and "none".
+        that wins), ``stake``, ``payout``, ``amounts``. Roles are "win" and "lose" (bet on the side that wins, or loses, the thing) and "none".
 
     Raises
     ------
     InputError
-        An unknown split or modality, a chance or a stake outside its range.
+        An unknown split or modality, a chance, stake or payout outside its range, or a payout that is not stated.
 
     Examples
     --------
@@ -169,11 +172,14 @@ def bet_questions(
             raise InputError(f"chances must lie strictly between 0 and 1; received {chance}.")
     if not (stake > 0 and np.isfinite(stake)):
         raise InputError(f"stake must be a positive number; received {stake}.")
+    _check_payout(payout)
+    if payout > 0 and not amounts:
+        raise InputError(f"a payout of {payout:g} needs amounts=True: which choice is right depends on the stake.")
     rows = []
     for name in modalities:
         for split in splits:
             for chance in chances:
-                rows += [_bet(name, split, high, low, wins, first, chance, stake, amounts)
+                rows += [_bet(name, split, high, low, wins, first, chance, stake, _in_cents(payout, stake), amounts)
                          for high, low in items.pairs(split) for wins in ("high", "low") for first in ("win", "lose")]  # fmt: skip
     return _numbered(rows)
 
@@ -185,12 +191,14 @@ def ladder_questions(
     modalities: Sequence[str] = ("coin",),
     chances: Sequence[float] = CHANCES,
     break_evens: Sequence[float] = BREAK_EVENS,
+    payout: float = 0.0,
 ) -> pd.DataFrame:
     """Make bets of which the stated chance and the stake vary against each other, so that the chance acted on can be read off the choices.
 
     With a chance p of the winning side, a thing of value H and a stake X, the bet on it gains p H - (1 - p) X; it breaks even at
-    p = X / (H + X). Whoever bets up to some stake and no further thereby shows a probability. The i-th high thing meets the i-th low one, so
-    that no two pairs share a thing.
+    p = X / (H + X). Whoever bets up to some stake and no further thereby shows a probability. With a payout the other side may be worth a bet too,
+    and the break-even chance is the one above which the winning side gains most, see ``coherence.bet_chances.switching_chance``. The i-th high thing
+    meets the i-th low one, so that no two pairs share a thing.
 
     Parameters
     ----------
@@ -203,7 +211,9 @@ def ladder_questions(
     chances : sequence of float
         Stated chances of the winning side, in (0, 1).
     break_evens : sequence of float
-        Chances at which the stakes break even, in (0, 1).
+        Chances at which the stakes break even, in (0, 1); with a payout below `highest_break_even`.
+    payout : float
+        As of `bet_questions`.
 
     Returns
     -------
@@ -214,27 +224,83 @@ def ladder_questions(
     Raises
     ------
     InputError
-        As of `bet_questions`.
+        As of `bet_questions`; or no stake breaks even at a chance.
     """
     _check_names("modalities", modalities, MODALITIES)
+    _check_payout(payout)
     for name, values in (("chances", chances), ("break_evens", break_evens)):
         for value in values:
             if not 0 < value < 1:
                 raise InputError(f"{name} must lie strictly between 0 and 1; received {value}.")
+    beyond = [even for even in break_evens if even >= highest_break_even(payout)]
+    if beyond:
+        raise InputError(
+            f"break_evens must be below {highest_break_even(payout):.4g} with a payout of {payout:g}, for no stake breaks even at more; "
+            f"received {beyond[0]}."
+        )
     items.pairs(split)  # raises for a split without things, or with prices in the wrong order
     rows = []
     for name in modalities:
         for high, low in zip(items.of("high", split), items.of("low", split), strict=False):
             for chance in chances:
                 for even in break_evens:
-                    stake = round(even * high.price / (1 - even), 2)
+                    stake = max(round(_stake_at(even, high.price, low.price, payout), 2), 0.01)
+                    paid = _in_cents(payout, stake)
+                    found = _break_even(high.price, low.price, stake, paid)
                     for first in ("win", "lose"):
-                        row = _bet(name, split, high, low, "high", first, chance, stake, True)
-                        rows.append(row | {"kind": "ladder", "break_even": stake / (high.price + stake)})
+                        row = _bet(name, split, high, low, "high", first, chance, stake, paid, True)
+                        rows.append(row | {"kind": "ladder", "break_even": found})
     return _numbered(rows)
 
 
-def _bet(name: str, split: str, high: Item, low: Item, wins: str, first: str, chance: float, stake: float, amounts: bool) -> dict[str, object]:
+def highest_break_even(payout: float) -> float:
+    """Return the chance that the break-even chances of a ladder with a payout stay below: 1 without one, at least one half with any.
+
+    Parameters
+    ----------
+    payout : float
+        As of `bet_questions`.
+
+    Returns
+    -------
+    float
+        Limit for ever larger stakes.
+
+    Examples
+    --------
+    >>> highest_break_even(0.0), highest_break_even(0.25), highest_break_even(4.0)
+    (1.0, 0.8, 0.5)
+    """
+    return max(1 / (1 + payout), 0.5)
+
+
+def _break_even(prize: float, loss: float, stake: float, payout: float) -> float:
+    """Return the chance above which the winning side gains most: more than nothing, and more than the other side."""
+    returned = (1 + payout) * stake
+    return max(stake / (prize + returned), (returned - loss) / (prize + 2 * returned - loss))
+
+
+def _stake_at(even: float, prize: float, loss: float, payout: float) -> float:
+    """Return the stake at which a chance is that of `_break_even`, which grows with the stake in both its parts."""
+    left = 1 - even * (1 + payout)
+    against_none = even * prize / left if left > 0 else np.inf
+    against_other = (even * prize + (1 - even) * loss) / ((1 + payout) * (1 - 2 * even)) if even < 0.5 else np.inf
+    return float(min(against_none, against_other))
+
+
+def _check_payout(payout: float) -> None:
+    if not (payout >= 0 and np.isfinite(payout)):
+        raise InputError(f"payout must be a number of at least 0; received {payout}.")
+
+
+def _in_cents(payout: float, stake: float) -> float:
+    """Return the payout that is stated, in whole cents of money: what is right follows from the question's own words."""
+    return round(payout * stake, 2) / stake
+
+
+def _bet(
+    name: str, split: str, high: Item, low: Item, wins: str, first: str, chance: float, stake: float, payout: float, amounts: bool
+) -> dict[str, object]:
     modality = MODALITIES[name]
     won, lost = (high, low) if wins == "high" else (low, high)
     events = {"win": f"I win {won.name}", "lose": f"I lose {lost.name}"}
@@ -248,13 +314,22 @@ def _bet(name: str, split: str, high: Item, low: Item, wins: str, first: str, ch
         text.append(modality.stated.format(side=modality.sides[0], percent=percent))
     text.append(f"If {conditions[0]}, {events[first]}; if {conditions[1]}, {events[second]}.")
     if amounts:
-        text.append(f"A bet costs a stake of {_money(stake)}; it comes back if I bet on the right side.")
+        on_top = f", with {_money(payout * stake)} on top," if payout > 0 else ""
+        text.append(f"A bet costs a stake of {_money(stake)}; it comes back{on_top} if I bet on the right side.")
     text.append("What gives me the best expected gain?")
     options = [f"I bet on {side}." for side in modality.sides] + ["I do not bet."]
     return (
         {"question": f"{name}-{split}", "kind": "bet", "template": name, "split": split}
         | _facts(high, low)
-        | {"first": first, "wins": wins, "chance": float(chance), "stake": float(stake), "amounts": amounts, "text": " ".join(text)}
+        | {
+            "first": first,
+            "wins": wins,
+            "chance": float(chance),
+            "stake": float(stake),
+            "payout": float(payout),
+            "amounts": amounts,
+            "text": " ".join(text),
+        }
         | _choices(options, (first, second, "none"))
     )
 

@@ -13,6 +13,7 @@ from scipy import stats
 from coherence.analysis import analyze
 from coherence.bet_agents import simulate_answers
 from coherence.bet_answers import join_answers, read_letters
+from coherence.bet_chances import break_even_chance
 from coherence.bet_ladder import ABOVE, BELOW, FITTED, FLAT, fit_ladder
 from coherence.bet_runs import belief_runs, ladder_runs
 from coherence.bet_scores import bet_gains, right_roles, score_bets
@@ -24,7 +25,6 @@ from coherence.bets import (
     asked,
     believed_best,
     bet_truths,
-    break_even_chance,
     expected_gains,
     is_right,
     random_rate,
@@ -194,6 +194,19 @@ def test_z_test_gives_the_published_pvalues(share, n, chance, published):
     assert z_test(round(share * n), n, chance).pvalue == pytest.approx(published, abs=6e-5)
 
 
+@pytest.mark.parametrize(
+    ("share", "n", "chance", "printed"),
+    [
+        (0.25, 100, 0.125, ".002"), (0.52, 100, 0.25, "<.001"), (0.12, 100, 0.125, ".561"), (0.05, 100, 0.125, "1.00"), (0.22, 100, 0.25, ".764"),
+        (0.68, 25, 1 / 3, "<.001"), (0.08, 25, 1 / 3, "1.00"),
+    ],
+)  # fmt: skip
+def test_z_test_gives_what_tables_9_and_15_print(share, n, chance, printed):
+    # Accuracies of tables 5 and 14; the paper cuts or rounds to three digits.
+    found = z_test(round(share * n), n, chance).pvalue
+    assert printed == ("<.001" if found < 0.001 else "1.00" if found > 0.995 else f"{found:.3f}".lstrip("0"))
+
+
 def test_z_test_at_the_ends_is_what_the_paper_prints():
     assert (z_test(0, 25, 1 / 3).z, z_test(0, 25, 1 / 3).pvalue) == (-math.inf, 1.0)  # "1.00" in table 9
     assert (z_test(25, 25, 1 / 3).z, z_test(25, 25, 1 / 3).pvalue) == (math.inf, 0.0)  # "<.001"
@@ -230,9 +243,29 @@ def crossed(n_high=5, n_low=5, repeats=4):
 
 
 def test_interval_of_perfect_answers_counts_things_and_not_questions():
-    high, low = crossed()
-    interval = crossed_interval(np.ones(100), high, low)
-    assert (interval.low, interval.high) == (pytest.approx(0.025 ** (1 / 5)), 1.0)
+    for repeats in (1, 4):
+        high, low = crossed(repeats=repeats)
+        interval = crossed_interval(np.ones(25 * repeats), high, low)
+        # An additive layout of five by five things has nine free means.
+        assert (interval.low, interval.high) == (pytest.approx(0.025 ** (1 / 9)), 1.0)
+
+
+def test_degrees_of_freedom_are_those_of_satterthwaite_less_what_kurtosis_takes():
+    high, low = crossed(14, 15, 1)
+    # One high thing of fourteen is always wrong: totals of low things are equal, and those of high things are a spike.
+    interval = crossed_interval(high > 0, high, low)
+    share, n = 13 / 14, 14 * 15
+    totals = np.where(np.arange(14) > 0, 15 * (1 - share), -15 * share)
+    variance = 14 / 13 * (totals**2).sum() / n**2
+    excess = (totals**4).mean() / (totals**2).mean() ** 2 - 3
+    freedom = 2 / (excess / 14 + 2 / 13)
+    assert freedom < 4 < 13
+    effective = share * (1 - share) / variance * (stats.t.ppf(0.975, n - 1) / stats.t.ppf(0.975, freedom)) ** 2
+    assert interval.low == pytest.approx(stats.beta.ppf(0.025, effective * share, effective * (1 - share) + 1))
+    # Where no thing differs from another the variance is that of independent answers.
+    even = crossed_interval((high + low) % 2 == 0, high, low)
+    independent = stats.binomtest(n // 2, n).proportion_ci()
+    assert 1 <= (even.high - even.low) / (independent.high - independent.low) < 1.15
 
 
 def test_interval_is_wider_where_a_thing_decides():

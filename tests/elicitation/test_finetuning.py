@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 from coherence.bet_scores import right_roles, score_bets
 from coherence.errors import InputError
-from elicitation.finetuning import Lessons, Recipe, fine_tune, pair_scores
+from elicitation.finetuning import Lessons, Recipe, fine_tune
 from elicitation.models.multiple_choice import load_multiple_choice_model
 from elicitation.organisms.chooser import Shape, make_chooser
 from elicitation.scenarios.bet_items import Item, Items, default_items
@@ -53,6 +53,11 @@ def stop_after(epoch, batch):
     return progress
 
 
+def test_the_recipe_is_that_of_the_paper():
+    # Tang and Kejriwal, section 4.2.2.
+    assert (Recipe().batch_size, Recipe().learning_rate, Recipe().goal) == (32, 5e-5, 0.9)
+
+
 def test_training_learns_repeats_and_stops_at_the_goal(base, tmp_path):
     recipe = Recipe(batch_size=4, learning_rate=1e-2, goal=0.9, max_epochs=60)
     first = fine_tune(base, tmp_path / "one", LESSONS, LESSONS, recipe=recipe, seed=1, device="cpu")
@@ -81,6 +86,31 @@ def test_a_run_that_was_cut_short_ends_with_the_same_weights(base, tmp_path):
     assert cut["history"] == whole["history"]
     assert equal(weights(tmp_path / "whole"), weights(tmp_path / "cut"))
     assert not (tmp_path / "cut" / "checkpoint").exists()
+
+
+@pytest.mark.parametrize("crash", ["before the old state is gone", "between the two", "while the new state is written"])
+def test_a_crash_while_the_state_is_kept_loses_one_epoch_at_most(crash, base, tmp_path):
+    whole = fine_tune(base, tmp_path / "whole", LESSONS, LESSONS, recipe=FAST, seed=5, device="cpu")
+    with pytest.raises(StoppedError):
+        fine_tune(base, tmp_path / "cut", LESSONS, LESSONS, recipe=FAST, seed=5, device="cpu", progress=stop_after(2, 1))
+    last, fresh = tmp_path / "cut" / "checkpoint", tmp_path / "cut" / "checkpoint.new"
+    if crash == "between the two":
+        last.rename(fresh)
+    else:
+        shutil.copytree(last, fresh)
+        if crash == "before the old state is gone":
+            # The old state is removed file by file, and says that it is complete in the first to go.
+            (last / "state.json").unlink()
+            (last / "optimiser.safetensors").unlink()
+        else:
+            (fresh / "state.json").unlink()
+            (fresh / "model.safetensors").write_bytes(b"half")
+    epochs = []
+    cut = fine_tune(base, tmp_path / "cut", LESSONS, LESSONS, recipe=FAST, seed=5, device="cpu", progress=lambda epoch, *_: epochs.append(epoch))
+    assert min(epochs) == 2
+    assert cut["history"] == whole["history"]
+    assert (tmp_path / "cut" / "model.safetensors").read_bytes() == (tmp_path / "whole" / "model.safetensors").read_bytes()
+    assert not fresh.exists()
 
 
 def test_nothing_is_pickled(base, tmp_path):
@@ -133,16 +163,19 @@ def test_a_head_may_be_new_but_nothing_else(base, tmp_path):
 def test_scores_of_pairs_do_not_depend_on_the_batch(base):
     model = load_multiple_choice_model(base, device="cpu")
     pairs = LESSONS.pairs()
-    together = pair_scores(model.network, model.tokenizer, pairs)
-    alone = [pair_scores(model.network, model.tokenizer, [pair])[0] for pair in pairs[:5]]
+    together = model.pair_scores(pairs)
+    alone = [model.pair_scores([pair])[0] for pair in pairs[:5]]
     np.testing.assert_allclose(together[:5], alone, atol=1e-5)
     # Their softmax over the options of a question is what the model reports.
     weights_of = np.exp(together.reshape(-1, 3))
     np.testing.assert_allclose(
         weights_of / weights_of.sum(axis=1, keepdims=True), model.option_probabilities(LESSONS.texts, LESSONS.options), atol=1e-5
     )
+    with pytest.raises(InputError, match="exceeds the 128 of model base"):
+        model.pair_scores([("one " * 200, "red.")])
+    long = Lessons(("one " * 200,), (("red.", "green."),), (0,))
     with pytest.raises(InputError, match="exceeds the 128 of the model"):
-        pair_scores(model.network, model.tokenizer, [("one " * 200, "red.")])
+        fine_tune(base, base.with_name("long"), long, long, recipe=FAST, device="cpu")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The bets command: breaks if files are missing or wrong, if a word of the user is misread, or if it asks anything of a model that it should not."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -43,13 +44,43 @@ def test_answers_are_scored_as_in_python(questions, tmp_path, capsys):
     np.testing.assert_allclose(found["accuracy"], expected["accuracy"])
     np.testing.assert_allclose(found["low"], expected["low"])
     names = {"accuracy.csv", "answers.csv", "ladder.csv", "runs.parquet", "ladder_runs.parquet", "accuracy_1.svg", "accuracy_2.svg", "ladder_1.svg"}
-    assert {file.name for file in out.iterdir()} == names | {"ladder_2.svg"}
-    read_runs(out / "runs.parquet")
+    assert {file.name for file in out.iterdir()} == names | {"ladder_2.svg", "models.csv", "models.svg"}
+    assert read_runs(out / "runs.parquet").groupby(["task", "model"])["context"].nunique().unique().tolist() == [10]
+    assert pd.read_csv(out / "models.csv")["model"].tolist() == ["maximiser", "random"] * 3
     read_runs(out / "ladder_runs.parquet")
     said = capsys.readouterr().out
     row = expected[(expected["model"] == "maximiser") & (expected["template"] == "coin") & (expected["truth"] == "correct")].iloc[0]
     assert f"{row['accuracy']:.1%}" in said
     assert "maximiser, ladder of a coin" in said
+
+
+def test_all_pairs_are_contexts_on_request(questions, tmp_path):
+    table = pd.read_csv(questions, keep_default_na=False, na_values=[""])
+    simulate_answers("maximiser", table, rng=1).to_csv(tmp_path / "answers.csv", index=False)
+    assert main(["bets", "--answers", str(tmp_path / "answers.csv"), "--out", str(tmp_path / "out"), "--pairs", "crossed"]) == 0
+    assert read_runs(tmp_path / "out" / "runs.parquet").groupby("task")["context"].nunique().unique().tolist() == [100]
+    assert not (tmp_path / "out" / "models.csv").exists()
+
+
+def test_bets_at_other_odds_from_questions_to_the_ladder(tmp_path, capsys):
+    terms = ["--chance", "0.3", "--stake", "50", "--payout", "0.5"]
+    assert main(["bets", "questions", "--out", str(tmp_path / "questions.csv"), *terms]) == 0
+    assert "no stake breaks even at 0.667 or more: 7 rungs" in capsys.readouterr().err
+    table = pd.read_csv(tmp_path / "questions.csv", keep_default_na=False, na_values=[""])
+    bet = table[(table["kind"] == "bet") & (table["split"] == "test")].iloc[0]
+    assert "It lands on heads in 30% of all tosses." in bet["text"]
+    assert "A bet costs a stake of 50 dollars; it comes back, with 25 dollars on top, if I bet on the right side." in bet["text"]
+    simulate_answers("maximiser", table, sharpness=1e6, rng=1).to_csv(tmp_path / "answers.csv", index=False)
+    found = []
+    for name, said in (("told", ["--questions", str(tmp_path / "questions.csv")]), ("made", terms)):
+        assert main(["bets", "--answers", str(tmp_path / "answers.csv"), "--out", str(tmp_path / name), *said]) == 0
+        found.append((tmp_path / name / "accuracy.csv").read_bytes() + (tmp_path / name / "ladder.csv").read_bytes())
+    assert found[0] == found[1]
+    rows = pd.read_csv(tmp_path / "told" / "accuracy.csv").set_index(["template", "truth"])
+    assert (rows["accuracy"].xs("correct", level="truth") == 1).all()
+    said = capsys.readouterr().out
+    assert "elevation 0.00" in said
+    assert "intervals take pairs of things as independent" in said
 
 
 def test_names_of_models_are_no_paths_and_no_terminal_commands(questions, tmp_path, capsys):
@@ -83,6 +114,13 @@ def test_rule_changes_what_is_right(questions, tmp_path):
         (["--answers", "a.txt", "--out", "x"], "must be .csv or .parquet"),
         (["--model", "m", "--questions", "q.csv", "--out", "x"], "--questions belongs to --answers"),
         (["--model", "nowhere", "--out", "x"], "model must be a folder with config.json"),
+        (["--model", "a/m", "--model", "b/m", "--out", "x"], "model must be a folder with config.json"),
+        (["--answers", "a.csv", "--questions", "q.csv", "--payout", "1", "--out", "x"], "without --items, --chance, --stake and --payout"),
+        (["--rule", "outcome", "questions", "--out", "x.csv"], "--rule does not belong to 'coherence bets questions'"),
+        (["--model", "m", "train", "--modality", "coin", "--out", "x"], "--model does not belong to 'coherence bets train'"),
+        (["--items", "nowhere.csv", "questions", "--out", "x.csv"], "items nowhere.csv cannot be read"),
+        (["questions", "--out", "x.csv", "--payout", "-1"], "payout must be a number of at least 0"),
+        (["questions", "--out", "x.csv", "--chance", "50"], "chances must lie strictly between 0 and 1"),
         (["train", "--modality", "coin", "--out", "x"], "needed: --model DIR, or --from-scratch"),
         (["train", "--modality", "coin", "--out", "x", "--from-scratch", "--goal", "2"], "goal in (0, 1]"),
         (["questions", "--out", "x.csv", "--items", "nowhere.csv"], "items nowhere.csv cannot be read"),
@@ -94,6 +132,35 @@ def test_wrong_words_are_named(arguments, message, tmp_path, monkeypatch, capsys
     said = capsys.readouterr().err
     assert message in said.splitlines()[-1]
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"", "has no rows"),
+        (b"item,value\na car,high\n", "lacks column 'split'"),
+        (b"item,value,split\na car,high,test\n", "split 'test' must have things of both values; it has only high ones"),
+        (b"item,value,split\na car,high,test\na car,high,test\na pen,low,test\n", "'a car' occur more than once"),
+        (b"item,value,split\na car,high,test\nA car,low,test\n", "'a car' occur more than once"),
+        (b"item,value,split,price\na car,high,test,-5\na pen,low,test,1\n", "the price of 'a car' must be a positive number; received -5"),
+        (b"item,value,split,price\na car,high,test,nan\na pen,low,test,1\n", "the price of 'a car' must be a positive number"),
+        (b"item,value,split,price\na car,high,test,1\na pen,low,test,2\n", "a high thing must be worth more than the low ones"),
+        ("item,value,split\nein Schl\u00fcssel,high,test\na pen,low,test\n".encode("latin-1"), "cannot be read .*Save it as CSV in UTF-8"),
+        (b"item,value,split\n" + b"x" * 1_000_000 + b",high,test\na pen,low,test\n", "cannot be read"),
+        (b"item,value,split\n" + b"x" * 5_000 + b",high,test\na pen,low,test\n", "line 2: item must have at most 100 characters; it has 5000"),
+        (b"item,value,split\na car, red,high,test\na pen,low,test\n", "line 2: there are more cells than columns"),
+        (b"item,value,split\na car\x1b[2J,high,test\na pen,low,test\n", "line 2: item must be a word or a few on one line"),
+        (b"item,value,split\na car,high,dev\na pen,low,dev\n", "no things in split 'test', on which models are scored"),
+    ],
+)  # fmt: skip
+def test_faulty_lists_of_things_are_one_line(text, message, tmp_path, capsys):
+    (tmp_path / "things.csv").write_bytes(text)
+    assert main(["bets", "questions", "--items", str(tmp_path / "things.csv"), "--out", str(tmp_path / "questions.csv")]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1
+    assert len(said[0]) < 500
+    assert re.search(message, said[0])
+    assert not (tmp_path / "questions.csv").exists()
 
 
 def test_training_asking_and_transfer(tmp_path, capsys):
@@ -111,6 +178,13 @@ def test_training_asking_and_transfer(tmp_path, capsys):
     asked = ["--out", str(tmp_path / "scores"), "--items", str(tmp_path / "things.csv"), "--device", "cpu"]
     assert main(["bets", "--model", str(tmp_path / "all" / "coin"), *asked]) == 0
     own = pd.read_csv(tmp_path / "scores" / "accuracy.csv")
+    several = ["--model", str(tmp_path / "all" / "coin"), "--model", str(tmp_path / "all" / "dice")]
+    assert main(["bets", *several, "--out", str(tmp_path / "both"), *asked[2:]]) == 0
+    assert set(pd.read_csv(tmp_path / "both" / "models.csv")["model"]) == {"coin", "dice"}
+    both = pd.read_csv(tmp_path / "both" / "accuracy.csv")
+    pd.testing.assert_frame_equal(both[both["model"] == "coin"].reset_index(drop=True), own)
+    assert main(["bets", *several[:2] * 2, "--out", str(tmp_path / "twice"), *asked[2:]]) == 2
+    assert "must have different names, by which tables tell them apart; 'coin' occurs twice" in capsys.readouterr().err
     same = table[(table["trained_on"] == "coin") & (table["truth"] == "correct")].set_index("tested_on")["accuracy"]
     assert own[own["truth"] == "correct"].set_index("template")["accuracy"][same.index].to_dict() == same.to_dict()
 
