@@ -26,6 +26,8 @@ def print_scores(scores: pd.DataFrame) -> None:
     print(f"   {'agent':<8} published  ceiling  corrected  95% interval")
     for row in scores.itertuples():
         print(f"   {row.model:<8} {row.published:9.1f}  {row.ceiling:7.1f}  {row.corrected:9.1f}  [{row.low:.1f}, {row.high:.1f}]")
+    player = f"{scores['equilibrium'].iloc[0]:.1f}"
+    print(f"   The published scoring takes p for the best rate in games: who plays their equilibria gets {player} on average.")
 
 
 def print_noise(seed: int) -> None:

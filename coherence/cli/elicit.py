@@ -3,11 +3,11 @@
 import argparse
 import os
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from coherence.cli.models import add_server_options, connect
+from coherence.cli.progress import answer_progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,10 +15,8 @@ if TYPE_CHECKING:
     from elicitation.models.base import Model
     from elicitation.plan import Design, Plan, Subject
     from elicitation.prompts import PromptSet
-    from elicitation.session import Progress
 
 PROMPTS = ("standard", "mse", "absolute", "bayes")
-_SECONDS_BETWEEN_LINES = 15.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,10 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         Parser of this command.
     """
     parser.add_argument("--model", metavar="DIR", help="folder of a model, as written by save_pretrained; with --server the model's name there")
-    parser.add_argument("--server", metavar="URL[,URL]", help="OpenAI-compatible servers of the model, instead of a folder; see docs/servers.md")
-    parser.add_argument("--server-name", metavar="NAME", help="keeps answers under this name instead of the first address")
-    parser.add_argument("--api-key-env", metavar="VARIABLE", help="environment variable that holds the servers' API key (default: no key)")
-    parser.add_argument("--concurrency", type=int, default=8, metavar="N", help="questions under way at each server (default: 8)")
+    add_server_options(parser)
     parser.add_argument("--agent", metavar="NAME", help="a simulated agent instead of a model, such as leaky; only with --task")
     parser.add_argument("--task", metavar="NAME", help="network or data set that supplies the cases, such as asia or randhie")
     parser.add_argument("--questions", metavar="FILE", help="questions of your own instead of a network: .csv or .jsonl, see docs/eliciting.md")
@@ -189,17 +184,7 @@ def _load_model(args: argparse.Namespace) -> "Model":
 
         return agent_for_task(args.agent, *_task_and_cases(args))
     if args.server is not None:
-        from elicitation.models.server import connect_servers
-
-        return connect_servers(
-            [address.strip() for address in args.server.split(",") if address.strip()],
-            args.model,
-            api="completions" if args.chat is False else "chat",
-            identity=args.server_name,
-            system=args.system,
-            concurrency=args.concurrency,
-            key_variable=args.api_key_env,
-        )
+        return connect(args, args.model, system=args.system)
     from elicitation.models.multiple_choice import is_multiple_choice, load_multiple_choice_model
 
     if is_multiple_choice(args.model):
@@ -222,7 +207,7 @@ def _ask(args: argparse.Namespace, plan: "Plan", path: str) -> int:
         if not args.resume and len(store):
             raise InputError(f"--no-resume needs a new store; {path} has {len(store)} answers. Name another --store, or leave --no-resume out.")
         try:
-            with _progress() as progress:
+            with answer_progress() as progress:
                 runs, tally = run_plan(model, plan, store, batch_size=args.batch_size, progress=progress)
         except KeyboardInterrupt:
             print(f"\ncoherence elicit: interrupted; {len(store)} answers are kept in {store.path}. The same command resumes.", file=sys.stderr)
@@ -269,26 +254,3 @@ def _print_status(path: str) -> None:
     rows = [[clean(model), clean(question), str(answers), status] for model, question, status, answers in table.itertuples(index=False)]
     print("\n".join(aligned([["model", "question", "answers", "status"], *rows], right=(2,))))
     print(f"{int(table['answers'].sum())} answers")
-
-
-@contextmanager
-def _progress() -> "Iterator[Progress]":
-    """Show a bar on a terminal, and a line every quarter of a minute elsewhere."""
-    from tqdm import tqdm
-
-    with tqdm(unit="answer", file=sys.stderr, disable=None) as bar:
-        last = time.monotonic()
-
-        def show(done: int, total: int) -> None:
-            nonlocal last
-            if not bar.disable:
-                bar.total = total
-                # Answers that were found count as done, not as speed.
-                bar.initial = done if bar.n == 0 and not bar.initial else bar.initial
-                bar.n = done
-                bar.refresh()
-            elif time.monotonic() - last >= _SECONDS_BETWEEN_LINES or done == total:
-                last = time.monotonic()
-                print(f"{done} of {total} answers", file=sys.stderr)
-
-        yield show

@@ -7,10 +7,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from coherence.cli.models import add_server_options, connect
+from coherence.cli.progress import answer_progress
+
 if TYPE_CHECKING:
     import pandas as pd
 
     from coherence.mixing import MixingScores
+    from elicitation.models.base import Model
+    from elicitation.store import AnswerStore
 
 _NONE = "–"
 
@@ -23,11 +28,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser : argparse.ArgumentParser
         Parser of this command.
     """
-    parser.add_argument("--model", metavar="DIR", help="folder of a causal language model that is asked, as written by save_pretrained")
-    parser.add_argument("--answers", metavar="FILE", help="answers of one or several models instead: .csv or .parquet, see docs/mixing.md")
+    parser.add_argument("--model", action="append", metavar="DIR", help="folder of a causal language model, as written by save_pretrained; with "
+                        "--server the model's name there; repeatable: models are asked one after the other")  # fmt: skip
+    add_server_options(parser)
+    parser.add_argument("--answers", action="extend", nargs="+", metavar="FILE",
+                        help="answers that are there instead, in one or several files: .csv or .parquet, see docs/mixing.md")  # fmt: skip
     parser.add_argument("--out", metavar="DIR", help="folder for tables and figures, made if need be")
     parser.add_argument("--draws", type=int, metavar="N", help="answers per condition, at temperature 1 (default: 100)")
     parser.add_argument("--exact", action="store_true", help="read the rates off the model's probabilities instead of drawing answers")
+    parser.add_argument("--max-new-tokens", type=int, metavar="N", help="cut of every answer (default: what a readable answer needs at most)")
     parser.add_argument("--chat", action=argparse.BooleanOptionalAction, default=None, help="use the chat template (default: if there is one)")
     parser.add_argument("--dtype", default="auto", choices=("auto", "float32", "bfloat16", "float16"), help="precision (default: auto)")
     parser.add_argument("--device", default="auto", metavar="NAME", help="torch device (default: an accelerator if there is one)")
@@ -55,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     _check(args)
     out = Path(args.out)
     if args.answers is not None:
-        answers = read_mixing_answers(args.answers)
+        answers = read_mixing_answers(*args.answers)
         scores = score_mixing(answers, rng=args.seed)  # before the folder is made: a table with faults leaves none behind
         out.mkdir(parents=True, exist_ok=True)
     else:
@@ -74,12 +83,21 @@ def _check(args: argparse.Namespace) -> None:
 
     if (args.model is None) == (args.answers is None):
         raise InputError("needed: --model DIR to ask a model, or --answers FILE to score answers, and not both. See 'coherence mix --help'.")
+    if args.answers is not None and args.server is not None:
+        raise InputError("--server is for --model, the model's name there; the answers of --answers are there already. Leave one of them out.")
     if args.out is None:
         raise InputError("--out DIR is missing. Name a folder for tables and figures.")
-    if args.seed < 0:
-        raise InputError(f"--seed must be at least 0; received {args.seed}.")
+    for name, least in (("seed", 0), ("draws", 1), ("batch_size", 1), ("max_new_tokens", 1)):
+        value = getattr(args, name)
+        if value is not None and value < least:
+            raise InputError(f"--{name.replace('_', '-')} must be at least {least}; received {value}.")
     if args.exact and args.draws is not None:
         raise InputError("--exact draws no answers, so that --draws has no meaning beside it. Leave one of them out.")
+    if args.exact and args.server is not None:
+        raise InputError(
+            "--exact needs the files of the model: a server lists the likeliest first tokens of an answer, which bound its rates, no more. "
+            "Leave --exact out to draw answers, or leave --server out and name a folder."
+        )
     if args.answers is not None and (args.exact or args.draws is not None):
         raise InputError("--exact and --draws are for --model; the answers of --answers are there already. Leave them out.")
     out = Path(args.out)
@@ -88,22 +106,60 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _ask(args: argparse.Namespace, out: Path) -> "pd.DataFrame | None":
-    """Return the model's answers, or None after Ctrl-C."""
-    from coherence.cli.progress import answer_progress
-    from elicitation.models.causal import load_causal_model
-    from elicitation.scenarios.mixing import elicit_mixing
+    """Return the answers of all models, or None after Ctrl-C."""
+    import pandas as pd
+
     from elicitation.store import AnswerStore
 
-    model = load_causal_model(args.model, batch_size=args.batch_size, chat=args.chat, dtype=args.dtype, device=args.device, threads=args.threads)
+    models = _models(args)
     out.mkdir(parents=True, exist_ok=True)
-    draws = 100 if args.draws is None else args.draws
     with AnswerStore(args.store or out / "answers.sqlite") as store:
         try:
-            with answer_progress() as progress:
-                return elicit_mixing(model, store, draws=draws, exact=args.exact, seed=args.seed, batch_size=args.batch_size, progress=progress)
+            return pd.concat([_ask_one(args, store, name, model, alone=len(models) == 1) for name, model in models.items()], ignore_index=True)
         except KeyboardInterrupt:
             print(f"\ncoherence mix: interrupted; {len(store)} answers are kept in {store.path}. The same command resumes.", file=sys.stderr)
             return None
+
+
+def _models(args: argparse.Namespace) -> "dict[str, Model | Path]":
+    """Return models behind servers, or folders, by name; what is wrong with any of them should show before the first is asked."""
+    from coherence.errors import InputError
+    from coherence.mixing.files import distinct_names
+
+    if args.server is not None:
+        if len(set(args.model)) < len(args.model):
+            raise InputError(f"--model must name different models; received {', '.join(args.model)}.")
+        return {name: connect(args, name) for name in args.model}
+    from elicitation.models.folder import check_folder
+
+    folders = [Path(folder) for folder in args.model]
+    for folder in folders:
+        check_folder(folder)
+    return dict(zip(distinct_names(folders), folders, strict=True))
+
+
+def _load(args: argparse.Namespace, folder: Path) -> "Model":
+    from elicitation.models.causal import load_causal_model
+
+    return load_causal_model(folder, batch_size=args.batch_size, chat=args.chat, dtype=args.dtype, device=args.device, threads=args.threads)
+
+
+def _ask_one(args: argparse.Namespace, store: "AnswerStore", name: str, model: "Model | Path", *, alone: bool) -> "pd.DataFrame":
+    import gc
+
+    from elicitation.scenarios.mixing import elicit_mixing
+
+    gc.collect()  # what is left of the model before: no two of them in memory
+    draws = 100 if args.draws is None else args.draws
+    options = {"draws": draws, "exact": args.exact, "seed": args.seed, "batch_size": args.batch_size, "max_new_tokens": args.max_new_tokens}
+    with answer_progress("" if alone else name) as progress:
+        # A model from a folder has no name here, so that it goes with the call.
+        answers = elicit_mixing(_load(args, model) if isinstance(model, Path) else model, store, progress=progress, **options)
+    questions = answers.groupby(["experiment", "p", "item", "order"])
+    if args.server is not None and draws > 1 and (questions["raw"].nunique() == 1).all():
+        # A server that ignores the temperature looks like a model that cannot mix.
+        print(f"coherence mix: all draws of a question got the same answer from {name}. Does its server draw? See docs/servers.md.", file=sys.stderr)
+    return answers.assign(model=name)
 
 
 def _write(out: Path, answers: "pd.DataFrame", scores: "MixingScores", *, elicited: bool) -> list[str]:
@@ -192,6 +248,11 @@ def _notes(scores: "MixingScores", model: str) -> list[str]:
     measures = scores.measures[scores.measures["model"] == model]
     curves = scores.curves[scores.curves["model"] == model].drop_duplicates(["part", "p", "item", "order"])
     lines = []
+    rows = scores.experiments[scores.experiments["model"] == model].dropna(subset="equilibrium")
+    for row in rows[rows["experiment"].isin([0, 4])].tail(1).to_dict("records"):
+        where = "" if row["experiment"] == 0 else " of experiment 4"
+        player = f"a faultless player of the equilibria gets {row['equilibrium']:.1f} on average, under the ceiling{where} of {row['ceiling']:.1f}"
+        lines.append(f"The published scoring rewards p in the games, where 1 - p is best: {player}.")
     if empty := int(curves["rate"].isna().sum()):
         lines.append(f"{empty} of {len(curves)} conditions have no readable answer; scores that need them are undefined.")
     for flip in measures[measures["part"] == "flip"].dropna(subset="published_loss").to_dict("records"):

@@ -9,11 +9,14 @@ SECONDS_BETWEEN_LINES = 15.0
 
 
 @contextmanager
-def answer_progress() -> Iterator[Callable[[int, int], None]]:
-    """Yield a function that is told the number of answers at hand and the number needed."""
+def answer_progress(label: str = "") -> Iterator[Callable[[int, int], None]]:
+    """Yield a function that is told the number of answers at hand and the number needed; `label` says whose they are."""
     from tqdm import tqdm
 
-    with tqdm(unit="answer", file=sys.stderr, disable=None) as bar:
+    from coherence.report.terminal import clean
+
+    opening = f"{clean(label)}: " if label else ""
+    with tqdm(desc=opening.removesuffix(": "), unit="answer", file=sys.stderr, disable=None) as bar:
         last = time.monotonic()
 
         def show(done: int, total: int) -> None:
@@ -26,6 +29,6 @@ def answer_progress() -> Iterator[Callable[[int, int], None]]:
                 bar.refresh()
             elif done == total or time.monotonic() - last >= SECONDS_BETWEEN_LINES:
                 last = time.monotonic()
-                print(f"{done} of {total} answers", file=sys.stderr)
+                print(f"{opening}{done} of {total} answers", file=sys.stderr)
 
         yield show

@@ -4,9 +4,9 @@
 corrected: ``docs/mixing.md``.
 """
 
-from coherence.mixing.answers import read_mixing_answers
 from coherence.mixing.dependence import draw_dependence, flip_dependence
 from coherence.mixing.equilibrium import mixed_equilibrium
+from coherence.mixing.files import read_mixing_answers
 from coherence.mixing.scoring import MixingScores, score_mixing
 from coherence.mixing.simulated import expected_answers, simulate_mixing
 

@@ -1,24 +1,20 @@
-"""The table of answers: read, held against its rules, and counted by condition.
+"""The table of answers: held against its rules, and counted by condition.
 
 A row is one answer, or `count` equal ones; a row with a `probability` is an outcome whose rate is known exactly. Answers that cannot be read stay in
 the table with their status, leave the denominator of the rates, and come back as bounds on every score.
 """
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from coherence.errors import InputError, SchemaError
+from coherence.errors import SchemaError
 from coherence.inputs import Floats
 from coherence.mixing.design import MIDDLE, ORDERS, PARTS
 from coherence.schema import READABLE, STATUSES, closest
 
-COLUMNS = ("model", "experiment", "p", "item", "order", "draw", "answer", "status", "count", "probability")
-_TEXTS = ("model", "experiment", "item", "order", "answer", "status")
 _SHARE_TOLERANCE = 1e-6
 _MOST_ROWS = 5
 
@@ -70,38 +66,15 @@ class Counts:
 
     @property
     def unread(self) -> Floats:
-        """Share of unreadable answers by condition."""
+        """Share of unreadable answers by condition, refused ones included."""
         lost = self.failures.to_numpy(dtype=np.float64).sum(axis=1)
         return np.asarray(lost / (lost + self.readable))
 
-
-def read_mixing_answers(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read a table of answers that were elicited elsewhere.
-
-    Parameters
-    ----------
-    path : path-like
-        A .csv or .parquet file with the columns of `count_answers`.
-
-    Returns
-    -------
-    DataFrame
-        The table; answers are text, so that "0 1" and "01" stay what they are.
-
-    Raises
-    ------
-    InputError
-        The file is missing, empty or unreadable.
-    """
-    source = Path(path)
-    if not source.is_file():
-        raise InputError(f"{source}: no such file. Name a .csv or .parquet table of answers.")
-    try:
-        if source.suffix.lower() == ".parquet":
-            return pd.read_parquet(source)
-        return pd.read_csv(source, dtype=dict.fromkeys(_TEXTS, str), keep_default_na=False, na_values=[""])
-    except (OSError, ValueError, pd.errors.ParserError, UnicodeDecodeError) as error:
-        raise InputError(f"{source}: the file cannot be read ({str(error).splitlines()[0]}). Check that it is complete.") from error
+    @property
+    def refused(self) -> Floats:
+        """Share of refused answers by condition."""
+        lost = self.failures.to_numpy(dtype=np.float64).sum(axis=1)
+        return np.asarray(self.failures["refused"].to_numpy(dtype=np.float64) / (lost + self.readable))
 
 
 def count_answers(answers: pd.DataFrame) -> dict[str, dict[str, Counts]]:

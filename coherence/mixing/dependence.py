@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import special, stats
 
 from coherence.inputs import Floats
@@ -115,10 +116,19 @@ def _run_distribution(ones: int, zeros: int) -> tuple[int, Floats]:
     number = np.arange(2, ones + zeros + 1)
     half = number // 2
     # An even number of runs has as many of ones as of zeros; an odd one has one more of either.
-    even = 2 * special.comb(ones - 1, half - 1) * special.comb(zeros - 1, half - 1)
-    odd = special.comb(ones - 1, half) * special.comb(zeros - 1, half - 1) + special.comb(ones - 1, half - 1) * special.comb(zeros - 1, half)
+    even = math.log(2) + _log_choices(ones - 1, half - 1) + _log_choices(zeros - 1, half - 1)
+    odd = np.logaddexp(
+        _log_choices(ones - 1, half) + _log_choices(zeros - 1, half - 1), _log_choices(ones - 1, half - 1) + _log_choices(zeros - 1, half)
+    )
     ways = np.where(number % 2 == 0, even, odd)
-    return 2, ways / ways.sum()
+    return 2, np.asarray(special.softmax(ways))
+
+
+def _log_choices(n: int, k: NDArray[np.int64]) -> Floats:
+    """Logarithms of binomial coefficients, whose own size is beyond a float from about a thousand answers on; minus infinity for none."""
+    inside = k <= n
+    held = np.minimum(k, n)
+    return np.where(inside, special.gammaln(n + 1) - special.gammaln(held + 1) - special.gammaln(n - held + 1), -np.inf)
 
 
 def _two_sided(chances: Floats, observed: int) -> float:
@@ -160,11 +170,13 @@ def dependence_table(answers: pd.DataFrame, counted: dict[str, dict[str, Counts]
 
 def _sequences(answers: pd.DataFrame, model: str) -> list[list[int]]:
     """Return the single flips of a model in the order of their draws, condition by condition."""
-    if "draw" not in answers.columns or ("count" in answers.columns and (pd.to_numeric(answers["count"]) != 1).any()):
+    if "draw" not in answers.columns:
         return []
     own = answers[(answers["experiment"] == "flip") & answers["draw"].notna() & answers["answer"].notna()]
     if "model" in answers.columns:
         own = own[own["model"].astype(object).where(own["model"].notna(), "").astype(str) == model]
+    if "count" in own.columns and (pd.to_numeric(own["count"]) != 1).any():
+        return []
     if "status" in own.columns:
         own = own[own["status"].isin(READABLE)]
     ones = own.assign(one=own["answer"].astype(str).str.strip().str.startswith("1").astype(int)).sort_values("draw", kind="stable")

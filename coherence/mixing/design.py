@@ -83,6 +83,14 @@ def literal_shares(name: str, p: Floats) -> Floats:
     return np.stack([p, 1 - p], axis=1)
 
 
+def equilibrium_shares(name: str, p: Floats) -> Floats:
+    """Return the outcome probabilities of a faultless sampler that plays games at their solved equilibrium, otherwise as of `literal_shares`."""
+    if name in GAMES:
+        best = optimal_rates(name, p)
+        return np.stack([best, 1 - best], axis=1)
+    return literal_shares(name, p)
+
+
 def optimal_rates(name: str, p: Floats) -> Floats:
     """Return the best rate of the first outcome of a part: `p`, but in the games that of the solved equilibrium, shape (n_conditions,)."""
     if name in GAMES:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special
 
 from coherence.inputs import Floats
-from coherence.mixing.noise import corrected_distance, expected_distance, sum_distribution
+from coherence.mixing.noise import corrected_distance, expected_distance, shortfall, sum_distribution
 
 DEAD_ZONE = 0.01  # rates that differ by less count as equal (published scoring)
 
@@ -44,14 +44,18 @@ class DistanceLoss:
         difference = np.einsum("...mk,qmk->...q", shares, self.contrasts) - self.target
         if not self.corrected:
             return np.asarray(np.maximum(np.abs(difference) - self.tolerance, 0) @ self.weights)
+        return np.asarray(corrected_distance(difference, self._error(shares, draws)) @ self.weights)
+
+    def _error(self, shares: Floats, draws: Floats) -> Floats:
+        """Return the standard errors of the quantities, shape (..., n_quantities)."""
         square = np.einsum("...mk,qmk->...qm", shares, self.contrasts**2)
         spread = square - np.einsum("...mk,qmk->...qm", shares, self.contrasts) ** 2
-        error = np.sqrt(np.maximum(spread, 0) @ (1 / np.maximum(draws - 1, 1)))
-        return np.asarray(corrected_distance(difference, error) @ self.weights)
+        return np.asarray(np.sqrt(np.maximum(spread, 0) @ (1 / np.maximum(draws - 1, 1))))
 
-    def doubt(self, shares: Floats, draws: Floats) -> float:
-        """Return by how much noise may still mislead the corrected value; not worth mentioning in a sum of distances."""
-        return 0.0
+    def doubt(self, shares: Floats, draws: Floats) -> tuple[float, float]:
+        """Return by how much the true loss may lie below and above the corrected one besides its noise: corrected distances fall short a little."""
+        difference = np.einsum("mk,qmk->q", shares, self.contrasts) - self.target
+        return 0.0, float(shortfall(difference, self._error(shares, draws)) @ self.weights)
 
     def bounds(self, shares: Floats, unread: Floats) -> tuple[float, float]:
         """Return the least and the largest loss over all that unreadable answers might have been; `shares` has 2 dimensions."""
@@ -96,22 +100,27 @@ class DirectionLoss:
 
     def value(self, shares: Floats, draws: Floats) -> Floats:
         """Return the loss; see `DistanceLoss.value`."""
+        ways, blurred = self._ways(shares, draws)
+        if self.corrected:
+            ways = 2 * ways - blurred
+        return np.asarray((1 - ways.mean(axis=-1)) / 2)
+
+    def doubt(self, shares: Floats, draws: Floats) -> tuple[float, float]:
+        """Return by how much the true loss may lie below and above the corrected one besides its noise: by what chance may take from all steps."""
+        ways, blurred = self._ways(shares, draws)
+        either = float(np.abs(ways - blurred).mean() / 2)
+        return either, either
+
+    def _ways(self, shares: Floats, draws: Floats) -> tuple[Floats, Floats]:
+        """Return the ways of the steps, and what they would be on average if the observed rates were the true ones."""
         rate = shares @ self.contrast
         step = np.diff(rate, axis=-1) * np.sign(np.diff(self.target))
         ways = np.where(np.isnan(step), np.nan, _sign(step))
-        if self.corrected:
-            variance = rate * (1 - rate) / np.maximum(draws - 1, 1)
-            error = np.sqrt(variance[..., 1:] + variance[..., :-1])
-            scale = np.where(error > 0, error, 1.0)
-            # What the sign would be on average if the observed rates were the true ones tells how much chance takes from it.
-            blurred = special.ndtr((step - DEAD_ZONE) / scale) - special.ndtr((-step - DEAD_ZONE) / scale)
-            ways = np.where(error > 0, 2 * ways - blurred, ways)
-        return np.asarray((1 - ways.mean(axis=-1)) / 2)
-
-    def doubt(self, shares: Floats, draws: Floats) -> float:
-        """Return by how much noise may still mislead the corrected value: as much as was taken out."""
-        plain = DirectionLoss(self.contrast, self.target)
-        return abs(float(self.value(shares, draws) - plain.value(shares, draws)))
+        variance = rate * (1 - rate) / np.maximum(draws - 1, 1)
+        error = np.sqrt(variance[..., 1:] + variance[..., :-1])
+        scale = np.where(error > 0, error, 1.0)
+        blurred = special.ndtr((step - DEAD_ZONE) / scale) - special.ndtr((-step - DEAD_ZONE) / scale)
+        return ways, np.where(error > 0, blurred, ways)
 
     def bounds(self, shares: Floats, unread: Floats) -> tuple[float, float]:
         """Return the least and the largest loss; see `DistanceLoss.bounds`."""

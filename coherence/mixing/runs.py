@@ -27,7 +27,8 @@ def mixing_runs(answers: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         One row per draw: `task` ("mixing:flip" and its like), `model`, `context` (the condition), `rep`, `p` (best rate of the first action, in
-        games that of the equilibrium), `action` (null where unreadable), `theta` (always null), `status`. Empty where nothing was drawn.
+        games that of the equilibrium), `action` (null where unreadable), `status`. There is no column `theta`. Empty where nothing was drawn, or no
+        answer can be read.
 
     Raises
     ------
@@ -56,10 +57,11 @@ def mixing_runs(answers: pd.DataFrame) -> pd.DataFrame:
             "context": [f"{name} p={value:g}" for name, value in zip(drawn["experiment"], p, strict=True)],
             "p": best,
             "action": said.map(lambda answer: _action(answer), na_action="ignore").where(status.isin(READABLE), None),
-            "theta": pd.Series(None, index=drawn.index, dtype=object),
             "status": status,
         }
     )
+    if runs["action"].isna().all():
+        runs = runs.iloc[:0]
     runs.insert(3, "rep", runs.groupby(["task", "model", "context"]).cumcount())
     return runs
 

@@ -1,7 +1,7 @@
 """Scores of the battery: published and corrected, with the attainable ceiling, intervals, and bounds for what could not be read.
 
 A score is points times (1 - loss), held between 0 and the points. The ceiling is what a faultless sampler (every rate the instructed one) gets on
-average with as many draws, exactly. Intervals are for the corrected score at the true rates; the unit of resampling is the answer.
+average with as many draws, exactly. Intervals are for the corrected score at the true rates, see `coherence.mixing.intervals`.
 """
 
 import math
@@ -15,12 +15,11 @@ import pandas as pd
 from coherence.inputs import Floats, whole_number
 from coherence.mixing.answers import Counts, count_answers
 from coherence.mixing.dependence import dependence_table
-from coherence.mixing.design import EXPERIMENTS, FLIPS, PARTS, literal_shares, optimal_rates
+from coherence.mixing.design import EXPERIMENTS, FLIPS, PARTS, equilibrium_shares, literal_shares, optimal_rates
+from coherence.mixing.equilibrium import GAMES
+from coherence.mixing.intervals import Estimate, corrected_points, estimate, score_interval
 from coherence.mixing.measures import Measure, measures_of
 from coherence.resample import Seed, as_generator
-
-_Z95 = 1.959963984540054
-LEVEL = 0.95
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,12 +30,15 @@ class MixingScores:
     ----------
     experiments : DataFrame
         One row per model and experiment and one for the total (`experiment` 0): `points`, `published`, `ceiling` (expected published score of a
-        faultless sampler with as many draws), `corrected`, `low`, `high` (95% interval of the corrected score), `worst`, `best` (published score
+        faultless sampler with as many draws that takes p for the rate everywhere), `equilibrium` (that of one that plays the games at their
+        equilibrium), `corrected`, `low`, `high` (95% interval of the corrected score), `worst`, `best` (published score
         over all that unreadable answers might have been), `answers`, `refused`, `unread` (shares of the answers).
     measures : DataFrame
         The same by measure, with the losses `published_loss` and `corrected_loss` (S, one minus direction, position and preference).
     curves : DataFrame
-        One row per model, part, condition and rate: `p`, `item`, `order`, `quantity`, `rate`, `target`, `optimum`, `draws`.
+        One row per model, part, condition and rate: `p`, `item`, `order`, `quantity`, `rate` (among the readable answers),
+        `rate_least`, `rate_most` (over all that unreadable answers might have been), `target`, `optimum`, `draws`, `refused`, `unread` (shares of the
+        answers to the condition).
     dependence : DataFrame
         Tests of independence, see `dependence_table`.
     """
@@ -50,7 +52,7 @@ class MixingScores:
         """Return one row per model, the highest corrected total first; models without a total come last, by name."""
         wide = self.experiments.pivot(index="model", columns="experiment", values="published").drop(columns=0)
         totals = self.experiments[self.experiments["experiment"] == 0].set_index("model")
-        board = totals[["published", "ceiling", "corrected", "low", "high", "refused", "unread"]].join(wide.add_prefix("experiment_"))
+        board = totals[["published", "ceiling", "equilibrium", "corrected", "low", "high", "refused", "unread"]].join(wide.add_prefix("experiment_"))
         board = board.sort_index().sort_values("corrected", ascending=False, kind="stable", na_position="last")
         board.insert(0, "rank", board["corrected"].rank(ascending=False, method="min"))
         return board.reset_index()
@@ -83,9 +85,11 @@ def score_mixing(answers: pd.DataFrame, *, n_resamples: int = 1000, rng: Seed = 
     Notes
     -----
     Assumes independent answers; the table `dependence` tests that as far as it can be tested. The resamples draw the rates of a condition from a
-    Dirichlet distribution around the observed counts (total prior weight of one answer, so that answers that are all equal still have some spread).
-    The interval reaches 1.96 of their standard deviations to either side of the corrected score, before the points of single measures are capped, and
-    for directions further by the size of their correction: rates that differ by less than their noise cannot be put in order.
+    Dirichlet distribution around the observed counts (total prior weight of one answer, so that answers that are all equal still have some spread;
+    variance as of the unbiased estimate). The interval reaches 1.96 of their standard deviations to either side of the corrected score, before the
+    points of single measures are capped; it reaches further down by what corrected distances fall short of the true ones, and to both sides for
+    directions, by the size of their correction: rates that differ by less than their noise cannot be put in order. How often it covers:
+    ``tests/validity/mixing.py`` and ``docs/mixing.md``.
 
     Examples
     --------
@@ -101,9 +105,9 @@ def score_mixing(answers: pd.DataFrame, *, n_resamples: int = 1000, rng: Seed = 
     experiments: list[dict[str, Any]] = []
     for model, parts in counted.items():
         (own,) = generator.spawn(1)
-        rows, spreads = _score_parts(model, [parts[name] for name in PARTS if name in parts], n_resamples, own)
+        rows, estimates = _score_parts(model, [parts[name] for name in PARTS if name in parts], n_resamples, own)
         measures += rows
-        experiments += _sum_up(model, rows, spreads, parts)
+        experiments += _sum_up(model, rows, estimates, parts)
     return MixingScores(
         pd.DataFrame(experiments),
         pd.DataFrame(measures),
@@ -112,32 +116,13 @@ def score_mixing(answers: pd.DataFrame, *, n_resamples: int = 1000, rng: Seed = 
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Spread:
-    """Corrected points of a measure: resampled, as estimated, and how far they may be off for want of resolution."""
-
-    resampled: Floats
-    estimate: float
-    doubt: float
-
-
-def _points(points: float, loss: Any) -> Any:
-    return points * np.clip(1 - loss, 0, 1)
-
-
-def _score_parts(model: str, parts: list[Counts], n_resamples: int, rng: np.random.Generator) -> tuple[list[dict[str, Any]], list[_Spread]]:
-    rows, spreads = [], []
+def _score_parts(model: str, parts: list[Counts], n_resamples: int, rng: np.random.Generator) -> tuple[list[dict[str, Any]], list[Estimate]]:
+    rows, estimates = [], []
     for counts in parts:
-        shares, draws, unread = counts.shares, counts.draws, counts.unread
-        drawn = _resample(counts, n_resamples, rng)
-        for measure in measures_of(counts):
-            published, corrected = (float(loss.value(shares, draws)) for loss in (measure.published, measure.corrected))
-            again = measure.corrected.value(drawn, draws)
-            doubt = measure.corrected.doubt(shares, draws)
-            # Not capped at the points: chance lifts some measures above them, and caps would pull all of them the same way.
-            points, estimate = (measure.points * np.maximum(1 - loss, 0) for loss in (again, corrected))
-            spreads.append(_Spread(points, float(estimate), measure.points * doubt))
-            best, worst = measure.published.bounds(shares, unread)
+        measures = measures_of(counts)
+        for measure, found in zip(measures, estimate(counts, measures, n_resamples, rng), strict=True):
+            published = float(measure.published.value(counts.shares, counts.draws))
+            best, worst = measure.published.bounds(counts.shares, counts.unread)
             rows.append(
                 {
                     "model": model,
@@ -146,50 +131,38 @@ def _score_parts(model: str, parts: list[Counts], n_resamples: int, rng: np.rand
                     "measure": measure.name,
                     "points": measure.points,
                     "published_loss": published,
-                    "corrected_loss": corrected,
-                    "published": float(_points(measure.points, published)),
-                    "ceiling": _ceiling(counts, measure),
-                    "corrected": float(_points(measure.points, corrected)),
-                    "worst": float(_points(measure.points, worst)),
-                    "best": float(_points(measure.points, best)),
+                    "corrected_loss": found.loss,
+                    "published": _points(measure.points, published),
+                    "ceiling": _expected(counts, measure, literal_shares(counts.part, counts.p)),
+                    "equilibrium": _expected(counts, measure, equilibrium_shares(counts.part, counts.p)),
+                    "corrected": corrected_points(found),
+                    "worst": _points(measure.points, worst),
+                    "best": _points(measure.points, best),
+                    "loss_low": found.interval[0],
+                    "loss_high": found.interval[1],
                 }
-                | _loss_interval(corrected, again, doubt)
             )
-    return rows, spreads
+            estimates.append(found)
+    return rows, estimates
 
 
-def _resample(counts: Counts, n_resamples: int, rng: np.random.Generator) -> Floats:
-    """Draw rates around the observed ones, shape (n_resamples, n_conditions, n_outcomes); exact rates and unknown ones stay what they are."""
-    if counts.exact:
-        return np.broadcast_to(counts.shares, (1, *counts.shares.shape))
-    gamma = rng.gamma(counts.weights + 1 / counts.weights.shape[1], size=(n_resamples, *counts.weights.shape))
-    drawn = gamma / gamma.sum(axis=2, keepdims=True)
-    drawn[:, counts.readable == 0] = np.nan
-    return np.asarray(drawn)
+def _points(points: float, loss: float) -> float:
+    return float(points * np.clip(1 - loss, 0, 1))
 
 
-def _reach(values: Floats) -> float:
-    return _Z95 * float(np.std(values, ddof=1)) if values.size > 1 else 0.0
-
-
-def _loss_interval(loss: float, resampled: Floats, doubt: float) -> dict[str, float]:
-    reach = _reach(resampled) + doubt
-    return {"loss_low": max(loss - reach, 0.0), "loss_high": loss + reach}
-
-
-def _ceiling(counts: Counts, measure: Measure) -> float:
-    """Expected published points of a faultless sampler.
+def _expected(counts: Counts, measure: Measure, shares: Floats) -> float:
+    """Expected published points of a sampler with these rates and as many draws.
 
     A loss above 1 is cut off in a score but not within its expectation here, so that below four draws the result is a lower bound.
     """
     if (counts.draws < 1).any():
         return math.nan
-    return float(_points(measure.points, measure.published.expected(literal_shares(counts.part, counts.p), counts.draws)))
+    return _points(measure.points, measure.published.expected(shares, counts.draws))
 
 
-def _sum_up(model: str, rows: list[dict[str, Any]], spreads: list[_Spread], parts: dict[str, Counts]) -> list[dict[str, Any]]:
+def _sum_up(model: str, rows: list[dict[str, Any]], estimates: list[Estimate], parts: dict[str, Counts]) -> list[dict[str, Any]]:
     """Sum measures to experiments, and experiments to the total."""
-    summed = ("points", "published", "ceiling", "corrected", "worst", "best")
+    summed = ("points", "published", "ceiling", "equilibrium", "corrected", "worst", "best")
     found = []
     # The name of the total is 0, so that the column holds numbers.
     for number in (*EXPERIMENTS, 0):
@@ -200,21 +173,9 @@ def _sum_up(model: str, rows: list[dict[str, Any]], spreads: list[_Spread], part
             continue
         own = [position for position, row in enumerate(rows) if row["part"] in names]
         total = {name: math.fsum(rows[position][name] for position in own) for name in summed}
-        interval = _interval(total, [spreads[position] for position in own])
-        found.append({"model": model, "experiment": number} | total | interval | _tally(parts, names))
+        low, high = score_interval([estimates[position] for position in own])
+        found.append({"model": model, "experiment": number} | total | {"low": low, "high": high} | _tally(parts, names))
     return found
-
-
-def _interval(total: dict[str, float], spreads: list[_Spread]) -> dict[str, float]:
-    """Return the interval of a sum of corrected scores, which is capped as a whole."""
-    if math.isnan(total["corrected"]):
-        return {"low": math.nan, "high": math.nan}
-    # Where rates are exact there is a single resample, the estimate itself.
-    together = np.sum(np.broadcast_arrays(*(spread.resampled for spread in spreads)), axis=0)
-    centre = sum(spread.estimate for spread in spreads)
-    reach = _reach(together) + sum(spread.doubt for spread in spreads)
-    low, high = np.clip([centre - reach, centre + reach], 0, total["points"])
-    return {"low": min(float(low), total["corrected"]), "high": max(float(high), total["corrected"])}
 
 
 def _tally(parts: dict[str, Counts], names: Iterable[str]) -> dict[str, Any]:
@@ -246,11 +207,20 @@ def _curves(model: str, counts: Counts) -> pd.DataFrame:
     literal, optimum = literal_shares(counts.part, counts.p), optimal_rates(counts.part, counts.p)
     tables = []
     for name, contrast in _RATES.get(counts.part, {part.outcomes[0]: [1, 0]}).items():
-        target = literal @ np.array(contrast)
-        best = optimum if counts.part in ("pennies", "positioning") else target
-        tables.append(
-            counts.conditions.assign(
-                model=model, part=counts.part, quantity=name, rate=counts.shares @ np.array(contrast), target=target, optimum=best, draws=counts.draws
-            )
-        )
+        rate, target = counts.shares @ np.array(contrast), literal @ np.array(contrast)
+        known = np.where(counts.readable > 0, rate * (1 - counts.unread), 0.0)
+        columns = {
+            "model": model,
+            "part": counts.part,
+            "quantity": name,
+            "rate": rate,
+            "rate_least": known + counts.unread * min(contrast),
+            "rate_most": known + counts.unread * max(contrast),
+            "target": target,
+            "optimum": optimum if counts.part in GAMES else target,
+            "draws": counts.draws,
+            "refused": counts.refused,
+            "unread": counts.unread,
+        }
+        tables.append(counts.conditions.assign(**columns))
     return pd.concat(tables, ignore_index=True)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from coherence.errors import InputError
 from coherence.inputs import Floats, whole_number
-from coherence.mixing.design import ORDERS, PARTS, literal_shares, optimal_rates
+from coherence.mixing.design import ORDERS, PARTS, equilibrium_shares, literal_shares
 from coherence.resample import Seed, as_generator
 from coherence.schema import closest
 
@@ -18,17 +18,9 @@ Rule = Callable[[str, Floats], Floats]
 _PAIRS = tuple(f"word {number}/other {number}" for number in range(1, 12))
 
 
-def _ideal(name: str, p: Floats) -> Floats:
-    """Every rate is the one that is best: as instructed, and in games that of the equilibrium."""
-    if name in ("pennies", "positioning"):
-        best = optimal_rates(name, p)
-        return np.stack([best, 1 - best], axis=1)
-    return literal_shares(name, p)
-
-
 def _argmax(name: str, p: Floats) -> Floats:
     """The most probable outcome always; ties are split evenly."""
-    shares = _ideal(name, p)
+    shares = equilibrium_shares(name, p)
     if name == "two_flips":
         # Each flip by itself: the most probable pair would be the same, but for ties.
         one = _ties(np.stack([1 - p, p], axis=1))
@@ -46,7 +38,7 @@ def _steep(name: str, p: Floats) -> Floats:
     if name == "two_flips":
         one = _cubed(np.stack([1 - p, p], axis=1))
         return np.asarray(np.einsum("mi,mj->mij", one, one).reshape(len(p), 4))
-    return _cubed(_ideal(name, p))
+    return _cubed(equilibrium_shares(name, p))
 
 
 def _cubed(shares: Floats) -> Floats:
@@ -66,7 +58,7 @@ def _first(name: str, p: Floats) -> Floats:
 
 
 AGENTS: dict[str, tuple[str, Rule]] = {
-    "ideal": ("draws every outcome at the best rate, and plays games at their equilibrium", _ideal),
+    "ideal": ("draws every outcome at the best rate, and plays games at their equilibrium", equilibrium_shares),
     "literal": ("takes p for the rate everywhere, in games too: the faultless sampler of the published scoring", literal_shares),
     "steep": ("draws, but with rates pushed towards 0 and 1", _steep),
     "argmax": ("names the most probable outcome every time", _argmax),

@@ -43,7 +43,8 @@ def plot_rates(curves: pd.DataFrame, ax: Axes) -> Axes:
     Returns
     -------
     Axes
-        `ax`; targets have the gid "target", the step "step", the parameter of a game "published", rates "rate-<quantity>".
+        `ax`; targets have the gid "target", the step "step", the parameter of a game "published", rates "rate-<quantity>", bands of what unreadable
+        answers might have made of them "band-<quantity>", shares of refused answers "refused".
     """
     part = str(curves["part"].iloc[0])
     three = part == "three_outcomes"
@@ -58,10 +59,15 @@ def plot_rates(curves: pd.DataFrame, ax: Axes) -> Axes:
             _references(ordered, part, ax)
         ax.plot(ordered["p"], ordered["rate"], color=colour, linewidth=1.6, marker=marker, markersize=4.5, markeredgecolor="white",
                 markeredgewidth=0.6, label=label, gid=f"rate-{quantity}", zorder=4)  # fmt: skip
+        if (ordered["unread"] > 0).any() and (part != "two_flips" or quantity == "mean"):  # three bands over each other say less than one
+            _band(ordered, ax, colour, str(quantity))
         drawn = ordered[np.isfinite(ordered["draws"]) & ordered["rate"].notna()]
         if len(drawn) and quantity != "mean":  # the mean of two flips of one answer is no proportion of answers
             low, high = wilson_interval(drawn["rate"], drawn["draws"])
             ax.vlines(drawn["p"], low, high, color=colour, linewidth=0.9, alpha=0.6, zorder=3)
+    asked = curves.drop_duplicates("p").sort_values("p")
+    if (asked["refused"] > 0).any():
+        ax.plot(asked["p"], asked["refused"], color=VERMILION, linewidth=1.0, marker="x", markersize=4, label="refused", gid="refused", zorder=3)
     if three:
         ax.set_xlim(-0.02, 0.62)
         ax.set_xticks([0, 0.2, 0.4, 0.6], ["0", ".2", ".4", ".6"])
@@ -69,6 +75,13 @@ def plot_rates(curves: pd.DataFrame, ax: Axes) -> Axes:
     ax.set_xlabel("probability of 0 (that of 1 is .4)" if three else "parameter of the game" if part in _GAMES else "probability asked for")
     ax.legend(loc="best", framealpha=0.85, edgecolor="none", handlelength=2.2, borderaxespad=0.3, labelspacing=0.3)
     return ax
+
+
+def _band(rows: pd.DataFrame, ax: Axes, colour: str, quantity: str) -> None:
+    """Show where the rates might lie if every unreadable answer had been an outcome."""
+    label = None if any(collection.get_label() == "if all were read" for collection in ax.collections) else "if all were read"
+    ax.fill_between(rows["p"], rows["rate_least"], rows["rate_most"], color=colour, alpha=0.16, linewidth=0, label=label,
+                    gid=f"band-{quantity}", zorder=1.5)  # fmt: skip
 
 
 def _references(rows: pd.DataFrame, part: str, ax: Axes) -> None:
@@ -102,6 +115,7 @@ def plot_words(curves: pd.DataFrame, ax: Axes) -> Axes:
     for order in ("forward", "reverse"):
         if order not in wide:
             wide[order] = math.nan
+    _word_bands(curves, {item: row for row, item in enumerate(wide.index)}, ax)
     ax.axvline(0.5, color=INK, linewidth=1.3, linestyle=(0, (2, 2)), zorder=1)
     ax.hlines(rows, wide["forward"], wide["reverse"], color=FAINT, linewidth=1.4, zorder=2)
     ax.scatter(wide["forward"], rows, color=VERMILION, marker=">", s=34, label="listed first", gid="forward", zorder=3, clip_on=False)
@@ -112,9 +126,19 @@ def plot_words(curves: pd.DataFrame, ax: Axes) -> Axes:
     ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", ".25", ".5", ".75", "1"])
     ax.set_yticks(rows, [clean(item.replace("/", " / "), limit=_MOST_LABEL) for item in wide.index], fontsize=8, parse_math=False)
     ax.tick_params(axis="y", length=0)
-    ax.set_xlabel("rate of the pair's first word, when it is ...")
+    unread = float(curves["unread"].mean())
+    lost = f"\n(bands: if all were read; {curves['refused'].mean():.0%} refused)" if unread > 0 else ""
+    ax.set_xlabel(f"rate of the pair's first word, when it is ...{lost}")
     ax.legend(loc="upper center", ncols=2, frameon=False, handletextpad=0.1, columnspacing=1.0)
     return ax
+
+
+def _word_bands(curves: pd.DataFrame, place: dict[str, int], ax: Axes) -> None:
+    """Show the range of each rate over what unreadable answers might have been, that of the forward order above that of the reverse one."""
+    for order, colour, shift in (("forward", VERMILION, 0.16), ("reverse", PURPLE, -0.16)):
+        own = curves[(curves["order"] == order) & (curves["unread"] > 0)]
+        heights = [place[item] + shift for item in own["item"]]
+        ax.hlines(heights, own["rate_least"], own["rate_most"], color=colour, linewidth=4, alpha=0.25, gid=f"band-{order}", zorder=1.5)
 
 
 def mixing_figure(curves: pd.DataFrame, *, title: str) -> Figure:

@@ -182,6 +182,7 @@ def elicit_mixing(
     exact: bool = False,
     seed: int = 0,
     batch_size: int = 64,
+    max_new_tokens: int | None = None,
     progress: Progress | None = None,
     questions: Sequence[MixingQuestion] | None = None,
 ) -> pd.DataFrame:
@@ -201,6 +202,8 @@ def elicit_mixing(
         Base seed of the draws, at least 0.
     batch_size : int
         Questions per call of the model and per transaction, at least 1.
+    max_new_tokens : int or None
+        Cut of every drawn answer, at least 1; None takes what a readable answer needs, which leaves a model that thinks first no room to.
     progress : callable, optional
         Called with the number of answers at hand and the number needed.
     questions : sequence of MixingQuestion, optional
@@ -219,17 +222,19 @@ def elicit_mixing(
     CoherenceError
         The model or the store failed; what the store holds is kept.
     """
-    for name, value, least in (("draws", draws, 1), ("batch_size", batch_size, 1), ("seed", seed, 0)):
-        if value < least:
+    for name, value, least in (("draws", draws, 1), ("batch_size", batch_size, 1), ("seed", seed, 0), ("max_new_tokens", max_new_tokens, 1)):
+        if value is not None and value < least:
             raise InputError(f"{name} must be at least {least}; received {value}.")
     asked = mixing_questions() if questions is None else list(questions)
     if exact:
+        if not (hasattr(model, "spelling_masses") or hasattr(model, "label_probabilities")):
+            # The likeliest first tokens that a server lists bound a rate; a bound must not pass for the rate.
+            raise InputError(f"exact=True needs a model that gives the probabilities of whole answers; {model.name} does not. Draw answers instead.")
         # No description for the store: its reader knows the probabilities of Yes and No only.
         answers, _ = ask(model, [Draw.of_labels(one.text, one.answers) for one in asked], store, batch_size=batch_size, progress=progress)
         return _exact_table(model.name, asked, [answer.text for answer in answers])
-    # Draw by draw, so that an interrupted session has asked of every condition about as often.
     order = [(number, question) for number in range(draws) for question in asked]
-    planned = [_draw(question, number, seed) for number, question in order]
+    planned = [_draw(question, number, seed, max_new_tokens) for number, question in order]
     stored, _ = ask(model, planned, store, batch_size=batch_size, progress=progress)
     rows = []
     for (number, question), answer in zip(order, stored, strict=True):
@@ -238,8 +243,8 @@ def elicit_mixing(
     return pd.DataFrame(rows, columns=["model", "experiment", "p", "item", "order", "draw", "answer", "status", "raw"])
 
 
-def _draw(question: MixingQuestion, number: int, seed: int) -> Draw:
-    longest = max(len(answer.encode()) for answer in question.answers) + _SPARE_TOKENS
+def _draw(question: MixingQuestion, number: int, seed: int, max_new_tokens: int | None) -> Draw:
+    longest = max_new_tokens or max(len(answer.encode()) for answer in question.answers) + _SPARE_TOKENS
     return Draw.of(question.text, number, base_seed=seed, temperature=1.0, max_new_tokens=longest, max_lines=question.max_lines, about=question.about)
 
 

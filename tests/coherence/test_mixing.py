@@ -21,8 +21,12 @@ from coherence.mixing import (
     score_mixing,
     simulate_mixing,
 )
-from coherence.mixing.design import PARTS, literal_shares, optimal_rates
-from coherence.mixing.noise import corrected_distance, expected_distance, sum_distribution
+from coherence.mixing.answers import count_answers
+from coherence.mixing.design import PARTS, equilibrium_shares, literal_shares, optimal_rates
+from coherence.mixing.files import distinct_names
+from coherence.mixing.intervals import Estimate, score_interval
+from coherence.mixing.measures import measures_of
+from coherence.mixing.noise import corrected_distance, expected_distance, shortfall, sum_distribution
 from coherence.mixing.runs import mixing_runs
 from coherence.mixing.simulated import AGENTS
 
@@ -123,17 +127,56 @@ def test_words():
 
 
 def test_attainable_ceiling_with_a_hundred_answers():
-    """From exact binomial sums: E[S] = .123, words 19.15, the whole battery 91.14, of which a player of the equilibria gets 80.7."""
+    """From exact binomial sums: E[S] = .123, words 19.15, the whole battery 91.14, of which a player of the equilibria gets 80.73."""
     scores = score_mixing(simulate_mixing("literal", n_draws=100, rng=0), n_resamples=100, rng=0)
     ceiling = scores.experiments.set_index("experiment")["ceiling"]
     assert 1 - ceiling[1] / 20 == pytest.approx(0.123, abs=0.005)
     assert ceiling[5] == pytest.approx(19.15, abs=0.005)
     assert ceiling[0] == pytest.approx(91.14, abs=0.005)
+    player = scores.experiments.set_index("experiment")["equilibrium"]
+    assert player[0] == pytest.approx(80.73, abs=0.005)
+    # The two differ in the games alone.
+    assert player.drop([0, 4]).tolist() == pytest.approx(ceiling.drop([0, 4]).tolist())
     published = [score_mixing(simulate_mixing(name, rng=seed), n_resamples=100, rng=0).experiments["published"].iloc[-1]
                  for name in ("literal", "ideal") for seed in range(4)]  # fmt: skip
     # The average of four sessions, whose standard error is about .5.
     assert np.mean(published[:4]) == pytest.approx(91.14, abs=2.0)
     assert np.mean(published[4:]) == pytest.approx(80.7, abs=2.0)
+
+
+def test_the_reference_of_an_ideal_sampler():
+    """Reproduces the reference total of 82.7 for an ideal sampler with 100 answers, with E[S] = .123 and 19.15 for words, under one reading of it.
+
+    Matching pennies at its solved equilibrium (no points for S, .237 points for direction), positioning by the larger payoff every time (luxury from
+    p = .5 on: direction .5625, 2.25 points), everything else at the rates asked for; with the games' roles exchanged the total is the same.
+    """
+    larger = step(TENTHS, 1.0)
+
+    def published(pennies, positioning):
+        table = expected_answers("literal")
+        for name, first, rate in (("pennies", "heads", pennies), ("positioning", "luxury", positioning)):
+            own = table["experiment"] == name
+            chosen = table.loc[own, "p"].map(dict(zip(TENTHS.round(9), rate, strict=True)))
+            table.loc[own, "probability"] = chosen.where(table.loc[own, "answer"] == first, 1 - chosen)
+        (parts,) = count_answers(table).values()
+        points, losses = {}, {}
+        for name, counts in parts.items():
+            for one in measures_of(counts):
+                loss = one.published.expected(counts.shares, np.full(len(counts.conditions), 100.0))
+                losses[name, one.name] = loss
+                points[name, one.name] = one.points * min(max(1 - loss, 0.0), 1.0)
+        return points, losses
+
+    points, losses = published(1 - TENTHS, larger)
+    assert losses["flip", "S"] == pytest.approx(0.123, abs=5e-4)
+    assert points["words", "position"] + points["words", "preference"] == pytest.approx(19.15, abs=5e-3)
+    assert points["pennies", "S"] == 0
+    assert points["pennies", "direction"] == pytest.approx(0.237, abs=5e-4)
+    assert points["positioning", "direction"] == pytest.approx(2.25, abs=1e-12)
+    assert math.fsum(points.values()) == pytest.approx(82.74, abs=0.005)
+    exchanged, _ = published(larger, 1 - TENTHS)
+    assert exchanged["pennies", "S"] == 0
+    assert math.fsum(exchanged.values()) == pytest.approx(82.74, abs=0.005)
 
 
 def test_exact_rates_of_the_agents():
@@ -230,6 +273,41 @@ def test_intervals_of_the_total_cover(agent):
     assert (hits >= stats.binom.ppf(0.001, 12, 0.9)).all()
 
 
+def test_the_shortfall_makes_up_for_the_bias_whatever_the_truth():
+    """By quadrature over what may be observed; nothing where there is no noise, and nothing to speak of far out."""
+    noise = np.linspace(-9, 9, 1801)
+    chance = stats.norm.pdf(noise) * (noise[1] - noise[0])
+    true = np.linspace(0, 8, 33)
+    seen = true[:, None] + noise
+    bias = corrected_distance(seen, np.ones_like(seen)) @ chance - true
+    made_up = shortfall(seen, np.ones_like(seen)) @ chance
+    assert (made_up + bias >= -0.01).all()
+    assert (made_up[true >= 4] < 0.03).all()
+    assert shortfall(np.array([-2.6]), np.array([2.0]))[0] == pytest.approx(2 * shortfall(np.array([1.3]), np.ones(1))[0])
+    assert shortfall(np.array([0.0, 0.3, 8.0]), np.array([0.0, 0.0, 1.0])) == pytest.approx([0, 0, 0], abs=1e-3)
+
+
+def test_the_interval_of_a_sum_of_scores():
+    """By hand, with resamples of a known spread: S beyond 1 is worth nothing however far; at 1 half of the estimates lie under the cap."""
+    spread = np.array([-0.1, 0.1])  # standard deviation .1 sqrt(2), reach .277
+    reach = 1.959963984540054 * 0.1 * math.sqrt(2)
+
+    def one(loss, doubt=(0.0, 0.0), points=10.0):
+        return Estimate(points, loss, loss + spread, doubt)
+
+    assert score_interval([one(0.5)]) == pytest.approx((5 - 10 * reach, 5 + 10 * reach))
+    assert score_interval([one(0.5, (0.1, 0.2))]) == pytest.approx((5 - 10 * reach - 2, 5 + 10 * reach + 1))
+    assert score_interval([one(0.5), one(2.5)]) == pytest.approx((5 - 10 * reach, 5 + 10 * reach))
+    # At and a little beyond the cap the upper end holds the whole reach; the lower one counts the estimate as it is.
+    assert score_interval([one(1.1)]) == pytest.approx((0, 10 * reach))
+    assert score_interval([one(0.1), one(1.1)]) == pytest.approx((8 - 20 * reach, 9 + 20 * reach))
+    # Chance above the points: the interval keeps its width below them.
+    assert score_interval([one(-0.2)]) == pytest.approx((10 - 10 * reach, 10))
+    assert one(-0.2).interval == pytest.approx((0, reach))
+    assert np.isnan(score_interval([one(0.5), one(math.nan)])).all()
+    assert score_interval([Estimate(10.0, 0.3, np.array([0.3]), (0.0, 0.0))]) == (7, 7)
+
+
 def test_unreadable_answers_leave_the_rates_and_come_back_as_bounds():
     """Of 100 answers at every p ten are refused: rates among the 90 are perfect, and the bounds hold every way to fill in the ten."""
     rows = [("flip", p, label, "ok", n) for p in (0.0, 0.5, 1.0) for label, n in (("1", round(90 * p)), ("0", 90 - round(90 * p)))]
@@ -264,6 +342,45 @@ def test_bounds_hold_however_unreadable_answers_are_filled_in(name):
         published = score_mixing(filled, n_resamples=100, rng=0).measures["published"]
         assert (published <= bounded["best"] + 1e-9).all()
         assert (published >= bounded["worst"] - 1e-9).all()
+
+
+def test_refusals_have_a_share_and_a_band_in_tables_and_figures():
+    """Of 10 answers at each p two are refused and one cannot be read; the band is what those three may have been, drawn where there is any."""
+    figure_module = pytest.importorskip("matplotlib.figure")
+    from coherence.report.mixing_plots import plot_rates, plot_words
+
+    rows = [("flip", p, label, status, n) for p in (0.25, 0.75) for label, status, n in (("1", "ok", 2), ("0", "ok", 5), (None, "refused", 2))]
+    rows += [("flip", p, None, "unparsed", 1) for p in (0.25, 0.75)]
+    curves = score_mixing(pd.DataFrame(rows, columns=["experiment", "p", "answer", "status", "count"]), n_resamples=100, rng=0).curves
+    assert curves["refused"].tolist() == pytest.approx([0.2, 0.2])
+    assert curves["unread"].tolist() == pytest.approx([0.3, 0.3])
+    assert curves["rate"].tolist() == pytest.approx([2 / 7, 2 / 7])
+    assert curves["rate_least"].tolist() == pytest.approx([0.2, 0.2])
+    assert curves["rate_most"].tolist() == pytest.approx([0.5, 0.5])
+
+    def drawn(plot, table):
+        ax = plot(table, figure_module.Figure().add_subplot())
+        return ax, {artist.get_gid(): artist for artist in ax.get_children() if artist.get_gid()}
+
+    ax, artists = drawn(plot_rates, curves)
+    heights = artists["band-1"].get_paths()[0].vertices[:, 1]
+    assert (heights.min(), heights.max()) == pytest.approx((0.2, 0.5))
+    assert list(artists["refused"].get_ydata()) == pytest.approx([0.2, 0.2])
+    assert {"if all were read", "refused"} <= {text.get_text() for text in ax.get_legend().get_texts()}
+
+    answers = simulate_mixing("ideal", n_draws=4, rng=0)
+    whole = score_mixing(answers, n_resamples=100, rng=0).curves
+    assert (whole["rate_least"] == whole["rate"]).all()
+    assert not {"band-1", "refused"} & set(drawn(plot_rates, whole[whole["part"] == "flip"])[1])
+    # A condition with no readable answer has no rate, and a band from 0 to 1.
+    lost = (answers["experiment"] == "words") & (answers["item"] == answers["item"].iloc[-1]) & (answers["order"] == "forward")
+    curves = score_mixing(answers.assign(status=np.where(lost, "refused", "ok")), n_resamples=100, rng=0).curves
+    words = curves[curves["part"] == "words"]
+    empty = words[words["rate"].isna()]
+    assert empty[["rate_least", "rate_most", "refused"]].to_numpy().tolist() == [[0, 1, 1]]
+    ax, artists = drawn(plot_words, words)
+    assert artists["band-forward"].get_segments()[0][:, 0].tolist() == [0, 1]
+    assert "5% refused" in ax.get_xlabel()
 
 
 def test_a_condition_without_a_readable_answer_leaves_its_score_undefined():
@@ -304,6 +421,9 @@ def test_neighbouring_draws_agree_with_all_orders():
     golden = np.mean(distance >= distance[0] - 1e-9)
     observed, expected, pvalue = draw_dependence([sequence, [1, 1, 1], [0]])
     assert pvalue == pytest.approx(golden)
+    # Numbers of orders beyond the range of a float: two thousand answers in as many runs as are expected.
+    long = [0, 0, 1, 1] * 500
+    assert draw_dependence([long])[2] == pytest.approx(1.0, abs=0.1)
     assert observed == pytest.approx((7 - 4 + 2) / 8)
     assert expected == pytest.approx((7 - runs.mean() + 2) / 8)
 
@@ -395,6 +515,60 @@ def test_other_faults():
         read_mixing_answers("nowhere.csv")
 
 
+def test_several_files_are_joined(tmp_path):
+    """Scores are those of each file alone; a file that names no model goes by its own name, with the folders that tell it from others."""
+    first, second = simulate_mixing("steep", n_draws=4, rng=0), simulate_mixing("first", n_draws=4, rng=0)
+    first.to_parquet(tmp_path / "first.parquet")
+    counted = second.groupby(["experiment", "p", "item", "order", "answer"], as_index=False).size().rename(columns={"size": "count"})
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        counted.to_csv(tmp_path / folder / "run 1.csv", index=False)
+    joined = read_mixing_answers(tmp_path / "first.parquet", tmp_path / "a" / "run 1.csv", tmp_path / "b" / "run 1.csv")
+    scores = score_mixing(joined, n_resamples=100, rng=0)
+    assert scores.leaderboard()["model"].tolist() == ["steep", "a/run 1", "b/run 1"]
+    for model, alone in (("steep", first), ("a/run 1", second)):
+        golden = score_mixing(alone, n_resamples=100, rng=0).experiments
+        own = scores.experiments[scores.experiments["model"] == model]
+        assert own["published"].tolist() == pytest.approx(golden["published"].tolist())
+        assert own["answers"].tolist() == golden["answers"].tolist()
+    # Counts of one model do not cost the others their test of neighbouring draws.
+    assert scores.dependence.set_index("model").loc["steep", "test"].tolist() == ["second flip given the first", "flip given the draw before"]
+    # One model in two files: other experiments, or other draws.
+    flip, early = first["experiment"] == "flip", first["draw"] < 2
+    parts = [flip, ~flip & early, ~flip & ~early]
+    for number, part in enumerate(parts):
+        first[part].to_parquet(tmp_path / f"{number}.parquet")
+    whole = score_mixing(read_mixing_answers(*(tmp_path / f"{number}.parquet" for number in range(3))), n_resamples=100, rng=0)
+    pd.testing.assert_frame_equal(whole.experiments, score_mixing(first, n_resamples=100, rng=0).experiments)
+
+
+def test_answers_that_would_count_twice_are_refused(tmp_path):
+    answers = simulate_mixing("steep", n_draws=3, rng=0)
+    answers.to_parquet(tmp_path / "one.parquet")
+    answers[answers["draw"] > 1].to_csv(tmp_path / "two.csv", index=False)
+    with pytest.raises(
+        InputError, match=r"one.parquet and .*two.csv hold the same 98 draws of model 'steep'; the first: experiment flip, p 0, draw 2\. "
+    ):
+        read_mixing_answers(tmp_path / "one.parquet", tmp_path / "two.csv")
+    answers.drop(columns="draw").to_csv(tmp_path / "three.csv", index=False)
+    expected_answers("steep").to_parquet(tmp_path / "four.parquet")
+    for other in ("three.csv", "four.parquet"):
+        with pytest.raises(InputError, match="answers of model 'steep' to the same conditions, and no draw numbers tell all of them apart"):
+            read_mixing_answers(tmp_path / "one.parquet", tmp_path / other)
+    with pytest.raises(InputError, match="one.parquet is named twice"):
+        read_mixing_answers(tmp_path / "one.parquet", tmp_path / "." / "one.parquet")
+    pd.DataFrame({"answer": ["1"]}).to_csv(tmp_path / "five.csv", index=False)
+    with pytest.raises(SchemaError, match="column 'experiment' must be one of"):
+        score_mixing(read_mixing_answers(tmp_path / "one.parquet", tmp_path / "five.csv"))
+
+
+def test_names_are_as_long_as_needed(tmp_path):
+    paths = [tmp_path / name for name in ("a/x/last", "b/x/last", "b/y/last")]
+    assert distinct_names(paths) == ["a/x/last", "b/x/last", "b/y/last"]
+    assert distinct_names(paths[1:]) == ["x/last", "y/last"]
+    assert distinct_names(paths[:1]) == ["last"]
+
+
 def test_answers_survive_a_file(tmp_path):
     """A CSV must not turn "0 1" into a number, nor the answer 0 into a float."""
     answers = simulate_mixing("steep", n_draws=4, rng=0)
@@ -408,12 +582,13 @@ def test_answers_survive_a_file(tmp_path):
     assert measure(numbers, "S") == 0
 
 
-def test_the_runs_table_carries_the_direction_and_no_truth():
+def test_the_runs_table_carries_the_direction_and_no_empty_column():
     answers = simulate_mixing("steep", n_draws=20, rng=0)
     answers.loc[0, ["answer", "status"]] = [None, "refused"]
     runs = mixing_runs(answers)
     validate_runs(runs)
-    assert runs["theta"].isna().all()
+    assert list(runs.columns) == ["task", "model", "context", "rep", "p", "action", "status"]
+    assert not runs.isna().all().any()
     assert len(runs) == 20 * (21 + 27)
     assert runs["action"].isna().sum() == 1
     games = runs[runs["context"] == "pennies p=0.1"]
@@ -421,6 +596,8 @@ def test_the_runs_table_carries_the_direction_and_no_truth():
     flips = runs[(runs["task"] == "mixing:flip") & runs["action"].notna()]
     assert monotone_choice_test(flips["p"], flips["action"], pair=("1", "0"), context=flips["context"], rng=0).pvalue > 0.2
     assert len(mixing_runs(expected_answers("ideal"))) == 0
+    # Without one readable answer there would be no action in the table, and nothing to check.
+    assert len(mixing_runs(answers.assign(answer=None, status="refused"))) == 0
 
 
 def test_design():
@@ -432,3 +609,4 @@ def test_design():
         np.testing.assert_allclose(shares.sum(axis=1), 1)
         assert (shares >= -1e-12).all()
         np.testing.assert_allclose(optimal_rates(name, p), 1 - p if name in ("pennies", "positioning") else p)
+        np.testing.assert_allclose(equilibrium_shares(name, p), shares[:, ::-1] if name in ("pennies", "positioning") else shares, atol=1e-12)

@@ -177,6 +177,7 @@ def test_wrong_options():
         ({"draws": 0}, "draws must be at least 1"),
         ({"batch_size": 0}, "batch_size"),
         ({"seed": -1}, "seed must be at least 0"),
+        ({"max_new_tokens": 0}, "max_new_tokens must be at least 1"),
     ):
         with pytest.raises(InputError, match=message):
             elicit_mixing(Teller(), AnswerStore(":memory:"), **options)
@@ -184,8 +185,17 @@ def test_wrong_options():
     class Mute:
         name, fingerprint, generate = "mute", "1", None
 
-    with pytest.raises(InputError, match="needs a model that gives the probabilities of labels"):
+    with pytest.raises(InputError, match="exact=True needs a model that gives the probabilities of whole answers; mute does not"):
         elicit_mixing(Mute(), AnswerStore(":memory:"), exact=True)
+
+    class Listing(Mute):
+        """A server lists likely tokens; the bounds that follow from them must not pass for rates."""
+
+        def label_bounds(self, texts, labels):
+            raise AssertionError("asked for bounds")
+
+    with pytest.raises(InputError, match="whole answers"):
+        elicit_mixing(Listing(), AnswerStore(":memory:"), exact=True)
 
 
 def test_the_store_says_how_to_read_an_answer():

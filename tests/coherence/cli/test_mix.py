@@ -1,8 +1,16 @@
 """``coherence mix``: scores answers without any model, asks a model and resumes, writes what it says, and names faults in one line."""
 
 import json
+import os
 import runpy
+import signal
+import subprocess
 import sys
+import threading
+import time
+import weakref
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pandas as pd
@@ -10,7 +18,6 @@ import pytest
 
 from coherence.cli.main import main
 from coherence.mixing import score_mixing, simulate_mixing
-from coherence.storage import read_runs
 
 ROOT = Path(__file__).parents[3]
 
@@ -42,7 +49,9 @@ def test_answers_are_scored_and_everything_is_written(answers, tmp_path, capsys)
     records = json.loads((out / "scores.json").read_text(encoding="utf-8"))
     assert [row["published"] for row in records["experiments"]] == pytest.approx(golden["published"].tolist())
     assert [row["low"] for row in records["experiments"]] == pytest.approx(golden["low"].tolist())
-    assert len(read_runs(out / "runs.parquet")) == 2 * 6 * 48
+    runs = pd.read_parquet(out / "runs.parquet")
+    assert len(runs) == 2 * 6 * 48
+    assert not runs.isna().all().any()
     assert (out / "flips.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -81,6 +90,206 @@ def test_a_model_is_asked_once(tmp_path, capsys):
     assert sums.to_numpy() == pytest.approx(1.0)
 
 
+def test_models_are_asked_one_after_the_other(tmp_path, capsys, monkeypatch):
+    """Two folders of the same name give a leaderboard and a figure side by side, and the first model is gone before the second is loaded."""
+    pytest.importorskip("torch")
+    from elicitation.models import causal
+    from elicitation.organisms.training import Recipe, train_reader
+    from elicitation.session import Task
+
+    folders = [tmp_path / name / "model" for name in ("one", "two")]
+    for steps, folder in enumerate(folders, start=1):
+        recipe = Recipe(steps=steps, hidden=32, inner=64, layers=1, heads=2, batch=(("belief", 2),), threads=1)
+        train_reader(folder, Task.load("asia"), recipe=recipe)
+    load, loaded, alive = causal.load_causal_model, [], []
+
+    def watched(*args, **options):
+        alive.append([one() is not None for one in loaded])
+        model = load(*args, **options)
+        loaded.append(weakref.ref(model))
+        return model
+
+    monkeypatch.setattr(causal, "load_causal_model", watched)
+    command = ["mix", *(word for folder in folders for word in ("--model", str(folder))), "--out", str(tmp_path / "out"), "--threads", "1"]
+    assert main([*command, "--device", "cpu", "--exact"]) == 0
+    assert alive == [[], [False]]
+    output = capsys.readouterr()
+    assert "one/model: 98 of 98 answers" in output.err
+    assert "two/model: 98 of 98 answers" in output.err
+    assert {"leaderboard.csv", "flips.png", "rates-1.png", "rates-2.png"} <= {path.name for path in (tmp_path / "out").iterdir()}
+    answers = pd.read_parquet(tmp_path / "out" / "answers.parquet")
+    assert answers.groupby("model")["probability"].sum().to_dict() == pytest.approx({"one/model": 98, "two/model": 98})
+    # A folder that is none is found before any model is asked.
+    assert main(["mix", "--model", str(folders[0]), "--model", str(tmp_path / "none"), "--out", str(tmp_path / "other")]) == 2
+    assert "none is not a folder" in capsys.readouterr().err
+    assert len(loaded) == 2
+    assert not (tmp_path / "other").exists()
+
+
+class Mixer:
+    """A server of models that answer by the seed, "stuck" always alike; after `fails_after` answers it gives none, and it keeps what it was asked."""
+
+    def __init__(self, *, fails_after=None, seconds=0.0):
+        from elicitation.scenarios.mixing import mixing_questions
+
+        self.answers = {question.text: question.answers for question in mixing_questions()}
+        self.fails_after, self.seconds, self.asked, self.keys = fails_after, seconds, [], set()
+        self.lock = threading.Lock()
+
+    def reply(self, body):
+        text = body["messages"][0]["content"] if "messages" in body else body["prompt"]
+        if text not in self.answers:
+            return 200, "fine"  # what is asked to find out what the server can do
+        with self.lock:
+            if self.fails_after is not None and len(self.asked) >= self.fails_after:
+                return 404, ""
+            self.asked.append((body["model"], text, body["seed"], body["max_tokens"]))
+        time.sleep(self.seconds)
+        choices = self.answers[text]
+        return 200, choices[0 if body["model"] == "stuck" else body["seed"] % len(choices)]
+
+
+@contextmanager
+def serving(mixer):
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def do_GET(self):
+            self.send(200, {"data": [{"id": name} for name in ("m", "other", "stuck")]})
+
+        def do_POST(self):
+            mixer.keys.add(self.headers.get("Authorization"))
+            status, said = mixer.reply(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send(status, {"choices": [{"index": 0, "message": {"role": "assistant", "content": said}, "text": said, "finish_reason": "stop"}]})
+
+        def send(self, status, data):
+            body = json.dumps(data).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    server.handle_error = lambda *_: None  # clients that leave early are what is tested
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_server_is_asked_and_a_session_that_it_ended_goes_on(tmp_path, capsys, monkeypatch):
+    """What came before the failure is kept; under the same --server-name another address is asked for the rest only, and once."""
+    monkeypatch.setenv("MIXER_KEY", "sk-very-secret")
+    out = tmp_path / "out"
+    command = ["mix", "--model", "m", "--out", str(out), "--draws", "2", "--server-name", "lab", "--concurrency", "4"]
+    with serving(failing := Mixer(fails_after=50)) as address:
+        assert main([*command, "--server", address, "--api-key-env", "MIXER_KEY"]) == 2
+    errors = capsys.readouterr().err
+    assert "no server is left that answers" in errors
+    assert "secret" not in errors
+    assert failing.keys == {"Bearer sk-very-secret"}
+    assert not (out / "scores.csv").exists()
+    with serving(mixer := Mixer()) as address:
+        assert main([*command, "--server", address]) == 0
+        assert len(mixer.asked) == 2 * 98 - 50
+        assert not set(mixer.asked) & set(failing.asked)
+        assert main([*command, "--server", address]) == 0
+        assert len(mixer.asked) == 2 * 98 - 50
+    assert "196 of 196 answers" in capsys.readouterr().err
+    assert len({seed for _, _, seed, _ in failing.asked + mixer.asked}) == 196
+    answers = pd.read_parquet(out / "answers.parquet")
+    assert len(answers) == 196
+    assert set(answers["model"]) == {"m"}
+    assert set(answers["status"]) == {"ok"}
+    assert json.loads((out / "scores.json").read_text(encoding="utf-8"))["experiments"][-1]["answers"] == 196
+
+
+def test_several_models_of_a_server(tmp_path, capsys):
+    """Every model has its row, and a server that may not draw at all is spoken of."""
+    command = ["mix", "--model", "m", "--model", "stuck", "--out", str(tmp_path / "out"), "--draws", "3", "--max-new-tokens", "77"]
+    with serving(mixer := Mixer()) as address:
+        assert main([*command, "--server", address]) == 0
+    output = capsys.readouterr()
+    assert "all draws of a question got the same answer from stuck. Does its server draw?" in output.err
+    assert "same answer from m." not in output.err
+    assert output.out.index("   1  m") < output.out.index("   2  stuck")
+    assert {(model, tokens) for model, _, _, tokens in mixer.asked} == {("m", 77), ("stuck", 77)}
+    assert pd.read_csv(tmp_path / "out" / "leaderboard.csv")["model"].tolist() == ["m", "stuck"]
+    with serving(Mixer()) as address:
+        assert main(["mix", "--server", address, "--model", "m", "--model", "m", "--out", str(tmp_path / "twice")]) == 2
+    assert "--model must name different models; received m, m." in capsys.readouterr().err
+    assert not (tmp_path / "twice").exists()
+
+
+def test_a_killed_session_asks_only_for_the_rest(tmp_path):
+    """The kill comes between two answers; each question was answered once when both sessions are through, but for those under way at the kill."""
+    out = tmp_path / "out"
+    command = ["mix", "--model", "m", "--out", str(out), "--draws", "2", "--concurrency", "1", "--server-name", "lab", "--server"]
+    with serving(slow := Mixer(seconds=0.05)) as address:
+        process = subprocess.Popen([sys.executable, "-m", "coherence.cli.main", *command, address], cwd=ROOT, stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 120
+        while _stored(out) < 20:
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+    kept = _stored(out)
+    assert 20 <= kept <= len(slow.asked) < 196, "the kill came too late to test anything"
+    assert not (out / "answers.parquet").exists()
+    with serving(mixer := Mixer()) as address:
+        assert main([*command, address]) == 0
+    assert len(mixer.asked) == 196 - kept
+    assert len({one[2] for one in slow.asked + mixer.asked}) == 196
+    assert len(pd.read_parquet(out / "answers.parquet")) == 196
+
+
+def _stored(out):
+    import sqlite3
+
+    if not (out / "answers.sqlite").exists():
+        return 0
+    database = sqlite3.connect(f"file:{out / 'answers.sqlite'}?mode=ro", uri=True, timeout=30)
+    try:
+        return database.execute("SELECT count(*) FROM answers").fetchone()[0]
+    except sqlite3.OperationalError:  # the tables are not there yet
+        return 0
+    finally:
+        database.close()
+
+
+def test_answers_of_several_files(answers, tmp_path, capsys):
+    table = simulate_mixing("uniform", n_draws=5, rng=0)
+    table.to_parquet(tmp_path / "more.parquet")
+    out = tmp_path / "out"
+    assert main(["mix", "--answers", str(answers), str(tmp_path / "more.parquet"), "--out", str(out)]) == 0
+    assert len(pd.read_csv(out / "leaderboard.csv")) == 3
+    assert "uniform" in capsys.readouterr().out
+    table.assign(answer="1")[table["draw"] == 0].to_parquet(tmp_path / "again.parquet")
+    assert main(["mix", "--answers", str(tmp_path / "more.parquet"), "--answers", str(tmp_path / "again.parquet"), "--out", str(tmp_path / "x")]) == 2
+    errors = capsys.readouterr().err
+    assert "hold the same 98 draws of model 'uniform'" in errors
+    assert errors.count("\n") == 1
+    assert not (tmp_path / "x").exists()
+
+
+def test_the_published_scoring_is_said_to_punish_equilibria(answers, tmp_path, capsys):
+    table = simulate_mixing("ideal", rng=0)
+    table.to_parquet(tmp_path / "ideal.parquet")
+    assert main(["mix", "--answers", str(tmp_path / "ideal.parquet"), "--out", str(tmp_path / "out")]) == 0
+    assert "a faultless player of the equilibria gets 80.7 on average, under the ceiling of 91.1." in capsys.readouterr().out
+    table[table["experiment"].isin(["reads", "pennies", "positioning"])].to_parquet(tmp_path / "games.parquet")
+    assert main(["mix", "--answers", str(tmp_path / "games.parquet"), "--out", str(tmp_path / "out")]) == 0
+    assert "under the ceiling of experiment 4 of 1" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -91,7 +300,11 @@ def test_a_model_is_asked_once(tmp_path, capsys):
         (["--answers", "a.csv", "--out", "x", "--exact"], "--exact and --draws are for --model"),
         (["--model", "m", "--out", "x", "--exact", "--draws", "5"], "--exact draws no answers"),
         (["--model", "m", "--out", "x", "--seed", "-1"], "--seed must be at least 0"),
-        (["--model", "m", "--out", "x"], "m"),
+        (["--model", "m", "--out", "x"], "m is not a folder"),
+        (["--model", "m", "--out", "x", "--draws", "0"], "--draws must be at least 1; received 0"),
+        (["--model", "m", "--out", "x", "--server", "http://localhost:1", "--exact"], "--exact needs the files of the model"),
+        (["--answers", "a.csv", "--out", "x", "--server", "http://localhost:1"], "--server is for --model"),
+        (["--answers", "wrong.csv", "wrong.csv", "--out", "x"], "wrong.csv is named twice"),
         (["--answers", "a.csv", "--out", "taken"], "--out must be a folder"),
         (["--answers", "wrong.csv", "--out", "x"], "table of answers has 1 fault: column 'p' must hold probabilities in [0, 1]"),
     ],
