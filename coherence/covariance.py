@@ -75,6 +75,19 @@ class _Chooser:
     choice: ChoiceModel
 
 
+def _separated(data: ChoiceData) -> bool:
+    """Tell whether every belief at one state lies below every belief at the other.
+
+    Nothing about the state is left to chance then. What a smooth regression misses of such a step it misses alike in choices that follow the
+    belief, and covariance of these remains would be no sign of anything.
+    """
+    if len(data.states) != 2 or (data.belief.ndim == 2 and data.belief.shape[1] > 2):
+        return False
+    belief = one_dimensional(data, "residual_covariance_test")
+    first, second = belief[data.truth == 0], belief[data.truth == 1]
+    return bool(first.max() < second.min() or second.max() < first.min())
+
+
 def _residuals(data: ChoiceData, rng: np.random.Generator) -> tuple[_Residuals, _Chooser | None]:
     several = data.belief.ndim == 2 and data.belief.shape[1] > 2
     # The last belief is one minus the others.
@@ -207,6 +220,9 @@ def residual_covariance_test(
     counted: dict[str, Any] = {"n_rows": data.n_rows, "n_contexts": data.n_contexts}
     if data.degenerate:
         return CheckResult("residual_covariance", NULL, math.nan, UNIT, None, math.nan, **counted, settings=settings, reason=data.degenerate)
+    if _separated(data):
+        reason = "a threshold of the belief separates the states: at equal belief there is no other state to compare with"
+        return CheckResult("residual_covariance", NULL, math.nan, UNIT, None, math.nan, **counted, settings=settings, reason=reason)
     left, chooser = _residuals(data, generator)
     settings |= {"spline_size_action": left.action_fit.n_coefficients, "spline_size_truth": left.truth_fit.n_coefficients}
     if chooser is None:

@@ -187,3 +187,14 @@ def test_one_belief_throughout_leaves_the_plain_difference():
     several = residual_covariance_test(np.tile([0.3, 0.4, 0.3], (100, 1)), action, truth, n_draws=999, rng=0)
     assert several.statistic == pytest.approx(result.statistic)
     assert residual_covariance_test(np.full(100, 0.4), action, np.tile([1, 0], 50), n_draws=999, rng=0).pvalue > 0.5
+
+
+def test_beliefs_that_foretell_every_state_leave_nothing_to_test():
+    """Both the state and the choice are steps in the belief; what a spline misses of two equal steps is the same, and no incoherence."""
+    belief = np.concatenate([np.linspace(1e-6, 0.02, 12), np.linspace(0.97, 1 - 1e-6, 12)])
+    truth = (belief > 0.5).astype(int)
+    result = residual_covariance_test(belief, np.where(truth, "go", "stay"), truth, n_draws=199, rng=0)
+    assert math.isnan(result.pvalue)
+    assert "a threshold of the belief separates the states" in result.reason
+    truth[0] = 1  # one surprise is enough for a test, and goes with no choice
+    assert residual_covariance_test(belief, np.where(belief > 0.5, "go", "stay"), truth, n_draws=199, rng=0).pvalue > 0.05
