@@ -88,7 +88,7 @@ def probe(address: Address, model: str, api: Api, *, limits: Limits, key: str | 
         fault = error.fault if isinstance(error, RefusedError) else next(iter(error.faults.values()))
         if fault.kind == "again" and fault.status != 500:
             raise
-        hint = " If the model has no chat template, use the completions API." if api == "chat" else ""
+        hint = " If the model has no chat template, use the completions API: --no-chat, or chat=False." if api == "chat" else ""
         raise InputError(f"server {address} does not answer as model {model!r} in the {api} API: {fault}.{_listing(names)}{hint}") from error
     if names and model not in names:
         logger.warning("server %s answers to model %r without listing it.%s", address, model, _listing(names))
