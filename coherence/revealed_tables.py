@@ -140,6 +140,30 @@ def score_stated(stated: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["source", "scenario", "group", "setting", "stated_error", "answer_mass"])
 
 
+def score_bets(bets: pd.DataFrame) -> pd.DataFrame:
+    """Return what bets at even odds are worth.
+
+    Parameters
+    ----------
+    bets : DataFrame
+        One row per bet: `truth` (probability of the event) and `share` (probability of taking the bet; may be missing), and what else there is.
+
+    Returns
+    -------
+    DataFrame
+        The same rows with `gain`, the expected points of the bettor where taking a bet wins or loses 1 point, and `loss`, what a bettor who knows
+        the truth gains more, at least 0.
+
+    Examples
+    --------
+    >>> score_bets(pd.DataFrame({"truth": [0.75, 0.25], "share": [0.5, 0.5]}))[["gain", "loss"]].to_numpy().tolist()
+    [[0.25, 0.25], [-0.25, 0.25]]
+    """
+    edge = 2 * bets["truth"] - 1
+    gain = bets["share"] * edge
+    return bets.assign(gain=gain, loss=edge.clip(lower=0) - gain)
+
+
 def comparison_table(summary: pd.DataFrame, errors: pd.DataFrame | None = None) -> pd.DataFrame:
     """Put sources side by side, with the error of the stated answers.
 
@@ -153,13 +177,14 @@ def comparison_table(summary: pd.DataFrame, errors: pd.DataFrame | None = None) 
     Returns
     -------
     DataFrame
-        One row per group and metric (Chebyshev, L1, symmetric KL): `scenario`, `group`, `metric`, `n_settings`, for every source its mean and, as
-        `<source> sd`, the standard deviation over wordings, and `<source> stated`, the mean stated error where there is one (a probability, the
-        same on all rows of a group).
+        One row per group and metric (Chebyshev, L1, symmetric KL): `scenario`, `group`, `metric`, `n_settings` (of the source that has a value in
+        most), for every source its mean and, as
+        `<source> sd`, the standard deviation over wordings, and where there are stated answers `<source> stated`, their mean error (a
+        probability), and `<source> stated mass`, the mean probability that the answer is an option at all; both the same on all rows of a group.
     """
     shown = summary[summary["metric"].isin(METRICS[:3])]
     sources = list(dict.fromkeys(summary["source"]))
-    table = shown.drop_duplicates(["group", "metric"])[["scenario", "group", "metric", "n_settings"]].reset_index(drop=True)
+    table = shown.groupby(["scenario", "group", "metric"], sort=False)["n_settings"].max().reset_index()
     for source in sources:
         own = shown[shown["source"] == source].set_index(["group", "metric"])
         key = pd.MultiIndex.from_frame(table[["group", "metric"]])
@@ -167,8 +192,9 @@ def comparison_table(summary: pd.DataFrame, errors: pd.DataFrame | None = None) 
         table[f"{source} sd"] = own["sd_wordings"].reindex(key).to_numpy()
     if errors is not None:
         for source in dict.fromkeys(errors["source"]):
-            means = errors[errors["source"] == source].groupby("group")["stated_error"].mean()
-            table[f"{source} stated"] = table["group"].map(means)
+            means = errors[errors["source"] == source].groupby("group")[["stated_error", "answer_mass"]].mean()
+            table[f"{source} stated"] = table["group"].map(means["stated_error"])
+            table[f"{source} stated mass"] = table["group"].map(means["answer_mass"])
     return table
 
 

@@ -3,21 +3,25 @@
 import argparse
 import os
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from elicitation.scenarios.reading import Progress
     from elicitation.scenarios.setting import Setting
     from elicitation.store import AnswerStore
 
-_SECONDS_BETWEEN_LINES = 15.0
-_METRICS = {"chebyshev": "Chebyshev", "l1": "L1", "symmetric_kl": "symmetric KL"}
+
+@dataclass
+class Battery:
+    """Tables of what was asked, one of each kind per model."""
+
+    beliefs: "list[pd.DataFrame]" = field(default_factory=list)
+    stated: "list[pd.DataFrame]" = field(default_factory=list)
+    bets: "list[pd.DataFrame]" = field(default_factory=list)
+    runs: "list[pd.DataFrame]" = field(default_factory=list)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,12 +33,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         Parser of this command.
     """
     who = parser.add_argument_group("whose beliefs")
-    who.add_argument("--model", metavar="DIR", help="folder of a causal language model, as written by save_pretrained")
+    who.add_argument(
+        "--model",
+        metavar="DIR",
+        action="append",
+        help="folder of a causal language model, as written by save_pretrained; repeat it to compare several",
+    )
     who.add_argument("--base", metavar="DIR", help="folder of a base model, to stand beside --instruct")
     who.add_argument("--instruct", metavar="DIR", help="folder of the instruction-tuned model; stated answers are its own")
-    who.add_argument("--answers", metavar="FILE", help="probabilities elicited elsewhere, as CSV; needs no model")
+    who.add_argument("--answers", metavar="FILE", help="questions that were asked elsewhere, filled in; needs no model")
     parser.add_argument("--out", metavar="DIR", help="folder for tables, figures, runs table and report; made if it does not exist")
-    parser.add_argument("--questions", metavar="FILE", help="write the unfinished texts and their outcomes as CSV, to be asked elsewhere, and stop")
+    parser.add_argument("--questions", metavar="FILE", help="write all questions as CSV, to be asked elsewhere, and stop")
     grid = parser.add_argument_group("grid", "852 settings without any of these")
     grid.add_argument(
         "--where",
@@ -73,27 +82,30 @@ def run(args: argparse.Namespace) -> int:
     _check(args)
     settings = _settings(args)
     if args.questions is not None:
-        from elicitation.scenarios.tables import questions_table
+        from coherence.errors import InputError
+        from elicitation.scenarios.elsewhere import questions_table
 
-        table = questions_table(settings)
-        table.to_csv(args.questions, index=False)
-        print(f"{args.questions}: {len(settings)} settings, {table['text'].nunique()} texts; fill in 'probability'", file=sys.stderr)
+        table = questions_table(settings, only_revealed=args.only_revealed)
+        try:
+            table.to_csv(args.questions, index=False)
+        except OSError as error:
+            raise InputError(f"--questions must be a file that can be written; {args.questions} cannot: {error}. Choose another.") from error
+        counts = ", ".join(f"{n} {kind}" for kind, n in table.drop_duplicates("question").groupby("kind", sort=False).size().items())
+        print(f"{args.questions}: {len(settings)} settings, {counts} questions; fill in 'probability' or 'answer'", file=sys.stderr)
         return 0
     folder = _prepare_folder(args.out)
     if args.answers is not None:
-        from elicitation.scenarios.tables import read_beliefs
-
-        _write(folder, read_beliefs(args.answers, settings), None, None, args)
+        _write(folder, _read(args, settings), args)
         return 0
     from elicitation.store import AnswerStore
 
     with AnswerStore(folder / "answers.sqlite") as store:
         try:
-            beliefs, stated, runs = _ask(args, settings, store)
+            battery = _ask(args, settings, store)
         except KeyboardInterrupt:
             print(f"\ncoherence reveal: interrupted; {len(store)} answers are kept in {store.path}. The same command resumes.", file=sys.stderr)
             return 130
-    _write(folder, beliefs, stated, runs, args)
+    _write(folder, battery, args)
     return 0
 
 
@@ -107,10 +119,29 @@ def _check(args: argparse.Namespace) -> None:
     given = [args.model is not None, args.base is not None or args.instruct is not None, args.answers is not None]
     if sum(ways) != 1 or sum(given) != 1:
         raise InputError("needed: --model DIR, or both --base DIR and --instruct DIR, or --answers FILE, and only one of these.")
+    _folders(args)
     if args.out is None:
         raise InputError("--out DIR is missing. Name a folder.")
     if args.reps < 1 or args.seed < 0:
         raise InputError(f"--reps must be at least 1 and --seed at least 0; received {args.reps} and {args.seed}.")
+
+
+def _folders(args: argparse.Namespace) -> dict[str, str]:
+    """Return the folders of the models by the name of their source, or raise where two names are equal."""
+    from coherence.errors import InputError
+
+    if args.model is None:
+        return {"base": args.base, "instruct": args.instruct}
+    found: dict[str, str] = {}
+    for folder in args.model:
+        name = os.path.basename(os.path.abspath(folder))  # of a link its own name
+        if name in found:
+            raise InputError(
+                f"--model folders must differ in their last name, which names the model; {found[name]} and {folder} are both {name!r}. "
+                f"Rename one, or link to it by another name: ln -s {folder} other-name."
+            )
+        found[name] = folder
+    return found
 
 
 def _settings(args: argparse.Namespace) -> "list[Setting]":
@@ -153,149 +184,119 @@ def _prepare_folder(name: str) -> Path:
     return folder
 
 
-def _ask(
-    args: argparse.Namespace, settings: "list[Setting]", store: "AnswerStore"
-) -> "tuple[pd.DataFrame, pd.DataFrame | None, pd.DataFrame | None]":
+def _ask(args: argparse.Namespace, settings: "list[Setting]", store: "AnswerStore") -> Battery:
     """Ask every model in turn; one is in memory at a time."""
-    import pandas as pd
-
+    from coherence.cli.progress import answer_progress
     from elicitation.models.causal import load_causal_model
     from elicitation.scenarios.reading import in_chat
     from elicitation.scenarios.tables import reveal, state
-    from elicitation.scenarios.wager import SCENARIOS, ask_wagers
+    from elicitation.scenarios.wager import ask_wagers, tabulate_bets, tabulate_wagers, wagered
 
-    folders = {"base": args.base, "instruct": args.instruct} if args.model is None else {Path(args.model).resolve().name: args.model}
-    beliefs, stated, runs = [], [], []
-    for number, (source, model_folder) in enumerate(folders.items(), start=1):
+    battery = Battery()
+    for source, model_folder in _folders(args).items():
         model = load_causal_model(model_folder, batch_size=args.batch_size, chat=False, dtype=args.dtype, device=args.device, threads=args.threads)
-        with _progress(f"{source}: beliefs") as progress:
-            beliefs.append(reveal(model, settings, store, source=source, progress=progress))
-        if args.only_revealed:
-            continue
-        asked = in_chat(model)
-        # The stated answers of a base model to questions with options are no use to compare with; bets are its actions all the same.
-        if number == len(folders):
-            with _progress(f"{source}: stated answers") as progress:
-                stated.append(state(asked, settings, store, source=source, progress=progress))
-        if not any(setting.scenario in SCENARIOS for setting in settings):
-            continue
-        with _progress(f"{source}: bets") as progress:
-            runs.append(ask_wagers(model, asked, settings, store, model=source, reps=args.reps, seed=args.seed, progress=progress))
-    together = pd.concat(runs, ignore_index=True) if runs else pd.DataFrame()
-    return pd.concat(beliefs, ignore_index=True), pd.concat(stated, ignore_index=True) if stated else None, together if len(together) else None
+        with answer_progress(f"{source}, beliefs") as progress:
+            battery.beliefs.append(reveal(model, settings, store, source=source, progress=progress))
+        if not args.only_revealed:
+            asked = in_chat(model)
+            # The stated answers of a base model to questions with options are no use to compare with; bets are its actions all the same.
+            if args.base is None or source == "instruct":
+                with answer_progress(f"{source}, stated answers") as progress:
+                    battery.stated.append(state(asked, settings, store, source=source, progress=progress))
+            if wagered(settings):
+                with answer_progress(f"{source}, bets") as progress:
+                    told, bets = ask_wagers(model, asked, settings, store, progress=progress)
+                battery.bets.append(tabulate_bets(settings, bets, source=source))
+                battery.runs.append(tabulate_wagers(settings, told, bets, model=source, reps=args.reps, seed=args.seed))
+            del asked
+        del model  # before the next one is loaded
+    return battery
 
 
-def _write(folder: Path, beliefs: "pd.DataFrame", stated: "pd.DataFrame | None", runs: "pd.DataFrame | None", args: argparse.Namespace) -> None:
+def _read(args: argparse.Namespace, settings: "list[Setting]") -> Battery:
+    """Read what was elicited elsewhere, and say what cannot be made of it."""
+    from elicitation.scenarios.elsewhere import beliefs_of, read_answers, stated_of
+    from elicitation.scenarios.wager import tabulate_bets, tabulate_wagers
+
+    answers = read_answers(args.answers, settings)
+    battery = Battery(beliefs=[beliefs_of(answers, settings)])
+    if args.only_revealed:
+        return battery
+    battery.stated.append(stated_of(answers, settings))
+    for source, own in answers.items():
+        runs = tabulate_wagers(settings, own.told, own.bets, model=source, reps=args.reps, seed=args.seed)
+        battery.bets.append(tabulate_bets(settings, own.bets, source=source))
+        battery.runs.append(runs)
+        lonely = len(own.bets) - (runs["context"].nunique() if len(runs) else 0)
+        if lonely:
+            print(f"{lonely} bets have no belief in the wording 'standard' beside them, and are left out of the checks", file=sys.stderr)
+    return battery
+
+
+def _write(folder: Path, battery: Battery, args: argparse.Namespace) -> None:
     """Write tables and figures, print the summary, and with a runs table the verdict."""
     from coherence.report.revealed_plots import write_figures
-    from coherence.revealed_tables import comparison_table, order_preferences, previous_influences, score_beliefs, score_stated, summarise_scores
+    from coherence.report.revealed_text import render_bets, render_distances, render_notes, render_stated
+    from coherence.revealed_tables import (
+        comparison_table,
+        order_preferences,
+        previous_influences,
+        score_beliefs,
+        score_bets,
+        score_stated,
+        summarise_scores,
+    )  # fmt: skip
 
-    scores = score_beliefs(beliefs)
-    summary = summarise_scores(scores)
-    errors = None if stated is None else score_stated(stated)
-    table = comparison_table(summary, errors)
-    influences, orders = previous_influences(beliefs), order_preferences(beliefs)
-    tables = {
-        "beliefs": beliefs, "scores": scores, "summary": summary, "table": table, "influence": influences, "orders": orders,
-        "stated": stated, "stated_errors": errors,
-    }  # fmt: skip
+    beliefs, stated, bets, runs = map(_together, (battery.beliefs, battery.stated, battery.bets, battery.runs))
+    tables: dict[str, pd.DataFrame] = {}
+    texts = []
+    if stated is not None:
+        tables |= {"stated": stated, "stated_errors": score_stated(stated)}
+    if beliefs is not None:
+        scores = score_beliefs(beliefs)
+        summary = summarise_scores(scores)
+        table = comparison_table(summary, tables.get("stated_errors"))
+        influences, orders = previous_influences(beliefs), order_preferences(beliefs)
+        tables |= {"beliefs": beliefs, "scores": scores, "summary": summary, "table": table, "influence": influences, "orders": orders}
+        texts += [render_distances(table), render_notes(scores, influences, orders)]
+    if stated is not None:
+        texts.append(render_stated(tables["stated_errors"]))
+    if bets is not None:
+        tables["bets"] = score_bets(bets)
+        texts.append(render_bets(tables["bets"]))
     written = []
     for name, one in tables.items():
-        if one is not None and len(one):
+        if len(one):
             one.to_csv(folder / f"{name}.csv", index=False)
             written.append(f"{name}.csv")
-    written += [path.name for path in write_figures(beliefs, folder)]
-    report = None
+    if beliefs is not None:
+        written += [path.name for path in write_figures(beliefs, folder)]
     if runs is not None:
-        from coherence.analysis import analyze
-        from coherence.storage import write_runs
-
-        write_runs(runs, folder / "runs.parquet")
-        print("checking the coherence of beliefs and bets", file=sys.stderr)
-        report = analyze(runs, rng=args.seed)
-        (folder / "results.json").write_text(report.to_json(), encoding="utf-8")
-        (folder / "report.html").write_text(report.to_html(), encoding="utf-8")
+        texts.append(_check_coherence(runs, folder, args.seed))
         written += ["runs.parquet", "results.json", "report.html"]
-    _print_table(table)
-    _print_notes(scores, summary, influences, orders)
-    if report is not None:
-        from coherence.report.terminal import render_terminal
-
-        print()
-        print(render_terminal(report, color=False))
+    print("\n\n".join(texts))
     print(f"wrote {', '.join(written)} to {folder}", file=sys.stderr)
 
 
-def _print_table(table: "pd.DataFrame") -> None:
-    from coherence.report.columns import aligned
-    from coherence.report.terminal import clean
+def _check_coherence(runs: "pd.DataFrame", folder: Path, seed: int) -> str:
+    """Run the ordinary checks, write their report and return it as text."""
+    from coherence.analysis import analyze
+    from coherence.report.revealed_text import render_cautions
+    from coherence.report.terminal import render_terminal
+    from coherence.storage import write_runs
 
-    sources = [name.removesuffix(" sd") for name in table.columns if name.endswith(" sd")]
-    stated = [name for name in table.columns if name.endswith(" stated")]
-    for metric, title in _METRICS.items():
-        rows = [["", "settings", *(clean(name, limit=24) for source in sources for name in (source, "sd")), *(["stated"] * len(stated))]]
-        for _, row in table[table["metric"] == metric].iterrows():
-            cells = [_number(row[name]) for source in sources for name in (source, f"{source} sd")]
-            rows.append(
-                [clean(f"{row['scenario']}: {row['group']}", limit=56), str(row["n_settings"]), *cells, *(_number(row[name]) for name in stated)]
-            )
-        print(f"{title} distance from the truth" if metric != "symmetric_kl" else f"{title} divergence from the truth, nats")
-        print("\n".join(aligned(rows, right=range(1, len(rows[0])))))
-        print()
-    print("Means over settings; sd: standard deviation over wordings" + ("; stated: probability of a wrong answer." if stated else "."))
+    write_runs(runs, folder / "runs.parquet")
+    print("checking the coherence of beliefs and bets", file=sys.stderr)
+    report = analyze(runs, rng=seed)
+    (folder / "results.json").write_text(report.to_json(), encoding="utf-8")
+    (folder / "report.html").write_text(report.to_html(), encoding="utf-8")
+    cautions = render_cautions(runs)
+    return render_terminal(report, color=False) + (f"\n\n{cautions}" if cautions else "")
 
 
-def _number(value: float) -> str:
-    import math
+def _together(tables: "list[pd.DataFrame]") -> "pd.DataFrame | None":
+    """Return the tables below each other, or None if there is no row."""
+    import pandas as pd
 
-    return "-" if math.isnan(value) else "inf" if math.isinf(value) else f"{value:.2f}"
-
-
-def _print_notes(scores: "pd.DataFrame", summary: "pd.DataFrame", influences: "pd.DataFrame", orders: "pd.DataFrame") -> None:
-    """Say in a sentence each what is in the other tables, for every source."""
-    from coherence.report.terminal import clean
-
-    for source in dict.fromkeys(scores["source"]):
-        own = scores[scores["source"] == source]
-        parts = [
-            f"probability on the outcomes {own['answer_mass'].median():.2g} (median)",
-            f"leaked to impossible ones {own['leaked_mass'].mean():.2g}",
-        ]
-        die = own[own["group"] == "1 die, single"]
-        if len(die) and die["first_excess_beginning"].notna().any():
-            exact, beginning = die["first_excess"].mean(), die["first_excess_beginning"].mean()
-            parts.append(f"face 1 of a die {exact:+.2f} from the truth ({beginning:+.2f} if 10 to 12 counted as 1)")
-        for label, table, columns in (
-            ("an earlier result", influences, ("distance", "pull")),
-            ("the order of options", orders, ("position", "label")),
-        ):
-            mine = table[table["source"] == source]
-            if len(mine):
-                parts.append(f"{label}: " + ", ".join(f"{column} {mine[column].mean():+.2f}" for column in columns))
-        print(f"{clean(source, limit=40)}: {'; '.join(parts)}")
-        if (own["answer_mass"] < 0.5).mean() > 0.5:
-            print("    Most texts would rather go on in another way: what is shown are shares of the little that falls on the outcomes.")
-
-
-@contextmanager
-def _progress(label: str) -> "Iterator[Progress]":
-    """Show a bar on a terminal, and a line every quarter of a minute elsewhere."""
-    from tqdm import tqdm
-
-    from coherence.report.terminal import clean
-
-    with tqdm(unit="text", file=sys.stderr, disable=None, desc=clean(label, limit=50)) as bar:
-        last = time.monotonic()
-
-        def show(done: int, total: int) -> None:
-            nonlocal last
-            if not bar.disable:
-                bar.total = total
-                bar.initial = done if bar.n == 0 and not bar.initial else bar.initial
-                bar.n = done
-                bar.refresh()
-            elif time.monotonic() - last >= _SECONDS_BETWEEN_LINES or done == total:
-                last = time.monotonic()
-                print(f"{clean(label, limit=50)}: {done} of {total} texts", file=sys.stderr)
-
-        yield show
+    filled = [table for table in tables if len(table)]
+    return pd.concat(filled, ignore_index=True) if filled else None

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from textwrap import fill
 
 import numpy as np
 import pandas as pd
@@ -25,7 +26,11 @@ _STYLE = {"font.family": "sans-serif", "font.size": 9.0, "text.usetex": False}
 _TRUTH = "#cfcfcf"
 _ROOM = 0.82  # of the distance between two outcomes, shared by the bars of the sources
 _MOST_LABELS = 16
+_TITLE = 38  # letters of a title
+_LABEL = 14  # letters of a label in a line
+_MOST_MARKED = 40  # bars; on more of them the marks of the wordings would be a blur
 _MOST_PREVIOUS = 4
+_MOST_SOURCES = 4  # in figures that have panels of their own for each
 
 
 def wording_beliefs(rows: pd.DataFrame) -> pd.DataFrame:
@@ -63,10 +68,19 @@ def _frame(ax: Axes, outcomes: Sequence[str]) -> None:
     ax.tick_params(colors=INK, length=3)
     step = math.ceil(len(outcomes) / _MOST_LABELS)
     places = range(0, len(outcomes), step)
-    ax.set_xticks(list(places), [clean(outcomes[place], limit=12) for place in places])
+    lines = 1 if len(outcomes) > 4 else 2
+    ax.set_xticks(list(places), [fill(clean(outcomes[place], limit=40), _LABEL, max_lines=lines, placeholder="…") for place in places])
     ax.grid(True, axis="y", color="#ececec", linewidth=0.8)
     ax.set_axisbelow(True)
     ax.set_ylabel("probability")
+
+
+def _note_unread(ax: Axes, names: Sequence[str]) -> None:
+    """Say above the bars of whom no belief was read."""
+    if names:
+        ax.set_ylim(0, ax.get_ylim()[1] * (1.1 + 0.12 * len(names)))
+        lines = "\n".join(f"no belief read of {name}" for name in names)
+        ax.text(0.02, 0.97, lines, transform=ax.transAxes, ha="left", va="top", fontsize=7.5, color=INK, parse_math=False, zorder=6)
 
 
 def _plain_labels(ax: Axes) -> None:
@@ -91,7 +105,7 @@ def plot_outcomes(beliefs: pd.DataFrame, setting: str, ax: Axes) -> Axes:
     Returns
     -------
     Axes
-        `ax`; wide grey bars are the truth, narrow ones a source each, points its wordings.
+        `ax`; wide grey bars are the truth, narrow ones a source each, points its wordings (if there are not too many bars).
 
     Raises
     ------
@@ -105,19 +119,21 @@ def plot_outcomes(beliefs: pd.DataFrame, setting: str, ax: Axes) -> Axes:
     ax.bar(places, truth, width=0.94, color=_TRUTH, label="truth", zorder=1)
     width = _ROOM / len(sources)
     outcomes: list[str] = []
+    unread = []
     for number, source in enumerate(sources):
         belief = wording_beliefs(rows[rows["source"] == source])
         outcomes = list(belief.columns)
         if belief.empty:
-            ax.text(0.5, 0.5 - 0.1 * number, f"{clean(source, limit=30)}: no belief read", transform=ax.transAxes, ha="center", parse_math=False)
+            unread.append(clean(source, limit=20))
             continue
         at = places + (number - (len(sources) - 1) / 2) * width
         colour = ACTION_COLOURS[number % len(ACTION_COLOURS)]
         ax.bar(at, belief.mean().to_numpy(), width=width * 0.86, color=colour, alpha=0.85, label=clean(source, limit=30), zorder=2)
-        if len(belief) > 1:
+        if len(belief) > 1 and len(truth) * len(sources) <= _MOST_MARKED:
             for _, wording in belief.iterrows():
                 ax.scatter(at, wording.to_numpy(), s=7, color=INK, linewidth=0, zorder=3)
     _frame(ax, outcomes)
+    _note_unread(ax, unread)
     ax.legend(
         frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(0.0, -0.12), ncols=4, handlelength=1.2, columnspacing=1.0, borderaxespad=0.4
     )
@@ -255,14 +271,14 @@ def _save(path: Path, panels: Sequence[tuple[str, Callable[[Axes], Axes]]], *, c
             if shared and (legend := ax.get_legend()):
                 legend.remove()
         if shared:
-            handles, labels = figure.axes[0].get_legend_handles_labels()
+            handles, labels = max((ax.get_legend_handles_labels() for ax in figure.axes), key=lambda found: len(found[1]))
             for text in figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False).get_texts():
                 text.set_parse_math(False)
         figure.savefig(path, metadata={"Software": None})
 
 
 def _title(rows: pd.DataFrame) -> str:
-    return clean(str(rows["setting"].iloc[0]).split("/", 2)[-1].replace("/", ", "), limit=60)
+    return _clipped(str(rows["setting"].iloc[0]).split("/", 2)[-1].replace("/", ", "))
 
 
 def write_figures(beliefs: pd.DataFrame, folder: str | os.PathLike[str]) -> list[Path]:
@@ -279,7 +295,7 @@ def write_figures(beliefs: pd.DataFrame, folder: str | os.PathLike[str]) -> list
     -------
     list of Path
         ``outcomes.png`` (six single experiments at most), ``previous.png`` (one history of each scenario and variant) and ``orders.png`` (both
-        orders of every pair), the latter two for the first two sources; as far as there is something to draw.
+        orders of every pair), the latter two with panels for each of the first four sources; as far as there is something to draw.
     """
     written = []
     single = beliefs[beliefs["variant"] == "single"]
@@ -288,25 +304,52 @@ def write_figures(beliefs: pd.DataFrame, folder: str | os.PathLike[str]) -> list
         written.append(Path(folder) / "outcomes.png")
         _save(written[-1], panels, columns=3, size=(3.5, 2.5), shared=True)
     panels = []
-    sources = list(dict.fromkeys(beliefs["source"]))[:2]
-    for baseline, variant in _histories(beliefs[beliefs["source"] == sources[0]]):
-        for source in sources:  # two sources of a history stand side by side
-            title = f"{_title(_of_setting(beliefs, baseline))}, {variant} ({clean(source, limit=20)})"
-            panels.append((title, partial(plot_previous, beliefs, baseline, variant, source=source)))
+    sources = list(dict.fromkeys(beliefs["source"]))[:_MOST_SOURCES]
+    for baseline, variant in _histories(beliefs):
+        later = (beliefs["baseline"] == baseline) & (beliefs["variant"] == variant)
+        for source in sources:  # those of a history stand side by side
+            read = _is_read(beliefs, source, beliefs["setting"] == baseline) and _is_read(beliefs, source, later)
+            draw = partial(plot_previous, beliefs, baseline, variant, source=source) if read else partial(_empty, source)
+            panels.append((f"{_title(_of_setting(beliefs, baseline))}, {variant}{_of_source(source, sources)}", draw))
     if panels:
         written.append(Path(folder) / "previous.png")
-        _save(written[-1], panels, columns=2, size=(5.4, 2.6), shared=False)
+        _save(written[-1], panels, columns=3 if len(sources) == 3 else 2, size=(5.4, 2.6), shared=False)
     panels = []
-    for source in sources:
-        own = single[(single["source"] == source) & (single["pair"] != "")]
-        complete = own.groupby("pair", sort=False)["setting"].nunique()
-        for pair in complete.index[complete == 2]:
-            title = f"{clean(str(pair).rpartition('/')[2], limit=50)} ({clean(source, limit=20)})"
-            panels.append((title, partial(plot_orders, beliefs, str(pair), source=source)))
+    orders = single.groupby(["source", "pair"], sort=False)["setting"].transform("nunique")
+    paired = single[(single["pair"] != "") & (orders == 2)]
+    sources = [source for source in sources if _is_read(paired, source, paired["pair"] != "")]
+    for pair in dict.fromkeys(paired["pair"]):
+        for source in sources:
+            own = paired[(paired["source"] == source) & (paired["pair"] == pair)]
+            read = bool((own["mass"] > 0).any())
+            draw = partial(plot_orders, beliefs, str(pair), source=source) if read else partial(_empty, source)
+            panels.append((f"{_clipped(str(pair).rpartition('/')[2])}{_of_source(source, sources)}", draw))
     if panels:
         written.append(Path(folder) / "orders.png")
-        _save(written[-1], panels, columns=3, size=(3.3, 2.4), shared=True)
+        _save(written[-1], panels, columns=3 if len(sources) == 1 else len(sources), size=(3.3, 2.4), shared=True)
     return written
+
+
+def _clipped(name: str) -> str:
+    """Shorten a long name in its middle: what it ends with tells it from others."""
+    text = clean(name, limit=200)
+    return text if len(text) <= _TITLE else f"{text[: _TITLE // 2]}…{text[-_TITLE // 2 :]}"
+
+
+def _is_read(beliefs: pd.DataFrame, source: str, mask: "pd.Series[bool]") -> bool:
+    """Return whether a source has a belief with any probability among the rows of a mask."""
+    return bool((beliefs.loc[mask & (beliefs["source"] == source), "mass"] > 0).any())
+
+
+def _of_source(source: str, sources: Sequence[str]) -> str:
+    return f"\n{clean(source, limit=30)}" if len(sources) > 1 else ""
+
+
+def _empty(source: str, ax: Axes) -> Axes:
+    """Leave a panel empty, and say why, so that the others stay in their columns."""
+    ax.set_axis_off()
+    ax.text(0.5, 0.5, f"no belief read of\n{clean(source, limit=30)}", transform=ax.transAxes, ha="center", color=INK, parse_math=False)
+    return ax
 
 
 def _examples(single: pd.DataFrame) -> list[tuple[str, str]]:

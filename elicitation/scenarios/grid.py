@@ -107,18 +107,70 @@ def select(settings: Sequence[Setting], where: Mapping[str, Collection[str]]) ->
     return kept
 
 
-def decompositions(settings: Sequence[Setting]) -> list[Decomposition]:
-    """Take every single roll or flip of two or more dice or coins apart by the first of them."""
-    found = []
-    for setting in settings:
+def in_between(settings: Sequence[Setting]) -> list[Setting]:
+    """Return single rolls and flips between those of a list, so that there are enough to be taken apart by `decompositions`.
+
+    Parameters
+    ----------
+    settings : sequence of Setting
+        Any.
+
+    Returns
+    -------
+    list of Setting
+        For each number of dice, two or more, that is rolled once with several numbers of faces, those in between, and likewise for coins and
+        their bias; about nine values in all for each, and none that is in `settings`.
+
+    Examples
+    --------
+    >>> [setting.name for setting in in_between(standard_grid(faces=[4, 7], n_dice=[2], n_coins=[]))]
+    ['dice/single/2 dice of 5 faces', 'dice/single/2 dice of 6 faces']
+    """
+    values: dict[tuple[str, int, str], list[int]] = {}
+    for setting in _wholes(settings):
         own = setting.parameters
-        if setting.variant == "single" and setting.scenario in ("dice", "coins") and int(own["n"]) > 1:
-            found.append(
-                dice.decompose(int(own["n"]), int(own["faces"]))
-                if setting.scenario == "dice"
-                else coins.decompose(int(own["n"]), own["side"], int(own["bias"]))
-            )
-    return found
+        key = (setting.scenario, int(own["n"]), own.get("side", ""))
+        values.setdefault(key, []).append(int(own["faces" if setting.scenario == "dice" else "bias"]))
+    found = [
+        dice.single(n, value) if scenario == "dice" else coins.single(n, side, value)
+        for (scenario, n, side), known in values.items()
+        for value in range(min(known), max(known) + 1, max(1, (max(known) - min(known)) // 8))
+    ]
+    names = {setting.name for setting in settings}
+    return [setting for setting in found if setting.name not in names]
+
+
+def decompositions(settings: Sequence[Setting]) -> list[Decomposition]:
+    """Take single rolls or flips of two or more dice or coins apart by the first of them.
+
+    Parameters
+    ----------
+    settings : sequence of Setting
+        Any; of the same coins, those that count tails are left out where others count heads.
+
+    Returns
+    -------
+    list of Decomposition
+        In their order.
+    """
+    return [
+        dice.decompose(int(own["n"]), int(own["faces"]))
+        if setting.scenario == "dice"
+        else coins.decompose(int(own["n"]), own["side"], int(own["bias"]))
+        for setting in _wholes(settings)
+        for own in [setting.parameters]
+    ]
+
+
+def _wholes(settings: Sequence[Setting]) -> list[Setting]:
+    singles = [setting for setting in settings if setting.scenario in ("dice", "coins") and setting.variant == "single"]
+    heads = {(own["n"], own["bias"]) for setting in singles if (own := setting.parameters).get("side") == coins.SIDES[0]}
+    return [
+        setting
+        for setting in singles
+        # Heads and tails of the same coins are one experiment: what is wrong with one belief is wrong with the other, and they would count twice.
+        if int((own := setting.parameters)["n"]) > 1 and not (own.get("side") == coins.SIDES[1] and (own["n"], own["bias"]) in heads)
+    ]
 
 
 def _properties(setting: Setting) -> dict[str, str]:

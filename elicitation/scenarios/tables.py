@@ -1,13 +1,9 @@
-"""What was read of a model, or elicited elsewhere, laid out as tables: one row per outcome of a belief, one per option of a question."""
+"""What was read of a model laid out as tables: one row per outcome of a belief, one per option of a stated answer, one per bet."""
 
-import os
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 import pandas as pd
 
-from coherence.errors import InputError
-from coherence.schema import closest
 from elicitation.models.base import ScoringModel
 from elicitation.scenarios.reading import BEGINS, Masses, Progress, Question, read_masses
 from elicitation.scenarios.setting import REFERENCE, Setting
@@ -18,6 +14,7 @@ BELIEF_COLUMNS = (
     "source", "scenario", "variant", "group", "setting", "wording", "position", "outcome", "truth", "exact", "mass", "mass_beginning",
     "previous", "shift", "baseline", "pair",
 )  # fmt: skip
+STATED_COLUMNS = ("source", "scenario", "variant", "group", "setting", "outcome", "rotation", "letter", "option", "correct", "mass")
 
 
 def belief_questions(settings: Sequence[Setting]) -> list[tuple[Setting, str, Question]]:
@@ -98,32 +95,43 @@ def state(
     Returns
     -------
     DataFrame
-        One row per option: `source`, `scenario`, `variant`, `group`, `setting`, `outcome` asked for, `rotation`, `letter`, `option`, `correct`,
-        `mass`.
+        See `tabulate_stated`.
     """
-    asked = [(setting, rotation, question) for setting in settings for rotation, question in enumerate(stated_questions(setting))]
-    questions = [Question(question.text, LETTERS, about=f"{setting.name}, stated") for setting, _, question in asked]
+    questions = [
+        Question(question.text, LETTERS, lettered=True, about=f"{setting.name}, stated")
+        for setting in settings
+        for question in stated_questions(setting)
+    ]
     masses, _ = read_masses(model, questions, store, progress=progress)
-    name = model.name if source is None else source
+    read = [masses[start : start + len(LETTERS)] for start in range(0, len(masses), len(LETTERS))]
+    return tabulate_stated(list(zip(settings, read, strict=True)), source=model.name if source is None else source)
+
+
+def tabulate_stated(stated: Sequence[tuple[Setting, Sequence[Masses]]], *, source: str) -> pd.DataFrame:
+    """Lay out stated answers.
+
+    Parameters
+    ----------
+    stated : sequence of (Setting, sequence of dict of str to float)
+        For every setting the probabilities of the letters, one dict for each of the `stated_questions`.
+    source : str
+        Whose answers.
+
+    Returns
+    -------
+    DataFrame
+        `STATED_COLUMNS`, one row per option.
+    """
     rows = [
         (
-            name,
-            setting.scenario,
-            setting.variant,
-            setting.group,
-            setting.name,
-            setting.asked,
-            rotation,
-            letter,
-            option,
-            place == rotation,
-            one[letter],
+            source, setting.scenario, setting.variant, setting.group, setting.name, setting.asked, rotation, letter, option, place == rotation,
+            masses[letter],
         )
-        for (setting, rotation, question), one in zip(asked, masses, strict=True)
+        for setting, orders in stated
+        for rotation, (question, masses) in enumerate(zip(stated_questions(setting), orders, strict=True))
         for place, (letter, option) in enumerate(zip(question.letters, question.options, strict=True))
-    ]
-    columns = ["source", "scenario", "variant", "group", "setting", "outcome", "rotation", "letter", "option", "correct", "mass"]
-    return pd.DataFrame(rows, columns=columns)
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=list(STATED_COLUMNS)).astype({"mass": float})
 
 
 def simulate_beliefs(believer: Callable[[Setting], Mapping[str, float]], settings: Sequence[Setting], *, source: str) -> pd.DataFrame:
@@ -142,83 +150,3 @@ def simulate_beliefs(believer: Callable[[Setting], Mapping[str, float]], setting
         See `tabulate_beliefs`.
     """
     return tabulate_beliefs([(setting, REFERENCE, dict(believer(setting))) for setting in settings], source=source)
-
-
-def questions_table(settings: Sequence[Setting]) -> pd.DataFrame:
-    """Return the unfinished texts for others to ask: `setting`, `wording`, `text`, and one row per `outcome`, with an empty `probability`."""
-    rows = [
-        (setting.name, wording, text, outcome, None)
-        for setting in settings
-        for wording, text in setting.texts.items()
-        for outcome in setting.outcomes
-    ]
-    return pd.DataFrame(rows, columns=["setting", "wording", "text", "outcome", "probability"])
-
-
-def read_beliefs(path: str | os.PathLike[str], settings: Sequence[Setting]) -> pd.DataFrame:
-    """Read probabilities that were elicited elsewhere.
-
-    Parameters
-    ----------
-    path : path-like
-        CSV file with the columns `setting`, `outcome`, `probability`, and where there are several `wording` and `source` (a model).
-    settings : sequence of Setting
-        Settings that the file may speak of.
-
-    Returns
-    -------
-    DataFrame
-        See `tabulate_beliefs`; `source` is the name of the file where it has no such column.
-
-    Raises
-    ------
-    InputError
-        A column is missing, a setting or an outcome is unknown, missing or there twice, or probabilities are none.
-    """
-    try:
-        table = pd.read_csv(
-            path, dtype={"setting": str, "outcome": str, "wording": str, "source": str}, keep_default_na=False, na_values={"probability": [""]}
-        )
-    except (OSError, ValueError) as error:
-        raise InputError(f"answers {path} cannot be read as CSV: {error}") from error
-    for column in ("setting", "outcome", "probability"):
-        if column not in table.columns:
-            raise InputError(f"answers {path} must have a column {column!r}. {closest(column, table.columns)}")
-    numbers = pd.to_numeric(table["probability"], errors="coerce")
-    wrong = ~numbers.between(0, 1)
-    if wrong.any():
-        row = int(wrong.to_numpy().argmax())
-        raise InputError(
-            f"answers {path}: probability must be a number in [0, 1]; {int(wrong.sum())} of {len(table)} are not, the first is "
-            f"{table['probability'].iloc[row]} in row {row}. Leave out settings that were not asked."
-        )
-    table = table.assign(probability=numbers)
-    for column, value in (("wording", REFERENCE), ("source", Path(path).stem)):
-        if column not in table.columns:
-            table[column] = value
-    known = {setting.name: setting for setting in settings}
-    pieces = []
-    for source, own in table.groupby("source", sort=False):
-        told = []
-        for (name, wording), rows in own.groupby(["setting", "wording"], sort=False):
-            if name not in known:
-                raise InputError(f"answers {path}: there is no setting {name!r}. {closest(str(name), known)}")
-            told.append((known[name], str(wording), _masses(path, known[name], rows)))
-        pieces.append(tabulate_beliefs(told, source=str(source)))
-    if not pieces:
-        raise InputError(f"answers {path} has no rows.")
-    return pd.concat(pieces, ignore_index=True)
-
-
-def _masses(path: str | os.PathLike[str], setting: Setting, rows: pd.DataFrame) -> Masses:
-    """Return the masses of one belief, or raise for outcomes that do not match, and for a sum above 1."""
-    given, expected = list(rows["outcome"]), list(setting.outcomes)
-    if sorted(given) != sorted(expected):
-        raise InputError(
-            f"answers {path}: setting {setting.name!r} needs each of the outcomes {', '.join(expected)} once; received {', '.join(given)}."
-        )
-    if rows["probability"].sum() > 1 + 1e-6:
-        raise InputError(
-            f"answers {path}: probabilities of setting {setting.name!r} must sum to at most 1; they sum to {rows['probability'].sum():g}."
-        )
-    return dict(zip(given, map(float, rows["probability"]), strict=True))

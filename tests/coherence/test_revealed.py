@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 
 from coherence.errors import InputError
 from coherence.revealed import belief_distance, order_preference, previous_influence, stated_error, symmetric_kl
-from coherence.revealed_tables import comparison_table, order_preferences, previous_influences, score_beliefs, score_stated, summarise_scores
+from coherence.revealed_tables import (
+    comparison_table,
+    order_preferences,
+    previous_influences,
+    score_beliefs,
+    score_bets,
+    score_stated,
+    summarise_scores,
+)
 
 # "Do large language models exhibit cognitive dissonance?", appendix C: choice between two options, single. Eleven models each, in its order.
 TWO_CHOICES = {
@@ -242,3 +250,93 @@ def test_figures_are_written(tmp_path):
     assert ax.lines[-1].get_ydata() == pytest.approx([0.2, 0.8])
     with pytest.raises(InputError, match="must be one of the table"):
         plot_outcomes(table, "elsewhere", Figure().add_subplot())
+
+
+def test_figures_with_four_sources_and_long_names(tmp_path):
+    """Breaks if a source without a belief, or with a name that is too long, spoils the figure of the others."""
+    from PIL import Image
+
+    from coherence.report.revealed_plots import plot_orders, plot_outcomes, write_figures
+
+    labels = ["Strongly disagree with $x", "Wholeheartedly agree"]
+    tables = []
+    for number in range(4):
+        source = f"{number}-a-very-long-name-of-a-model-that-somebody-chose"
+        for setting, order in (("x", labels), ("y", labels[::-1])):
+            masses = [0.0, 0.0] if number == 3 else [0.6, 0.2]
+            table = beliefs(f"preference/single/{setting}", "a", masses, [0.5, 0.5], source=source, pair="p")
+            tables.append(table.assign(outcome=order, scenario="preference"))
+    both = pd.concat(tables, ignore_index=True)
+    assert [path.name for path in write_figures(both, tmp_path)] == ["outcomes.png", "orders.png"]
+    with Image.open(tmp_path / "orders.png") as image:
+        assert image.size == (3 * 495, 360)  # three sources with a belief side by side, none for the fourth
+
+    from matplotlib.figure import Figure
+
+    ax = plot_outcomes(both, "preference/single/x", Figure().add_subplot())
+    assert [text.get_text() for text in ax.texts] == ["no belief read of 3-a-very-long-name-…"]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["Strongly\ndisagree with…", "Wholeheartedly\nagree"]
+    assert not any(text.get_parse_math() for text in [*ax.texts, *ax.get_xticklabels()])
+    assert max(bar.get_height() for bar in ax.patches) < ax.get_ylim()[1] * 0.85  # the note stands above the bars
+    ax = plot_orders(both, "p", Figure().add_subplot(), source=both["source"].iloc[0])
+    assert sorted(bar.get_height() for bar in ax.patches) == pytest.approx([0.25, 0.25, 0.75, 0.75])
+
+
+def test_a_side_without_a_belief_keeps_its_column(tmp_path):
+    from coherence.report.revealed_plots import write_figures
+
+    history = [
+        beliefs("dice/single/b", "a", [0.5, 0.5], [0.5, 0.5]),
+        beliefs("later", "a", [0.2, 0.8], [0.5, 0.5], previous="1", baseline="dice/single/b").assign(variant="independent"),
+    ]
+    other = [history[0].assign(source="other")]  # asked about the single roll alone
+    assert [path.name for path in write_figures(pd.concat([*history, *other]), tmp_path)] == ["outcomes.png", "previous.png"]
+
+
+def stated_rows(mass, *, source="m"):
+    return pd.DataFrame(
+        [
+            {"source": source, "scenario": "dice", "group": "g", "setting": "s", "rotation": rotation, "letter": letter,
+             "correct": place == rotation, "mass": mass}
+            for rotation in range(4) for place, letter in enumerate("ABCD")
+        ]
+    )  # fmt: skip
+
+
+def test_text_warns_of_stated_answers_that_are_none():
+    from coherence.report.revealed_text import render_stated
+
+    both = pd.concat([stated_rows(0.24, source="says letters"), stated_rows(0.001, source="does not")])
+    lines = render_stated(score_stated(both)).splitlines()
+    assert lines[2].split() == ["dice:", "g", "1", "0.75", "0.96", "0.75", "0.004"]
+    assert [line for line in lines if "no belief" in line] == [
+        "does not: half of the stated answers are a letter with a probability below 0.004. Their errors are shares of that little, and no belief."
+    ]
+
+
+def test_text_on_bets():
+    from coherence.report.revealed_text import render_bets
+
+    table = pd.DataFrame({"source": "m", "truth": [0.75, 0.25], "share": [1.0, math.nan], "answer_mass": [0.9, 0.0]})
+    text = render_bets(score_bets(table))
+    assert text.startswith("m: takes 100% of 2 bets at even odds, and loses 0.00 points a bet against who knows the truth; 1 could not be read.")
+    assert "below 0.45: hardly its decisions" in text
+    nothing = render_bets(score_bets(table.assign(share=math.nan)))
+    assert nothing.startswith("m: none of 2 bets could be read.")
+
+
+def test_text_warns_of_wordings_that_scatter():
+    from coherence.report.revealed_text import render_cautions
+
+    runs = pd.DataFrame({"task": "dice", "model": "m", "context": [0, 0, 1, 1], "prompt": ["a", "b"] * 2, "z": None})
+    assert render_cautions(runs.assign(p=[0.5, 0.52, 0.1, 0.12])) == ""
+    # Variances of .02 and 0: their mean is the square of .1.
+    assert "dice, m: wordings move the belief by 0.10" in render_cautions(runs.assign(p=[0.5, 0.7, 0.1, 0.1]))
+
+
+def test_counts_of_settings_are_those_of_the_source_that_has_most():
+    unread = beliefs("s", "w", [0.0, 0.0], [0.5, 0.5], source="first")
+    read = beliefs("s", "w", [0.9, 0.1], [0.5, 0.5], source="second")
+    table = comparison_table(summarise_scores(score_beliefs(pd.concat([unread, read]))))
+    assert table["n_settings"].tolist() == [1, 1, 1]
+    assert table["first"].isna().all()

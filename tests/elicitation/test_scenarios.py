@@ -1,3 +1,4 @@
+import re
 from collections import Counter
 from fractions import Fraction
 from itertools import product
@@ -12,12 +13,12 @@ import coherence
 from coherence.errors import InputError
 from coherence.revealed_tables import order_preferences, previous_influences, score_beliefs, score_stated
 from elicitation.scenarios import believers, choice, coins, counts, dice, preference
-from elicitation.scenarios.grid import decompositions, extra_settings, select, standard_grid
-from elicitation.scenarios.reading import BEGINS, Question, in_chat, read_masses
+from elicitation.scenarios.grid import decompositions, extra_settings, in_between, select, standard_grid
+from elicitation.scenarios.reading import BEGINS, Question, in_chat, letter_spellings, read_masses
 from elicitation.scenarios.setting import Setting, condition
 from elicitation.scenarios.stated import LETTERS, bet_questions, distractors, stated_questions
-from elicitation.scenarios.tables import questions_table, read_beliefs, reveal, simulate_beliefs, state, tabulate_beliefs
-from elicitation.scenarios.wager import ask_wagers
+from elicitation.scenarios.tables import reveal, simulate_beliefs, state, tabulate_beliefs
+from elicitation.scenarios.wager import ask_wagers, tabulate_wagers
 from elicitation.store import AnswerStore
 from elicitation.tokenizations import SpellingMasses
 
@@ -60,6 +61,11 @@ def brute_force(setting):
         return enumerate_coins(int(own["n"]), int(own["bias"]), shift)
     if setting.scenario == "choice":
         return {letter: Fraction(1, int(own["n"])) for letter in "ABCDEF"[: int(own["n"])]}
+    if setting.scenario == "counts":
+        weights = [Fraction(1)]
+        for k in range(1, int(own["at_most"]) + 1):
+            weights.append(weights[-1] * int(own["rate"]) / k)
+        return {str(k): weight / sum(weights) for k, weight in enumerate(weights)}
     favoured, other = own["labels"].split("/")
     slips = Counter([favoured] * int(own["bias"]) + [other])
     order = (own["first"], other if own["first"] == favoured else favoured)
@@ -67,14 +73,30 @@ def brute_force(setting):
 
 
 def test_every_truth_equals_enumeration():
-    for setting in [*GRID, *(setting for setting in extra_settings() if setting.scenario != "counts")]:
+    many = [dice.observed(n, 6, ["larger", "odd", "not middle"]) for n in (1, 2, 3)]
+    assert {setting.variant for setting in many} == {"more observations"}
+    for setting in [*GRID, *extra_settings(), *many, *standard_grid(faces=[5, 7, 9, 11], n_coins=[4], n_options=[3], label_biases=[4])]:
         expected = brute_force(setting)
         assert setting.truth == expected, setting.name
         assert list(setting.truth) == list(expected), setting.name  # the order in which the text lists them
 
 
+def test_events_have_the_probability_of_what_their_claim_says():
+    for setting in [*GRID, *extra_settings()]:
+        event = setting.event
+        if event is None:
+            continue
+        expected = brute_force(setting)
+        if setting.numeric:
+            bound = int(re.fullmatch(r".* is more than (\d+)", event.claim)[1])
+            assert setting.probability(event) == sum(share for total, share in expected.items() if int(total) > bound)
+        else:
+            assert setting.probability(event) == expected[event.claim.rpartition(" is ")[2]]
+
+
 def test_truths_given_the_first_die_or_coin_equal_enumeration():
-    for part in decompositions(GRID):
+    parts = decompositions([*GRID, *in_between(GRID), coins.single(3, "tails", 7)])
+    for part in parts:
         own = part.whole.parameters
         n = int(own["n"])
         side, bias = own.get("side", ""), int(own.get("bias", "1"))
@@ -87,7 +109,19 @@ def test_truths_given_the_first_die_or_coin_equal_enumeration():
             alone = sum(count for (face, _), count in joint.items() if face == state_)
             assert part.part.truth[state_] == Fraction(alone, joint.total())
             assert given.truth == {outcome: Fraction(joint[state_, outcome], alone) for outcome in part.whole.outcomes}
-    assert len(decompositions(GRID)) == 22
+    assert len(parts) == 2 * 9 + 2 * 5 + 1
+
+
+def test_the_iterated_expectation_has_contexts_enough_and_counts_none_twice():
+    # Heads and tails of the same coins are one experiment: with both, the test would reject true nulls three times as often as it says.
+    own = [part.whole.parameters for part in decompositions([*GRID, *in_between(GRID)]) if part.whole.scenario == "coins"]
+    assert {one["side"] for one in own} == {"heads"}
+    assert len({(one["n"], one["bias"]) for one in own}) == len(own) == 10
+    assert [part.whole.parameters["side"] for part in decompositions([coins.single(2, "tails", 1)])] == ["tails"]
+    assert in_between([dice.single(2, 6), dice.single(1, 4), dice.single(1, 6), choice.single(2)]) == []
+    wide = in_between([dice.single(2, 4), dice.single(2, 84)])
+    assert [setting.parameters["faces"] for setting in wide] == ["14", "24", "34", "44", "54", "64", "74"]
+    assert in_between([*GRID, *in_between(GRID)]) == []
 
 
 def test_poisson_counts_are_those_of_scipy_below_the_bound():
@@ -272,6 +306,58 @@ def test_a_real_model_is_read_as_by_outcome_probabilities(model, store):
                 assert (rows["mass_beginning"] >= rows["mass"] * 0.98).all()
 
 
+@pytest.mark.parametrize(
+    ("answer", "chosen"),
+    [
+        ("A", "A"),
+        (" B", "B"),
+        ("C) 1/6", "C"),
+        ("(D)", "D"),
+        ("**A**", "A"),
+        ("\n\nB.", "B"),
+        ("B. 1/6", "B"),
+        ("Answer: C", "C"),
+        ("**Answer:** (C)", "C"),
+        ("The answer is **D**.", "D"),
+        ("The correct answer is A", "A"),
+        ("Option B", "B"),
+        ("A fair die has six faces", None),  # the article chooses nothing
+        ("A die", None),
+        ("Because", None),
+        ("Definitely A", None),
+        ("A1", None),
+        ("a", None),
+        ("1/6", None),
+    ],
+)
+def test_the_ways_in_which_a_chat_model_names_a_letter(answer, chosen):
+    """By the definition of a spelling: the answer begins with it, and nothing forbidden follows."""
+    text = answer.encode()
+    found = [
+        spelling.outcome
+        for spelling in letter_spellings(LETTERS)
+        if text.startswith(spelling.text) and not any(text[len(spelling.text) :].startswith(tail) for tail in spelling.forbidden)
+    ]
+    assert found == ([] if chosen is None else [chosen])  # never counted twice
+
+
+def test_letters_are_read_in_all_their_forms(model, model_folder, store):
+    """A model is asked for the same letter with and without the forms: those that begin otherwise add their mass, and sentences lose theirs."""
+    from elicitation.outcomes import outcome_probabilities
+
+    question = stated_questions(dice.single(1, 6))[0]
+    (masses,), _ = read_masses(model, [Question(question.text, LETTERS, lettered=True)], store)
+    forms = {letter: sorted({spelling.text.decode() for spelling in letter_spellings(LETTERS) if spelling.outcome == letter}) for letter in LETTERS}
+    # The mass of each form apart, without the rule on sentences, bounds what was read from above.
+    apart = outcome_probabilities(model, [question.text], forms, boundary="word", leading_space=False, tolerance=1e-9).probabilities.iloc[0]
+    for letter in LETTERS:
+        assert 0 <= masses[letter] <= apart[letter] + 1e-7
+    # The same text read without forms is another answer in the store.
+    (bare,), asked = read_masses(model, [Question(question.text, LETTERS)], store)
+    assert asked == 1
+    assert set(bare) == set(masses) == set(LETTERS)
+
+
 def test_questions_go_through_the_chat_template_with_the_same_weights(model_folder):
     from elicitation.models.causal import load_causal_model
 
@@ -298,7 +384,7 @@ def test_stated_answers_are_scored(store):
 def coherent(settings, *, act=lambda p: float(p > 0.5), believe=believers.exact):
     """Tell a model every text about settings: beliefs of a believer, and bets that follow from its own belief."""
     told = {}
-    for setting in settings:
+    for setting in [*settings, *in_between(settings)]:
         belief = believe(setting)
         told |= {text: {f" {outcome}": mass for outcome, mass in belief.items()} for text in setting.texts.values()}
         if setting.event:
@@ -306,16 +392,21 @@ def coherent(settings, *, act=lambda p: float(p > 0.5), believe=believers.exact)
             for question in bet_questions(setting):
                 yes = question.options.index("Yes")
                 told[question.text] = {f" {LETTERS[yes]}": share, f" {LETTERS[1 - yes]}": 1 - share}
-    for part in decompositions(settings):
+    for part in decompositions([*settings, *in_between(settings)]):
         for inner in (part.part, *part.given.values()):
             told[inner.texts["standard"]] = {f" {outcome}": float(mass) for outcome, mass in inner.truth.items()}
     return Told(told)
 
 
+def wager_runs(model, settings, store, *, reps=5, seed=0):
+    told, bets = ask_wagers(model, model, settings, store)
+    return tabulate_wagers(settings, told, bets, model="m", reps=reps, seed=seed)
+
+
 def test_wagers_of_a_coherent_believer_pass_the_checks(store):
     settings = select(GRID, {"scenario": ["dice", "coins"], "n": ["2", "3"], "variant": ["single", "observation"]})
     model = coherent(settings, act=lambda p: 0.1 + 0.8 * p)
-    runs = ask_wagers(model, model, settings, store, model="exact", reps=4, seed=3)
+    runs = wager_runs(model, settings, store, reps=4, seed=3)
     coherence.validate_runs(runs)
     plain = runs[runs["z"].isna()]
     assert (plain["p"] - plain["p_true"]).abs().max() < 1e-12
@@ -327,7 +418,7 @@ def test_wagers_of_a_coherent_believer_pass_the_checks(store):
     assert results.loc["iterated_expectation", "statistic"] == pytest.approx(0, abs=1e-9)
     assert results.loc["prompt_consistency:story", "statistic"] == 0
     assert results.loc["residual_covariance", "pvalue"] > 0.01
-    again = ask_wagers(model, model, settings, store, model="exact", reps=4, seed=3)
+    again = wager_runs(model, settings, store, reps=4, seed=3)
     pd.testing.assert_frame_equal(again, runs)
 
 
@@ -335,7 +426,7 @@ def test_a_belief_that_does_not_average_out_is_found(store):
     settings = select(GRID, {"scenario": ["dice"], "n": ["2", "3"], "variant": ["single"]})
     # Sure of the smallest sum where nothing is said about the first die, exact where something is.
     model = coherent(settings, believe=lambda setting: believers.first_lover(setting, pull=0.6))
-    runs = ask_wagers(model, model, settings, store, model="lover")
+    runs = wager_runs(model, settings, store)
     report = coherence.analyze(runs, checks=["iterated_expectation"], rng=1)
     result = report.results.set_index("check").loc["iterated_expectation"]
     assert result["pvalue"] < 0.01
@@ -347,7 +438,7 @@ def test_a_bet_that_cannot_be_read_is_no_action(store):
     model = coherent(settings)
     for question in bet_questions(settings[0]):
         model.beliefs[question.text] = {}
-    runs = ask_wagers(model, model, settings, store, model="m")
+    runs = wager_runs(model, settings, store)
     coherence.validate_runs(runs)
     standard = runs[(runs["prompt"] == "standard") & runs["z"].isna()]
     assert standard["action"].isna().all()
@@ -367,39 +458,6 @@ def test_believers_show_their_flaw_and_no_other():
     assert (gambler["pull"] < 0).all()  # independent, and dependent with the shift taken back
     assert len(gambler) == sum(bool(setting.baseline) for setting in settings)
     assert scores["gambler"].merge(pd.DataFrame({"setting": [s.name for s in settings if s.variant == "single"]}))["l1"].max() < 1e-12
-
-
-def test_probabilities_from_elsewhere(tmp_path):
-    settings = [dice.single(1, 4), choice.single(2)]
-    blank = questions_table(settings)
-    assert len(blank) == 3 * (4 + 2)
-    path = tmp_path / "survey.csv"
-    blank[blank["wording"] == "story"].assign(probability=0.25).to_csv(path, index=False)
-    table = read_beliefs(path, settings)
-    assert table["source"].unique() == ["survey"]
-    scores = score_beliefs(table).set_index("setting")
-    assert scores["l1"].to_numpy() == pytest.approx(0)
-    assert scores.loc["choice/single/2 options", "answer_mass"] == 0.5
-
-
-@pytest.mark.parametrize(
-    ("change", "match"),
-    [
-        (lambda table: table.drop(columns="outcome"), "column 'outcome'"),
-        (lambda table: table.assign(probability=[0.1, "much", 0.2, 0.3]), "number in \\[0, 1\\]; 1 of 4 are not, the first is much in row 1"),
-        (lambda table: table.assign(probability=50), "first is 50"),
-        (lambda table: table.assign(probability=0.5), "sum to at most 1; they sum to 2"),
-        (lambda table: table.assign(setting="dice/single/1 die of 5 faces"), "no setting 'dice/single/1 die of 5 faces'. Closest"),
-        (lambda table: table.iloc[:3], "each of the outcomes 1, 2, 3, 4 once; received 1, 2, 3"),
-        (lambda table: table.iloc[:0], "has no rows"),
-    ],
-)
-def test_faults_of_a_table_from_elsewhere(tmp_path, change, match):
-    setting = dice.single(1, 4)
-    table = pd.DataFrame({"setting": setting.name, "outcome": list("1234"), "probability": 0.25})
-    change(table).to_csv(tmp_path / "mine.csv", index=False)
-    with pytest.raises(InputError, match=match):
-        read_beliefs(tmp_path / "mine.csv", [setting])
 
 
 def test_tabulated_beliefs_hold_the_exact_truth():
