@@ -255,7 +255,7 @@ def sign_flip_pvalue(gaps: Floats, *, n_flips: int, rng: np.random.Generator) ->
     float
         p-value; NaN when every gap is zero.
     """
-    gaps = gaps[gaps != 0]  # a zero gap is unchanged by its sign
+    gaps = gaps[np.abs(gaps) > 1e-12]  # a zero gap is unchanged by its sign; rounding makes none
     if gaps.size == 0:
         return float("nan")
     exact = 2**gaps.size <= n_flips

@@ -2,6 +2,8 @@
 
 from itertools import permutations, product
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -139,3 +141,9 @@ def test_bootstrap_ratio_resamples_contexts():
 
 def test_context_means_of_unequal_repetitions():
     assert context_means(np.array([1.0, 3.0, 5.0]), np.array([1, 0, 1]), 2).tolist() == [3.0, 3.0]
+
+
+def test_rounding_is_no_gap():
+    """Beliefs that average out exactly leave gaps of the last bit, whose signs say nothing."""
+    gaps = np.full(40, 2e-17)
+    assert math.isnan(sign_flip_pvalue(gaps, n_flips=99, rng=np.random.default_rng(0)))
