@@ -1,8 +1,7 @@
 """Contexts stay whole: permutations, folds, groups and p-values."""
 
-from itertools import permutations, product
-
 import math
+from itertools import permutations, product
 
 import numpy as np
 import pytest
