@@ -63,8 +63,8 @@ def render_stated(errors: pd.DataFrame) -> str:
         own = errors[errors["source"] == source]
         if own["answer_mass"].median() < _LITTLE:
             lines.append(
-                f"{clean(source, limit=40)}: half of the stated answers are a letter with a probability below {own['answer_mass'].median():.2g}. "
-                "Their errors are shares of that little, and no belief."
+                f"{clean(source, limit=40)}: the probability that a stated answer is a letter at all is {own['answer_mass'].median():.2g} (median). "
+                "The errors are shares of that little, and no belief."
             )
     return "\n".join(lines)
 
@@ -93,9 +93,8 @@ def render_bets(bets: pd.DataFrame) -> str:
             line += f"; {len(own) - len(known)} could not be read"
         lines.append(f"{line}.")
         if own["answer_mass"].median() < _LITTLE:
-            lines.append(
-                f"    Half of its answers to bets are a letter with a probability below {own['answer_mass'].median():.2g}: hardly its decisions."
-            )
+            median = own["answer_mass"].median()
+            lines.append(f"    The probability that its answer to a bet is a letter at all is {median:.2g} (median): hardly its decisions.")
     return "\n".join(lines)
 
 

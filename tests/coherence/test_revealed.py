@@ -310,7 +310,7 @@ def test_text_warns_of_stated_answers_that_are_none():
     lines = render_stated(score_stated(both)).splitlines()
     assert lines[2].split() == ["dice:", "g", "1", "0.75", "0.96", "0.75", "0.004"]
     assert [line for line in lines if "no belief" in line] == [
-        "does not: half of the stated answers are a letter with a probability below 0.004. Their errors are shares of that little, and no belief."
+        "does not: the probability that a stated answer is a letter at all is 0.004 (median). The errors are shares of that little, and no belief."
     ]
 
 

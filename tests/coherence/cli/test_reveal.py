@@ -227,7 +227,7 @@ def test_stated_answers_alone_are_scored(tmp_path, capsys):
     table[table["kind"] == "stated"].assign(probability=0.1).to_csv(tmp_path / "a.csv", index=False)
     assert main(["reveal", "--answers", str(tmp_path / "a.csv"), "--out", str(out), *where]) == 0
     assert pd.read_csv(out / "stated_errors.csv")["stated_error"].tolist() == pytest.approx([0.75] * 3)
-    assert "a letter with a probability below 0.4" in capsys.readouterr().out
+    assert "is a letter at all is 0.4 (median)" in capsys.readouterr().out
     assert not (out / "scores.csv").exists()
 
 
