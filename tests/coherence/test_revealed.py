@@ -320,7 +320,7 @@ def test_text_on_bets():
     table = pd.DataFrame({"source": "m", "truth": [0.75, 0.25], "share": [1.0, math.nan], "answer_mass": [0.9, 0.0]})
     text = render_bets(score_bets(table))
     assert text.startswith("m: takes 100% of 2 bets at even odds, and loses 0.00 points a bet against who knows the truth; 1 could not be read.")
-    assert "below 0.45: hardly its decisions" in text
+    assert "0.45 (median): hardly its decisions" in text
     nothing = render_bets(score_bets(table.assign(share=math.nan)))
     assert nothing.startswith("m: none of 2 bets could be read.")
 

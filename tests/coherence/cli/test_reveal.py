@@ -50,7 +50,7 @@ def test_from_a_model_folder_to_the_verdict(folders, tmp_path, capsys):
     # Random weights hardly ever say a letter: the answer mass is in the table, and a line warns of it.
     errors = pd.read_csv(out / "stated_errors.csv")
     assert errors["answer_mass"].between(0, 0.5).all()
-    assert "Their errors are shares of that little" in printed.out
+    assert "The errors are shares of that little" in printed.out
     runs = coherence.read_runs(out / "runs.parquet")  # valid, or this raises
     assert set(runs["task"]) == {"coins"}
     assert (runs["status"] == "ok").all()
