@@ -77,10 +77,10 @@ def _estimate(result: CheckResult) -> str:
         return f"Beliefs {subject} differ by {value:.3f} (root mean square) {kind}."
     if name == "iterated_expectation":
         if variant == "random_forest":
-            return f"For comparison: forests fitted to the exact posteriors have a median gap of {value:.0%} of the belief."
+            return f"For comparison: forests fitted to the exact posteriors have a median gap of {value:.1%} of the belief."
         if variant == "noise_removed":
             return f"Beyond answer noise, beliefs and their averages differ by {value:.3f} (root mean square)."
-        return f"Half of the gaps exceed {value:.0%} of the belief; answer noise is included."
+        return f"Half of the gaps exceed {value:.1%} of the belief; answer noise is included."
     if name == "calibration":
         sentences = {
             "rmse": f"Stated beliefs miss the exact posterior by {value:.3f} (root mean square).",
