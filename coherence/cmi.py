@@ -48,7 +48,7 @@ TEST_SHARE = 0.15  # neighbours of the test statistic, as a share of the rows
 CELL_SHARE = 0.6  # the same given several columns, as a share of the mean number of rows with one action and one truth
 SEARCHED_ROWS = 200_000  # rows, over all arrangements, of nearest-neighbour estimates that each need their own search
 PERMUTED_ESTIMATES = 199  # arrangements for which the nearest-neighbour estimate is computed beside the statistic of the test
-CENTRED = 50  # permutations that centre the information in bins of several columns
+CENTRED = 50  # exchanges that give the information in bins its spread, and in bins of several columns its centre
 
 
 def neighbours_for_test(n_rows: int, k: int) -> int:
@@ -306,7 +306,7 @@ def _permuted(problem: _Problem, k: int, n_permutations: int, rng: np.random.Gen
         centre = float(np.mean([binned_information(bins, data.context, data.action, truth).corrected for truth in moved]))
         effect -= centre
         within = [("mean of permuted information in bins", math.nan, centre), ("centred information in bins", math.nan, effect)]
-    half = float(stats.t.ppf(0.975, data.n_contexts - 1)) * information.standard_error
+    half = float(stats.t.ppf(0.975, data.n_contexts - 1)) * max(information.standard_error, _spread_under_null(data, bins, state_of_context, sources))
     k_test = chosen["k_test"] if isinstance(chosen["k_test"], int) else math.nan
     details = pd.DataFrame(
         [
@@ -326,7 +326,7 @@ def _permuted(problem: _Problem, k: int, n_permutations: int, rng: np.random.Gen
         null=problem.null,
         statistic=effect,
         unit=UNIT,
-        interval=Interval(effect - half, effect + half, 0.95, "jackknife over contexts"),
+        interval=Interval(effect - half, effect + half, 0.95, "jackknife over contexts, not below the spread under exchange"),
         pvalue=permutation_pvalue(observed[1], permuted[:, 1], exact=exact),
         n_rows=data.n_rows,
         n_contexts=data.n_contexts,
@@ -334,6 +334,16 @@ def _permuted(problem: _Problem, k: int, n_permutations: int, rng: np.random.Gen
         details=details,
         assumptions=("contexts are independent", EXACT_REPORT, f"among contexts of similar {similar} the truth is exchangeable under the null"),
     )
+
+
+def _spread_under_null(data: ChoiceData, bins: Codes, state_of_context: Codes, sources: Codes) -> float:
+    """Standard deviation of the information in bins over some of the exchanges.
+
+    Near independence the information is a square of small numbers, of which leaving out single contexts shows too little.
+    """
+    some = np.unique(np.linspace(0, len(sources) - 1, CENTRED).astype(np.int64))
+    moved = (state_of_context[sources[number]][data.context] for number in some)
+    return float(np.std([binned_information(bins, data.context, data.action, truth).corrected for truth in moved]))
 
 
 def _published(problem: _Problem, k: int, n_bootstraps: int, rng: np.random.Generator, settings: dict[str, object]) -> CheckResult:

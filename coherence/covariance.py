@@ -17,19 +17,29 @@ from scipy import stats
 from scipy.optimize import brentq
 
 from coherence.choice_model import ChoiceModel, fit_choice_model, fit_to_counts, merge_levels
+from coherence.exchange import ASYMMETRY, asymmetry, exchanged_sums
 from coherence.inputs import ChoiceData, Codes, Floats, as_choices, one_dimensional, whole_number
 from coherence.knn import RESOLUTION, as_levels
-from coherence.resample import Seed, as_generator, context_folds, permutation_pvalue
+from coherence.resample import (
+    Seed,
+    as_generator,
+    context_blocks,
+    context_folds,
+    permutation_pvalue,
+)
 from coherence.result import EXACT_REPORT, CheckResult, Interval
 from coherence.smoothing import SmoothFit, regress
 
 NULL = "given belief, action and truth are uncorrelated in every smooth direction (implied by independence)"
 UNIT = "belief"
 N_FOLDS = 5
+RARE = "no interval: a rare action and a rare state are seen together too seldom"
 SHIFT_BRACKETS = (0.05, 0.1, 0.2, 0.4, 0.7, 1.0)
 SHIFT_STEP = 0.01
 SHIFT_WEIGHT = 0.8
 MANY_CONTEXTS = 5_000
+SETTLED = "the stated belief settles the action, and leaves the state nothing to move"
+ROUNDING = 1e-6  # share of the variance that a regression leaves by rounding and its trace of ridge
 
 
 def _indicators(codes: Codes, n_codes: int) -> Floats:
@@ -75,6 +85,13 @@ class _Chooser:
     choice: ChoiceModel
 
 
+def _left(columns: Floats, fit: SmoothFit) -> Floats:
+    """Return what a regression leaves; nothing where it leaves no more than rounding, which would otherwise be standardised like a signal."""
+    residual = columns - fit.fitted
+    explained = (residual**2).sum(axis=0) <= ROUNDING * ((columns - columns.mean(axis=0)) ** 2).sum(axis=0)
+    return np.where(explained, 0.0, residual)
+
+
 def _separated(data: ChoiceData) -> bool:
     """Tell whether every belief at one state lies below every belief at the other.
 
@@ -100,7 +117,7 @@ def _residuals(data: ChoiceData, rng: np.random.Generator) -> tuple[_Residuals, 
     # With two states one indicator says it all; with more, each state has its own.
     truth = _indicators(data.truth, len(data.states))[:, -1:] if len(data.states) == 2 else _indicators(data.truth, len(data.states))
     action_fit, truth_fit = (regress(distinct, level_of, columns, folds, data.n_contexts) for columns in (action, truth))
-    left = _Residuals(action - action_fit.fitted, action_fit, truth - truth_fit.fitted, truth_fit)
+    left = _Residuals(_left(action, action_fit), action_fit, _left(truth, truth_fit), truth_fit)
     if several or len(distinct) == 1:
         return left, None
     return left, _Chooser(distinct[level_of], fit_choice_model(distinct[level_of], data.action, len(data.actions), folds))
@@ -111,6 +128,7 @@ class _Shift:
     """The hidden shift: score per row under the null, estimate and standard error."""
 
     score: Floats
+    slope: Floats
     estimate: float
     standard_error: float
 
@@ -152,12 +170,14 @@ def _hidden_shift(data: ChoiceData, left: _Residuals, chooser: _Chooser) -> _Shi
             break
         inner = float(outer)
     else:
-        return _Shift(score, math.nan, math.nan)  # choices that hardly follow the belief identify no shift
+        return _Shift(score, slope, math.nan, math.nan)  # choices that hardly follow the belief identify no shift
     estimate = float(brentq(excess, inner, outer, xtol=1e-5))
     steepness = (excess(estimate - SHIFT_STEP) - excess(estimate + SHIFT_STEP)) / (2 * SHIFT_STEP)
+    if not steepness > 0:
+        return _Shift(score, slope, math.nan, math.nan)
     influence = np.bincount(data.context, weights=score - variance * expected(estimate)[level], minlength=data.n_contexts)
     error = math.sqrt(float((influence**2).sum()) * data.n_contexts / (data.n_contexts - 1)) / steepness
-    return _Shift(score, estimate, error)
+    return _Shift(score, slope, estimate, error)
 
 
 def residual_covariance_test(
@@ -205,9 +225,11 @@ def residual_covariance_test(
     Notes
     -----
     Assumes independent contexts, and regressions of action and truth on the belief that are smooth enough for a cubic spline with at most 11
-    coefficients, its size chosen by squared error on held-out contexts; given beliefs over several states, for a sum of such splines in
-    all beliefs but the last, with products of pairs if they predict better. Signs of whole contexts are flipped at random, so that any
-    dependence within a context is allowed. The interval of the hidden shift belongs to that component alone.
+    coefficients, or one with a jump, chosen by squared error on held-out contexts; given beliefs over several states, for a sum of such splines in
+    all beliefs but the last, with products of pairs if they predict better. Up to 11 distinct beliefs may have a mean each. Signs of whole contexts
+    are flipped at random, so that any dependence within a context is allowed. Where an action and a state are so rare that they hardly meet, signs
+    would reject far too often; the residuals of the truth are then exchanged between contexts of similar belief instead (`settings` says which),
+    and there is no interval. The interval of the hidden shift belongs to that component alone.
 
     References
     ----------
@@ -224,29 +246,42 @@ def residual_covariance_test(
         reason = "a threshold of the belief separates the states: at equal belief there is no other state to compare with"
         return CheckResult("residual_covariance", NULL, math.nan, UNIT, None, math.nan, **counted, settings=settings, reason=reason)
     left, chooser = _residuals(data, generator)
+    if not left.action.any():
+        return CheckResult("residual_covariance", NULL, 0.0, UNIT, None, 1.0, **counted, settings=settings, reason=SETTLED)
     settings |= {"spline_size_action": left.action_fit.n_coefficients, "spline_size_truth": left.truth_fit.n_coefficients}
     if chooser is None:
         settings |= {"products_action": left.action_fit.products, "products_truth": left.truth_fit.products}
     else:
         settings["choice_degree"] = chooser.choice.degree
 
-    names, products, information = [], [], []
+    names, products, information, weighing = [], [], [], []
     states = data.states[-1:] if len(data.states) == 2 else data.states
     for state, label in enumerate(states):
         for position, name in enumerate(data.actions):
             names.append(f"P({name} | {label}) - P({name} | not {label})")
             products.append(left.action[:, position] * left.truth[:, state])
             information.append(left.truth[:, state] ** 2)
+            weighing.append((np.broadcast_to(np.eye(len(data.actions))[position], left.action.shape), state))
     shift = _hidden_shift(data, left, chooser) if len(states) == 1 and chooser is not None else None
     if shift is not None:
         names.append("hidden shift of belief")
         products.append(shift.score)
         information.append(np.ones(data.n_rows))
+        weighing.append((shift.slope, 0))
     scores = _context_table(np.stack(products, axis=1), data.context, data.n_contexts)
     scale = _context_table(np.stack(information, axis=1), data.context, data.n_contexts)
     # The component that looks where a hidden signal shows carries most of the weight; the others share the rest.
     weights = np.full(len(names), 1 / len(names) if shift is None else (1 - SHIFT_WEIGHT) / (len(names) - 1))
-    draws = _sign_flipped(scores, n_draws, generator)
+    skew = max(asymmetry(row, left.action_fit.fitted, left.truth_fit.fitted[:, state], data.context, data.n_contexts) for row, state in weighing)
+    rare = skew > ASYMMETRY
+    settings["null_distribution"] = "exchange of contexts" if rare else "signs of contexts"
+    if rare:
+        found = _by_exchange(data, left, weighing, n_draws, generator)
+        if isinstance(found, str):
+            return CheckResult("residual_covariance", NULL, math.nan, UNIT, None, math.nan, **counted, settings=settings, reason=found)
+        standardised, draws = found
+    else:
+        standardised, draws = None, _sign_flipped(scores, n_draws, generator)
     reach = float(stats.t.ppf(0.975, data.n_contexts - 1))
     if shift is not None:
         weights[-1] = SHIFT_WEIGHT
@@ -255,7 +290,7 @@ def residual_covariance_test(
         # The component is selected, so its interval must hold for all at once; few contexts widen it as they widen a single one.
         reach *= float(np.quantile(np.abs(draws).max(axis=1), 0.95) / stats.norm.ppf(0.975))
         method = f"sandwich error, contexts as units, simultaneous over {len(names)} components"
-    details = _estimates(names, scores, scale, weights, draws)
+    details = _estimates(names, scores, scale, weights, draws, standardised)
     if shift is not None:
         details.loc[len(names) - 1, ["estimate", "standard_error"]] = [shift.estimate, shift.standard_error]
 
@@ -270,23 +305,43 @@ def residual_covariance_test(
         # The error under the null is the one that the test uses; the smaller of the two would let test and interval disagree.
         error = max(error, float(np.sqrt((scores[:, headline] ** 2).sum()) / scale[:, headline].sum()))
     low, high = row["estimate"] - reach * error, row["estimate"] + reach * error
+    reason = RARE if rare else ""
+    reason = reason if identified else "the hidden shift is not identified: choice does not follow the belief"
     return CheckResult(
         check="residual_covariance",
         null=NULL,
         statistic=float(row["estimate"]),
         unit=UNIT if shift is not None else "probability",
-        interval=Interval(float(low), float(high), 0.95, method) if identified else None,
+        interval=Interval(float(low), float(high), 0.95, method) if identified and not rare else None,
         pvalue=float(adjusted.min()),
         **counted,
         settings=settings,
         details=details,
         assumptions=("contexts are independent", EXACT_REPORT, "action and truth depend smoothly on belief"),
-        reason="" if identified else "the hidden shift is not identified: choice does not follow the belief",
+        reason=reason,
     )
 
 
-def _estimates(names: list[str], scores: Floats, scale: Floats, weights: Floats, draws: Floats) -> pd.DataFrame:
-    """Estimate, standard error and p-values of each component."""
+def _by_exchange(
+    data: ChoiceData, left: _Residuals, weighing: list[tuple[Floats, int]], n_draws: int, rng: np.random.Generator
+) -> tuple[Floats, Floats] | str:
+    """Return standardised sums and their null distribution by exchange, or why there is none."""
+    several = data.belief.ndim == 2 and data.belief.shape[1] > 2
+    rows = np.bincount(data.context, minlength=data.n_contexts)[:, None]
+    belief = data.belief if several else one_dimensional(data, "residual_covariance_test")[:, None]
+    summary = _context_table(belief, data.context, data.n_contexts) / rows
+    blocks = context_blocks(summary if several else summary[:, 0])
+    if (np.bincount(blocks)[blocks] > 1).mean() < 0.5:
+        return (
+            "a rare action and a rare state together are seen too seldom, and most contexts have no neighbour of similar belief to be compared with"
+        )
+    truth = _context_table(left.truth, data.context, data.n_contexts) / rows
+    action = _context_table(np.stack([(row * left.action).sum(axis=1) for row, _ in weighing], axis=1), data.context, data.n_contexts)
+    return exchanged_sums(action, truth[:, [state for _, state in weighing]], blocks, n_draws, rng)
+
+
+def _estimates(names: list[str], scores: Floats, scale: Floats, weights: Floats, draws: Floats, standardised: Floats | None) -> pd.DataFrame:
+    """Estimate, standard error and p-values of each component; `standardised` replaces the studentised sums where contexts were exchanged."""
     total = scale.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         estimate = scores.sum(axis=0) / total
@@ -295,6 +350,8 @@ def _estimates(names: list[str], scores: Floats, scale: Floats, weights: Floats,
         studentised = np.nan_to_num(scores.sum(axis=0) / np.sqrt((scores**2).sum(axis=0)))
         # Shah and Peters (2020), equation 3: the same sum, studentised about its mean.
         measure = scores.mean(axis=0) / scores.std(axis=0) * math.sqrt(n)
+    if standardised is not None:
+        studentised = standardised
     minima = _weighted_minimum(draws, weights)
     single = 2 * stats.norm.sf(np.abs(studentised))
     return pd.DataFrame(

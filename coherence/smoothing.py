@@ -1,8 +1,8 @@
 """Smooth regressions on the belief whose size is chosen by cross-validation on contexts.
 
-With one belief the regression is a cubic B-spline; with beliefs over several states it is a sum of splines in all beliefs but the last, which
-the others determine, with or without products of pairs. Data are summed by distinct belief first, so that trying another size costs time in
-the number of distinct beliefs, not of rows.
+With one belief the regression is a cubic B-spline, with a jump if one predicts better; few distinct beliefs have a mean each. With beliefs over
+several states it is a sum of splines in all beliefs but the last, which the others determine, with or without products of pairs. Data are summed
+by distinct belief first, so that trying another size costs time in the number of distinct beliefs, not of rows.
 """
 
 import math
@@ -17,6 +17,8 @@ from coherence.inputs import Codes, Floats
 
 SIZES = (2, 4, 5, 6, 8, 11)  # spline coefficients tried; 2 is a straight line
 CONTEXTS_PER_COEFFICIENT = 8
+JUMP_SIZES = (2, 4, 6)  # spline coefficients beside a jump
+JUMP_MARGIN = 0.05  # share of the rows on either side of a jump
 
 
 @dataclass(frozen=True)
@@ -31,11 +33,14 @@ class SmoothFit:
         Coefficients of each spline.
     products : bool
         Whether products of pairs of beliefs were added.
+    jump : float or None
+        Belief above which a step was added to the spline.
     """
 
     fitted: Floats
     n_coefficients: int
     products: bool = False
+    jump: float | None = None
 
 
 def spline_basis(values: Floats, size: int) -> Floats:
@@ -68,6 +73,8 @@ def _candidates(values: Floats, n_contexts: int) -> Iterator[tuple[int, bool, Fl
         for size in SIZES:
             if size <= min(values.size, most):
                 yield size, False, spline_basis(values, size)
+        if 2 < values.size <= min(SIZES[-1], most) and values.size not in SIZES:
+            yield values.size, False, np.eye(values.size)
         return
     varying = values[:, np.ptp(values, axis=0) > 0]
     richest = max((int(np.unique(column).size) for column in varying.T), default=1)
@@ -77,12 +84,45 @@ def _candidates(values: Floats, n_contexts: int) -> Iterator[tuple[int, bool, Fl
             # A straight line in every belief is always tried.
             if (size == SIZES[0] and not products) or (size <= richest and basis.shape[1] <= min(len(values), most)):
                 yield size, products, basis
+    if 2 < len(values) <= min(SIZES[-1], most):
+        yield len(values), False, np.eye(len(values))
 
 
 def _solve(gram: Floats, moments: Floats) -> Floats:
     # A trace of ridge: a knot interval may hold no data in a fold.
     ridge = 1e-8 * np.trace(gram) / len(gram)
     return np.asarray(np.linalg.solve(gram + ridge * np.eye(len(gram)), moments))
+
+
+def _best_cut(values: Floats, weight: Floats, total: Floats, square: Floats) -> int | None:
+    """Position of the first value above the jump that explains most; None where no cut leaves enough rows on both sides."""
+    seen = weight > 0
+    values_seen, weight, total = values[seen], weight[seen], total[seen]
+    below, rows = np.cumsum(weight)[:-1], float(weight.sum())
+    allowed = (below >= JUMP_MARGIN * rows) & (below <= (1 - JUMP_MARGIN) * rows)
+    if not allowed.any():
+        return None
+    left = np.cumsum(total, axis=0)[:-1]
+    right = total.sum(axis=0) - left
+    with np.errstate(invalid="ignore", divide="ignore"):
+        explained = ((left**2 / below[:, None] + right**2 / (rows - below)[:, None]) / square).sum(axis=1)
+    last = int(np.argmax(np.where(allowed, explained, -np.inf)))
+    # Half-way between two values that were seen, so that values held out fall on the nearer side.
+    return int(np.searchsorted(values, values_seen[last : last + 2].mean()))
+
+
+def _with_jump(basis: Floats, cut: int | None) -> Floats:
+    """Add a step from value number `cut` on."""
+    step = np.zeros((len(basis), 1))
+    step[len(basis) if cut is None else cut :] = 1.0
+    return np.hstack([basis, step])
+
+
+def _fold_error(basis: Floats, weight: Floats, total: Floats, fold: int, square: Floats) -> float:
+    """Sum of squares of the held-out rows, up to the part that no candidate changes."""
+    rows, sums = weight.sum(axis=0) - weight[fold], total.sum(axis=0) - total[fold]
+    fitted = basis @ _solve((basis.T * rows) @ basis, basis.T @ sums)
+    return float(((weight[fold][:, None] * fitted**2 - 2 * total[fold] * fitted).sum(axis=0) / square).sum())
 
 
 def regress(values: Floats, value_of: Codes, columns: Floats, folds: Codes, n_contexts: int) -> SmoothFit:
@@ -108,10 +148,10 @@ def regress(values: Floats, value_of: Codes, columns: Floats, folds: Codes, n_co
     """
     n_folds, n_values = int(folds.max()) + 1, len(values)
     cell = folds * n_values + value_of
-    weight = np.bincount(cell, minlength=n_folds * n_values).reshape(n_folds, n_values).astype(np.float64)
-    total = np.stack([np.bincount(cell, weights=column, minlength=n_folds * n_values) for column in columns.T], axis=-1)
+    weight: Floats = np.bincount(cell, minlength=n_folds * n_values).reshape(n_folds, n_values).astype(np.float64)
+    total: Floats = np.stack([np.bincount(cell, weights=column, minlength=n_folds * n_values) for column in columns.T], axis=-1)
     total = total.reshape(n_folds, n_values, columns.shape[1])
-    square = columns.var(axis=0)
+    square: Floats = columns.var(axis=0)
     square[square == 0] = 1.0  # an action that all rows share has no error to standardise
     lowest, chosen = math.inf, (0, False, np.empty((0, 0)))
     for size, products, basis in _candidates(values, n_contexts):
@@ -126,6 +166,18 @@ def regress(values: Floats, value_of: Codes, columns: Floats, folds: Codes, n_co
         if error < lowest:
             lowest, chosen = error, (size, products, basis)
     size, products, basis = chosen
-    pooled = weight.sum(axis=0)
-    coefficients = _solve((basis.T * pooled) @ basis, basis.T @ total.sum(axis=0))
-    return SmoothFit((basis @ coefficients)[value_of], size, products)
+    pooled, sums = weight.sum(axis=0), total.sum(axis=0)
+    jump = None
+    most = min(n_values, n_contexts // CONTEXTS_PER_COEFFICIENT) - 1
+    for size_beside in JUMP_SIZES if values.ndim == 1 else ():
+        if size_beside > most:
+            continue
+        spline: Floats = spline_basis(values, size_beside)
+        # The place of the jump is chosen anew without each fold: a jump that chance suggests does not predict the contexts held out.
+        cuts = [_best_cut(values, pooled - weight[fold], sums - total[fold], square) for fold in range(n_folds)]
+        error = float(sum(_fold_error(_with_jump(spline, cuts[fold]), weight, total, fold, square) for fold in range(n_folds)))
+        cut = _best_cut(values, pooled, sums, square)
+        if error < lowest and cut is not None:
+            lowest, size, products, basis, jump = error, size_beside, False, _with_jump(spline, cut), float(values[cut])
+    coefficients = _solve((basis.T * pooled) @ basis, basis.T @ sums)
+    return SmoothFit((basis @ coefficients)[value_of], size, products, jump)

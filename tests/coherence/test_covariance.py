@@ -165,6 +165,7 @@ def least_squares_gcm(belief, action, truth):
 def test_equals_the_generalised_covariance_measure(monkeypatch):
     """One-row contexts and straight lines: Shah and Peters' statistic, by hand and by pgmpy 1.1.2 (golden number)."""
     monkeypatch.setattr("coherence.smoothing.SIZES", (2,))
+    monkeypatch.setattr("coherence.smoothing.JUMP_SIZES", ())
     rng = np.random.default_rng(11)
     belief = rng.random(300)
     truth, action = (rng.random(300) < belief).astype(int), (rng.random(300) < belief**2).astype(int)
@@ -196,5 +197,65 @@ def test_beliefs_that_foretell_every_state_leave_nothing_to_test():
     result = residual_covariance_test(belief, np.where(truth, "go", "stay"), truth, n_draws=199, rng=0)
     assert math.isnan(result.pvalue)
     assert "a threshold of the belief separates the states" in result.reason
-    truth[0] = 1  # one surprise is enough for a test, and goes with no choice
-    assert residual_covariance_test(belief, np.where(belief > 0.5, "go", "stay"), truth, n_draws=199, rng=0).pvalue > 0.05
+    truth[0] = 1  # one surprise: the state varies at equal belief, the choice does not
+    settled = residual_covariance_test(belief, np.where(belief > 0.5, "go", "stay"), truth, n_draws=199, rng=0)
+    assert (settled.statistic, settled.pvalue, settled.interval) == (0, 1, None)
+    assert "settles the action" in settled.reason
+
+
+def rejections(draw, n_sets=120):
+    """Share of data sets with exactly independent actions and states that are rejected at .05."""
+    results = [residual_covariance_test(*draw(np.random.default_rng([5, number])), n_draws=299, rng=number) for number in range(n_sets)]
+    return sum(result.pvalue <= 0.05 for result in results), results
+
+
+def test_rare_actions_and_rare_states_do_not_reject_by_hardly_meeting():
+    """At rates of .05 in 200 contexts they meet half a time on average; flipped signs rejected 44% of such nulls, exchanges must not."""
+
+    def draw(rng):
+        return np.full(200, 0.05), np.where(rng.random(200) < 0.05, "act", "wait"), (rng.random(200) < 0.05).astype(int)
+
+    rejected, results = rejections(draw)
+    assert rejected <= 14  # exact binomial bound at .995
+    tested = [result for result in results if not math.isnan(result.pvalue)]
+    assert {result.settings["null_distribution"] for result in tested} == {"exchange of contexts"}
+    assert all(result.interval is None and "seen together too seldom" in result.reason for result in tested)
+
+
+def test_rare_actions_that_go_with_rare_states_are_found():
+    rng = np.random.default_rng(2)
+    truth = (rng.random(300) < 0.05).astype(int)
+    action = np.where(rng.random(300) < np.where(truth == 1, 0.6, 0.03), "act", "wait")
+    result = residual_covariance_test(np.full(300, 0.05), action, truth, n_draws=999, rng=0)
+    assert result.settings["null_distribution"] == "exchange of contexts"
+    assert result.pvalue <= 0.005
+
+
+@pytest.mark.parametrize(
+    ("levels", "state", "acts"),
+    [
+        ((0.1, 0.5, 0.9), (0.1, 0.8, 0.9), (0.1, 0.8, 0.9)),
+        ((0.1, 0.2, 0.3, 0.5, 0.6, 0.8, 0.9), (0.1, 0.9, 0.2, 0.8, 0.3, 0.9, 0.1), (0.1, 0.9, 0.2, 0.8, 0.3, 0.9, 0.1)),
+    ],
+    ids=["three beliefs", "seven beliefs"],
+)
+def test_few_beliefs_have_a_mean_each(levels, state, acts):
+    """State and action follow the belief by the same rule that is no line; a straight line rejected half of such nulls, or all."""
+
+    def draw(rng):
+        place = rng.integers(0, len(levels), 300)
+        chances = np.array(state)[place], np.array(acts)[place]
+        return np.array(levels)[place], np.where(rng.random(300) < chances[1], "act", "wait"), (rng.random(300) < chances[0]).astype(int)
+
+    assert rejections(draw)[0] <= 14
+
+
+def test_jumps_at_the_same_belief_are_no_covariance():
+    """An underconfident model that knows the state, and decides by it: both jump at one half, and 5% of each go astray by themselves."""
+
+    def draw(rng):
+        belief = rng.random(300)
+        truth, choice = ((belief > 0.5) ^ (rng.random(300) < 0.05) for _ in range(2))
+        return belief, np.where(choice, "act", "wait"), truth.astype(int)
+
+    assert rejections(draw)[0] <= 14
