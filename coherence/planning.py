@@ -20,7 +20,7 @@ from coherence.cmi import cmi_test
 from coherence.consistency import prompt_consistency
 from coherence.covariance import residual_covariance_test
 from coherence.direction import MAX_ACTIONS, monotone_direction_test
-from coherence.inputs import as_codes
+from coherence.inputs import MIN_CONTEXTS, as_codes
 from coherence.iterated import iterated_expectation_test
 from coherence.mean_interval import NO_SPREAD
 from coherence.monotone import monotone_choice_test
@@ -35,6 +35,9 @@ REFERENCE = "standard"
 N_UNREADABLE_SHOWN = 8
 NEED_THETA = ("residual_covariance", "cmi", "predictive_gain")
 NEED_ACTION = (*NEED_THETA, "monotone_choice")
+PAIR_STATES = ("residual_covariance", "monotone_choice", "calibration")  # the others do not change if the states trade places
+USUAL_STATES = (["0", "1"], ["false", "true"], ["no", "yes"], ["0.0", "1.0"])
+N_LABELS_SHOWN = 6
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ def _belief(rows: pd.DataFrame, states: list[str]) -> np.ndarray:
     """One belief per row, or one column per state where there are several."""
     if "p" in rows.columns:
         return rows["p"].to_numpy(dtype=np.float64)
-    beliefs = rows[sorted(states)].to_numpy(dtype=np.float64)
+    beliefs = rows[states].to_numpy(dtype=np.float64)
     # Stated with two digits, the states may sum to .99 or 1.01; the schema bounds how far off they are.
     shares = np.asarray(beliefs / beliefs.sum(axis=1, keepdims=True))
     return shares[:, 1] if shares.shape[1] == 2 else shares
@@ -81,16 +84,52 @@ def _action_pairs(actions: Sequence[Any]) -> tuple[list[tuple[Any, Any]], str]:
     return list(combinations(actions, 2)), "either"
 
 
-def _positive_state(theta: pd.Series) -> tuple[np.ndarray | None, str]:
-    """The realised state as 0 or 1, and a note where the order had to be assumed."""
+def _listed(names: Sequence[Any], last: str = "and") -> str:
+    return f"{', '.join(str(name) for name in names[:-1])} {last} {names[-1]}" if len(names) > 1 else str(names[0])
+
+
+def _column_of(state: Any, columns: Sequence[str]) -> str:
+    """The p_<state> column that is named after a state; empty if none is."""
+    names = [f"p_{state}"]
+    if isinstance(state, float) and state.is_integer():
+        names.append(f"p_{int(state)}")  # empty cells in theta turn 1 into 1.0
+    return next((name for name in names if name in columns), "")
+
+
+def _second(columns: Sequence[str]) -> str:
+    return f"beliefs are those of the column {columns[1]}, the second of {_listed(columns)} in sorted order."
+
+
+def _ordered_states(columns: list[str], theta: pd.Series) -> tuple[list[str], str]:
+    """Order the p_<state> columns as the states of theta are, and say why where they cannot be told apart by its labels."""
+    try:
+        ordered = sorted(columns, key=lambda name: float(name.removeprefix("p_")))
+    except ValueError:
+        ordered = sorted(columns)
+    labels = as_codes(theta, "theta")[1]
+    named = [name for name in (_column_of(label, columns) for label in labels) if name]
+    if len(set(named)) < len(labels):
+        shown = [*(repr(label) for label in labels[:N_LABELS_SHOWN]), *(["more"] if len(labels) > N_LABELS_SHOWN else [])]
+        return ordered, f"theta is {_listed(shown, 'or')}, and the columns of beliefs are {_listed(ordered)}"
+    # The checks know theta by its own order, in which "10" as text comes before "2" and 10 as a number after 2.
+    return (named if len(named) == len(columns) else ordered), ""
+
+
+def _positive_state(theta: pd.Series, columns: Sequence[str]) -> tuple[np.ndarray | None, str]:
+    """The realised state as 0 or 1, and a note where the order had to be assumed; `columns` are the two of a belief per state, if there are any."""
     codes, states = as_codes(theta, "theta")
-    if len(states) == 1 and states[0] in (0, 1, "0", "1"):
+    if columns:
+        codes = np.array([columns.index(_column_of(state, columns)) for state in states])[codes]
+        states = tuple(name.removeprefix("p_") for name in columns)
+    elif len(states) == 1 and states[0] in (0, 1, "0", "1"):
         return np.full(len(theta), float(states[0])), ""
     if len(states) != 2:
         return None, f"theta has {len(states)} states: monotone choice, and calibration to what happened, need two."
-    usual = {str(state).lower() for state in states} in ({"0", "1"}, {"false", "true"}, {"no", "yes"}, {"0.0", "1.0"})
-    note = "" if usual else f"theta: p was taken as the probability of {states[1]!r}, the second of the two labels in sorted order."
-    return codes.astype(np.float64), note
+    usual = [str(state).lower() for state in states] in USUAL_STATES
+    note = f"theta: p was taken as the probability of {states[1]!r}, the second of the two labels in sorted order."
+    if columns:
+        note = f"theta: {_second(columns)}"
+    return codes.astype(np.float64), "" if usual else note
 
 
 class Planner:
@@ -104,7 +143,10 @@ class Planner:
         prompts = list(plain["prompt"].unique())
         self.prompts = sorted(prompts)
         self.reference = REFERENCE if REFERENCE in prompts or not prompts else prompts[0]
-        self.states = state_columns(rows) if "p" not in rows.columns else []
+        self.states, self.unpaired = state_columns(rows), ""
+        if self.states:
+            theta = rows["theta"].dropna() if "theta" in rows.columns else pd.Series(dtype=object)
+            self.states, self.unpaired = _ordered_states(self.states, theta)
         self.asked = plain[plain["prompt"] == self.reference]
         self.stated = self.asked.dropna(subset=self.states or ["p"])
         decided = asked_for_action(rows, self.reference)
@@ -121,16 +163,19 @@ class Planner:
     def _note_left_out(self) -> None:
         """Note the rows that the checks of belief against action cannot use, and the checks that cannot be run at all."""
         theta = bool(self._known(self.decided, "theta").any())
-        asked, used, lacking = self.decided, self.choices, "belief or action"
+        asked, used, lacking, where = self.decided, self.choices, "belief or action", " of the checks that need both"
         if self.decided.empty:
-            asked, used, lacking = self.asked, self.stated, "belief"
-        elif theta:
-            used, lacking = self.judged, "belief, action or state"
+            asked, used, lacking, where = self.asked, self.stated, "belief", ""
         if len(asked) < len(self.asked):
             spared = len(self.asked) - len(asked)
             self.notes.append(f"{spared} of {len(self.asked)} rows asked for no action: the checks of belief against action leave them out.")
         if len(used) < len(asked):
-            self.notes.append(f"{len(asked) - len(used)} of {len(asked)} rows lack a readable {lacking} and were left out.")
+            self.notes.append(f"{len(asked) - len(used)} of {len(asked)} rows lack a readable {lacking} and were left out{where}.")
+        if theta and 0 < len(self.judged) < len(self.choices):
+            spared = len(self.choices) - len(self.judged)
+            self.notes.append(
+                f"{spared} of {len(self.choices)} rows with a readable belief and action lack the state and were left out of the checks that need it."
+            )
         if self.decided.empty:
             absent = "no action column (--action NAME, if it has another name)"
             self._note_not_run("no actions" if "action" in self.rows.columns else absent, NEED_ACTION)
@@ -146,8 +191,7 @@ class Planner:
     def _note_not_run(self, reason: str, checks: Sequence[str]) -> None:
         names = [check.replace("_", " ") for check in checks if check in self.checks]
         if names:
-            listed = f"{', '.join(names[:-1])} and {names[-1]} were" if names[1:] else f"{names[0]} was"
-            self.notes.append(f"{reason}: {listed} not run.")
+            self.notes.append(f"{reason}: {_listed(names)} {'were' if names[1:] else 'was'} not run.")
 
     def add(
         self, check: str, function: Callable[..., Any], *arguments: Any, n_dropped: int | None = None, draws: bool = True, **options: Any
@@ -173,19 +217,35 @@ class Planner:
     def _note_state(self) -> None:
         """Read the realised state as 0 or 1, and note what follows if it cannot be."""
         known = self.stated[self._known(self.stated, "theta")]
-        self.single = len(self.states) in (0, 2)
-        self.state, note = _positive_state(known["theta"]) if len(known) and self.single else (None, "")
+        one_of_two = len(self.states) in (0, 2)
+        self.single = one_of_two and not self.unpaired
+        self.state, note = _positive_state(known["theta"], self.states) if len(known) and self.single else (None, "")
+        if self.states and self.single and known.empty and len(self.stated):
+            note = f"theta is not known: {_second(self.states)}"
         self.happened = known if self.state is not None else known.iloc[:0]
         if note:
             self.notes.append(note)
-        if not self.single and {"monotone_choice", "calibration"} & set(self.checks):
+        if one_of_two and not self.single:
+            self._note_unpaired()
+        elif not one_of_two and {"monotone_choice", "calibration"} & set(self.checks):
             self.notes.append(f"beliefs over {len(self.states)} states: monotone choice and calibration need a belief in one of two.")
+
+    def _note_unpaired(self) -> None:
+        """Name the checks that must know which belief is in which state, and how to say it."""
+        # Without choices it has been said already that the other two were not run.
+        asked = [check for check in PAIR_STATES if check in self.checks and (check == "calibration" or len(self.choices))]
+        if asked:
+            self._note_not_run(f"{self.unpaired}, so that it is not known which belief is in which state", asked)
+            self.notes.append(
+                "To have them run, name each column of beliefs p_<state> after a value of theta, or give theta the names in the columns."
+            )
 
     def _plan_choice_checks(self) -> None:
         rows, dropped = self.judged, len(self.decided) - len(self.judged)
         belief, action, theta, context = _belief(rows, self.states), rows["action"].astype(str), rows["theta"], rows["context"]
         common: dict[str, Any] = {"context": context, "published": self.published, "n_dropped": dropped}
-        if "residual_covariance" in self.checks and not self.published:
+        # With more than two states it makes no difference to this check which belief is in which.
+        if "residual_covariance" in self.checks and not self.published and (self.single or len(self.states) > 2):
             self.add("residual_covariance", residual_covariance_test, belief, action, theta, context=context, n_dropped=dropped)
         if "cmi" in self.checks:
             self.add("cmi", cmi_test, belief, action, theta, **common)
@@ -307,13 +367,13 @@ def _iterated_results(runs: pd.DataFrame, **options: Any) -> list[CheckResult]:
     if options.get("published") or math.isnan(result.statistic):
         return [result]
     results = [result]
-    for variant, measure, unit in (
-        ("relative", "median of |gap| / belief", "of belief"),
-        ("noise_removed", "root-mean-square gap, noise removed", "probability"),
+    for variant, measure, unit, lack in (
+        ("relative", "median of |gap| / belief", "of belief", f"fewer than {MIN_CONTEXTS} contexts have a belief above 0"),
+        ("noise_removed", "root-mean-square gap, noise removed", "probability", "noise can be removed only with two repetitions per context"),
     ):
         numbers = result.details.loc[result.details["measure"] == measure, ["value", "low", "high"]].to_numpy(dtype=np.float64)[0]
         value, low, high = (float(number) for number in numbers)
-        reason = "noise can be removed only with two repetitions per context" if math.isnan(value) else ""
+        reason = lack if math.isnan(value) else ""
         reason = NO_SPREAD.format(what="gap") if not reason and math.isnan(low) else reason
         interval = None if reason else Interval(low, high, 0.95, result.interval.method if result.interval else "")
         estimate = replace(

@@ -63,7 +63,7 @@ class CheckResult:
     assumptions : tuple of str
         What must hold for the p-value and the interval.
     reason : str
-        Why a number is NaN; empty otherwise.
+        Why a number is NaN or has no interval; empty otherwise.
     pvalue_holm, pvalue_bh : float or None
         The p-value adjusted over all tests of a report, by Holm and by Benjamini and Hochberg; None outside a report.
     """
@@ -111,6 +111,13 @@ class CheckResult:
             "reason": self.reason,
         }
 
+    def _lack(self) -> str:
+        """Say what the reason is about: a number that is missing, or one that stands and needs a remark."""
+        tested = self.pvalue is not None and not math.isnan(self.pvalue)
+        if math.isnan(self.statistic):
+            return "effect undefined" if tested else "undefined"
+        return "note" if tested or self.pvalue is None else "p-value undefined"
+
     def __str__(self) -> str:
         """Return a few readable lines."""
         lines = [f"{self.check}: {self.statistic:.4g} {self.unit}"]
@@ -121,5 +128,5 @@ class CheckResult:
         lines.append(f"  null: {self.null}" if self.pvalue is not None else f"  estimates: {self.null}")
         lines.append(f"  {self.n_rows} rows in {self.n_contexts} contexts, {self.n_dropped} dropped")
         if self.reason:
-            lines.append(f"  undefined: {self.reason}")
+            lines.append(f"  {self._lack()}: {self.reason}")
         return "\n".join(lines)

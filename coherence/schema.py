@@ -115,7 +115,7 @@ def _lacks(runs: pd.DataFrame, there: Collection[str]) -> dict[str, tuple[str, .
     states = [name for name in state_columns(runs) if name in there]
     prompt = runs["prompt"] if "prompt" in there else pd.Series(dtype=object)
     has = {
-        "readable belief": "p" in there or bool(states),
+        "readable belief": "p" in there or len(states) > 1,
         ONE_BELIEF: "p" in there or len(states) == 2,
         "p": "p" in there,
         "action": "action" in there,
@@ -184,7 +184,13 @@ def _rows(mask: np.ndarray) -> str:
 def _missing_columns(runs: pd.DataFrame) -> list[str]:
     names = [str(name) for name in runs.columns]
     faults = []
-    if "p" not in names and not state_columns(runs):
+    states = state_columns(runs)
+    if len(states) == 1:
+        faults.append(
+            f"{states[0]!r} is the only column of beliefs, and beliefs per state need one column p_<state> for each state. "
+            f"Rename it to 'p' (--belief {states[0]}) if it is the probability that theta = 1; otherwise add the columns of the other states."
+        )
+    elif "p" not in names and not states:
         faults.append(f"column 'p' (the stated belief) is missing. {closest('belief', names)} Map it, for example --belief NAME.")
     if "z" in names and not {"z_state", "p_z"} <= set(names):
         faults.append("column 'z' needs the columns 'z_state' and 'p_z' beside it.")
@@ -196,10 +202,11 @@ def _nothing_to_check(runs: pd.DataFrame) -> list[str]:
     states = state_columns(runs)
     # Columns count even if nothing in them could be read: a report that shows the unreadable answers is worth having. A missing belief is
     # another rule's concern.
-    if not all(_lacks(runs, names if states else [*names, "p"]).values()):
+    several = len(states) > 1
+    if not all(_lacks(runs, names if several else [*names, "p"]).values()):
         return []
     action, theta, exact = "'action' (what was chosen)", "'theta' (the realised state)", "'p_true' (the exact posterior)"
-    if not states:
+    if not several:
         wanted = f"{action}, {theta}, {exact}, a second wording in 'prompt', or 'z', 'z_state' and 'p_z'"
     else:
         wanted = f"{action}, {theta} or {exact}" if len(states) == 2 else f"{action} together with {theta}"

@@ -4,6 +4,7 @@ These are plain records. `coherence.analyze` fills them; the modules beside this
 """
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -73,7 +74,9 @@ class Report:
                 # Settings hold different keys per check; one JSON column keeps the table rectangular.
                 options = json.dumps(dict(result.settings), sort_keys=True, default=str)
                 rows.append({"task": unit.task, "model": unit.model, **result.to_row(), "verdict": verdict, "settings": options})
-        return pd.DataFrame(rows)
+        # A report without a check has the same columns, so that a program that selects them need not ask first.
+        nothing = CheckResult("", "", math.nan, "", None, None, 0, 0).to_row()
+        return pd.DataFrame(rows or [{"task": "", "model": "", **nothing, "verdict": "", "settings": ""}]).iloc[: len(rows)]
 
     def to_html(self) -> str:
         """Return a self-contained HTML page."""

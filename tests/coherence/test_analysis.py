@@ -1,11 +1,13 @@
 """analyze: what runs, what is left out and said, and equal bytes for equal seeds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from coherence import InputError, SchemaError, analyze, simulate
+from coherence import InputError, SchemaError, analyze, planning, simulate
 from coherence.analysis import CHECKS
 
 LIGHT = ["residual_covariance", "cmi", "monotone_choice", "prompt_consistency", "iterated_expectation", "calibration"]
@@ -112,6 +114,101 @@ def test_two_state_columns_are_one_belief(runs):
     from_states = analyze(table.drop(columns="p"), checks=["cmi"], rng=1).results["statistic"]
     from_p = analyze(table[["context", "rep", "p", "action", "theta"]], checks=["cmi"], rng=1).results["statistic"]
     assert from_states.tolist() == pytest.approx(from_p.tolist())
+
+
+PAIRED = ["residual_covariance", "monotone_choice", "calibration"]
+
+
+def in_states(runs, first, second, **columns):
+    """The same beliefs, one column per state; the first column is that of the second state."""
+    asked = runs[runs["action"].notna()]
+    table = asked.assign(**{f"p_{second}": asked["p"], f"p_{first}": 1 - asked["p"], **columns}).drop(columns="p")
+    return table.assign(theta=table["theta"].map({0: first, 1: second}))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "column"), [(2, 10, "p_10"), ("no", "yes", ""), ("dry", "rain", "p_rain"), ("10", "2", "p_2"), (0.0, 1.0, "")]
+)
+def test_beliefs_go_to_the_state_that_their_column_names(runs, first, second, column):
+    """Text sorts p_10 before p_2, and theta as numbers sorts the other way: the column must follow theta."""
+    table = in_states(runs, first, second)
+    whole = table.rename(columns={"p_0.0": "p_0", "p_1.0": "p_1"})  # empty cells make whole numbers of theta end in .0, not those of the columns
+    one = analyze(runs[runs["action"].notna()], checks=PAIRED, rng=1)
+    for each in (table, whole, whole[whole.columns[::-1]]):
+        report = analyze(each, checks=PAIRED, rng=1)
+        assert report.results["check"].tolist() == one.results["check"].tolist()
+        assert report.results["statistic"].tolist() == pytest.approx(one.results["statistic"].tolist(), abs=1e-6)
+    note = f"theta: beliefs are those of the column {column}, the second of p_{first} and p_{second} in sorted order."
+    assert (note in report.units[0].notes) == bool(column)
+
+
+def test_states_that_theta_does_not_name_are_not_guessed(runs):
+    asked = runs[runs["action"].notna()]
+    table = asked.assign(p_disease=asked["p"], p_healthy=1 - asked["p"]).drop(columns="p")
+    report = analyze(table, checks=[*PAIRED, "cmi"], rng=1)
+    assert report.results["check"].tolist() == ["cmi"]  # equal information whichever belief is which
+    assert report.units[0].notes == (
+        "theta is 0 or 1, and the columns of beliefs are p_disease and p_healthy, so that it is not known which belief is in which state: "
+        "residual covariance, monotone choice and calibration were not run.",
+        "To have them run, name each column of beliefs p_<state> after a value of theta, or give theta the names in the columns.",
+    )
+    assert report.to_html()
+    named = table.assign(theta=table["theta"].map({0: "healthy", 1: "disease"}))
+    brier = analyze(named, checks=PAIRED, rng=1).results.set_index("check")["statistic"]["calibration:brier"]
+    assert brier == pytest.approx(((asked["p"] - asked["theta"]) ** 2).mean())
+
+
+def test_two_states_without_theta_say_whose_belief_is_used(runs):
+    table = in_states(runs, "no", "yes").drop(columns="theta")
+    report = analyze(table, checks=["monotone_choice"], rng=1)
+    assert report.results["pvalue"].tolist() == analyze(runs, checks=["monotone_choice"], rng=1).results["pvalue"].tolist()
+    assert "theta is not known: beliefs are those of the column p_yes, the second of p_no and p_yes in sorted order." in report.units[0].notes
+
+
+def test_one_state_seen_is_found_among_the_columns(runs):
+    table = in_states(runs, "no", "yes")
+    came = table[table["theta"] == "yes"]
+    brier = analyze(came, checks=["calibration"], rng=1).results.set_index("check")["statistic"]["calibration:brier"]
+    assert brier == pytest.approx(((came["p_yes"] - 1) ** 2).mean())
+
+
+def test_a_report_without_a_check_has_the_usual_columns(runs):
+    asked = runs[runs["action"].notna()]
+    table = asked.assign(p_disease=asked["p"], p_healthy=1 - asked["p"]).drop(columns="p")
+    nothing, usual = analyze(table, checks=["calibration"], rng=1).results, analyze(asked, checks=["calibration"], rng=1).results
+    assert len(nothing) == 0
+    assert nothing.columns.tolist() == usual.columns.tolist()
+    assert nothing.dtypes.tolist() == usual.dtypes.tolist()
+
+
+def test_rows_without_a_state_are_left_out_of_what_needs_it_alone(runs):
+    table = runs[runs["action"].notna()].drop(columns=["p_true"]).reset_index(drop=True)
+    table["theta"] = table["theta"].where(table["context"].isin(table["context"].unique()[:15]))
+    report = analyze(table, checks=["residual_covariance", "monotone_choice"], rng=1)
+    counts = report.results.set_index("check")["n_rows"]
+    assert counts["residual_covariance"] == 30
+    assert counts["monotone_choice:yes/no"] > 30
+    note = "50 of 80 rows with a readable belief and action lack the state and were left out of the checks that need it."
+    assert [note] == [one for one in report.units[0].notes if "left out" in one]
+
+
+def test_lifted_estimates_without_an_interval_say_why(monkeypatch):
+    """A median whose interval has no width is none, and its ends are missing in the details."""
+    test = planning.iterated_expectation_test
+
+    def without_ends(*args, **options):
+        result = test(*args, **options)
+        return replace(result, details=result.details.assign(low=np.nan, high=np.nan))
+
+    monkeypatch.setattr(planning, "iterated_expectation_test", without_ends)
+    runs = simulate("noisy", n_contexts=30, n_reps=2, rng=3)
+    lifted = [result for result in analyze(runs, checks=["iterated_expectation"], rng=0).units[0].results if ":" in result.check]
+    lifted = [result for result in lifted if not result.check.endswith("random_forest")]
+    assert [result.check for result in lifted] == ["iterated_expectation:relative", "iterated_expectation:noise_removed"]
+    assert all(result.interval is None and "no interval, because all contexts have the same gap" in result.reason for result in lifted)
+    never = analyze(runs.assign(p=0.0), checks=["iterated_expectation"], rng=0).results.set_index("check").loc["iterated_expectation:relative"]
+    assert np.isnan(never["statistic"])
+    assert never["reason"] == "fewer than 10 contexts have a belief above 0"
 
 
 def test_published_procedures(runs):

@@ -2,6 +2,8 @@
 
 import math
 
+import pytest
+
 from coherence import CheckResult, Interval
 
 
@@ -27,4 +29,18 @@ def test_text_says_what_and_how_sure():
     assert "null: nothing" in text
     assert "10 rows in 5 contexts, 0 dropped" in text
     assert "estimates: nothing" in str(result(pvalue=None))
-    assert "undefined: too few" in str(result(reason="too few"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"statistic": math.nan, "pvalue": math.nan}, "  undefined: too few"),
+        ({"statistic": math.nan, "pvalue": None}, "  undefined: too few"),
+        ({"statistic": math.nan, "pvalue": 0.0001}, "  effect undefined: too few"),
+        ({"pvalue": math.nan}, "  p-value undefined: too few"),
+        ({"interval": None}, "  note: too few"),
+        ({"interval": None, "pvalue": None}, "  note: too few"),
+    ],
+)
+def test_only_a_missing_number_is_called_undefined(changes, line):
+    assert str(result(**changes, reason="too few")).splitlines()[-1] == line

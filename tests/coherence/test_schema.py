@@ -115,6 +115,21 @@ def test_the_needs_are_those_of_the_checks():
     assert tuple(CHECK_NEEDS) == CHECKS
 
 
+def test_one_column_of_beliefs_is_not_a_belief_per_state():
+    """Whether p_yes is p, or a column is missing, only its owner knows."""
+    table = pd.DataFrame({"p_yes": [0.2, 0.9], "action": ["no", "yes"], "theta": [0, 1]})
+    (fault,) = find_faults(table)
+    assert fault.startswith("'p_yes' is the only column of beliefs")
+    assert "Rename it to 'p' (--belief p_yes) if it is the probability that theta = 1" in fault
+    assert all("readable belief" in needs for check, needs in lacking(table).items() if check in ("residual_covariance", "cmi", "predictive_gain"))
+    validate_runs(table.rename(columns={"p_yes": "p"}))
+    validate_runs(table.assign(p_no=1 - table["p_yes"]))
+    validate_runs(table.assign(p=table["p_yes"]))
+    only, nothing = find_faults(table[["p_yes"]])
+    assert only == fault
+    assert nothing.startswith("there is nothing to check beliefs against: give 'action' (what was chosen), 'theta' (the realised state), 'p_true'")
+
+
 def test_beliefs_over_states_must_sum_to_one():
     faults = find_faults(pd.DataFrame({"p_a": [0.5, 0.5], "p_b": [0.5, 0.2], "action": ["x", "y"], "theta": ["a", "b"]}))
     assert faults == ["the columns p_a, p_b must sum to 1 (within 0.02); 1 rows do not, the first sums to 0.7 (row 1)."]
