@@ -17,6 +17,7 @@ from coherence.inputs import Codes, Floats
 
 SIZES = (2, 4, 5, 6, 8, 11)  # spline coefficients tried; 2 is a straight line
 CONTEXTS_PER_COEFFICIENT = 8
+MANY_VALUES = 10_000
 JUMP_SIZES = (2, 4, 6)  # spline coefficients beside a jump
 JUMP_MARGIN = 0.05  # share of the rows on either side of a jump
 
@@ -118,11 +119,47 @@ def _with_jump(basis: Floats, cut: int | None) -> Floats:
     return np.hstack([basis, step])
 
 
-def _fold_error(basis: Floats, weight: Floats, total: Floats, fold: int, square: Floats) -> float:
+def _held_out_error(fitted: Floats, weight: Floats, total: Floats, square: Floats) -> float:
     """Sum of squares of the held-out rows, up to the part that no candidate changes."""
-    rows, sums = weight.sum(axis=0) - weight[fold], total.sum(axis=0) - total[fold]
-    fitted = basis @ _solve((basis.T * rows) @ basis, basis.T @ sums)
-    return float(((weight[fold][:, None] * fitted**2 - 2 * total[fold] * fitted).sum(axis=0) / square).sum())
+    return float(((weight[:, None] * fitted**2 - 2 * total * fitted).sum(axis=0) / square).sum())
+
+
+def _merged(values: Floats, weight: Floats, total: Floats) -> tuple[Floats, Floats, Floats]:
+    """Merge neighbouring values until `MANY_VALUES` are left."""
+    starts = np.arange(MANY_VALUES) * len(values) // MANY_VALUES
+    centres = np.add.reduceat(values, starts) / np.diff(np.append(starts, len(values)))
+    return centres, np.add.reduceat(weight, starts, axis=1), np.add.reduceat(total, starts, axis=1)
+
+
+def _choose(values: Floats, weight: Floats, total: Floats, square: Floats, n_contexts: int) -> tuple[int, bool, Floats, float | None]:
+    """Choose size, products, basis and jump by squared error on held-out folds; `weight` and `total` have a row for each fold."""
+    n_folds = len(weight)
+    lowest, size, products, basis = math.inf, 0, False, np.empty((0, 0))
+    for size_tried, products_tried, basis_tried in _candidates(values, n_contexts):
+        grams = np.einsum("fl,li,lj->fij", weight, basis_tried, basis_tried, optimize=True)
+        moments = np.einsum("li,flc->fic", basis_tried, total, optimize=True)
+        error = 0.0
+        for fold in range(n_folds):
+            coefficients = _solve(grams.sum(axis=0) - grams[fold], moments.sum(axis=0) - moments[fold])
+            error += _held_out_error(basis_tried @ coefficients, weight[fold], total[fold], square)
+        if error < lowest:
+            lowest, size, products, basis = error, size_tried, products_tried, basis_tried
+    jump = None
+    pooled, sums = weight.sum(axis=0), total.sum(axis=0)
+    most = min(len(values), n_contexts // CONTEXTS_PER_COEFFICIENT) - 1
+    for size_tried in JUMP_SIZES if values.ndim == 1 else ():
+        if size_tried > most:
+            continue
+        spline, error = spline_basis(values, size_tried), 0.0
+        for fold in range(n_folds):
+            # The place of the jump is chosen anew without each fold: a jump that chance suggests does not predict the contexts held out.
+            rows, left = pooled - weight[fold], sums - total[fold]
+            stepped = _with_jump(spline, _best_cut(values, rows, left, square))
+            error += _held_out_error(stepped @ _solve((stepped.T * rows) @ stepped, stepped.T @ left), weight[fold], total[fold], square)
+        cut = _best_cut(values, pooled, sums, square)
+        if error < lowest and cut is not None:
+            lowest, size, products, basis, jump = error, size_tried, False, _with_jump(spline, cut), float(values[cut])
+    return size, products, basis, jump
 
 
 def regress(values: Floats, value_of: Codes, columns: Floats, folds: Codes, n_contexts: int) -> SmoothFit:
@@ -153,31 +190,13 @@ def regress(values: Floats, value_of: Codes, columns: Floats, folds: Codes, n_co
     total = total.reshape(n_folds, n_values, columns.shape[1])
     square: Floats = columns.var(axis=0)
     square[square == 0] = 1.0  # an action that all rows share has no error to standardise
-    lowest, chosen = math.inf, (0, False, np.empty((0, 0)))
-    for size, products, basis in _candidates(values, n_contexts):
-        grams = np.einsum("fl,li,lj->fij", weight, basis, basis, optimize=True)
-        moments = np.einsum("li,flc->fic", basis, total, optimize=True)
-        error = 0.0
-        for fold in range(n_folds):
-            coefficients = _solve(grams.sum(axis=0) - grams[fold], moments.sum(axis=0) - moments[fold])
-            fitted = basis @ coefficients
-            # Sum of squares of the held-out rows, up to the part that no candidate changes.
-            error += float(((weight[fold][:, None] * fitted**2 - 2 * total[fold] * fitted).sum(axis=0) / square).sum())
-        if error < lowest:
-            lowest, chosen = error, (size, products, basis)
-    size, products, basis = chosen
+    if values.ndim == 1 and n_values > MANY_VALUES:
+        # What is chosen hardly hangs on so fine a resolution, and choosing is what takes time.
+        size, products, _, jump = _choose(*_merged(values, weight, total), square, n_contexts)
+        basis = spline_basis(values, size)
+        basis = basis if jump is None else _with_jump(basis, int(np.searchsorted(values, jump)))
+    else:
+        size, products, basis, jump = _choose(values, weight, total, square, n_contexts)
     pooled, sums = weight.sum(axis=0), total.sum(axis=0)
-    jump = None
-    most = min(n_values, n_contexts // CONTEXTS_PER_COEFFICIENT) - 1
-    for size_beside in JUMP_SIZES if values.ndim == 1 else ():
-        if size_beside > most:
-            continue
-        spline: Floats = spline_basis(values, size_beside)
-        # The place of the jump is chosen anew without each fold: a jump that chance suggests does not predict the contexts held out.
-        cuts = [_best_cut(values, pooled - weight[fold], sums - total[fold], square) for fold in range(n_folds)]
-        error = float(sum(_fold_error(_with_jump(spline, cuts[fold]), weight, total, fold, square) for fold in range(n_folds)))
-        cut = _best_cut(values, pooled, sums, square)
-        if error < lowest and cut is not None:
-            lowest, size, products, basis, jump = error, size_beside, False, _with_jump(spline, cut), float(values[cut])
     coefficients = _solve((basis.T * pooled) @ basis, basis.T @ sums)
     return SmoothFit((basis @ coefficients)[value_of], size, products, jump)
