@@ -44,13 +44,13 @@ def switching_chance(prize: ArrayLike, loss: ArrayLike, stake: ArrayLike, *, pay
     Returns
     -------
     ndarray
-        In (0, 1). Without a payout it is the break-even chance.
+        In (0, 1). It is the break-even chance wherever the losing side is never worth betting on, as without a payout.
 
     Notes
     -----
-    All gains are linear in the chance p, and the gain of the winning side grows faster than the others, so it is best above the larger of two
-    chances: where it equals 0, and where it equals the gain of the losing side, ``((1 + b) X - L) / (H + 2 (1 + b) X - L)`` with prize H,
-    loss L, stake X and payout b.
+    All gains are linear in the chance p, and at p = 1 the winning side gains the most. So it is best above the larger of two chances: where its gain
+    is 0, and where it equals that of the losing side, ``((1 + b) X - L) / (H + 2 (1 + b) X - L)`` with prize H, loss L, stake X and payout b. The
+    second exists only where the losing side returns more than it loses, (1 + b) X > L; elsewhere the winning side is ahead of it at every chance.
 
     Examples
     --------
@@ -58,9 +58,12 @@ def switching_chance(prize: ArrayLike, loss: ArrayLike, stake: ArrayLike, *, pay
     [0.1667, 0.5]
     >>> switching_chance(100, 1, 20, payout=4).round(4).tolist()  # bet on the losing side below, for 80 on top of the stake
     0.3311
+    >>> switching_chance(1, 100, 20).round(4).tolist()  # the thing that may be lost is worth more than all that comes back
+    0.9524
     """
     prize, loss, stake, payout = (np.asarray(value, dtype=np.float64) for value in (prize, loss, stake, payout))
     require(bool((stake > 0).all()), "stake must be positive for a chance at which choices switch.")
     returned = (1 + payout) * stake
-    sides_equal = (returned - loss) / (prize + 2 * returned - loss)
+    ahead = np.maximum(returned - loss, 0)
+    sides_equal = ahead / (prize + returned + ahead)
     return np.maximum(break_even_chance(prize, stake, payout=payout), sides_equal)

@@ -26,6 +26,7 @@ STEEPNESS: Floats = np.geomspace(0.05, 400, 45)
 """Up to a switch that is sharper than any ladder can tell from a jump."""
 _GRID: Floats = np.linspace(-7, 7, 351)
 _TIE = 1e-6
+_SAME = 1e-6  # rungs are computed from stakes, and miss a stated chance by rounding
 _BLOCK = 256  # rungs at a time: things at many prices give many
 
 
@@ -149,6 +150,7 @@ def fit_ladder(
         logit(chances[fitted]),
         logit(table["implied"].to_numpy()[fitted]),
         _apart(table[fitted], even, level, independent=not leave_outs),
+        np.array([_lean(chance, even[p == chance]) for chance in chances[fitted]]),
         [others[:, fitted] for others in leave_outs],
         freedom=data.units.freedom,
         level=level,
@@ -209,6 +211,14 @@ def _apart(fitted: pd.DataFrame, even: Floats, level: float, *, independent: boo
     place = np.clip(np.searchsorted(rungs, implied), 1, rungs.size - 1)
     # Anywhere between two rungs.
     return np.asarray(logit(rungs[place]) - logit(rungs[place - 1])) / math.sqrt(12)
+
+
+def _lean(stated: float, even: Floats) -> float:
+    """Return how far, in logits, the middle of a gap may lie from a stated chance that is in it, or at its end."""
+    rungs = np.unique(even)
+    within = (rungs[:-1] <= stated + _SAME) & (rungs[1:] >= stated - _SAME)
+    middles = (rungs[:-1] + rungs[1:])[within] / 2
+    return float(np.abs(logit(middles) - logit(stated)).max(initial=0.0))
 
 
 def _flat(taken: np.ndarray) -> float:

@@ -43,7 +43,7 @@ class Weighting:
 
 
 def weighting_line(
-    stated: Floats, switches: Floats, errors: Floats, leave_outs: Sequence[Floats], *, freedom: float, level: float = 0.95
+    stated: Floats, switches: Floats, errors: Floats, leans: Floats, leave_outs: Sequence[Floats], *, freedom: float, level: float = 0.95
 ) -> Weighting:
     """Fit the line by least squares, with standard errors by the jackknife.
 
@@ -55,6 +55,10 @@ def weighting_line(
         Logits of the chances at which choices switch.
     errors : ndarray, shape (k,)
         What each of them is uncertain by apart from the things asked about, independently of the others: a positive standard deviation.
+    leans : ndarray, shape (k,)
+        How far each of them may lie from the stated chance, in logits, for no other reason than where the rungs are: where stated chances are rungs
+        themselves, whoever declines bets that gain nothing switches below all of them. So these errors are no independent ones, and their sizes
+        are added up.
     leave_outs : sequence of ndarray, shape (n_things, k)
         Switches without one thing at a time, one array per kind of thing; variances add up over the kinds.
     freedom : float
@@ -70,7 +74,7 @@ def weighting_line(
     Examples
     --------
     >>> stated = np.array([-1.0, 0.0, 1.0])
-    >>> line = weighting_line(stated, 0.2 + 0.5 * stated, np.full(3, 0.01), [], freedom=4)
+    >>> line = weighting_line(stated, 0.2 + 0.5 * stated, np.full(3, 0.01), np.zeros(3), [], freedom=4)
     >>> round(line.elevation, 3), round(line.sensitivity, 3), line.pvalue < 0.001
     (0.2, 0.5, True)
     """
@@ -83,12 +87,10 @@ def weighting_line(
     variance = weights**2 @ errors**2
     for others in leave_outs:
         variance += (len(others) - 1) * (others @ weights.T).var(axis=0)
-    error = np.sqrt(variance)
-    quantile = float(stats.t.ppf((1 + level) / 2, freedom))
-    intervals = [
-        Interval(float(e - quantile * s), float(e + quantile * s), level, "jackknife over things") for e, s in zip(estimate, error, strict=True)
-    ]
-    gaps = np.abs(estimate - [0.0, 1.0])
+    error, lean = np.sqrt(variance), np.abs(weights) @ leans
+    reach = lean + float(stats.t.ppf((1 + level) / 2, freedom)) * error
+    intervals = [Interval(float(e - r), float(e + r), level, "jackknife over things") for e, r in zip(estimate, reach, strict=True)]
+    gaps = np.maximum(np.abs(estimate - [0.0, 1.0]) - lean, 0)
     # A ladder's rungs leave some error in any case, so that no gap is divided by 0.
     pvalue = float(min(1.0, 2 * (2 * stats.t.sf(gaps / error, freedom)).min()))
     return Weighting(float(estimate[0]), float(estimate[1]), intervals[0], intervals[1], pvalue, int(stated.size))

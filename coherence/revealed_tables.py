@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from coherence.errors import InputError
 from coherence.inputs import Floats, require
 from coherence.revealed import belief_distance, order_preference, previous_influence, stated_error
 from coherence.schema import closest
@@ -34,6 +35,17 @@ BELIEFS = {
     "pair": "shared by two settings that differ in the order of the options alone, empty if there is no order",
 }
 METRICS = ("chebyshev", "l1", "symmetric_kl", "chebyshev_relative", "l1_relative", "leaked_mass", "first_excess", "answer_mass")
+_RANGES = {
+    "chebyshev": (0.0, 1.0),
+    "l1": (0.0, 2.0),
+    "symmetric_kl": (0.0, math.inf),
+    "chebyshev_relative": (0.0, math.inf),
+    "l1_relative": (0.0, math.inf),
+    "leaked_mass": (0.0, 1.0),
+    "first_excess": (-1.0, 1.0),
+    "answer_mass": (0.0, 1.0),
+    "first_excess_beginning": (-1.0, 1.0),
+}
 _KEY = ["source", "setting", "wording"]
 
 
@@ -65,7 +77,8 @@ def score_beliefs(beliefs: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         One row per source, setting and wording, in order of the settings: `METRICS`, and `first_excess_beginning`, the excess of the first
-        outcome where answers that merely begin with an outcome count as it. Distances are NaN where the outcomes have no probability at all.
+        outcome where answers that merely begin with an outcome count as it. Distances are NaN where the outcomes have no probability at all, and
+        with them the answer mass where a probability is missing.
 
     Raises
     ------
@@ -77,7 +90,8 @@ def score_beliefs(beliefs: pd.DataFrame) -> pd.DataFrame:
         belief, beginning = _normalised(own["mass"]), _normalised(own["mass_beginning"])
         distance = vars(belief_distance(own["truth"], belief)) if belief is not None else {}
         excess = math.nan if beginning is None else float(beginning[0] - own["truth"].iloc[0])
-        rows.append({**names, **dict.fromkeys(METRICS, math.nan), **distance, "answer_mass": own["mass"].sum(), "first_excess_beginning": excess})
+        mass = own["mass"].sum(min_count=len(own))
+        rows.append({**names, **dict.fromkeys(METRICS, math.nan), **distance, "answer_mass": mass, "first_excess_beginning": excess})
     order = {setting: place for place, setting in enumerate(dict.fromkeys(beliefs["setting"]))}
     columns = ["source", "scenario", "group", "setting", "wording", *METRICS, "first_excess_beginning"]
     return pd.DataFrame(rows, columns=columns).sort_values("setting", key=lambda names: names.map(order), kind="stable", ignore_index=True)
@@ -95,7 +109,8 @@ def summarise_scores(scores: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         One row per scenario, group, metric and source: `mean` (over settings, then over wordings), `sd_wordings` (standard deviation of the wordings'
-        means), `low` and `high` (95% t interval with the wordings as a sample; NaN for a single one), `n_settings`, `n_wordings`. Settings
+        means), `low` and `high` (95% t interval with the wordings as a sample, held within what the measure can be; NaN for a single
+        one), `n_settings`, `n_wordings`. Settings
         without a value are left out of a mean and of `n_settings`; an infinite divergence makes a mean infinite.
     """
     metrics = [*METRICS, "first_excess_beginning"]
@@ -107,7 +122,10 @@ def summarise_scores(scores: pd.DataFrame) -> pd.DataFrame:
         mean, n = float(means.mean()) if len(means) else math.nan, len(means)
         spread = float(np.std(means, ddof=1)) if n > 1 and np.isfinite(means).all() else math.nan
         reach = float(stats.t.ppf(0.975, n - 1)) * spread / math.sqrt(n) if n > 1 else math.nan
-        rows.append((scenario, group, metric, source, mean, spread, mean - reach, mean + reach, known["setting"].nunique(), n))
+        least, most = _RANGES[str(metric)]
+        # Not beyond the mean itself, which rounding may leave outside.
+        low, high = min(max(mean - reach, least), mean), max(min(mean + reach, most), mean)
+        rows.append((scenario, group, metric, source, mean, spread, low, high, known["setting"].nunique(), n))
     columns = ["scenario", "group", "metric", "source", "mean", "sd_wordings", "low", "high", "n_settings", "n_wordings"]
     order = {name: place for place, name in enumerate(dict.fromkeys(scores["group"]))}
     table = pd.DataFrame(rows, columns=columns)
@@ -129,10 +147,22 @@ def score_stated(stated: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         One row per source and setting: `stated_error` and `answer_mass` (mean probability that the answer is an option).
+
+    Raises
+    ------
+    InputError
+        A letter has no probability in one of the rotations of a setting.
     """
     rows = []
     for (source, setting), own in stated.groupby(["source", "setting"], sort=False):
         masses = own.pivot(index="rotation", columns="letter", values="mass")
+        missing = np.argwhere(masses.isna().to_numpy())
+        if len(missing):
+            rotation, letter = masses.index[missing[0, 0]], masses.columns[missing[0, 1]]
+            raise InputError(
+                f"stated answers of {source!r} to {setting!r} lack the probability of letter {letter!r} in rotation {rotation}"
+                f" ({len(missing)} are missing). Give one to every letter in every rotation, or leave the setting out."
+            )
         correct = own.pivot(index="rotation", columns="letter", values="correct").to_numpy(dtype=bool).argmax(axis=1)
         first = own.iloc[0]
         error = stated_error(masses.to_numpy(), correct)

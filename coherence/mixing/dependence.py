@@ -172,6 +172,9 @@ def _sequences(answers: pd.DataFrame, model: str) -> list[list[int]]:
     """Return the single flips of a model in the order of their draws, condition by condition."""
     if "draw" not in answers.columns:
         return []
+    # Numbers that came as text would stand in the order 1, 10, 100, 2; and p is rounded as in `count_answers`.
+    draw = pd.to_numeric(answers["draw"], errors="coerce")
+    answers = answers.assign(draw=draw, p=pd.to_numeric(answers["p"], errors="coerce").astype(float).round(9))
     own = answers[(answers["experiment"] == "flip") & answers["draw"].notna() & answers["answer"].notna()]
     if "model" in answers.columns:
         own = own[own["model"].astype(object).where(own["model"].notna(), "").astype(str) == model]

@@ -12,6 +12,9 @@ from coherence.inputs import Floats
 from coherence.mixing.answers import Counts
 from coherence.mixing.measures import Measure
 
+LEAST_DRAWS = 2
+"""Readable answers that every condition needs: a single one shows no noise, and without noise nothing can be taken out."""
+
 _Z95 = 1.959963984540054
 
 
@@ -43,9 +46,10 @@ class Estimate:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95% interval of the loss, not below 0."""
-        # Chance takes an estimate below 0, but says nothing there about how far above 0 the loss may be.
-        return max(self.loss - self.reach - self.doubt[0], 0.0), max(self.loss, 0.0) + self.reach + self.doubt[1]
+        """95% interval of the loss, not below 0, or not below the estimate where chance takes that below 0."""
+        # An estimate below 0 says nothing about how far above 0 the loss may be.
+        low = min(max(self.loss - self.reach - self.doubt[0], 0.0), self.loss)
+        return low, max(self.loss, 0.0) + self.reach + self.doubt[1]
 
 
 def estimate(counts: Counts, measures: Sequence[Measure], n_resamples: int, rng: np.random.Generator) -> list[Estimate]:
@@ -65,9 +69,11 @@ def estimate(counts: Counts, measures: Sequence[Measure], n_resamples: int, rng:
     Returns
     -------
     list of Estimate
-        One per measure; NaN where a condition has no readable answer.
+        One per measure; NaN where a condition has fewer than `LEAST_DRAWS` readable answers, of rates that are drawn.
     """
     shares, draws = counts.shares, counts.draws
+    if (draws < LEAST_DRAWS).any():
+        return [Estimate(one.points, np.nan, np.full(1, np.nan), (np.nan, np.nan)) for one in measures]
     drawn = _resample(counts, n_resamples, rng)
     return [
         Estimate(one.points, float(one.corrected.value(shares, draws)), one.corrected.value(drawn, draws), one.corrected.doubt(shares, draws))

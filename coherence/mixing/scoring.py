@@ -17,7 +17,7 @@ from coherence.mixing.answers import Counts, count_answers
 from coherence.mixing.dependence import dependence_table
 from coherence.mixing.design import EXPERIMENTS, FLIPS, PARTS, equilibrium_shares, literal_shares, optimal_rates
 from coherence.mixing.equilibrium import GAMES
-from coherence.mixing.intervals import Estimate, corrected_points, estimate, score_interval
+from coherence.mixing.intervals import LEAST_DRAWS, Estimate, corrected_points, estimate, score_interval
 from coherence.mixing.measures import Measure, measures_of
 from coherence.resample import Seed, as_generator
 
@@ -34,19 +34,23 @@ class MixingScores:
         equilibrium), `corrected`, `low`, `high` (95% interval of the corrected score), `worst`, `best` (published score
         over all that unreadable answers might have been), `answers`, `refused`, `unread` (shares of the answers).
     measures : DataFrame
-        The same by measure, with the losses `published_loss` and `corrected_loss` (S, one minus direction, position and preference).
+        The same by measure, with the losses `published_loss` and `corrected_loss` (S, one minus direction, position and preference); chance may take
+        a corrected loss below 0, and `loss_low` then with it. `loss_low` and `loss_high` hold the 95% interval.
     curves : DataFrame
         One row per model, part, condition and rate: `p`, `item`, `order`, `quantity`, `rate` (among the readable answers),
         `rate_least`, `rate_most` (over all that unreadable answers might have been), `target`, `optimum`, `draws`, `refused`, `unread` (shares of the
         answers to the condition).
     dependence : DataFrame
         Tests of independence, see `dependence_table`.
+    notes : tuple of str
+        Why corrected scores are NaN where published ones need not be; names of models are as they came.
     """
 
     experiments: pd.DataFrame
     measures: pd.DataFrame
     curves: pd.DataFrame
     dependence: pd.DataFrame
+    notes: tuple[str, ...] = ()
 
     def leaderboard(self) -> pd.DataFrame:
         """Return one row per model, the highest corrected total first; models without a total come last, by name."""
@@ -73,7 +77,8 @@ def score_mixing(answers: pd.DataFrame, *, n_resamples: int = 1000, rng: Seed = 
     Returns
     -------
     MixingScores
-        Scores are NaN where a condition has no readable answer, and totals where an experiment is missing.
+        Scores are NaN where a condition has no readable answer, corrected ones where drawn answers are fewer than two, and totals where an
+        experiment is missing.
 
     Raises
     ------
@@ -113,7 +118,22 @@ def score_mixing(answers: pd.DataFrame, *, n_resamples: int = 1000, rng: Seed = 
         pd.DataFrame(measures),
         pd.concat([_curves(model, part) for model, parts in counted.items() for part in parts.values()], ignore_index=True),
         dependence_table(answers, counted),
+        tuple(note for model, parts in counted.items() for note in _too_few(model, parts)),
     )
+
+
+def _too_few(model: str, parts: dict[str, Counts]) -> list[str]:
+    """Say which parts have conditions that were read, but too seldom for a corrected score."""
+    found = []
+    for counts in parts.values():
+        few = int(((counts.draws > 0) & (counts.draws < LEAST_DRAWS)).sum())
+        if few:
+            whose = f"{model}, {PARTS[counts.part].title}" if model else PARTS[counts.part].title
+            found.append(
+                f"{whose}: no corrected score, for {few} of {len(counts.draws)} conditions have fewer than {LEAST_DRAWS} readable answers, "
+                "which show no noise to take out. Draw more answers, or give exact rates."
+            )
+    return found
 
 
 def _score_parts(model: str, parts: list[Counts], n_resamples: int, rng: np.random.Generator) -> tuple[list[dict[str, Any]], list[Estimate]]:

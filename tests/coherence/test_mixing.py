@@ -303,7 +303,9 @@ def test_the_interval_of_a_sum_of_scores():
     assert score_interval([one(0.1), one(1.1)]) == pytest.approx((8 - 20 * reach, 9 + 20 * reach))
     # Chance above the points: the interval keeps its width below them.
     assert score_interval([one(-0.2)]) == pytest.approx((10 - 10 * reach, 10))
-    assert one(-0.2).interval == pytest.approx((0, reach))
+    # A loss that chance took below 0 is the lower end of its own interval.
+    assert one(-0.2).interval == pytest.approx((-0.2, reach))
+    assert one(0.1).interval == pytest.approx((0, 0.1 + reach))
     assert np.isnan(score_interval([one(0.5), one(math.nan)])).all()
     assert score_interval([Estimate(10.0, 0.3, np.array([0.3]), (0.0, 0.0))]) == (7, 7)
 
@@ -391,6 +393,46 @@ def test_a_condition_without_a_readable_answer_leaves_its_score_undefined():
     assert math.isnan(scores.loc[0, "corrected"])
     assert 0 <= scores.loc[1, "worst"] < scores.loc[1, "best"] <= 20
     assert scores.loc[2, "published"] > 0
+
+
+def test_a_single_answer_shows_no_noise_to_take_out():
+    """With one readable answer at one p the ideal sampler would be charged for all of its chance; exact rates need no second answer."""
+    answers = simulate_mixing("ideal", n_draws=5, rng=0)
+    middle = (answers["experiment"] == "flip") & (answers["p"] == 0.5)
+    lost = middle & (answers.groupby("p").cumcount() > 0)
+    for kept, single in ((answers[~lost], 1), (answers.assign(status=np.where(lost, "refused", "ok")), 1), (answers.groupby(
+        ["experiment", "p", "item", "order"]).head(1), 98)):  # fmt: skip
+        scores = score_mixing(kept, n_resamples=100, rng=0)
+        row = scores.experiments.set_index("experiment").loc[1]
+        assert np.isnan(row[["corrected", "low", "high"]].astype(float)).all()
+        assert 0 <= row["published"] <= 20
+        assert math.isnan(scores.experiments["corrected"].iloc[-1])
+        assert sum(int(note.split(" for ")[1].split()[0]) for note in scores.notes) == single
+        assert "ideal, one flip: no corrected score" in scores.notes[0]
+    whole = score_mixing(answers, n_resamples=100, rng=0)
+    assert whole.notes == score_mixing(expected_answers("ideal"), n_resamples=100, rng=0).notes == ()
+    assert whole.experiments["corrected"].notna().all()
+    pair = score_mixing(answers.groupby(["experiment", "p", "item", "order"]).head(2), n_resamples=100, rng=0)
+    assert pair.experiments["corrected"].notna().all()
+
+
+def test_corrected_losses_lie_in_their_intervals():
+    tables = [simulate_mixing(name, n_draws=n, rng=n).assign(model=f"{name} {n}") for name in ("ideal", "steep", "first") for n in (2, 5, 100)]
+    measures = score_mixing(pd.concat(tables), n_resamples=100, rng=0).measures
+    assert (measures["corrected_loss"] < 0).any()
+    assert (measures["loss_low"] <= measures["corrected_loss"]).all()
+    assert (measures["corrected_loss"] <= measures["loss_high"]).all()
+
+
+def test_numbers_of_draws_may_be_text_and_values_of_p_need_not_be_equal_in_the_last_bit():
+    answers = simulate_mixing("steep", n_draws=30, rng=0)
+    flips = answers[answers["experiment"] == "flip"].sample(frac=1, random_state=0)
+    rows = [score_mixing(table, n_resamples=100, rng=0).dependence for table in (
+        flips, flips.assign(draw=flips["draw"].astype(str)), flips.assign(p=flips["p"] - 1e-12 * (flips["p"] > 0) * (flips["draw"] % 2)),
+        flips.assign(p=flips["p"].astype(str)))]  # fmt: skip
+    assert rows[0]["pairs"].item() == 21 * 29
+    for row in rows[1:]:
+        pd.testing.assert_frame_equal(rows[0], row)
 
 
 def test_flips_given_the_first_agree_with_fisher_and_with_permutations():

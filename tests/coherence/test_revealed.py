@@ -171,10 +171,38 @@ def test_summary_has_the_spread_over_wordings():
     summary = summarise_scores(score_beliefs(pd.concat(pieces))).set_index("metric")
     row = summary.loc["chebyshev"]
     assert (row["mean"], row["sd_wordings"]) == pytest.approx((0.2, 0.1))
-    # t with two degrees of freedom, 4.3027
-    assert (row["low"], row["high"]) == pytest.approx((0.2 - 4.3027 * 0.1 / math.sqrt(3), 0.2 + 4.3027 * 0.1 / math.sqrt(3)), abs=1e-4)
+    # t with two degrees of freedom, 4.3027; a distance is not below 0, an excess may be.
+    reach = 4.3027 * 0.1 / math.sqrt(3)
+    assert (row["low"], row["high"]) == pytest.approx((0, 0.2 + reach), abs=1e-4)
+    assert summary.loc["first_excess", ["low", "high"]].tolist() == pytest.approx([0.2 - reach, 0.2 + reach], abs=1e-4)
     assert (row["n_settings"], row["n_wordings"]) == (2, 3)
     assert summary.loc["answer_mass", "n_settings"] == 3
+
+
+def test_intervals_of_a_summary_hold_nothing_impossible():
+    """Two wordings that differ, for which the t interval alone is more than ten standard errors to either side."""
+    pieces = [beliefs("s", wording, masses, [0.5, 0.5]) for wording, masses in (("a", [0.9, 0.05]), ("b", [0.1, 0.1]))]
+    summary = summarise_scores(score_beliefs(pd.concat(pieces))).set_index("metric")
+    assert summary.loc["answer_mass", ["low", "high"]].tolist() == [0, 1]
+    assert summary.loc["chebyshev", ["low", "high"]].tolist() == [0, 1]
+    assert summary.loc["l1", ["low", "high"]].tolist() == [0, 2]
+    assert summary.loc["first_excess", ["low", "high"]].tolist() == [-1, 1]
+    assert summary.loc["l1_relative", "low"] == 0
+    assert summary.loc["l1_relative", "high"] > 1  # a belief may be further off than a point mass
+    known = summary.dropna(subset="low")
+    assert (known["low"] <= known["mean"]).all()
+    assert (known["mean"] <= known["high"]).all()
+
+
+def test_a_belief_that_was_not_read_is_no_answer_mass_of_zero():
+    told = beliefs("s", "a", [0.6, 0.2], [0.5, 0.5])
+    for masses in ([math.nan, math.nan], [0.4, math.nan]):
+        both = score_beliefs(pd.concat([told, beliefs("t", "a", masses, [0.5, 0.5])])).set_index("setting")
+        assert math.isnan(both.loc["t", "answer_mass"])
+        row = summarise_scores(both.reset_index()).set_index("metric").loc["answer_mass"]
+        assert (row["mean"], row["n_settings"]) == (pytest.approx(0.8), 1)
+    # Read, and nothing found, is 0.
+    assert score_beliefs(beliefs("s", "a", [0.0, 0.0], [0.5, 0.5]))["answer_mass"].item() == 0
 
 
 def test_a_group_without_a_belief_stays_in_the_table():
@@ -301,6 +329,15 @@ def stated_rows(mass, *, source="m"):
             for rotation in range(4) for place, letter in enumerate("ABCD")
         ]
     )  # fmt: skip
+
+
+def test_a_letter_without_a_probability_is_named_with_its_setting():
+    rows = stated_rows(0.2)
+    message = "stated answers of 'm' to 's' lack the probability of letter 'C' in rotation 1 .1 are missing.. Give one to every letter"
+    hole = (rows["rotation"] == 1) & (rows["letter"] == "C")
+    for faulty in (rows[~hole], rows.assign(mass=rows["mass"].mask(hole))):
+        with pytest.raises(InputError, match=message):
+            score_stated(faulty)
 
 
 def test_text_warns_of_stated_answers_that_are_none():
