@@ -33,19 +33,24 @@ def _complete_columns(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
         if name not in table.columns:
             table = table.assign(**{name: ""})
         table[name] = table[name].astype(object).where(table[name].notna(), "").astype(str)
+    if "z_state" not in table.columns:
+        table = table.assign(z_state=None)
     if "prompt" not in table.columns:
         table = table.assign(prompt=REFERENCE)
-    table["prompt"] = table["prompt"].astype(object).where(table["prompt"].notna(), REFERENCE).astype(str)
+    # A belief given z whose prompt is not named belongs to the reference prompt of its unit, which need not be the usual one.
+    unnamed = table["prompt"].isna()
+    table["prompt"] = table["prompt"].astype(str).astype(object).mask(unnamed, REFERENCE).mask(unnamed & table["z_state"].notna(), None)
     if "context" not in table.columns:
         table = table.assign(context=np.arange(len(table)))
         assumed.append(
             "no context column: every row was taken as its own context. If rows repeat a context, p-values and intervals are too optimistic; "
             "name the column (--context NAME)."
         )
-    if "z_state" not in table.columns:
-        table = table.assign(z_state=None)
     if "rep" not in table.columns:
-        table = table.assign(rep=table.groupby(["task", "model", "context", "prompt", "z_state"], dropna=False, observed=True).cumcount())
+        asked = ["task", "model", "context", "prompt", "z_state"]
+        # Two auxiliary variables may share the names of their states.
+        variable = [table["z"].where(table["z_state"].notna())] if "z" in table.columns else []
+        table = table.assign(rep=table.groupby([*asked, *variable], dropna=False, observed=True).cumcount())
     return table, assumed
 
 

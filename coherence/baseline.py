@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.inputs import MIN_CONTEXTS, Codes, Floats, require, whole_number
-from coherence.mean_interval import median_interval
+from coherence.mean_interval import NO_SPREAD, median_interval
 from coherence.resample import Seed, as_generator, context_folds
 from coherence.result import CheckResult
 from coherence.schema import closest, feature_columns
@@ -139,5 +139,5 @@ def random_forest_baseline(runs: pd.DataFrame, *, n_folds: int = 5, n_trees: int
     return CheckResult(
         CHECK, NULL, float(np.median(relative[known])), UNIT, interval, None,
         n_rows=len(details), n_contexts=len(plain), settings=settings | {"weights_from": target},
-        details=details, assumptions=("contexts are independent",),
+        details=details, assumptions=("contexts are independent",), reason=NO_SPREAD.format(what="gap") if interval is None else "",
     )  # fmt: skip

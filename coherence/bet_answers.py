@@ -23,6 +23,10 @@ _BETS = ("wins", "chance", "stake")
 _AMOUNTS = ("high_value", "low_value", "chance", "stake", "payout")
 _KINDS = {"value": VALUE_CHOICES, "bet": BET_CHOICES, "ladder": BET_CHOICES}
 _LETTERS = re.compile(r"\(?[abc]\)?\.?(?:(?:\s*[+,;/&]\s*|\s+and\s+|\s+)\(?[abc]\)?\.?)*")
+_MARKUP = re.compile(r'[*`"“”„«»]')
+_LEAD = re.compile(r"(?:the )?answer(?: is:?\s|:)\s*")
+# One letter, alone or before the words of its option.
+_ONE_LETTER = re.compile(r"(?:option\s+)?\(?([abc])(?:\s*[).:–—-]+\s*(.*))?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +47,7 @@ class BetAnswers:
         Scores in [0, 1] in the same order; None where only letters were given.
     probabilities : ndarray, shape (n, 3)
         Probability of each choice; of a letter 1, and NaN where there is no single choice.
-    n_unread : int
+    unread : ndarray of bool, shape (n,)
         Answers that are neither empty nor readable.
     """
 
@@ -55,14 +59,15 @@ class BetAnswers:
     stated: Codes
     scores: Floats | None
     probabilities: Floats
-    n_unread: int
+    unread: "np.typing.NDArray[np.bool_]"
 
     def only(self, keep: "np.typing.NDArray[np.bool_]") -> "BetAnswers":
-        """Return the answers to some of the questions; unread ones are counted anew by nobody, so their number is kept."""
+        """Return the answers to some of the questions."""
         scores = None if self.scores is None else self.scores[keep]
         questions = self.questions[keep].reset_index(drop=True)
         return BetAnswers(
-            self.model, self.kind, self.template, questions, self.choice[keep], self.stated[keep], scores, self.probabilities[keep], self.n_unread
+            self.model, self.kind, self.template, questions, self.choice[keep], self.stated[keep], scores, self.probabilities[keep],
+            self.unread[keep],
         )  # fmt: skip
 
 
@@ -180,7 +185,7 @@ def _answers(model: str, kind: str, template: str, part: pd.DataFrame) -> BetAns
         return np.take_along_axis(part[names].to_numpy(dtype=np.float64), place, axis=1) if set(names) <= set(part.columns) else None
 
     scores, probabilities = in_order(SCORES), in_order(PROBABILITIES)
-    unread = 0
+    unread = np.zeros(len(part), dtype=bool)
     if scores is not None:
         choice = standard_choices(scores if probabilities is None else probabilities)
         stated = np.zeros(len(part), dtype=np.int64)
@@ -192,7 +197,7 @@ def _answers(model: str, kind: str, template: str, part: pd.DataFrame) -> BetAns
         options = part[_OPTION].to_numpy() if set(_OPTION) <= set(part.columns) else np.full((len(part), 3), "")
         for row, answer in enumerate(part["answer"]):
             letters = read_letters(answer, options[row].tolist())
-            unread += letters is None
+            unread[row] = letters is None
             chosen[row] = [OPTIONS[letter] in (letters or ()) for letter in place[row]]
         stated = set_codes(chosen)
         choice = np.where(chosen.sum(axis=1) == 1, chosen.argmax(axis=1), NO_CHOICE).astype(np.int64)
@@ -207,26 +212,43 @@ def read_letters(answer: object, options: list[str]) -> frozenset[str] | None:
     Parameters
     ----------
     answer : object
-        A text; a missing one is an empty answer.
+        A text; a missing one is an empty answer. Quotes, asterisks and backticks do not matter. One letter may stand behind "the answer is",
+        "answer:" or "option", and before a mark and the words of its own option.
     options : list of str
         Words of the options a, b and c.
 
     Returns
     -------
     frozenset of str or None
-        Chosen letters, none of an empty answer; None for what cannot be read.
+        Chosen letters, none of an empty answer; None for what cannot be read, as a letter with the words of another option.
 
     Examples
     --------
     >>> sorted(read_letters("(a) and (c)", [])), read_letters("I bet on tails", ["I bet on heads.", "I bet on tails."]), read_letters("hm", [])
     (['a', 'c'], frozenset({'b'}), None)
+    >>> read_letters("The answer is **(b)**: I bet on tails.", ["I bet on heads.", "I bet on tails."])
+    frozenset({'b'})
     """
     if answer is None or (isinstance(answer, float) and np.isnan(answer)) or answer is pd.NA:
         return frozenset()
     text = " ".join(str(answer).split()).casefold()
     if not text:
         return frozenset()
-    words = [" ".join(option.split()).casefold().rstrip(".") for option in options]
-    if text.rstrip(".") in words:
-        return frozenset(OPTIONS[words.index(text.rstrip("."))])
-    return frozenset(re.findall(r"[abc](?![a-z])", text)) if _LETTERS.fullmatch(text) else None
+    words = [_bare(" ".join(option.split()).casefold()) for option in options]
+    bare = _bare(text)
+    said = _bare(_LEAD.sub("", bare, count=1) if _LEAD.match(bare) else bare)
+    for whole in (bare, said):
+        if whole and words.count(whole) == 1:
+            return frozenset(OPTIONS[words.index(whole)])
+    if _LETTERS.fullmatch(bare):
+        return frozenset(re.findall(r"[abc](?![a-z])", bare))
+    one = _ONE_LETTER.fullmatch(said)
+    if one is None:
+        return None
+    place, rest = OPTIONS.index(one[1]), _bare(one[2] or "")
+    return frozenset(one[1]) if not rest or (place < len(words) and rest == words[place]) else None
+
+
+def _bare(text: str) -> str:
+    """Return a text without marks of quotation and emphasis, and without the full stop at its end."""
+    return _MARKUP.sub("", text).strip(" '‘’.")

@@ -50,9 +50,10 @@ class BetScores:
     accuracy : DataFrame
         One row per model, kind, template, truth and method: ``n`` questions, ``n_right``, ``accuracy``, ``chance`` (of a random guess, by
         enumeration), ``low`` and ``high`` (95%, things as crossed clusters), ``p_exact`` (exact, one-sided), ``z`` and ``p_z`` (the paper's
-        test), ``threshold`` and ``dev_accuracy`` where one was tuned, ``n_tied`` (answers without a single choice), ``n_unread``.
+        test), ``threshold`` and ``dev_accuracy`` where one was tuned, ``n_tied`` (answers without a single choice), ``n_unread``
+        (answers that could not be read; both count as wrong).
     ladders : mapping of (str, str) to LadderFit
-        By model and modality; empty where no ladder was answered.
+        By model and modality; empty where no ladder was answered. Answers without a single choice are left out.
     answers : list of BetAnswers
         What was scored.
     notes : tuple of str
@@ -108,6 +109,14 @@ def score_bets(
                 # Whoever bets gets whatever comes up then, and below one half the losing side costs less: no stake tells such chances apart.
                 notes.append(f"{where}: ladders are fitted for the rule 'side' only.")
                 continue
+            read = group.choice != NO_CHOICE
+            if not read.all():
+                # Unread is not refused.
+                notes.append(f"{where}: {int((~read).sum())} of {read.size} ladder answers have no single choice and are left out.")
+            if not read.any():
+                notes.append(f"{where}: no ladder without an answer that has a single choice.")
+                continue
+            group = group.only(read)
             facts = group.questions
             several = min(facts["high"].nunique(), facts["low"].nunique()) > 1
             high, low = (facts["high"], facts["low"]) if several else (None, None)
@@ -128,9 +137,21 @@ def score_bets(
             else:
                 notes.append(f"{where}: no belief-conditioned accuracy without answers to the value questions {belief_template!r}.")
         rows += _set_rows(test, dev, _set_truths(test, rule), _set_truths(dev, rule) if len(dev.questions) else {}, notes)
+    notes += _unread_notes(groups, split)
     if not rows and not ladders:
         raise InputError(f"there are no answers to questions of split {split!r}. Choose another split, or answer its questions.")
     return BetScores(pd.DataFrame(rows, columns=list(COLUMNS)), ladders, groups, tuple(notes))
+
+
+def _unread_notes(groups: list[BetAnswers], split: str) -> list[str]:
+    """Return a line for every model with answers that could not be read."""
+    found = []
+    scored = [(group.model, group.unread[(group.questions["split"] == split).to_numpy()]) for group in groups if group.kind != "ladder"]
+    for model in dict.fromkeys(name for name, _ in scored):
+        unread = np.concatenate([own for name, own in scored if name == model])
+        if unread.any():
+            found.append(f"{model}: {int(unread.sum())} of {unread.size} answers on values and bets could not be read and count as wrong.")
+    return found
 
 
 def bet_gains(bets: pd.DataFrame, *, rule: Rule = "side", swapped: bool = False) -> Floats:
@@ -271,7 +292,7 @@ def _row(group: BetAnswers, truth: str, method: str, codes: Codes, right: Truths
     kept = asked(right)
     n = int(kept.sum())
     row: dict[str, object] = {"model": group.model, "kind": group.kind, "template": group.template, "truth": truth, "method": method, "n": n}
-    row |= {"threshold": math.nan, "dev_accuracy": math.nan, "n_unread": group.n_unread}
+    row |= {"threshold": math.nan, "dev_accuracy": math.nan, "n_unread": int(group.unread[kept].sum())}
     row["n_tied"] = int((group.choice[kept] == NO_CHOICE).sum()) if method == STANDARD else 0
     if n == 0:
         return row | dict.fromkeys(("accuracy", "chance", "low", "high", "p_exact", "z", "p_z"), math.nan) | {"n_right": 0}

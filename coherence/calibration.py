@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from coherence.errors import InputError
 from coherence.inputs import MIN_CONTEXTS, Codes, Floats, as_belief, as_contexts, require
-from coherence.mean_interval import NO_SPREAD, mean_interval
+from coherence.mean_interval import mean_interval, why_none
 from coherence.monotone import belief_bins
 from coherence.resample import context_sums
 from coherence.result import CheckResult, Interval
@@ -53,8 +53,12 @@ def _expected_calibration_error(bins: Codes, belief: Floats, target: Floats) -> 
     return float(np.abs(np.bincount(bins, weights=belief - target)).sum() / bins.size)
 
 
-def _calibration_error(bins: Codes, belief: Floats, target: Floats, context: Codes, n_contexts: int) -> tuple[float, Interval | None]:
-    """Root-mean-square gap of the bins without the part that chance adds, and its interval, by leaving out one context at a time."""
+def _calibration_error(bins: Codes, belief: Floats, target: Floats, context: Codes, n_contexts: int) -> tuple[float, Interval | None, str]:
+    """Root-mean-square gap of the bins without the part that chance adds, and its interval, by leaving out one context at a time.
+
+    Where the gaps in a data set happen to be near 0, leaving out a context hardly moves their squares, in a single bin above all, and the
+    jackknife takes the estimate for certain. So its error is not taken below the one that chance gives where the true gaps are 0.
+    """
     gaps, rows = np.zeros((2, n_contexts, int(bins.max()) + 1))
     np.add.at(gaps, (context, bins), belief - target)
     np.add.at(rows, (context, bins), 1.0)
@@ -63,7 +67,11 @@ def _calibration_error(bins: Codes, belief: Floats, target: Floats, context: Cod
     without = np.divide((gaps.sum(axis=0) - gaps) ** 2, others, out=np.zeros_like(gaps), where=others > 0).sum(axis=1) / others.sum(axis=1)
     square = float((gaps.sum(axis=0) ** 2 / rows.sum(axis=0)).sum() / rows.sum())
     pseudo = n_contexts * square - (n_contexts - 1) * without
-    return math.sqrt(max(float(pseudo.mean()), 0.0)), mean_interval(pseudo, root=True)
+    # The squares of normal gaps with the covariance of context totals: the variance of a quadratic form.
+    rest = gaps - rows * (gaps.sum(axis=0) / rows.sum(axis=0))
+    chance = rest.T @ rest / rows.sum(axis=0) * n_contexts / (n_contexts - 1) / rows.sum()
+    interval = mean_interval(pseudo, root=True, least_error=math.sqrt(2 * float((chance * chance.T).sum())))
+    return math.sqrt(max(float(pseudo.mean()), 0.0)), interval, "" if interval else why_none(pseudo, "error")
 
 
 def calibration_estimates(
@@ -96,7 +104,7 @@ def calibration_estimates(
         against it. Estimates: no p-value. "ece" is the expected calibration error, the mean absolute gap of the bins: chance alone keeps
         it above 0, so it comes without an interval. "calibration_error" is the root-mean-square gap of the bins from which the share of
         chance is removed, with an interval. Where every context has the same error, as in beliefs of 0 and 1 that were always right, there
-        is no interval and `reason` says so.
+        is no interval and `reason` says so. `details` is the reliability table against the target of each estimate.
 
     Raises
     ------
@@ -106,7 +114,8 @@ def calibration_estimates(
     Notes
     -----
     Assumes independent contexts; the limits of the bins are taken as fixed. The share of chance in the squared calibration error is
-    removed by a jackknife over contexts, whose pseudo-values give the interval. What is left may fall below 0; its root is then 0.
+    removed by a jackknife over contexts, whose pseudo-values give the interval. What is left may fall below 0; its root is then 0. The
+    standard error is not taken below the one that chance alone gives without any true error.
 
     References
     ----------
@@ -126,35 +135,35 @@ def calibration_estimates(
     sizes = context_sums(np.ones(len(values)), groups, len(contexts))
     few = f"{len(contexts)} contexts are fewer than {MIN_CONTEXTS}" if len(contexts) < MIN_CONTEXTS else ""
 
-    def result(name: str, what: str, statistic: float, interval: Interval | None, unit: str, reason: str = "") -> CheckResult:
+    def result(name: str, what: str, statistic: float, interval: Interval | None, unit: str, target: Floats, reason: str = "") -> CheckResult:
         return CheckResult(
             f"calibration:{name}", what, float("nan") if few else statistic, unit, None if few else interval, None, len(values), len(contexts),
             settings={"n_bins": n_bins}, assumptions=("contexts are independent",), reason=few or reason,
-            details=reliability_table(values, shown, n_bins=n_bins),
+            details=reliability_table(values, target, n_bins=n_bins),
         )  # fmt: skip
 
-    def estimated(name: str, what: str, statistic: float, interval: Interval | None, unit: str) -> CheckResult:
-        return result(name, what, statistic, interval, unit, "" if interval is not None else NO_SPREAD.format(what="error"))
-
-    def mean(per_row: Floats, root: bool = False) -> tuple[float, Interval | None]:
+    def averaged(name: str, what: str, per_row: Floats, unit: str, target: Floats, root: bool = False) -> CheckResult:
         value = float(per_row.mean())
-        value = value**0.5 if root else value
-        return value, None if few else mean_interval(context_sums(per_row, groups, len(contexts)) / sizes, weights=sizes, root=root)
+        of_context = context_sums(per_row, groups, len(contexts)) / sizes
+        interval = None if few else mean_interval(of_context, weights=sizes, root=root)
+        reason = "" if interval is not None else why_none(of_context, "error")
+        return result(name, what, value**0.5 if root else value, interval, unit, target, reason)
 
     def errors(target: Floats, suffix: str, against: str) -> list[CheckResult]:
         plain = _expected_calibration_error(bins, values, target)
-        root, interval = (math.nan, None) if few else _calibration_error(bins, values, target, groups, len(contexts))
+        root, interval, reason = (math.nan, None, "") if few else _calibration_error(bins, values, target, groups, len(contexts))
+        noiseless = f"root-mean-square calibration error to {against}, noise removed"
         return [
-            estimated(f"calibration_error{suffix}", f"root-mean-square calibration error to {against}, noise removed", root, interval, "probability"),
-            result(f"ece{suffix}", f"expected calibration error to {against}, biased upwards by chance", plain, None, "probability"),
+            result(f"calibration_error{suffix}", noiseless, root, interval, "probability", target, reason),
+            result(f"ece{suffix}", f"expected calibration error to {against}, biased upwards by chance", plain, None, "probability", target),
         ]
 
     results = []
     if exact is not None:
-        distance = mean((values - exact) ** 2, root=True)
-        results.append(estimated("rmse", "root-mean-square error of belief to the exact posterior", *distance, "probability"))
+        what = "root-mean-square error of belief to the exact posterior"
+        results.append(averaged("rmse", what, (values - exact) ** 2, "probability", exact, root=True))
         results += errors(exact, "_exact", "the exact posterior")
     if state is not None:
-        results.append(estimated("brier", "mean squared error of belief to the realised state", *mean((values - state) ** 2), "squared error"))
+        results.append(averaged("brier", "mean squared error of belief to the realised state", (values - state) ** 2, "squared error", state))
         results += errors(state, "", "the realised state")
     return results

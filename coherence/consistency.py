@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.inputs import MIN_CONTEXTS, Floats, require
-from coherence.mean_interval import NO_SPREAD, mean_interval
+from coherence.mean_interval import mean_interval, why_none
 from coherence.resample import Seed, as_generator, bootstrap_counts, percentile_interval
 from coherence.result import CheckResult, Interval
 from coherence.schema import closest
@@ -84,10 +84,13 @@ def prompt_consistency(
     for column in ("context", "prompt", "p"):
         require(column in runs.columns, f"runs must have a column {column!r}. {closest(column, runs.columns)}")
     plain = runs if "z_state" not in runs.columns else runs[runs["z_state"].isna()]
-    answers = plain[plain["p"].notna()]
-    seen = sorted(answers["prompt"].astype(str).unique())
+    # A table may number its prompts; they are names, and are compared as such.
+    plain = plain.assign(prompt=plain["prompt"].astype(object).where(plain["prompt"].isna(), plain["prompt"].astype(str)))
+    reference = str(reference)
+    answers = plain[plain["p"].notna() & plain["prompt"].notna()]
+    seen = sorted(answers["prompt"].unique())
     require(reference in seen, f"reference must be a prompt of the table; received {reference!r}. {closest(reference, seen)}")
-    compared = [prompt for prompt in seen if prompt != reference] if prompts is None else list(prompts)
+    compared = [prompt for prompt in seen if prompt != reference] if prompts is None else [str(prompt) for prompt in prompts]
     for prompt in compared:
         require(prompt in seen and prompt != reference, f"prompts must be other prompts of the table; received {prompt!r}. {closest(prompt, seen)}")
     require(bool(compared), f"runs must have a prompt besides {reference!r}; found only that one.")
@@ -126,7 +129,7 @@ def prompt_consistency(
         interval: Interval | None = Interval(*percentile_interval(draws), 0.95, f"percentile bootstrap over contexts, {n_bootstraps} resamples")
     else:
         interval = mean_interval(values.to_numpy(dtype=np.float64), root=True)
-    reason = NO_SPREAD.format(what="difference") if interval is None else ""
+    reason = why_none(values.to_numpy(dtype=np.float64), "difference") if interval is None else ""
     return CheckResult(statistic=float(_root(values.mean())), interval=interval, reason=reason, **result)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.inputs import MIN_CONTEXTS, Floats, require, whole_number
-from coherence.mean_interval import METHOD, NO_SPREAD, mean_interval, median_interval
+from coherence.mean_interval import METHOD, NO_SPREAD, mean_interval, median_interval, why_none
 from coherence.resample import Seed, as_generator, percentile_interval, sign_flip_pvalue
 from coherence.result import CheckResult, Interval
 from coherence.schema import closest, state_columns
@@ -19,18 +19,32 @@ from coherence.schema import closest, state_columns
 NULL = "the mean over contexts of E[P(theta|x)] - E[sum_j P(theta|x,z=j) P(z=j|x)] is zero"
 UNIT = "probability"
 KEY = ["context", "rep"]
+TOO_FEW = "noise can be removed only with two repetitions per context"
 
 
-def _gaps(runs: pd.DataFrame, reference: str) -> tuple[pd.DataFrame, int]:
-    """One row per context and repetition: belief, its reconstruction, residual of the z distribution; and how many were incomplete."""
+def _under(runs: pd.DataFrame, reference: str) -> tuple[pd.DataFrame, list[str]]:
+    """Rows under the reference prompt, and the other prompts under which beliefs given z were asked for."""
+    if "prompt" not in runs.columns:
+        return runs, []
+    given = runs["z_state"].notna()
+    prompt = runs["prompt"].astype(str)
+    wanted = (prompt == str(reference)) | (given & runs["prompt"].isna())
+    return runs[wanted], sorted(prompt[given & ~wanted].unique())
+
+
+def _gaps(runs: pd.DataFrame, states: pd.Series) -> tuple[pd.DataFrame, int]:
+    """One row per context, repetition and z: belief, its reconstruction, residual of the z distribution; and how many were incomplete.
+
+    `states` counts the values of each z.
+    """
     conditional = runs[runs["z_state"].notna()]
     plain = runs[runs["z_state"].isna()]
-    if "prompt" in runs.columns:
-        plain = plain[plain["prompt"] == reference]
-    states = conditional.groupby("z", observed=True)["z_state"].nunique()
-    pieces = conditional.assign(product=conditional["p"] * conditional["p_z"], complete=conditional["p"].notna() & conditional["p_z"].notna())
+    n_asked = conditional.groupby([*KEY, "z"], observed=True).ngroups
+    # A state that was asked for twice counts once, with the mean of its answers.
+    pieces = conditional.dropna(subset=["p", "p_z"]).groupby([*KEY, "z", "z_state"], observed=True)[["p", "p_z"]].mean().reset_index()
+    pieces["product"] = pieces["p"] * pieces["p_z"]
     grouped = pieces.groupby([*KEY, "z"], observed=True).agg(
-        answered=("complete", "sum"), total=("p_z", "sum"), weighted=("product", "sum"), lowest=("p", "min"), highest=("p", "max")
+        answered=("z_state", "size"), total=("p_z", "sum"), weighted=("product", "sum"), lowest=("p", "min"), highest=("p", "max")
     )
     grouped = grouped.reset_index()
     grouped["wanted"] = grouped["z"].map(states).astype(int)
@@ -40,7 +54,7 @@ def _gaps(runs: pd.DataFrame, reference: str) -> tuple[pd.DataFrame, int]:
     # Stated distributions may sum to .99 or 1.01 from rounding; the residual is reported, the reconstruction uses the normalised weights.
     joined["reconstructed"] = joined["weighted"] / joined["total"]
     joined["gap"] = joined["p"] - joined["reconstructed"]
-    return joined, len(grouped) - len(joined)
+    return joined, n_asked - len(joined)
 
 
 def _mean_over_contexts(values: pd.Series, context: pd.Series) -> Floats:
@@ -50,16 +64,18 @@ def _mean_over_contexts(values: pd.Series, context: pd.Series) -> Floats:
 def _squares(gaps: pd.DataFrame) -> tuple[Floats, Floats] | None:
     """Squared gap and unbiased squared expected gap of each context with two repetitions; None where those are too few.
 
-    The mean product of the gaps of different repetitions is free of the noise that one repetition carries.
+    The mean product of the gaps of different repetitions is free of the noise that one repetition carries. Gaps of different auxiliary
+    variables in one repetition share its plain belief and with it the noise, so that products are taken within each variable.
     """
-    by_context = gaps.assign(square=gaps["gap"] ** 2).groupby("context", observed=True)
-    sums = by_context[["gap", "square"]].sum()
-    n = by_context.size()
-    repeated = (n >= 2).to_numpy()
-    if repeated.sum() < MIN_CONTEXTS:
+    once = gaps.groupby([*KEY, "z"], observed=True)["gap"].mean().reset_index()
+    by_variable = once.assign(square=once["gap"] ** 2).groupby(["context", "z"], observed=True)
+    sums = by_variable.agg(n=("gap", "size"), total=("gap", "sum"), square=("square", "sum"))
+    sums = sums[sums["n"] >= 2]
+    if sums.index.get_level_values("context").nunique() < MIN_CONTEXTS:
         return None
-    size, total, square = (column.to_numpy(dtype=np.float64)[repeated] for column in (n, sums["gap"], sums["square"]))
-    return square / size, (total**2 - square) / (size * (size - 1))
+    squares = pd.DataFrame({"raw": sums["square"] / sums["n"], "expected": (sums["total"] ** 2 - sums["square"]) / (sums["n"] * (sums["n"] - 1))})
+    of_context = squares.groupby("context", observed=True).mean()
+    return of_context["raw"].to_numpy(dtype=np.float64), of_context["expected"].to_numpy(dtype=np.float64)
 
 
 def iterated_expectation_test(
@@ -81,7 +97,7 @@ def iterated_expectation_test(
         Columns ``context``, ``rep``, ``p``, ``z``, ``z_state``, ``p_z``, optionally ``prompt``. Ordinary rows have no ``z_state``; the
         other rows hold P(theta | x, z = z_state) in ``p`` and P(z = z_state | x) in ``p_z``.
     reference : str
-        Prompt of the ordinary rows to use.
+        Prompt whose rows are used. Rows with a ``z_state`` and without a prompt belong to it.
     n_flips : int
         Random sign assignments of the test.
     n_bootstraps : int
@@ -97,7 +113,8 @@ def iterated_expectation_test(
         `statistic` is the mean signed gap, with an interval over contexts and a two-sided sign-flip p-value over contexts.
         `details` holds, with intervals: the mean signed gap, the mean and the median absolute gap, the median of ``|gap| / belief``,
         the root-mean-square gap, the same after removing answer noise (needs two repetitions), the noise floor (root-mean-square gap
-        that repetitions alone imply), and the mean of ``sum_j P(z = j | x) - 1``.
+        that repetitions alone imply), and the mean of ``sum_j P(z = j | x) - 1``; ``reason`` there says what keeps a value or an
+        interval from being known. Noise is removed within each auxiliary variable, then the variables of a context are averaged.
 
     Raises
     ------
@@ -123,7 +140,9 @@ def iterated_expectation_test(
         require(column in runs.columns, f"runs must have a column {column!r} for the iterated expectation. {closest(column, runs.columns)}")
     n_flips = whole_number(n_flips, "n_flips", 99)
     generator = as_generator(rng)
-    gaps, dropped = _gaps(runs, reference)
+    used, elsewhere = _under(runs, reference)
+    # A state that only another prompt asked for is missing under this one.
+    gaps, dropped = _gaps(used, runs[runs["z_state"].notna()].groupby("z", observed=True)["z_state"].nunique())
     n_contexts = int(gaps["context"].nunique())
     settings: dict[str, Any] = {"reference": reference, "published": published, "n_flips": n_flips, "n_bootstraps": n_bootstraps}
     counted: dict[str, Any] = {"n_rows": len(gaps), "n_contexts": n_contexts, "n_dropped": dropped, "settings": settings}
@@ -131,6 +150,8 @@ def iterated_expectation_test(
     unit = "of belief" if published else UNIT
     if n_contexts < MIN_CONTEXTS:
         reason = f"{n_contexts} contexts with a belief and all beliefs given z are fewer than {MIN_CONTEXTS}"
+        if elsewhere and not used["z_state"].notna().any():
+            reason = f"beliefs given z are there under {', '.join(map(repr, elsewhere))} only, and none under the reference prompt {str(reference)!r}"
         return CheckResult(check, NULL, math.nan, unit, None, None if published else math.nan, reason=reason, **counted)
 
     relative = (gaps["gap"].abs() / gaps["p"].where(gaps["p"] > 0)).to_numpy(dtype=np.float64)
@@ -165,29 +186,30 @@ def _measures(gaps: pd.DataFrame, relative: Floats) -> pd.DataFrame:
     context = gaps["context"]
     squares = _squares(gaps)
     square = _mean_over_contexts(gaps["gap"] ** 2, context)
-    rows: list[tuple[str, float, float, float]] = []
+    rows: list[tuple[str, float, float, float, str]] = []
+
+    def record(measure: str, value: float, interval: Interval | None, reason: str) -> None:
+        rows.append((measure, value, math.nan, math.nan, reason) if interval is None else (measure, value, interval.low, interval.high, ""))
 
     def add(measure: str, per_context: Floats | None, root: bool = False) -> None:
         if per_context is None:
-            rows.append((measure, math.nan, math.nan, math.nan))
+            record(measure, math.nan, None, TOO_FEW)
             return
         value = float(per_context.mean())
-        interval = mean_interval(per_context, root=root)
-        low, high = (math.nan, math.nan) if interval is None else (interval.low, interval.high)
         # A mean square that chance has pushed below 0 stands for a root of 0.
-        rows.append((measure, math.sqrt(max(value, 0.0)) if root else value, low, high))
+        record(measure, math.sqrt(max(value, 0.0)) if root else value, mean_interval(per_context, root=root), why_none(per_context, "gap"))
 
     add("mean signed gap", _mean_over_contexts(gaps["gap"], context))
     add("mean absolute gap", _mean_over_contexts(gaps["gap"].abs(), context))
     for measure, values in (("median absolute gap", gaps["gap"].abs().to_numpy()), ("median of |gap| / belief", relative)):
         known = ~np.isnan(values)
         if len(np.unique(context[known])) < MIN_CONTEXTS:
-            rows.append((measure, math.nan, math.nan, math.nan))
+            record(measure, math.nan, None, f"fewer than {MIN_CONTEXTS} contexts have a belief above 0")
             continue
         bounds = median_interval(values[known], pd.factorize(context[known])[0])
-        rows.append((measure, float(np.median(values[known])), bounds.low, bounds.high))
+        record(measure, float(np.median(values[known])), bounds, NO_SPREAD.format(what="gap"))
     add("root-mean-square gap", square, root=True)
     add("root-mean-square gap, noise removed", None if squares is None else squares[1], root=True)
     add("noise floor (root-mean-square gap from repetitions alone)", None if squares is None else squares[0] - squares[1], root=True)
     add("sum of P(z|x) minus 1", _mean_over_contexts(gaps["residual"], context))
-    return pd.DataFrame(rows, columns=["measure", "value", "low", "high"])
+    return pd.DataFrame(rows, columns=["measure", "value", "low", "high", "reason"])

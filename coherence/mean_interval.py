@@ -14,10 +14,23 @@ from coherence.result import Interval
 
 METHOD = "skewness-adjusted t, contexts as units"
 NO_SPREAD = "no interval, because all contexts have the same {what}"
+ALL_BELOW = "no interval, because chance has pushed both of its ends below 0"
 MEDIAN_METHOD = "inverted test of the share below, contexts as units"
 
 
-def mean_interval(values: Floats, *, weights: Floats | None = None, root: bool = False, level: float = 0.95) -> Interval | None:
+def _all_equal(values: Floats) -> bool:
+    # Answers do not have so many digits that values which differ would seem equal here.
+    return float(np.ptp(values)) <= 1e-12 + 1e-9 * float(np.abs(values).max())
+
+
+def why_none(values: Floats, what: str) -> str:
+    """Say why there is no interval for a mean, or a root, of these values of `what`."""
+    return NO_SPREAD.format(what=what) if _all_equal(values) else ALL_BELOW
+
+
+def mean_interval(
+    values: Floats, *, weights: Floats | None = None, root: bool = False, least_error: float = 0.0, level: float = 0.95
+) -> Interval | None:
     """Return an interval for a mean over contexts.
 
     Parameters
@@ -27,15 +40,18 @@ def mean_interval(values: Floats, *, weights: Floats | None = None, root: bool =
     weights : ndarray, shape (n_contexts,), optional
         Rows of each context, where the mean is over rows; values are then means of contexts.
     root : bool
-        Whether to return the interval of the square root; an end below 0 becomes 0.
+        Whether to return the interval of the square root; a low end below 0 becomes 0.
+    least_error : float
+        Standard error of the mean below which that of the values is not taken, where chance alone is known to give as much.
     level : float
         Nominal coverage.
 
     Returns
     -------
     Interval or None
-        Ends in the unit of the values, or of their root. None where all values are equal up to rounding: they show nothing of how far off their
-        mean may be, and an interval without width would claim that it is certain.
+        Ends in the unit of the values, or of their root. None where all values are equal up to rounding and `least_error` is 0: they show
+        nothing of how far off their mean may be, and an interval without width would claim that it is certain. None, too, where the high end
+        of a root would be 0 or below, for the same reason.
 
     Notes
     -----
@@ -51,14 +67,16 @@ def mean_interval(values: Floats, *, weights: Floats | None = None, root: bool =
     >>> round(interval.low, 1), round(interval.high, 1)
     (74.4, 185.7)
     """
-    # Answers do not have so many digits that values which differ would seem equal here.
-    if np.ptp(values) <= 1e-12 + 1e-9 * float(np.abs(values).max()):
+    if _all_equal(values) and least_error <= 1e-12:
         return None
     share = np.ones(values.size) if weights is None else weights / weights.mean()
     mean = float((share * values).mean())
     influence = share * (values - mean)
     n, spread = values.size, float(np.std(influence, ddof=1))
-    skewness = float(stats.skew(influence))
+    skewness = 0.0 if _all_equal(values) else float(stats.skew(influence))
+    least = least_error * math.sqrt(n)
+    if spread < least:  # what is added is taken as symmetric
+        skewness, spread = skewness * (spread / least) ** 3, least
     reach = float(stats.t.ppf((1 + level) / 2, n - 1)) / math.sqrt(n)
 
     def studentised(position: float) -> float:
@@ -68,11 +86,13 @@ def mean_interval(values: Floats, *, weights: Floats | None = None, root: bool =
 
     low, high = mean - spread * studentised(reach), mean - spread * studentised(-reach)
     if root:
-        low, high = math.sqrt(max(low, 0.0)), math.sqrt(max(high, 0.0))
+        if high <= 0:
+            return None
+        low, high = math.sqrt(max(low, 0.0)), math.sqrt(high)
     return Interval(low, high, level, METHOD)
 
 
-def median_interval(values: Floats, context: Codes, *, level: float = 0.95) -> Interval:
+def median_interval(values: Floats, context: Codes, *, level: float = 0.95) -> Interval | None:
     """Return an interval for the median of all rows, with contexts as units.
 
     Parameters
@@ -86,8 +106,8 @@ def median_interval(values: Floats, context: Codes, *, level: float = 0.95) -> I
 
     Returns
     -------
-    Interval
-        Quantiles of the values at the levels that the share of rows below the median may reach by chance.
+    Interval or None
+        Quantiles of the values at the levels that the share of rows below the median may reach by chance. None where all values are equal.
 
     Notes
     -----
@@ -104,6 +124,8 @@ def median_interval(values: Floats, context: Codes, *, level: float = 0.95) -> I
     >>> round(interval.low), round(interval.high)
     (40, 59)
     """
+    if _all_equal(values):
+        return None
     below = (values <= np.median(values)).astype(np.float64)
     units, unit = np.unique(context, return_inverse=True)
     totals = np.bincount(unit, weights=below - below.mean())

@@ -22,7 +22,7 @@ from coherence.covariance import residual_covariance_test
 from coherence.direction import MAX_ACTIONS, monotone_direction_test
 from coherence.inputs import MIN_CONTEXTS, as_codes
 from coherence.iterated import iterated_expectation_test
-from coherence.mean_interval import NO_SPREAD
+from coherence.mean_interval import MEDIAN_METHOD, METHOD
 from coherence.monotone import monotone_choice_test
 from coherence.predictive import predictive_gain_test
 from coherence.report.record import Unit
@@ -371,11 +371,10 @@ def _iterated_results(runs: pd.DataFrame, **options: Any) -> list[CheckResult]:
         ("relative", "median of |gap| / belief", "of belief", f"fewer than {MIN_CONTEXTS} contexts have a belief above 0"),
         ("noise_removed", "root-mean-square gap, noise removed", "probability", "noise can be removed only with two repetitions per context"),
     ):
-        numbers = result.details.loc[result.details["measure"] == measure, ["value", "low", "high"]].to_numpy(dtype=np.float64)[0]
-        value, low, high = (float(number) for number in numbers)
-        reason = lack if math.isnan(value) else ""
-        reason = NO_SPREAD.format(what="gap") if not reason and math.isnan(low) else reason
-        interval = None if reason else Interval(low, high, 0.95, result.interval.method if result.interval else "")
+        row = result.details.loc[result.details["measure"] == measure].iloc[0]
+        value, low, high = (float(row[name]) for name in ("value", "low", "high"))
+        reason = lack if math.isnan(value) else str(row["reason"])
+        interval = None if reason else Interval(low, high, 0.95, MEDIAN_METHOD if variant == "relative" else METHOD)
         estimate = replace(
             result, check=f"iterated_expectation:{variant}", null=measure, statistic=value, unit=unit, interval=interval,
             pvalue=None, details=pd.DataFrame(), reason=reason, assumptions=result.assumptions[:2],

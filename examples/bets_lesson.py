@@ -1,7 +1,7 @@
 """A lesson on thinking in bets: three simulated agents, of whom we know what they know and do, take the test that models take.
 
     python examples/bets_lesson.py
-    python examples/bets_lesson.py --figures DIR
+    python examples/bets_lesson.py --out DIR
 
 The maximiser takes the choice of largest expected gain. The value-only chooser knows what things are worth, but bets on whatever side names the more
 valuable thing, even if it would lose it. The guesser guesses. Which numbers tell them apart, and which do not?
@@ -16,6 +16,7 @@ import pandas as pd
 from coherence.bet_agents import AGENTS, simulate_answers
 from coherence.bet_scores import score_bets
 from coherence.bets import expected_gains
+from coherence.report.bets_plots import accuracy_size, plot_accuracies, plot_ladder, save_figure
 from elicitation.scenarios.bet_items import default_items
 from elicitation.scenarios.bets import bet_questions, ladder_questions, value_questions
 
@@ -24,7 +25,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sharpness", type=float, default=20.0, metavar="X", help="how little chance there is in the answers (default: 20)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed (default: 0)")
-    parser.add_argument("--figures", metavar="DIR", help="also write the figures there")
+    parser.add_argument("--out", default="lesson", metavar="DIR", help="folder for the table and the figures (default: lesson)")
     args = parser.parse_args()
 
     print("1. A bet. Win a thing worth 100 on heads, lose one worth 1 on tails, stake 20:")
@@ -72,14 +73,13 @@ def main() -> None:
     )
     print("   The value-only chooser bets whatever the stakes and chances are, the guesser as often as not: neither acts on a probability.")
 
-    if args.figures:
-        from coherence.report.bets_plots import accuracy_size, plot_accuracies, plot_ladder, save_figure
-
-        folder = Path(args.figures)
-        folder.mkdir(parents=True, exist_ok=True)
-        for agent, rows in scores.accuracy.groupby("model", sort=False):
-            save_figure(partial(plot_accuracies, rows), folder / f"{agent}.svg", size=accuracy_size(rows))
-        save_figure(partial(plot_ladder, scores.ladders["maximiser", "coin"].table), folder / "ladder.svg", size=(4.5, 4.5))
+    out = Path(args.out)
+    out.mkdir(parents=True, exist_ok=True)
+    scores.accuracy.to_csv(out / "accuracy.csv", index=False)
+    for agent, rows in scores.accuracy.groupby("model", sort=False):
+        save_figure(partial(plot_accuracies, rows), out / f"{agent}.svg", size=accuracy_size(rows))
+    save_figure(partial(plot_ladder, scores.ladders["maximiser", "coin"].table), out / "ladder.svg", size=(4.5, 4.5))
+    print(f"\nFigures of each agent, of the ladder, and accuracy.csv: {out}")
 
 
 if __name__ == "__main__":

@@ -2,12 +2,13 @@
 
 import argparse
 import math
+import re
 import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from coherence.cli.bets_tables import MODALITIES, NONE, VALUES, between, folder_of, percent, things_of
+from coherence.cli.bets_tables import MODALITIES, NONE, VALUES, between, folder_of, make_folder, percent, things_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _SCORING = {"models": "--model", "answers": "--answers", "questions": "--questions", "rule": "--rule", "pairs": "--pairs",
             "likelihood": "--likelihood", "dtype": "--dtype"}  # fmt: skip
+_WRITTEN = re.compile(r"(accuracy|ladder|models)\.csv|(runs|ladder_runs)\.parquet|models\.svg|(accuracy|ladder)_[1-9][0-9]*\.svg")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -178,6 +180,7 @@ def _write_questions(args: argparse.Namespace) -> int:
 def _score(args: argparse.Namespace) -> int:
     from coherence.bet_compare import compare_models
     from coherence.bet_scores import score_bets
+    from coherence.cli.bets_answers import ask_models, check_known, read_table
     from coherence.errors import InputError
 
     if (args.models is None) == (args.answers is None):
@@ -192,70 +195,25 @@ def _score(args: argparse.Namespace) -> int:
         )
     if args.seed < 0:
         raise InputError(f"--seed must be at least 0; received {args.seed}.")
-    out = folder_of(args.out)
-    questions = _questions(args) if args.questions is None else _read_table(args.questions)
-    answers = _read_table(args.answers) if args.models is None else _ask(args, questions)
+    folder_of(args.out)
+    questions = _questions(args) if args.questions is None else read_table(args.questions)
+    if args.models is None:
+        answers = read_table(args.answers)
+        if args.questions is None:
+            check_known(questions, answers)
+    else:
+        found = ask_models(args, questions)
+        if found is None:
+            return 130
+        answers = found
     scores = score_bets(questions, answers, rule=args.rule)
     comparison = compare_models(scores.answers, rule=args.rule)
-    out.mkdir(parents=True, exist_ok=True)
+    out = make_folder(args.out)
+    _remove_earlier(out, [path for path in (args.answers, args.questions, args.items) if path is not None])
     written = _write(out, answers, scores, comparison, args)
     print(_report(scores, comparison))
     print(f"{out}: {', '.join(written)}", file=sys.stderr)
     return 0
-
-
-def _read_table(path: str) -> "pd.DataFrame":
-    import pandas as pd
-
-    from coherence.errors import InputError
-
-    source = Path(path)
-    if source.suffix.lower() not in (".csv", ".parquet"):
-        raise InputError(f"{source}: the file's ending must be .csv or .parquet.")
-    if not source.is_file():
-        raise InputError(f"{source}: no such file.")
-    try:
-        # Only an empty cell is missing: a thing may well be called "NA", and "none" is a role.
-        return pd.read_parquet(source) if source.suffix.lower() == ".parquet" else pd.read_csv(source, keep_default_na=False, na_values=[""])
-    except (OSError, ValueError, pd.errors.ParserError) as error:
-        raise InputError(f"{source}: the file cannot be read ({str(error).splitlines()[0]}). Check that it is complete.") from error
-
-
-def _ask(args: argparse.Namespace, questions: "pd.DataFrame") -> "pd.DataFrame":
-    """Ask one model after the other; only one is in memory at a time."""
-    import gc
-
-    import pandas as pd
-
-    from coherence.errors import InputError
-
-    names = [Path(folder).resolve().name for folder in args.models]
-    for place, name in enumerate(names):
-        if name in names[:place]:
-            raise InputError(f"--model folders must have different names, by which tables tell them apart; {name!r} occurs twice. Rename one folder.")
-        if not (Path(args.models[place]) / "config.json").is_file():
-            raise InputError(f"model must be a folder with config.json and safetensors weights; {args.models[place]} is none.")
-    found = []
-    for folder in args.models:
-        found.append(_ask_one(args, folder, questions))
-        gc.collect()
-    return pd.concat(found, ignore_index=True)
-
-
-def _ask_one(args: argparse.Namespace, folder: str, questions: "pd.DataFrame") -> "pd.DataFrame":
-    from tqdm import tqdm
-
-    from elicitation.scenarios.bet_models import load_chooser, score_choices
-
-    model = load_chooser(folder, device=args.device, dtype=args.dtype, threads=args.threads)
-    with tqdm(total=len(questions), desc=model.name, unit="question", file=sys.stderr, disable=None) as bar:
-
-        def show(done: int, total: int) -> None:
-            bar.update(done - bar.n)
-            if bar.disable:
-                print(f"{model.name}: {done} of {total} questions", file=sys.stderr)
-
-        return score_choices(model, questions, likelihood=args.likelihood, progress=show)
 
 
 def _write(out: Path, answers: "pd.DataFrame", scores: "BetScores", comparison: "pd.DataFrame", args: argparse.Namespace) -> list[str]:
@@ -288,6 +246,14 @@ def _write(out: Path, answers: "pd.DataFrame", scores: "BetScores", comparison: 
         save_figure(partial(plot_ladder, fit.table), out / f"ladder_{number}.svg", size=(4.5, 4.5))
         written.append(f"ladder_{number}.svg")
     return written
+
+
+def _remove_earlier(out: Path, inputs: list[str]) -> None:
+    """Remove results of an earlier call, so that none stands beside those of this one, and nothing else."""
+    kept = {Path(path).resolve() for path in inputs}
+    for file in out.iterdir():
+        if _WRITTEN.fullmatch(file.name) and file.is_file() and file.resolve() not in kept:
+            file.unlink()
 
 
 def _report(scores: "BetScores", comparison: "pd.DataFrame") -> str:

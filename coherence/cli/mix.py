@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from coherence.cli.folders import prepare_folder, remove_earlier
 from coherence.cli.models import add_server_options, connect
 from coherence.cli.progress import answer_progress
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from elicitation.store import AnswerStore
 
 _NONE = "–"
+_OWN = r"(scores|measures|curves|dependence|leaderboard)\.csv|scores\.json|(answers|runs)\.parquet|(rates(-[1-9][0-9]*)?|flips)\.png"
+"""All that the command may write, but for the store of answers."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,13 +69,13 @@ def run(args: argparse.Namespace) -> int:
     if args.answers is not None:
         answers = read_mixing_answers(*args.answers)
         scores = score_mixing(answers, rng=args.seed)  # before the folder is made: a table with faults leaves none behind
-        out.mkdir(parents=True, exist_ok=True)
+        prepare_folder(out)
     else:
         found = _ask(args, out)
         if found is None:
             return 130
         answers, scores = found, score_mixing(found, rng=args.seed)
-    written = _write(out, answers, scores, elicited=args.model is not None)
+    written = _write(out, answers, scores, inputs=args.answers)
     print(_report(scores))
     print(f"{out}: {', '.join(written)}", file=sys.stderr)
     return 0
@@ -112,8 +115,7 @@ def _ask(args: argparse.Namespace, out: Path) -> "pd.DataFrame | None":
     from elicitation.store import AnswerStore
 
     models = _models(args)
-    out.mkdir(parents=True, exist_ok=True)
-    with AnswerStore(args.store or out / "answers.sqlite") as store:
+    with AnswerStore(args.store or prepare_folder(out) / "answers.sqlite") as store:
         try:
             return pd.concat([_ask_one(args, store, name, model, alone=len(models) == 1) for name, model in models.items()], ignore_index=True)
         except KeyboardInterrupt:
@@ -162,8 +164,8 @@ def _ask_one(args: argparse.Namespace, store: "AnswerStore", name: str, model: "
     return answers.assign(model=name)
 
 
-def _write(out: Path, answers: "pd.DataFrame", scores: "MixingScores", *, elicited: bool) -> list[str]:
-    """Write tables and figures; return their names."""
+def _write(out: Path, answers: "pd.DataFrame", scores: "MixingScores", *, inputs: list[str] | None) -> list[str]:
+    """Write tables and figures, in place of those of an earlier call; return their names. Without inputs the answers were elicited now."""
     from coherence.mixing.runs import mixing_runs
     from coherence.report.mixing_plots import compare_figure, mixing_figure, save_figure
     from coherence.storage import write_runs
@@ -172,24 +174,24 @@ def _write(out: Path, answers: "pd.DataFrame", scores: "MixingScores", *, elicit
     board = scores.leaderboard()
     if len(board) > 1:
         tables["leaderboard.csv"] = board
-    if elicited:
+    if inputs is None:
         # Not as CSV: raw texts may hold any character, and a lone carriage return would part a row in two.
         tables["answers.parquet"] = answers
     runs = mixing_runs(answers)
     if len(runs):
         tables["runs.parquet"] = runs
+    # Names of models are text from outside and never become part of a path.
+    rates = ["rates.png"] if len(board) == 1 else [f"rates-{number}.png" for number in range(1, len(board) + 1)]
+    side_by_side = ["flips.png"] if len(board) > 1 and (scores.curves["part"] == "flip").any() else []
+    written = [*tables, "scores.json", *rates, *side_by_side]
+    remove_earlier(out, _OWN, written, inputs or ())
     for name, table in tables.items():
         write_runs(table, out / name)
     _write_json(out / "scores.json", scores)
-    written = [*tables, "scores.json"]
-    # Names of models are text from outside and never become part of a path.
-    for number, model in enumerate(board["model"], start=1):
-        name = "rates.png" if len(board) == 1 else f"rates-{number}.png"
+    for name, model in zip(rates, board["model"], strict=True):
         save_figure(mixing_figure(scores.curves[scores.curves["model"] == model], title=model or "rates"), out / name)
-        written.append(name)
-    if len(board) > 1 and (scores.curves["part"] == "flip").any():
-        save_figure(compare_figure(scores.curves, list(board["model"])), out / "flips.png")
-        written.append("flips.png")
+    for name in side_by_side:
+        save_figure(compare_figure(scores.curves, list(board["model"])), out / name)
     return written
 
 
@@ -219,12 +221,14 @@ def _report(scores: "MixingScores") -> str:
         if not (rows["unread"] > 0).any():
             head, body = head[:-1], [row[:-1] for row in body]
         lines = aligned([head, *body], right=range(1, len(head)))
-        blocks.append("\n".join([*([clean(model)] if model else []), *lines, "", *_notes(scores, str(model))]))
+        blocks.append("\n".join([*([clean(model)] if model else []), *lines, "", *_unread(rows), *_notes(scores, str(model))]))
     board = scores.leaderboard()
     if len(board) > 1:
         ranked = [[_number(row["rank"], 0), clean(row["model"], limit=40), *(_number(row[name]) for name in ("corrected", "published", "ceiling"))]
                   for row in board.to_dict("records")]  # fmt: skip
         blocks.append("\n".join(aligned([["rank", "model", "corrected", "published", "ceiling"], *ranked], right=(0, 2, 3, 4))))
+    if scores.notes:
+        blocks.append("\n".join(clean(note) for note in scores.notes))
     return "\n\n\n".join(blocks)
 
 
@@ -243,6 +247,15 @@ def _number(value: float, decimals: int = 1) -> str:
     return _NONE if math.isnan(value) else f"{value:.{decimals}f}"
 
 
+def _unread(rows: "pd.DataFrame") -> list[str]:
+    """Warn of experiments most of whose answers cannot be read; of exact rates it is the probability of all that is no outcome."""
+    lost = rows[(rows["experiment"] != 0) & (rows["unread"] > 0.5)]
+    if lost.empty:
+        return []
+    where = ", ".join(f"{row['experiment']} ({row['unread']:.1%})" for row in lost.to_dict("records"))
+    return [f"More than half of the answers cannot be read in experiment {where}: what is scored are shares of the little that can."]
+
+
 def _notes(scores: "MixingScores", model: str) -> list[str]:
     """Say which S, and whether the flips look independent."""
     measures = scores.measures[scores.measures["model"] == model]
@@ -256,7 +269,9 @@ def _notes(scores: "MixingScores", model: str) -> list[str]:
     if empty := int(curves["rate"].isna().sum()):
         lines.append(f"{empty} of {len(curves)} conditions have no readable answer; scores that need them are undefined.")
     for flip in measures[measures["part"] == "flip"].dropna(subset="published_loss").to_dict("records"):
-        loss = f"{flip['corrected_loss']:.3f} without noise, 95% interval [{flip['loss_low']:.3f}, {flip['loss_high']:.3f}]"
+        loss = "undefined without noise"
+        if not math.isnan(flip["corrected_loss"]):
+            loss = f"{flip['corrected_loss']:.3f} without noise, 95% interval [{flip['loss_low']:.3f}, {flip['loss_high']:.3f}]"
         lines.append(f"S of one flip: {flip['published_loss']:.3f} as published, {loss}; 0 is perfect, 1 a step.")
     tests = scores.dependence[scores.dependence["model"] == model].dropna(subset="observed")
     for row in tests.to_dict("records"):

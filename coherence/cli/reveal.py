@@ -7,11 +7,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from coherence.cli.folders import prepare_folder, remove_earlier
+
 if TYPE_CHECKING:
     import pandas as pd
 
     from elicitation.scenarios.setting import Setting
     from elicitation.store import AnswerStore
+
+_CHECKED = ("runs.parquet", "results.json", "report.html")
+_OWN = (
+    r"(table|summary|scores|beliefs|influence|orders|stated|stated_errors|bets)\.csv|(outcomes|previous|orders)\.png"
+    r"|runs\.parquet|results\.json|report\.html"
+)
+"""All that the command may write, but for the store of answers."""
 
 
 @dataclass
@@ -52,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=A,B",
         help="keep settings whose scenario, variant, n, faces, bias, observation, ... is one of these; may be given several times",
     )
-    grid.add_argument("--faces", metavar="LIST", help="faces of the dice, from 2 (default: 4,6,8,10,12)")
+    grid.add_argument("--faces", metavar="LIST", help="faces of the dice, from 2 to 100 (default: 4,6,8,10,12)")
     grid.add_argument(
         "--labels", action="append", metavar="A/B", help="two labels to choose between, instead of Heads/Tails and Left/Right; repeatable"
     )
@@ -93,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
         counts = ", ".join(f"{n} {kind}" for kind, n in table.drop_duplicates("question").groupby("kind", sort=False).size().items())
         print(f"{args.questions}: {len(settings)} settings, {counts} questions; fill in 'probability' or 'answer'", file=sys.stderr)
         return 0
-    folder = _prepare_folder(args.out)
+    folder = prepare_folder(args.out)
     if args.answers is not None:
         _write(folder, _read(args, settings), args)
         return 0
@@ -114,6 +123,9 @@ def _check(args: argparse.Namespace) -> None:
     from coherence.errors import InputError
 
     if args.questions is not None:
+        unused = ("model", "base", "instruct", "answers", "out")
+        if beside := [f"--{name}" for name in unused if getattr(args, name) is not None]:
+            raise InputError(f"--questions writes the questions and stops, so that {', '.join(beside)} has no meaning beside it. Leave it out.")
         return
     ways = [args.model is not None, args.base is not None and args.instruct is not None, args.answers is not None]
     given = [args.model is not None, args.base is not None or args.instruct is not None, args.answers is not None]
@@ -169,19 +181,6 @@ def _settings(args: argparse.Namespace) -> "list[Setting]":
             raise InputError(f"--where needs NAME=VALUE; received {condition!r}.")
         where.setdefault(name.strip(), []).extend(value.strip() for value in values.split(","))
     return select(settings, where)
-
-
-def _prepare_folder(name: str) -> Path:
-    from coherence.errors import InputError
-
-    folder = Path(name)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"--out must be a folder that can be made; {name} cannot ({error.strerror}). Choose another.") from error
-    if not os.access(folder, os.W_OK):
-        raise InputError(f"--out must be a folder that can be written to; {name} cannot. Choose another.")
-    return folder
 
 
 def _ask(args: argparse.Namespace, settings: "list[Setting]", store: "AnswerStore") -> Battery:
@@ -264,17 +263,18 @@ def _write(folder: Path, battery: Battery, args: argparse.Namespace) -> None:
     if bets is not None:
         tables["bets"] = score_bets(bets)
         texts.append(render_bets(tables["bets"]))
-    written = []
-    for name, one in tables.items():
-        if len(one):
-            one.to_csv(folder / f"{name}.csv", index=False)
-            written.append(f"{name}.csv")
+    filled = {f"{name}.csv": one for name, one in tables.items() if len(one)}
+    remove_earlier(folder, _OWN, filled, [] if args.answers is None else [args.answers])
+    for name, one in filled.items():
+        one.to_csv(folder / name, index=False)
+    written = list(filled)
     if beliefs is not None:
         written += [path.name for path in write_figures(beliefs, folder)]
-    if runs is not None:
-        texts.append(_check_coherence(runs, folder, args.seed))
-        written += ["runs.parquet", "results.json", "report.html"]
+    # Before the checks, which take longer: should one fail, what was measured is there.
     print("\n\n".join(texts))
+    if runs is not None:
+        print(f"\n{_check_coherence(runs, folder, args.seed)}")
+        written += _CHECKED
     print(f"wrote {', '.join(written)} to {folder}", file=sys.stderr)
 
 

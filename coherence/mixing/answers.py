@@ -17,6 +17,9 @@ from coherence.schema import READABLE, STATUSES, closest
 
 _SHARE_TOLERANCE = 1e-6
 _MOST_ROWS = 5
+_NUMBERS = ("p", "count", "probability", "draw")
+MOST_DRAWS = 10_000
+"""Answers to one condition that are scored as drawn ones; the exact expectations take time and memory that grow with the square."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +88,9 @@ def count_answers(answers: pd.DataFrame) -> dict[str, dict[str, Counts]]:
     answers : DataFrame
         `experiment` (a name in `coherence.mixing.design.PARTS`), `p` (instructed probability of the first outcome, parameter of a game; words: 0.5
         or absent), `answer`; for words `item` ("first word/second word" as in the forward order) and `order` ("forward" or "reverse", where the
-        second word of the item is listed first). Optional: `model`, `draw` (number of the draw), `status` (absent: ok where there is an answer, else
-        unparsed), `count` (equal answers of a row) or `probability` (exact rate of the outcome; what is missing to 1 counts as unparsed).
+        second word of the item is listed first). Optional: `model`, `draw` (number of the draw, unique in its condition), `status` (absent: ok where
+        there is an answer, else unparsed), `count` (equal answers of a row; at most 10,000 in a condition) or `probability` (exact rate of the
+        outcome, one row for each; what is missing to 1 counts as unparsed).
 
     Returns
     -------
@@ -100,11 +104,9 @@ def count_answers(answers: pd.DataFrame) -> dict[str, dict[str, Counts]]:
     """
     table = _complete(answers)
     table["outcome"] = _outcomes(table)
-    faults = _faults(table)
+    faults = _faults(table, answers.reset_index(drop=True))
     if faults:
         raise SchemaError(faults, "table of answers")
-    # A rounding error in p must not part one condition in two.
-    table["p"] = table["p"].round(9)
     return {
         str(model): {str(part): _count(str(part), own) for part, own in rows.groupby("experiment", sort=False)}
         for model, rows in table.groupby("model", sort=False)
@@ -124,8 +126,10 @@ def _complete(answers: pd.DataFrame) -> pd.DataFrame:
             table[name] = default
     for name in ("model", "item", "order"):
         table[name] = table[name].astype(object).where(table[name].notna(), "").astype(str)
-    for name in ("p", "count", "probability", "draw"):
+    for name in _NUMBERS:
         table[name] = pd.to_numeric(table[name], errors="coerce").astype(float)
+    # A rounding error in p must not part one condition in two.
+    table["p"] = table["p"].round(9)
     words = table["experiment"] == "words"
     table.loc[words & table["p"].isna(), "p"] = 0.5
     if "status" not in table.columns:
@@ -133,20 +137,22 @@ def _complete(answers: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def _faults(table: pd.DataFrame) -> list[str]:
+def _faults(table: pd.DataFrame, received: pd.DataFrame) -> list[str]:
+    """Return what is wrong with a completed table; values are quoted as they were received."""
     faults = []
 
     def report(wrong: "pd.Series[bool]", rule: str, column: str, remedy: str = "") -> None:
         if wrong.any():
             rows = table.index[wrong]
-            shown = ", ".join(map(str, rows[:_MOST_ROWS])) + (f" and {len(rows) - _MOST_ROWS} more" if len(rows) > _MOST_ROWS else "")
-            first = table[column].astype(object).tolist()[rows[0]]  # plain Python, whose text says no more than the value
-            faults.append(f"{rule}; the first other value is {first!r} (row {shown}).{remedy}")
+            source = received if column in received.columns else table
+            first = source[column].astype(object).tolist()[rows[0]]  # plain Python, whose text says no more than the value
+            faults.append(f"{rule}; the first other value is {first!r} (row {_shown(rows)}).{remedy}")
 
     known = table["experiment"].isin(PARTS)
     report(~known, f"column 'experiment' must be one of {', '.join(PARTS)}", "experiment")
-    percent = " Divide percentages by 100." if table["p"].max() > 1 else ""
-    report(~table["p"].between(0, 1), "column 'p' must hold probabilities in [0, 1]", "p", percent)
+    text = {name: _no_number(received, name) for name in _NUMBERS}
+    percent = " Divide percentages by 100." if table["p"].max() > 1 or _percentages(received, "p") else ""
+    report(~table["p"].between(0, 1) | text["p"], "column 'p' must hold probabilities in [0, 1]", "p", percent)
     games = table["experiment"].isin(["pennies", "positioning"])
     report(games & table["p"].isin([0.0, 1.0]), "the parameter of a game must lie strictly between 0 and 1", "p")
     three = table["experiment"] == "three_outcomes"
@@ -156,21 +162,74 @@ def _faults(table: pd.DataFrame) -> list[str]:
     report(words & ~paired, "column 'item' must name the two words of 'words' as 'first/second'", "item")
     report(words & ~table["order"].isin(ORDERS), f"column 'order' must be {' or '.join(ORDERS)} for 'words'", "order")
     report(~table["status"].isin(STATUSES), f"column 'status' must be ok, a repair, or one of {', '.join(STATUSES[-4:])}", "status")
-    report(table["count"].isna() | (table["count"] < 0) | (table["count"] % 1 != 0), "column 'count' must hold whole numbers of at least 0", "count")
-    report((table["probability"] < 0) | (table["probability"] > 1 + _SHARE_TOLERANCE), "column 'probability' must lie in [0, 1]", "probability")
+    count, probability = table["count"], table["probability"]
+    report(~np.isfinite(count) | (count < 0) | (count % 1 != 0), "column 'count' must hold whole numbers of at least 0", "count")
+    percent = " Divide percentages by 100." if _percentages(received, "probability") else ""
+    out_of_range = (probability < 0) | (probability > 1 + _SHARE_TOLERANCE) | text["probability"]
+    report(out_of_range, "column 'probability' must lie in [0, 1]", "probability", percent)
+    report(text["draw"] | np.isinf(table["draw"]), "column 'draw' must hold numbers, or nothing", "draw")
     if not faults:
         report(table["status"].isin(READABLE) & (table["outcome"] < 0), "a readable 'answer' must be one of the outcomes of its experiment", "answer",
                " Give it the status that says why it is none, or see docs/mixing.md for the outcomes.")  # fmt: skip
-    if not faults:
-        known_share = table["probability"].notna().groupby([table["model"], table["experiment"]]).mean()
-        for (_, part), share in zip(known_share.index.to_list(), known_share, strict=True):
-            if 0 < share < 1:
-                faults.append(f"the rows of {part!r} must all have a 'probability', or none; {share:.0%} have one.")
-        totals = table.groupby(["model", "experiment", "item", "order", "p"], sort=False)["probability"].sum()
-        over = totals[totals > 1 + _SHARE_TOLERANCE]
-        if len(over):
-            faults.append(f"the probabilities of a condition must sum to at most 1; those of {over.index[0]} sum to {over.iloc[0]:g}.")
+    return faults or _condition_faults(table)
+
+
+def _no_number(received: pd.DataFrame, name: str) -> "pd.Series[bool]":
+    """Return where something was given that is no number: it must not count as absent."""
+    if name not in received.columns:
+        return pd.Series(False, index=received.index)
+    unknown = pd.to_numeric(received[name], errors="coerce").isna()
+    return unknown & received[name].notna() & (received[name].astype(str).str.strip() != "")
+
+
+def _percentages(received: pd.DataFrame, name: str) -> bool:
+    return name in received.columns and bool(received[name].astype(str).str.strip().str.endswith("%").any())
+
+
+def _condition_faults(table: pd.DataFrame) -> list[str]:
+    """Return what is wrong with conditions as wholes, where every row for itself is right."""
+    faults = []
+    keys = ["model", "experiment", "p", "item", "order"]
+    exact = table["probability"].notna()
+    known_share = exact.groupby([table["model"], table["experiment"]]).mean()
+    for (_, part), share in zip(known_share.index.to_list(), known_share, strict=True):
+        if 0 < share < 1:
+            faults.append(f"the rows of {part!r} must all have a 'probability', or none; {share:.0%} have one.")
+    totals = table.groupby(keys, sort=False)["probability"].sum()
+    over = totals[totals > 1 + _SHARE_TOLERANCE]
+    if len(over):
+        faults.append(f"the probabilities of a condition must sum to at most 1; those of {_condition(over.index[0])} sum to {over.iloc[0]:g}.")
+    for own, name in ((table[~exact & table["draw"].notna()], "draw"), (table[exact & table["status"].isin(READABLE)], "outcome")):
+        twice = own[own.duplicated([*keys, name], keep=False)]
+        if len(twice):
+            what, remedy = ("answer", "add their probabilities up") if name == "outcome" else (name, "number the draws anew")
+            faults.append(
+                f"({', '.join([*keys, what])}) must be unique; {len(twice)} rows share theirs with another (row {_shown(twice.index)}), "
+                f"and would count twice. Leave rows out, or {remedy}."
+            )
+    answers = table[~exact].groupby(keys, sort=False)["count"].sum()
+    if len(none := answers[answers == 0]):
+        first = _condition(none.index[0])
+        faults.append(f"every condition must have answers; the counts of {len(none)} are all 0, the first is {first}. Leave their rows out.")
+    if len(many := answers[answers > MOST_DRAWS]):
+        first = _condition(many.index[0])
+        faults.append(
+            f"a condition must have at most {MOST_DRAWS} answers; {len(many)} have more, the first is {first} with {many.iloc[0]:g}. "
+            "Rates of so many are hardly noisy: give exact rates in 'probability' instead of 'count'."
+        )
     return faults
+
+
+def _condition(key: Any) -> str:
+    """Name a condition by what it has: the experiment, and p or the pair of words; several models need theirs."""
+    model, part, p, item, order = key
+    place = f"{part} {item!r} {order}" if item else f"{part} at p = {p:g}"
+    return f"{place} of model {model!r}" if model else place
+
+
+def _shown(rows: Any) -> str:
+    """Name the first rows."""
+    return ", ".join(map(str, rows[:_MOST_ROWS])) + (f" and {len(rows) - _MOST_ROWS} more" if len(rows) > _MOST_ROWS else "")
 
 
 def _outcomes(table: pd.DataFrame) -> Any:

@@ -15,6 +15,7 @@ from coherence.inputs import Floats
 
 # Added noise, as multiples of the standard error: none, as much again, and twice as much.
 _ADDED = (0.0, 1.0, 2.0)
+_NEVER = 1e-20
 
 
 def corrected_distance(difference: Floats, error: Floats) -> Floats:
@@ -136,9 +137,12 @@ def expected_distance(spread: list[tuple[float, Floats, float]], target: float, 
             values = values + step * float(single @ np.arange(single.size))
             continue
         total = sum_distribution(single, int(n))
+        # Sums so far out that all of them together weigh less than rounding errors would make two conditions of many draws slow.
+        likely = np.flatnonzero(total > _NEVER)
+        first, last = int(likely[0]), int(likely[-1]) + 1
         # Sums that differ by rounding alone are one value, which keeps two hundred draws in two conditions small.
-        values, place = np.unique(np.add.outer(values, step / n * np.arange(total.size)).round(12), return_inverse=True)
-        joint = np.multiply.outer(chances, total)
+        values, place = np.unique(np.add.outer(values, step / n * np.arange(first, last)).round(12), return_inverse=True)
+        joint = np.multiply.outer(chances, total[first:last])
         chances = np.bincount(place.ravel(), weights=joint.ravel()).astype(np.float64)
     return float(chances @ np.maximum(np.abs(values - target) - tolerance, 0))
 

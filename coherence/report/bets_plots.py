@@ -4,6 +4,7 @@ Every plot takes a table and an ``ax`` and returns the ``ax``.
 """
 
 import math
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -173,7 +174,9 @@ def save_figure(draw: Callable[[Axes], Axes], path: Path, *, size: tuple[float, 
     size : (float, float)
         Width and height in inches.
     """
-    with rc_context(_STYLE):
+    with rc_context(_STYLE), warnings.catch_warnings():
+        # Text stays text in SVG, and whoever shows it has the letters; matplotlib's own font is needed for its width alone.
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing from font", category=UserWarning)
         figure = Figure(figsize=size, layout="constrained")
         FigureCanvasSVG(figure)
         draw(figure.add_subplot())

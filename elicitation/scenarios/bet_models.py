@@ -4,6 +4,7 @@ Two kinds of models can be asked. A multiple-choice model scores the question jo
 option as the continuation of the question.
 """
 
+import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,13 +15,15 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from coherence.errors import InputError
+from coherence.errors import CoherenceError, InputError
 from elicitation.finetuning import Lessons, Progress, Recipe, fine_tune
+from elicitation.models.base import Answer
 from elicitation.models.causal import CausalModel, load_causal_model
 from elicitation.models.multiple_choice import MultipleChoiceModel, load_multiple_choice_model
 from elicitation.organisms.chooser import Shape, make_chooser
 from elicitation.scenarios.bet_items import SPLITS, Items
 from elicitation.scenarios.bets import OPTIONS, bet_questions, ladder_questions, value_questions
+from elicitation.store import AnswerStore, Draw
 
 Likelihood = Literal["total", "token"]
 Count = Callable[[int, int], None]
@@ -28,6 +31,7 @@ Count = Callable[[int, int], None]
 SCRATCH = Recipe(learning_rate=2e-3, max_epochs=60)
 """For a small model with random weights: forty times the learning rate of the paper's pretrained ones."""
 _PORTION = 256
+_ABOUT = "scores of options"
 
 
 def load_chooser(folder: str | os.PathLike[str], *, device: str = "auto", dtype: str = "auto", threads: int | None = None) -> Any:
@@ -50,8 +54,6 @@ def load_chooser(folder: str | os.PathLike[str], *, device: str = "auto", dtype:
     InputError
         The folder is no complete model of either kind.
     """
-    import json
-
     try:
         told = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -63,7 +65,12 @@ def load_chooser(folder: str | os.PathLike[str], *, device: str = "auto", dtype:
 
 
 def score_choices(
-    model: MultipleChoiceModel | CausalModel, questions: pd.DataFrame, *, likelihood: Likelihood = "total", progress: Count | None = None
+    model: MultipleChoiceModel | CausalModel,
+    questions: pd.DataFrame,
+    *,
+    likelihood: Likelihood = "total",
+    store: AnswerStore | None = None,
+    progress: Count | None = None,
 ) -> pd.DataFrame:
     """Score every option of every question.
 
@@ -76,6 +83,8 @@ def score_choices(
     likelihood : {"total", "token"}
         Of a causal model: whether ``prob`` compares the options by the probability of all their tokens, or by its geometric mean per token, which
         does not favour short options. No matter for a multiple-choice model.
+    store : AnswerStore, optional
+        Where scores are kept, some hundred questions at a time; what it holds of this model is not asked again, under either likelihood.
     progress : callable, optional
         See `Count`.
 
@@ -99,12 +108,12 @@ def score_choices(
     for start in range(0, len(questions), _PORTION):
         part = questions.iloc[start : start + _PORTION]
         texts, options = part["text"].tolist(), part[[f"option_{letter}" for letter in OPTIONS]].to_numpy().tolist()
+        found = _ask_or_recall(model, texts, options, store)
         if isinstance(model, MultipleChoiceModel):
-            pairs = [(text, option) for text, own in zip(texts, options, strict=True) for option in own]
-            logits = model.pair_scores(pairs).reshape(-1, 3)
+            logits = found[:, 0]
             scores.append(expit(logits))
         else:
-            total, mean = _log_likelihoods(model, texts, options)
+            total, mean = found[:, 0], found[:, 1]
             scores.append(np.exp(mean))
             logits = total if likelihood == "total" else mean
         shares.append(_softmax(logits))
@@ -114,6 +123,35 @@ def score_choices(
     table[[f"score_{letter}" for letter in OPTIONS]] = np.concatenate(scores)
     table[[f"prob_{letter}" for letter in OPTIONS]] = np.concatenate(shares)
     return table
+
+
+def _ask_or_recall(
+    model: MultipleChoiceModel | CausalModel, texts: Sequence[str], options: Sequence[Sequence[str]], store: AnswerStore | None
+) -> NDArray[np.float64]:
+    """Return what the model gives to every option, shape (n, 1, 3) or, of a causal model, (n, 2, 3)."""
+    draws = [Draw.of_labels(text, tuple(own), about=_ABOUT) for text, own in zip(texts, options, strict=True)]
+    keys = [draw.key(model.fingerprint) for draw in draws]
+    kept = {} if store is None else store.get(keys)
+    # All or none of them: neighbours in a batch move the last digits of a score.
+    if all(key in kept for key in keys):
+        return np.array([_recalled(kept[key].text, 1 if isinstance(model, MultipleChoiceModel) else 2) for key in keys])
+    if isinstance(model, MultipleChoiceModel):
+        found = model.pair_scores([(text, option) for text, own in zip(texts, options, strict=True) for option in own]).reshape(-1, 1, 3)
+    else:
+        found = np.stack(_log_likelihoods(model, texts, options), axis=1)
+    if store is not None:
+        store.put(draws, [Answer(json.dumps(one)) for one in found.tolist()], model=model.name, fingerprint=model.fingerprint)
+    return np.asarray(found, dtype=np.float64)
+
+
+def _recalled(text: str, rows: int) -> NDArray[np.float64]:
+    try:
+        found = np.array(json.loads(text), dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        raise CoherenceError("the answer store holds something else than scores of options. Take another folder.") from error
+    if found.shape != (rows, 3):
+        raise CoherenceError("the answer store holds something else than scores of options. Take another folder.")
+    return found
 
 
 def lessons_from(questions: pd.DataFrame, roles: Sequence[str]) -> Lessons:

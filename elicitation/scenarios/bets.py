@@ -5,8 +5,13 @@ three kinds of bets (a coin, a die, a card) in which either the thing of high va
 first. Beyond the paper a bet may state another chance than one half, the values and the stake. The wording is our own.
 
 A table of questions has one row per question and needs no model; what is right is computed by `coherence.bets` from its columns.
+
+The questions about the things of the package in the terms of the paper have plain ids such as "coin-test-001"; the id of any other question ends in a
+digest of what it says, so that answers to one question are never taken for answers to another.
 """
 
+import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.errors import InputError
-from elicitation.scenarios.bet_items import SPLITS, Item, Items
+from elicitation.scenarios.bet_items import SPLITS, Item, Items, default_items
 
 OPTIONS = ("a", "b", "c")
 STAKE = 20.0
@@ -93,6 +98,11 @@ def value_questions(
     ('choice-expensive-test-001', 'Which of the two costs more, a car or a pen?', 'A car.')
     """
     _check_names("templates", templates, VALUE_TEMPLATES)
+    rows = _values(items, splits, templates, both_orders)
+    return pd.DataFrame(_told_apart(rows, _values(default_items(), splits, templates, False)))
+
+
+def _values(items: Items, splits: Sequence[str], templates: Sequence[str], both_orders: bool) -> list[dict[str, object]]:
     rows = []
     for name in templates:
         template = VALUE_TEMPLATES[name]
@@ -112,7 +122,7 @@ def value_questions(
                         | {"first": first, "text": template.text.format(**words)}
                         | _choices(options, roles)
                     )
-    return pd.DataFrame(rows)
+    return rows
 
 
 def bet_questions(
@@ -175,11 +185,18 @@ def bet_questions(
     _check_payout(payout)
     if payout > 0 and not amounts:
         raise InputError(f"a payout of {payout:g} needs amounts=True: which choice is right depends on the stake.")
+    rows = _bets(items, splits, modalities, chances, stake, _in_cents(payout, stake), amounts)
+    return pd.DataFrame(_told_apart(rows, _bets(default_items(), splits, modalities, (0.5,), STAKE, 0.0, False)))
+
+
+def _bets(
+    items: Items, splits: Sequence[str], modalities: Sequence[str], chances: Sequence[float], stake: float, payout: float, amounts: bool
+) -> list[dict[str, object]]:
     rows = []
     for name in modalities:
         for split in splits:
             for chance in chances:
-                rows += [_bet(name, split, high, low, wins, first, chance, stake, _in_cents(payout, stake), amounts)
+                rows += [_bet(name, split, high, low, wins, first, chance, stake, payout, amounts)
                          for high, low in items.pairs(split) for wins in ("high", "low") for first in ("win", "lose")]  # fmt: skip
     return _numbered(rows)
 
@@ -239,6 +256,13 @@ def ladder_questions(
             f"received {beyond[0]}."
         )
     items.pairs(split)  # raises for a split without things, or with prices in the wrong order
+    rows = _ladder(items, split, modalities, chances, break_evens, payout)
+    return pd.DataFrame(_told_apart(rows, _ladder(default_items(), split, modalities, CHANCES, BREAK_EVENS, 0.0)))
+
+
+def _ladder(
+    items: Items, split: str, modalities: Sequence[str], chances: Sequence[float], break_evens: Sequence[float], payout: float
+) -> list[dict[str, object]]:
     rows = []
     for name in modalities:
         for high, low in zip(items.of("high", split), items.of("low", split), strict=False):
@@ -321,29 +345,35 @@ def _bet(
     return (
         {"question": f"{name}-{split}", "kind": "bet", "template": name, "split": split}
         | _facts(high, low)
-        | {
-            "first": first,
-            "wins": wins,
-            "chance": float(chance),
-            "stake": float(stake),
-            "payout": float(payout),
-            "amounts": amounts,
-            "text": " ".join(text),
-        }
+        | {"first": first, "wins": wins, "chance": float(chance), "stake": float(stake), "payout": float(payout)}
+        | {"amounts": amounts, "text": " ".join(text)}
         | _choices(options, (first, second, "none"))
     )
 
 
-def _numbered(rows: list[dict[str, object]]) -> pd.DataFrame:
+def _numbered(rows: list[dict[str, object]]) -> list[dict[str, object]]:
     """Give every question an id: what it was called so far, and a number within that name."""
-    table = pd.DataFrame(rows)
-    ladder = np.where(table["kind"] == "ladder", "ladder-", "")
-    number = table.groupby("question").cumcount() + 1
-    return table.assign(question=ladder + table["question"] + "-" + number.astype(str).str.zfill(3))
+    counts: dict[str, int] = {}
+    found = []
+    for row in rows:
+        name = f"ladder-{row['question']}" if row["kind"] == "ladder" else str(row["question"])
+        counts[name] = counts.get(name, 0) + 1
+        found.append(row | {"question": f"{name}-{counts[name]:03d}"})
+    return found
+
+
+def _told_apart(rows: list[dict[str, object]], plain: list[dict[str, object]]) -> list[dict[str, object]]:
+    """Add to the id of every question that is not the plain one of that id a digest of its words, options and amounts."""
+    known = {row["question"]: row for row in plain}
+    return [row if known.get(row["question"]) == row else row | {"question": f"{row['question']}-{_digest(row)}"} for row in rows]
+
+
+def _digest(row: dict[str, object]) -> str:
+    return hashlib.sha256(json.dumps({name: value for name, value in row.items() if name != "question"}, sort_keys=True).encode()).hexdigest()[:6]
 
 
 def _facts(high: Item, low: Item) -> dict[str, object]:
-    return {"high": high.name, "low": low.name, "high_value": high.price, "low_value": low.price}
+    return {"high": high.name, "low": low.name, "high_value": float(high.price), "low_value": float(low.price)}
 
 
 def _choices(options: Sequence[str], roles: Sequence[str]) -> dict[str, object]:

@@ -8,6 +8,8 @@ from coherence.errors import InputError
 from elicitation.scenarios.setting import REFERENCE, Decomposition, Setting, Wording, condition, in_words, listed, tell_all
 
 OBSERVATIONS = ("smaller", "larger", "even", "odd", "not first", "not middle")
+MOST_FACES = 100
+"""Settings, and the outcomes of each, grow with the faces: a grid of more would take minutes to lay out and days to ask."""
 PAIRS = (
     *((size, other) for size in ("smaller", "larger") for other in ("even", "odd", "not first", "not middle")),
     ("even", "not first"),
@@ -123,7 +125,7 @@ def sum_of_dice(n: int, faces: int) -> dict[int, Fraction]:
     n : int
         Number of dice, positive.
     faces : int
-        Faces of each, at least 2.
+        Faces of each, from 2 to 100.
 
     Returns
     -------
@@ -135,8 +137,8 @@ def sum_of_dice(n: int, faces: int) -> dict[int, Fraction]:
     >>> sum_of_dice(2, 6)[7]
     Fraction(1, 6)
     """
-    if n < 1 or faces < 2:
-        raise InputError(f"dice must be at least 1 and faces at least 2; received {n} and {faces}.")
+    if n < 1 or not 2 <= faces <= MOST_FACES:
+        raise InputError(f"dice must be at least 1 and faces from 2 to {MOST_FACES}; received {n} and {faces}.")
     counts = {0: 1}
     for _ in range(n):
         longer: dict[int, int] = {}

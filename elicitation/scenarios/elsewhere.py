@@ -147,8 +147,9 @@ def read_answers(path: str | os.PathLike[str], settings: Sequence[Setting]) -> d
     Parameters
     ----------
     path : path-like
-        CSV file: `question` (or `setting` and, if it is not the reference one, `wording`), and `outcome` with `probability`, or, for stated answers
-        and bets, `answer` with or without `rep`; `source` names several models. Rows with neither a probability nor an answer are left out.
+        .csv or .parquet file: `question` (or `setting` and, if it is not the reference one, `wording`), and `outcome` with `probability`, or, for
+        stated answers and bets, `answer` with or without `rep`; `source` names several models. Rows with neither a probability nor an answer are
+        left out.
     settings : sequence of Setting
         Settings that the file may speak of.
 
@@ -166,10 +167,7 @@ def read_answers(path: str | os.PathLike[str], settings: Sequence[Setting]) -> d
         All faults of the file: missing columns, values that are no probabilities, unknown or incomplete questions, answers that contradict each
         other.
     """
-    try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (OSError, ValueError) as error:
-        raise InputError(f"answers {path} cannot be read as CSV: {error}") from error
+    table = _read(path)
     faults = _column_faults(table)
     if faults:
         raise SchemaError(faults, f"answers {path}")
@@ -186,6 +184,25 @@ def read_answers(path: str | os.PathLike[str], settings: Sequence[Setting]) -> d
     if faults:
         raise SchemaError(faults, f"answers {path}")
     return found
+
+
+def _read(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Return the file as text, with an empty one for what is missing."""
+    parquet = Path(path).suffix.lower() == ".parquet"
+    try:
+        if not parquet:
+            return pd.read_csv(path, dtype=str, keep_default_na=False)
+        table = pd.read_parquet(path)
+    except (OSError, ValueError) as error:
+        raise InputError(f"answers {path} cannot be read as {'parquet' if parquet else 'CSV'}: {error}") from error
+    return pd.DataFrame({name: [_text(value) for value in table[name]] for name in table.columns})
+
+
+def _text(value: object) -> str:
+    """Return a value as a CSV file has it; a whole number stays one where missing others have made it a float."""
+    if value is None or value is pd.NA or value != value:
+        return ""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def beliefs_of(answers: dict[str, Answers], settings: Sequence[Setting]) -> pd.DataFrame:

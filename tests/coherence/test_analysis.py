@@ -373,3 +373,12 @@ def test_answers_that_never_differ_have_no_interval_and_say_why():
     assert len(untested) == 5
     assert untested["low"].isna().all()
     assert untested["reason"].str.contains("no interval, because all contexts have the same|every gap is exactly zero").all()
+
+
+def test_without_repetition_numbers_no_auxiliary_variable_is_lost():
+    runs = simulate("rational", n_contexts=30, n_reps=1, rng=3)
+    given = runs[runs["z_state"].notna()]
+    two = pd.concat([runs, given.assign(z="another")], ignore_index=True)
+    results = [analyze(table, checks=["iterated_expectation"], rng=0).results for table in (two, two.drop(columns="rep"))]
+    assert results[0]["n_rows"][0] == results[1]["n_rows"][0] == 60
+    assert results[1]["n_dropped"][0] == 0

@@ -467,6 +467,50 @@ def test_unread_answers_are_wrong_and_counted(questions):
     assert (row["n"], row["n_right"], row["n_unread"], row["n_tied"]) == (25, 23, 1, 2)
 
 
+def test_unread_answers_are_told_once_per_model_and_counted_in_their_own_rows(questions):
+    # One faulty answer to a bet on a low thing: "positive gain" does not ask such bets.
+    bets = questions[(questions["kind"] == "bet") & (questions["split"] == "test")]
+    said = np.where((bets["wins"] == "low") & (bets["wins"].shift() == "high"), "hm", "a")
+    scores = score_bets(questions, pd.DataFrame({"question": bets["question"], "answer": said}))
+    unread = int((said == "hm").sum())
+    assert 0 < unread < 100
+    found = by_truth(scores)["n_unread"]
+    assert found["coin", "correct"] == found["coin", "strict"] == unread
+    assert found["coin", "positive gain"] == 0
+    assert [note for note in scores.notes if "could not be read" in note] == [
+        f"model: {unread} of 100 answers on values and bets could not be read and count as wrong."
+    ]
+    read = pd.DataFrame({"question": bets["question"], "answer": "a"})
+    assert not [note for note in score_bets(questions, read).notes if "could not be read" in note]
+
+
+def perfect_answers(steps):
+    roles = np.where(steps["chance"] > steps["break_even"], "win", "none")
+    letters = [next(name for name in "abc" if row[f"role_{name}"] == role) for row, role in zip(steps.to_dict("records"), roles, strict=True)]
+    return pd.DataFrame({"question": steps["question"].to_numpy(), "answer": letters})
+
+
+def test_unread_answers_do_not_move_the_chance_acted_on():
+    steps = ladder_questions(default_items())
+    answers = perfect_answers(steps)
+    whole = score_bets(steps, answers).ladders["model", "coin"].table
+    for text in ("I would rather not say", "", "a+b"):
+        lost = np.random.default_rng(3).random(len(steps)) < 0.3
+        scores = score_bets(steps, answers.assign(answer=np.where(lost, text, answers["answer"])))
+        table = scores.ladders["model", "coin"].table
+        np.testing.assert_allclose(table["implied"], whole["implied"], atol=0.03)
+        assert table["n"].sum() == (~lost).sum()
+        assert f"model, coin: {lost.sum()} of {len(steps)} ladder answers have no single choice and are left out." in scores.notes
+
+
+def test_a_ladder_without_a_single_choice_is_left_out(questions):
+    asked_of = questions[questions["kind"] != "value"]
+    ladder = asked_of["kind"] == "ladder"
+    scores = score_bets(questions, pd.DataFrame({"question": asked_of["question"], "answer": np.where(ladder, "hm", "a")}))
+    assert scores.ladders == {}
+    assert "model, coin: no ladder without an answer that has a single choice." in scores.notes
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -485,6 +529,30 @@ def test_unread_answers_are_wrong_and_counted(questions):
 def test_letters(text, expected):
     found = read_letters(text, ["x", "y", "z"])
     assert found == (None if expected is None else frozenset(expected))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("**b**", "b"), ('"b"', "b"), ("'b.'", "b"), ("`b`", "b"), ("“b”", "b"), ("Option b", "b"), ("option (b).", "b"), ("b)", "b"), ("(B)", "b"),
+        ("The answer is b.", "b"), ("answer: b", "b"), ("**Answer:** b", "b"), ("The answer is: **(b)**", "b"), ("The answer is option b", "b"),
+        ("b) I bet on tails.", "b"), ("(b) I bet on tails", "b"), ("b. 'I bet on tails.'", "b"), ("b: I bet on tails", "b"),
+        ("Option b - I bet on tails.", "b"), ('"I bet on tails."', "b"), ("'I bet on tails'.", "b"), ("The answer is: I bet on tails.", "b"),
+        ("**a** and **c**", "ac"),
+        ("b) I bet on heads.", None), ("Option b: I do not bet.", None), ("The answer is b: I bet on heads", None), ("The answer is a or b", None),
+        ("The answer is a and b", None), ("Option a or b", None), ("b) a", "ab"), ("b: a", None), ("b I bet on tails", None), ("option", None),
+        ("The answer is", None), ("a. I bet on tails or b", None), ("**", None), ("The answer is a car", None), ("answer b", None),
+        ("I bet on heads. I bet on tails.", None), ("b) I bet on tails. I bet on heads.", None), ("not b", None), ("option bet", None),
+    ],
+)  # fmt: skip
+def test_letters_in_a_sentence_and_words_in_quotes(text, expected):
+    found = read_letters(text, ["I bet on heads.", "I bet on tails.", "I do not bet."])
+    assert found == (None if expected is None else frozenset(expected))
+
+
+def test_words_that_two_options_share_are_no_answer():
+    assert read_letters("A car", ["A car.", "'A car.'", "both cost the same."]) is None
+    assert read_letters("a", ["A car.", "A car.", ""]) == {"a"}
 
 
 @pytest.mark.parametrize(

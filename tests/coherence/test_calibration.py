@@ -92,3 +92,24 @@ def test_noise_is_removed_from_the_calibration_error():
         plain.append(results["calibration:ece"].statistic)
     assert 0.4 < np.mean(squares) < 0.8  # about half of the squared errors fall below 0
     assert min(plain) > 0.02
+
+
+def test_a_constant_belief_is_never_known_to_be_right():
+    """Observed shares at the stated .5: the squared gap hardly moves by leaving one out, and its error is that of chance."""
+    for wrong in (0, 1, 2, 3):
+        truth = (np.arange(100) < 50 + wrong).astype(int)
+        interval = calibration_estimates(np.full(100, 0.5), truth)[1].interval
+        assert interval.low == 0
+        # Without a gap the mean square is -1/400 and its standard error sqrt(2)/400.
+        assert interval.high > 0.06 - 0.01
+    assert calibration_estimates(np.full(100, 0.5), np.arange(100) % 2)[1].interval.high == pytest.approx(
+        np.sqrt((-1 + 1.984 * np.sqrt(2) * 100 / 99) / 400), rel=0.02
+    )
+
+
+def test_details_are_the_table_of_the_own_target():
+    rng = np.random.default_rng(4)
+    belief, truth = rng.random(100), rng.integers(0, 2, 100)
+    for result in calibration_estimates(belief, truth, p_true=np.full(100, 0.9)):
+        of_exact = result.check.endswith(("rmse", "_exact"))
+        assert result.details.equals(reliability_table(belief, np.full(100, 0.9) if of_exact else truth))

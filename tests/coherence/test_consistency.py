@@ -110,3 +110,11 @@ def test_a_context_with_one_readable_repetition_leaves_and_is_counted():
     assert np.isfinite(result.statistic)
     assert result.n_contexts == 29
     assert result.n_dropped == 1
+
+
+def test_numbered_prompts_are_compared_as_text():
+    runs = noisy_runs(0.05, n_contexts=30)
+    numbered = runs.assign(prompt=runs["prompt"].map({"standard": 1, "mse": 2}))
+    result = prompt_consistency(numbered, reference="1")
+    assert result.statistic == prompt_consistency(runs).statistic
+    assert prompt_consistency(numbered, reference=1, prompts=[2]) == result

@@ -99,3 +99,47 @@ def test_a_context_with_one_complete_repetition_leaves_the_noise_estimate():
     runs = simulate("noisy", n_contexts=30, n_reps=2, rng=1)
     runs.loc[runs.index[0], "p"] = np.nan
     assert np.isfinite(value(iterated_expectation_test(runs, rng=0), "root-mean-square gap, noise removed"))
+
+
+def several_variables(n_variables, n_reps, n_contexts=200):
+    """Coherent beliefs whose plain answer scatters by .08; what is said given z does not scatter."""
+    rng = np.random.default_rng(4)
+    first = hand_made(n_contexts=n_contexts, n_reps=n_reps)
+    plain = first["z_state"].isna()
+    first.loc[plain, "p"] += rng.normal(0, 0.08, int(plain.sum()))
+    return pd.concat([first, *(first[~plain].assign(z=f"z{number}") for number in range(1, n_variables))], ignore_index=True)
+
+
+def test_noise_that_auxiliary_variables_share_is_removed():
+    removed, floor = "root-mean-square gap, noise removed", "noise floor (root-mean-square gap from repetitions alone)"
+    one, three = (iterated_expectation_test(several_variables(n, 2), rng=0) for n in (1, 3))
+    assert value(three, removed) == pytest.approx(value(one, removed))
+    assert value(three, floor) == pytest.approx(value(one, floor))
+    assert value(one, floor) == pytest.approx(0.08, rel=0.1)
+    single = iterated_expectation_test(several_variables(2, 1), rng=0)
+    assert math.isnan(value(single, removed))
+    assert "two repetitions" in single.details.set_index("measure")["reason"][removed]
+
+
+def test_only_rows_of_the_reference_prompt_enter():
+    runs = hand_made(gap=0.1, n_contexts=15).assign(prompt="standard")
+    given = runs["z_state"].notna()
+    expected = iterated_expectation_test(runs, rng=0)
+    both = pd.concat([runs, runs[given].assign(prompt="mse", p=0.9)], ignore_index=True)
+    assert iterated_expectation_test(both, rng=0) == expected
+    assert iterated_expectation_test(runs.assign(prompt=runs["prompt"].mask(given)), rng=0) == expected
+    assert iterated_expectation_test(runs.assign(prompt=1), reference="1", rng=0).statistic == expected.statistic
+    elsewhere = iterated_expectation_test(runs.assign(prompt=runs["prompt"].mask(given, "mse")), rng=0)
+    assert elsewhere.reason == "beliefs given z are there under 'mse' only, and none under the reference prompt 'standard'"
+    split = iterated_expectation_test(runs.assign(prompt=runs["prompt"].mask(runs["z_state"] == "b", "mse")), rng=0)
+    assert (split.n_rows, split.n_dropped) == (0, 15)  # half of the distribution is no whole
+
+
+def test_a_state_asked_for_twice_counts_once():
+    runs = hand_made(gap=0.1, n_contexts=15)
+    twice = iterated_expectation_test(pd.concat([runs, runs[runs["z_state"] == "a"]], ignore_index=True), rng=0)
+    assert twice.statistic == pytest.approx(0.1)
+    assert value(twice, "sum of P(z|x) minus 1") == pytest.approx(0)
+    lacking = runs[runs["z_state"] != "b"]
+    lacking = pd.concat([lacking, runs[runs["z_state"] == "a"], runs[runs["context"] == 0].query("z_state == 'b'")], ignore_index=True)
+    assert iterated_expectation_test(lacking, rng=0).n_rows == 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from coherence.mean_interval import mean_interval, median_interval
+from coherence.mean_interval import mean_interval, median_interval, why_none
 
 
 def test_ends_are_where_halls_transformation_meets_the_t_quantile():
@@ -71,3 +71,18 @@ def test_median_interval_is_as_wide_as_its_contexts_are_few():
     once = median_interval(values, np.arange(100))
     copied = median_interval(np.repeat(values, 10), np.repeat(np.arange(100), 10))
     assert copied.high - copied.low == pytest.approx(once.high - once.low, rel=0.1)
+
+
+def test_no_interval_is_without_width_or_wholly_below_zero():
+    assert median_interval(np.full(40, 0.2), np.arange(40)) is None
+    below = -1 - np.random.default_rng(0).random(40)
+    assert mean_interval(below, root=True) is None
+    assert "below 0" in why_none(below, "gap")
+    assert why_none(np.ones(40), "gap") == "no interval, because all contexts have the same gap"
+
+
+def test_error_is_not_taken_below_the_least():
+    values = np.random.default_rng(0).exponential(size=40)
+    assert mean_interval(values, least_error=0.01) == mean_interval(values)
+    equal = mean_interval(np.ones(40), least_error=0.1)
+    assert equal.high - 1 == pytest.approx(1 - equal.low) == pytest.approx(0.1 * stats.t.ppf(0.975, 39))

@@ -80,6 +80,53 @@ def test_ladder_stakes_break_even_where_they_say():
     )
 
 
+def asked_with(items, **terms):
+    bets = {name: value for name, value in terms.items() if name != "break_evens"}
+    rungs = {name: value for name, value in terms.items() if name in ("payout", "break_evens")}
+    return pd.concat([value_questions(items), bet_questions(items, **bets), ladder_questions(items, **rungs)], ignore_index=True)
+
+
+def test_plain_questions_have_plain_ids():
+    plain = asked_with(ITEMS)
+    assert plain["question"].str.fullmatch(r"(ladder-)?[a-z-]+-(train|dev|test)-\d{3}").all()
+    # Whatever else is asked beside them.
+    some = bet_questions(ITEMS, splits=["test"], modalities=["dice"], chances=(0.5, 0.3))
+    assert set(some["question"].head(100)) == {f"dice-test-{number:03d}" for number in range(1, 101)}
+    assert some["question"].tail(100).str.fullmatch(r"dice-test-\d{3}-[0-9a-f]{6}").all()
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        {"chances": (0.3,)},
+        {"stake": 30.0},
+        {"payout": 0.5, "amounts": True, "break_evens": (0.2, 0.4)},
+        {"amounts": True},
+        {"stake": 30.0, "amounts": True},
+    ],
+)
+def test_ids_are_equal_only_where_questions_are(terms):
+    plain, other = asked_with(ITEMS).set_index("question"), asked_with(ITEMS, **terms).set_index("question")
+    assert other.index.is_unique
+    shared = plain.index.intersection(other.index)
+    pd.testing.assert_frame_equal(plain.loc[shared], other.loc[shared])
+    assert (other.loc[shared, "kind"] != "bet").all()
+    again = asked_with(ITEMS, **terms)
+    assert again["question"].tolist() == other.index.tolist()
+
+
+def test_ids_depend_on_the_things_and_on_their_order():
+    first = ITEMS.of("high", "test")[0]
+    own = Items(tuple(Item("a yacht", "high", "test", item.price) if item == first else item for item in ITEMS.items))
+    plain, other = asked_with(ITEMS).set_index("question"), asked_with(own).set_index("question")
+    shared = plain.index.intersection(other.index)
+    pd.testing.assert_frame_equal(plain.loc[shared], other.loc[shared])
+    assert (other.index.isin(shared) == ((other["high"] != "a yacht").to_numpy())).all()
+    turned = value_questions(ITEMS, splits=["test"], both_orders=True).set_index("question")
+    shared = plain.index.intersection(turned.index)
+    pd.testing.assert_frame_equal(plain.loc[shared, ["text", "role_a"]], turned.loc[shared, ["text", "role_a"]])
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -154,6 +201,31 @@ def test_causal_scores_are_the_likelihoods_of_the_options(model):
         np.testing.assert_allclose(
             mean.loc[row, ["prob_a", "prob_b", "prob_c"]].astype(float), np.exp(per_token) / np.exp(per_token).sum(), rtol=1e-4
         )
+
+
+def test_kept_scores_are_not_asked_again(model, monkeypatch):
+    from elicitation.scenarios import bet_models
+    from elicitation.store import AnswerStore
+
+    monkeypatch.setattr(bet_models, "_PORTION", 3)
+    questions = bet_questions(ITEMS, splits=["test"]).head(8)
+    plain = {way: bet_models.score_choices(model, questions, likelihood=way) for way in ("total", "token")}
+    asked = []
+    measure = bet_models._log_likelihoods
+    monkeypatch.setattr(bet_models, "_log_likelihoods", lambda *given: asked.append(len(given[1])) or measure(*given))
+
+    def stop(done, total):
+        if done == 6:
+            raise KeyboardInterrupt
+
+    with AnswerStore(":memory:") as store:
+        with pytest.raises(KeyboardInterrupt):
+            bet_models.score_choices(model, questions, store=store, progress=stop)
+        assert len(store) == 6
+        pd.testing.assert_frame_equal(bet_models.score_choices(model, questions, store=store), plain["total"])
+        assert asked == [3, 3, 2]
+        pd.testing.assert_frame_equal(bet_models.score_choices(model, questions, likelihood="token", store=store), plain["token"])
+        assert asked == [3, 3, 2]
 
 
 def test_only_models_that_score_options_are_asked(model):

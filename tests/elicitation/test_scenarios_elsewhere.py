@@ -64,6 +64,20 @@ def test_beliefs_and_stated_answers_are_scored(tmp_path):
     assert score_stated(stated_of(answers, SINGLE))["stated_error"].tolist() == [0, 0]
 
 
+def test_a_parquet_is_read_like_a_csv(tmp_path):
+    """Numbers are numbers there, and missing ones null; with text alone or without, the beliefs are the same."""
+    table = fill(SINGLE)
+    told = table[table["kind"] == "belief"].assign(rep=np.nan, answer=None)
+    as_csv = beliefs_of(read_answers(written(told, tmp_path), SINGLE), SINGLE)
+    faces = told["setting"].str.startswith("dice")
+    told[faces].assign(outcome=told.loc[faces, "outcome"].astype(float)).to_parquet(tmp_path / "mine.parquet")
+    as_parquet = beliefs_of(read_answers(tmp_path / "mine.parquet", SINGLE), SINGLE)
+    pd.testing.assert_frame_equal(as_parquet, as_csv[as_csv["scenario"] == "dice"])
+    (tmp_path / "broken.parquet").write_text("no table")
+    with pytest.raises(InputError, match="cannot be read as parquet"):
+        read_answers(tmp_path / "broken.parquet", SINGLE)
+
+
 def test_any_kind_may_be_left_out(tmp_path):
     table = fill(SINGLE)
     for kind in ("belief", "stated", "bet"):

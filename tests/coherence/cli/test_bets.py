@@ -1,6 +1,7 @@
 """The bets command: breaks if files are missing or wrong, if a word of the user is misread, or if it asks anything of a model that it should not."""
 
 import re
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -81,6 +82,68 @@ def test_bets_at_other_odds_from_questions_to_the_ladder(tmp_path, capsys):
     said = capsys.readouterr().out
     assert "elevation 0.00" in said
     assert "intervals take pairs of things as independent" in said
+
+
+def test_answers_to_other_questions_are_refused_with_the_option_that_is_missing(tmp_path, capsys):
+    (tmp_path / "list.csv").write_text(THINGS, encoding="utf-8")
+    things, terms = ["--items", str(tmp_path / "list.csv")], ["--chance", "0.3"]
+    scored = ["--out", str(tmp_path / "out"), "--answers"]
+    for name, said in {"plain": [], "things": things, "terms": terms}.items():
+        assert main(["bets", "questions", "--out", str(tmp_path / f"{name}_q.csv"), *said]) == 0
+        table = pd.read_csv(tmp_path / f"{name}_q.csv", keep_default_na=False, na_values=[""])
+        table[["question"]].assign(answer="a").to_csv(tmp_path / f"{name}.csv", index=False)
+        table[table["kind"] == "bet"][["question"]].assign(answer="a").to_csv(tmp_path / f"{name}_bets.csv", index=False)
+    every = "--items, --chance, --stake and --payout"
+    for answers, said, missing in (
+        ("plain", things, "--items"), ("things", [], "--items"), ("terms", [], every[9:]), ("plain", terms, every[9:]),
+        ("terms", ["--chance", "0.4"], every[9:]), ("terms", ["--chance", "0.3", "--stake", "21"], every[9:]), ("terms_bets", [], every),
+        ("plain_bets", [*things, *terms], every),
+    ):  # fmt: skip
+        capsys.readouterr()
+        assert main(["bets", *scored, str(tmp_path / f"{answers}.csv"), *said]) == 2, (answers, said)
+        lines = capsys.readouterr().err.splitlines()
+        assert f"Say {missing} as for the questions that were answered" in lines[-1], (answers, said)
+        assert not (tmp_path / "out").exists()
+    assert main(["bets", *scored, str(tmp_path / "terms.csv"), *terms]) == 0
+    assert main(["bets", *scored, str(tmp_path / "things.csv"), "--questions", str(tmp_path / "things_q.csv")]) == 0
+
+
+def test_results_of_an_earlier_call_do_not_stay(questions, tmp_path):
+    table = pd.read_csv(questions, keep_default_na=False, na_values=[""])
+    out = tmp_path / "out"
+    out.mkdir()
+    for name in ("accuracy_x.svg", "accuracy_1.svg.bak", "notes.csv", "answers.sqlite"):
+        (out / name).write_text("mine", encoding="utf-8")
+    pd.concat([simulate_answers(name, table, rng=1) for name in ("maximiser", "random")]).to_csv(out / "models.csv", index=False)
+    values = table[table["kind"] == "value"]
+    one = simulate_answers("random", values, rng=1)
+    one.to_csv(tmp_path / "one.csv", index=False)
+    assert main(["bets", "--answers", str(out / "models.csv"), "--out", str(out)]) == 0
+    assert (out / "ladder_2.svg").exists()
+    assert main(["bets", "--answers", str(tmp_path / "one.csv"), "--out", str(out)]) == 0
+    left = {file.name for file in out.iterdir()}
+    assert left == {"answers.csv", "accuracy.csv", "accuracy_1.svg", "accuracy_x.svg", "accuracy_1.svg.bak", "notes.csv", "answers.sqlite"}
+    one.to_csv(out / "ladder.csv", index=False)
+    assert main(["bets", "--answers", str(out / "ladder.csv"), "--out", str(out)]) == 0
+    assert (out / "ladder.csv").exists()  # what was read is no result
+
+
+def test_names_with_signs_that_no_font_has_draw_without_a_warning(questions, tmp_path, recwarn):
+    table = pd.read_csv(questions, keep_default_na=False, na_values=[""])
+    named = [simulate_answers("random", table, rng=seed).assign(model=f"model \U0001f9e8 {seed}") for seed in (1, 2)]
+    pd.concat(named).to_csv(tmp_path / "answers.csv", index=False)
+    assert main(["bets", "--answers", str(tmp_path / "answers.csv"), "--out", str(tmp_path / "out")]) == 0
+    assert "\U0001f9e8" in (tmp_path / "out" / "models.svg").read_text(encoding="utf-8")
+    assert [str(one.message) for one in recwarn if "Glyph" in str(one.message)] == []
+
+
+def test_unread_answers_are_told_in_the_terminal(questions, tmp_path, capsys):
+    table = pd.read_csv(questions, keep_default_na=False, na_values=[""])
+    test = table[(table["kind"] == "value") & (table["split"] == "test")]
+    said = ["hm"] * 3 + ["a"] * (len(test) - 3)
+    pd.DataFrame({"question": test["question"], "answer": said}).to_csv(tmp_path / "answers.csv", index=False)
+    assert main(["bets", "--answers", str(tmp_path / "answers.csv"), "--out", str(tmp_path / "out")]) == 0
+    assert "note: model: 3 of 100 answers on values and bets could not be read and count as wrong." in capsys.readouterr().out
 
 
 def test_names_of_models_are_no_paths_and_no_terminal_commands(questions, tmp_path, capsys):
@@ -181,6 +244,19 @@ def test_training_asking_and_transfer(tmp_path, capsys):
     several = ["--model", str(tmp_path / "all" / "coin"), "--model", str(tmp_path / "all" / "dice")]
     assert main(["bets", *several, "--out", str(tmp_path / "both"), *asked[2:]]) == 0
     assert set(pd.read_csv(tmp_path / "both" / "models.csv")["model"]) == {"coin", "dice"}
+    # What has been asked is not asked again: the second call differs from the first in nothing.
+    first = (tmp_path / "both" / "answers.csv").read_bytes()
+    kept = sqlite3.connect(tmp_path / "both" / "answers.sqlite").execute("SELECT count(*), max(created) FROM answers").fetchone()
+    assert kept[0] == len(pd.read_csv(tmp_path / "both" / "answers.csv"))
+    assert main(["bets", *several, "--out", str(tmp_path / "both"), *asked[2:]]) == 0
+    assert (tmp_path / "both" / "answers.csv").read_bytes() == first
+    assert sqlite3.connect(tmp_path / "both" / "answers.sqlite").execute("SELECT count(*), max(created) FROM answers").fetchone() == kept
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    capsys.readouterr()
+    assert main(["bets", *several, "--out", str(tmp_path / "file" / "sub"), *asked[2:]]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1
+    assert "--out must be a folder that can be made" in said[0]
     both = pd.read_csv(tmp_path / "both" / "accuracy.csv")
     pd.testing.assert_frame_equal(both[both["model"] == "coin"].reset_index(drop=True), own)
     assert main(["bets", *several[:2] * 2, "--out", str(tmp_path / "twice"), *asked[2:]]) == 2
@@ -191,7 +267,7 @@ def test_training_asking_and_transfer(tmp_path, capsys):
 
 def test_lesson_runs(tmp_path):
     done = subprocess.run(
-        [sys.executable, str(ROOT / "examples" / "bets_lesson.py"), "--figures", str(tmp_path)], capture_output=True, text=True, cwd=ROOT,
+        [sys.executable, str(ROOT / "examples" / "bets_lesson.py"), "--out", str(tmp_path)], capture_output=True, text=True, cwd=ROOT,
         env={"PYTHONPATH": str(ROOT), "PATH": ""}, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -200,7 +276,7 @@ def test_lesson_runs(tmp_path):
     assert maximiser > 90
     assert chooser == 50
     assert abs(guesser - chance) < 15
-    assert {file.name for file in tmp_path.iterdir()} == {"maximiser.svg", "value-only.svg", "random.svg", "ladder.svg"}
+    assert {file.name for file in tmp_path.iterdir()} == {"maximiser.svg", "value-only.svg", "random.svg", "ladder.svg", "accuracy.csv"}
 
 
 def drawn(ax, gid):

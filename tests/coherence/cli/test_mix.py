@@ -55,6 +55,37 @@ def test_answers_are_scored_and_everything_is_written(answers, tmp_path, capsys)
     assert (out / "flips.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_what_an_earlier_call_wrote_does_not_stay_beside_the_new(answers, tmp_path):
+    """Files of other names stay, and so does the table that is read, whatever it is called."""
+    out = tmp_path / "out"
+    assert main(["mix", "--answers", str(answers), "--out", str(out)]) == 0
+    kept = {"answers.sqlite", "rates-mine.png", "notes.csv"}
+    for name in kept:
+        (out / name).write_text("mine", encoding="utf-8")
+    flips = pd.DataFrame({"experiment": "flip", "p": [0.2, 0.8], "answer": "1", "probability": [0.1, 0.3]})
+    flips.to_parquet(out / "answers.parquet")
+    assert main(["mix", "--answers", str(out / "answers.parquet"), "--out", str(out)]) == 0
+    written = {"scores.csv", "scores.json", "measures.csv", "curves.csv", "dependence.csv", "rates.png"}
+    assert {path.name for path in out.iterdir()} == kept | written | {"answers.parquet"}
+    flips.to_csv(tmp_path / "flips.csv", index=False)
+    assert main(["mix", "--answers", str(tmp_path / "flips.csv"), "--out", str(out)]) == 0
+    assert {path.name for path in out.iterdir()} == kept | written
+
+
+@pytest.mark.parametrize(("shown", "warned"), [(0.4, True), (0.6, False)])
+def test_rates_of_little_are_warned_of(shown, warned, tmp_path, capsys):
+    table = pd.DataFrame({"experiment": "flip", "p": [0.2, 0.8], "answer": "1", "probability": shown})
+    table.to_csv(tmp_path / "flips.csv", index=False)
+    assert main(["mix", "--answers", str(tmp_path / "flips.csv"), "--out", str(tmp_path / "out")]) == 0
+    assert ("More than half of the answers cannot be read in experiment 1 (60.0%)" in capsys.readouterr().out) is warned
+
+
+def test_why_a_corrected_score_is_missing_is_said(tmp_path, capsys):
+    simulate_mixing("uniform", n_draws=1, rng=0).to_parquet(tmp_path / "one.parquet")
+    assert main(["mix", "--answers", str(tmp_path / "one.parquet"), "--out", str(tmp_path / "out")]) == 0
+    assert "no corrected score" in capsys.readouterr().out
+
+
 def test_one_experiment_of_a_nameless_model_has_no_total(tmp_path, capsys):
     table = simulate_mixing("uniform", n_draws=5, rng=0)
     table[table["experiment"] == "words"].drop(columns="model").to_parquet(tmp_path / "words.parquet")
@@ -306,6 +337,7 @@ def test_the_published_scoring_is_said_to_punish_equilibria(answers, tmp_path, c
         (["--answers", "a.csv", "--out", "x", "--server", "http://localhost:1"], "--server is for --model"),
         (["--answers", "wrong.csv", "wrong.csv", "--out", "x"], "wrong.csv is named twice"),
         (["--answers", "a.csv", "--out", "taken"], "--out must be a folder"),
+        (["--answers", "right.csv", "--out", "taken/x"], "--out must be a folder that can be made; taken/x cannot"),
         (["--answers", "wrong.csv", "--out", "x"], "table of answers has 1 fault: column 'p' must hold probabilities in [0, 1]"),
     ],
 )
@@ -313,6 +345,7 @@ def test_wrong_use_ends_with_2_one_line_and_no_folder(arguments, message, capsys
     monkeypatch.chdir(tmp_path)
     (tmp_path / "taken").write_text("", encoding="utf-8")
     (tmp_path / "wrong.csv").write_text("experiment,p,answer\nflip,20,1\nflip,80,0\n", encoding="utf-8")
+    (tmp_path / "right.csv").write_text("experiment,p,answer,probability\nflip,.2,1,.2\nflip,.8,1,.8\n", encoding="utf-8")
     assert main(["mix", *arguments]) == 2
     err = capsys.readouterr().err
     assert message in err

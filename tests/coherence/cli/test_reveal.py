@@ -231,6 +231,38 @@ def test_stated_answers_alone_are_scored(tmp_path, capsys):
     assert not (out / "scores.csv").exists()
 
 
+def test_what_an_earlier_call_wrote_does_not_stay_beside_the_new(tmp_path, capsys):
+    """Files of other names stay, the store of answers and the table that is read included, whatever it is called."""
+    where, out = ["--where", "scenario=choice", "--where", "n=2"], tmp_path / "out"
+    out.mkdir()
+    filled = out / "bets.csv"
+    assert main(["reveal", "--questions", str(filled), *where]) == 0
+    table = pd.read_csv(filled)
+    table[table["kind"] == "stated"].assign(probability=0.1).to_csv(filled, index=False)
+    kept = {"answers.sqlite", "notes.csv", "my-report.html"}
+    stale = {"scores.csv", "table.csv", "runs.parquet", "results.json", "report.html", "outcomes.png"}
+    for name in kept | stale:
+        (out / name).write_text("earlier", encoding="utf-8")
+    assert main(["reveal", "--answers", str(filled), "--out", str(out), *where]) == 0
+    assert {path.name for path in out.iterdir()} == kept | {"bets.csv", "stated.csv", "stated_errors.csv"}
+
+
+def test_distances_are_printed_although_a_check_fails(tmp_path, capsys, monkeypatch):
+    import coherence.analysis
+
+    def failing(*_, **__):
+        raise RuntimeError("a check")
+
+    questions, out = tmp_path / "q.csv", tmp_path / "out"
+    assert main(["reveal", "--questions", str(questions), *DICE]) == 0
+    believer(pd.read_csv(questions, dtype={"outcome": str, "option": str}), accepts=lambda p: p).to_csv(tmp_path / "a.csv", index=False)
+    monkeypatch.setattr(coherence.analysis, "analyze", failing)
+    with pytest.raises(RuntimeError, match="a check"):
+        main(["reveal", "--answers", str(tmp_path / "a.csv"), "--out", str(out), *DICE])
+    assert "a: takes" in capsys.readouterr().out
+    assert {"scores.csv", "bets.csv", "runs.parquet"} <= {path.name for path in out.iterdir()}
+
+
 def test_answers_from_elsewhere_need_no_model(tmp_path):
     """Breaks if torch is loaded on the way: scoring a table must work without the extra."""
     questions, out = tmp_path / "q.csv", tmp_path / "out"
@@ -261,6 +293,9 @@ def test_answers_from_elsewhere_need_no_model(tmp_path):
         (["--model", "x", "--out", "o", "--where", "faces"], "--where needs NAME=VALUE"),
         (["--model", "x", "--out", "o", "--where", "faces=7"], "no setting has faces '7'"),
         (["--model", "x", "--out", "o", "--faces", "six"], "--faces must be whole numbers"),
+        (["--model", "x", "--out", "o", "--faces", "101"], "faces from 2 to 100; received 1 and 101"),
+        (["--model", "x", "--out", "taken/o"], "--out must be a folder that can be made; taken/o cannot"),
+        (["--questions", "q.csv", "--model", "x", "--out", "o"], "so that --model, --out has no meaning beside it"),
         (["--model", "x", "--out", "o", "--labels", "Left"], "two labels with a slash"),
         (["--model", "x", "--out", "o"], "x is not a folder"),
         (["--answers", "nowhere.csv", "--out", "o"], "cannot be read as CSV"),
@@ -269,6 +304,7 @@ def test_answers_from_elsewhere_need_no_model(tmp_path):
 )
 def test_wrong_usage_is_one_line_and_exit_two(options, message, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "taken").write_text("", encoding="utf-8")
     assert main(["reveal", *options]) == 2
     error = capsys.readouterr().err
     assert message in error

@@ -1,0 +1,56 @@
+"""Folders for results, shared by the commands: made before anything is asked, and without what an earlier call left in them."""
+
+import os
+import re
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+
+def prepare_folder(name: str | os.PathLike[str]) -> Path:
+    """Make the folder of ``--out``.
+
+    Parameters
+    ----------
+    name : path-like
+        Folder; it may exist.
+
+    Returns
+    -------
+    Path
+        The folder, which can be written to.
+
+    Raises
+    ------
+    InputError
+        It cannot be made or written to.
+    """
+    from coherence.errors import InputError
+
+    folder = Path(name)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out must be a folder that can be made; {name} cannot ({error.strerror}). Choose another.") from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f"--out must be a folder that can be written to; {name} cannot. Choose another.")
+    return folder
+
+
+def remove_earlier(folder: Path, own: str, kept: Collection[str], inputs: Iterable[str | os.PathLike[str]] = ()) -> None:
+    """Remove what an earlier call of the same command wrote and this one does not: it would look like a result of this one.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of ``--out``.
+    own : str
+        Regular expression of all names that the command may write there; other files are never touched.
+    kept : collection of str
+        Names that this call writes.
+    inputs : iterable of path-like
+        Files that this call read, which stay.
+    """
+    read = {Path(one).resolve() for one in inputs}
+    for path in folder.iterdir():
+        if re.fullmatch(own, path.name) and path.name not in kept and path.is_file() and path.resolve() not in read:
+            path.unlink()
