@@ -198,7 +198,7 @@ def test_lifted_estimates_without_an_interval_say_why(monkeypatch):
 
     def without_ends(*args, **options):
         result = test(*args, **options)
-        return replace(result, details=result.details.assign(low=np.nan, high=np.nan))
+        return replace(result, details=result.details.assign(low=np.nan, high=np.nan, reason="no interval, because all contexts have the same gap"))
 
     monkeypatch.setattr(planning, "iterated_expectation_test", without_ends)
     runs = simulate("noisy", n_contexts=30, n_reps=2, rng=3)
