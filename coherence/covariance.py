@@ -17,7 +17,7 @@ from scipy import stats
 from scipy.optimize import brentq
 
 from coherence.choice_model import ChoiceModel, fit_choice_model, fit_to_counts, merge_levels
-from coherence.exchange import ASYMMETRY, asymmetry, exchanged_sums
+from coherence.exchange import ASYMMETRY, NO_INTERVAL, asymmetry, exchanged_sums
 from coherence.inputs import ChoiceData, Codes, Floats, as_choices, one_dimensional, whole_number
 from coherence.knn import RESOLUTION, as_levels
 from coherence.resample import (
@@ -272,8 +272,8 @@ def residual_covariance_test(
     scale = _context_table(np.stack(information, axis=1), data.context, data.n_contexts)
     # The component that looks where a hidden signal shows carries most of the weight; the others share the rest.
     weights = np.full(len(names), 1 / len(names) if shift is None else (1 - SHIFT_WEIGHT) / (len(names) - 1))
-    skew = max(asymmetry(row, left.action_fit.fitted, left.truth_fit.fitted[:, state], data.context, data.n_contexts) for row, state in weighing)
-    rare = skew > ASYMMETRY
+    skews = [asymmetry(row, left.action_fit.fitted, left.truth_fit.fitted[:, state], data.context, data.n_contexts) for row, state in weighing]
+    rare = max(skews) > ASYMMETRY
     settings["null_distribution"] = "exchange of contexts" if rare else "signs of contexts"
     if rare:
         found = _by_exchange(data, left, weighing, n_draws, generator)
@@ -305,14 +305,15 @@ def residual_covariance_test(
         # The error under the null is the one that the test uses; the smaller of the two would let test and interval disagree.
         error = max(error, float(np.sqrt((scores[:, headline] ** 2).sum()) / scale[:, headline].sum()))
     low, high = row["estimate"] - reach * error, row["estimate"] + reach * error
-    reason = RARE if rare else ""
+    seldom = skews[headline] > (ASYMMETRY if shift is None else NO_INTERVAL)
+    reason = RARE if seldom else ""
     reason = reason if identified else "the hidden shift is not identified: choice does not follow the belief"
     return CheckResult(
         check="residual_covariance",
         null=NULL,
         statistic=float(row["estimate"]),
         unit=UNIT if shift is not None else "probability",
-        interval=Interval(float(low), float(high), 0.95, method) if identified and not rare else None,
+        interval=Interval(float(low), float(high), 0.95, method) if identified and not seldom else None,
         pvalue=float(adjusted.min()),
         **counted,
         settings=settings,

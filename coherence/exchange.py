@@ -10,6 +10,7 @@ from coherence.inputs import Codes, Floats
 from coherence.resample import permute_contexts
 
 ASYMMETRY = 0.2  # skewness of a sum under the null beyond which random signs misjudge it
+NO_INTERVAL = 0.3  # skewness of the hidden shift beyond which there is no interval for it
 EXCHANGES = 20_000_000  # contexts moved, over all exchanges
 
 

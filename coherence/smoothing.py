@@ -19,6 +19,7 @@ SIZES = (2, 4, 5, 6, 8, 11)  # spline coefficients tried; 2 is a straight line
 CONTEXTS_PER_COEFFICIENT = 8
 MANY_VALUES = 10_000
 JUMP_SIZES = (2, 4, 6)  # spline coefficients beside a jump
+JUMP_GAIN = 0.02  # share of the squared error by which a jump must better the best smooth curve; chance alone seldom brings as much
 JUMP_MARGIN = 0.05  # share of the rows on either side of a jump
 
 
@@ -146,6 +147,9 @@ def _choose(values: Floats, weight: Floats, total: Floats, square: Floats, n_con
             lowest, size, products, basis = error, size_tried, products_tried, basis_tried
     jump = None
     pooled, sums = weight.sum(axis=0), total.sum(axis=0)
+    # What was left out of the errors: the sum of squares of 0-1 columns is their sum.
+    squares = float((sums.sum(axis=0) / square).sum())
+    lowest -= JUMP_GAIN * (lowest + squares)
     most = min(len(values), n_contexts // CONTEXTS_PER_COEFFICIENT) - 1
     for size_tried in JUMP_SIZES if values.ndim == 1 else ():
         if size_tried > most:
