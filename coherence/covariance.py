@@ -93,12 +93,15 @@ def _left(columns: Floats, fit: SmoothFit) -> Floats:
 
 
 def _separated(data: ChoiceData) -> bool:
-    """Tell whether every belief at one state lies below every belief at the other.
+    """Tell whether every belief at one state lies below every belief at the other, or the most probable of several states always came true.
 
     Nothing about the state is left to chance then. What a smooth regression misses of such a step it misses alike in choices that follow the
     belief, and covariance of these remains would be no sign of anything.
     """
-    if len(data.states) != 2 or (data.belief.ndim == 2 and data.belief.shape[1] > 2):
+    if data.belief.ndim == 2 and data.belief.shape[1] > 2:
+        # The state that is thought most probable, every time.
+        return data.belief.shape[1] == len(data.states) and bool((data.belief.argmax(axis=1) == data.truth).all())
+    if len(data.states) != 2:
         return False
     belief = one_dimensional(data, "residual_covariance_test")
     first, second = belief[data.truth == 0], belief[data.truth == 1]
@@ -243,7 +246,7 @@ def residual_covariance_test(
     if data.degenerate:
         return CheckResult("residual_covariance", NULL, math.nan, UNIT, None, math.nan, **counted, settings=settings, reason=data.degenerate)
     if _separated(data):
-        reason = "a threshold of the belief separates the states: at equal belief there is no other state to compare with"
+        reason = "a threshold of the belief separates the states, which leaves no other state to compare with at equal belief"
         return CheckResult("residual_covariance", NULL, math.nan, UNIT, None, math.nan, **counted, settings=settings, reason=reason)
     left, chooser = _residuals(data, generator)
     if not left.action.any():

@@ -259,3 +259,10 @@ def test_jumps_at_the_same_belief_are_no_covariance():
         return belief, np.where(choice, "act", "wait"), truth.astype(int)
 
     assert rejections(draw)[0] <= 14
+
+
+def test_several_beliefs_that_foretell_every_state_leave_nothing_to_test():
+    belief = np.random.default_rng(4).dirichlet([0.5] * 3, 200)
+    result = residual_covariance_test(belief, np.array(["a", "b", "c"])[belief.argmax(axis=1)], belief.argmax(axis=1), n_draws=199, rng=0)
+    assert math.isnan(result.pvalue)
+    assert "separates the states" in result.reason
