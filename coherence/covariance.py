@@ -308,6 +308,8 @@ def residual_covariance_test(
         # The error under the null is the one that the test uses; the smaller of the two would let test and interval disagree.
         error = max(error, float(np.sqrt((scores[:, headline] ** 2).sum()) / scale[:, headline].sum()))
     low, high = row["estimate"] - reach * error, row["estimate"] + reach * error
+    if shift is None:
+        low, high = max(low, -1.0), min(high, 1.0)  # a difference of probabilities
     seldom = skews[headline] > (ASYMMETRY if shift is None else NO_INTERVAL)
     reason = RARE if seldom else ""
     reason = reason if identified else "the hidden shift is not identified: choice does not follow the belief"

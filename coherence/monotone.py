@@ -133,7 +133,7 @@ def _largest_drop(share: Floats, covariance: Floats, degrees: int, rng: np.rando
         weights = 1 / np.maximum(np.diag(covariance), 1e-18)
         observed = float(_isotonic_distance(share, weights))
         pvalue = permutation_pvalue(observed, _isotonic_distance(draws, weights))
-    low, high = largest_interval(drop, spread, null)
+    low, high = np.clip(largest_interval(drop, spread, null), -1, 1).tolist()
     return {"j": j, "k": k, "drop": drop, "adjusted": adjusted, "pvalue": pvalue, "low": low, "high": high, "largest": float(drop.max())}
 
 

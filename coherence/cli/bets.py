@@ -2,13 +2,13 @@
 
 import argparse
 import math
-import re
 import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from coherence.cli.bets_tables import MODALITIES, NONE, VALUES, between, folder_of, make_folder, percent, things_of
+from coherence.cli.bets_tables import MODALITIES, NONE, VALUES, between, folder_of, percent, things_of
+from coherence.cli.folders import prepare_folder, remove_earlier
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _SCORING = {"models": "--model", "answers": "--answers", "questions": "--questions", "rule": "--rule", "pairs": "--pairs",
             "likelihood": "--likelihood", "dtype": "--dtype"}  # fmt: skip
-_WRITTEN = re.compile(r"(accuracy|ladder|models)\.csv|(runs|ladder_runs)\.parquet|models\.svg|(accuracy|ladder)_[1-9][0-9]*\.svg")
+_WRITTEN = r"(accuracy|ladder|models)\.csv|(runs|ladder_runs)\.parquet|models\.svg|(accuracy|ladder)_[1-9][0-9]*\.svg"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -208,8 +208,8 @@ def _score(args: argparse.Namespace) -> int:
         answers = found
     scores = score_bets(questions, answers, rule=args.rule)
     comparison = compare_models(scores.answers, rule=args.rule)
-    out = make_folder(args.out)
-    _remove_earlier(out, [path for path in (args.answers, args.questions, args.items) if path is not None])
+    out = prepare_folder(args.out)
+    remove_earlier(out, _WRITTEN, (), [path for path in (args.answers, args.questions, args.items) if path is not None])
     written = _write(out, answers, scores, comparison, args)
     print(_report(scores, comparison))
     print(f"{out}: {', '.join(written)}", file=sys.stderr)
@@ -246,14 +246,6 @@ def _write(out: Path, answers: "pd.DataFrame", scores: "BetScores", comparison: 
         save_figure(partial(plot_ladder, fit.table), out / f"ladder_{number}.svg", size=(4.5, 4.5))
         written.append(f"ladder_{number}.svg")
     return written
-
-
-def _remove_earlier(out: Path, inputs: list[str]) -> None:
-    """Remove results of an earlier call, so that none stands beside those of this one, and nothing else."""
-    kept = {Path(path).resolve() for path in inputs}
-    for file in out.iterdir():
-        if _WRITTEN.fullmatch(file.name) and file.is_file() and file.resolve() not in kept:
-            file.unlink()
 
 
 def _report(scores: "BetScores", comparison: "pd.DataFrame") -> str:

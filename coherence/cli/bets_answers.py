@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coherence.cli.bets_tables import make_folder
+from coherence.cli.folders import prepare_folder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,7 +70,7 @@ def ask_models(args: argparse.Namespace, questions: "pd.DataFrame") -> "pd.DataF
         if not (Path(args.models[place]) / "config.json").is_file():
             raise InputError(f"model must be a folder with config.json and safetensors weights; {args.models[place]} is none.")
     found = []
-    with AnswerStore(make_folder(args.out) / "answers.sqlite") as store:
+    with AnswerStore(prepare_folder(args.out) / "answers.sqlite") as store:
         try:
             for folder in args.models:
                 found.append(_ask_one(args, folder, questions, store))

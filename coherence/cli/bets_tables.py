@@ -33,22 +33,6 @@ def folder_of(path: str) -> Path:
     return out
 
 
-def make_folder(path: str) -> Path:
-    """Return the folder for results, made if need be; raise if it cannot be, or cannot be written to."""
-    import os
-
-    from coherence.errors import InputError
-
-    out = folder_of(path)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"--out must be a folder that can be made; {path} cannot ({error.strerror}). Choose another.") from error
-    if not os.access(out, os.W_OK):
-        raise InputError(f"--out must be a folder that can be written to; {path} cannot. Choose another.")
-    return out
-
-
 def percent(share: float) -> str:
     """Return a share as a cell."""
     return NONE if math.isnan(share) else f"{share:.1%}"
