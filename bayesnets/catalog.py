@@ -8,10 +8,9 @@ from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 
-from bayesnets.files import SUFFIXES, read_network
-from bayesnets.names import suggestion
+from bayesnets.formats.files import SUFFIXES, read_network
 from bayesnets.network import Network
-from coherence.errors import InputError
+from coherence.errors import InputError, suggestion
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,9 @@ def load_network(name_or_path: str | Path) -> Network:
             f"network must be a name in the catalogue or a path to a .bif, .xml, .xmlbif or .json file, not {name_or_path!r}. "
             f"{suggestion(name_or_path, known)}"
         )
-    return Network.from_json(catalog_text(f"{name_or_path}.json"), where=f"network {name_or_path!r}")
+    return Network.from_json(
+        catalog_text(f"{name_or_path}.json"), where=f"network {name_or_path!r}"
+    )
 
 
 def describe(name: str) -> NetworkFacts:
@@ -125,7 +126,9 @@ def describe(name: str) -> NetworkFacts:
     """
     known = network_names()
     if name not in known:
-        raise InputError(f"name must be a network of the catalogue, not {name!r}. {suggestion(name, known)}")
+        raise InputError(
+            f"name must be a network of the catalogue, not {name!r}. {suggestion(name, known)}"
+        )
     network = load_network(name)
     return NetworkFacts(
         name=name,
@@ -134,7 +137,9 @@ def describe(name: str) -> NetworkFacts:
         tables=network.tables or "",
         n_nodes=len(network.nodes),
         n_edges=sum(len(node.parents) for node in network.nodes),
-        n_parameters=sum(node.table.size - math.prod(node.table.shape[1:]) for node in network.nodes),
+        n_parameters=sum(
+            node.table.size - math.prod(node.table.shape[1:]) for node in network.nodes
+        ),
         default_target=tomllib.loads(catalog_text(f"{name}.toml"))["default_target"],
         variables=MappingProxyType({node.name: node.states for node in network.nodes}),
     )
@@ -142,7 +147,13 @@ def describe(name: str) -> NetworkFacts:
 
 def catalog_names(suffix: str) -> tuple[str, ...]:
     """Return the names of the catalogue's files with an ending, such as ".toml", in alphabetical order and without that ending."""
-    return tuple(sorted(entry.name.removesuffix(suffix) for entry in _FOLDER.iterdir() if entry.name.endswith(suffix)))
+    return tuple(
+        sorted(
+            entry.name.removesuffix(suffix)
+            for entry in _FOLDER.iterdir()
+            if entry.name.endswith(suffix)
+        )
+    )
 
 
 def catalog_text(file_name: str) -> str:

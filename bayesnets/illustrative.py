@@ -33,10 +33,9 @@ import pandas as pd
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from bayesnets.inference import evidence_probability
-from bayesnets.names import listing, suggestion
+from bayesnets.inference.posterior import evidence_probability
 from bayesnets.network import Network
-from coherence.errors import InputError
+from coherence.errors import InputError, listing, suggestion
 
 OVERLAP = 0.1  # r in the docstring of the module: how much one parent's effect is also another's
 DECIMALS = 5
@@ -58,7 +57,13 @@ def rule_names() -> tuple[str, ...]:
     >>> rule_names()
     ('crying', 'diabetes', 'fever', 'heart')
     """
-    return tuple(sorted(entry.name.removesuffix(".toml") for entry in (files("bayesnets") / "rules").iterdir() if entry.name.endswith(".toml")))
+    return tuple(
+        sorted(
+            entry.name.removesuffix(".toml")
+            for entry in (files("bayesnets") / "rules").iterdir()
+            if entry.name.endswith(".toml")
+        )
+    )
 
 
 def load_rules(name: str) -> dict[str, Any]:
@@ -85,8 +90,12 @@ def load_rules(name: str) -> dict[str, Any]:
     {'50-69': 0.5, '>=70': 0.9}
     """
     if name not in rule_names():
-        raise InputError(f"rules must be of a network that is made from rules, not {name!r}. {suggestion(name, rule_names())}")
-    return tomllib.loads((files("bayesnets") / "rules" / f"{name}.toml").read_text(encoding="utf-8"))
+        raise InputError(
+            f"rules must be of a network that is made from rules, not {name!r}. {suggestion(name, rule_names())}"
+        )
+    return tomllib.loads(
+        (files("bayesnets") / "rules" / f"{name}.toml").read_text(encoding="utf-8")
+    )
 
 
 def tabulate(rules: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,11 +131,18 @@ def tabulate(rules: Mapping[str, Any]) -> dict[str, Any]:
     """
     absent = [key for key in (*_HEAD, "nodes") if key not in rules]
     if absent:
-        raise InputError(f"rules must hold {listing((*_HEAD, 'nodes'))}; {listing(absent)} is missing. Add it.")
+        raise InputError(
+            f"rules must hold {listing((*_HEAD, 'nodes'))}; {listing(absent)} is missing. Add it."
+        )
     nodes: dict[str, dict[str, Any]] = {}
     for name, entry in rules["nodes"].items():
         nodes[name] = _node(name, entry, nodes)
-    return {**{key: rules[key] for key in _HEAD}, "illustrative": True, "tables": "illustrative", "nodes": list(nodes.values())}
+    return {
+        **{key: rules[key] for key in _HEAD},
+        "illustrative": True,
+        "tables": "illustrative",
+        "nodes": list(nodes.values()),
+    }
 
 
 def document_text(document: Mapping[str, Any]) -> str:
@@ -142,30 +158,51 @@ def document_text(document: Mapping[str, Any]) -> str:
     str
         What the file of the catalogue holds.
     """
-    head = json.dumps({key: value for key, value in document.items() if key != "nodes"}, ensure_ascii=False, indent=1)
+    head = json.dumps(
+        {key: value for key, value in document.items() if key != "nodes"},
+        ensure_ascii=False,
+        indent=1,
+    )
     # Without blanks, because the tables of nodes with many parents make up nearly all of the file.
-    lines = ",\n".join("  " + json.dumps(node, ensure_ascii=False, separators=(",", ":")) for node in document["nodes"])
+    lines = ",\n".join(
+        "  " + json.dumps(node, ensure_ascii=False, separators=(",", ":"))
+        for node in document["nodes"]
+    )
     return head.removesuffix("\n}") + ',\n "nodes": [\n' + lines + "\n ]\n}\n"
 
 
-def _node(name: str, entry: Mapping[str, Any], nodes: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+def _node(
+    name: str, entry: Mapping[str, Any], nodes: Mapping[str, dict[str, Any]]
+) -> dict[str, Any]:
     states = list(entry.get("states", ("yes", "no")))
     prevalence = _prevalence(name, entry.get("prevalence"), states)
     numbers = entry.get("noisy_or") or entry.get("effects") or {}
     unknown = [parent for parent in numbers if parent not in nodes]
     if unknown:
-        raise InputError(f"parents of node {name!r} must stand before it; {listing(unknown)} do not. {suggestion(unknown[0], nodes)}")
+        raise InputError(
+            f"parents of node {name!r} must stand before it; {listing(unknown)} do not. {suggestion(unknown[0], nodes)}"
+        )
     parents = list(numbers)
     if not parents:
         table = prevalence
     else:
-        effects = [_state_effects(name, parent, numbers[parent], nodes[parent]["states"]) for parent in parents]
+        effects = [
+            _state_effects(name, parent, numbers[parent], nodes[parent]["states"])
+            for parent in parents
+        ]
         weights = _joint_of_parents(parents, nodes)
         if "noisy_or" in entry:
-            table = _noisy_or(name, effects, float(entry.get("ceiling", 1.0)), float(prevalence[0]), weights)
+            table = _noisy_or(
+                name, effects, float(entry.get("ceiling", 1.0)), float(prevalence[0]), weights
+            )
         else:
             table = _cumulative_logit(effects, prevalence, weights, states)
-    return {"name": name, "states": states, "parents": parents, "table": _rounded(name, table).tolist()}
+    return {
+        "name": name,
+        "states": states,
+        "parents": parents,
+        "table": _rounded(name, table).tolist(),
+    }
 
 
 def _prevalence(name: str, given: Any, states: Sequence[str]) -> Floats:
@@ -182,7 +219,9 @@ def _state_effects(name: str, parent: str, given: Any, states: Sequence[str]) ->
     by_state = given if isinstance(given, Mapping) else {"yes": given}
     unknown = [state for state in by_state if state not in states]
     if unknown:
-        raise InputError(f"effects of {parent!r} on {name!r} must belong to states of {parent!r}; {unknown[0]!r} does not. Known: {listing(states)}.")
+        raise InputError(
+            f"effects of {parent!r} on {name!r} must belong to states of {parent!r}; {unknown[0]!r} does not. Known: {listing(states)}."
+        )
     return np.array([float(by_state.get(state, 0.0)) for state in states])
 
 
@@ -191,22 +230,32 @@ def _joint_of_parents(parents: Sequence[str], nodes: Mapping[str, dict[str, Any]
     network = Network.from_json(json.dumps({"name": "so far", "nodes": list(nodes.values())}))
     states = [network.states(parent) for parent in parents]
     configurations = pd.DataFrame(list(product(*states)), columns=list(parents))
-    return evidence_probability(network, configurations).to_numpy().reshape([len(labels) for labels in states])
+    return (
+        evidence_probability(network, configurations)
+        .to_numpy()
+        .reshape([len(labels) for labels in states])
+    )
 
 
-def _cumulative_logit(effects: Sequence[Floats], prevalence: Floats, weights: Floats, states: Sequence[str]) -> Floats:
+def _cumulative_logit(
+    effects: Sequence[Floats], prevalence: Floats, weights: Floats, states: Sequence[str]
+) -> Floats:
     shift = reduce(np.add.outer, effects) / (1 + (len(effects) - 1) * OVERLAP)
     # Of yes and no, yes is the upper state although it comes first.
     ascending = prevalence[::-1] if list(states) == ["yes", "no"] else prevalence
     upper = [np.ones_like(shift)]
     for wanted in 1 - np.cumsum(ascending)[:-1]:
-        intercept = _solved(lambda value: np.sum(weights * expit(value + shift)), wanted, -50.0, 50.0)
+        intercept = _solved(
+            lambda value: np.sum(weights * expit(value + shift)), wanted, -50.0, 50.0
+        )
         upper.append(expit(intercept + shift))
     table = -np.diff(np.stack([*upper, np.zeros_like(shift)], axis=-1), axis=-1)
     return table[..., ::-1] if list(states) == ["yes", "no"] else table
 
 
-def _noisy_or(name: str, strengths: Sequence[Floats], ceiling: float, prevalence: float, weights: Floats) -> Floats:
+def _noisy_or(
+    name: str, strengths: Sequence[Floats], ceiling: float, prevalence: float, weights: Floats
+) -> Floats:
     without_leak = reduce(np.multiply.outer, [1 - strength for strength in strengths])
     average = float(np.sum(weights * without_leak))
     least = ceiling * (1 - average)
@@ -229,9 +278,13 @@ def _rounded(name: str, table: Floats) -> Floats:
     rounded = np.round(table, DECIMALS)
     largest = rounded.argmax(axis=-1)[..., None]
     np.put_along_axis(rounded, largest, 0.0, axis=-1)
-    np.put_along_axis(rounded, largest, np.round(1 - rounded.sum(axis=-1, keepdims=True), DECIMALS), axis=-1)
+    np.put_along_axis(
+        rounded, largest, np.round(1 - rounded.sum(axis=-1, keepdims=True), DECIMALS), axis=-1
+    )
     if not ((rounded > 0) & (rounded < 1)).all():
-        raise InputError(f"probabilities of node {name!r} must not round to 0 or 1 at {DECIMALS} decimals. Use smaller effects.")
+        raise InputError(
+            f"probabilities of node {name!r} must not round to 0 or 1 at {DECIMALS} decimals. Use smaller effects."
+        )
     return rounded
 
 

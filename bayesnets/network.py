@@ -9,13 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from bayesnets.names import listing, suggestion
-from coherence.errors import InputError
+from coherence.errors import InputError, listing, suggestion
 
 TOLERANCE = 1e-8  # how far the sum of a conditional column may lie from one
 TABLE_KINDS = ("published", "illustrative", "fitted")
@@ -46,20 +44,28 @@ class Node:
     def __post_init__(self) -> None:
         for key, value in (("states", self.states), ("parents", self.parents)):
             if isinstance(value, str) or not isinstance(value, Iterable):
-                raise InputError(f"{key} of node {self.name!r} must be a sequence of names, not {value!r}. Put it in a list.")
+                raise InputError(
+                    f"{key} of node {self.name!r} must be a sequence of names, not {value!r}. Put it in a list."
+                )
             object.__setattr__(self, key, tuple(value))
         try:
             # One memory layout: the order of summation must not decide whether a column sums to one.
             table = np.array(self.table, dtype=float, order="C")
         except (TypeError, ValueError, OverflowError) as error:
-            raise InputError(f"table of node {self.name!r} must be a full array of numbers: {error}. Give every column all its entries.") from error
+            raise InputError(
+                f"table of node {self.name!r} must be a full array of numbers: {error}. Give every column all its entries."
+            ) from error
         table.setflags(write=False)
         object.__setattr__(self, "table", table)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Node):
             return NotImplemented
-        same_labels = (self.name, self.states, self.parents) == (other.name, other.states, other.parents)
+        same_labels = (self.name, self.states, self.parents) == (
+            other.name,
+            other.states,
+            other.parents,
+        )
         return same_labels and np.array_equal(self.table, other.table)
 
     def __hash__(self) -> int:
@@ -112,7 +118,9 @@ class Network:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise InputError(f"name of a network must be non-empty text, not {self.name!r}. Name it.")
+            raise InputError(
+                f"name of a network must be non-empty text, not {self.name!r}. Name it."
+            )
         if self.tables is not None and self.tables not in TABLE_KINDS:
             raise InputError(
                 f"tables of network {self.name!r} must be one of {', '.join(TABLE_KINDS)}, not {self.tables!r}. Say where they come from."
@@ -156,7 +164,9 @@ class Network:
         try:
             return self._position[variable]
         except (KeyError, TypeError):
-            raise InputError(f"variable must be one of network {self.name!r}, not {variable!r}. {suggestion(variable, self.names)}") from None
+            raise InputError(
+                f"variable must be one of network {self.name!r}, not {variable!r}. {suggestion(variable, self.names)}"
+            ) from None
 
     def node(self, variable: str) -> Node:
         """Return the node of a variable; parameter and error as in `index`."""
@@ -194,16 +204,28 @@ class Network:
         try:
             data = json.loads(text)
         except json.JSONDecodeError as error:
-            raise InputError(f"{where} must hold JSON; {error}. Correct the file at that place.") from error
+            raise InputError(
+                f"{where} must hold JSON; {error}. Correct the file at that place."
+            ) from error
         if not isinstance(data, dict) or not isinstance(data.get("nodes"), list):
-            raise InputError(f"{where} must hold an object with a list 'nodes'. Write it with Network.to_json to see the layout.")
-        nodes = [_node_from_json(entry, position, where) for position, entry in enumerate(data["nodes"])]
+            raise InputError(
+                f"{where} must hold an object with a list 'nodes'. Write it with Network.to_json to see the layout."
+            )
+        nodes = [
+            _node_from_json(entry, position, where) for position, entry in enumerate(data["nodes"])
+        ]
         tables = data.get("tables")
         illustrative = data.get("illustrative", tables == "illustrative")
         if not isinstance(illustrative, bool):
-            raise InputError(f"'illustrative' in {where} must be true or false, not {illustrative!r}. Say whether the tables were made up.")
+            raise InputError(
+                f"'illustrative' in {where} must be true or false, not {illustrative!r}. Say whether the tables were made up."
+            )
         name = str(data.get("name", "network"))
-        title, source, description = str(data.get("title", name)), str(data.get("source", "")), str(data.get("description", ""))
+        title, source, description = (
+            str(data.get("title", name)),
+            str(data.get("source", "")),
+            str(data.get("description", "")),
+        )
         return cls(name, title, source, illustrative, tuple(nodes), description, tables)
 
     @classmethod
@@ -237,76 +259,28 @@ class Network:
         """
         said = {"description": self.description} if self.description else {}
         kind = {"tables": self.tables} if self.tables else {}
-        head = {"name": self.name, "title": self.title, **said, "source": self.source, "illustrative": self.illustrative, **kind}
-        lines = [json.dumps(head, ensure_ascii=False, indent=1).removesuffix("\n}") + ',\n "nodes": [']
+        head = {
+            "name": self.name,
+            "title": self.title,
+            **said,
+            "source": self.source,
+            "illustrative": self.illustrative,
+            **kind,
+        }
+        lines = [
+            json.dumps(head, ensure_ascii=False, indent=1).removesuffix("\n}") + ',\n "nodes": ['
+        ]
         entries = []
         for node in self.nodes:
-            entry = {"name": node.name, "states": node.states, "parents": node.parents, "table": np.moveaxis(node.table, 0, -1).tolist()}
+            entry = {
+                "name": node.name,
+                "states": node.states,
+                "parents": node.parents,
+                "table": np.moveaxis(node.table, 0, -1).tolist(),
+            }
             entries.append("  " + json.dumps(entry, ensure_ascii=False))
         lines.append(",\n".join(entries))
         return "\n".join([*lines, " ]\n}\n"])
-
-    def to_pgmpy(self) -> Any:
-        """Convert to pgmpy.
-
-        Returns
-        -------
-        pgmpy.models.DiscreteBayesianNetwork
-            With the same names, states and order of parents.
-        """
-        from bayesnets.conversion import to_pgmpy
-
-        return to_pgmpy(self)
-
-    @classmethod
-    def from_pgmpy(cls, model: Any, *, name: str = "network", title: str | None = None, source: str = "pgmpy model") -> "Network":
-        """Convert from pgmpy; states become text, and nodes are ordered by name wherever the arrows leave a choice.
-
-        Parameters
-        ----------
-        model : pgmpy.models.DiscreteBayesianNetwork
-            With a table for every node.
-        name, title, source : str
-            What pgmpy does not keep.
-
-        Returns
-        -------
-        Network
-            Validated more strictly than pgmpy does.
-
-        Raises
-        ------
-        InputError
-            A node without a table, or a table that breaks a rule of `Network`.
-        """
-        from bayesnets.conversion import nodes_from_pgmpy
-
-        return cls(name, title or name, source, False, nodes_from_pgmpy(model))
-
-
-def as_network(network: Any) -> Network:
-    """Return a `Network` for a `Network` or a pgmpy model.
-
-    Parameters
-    ----------
-    network : Network or pgmpy.models.DiscreteBayesianNetwork
-        The model.
-
-    Returns
-    -------
-    Network
-        The same object, or the converted model.
-
-    Raises
-    ------
-    InputError
-        Something else was given.
-    """
-    if isinstance(network, Network):
-        return network
-    if hasattr(network, "get_cpds"):
-        return Network.from_pgmpy(network)
-    raise InputError(f"network must be a Network or a pgmpy model, not {type(network).__name__}. Read one with load_network.")
 
 
 def read_text(path: str | Path, what: str) -> str:
@@ -314,7 +288,9 @@ def read_text(path: str | Path, what: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{what} must be readable UTF-8 text; {path} is not: {error}. Check the path.") from error
+        raise InputError(
+            f"{what} must be readable UTF-8 text; {path} is not: {error}. Check the path."
+        ) from error
 
 
 def _check_labels(nodes: Sequence[Node]) -> None:
@@ -323,17 +299,27 @@ def _check_labels(nodes: Sequence[Node]) -> None:
         raise InputError("nodes must hold at least one node, not none. Add one.")
     for position, node in enumerate(nodes):
         if not isinstance(node.name, str) or not node.name:
-            raise InputError(f"name of node {position} must be non-empty text, not {node.name!r}. Name it.")
+            raise InputError(
+                f"name of node {position} must be non-empty text, not {node.name!r}. Name it."
+            )
         if names.index(node.name) != position:
-            raise InputError(f"names must be unique; {node.name!r} is the name of nodes {names.index(node.name)} and {position}. Rename one.")
+            raise InputError(
+                f"names must be unique; {node.name!r} is the name of nodes {names.index(node.name)} and {position}. Rename one."
+            )
         for key, labels in (("states", node.states), ("parents", node.parents)):
-            if not all(isinstance(label, str) and label for label in labels) or len(set(labels)) < len(labels):
-                raise InputError(f"{key} of node {node.name!r} must be non-empty texts without repetition, not {labels!r}. Correct them.")
+            if not all(isinstance(label, str) and label for label in labels) or len(
+                set(labels)
+            ) < len(labels):
+                raise InputError(
+                    f"{key} of node {node.name!r} must be non-empty texts without repetition, not {labels!r}. Correct them."
+                )
         if not node.states:
             raise InputError(f"states of node {node.name!r} must not be empty. List them.")
         for parent in node.parents:
             if parent not in names:
-                raise InputError(f"parents of node {node.name!r} must be nodes; {parent!r} is not. {suggestion(parent, names)}")
+                raise InputError(
+                    f"parents of node {node.name!r} must be nodes; {parent!r} is not. {suggestion(parent, names)}"
+                )
 
 
 def _topological(nodes: Sequence[Node]) -> tuple[Node, ...]:
@@ -343,7 +329,9 @@ def _topological(nodes: Sequence[Node]) -> tuple[Node, ...]:
     while waiting:
         ready = next((node for node in waiting if done.issuperset(node.parents)), None)
         if ready is None:
-            raise InputError(f"arrows must not form a cycle; one runs through {listing(node.name for node in waiting)}. Remove an arrow.")
+            raise InputError(
+                f"arrows must not form a cycle; one runs through {listing(node.name for node in waiting)}. Remove an arrow."
+            )
         waiting.remove(ready)
         ordered.append(ready)
         done.add(ready.name)
@@ -362,7 +350,10 @@ def _check_table(node: Node, parent_states: list[tuple[str, ...]]) -> None:
     if not wrong.any():
         return
     where = tuple(np.argwhere(wrong)[0])
-    pairs = [f"{parent}={states[code]}" for parent, states, code in zip(node.parents, parent_states, where, strict=True)]
+    pairs = [
+        f"{parent}={states[code]}"
+        for parent, states, code in zip(node.parents, parent_states, where, strict=True)
+    ]
     column = node.table[(slice(None), *where)]
     raise InputError(
         f"table of node {node.name!r} must hold distributions over its states (in [0, 1], sum 1 within {TOLERANCE:g}); "
@@ -373,10 +364,18 @@ def _check_table(node: Node, parent_states: list[tuple[str, ...]]) -> None:
 
 def _node_from_json(entry: object, position: int, where: str) -> Node:
     if not isinstance(entry, dict):
-        raise InputError(f"node {position} in {where} must be an object, not {type(entry).__name__}. See Network.to_json for the layout.")
+        raise InputError(
+            f"node {position} in {where} must be an object, not {type(entry).__name__}. See Network.to_json for the layout."
+        )
     absent = [key for key in ("name", "states", "table") if key not in entry]
     if absent:
-        raise InputError(f"node {position} ({entry.get('name', 'no name')}) in {where} must have {listing(absent)}. Add what is missing.")
+        raise InputError(
+            f"node {position} ({entry.get('name', 'no name')}) in {where} must have {listing(absent)}. Add what is missing."
+        )
     node = Node(entry["name"], entry["states"], entry.get("parents", ()), entry["table"])
     # In the file the own states come last, so that every innermost list is a distribution; in memory they come first.
-    return Node(node.name, node.states, node.parents, np.moveaxis(node.table, -1, 0)) if node.table.ndim else node
+    return (
+        Node(node.name, node.states, node.parents, np.moveaxis(node.table, -1, 0))
+        if node.table.ndim
+        else node
+    )

@@ -12,9 +12,9 @@ from types import MappingProxyType
 from typing import Any
 
 from bayesnets.catalog import catalog_names, catalog_text, load_network
-from bayesnets.names import suggestion
-from bayesnets.network import Network, as_network, read_text
-from coherence.errors import InputError
+from bayesnets.formats.conversion import as_network
+from bayesnets.network import Network, read_text
+from coherence.errors import InputError, suggestion
 
 SUBJECT = "a patient"
 """Whom descriptions are about where the file does not say it."""
@@ -115,10 +115,18 @@ class Phrases:
             Unknown variable, state or wording.
         """
         self._check_wording(wording)
-        observed = {variable: state for variable, state in evidence.items() if state is not None and state == state}
+        observed = {
+            variable: state
+            for variable, state in evidence.items()
+            if state is not None and state == state
+        }
         for variable in observed:
             self._variable(variable)
-        parts = [self.condition(variable, observed[variable], wording=wording) for variable in self.variables if variable in observed]
+        parts = [
+            self.condition(variable, observed[variable], wording=wording)
+            for variable in self.variables
+            if variable in observed
+        ]
         return _joined(parts) if parts else self.unobserved[wording]
 
     def condition(self, variable: str, state: str, *, wording: int = 0) -> str:
@@ -183,18 +191,28 @@ class Phrases:
 
     def _variable(self, variable: str) -> VariableWords:
         if variable not in self.variables:
-            raise InputError(f"variable must have words; {variable!r} has none. {suggestion(variable, self.variables)}")
+            raise InputError(
+                f"variable must have words; {variable!r} has none. {suggestion(variable, self.variables)}"
+            )
         return self.variables[variable]
 
     def _state(self, variable: str, state: str) -> StateWords:
         states = self._variable(variable).states
         if state not in states:
-            raise InputError(f"state of {variable!r} must have words; {state!r} has none. {suggestion(state, states)}")
+            raise InputError(
+                f"state of {variable!r} must have words; {state!r} has none. {suggestion(state, states)}"
+            )
         return states[state]
 
     def _check_wording(self, wording: int) -> None:
-        if isinstance(wording, bool) or not isinstance(wording, int) or not 0 <= wording < self.n_wordings:
-            raise InputError(f"wording must be a whole number from 0 to {self.n_wordings - 1}, not {wording!r}. Choose one of these.")
+        if (
+            isinstance(wording, bool)
+            or not isinstance(wording, int)
+            or not 0 <= wording < self.n_wordings
+        ):
+            raise InputError(
+                f"wording must be a whole number from 0 to {self.n_wordings - 1}, not {wording!r}. Choose one of these."
+            )
 
 
 def load_phrases(name_or_path: str | Path, network: Any = None) -> Phrases:
@@ -252,11 +270,15 @@ def load_phrases(name_or_path: str | Path, network: Any = None) -> Phrases:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"phrase file {name_or_path} must hold TOML; {error}. Correct the file at that place.") from error
+        raise InputError(
+            f"phrase file {name_or_path} must hold TOML; {error}. Correct the file at that place."
+        ) from error
     return _parsed(data, None if network is None else as_network(network), str(name_or_path))
 
 
-def plain_phrases(network: Any, target: str, target_state: str, *, subject: str = "a person") -> Phrases:
+def plain_phrases(
+    network: Any, target: str, target_state: str, *, subject: str = "a person"
+) -> Phrases:
     """Make plain words from the names of a network, in one wording, for a network that has no phrase file.
 
     Parameters
@@ -286,18 +308,30 @@ def plain_phrases(network: Any, target: str, target_state: str, *, subject: str 
     """
     model = as_network(network)
     if target_state not in model.states(target):
-        raise InputError(f"target_state must be a state of {target!r}, not {target_state!r}. {suggestion(target_state, model.states(target))}")
+        raise InputError(
+            f"target_state must be a state of {target!r}, not {target_state!r}. {suggestion(target_state, model.states(target))}"
+        )
     variables = {
         node.name: {
             "name": node.name,
             "positive": target_state if node.name == target else node.states[0],
             "states": {
-                state: {"label": state, "question": f"have {node.name} = {state}", "phrases": [f"has {node.name} = {state}"]} for state in node.states
+                state: {
+                    "label": state,
+                    "question": f"have {node.name} = {state}",
+                    "phrases": [f"has {node.name} = {state}"],
+                }
+                for state in node.states
             },
         }
         for node in model.nodes
     }
-    data = {"subject": subject, "default_target": target, "unobserved": ["has no value on record"], "variables": variables}
+    data = {
+        "subject": subject,
+        "default_target": target,
+        "unobserved": ["has no value on record"],
+        "variables": variables,
+    }
     return _parsed(data, model, f"plain words of {model.name}")
 
 
@@ -308,10 +342,20 @@ def _parsed(data: dict[str, Any], network: Network | None, where: str) -> Phrase
     n_wordings = len(unobserved) if isinstance(unobserved, list) else 0
     faults = _misspelt(data, ("subject", "default_target", "unobserved", "variables"), "the file")
     faults += (
-        _wording_faults(unobserved or (), n_wordings, "'unobserved'") if n_wordings else ["'unobserved' must be a list of phrases, one per wording"]
+        _wording_faults(unobserved or (), n_wordings, "'unobserved'")
+        if n_wordings
+        else ["'unobserved' must be a list of phrases, one per wording"]
     )
     faults += _text_faults({"subject": SUBJECT, **data}, ("subject",), "the file")
-    faults += [f"[variables.{name}] is no variable of network {network.name!r}" for name in tables if name not in known] if network else []
+    faults += (
+        [
+            f"[variables.{name}] is no variable of network {network.name!r}"
+            for name in tables
+            if name not in known
+        ]
+        if network
+        else []
+    )
     if data.get("default_target") not in known:
         faults.append(f"'default_target' must be a variable, not {data.get('default_target')!r}")
     variables = {}
@@ -322,15 +366,26 @@ def _parsed(data: dict[str, Any], network: Network | None, where: str) -> Phrase
         variables[variable] = words
     if faults:
         count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
-        raise InputError(f"phrases {where!r} must cover the network; {count}: {'; '.join(faults)}. Correct or add these words.")
-    return Phrases(data["default_target"], tuple(data["unobserved"]), MappingProxyType(variables), data.get("subject", SUBJECT))
+        raise InputError(
+            f"phrases {where!r} must cover the network; {count}: {'; '.join(faults)}. Correct or add these words."
+        )
+    return Phrases(
+        data["default_target"],
+        tuple(data["unobserved"]),
+        MappingProxyType(variables),
+        data.get("subject", SUBJECT),
+    )
 
 
-def _variable_words(variable: str, table: dict[str, Any], expected: Sequence[str] | None, n_wordings: int) -> tuple[VariableWords, list[str]]:
+def _variable_words(
+    variable: str, table: dict[str, Any], expected: Sequence[str] | None, n_wordings: int
+) -> tuple[VariableWords, list[str]]:
     """Return the words of a variable and what is wrong with them; they are of use only if nothing is."""
     entries = _table(table.get("states"))
     states = tuple(entries) if expected is None else tuple(expected)
-    faults = _misspelt(table, ("name", "positive", "states"), variable) + _text_faults(table, ("name",), variable)
+    faults = _misspelt(table, ("name", "positive", "states"), variable) + _text_faults(
+        table, ("name",), variable
+    )
     if table.get("positive") not in states:
         faults.append(f"{variable} has no 'positive' state")
     faults += [f"{variable} has no state {state!r}" for state in entries if state not in states]
@@ -338,14 +393,31 @@ def _variable_words(variable: str, table: dict[str, Any], expected: Sequence[str
     for state in states:
         entry, where = _table(entries.get(state)), f"{variable}={state}"
         phrases = entry["phrases"] if isinstance(entry.get("phrases"), list) else []
-        faults += _misspelt(entry, ("label", "question", "phrases"), where) + _text_faults(entry, ("label", "question"), where)
+        faults += _misspelt(entry, ("label", "question", "phrases"), where) + _text_faults(
+            entry, ("label", "question"), where
+        )
         faults += _wording_faults(phrases, n_wordings, where)
         words[state] = StateWords(entry.get("label", ""), entry.get("question", ""), tuple(phrases))
-    labels, questions = [state.label for state in words.values()], [state.question for state in words.values()]
-    faults += [f"{variable} has a colon in label {label!r}" for label in labels if ":" in str(label)]
-    for key, texts in (("label", labels), ("question", questions), ("phrase", [phrase for state in words.values() for phrase in state.phrases])):
-        faults += [f"{variable} has {key} {text!r} twice" for position, text in enumerate(texts) if text and text in texts[:position]]
-    return VariableWords(table.get("name", ""), table.get("positive", ""), MappingProxyType(words)), faults
+    labels, questions = (
+        [state.label for state in words.values()],
+        [state.question for state in words.values()],
+    )
+    faults += [
+        f"{variable} has a colon in label {label!r}" for label in labels if ":" in str(label)
+    ]
+    for key, texts in (
+        ("label", labels),
+        ("question", questions),
+        ("phrase", [phrase for state in words.values() for phrase in state.phrases]),
+    ):
+        faults += [
+            f"{variable} has {key} {text!r} twice"
+            for position, text in enumerate(texts)
+            if text and text in texts[:position]
+        ]
+    return VariableWords(
+        table.get("name", ""), table.get("positive", ""), MappingProxyType(words)
+    ), faults
 
 
 def _table(value: object) -> dict[str, Any]:
@@ -357,21 +429,39 @@ def _misspelt(table: dict[str, Any], known: Sequence[str], where: str) -> list[s
 
 
 def _text_faults(table: dict[str, Any], keys: Sequence[str], where: str) -> list[str]:
-    faults = [f"{where} has no {key}" for key in keys if not (isinstance(table.get(key), str) and table[key].strip())]
-    return faults or [f"{where} has a {key} that is {_SHAPE}: {table[key]!r}" for key in keys if not _is_line(table[key])]
+    faults = [
+        f"{where} has no {key}"
+        for key in keys
+        if not (isinstance(table.get(key), str) and table[key].strip())
+    ]
+    return faults or [
+        f"{where} has a {key} that is {_SHAPE}: {table[key]!r}"
+        for key in keys
+        if not _is_line(table[key])
+    ]
 
 
 def _wording_faults(phrases: Sequence[Any], n_wordings: int, where: str) -> list[str]:
     # Without wordings to compare with, the file has a fault of its own, which must not repeat itself at every state.
-    faults = [f"{where} has {len(phrases)} phrases for {n_wordings} wordings"] if n_wordings and len(phrases) != n_wordings else []
-    return faults + [f"{where} has a phrase that is {_SHAPE}: {phrase!r}" for phrase in phrases if not _is_line(phrase)]
+    faults = (
+        [f"{where} has {len(phrases)} phrases for {n_wordings} wordings"]
+        if n_wordings and len(phrases) != n_wordings
+        else []
+    )
+    return faults + [
+        f"{where} has a phrase that is {_SHAPE}: {phrase!r}"
+        for phrase in phrases
+        if not _is_line(phrase)
+    ]
 
 
 _SHAPE = "not one line of text, without blanks around it or a full stop at its end"
 
 
 def _is_line(value: object) -> bool:
-    return isinstance(value, str) and value.splitlines() == [value.strip()] and not value.endswith(".")
+    return (
+        isinstance(value, str) and value.splitlines() == [value.strip()] and not value.endswith(".")
+    )
 
 
 def _joined(parts: Sequence[str]) -> str:

@@ -19,7 +19,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that spin slow a shared machine down many times over
+os.environ.setdefault(
+    "OMP_WAIT_POLICY", "PASSIVE"
+)  # threads that spin slow a shared machine down many times over
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import numpy as np
@@ -27,9 +29,9 @@ import torch
 from transformers import DynamicCache, GPT2Config, GPT2LMHeadModel
 
 from elicitation.models.base import Request
-from elicitation.models.causal import CausalModel, load_causal_model, quiet_transformers
-from elicitation.questions import plan_questions
-from elicitation.session import Task
+from elicitation.models.local.causal import CausalModel, load_causal_model, quiet_transformers
+from elicitation.session.questions import plan_questions
+from elicitation.session.session import Task
 
 TEXT_TOKENS, N_CONTINUATIONS, N_ANSWERS, NEW_TOKENS = 400, 100, 1000, 40
 BATCH_SIZES = (1, 8, 32, 128)  # tried for the harness, on a quarter of the work
@@ -49,21 +51,40 @@ def timed(lines: Sequence[Line], repetitions: int) -> tuple[Timed, dict[str, Any
             wall, cpu = time.perf_counter(), time.process_time()
             results[label] = call()
             seconds[label].append((time.perf_counter() - wall, time.process_time() - cpu))
-    return {label: (median(wall for wall, _ in runs), median(cpu for _, cpu in runs)) for label, runs in seconds.items()}, results
+    return {
+        label: (median(wall for wall, _ in runs), median(cpu for _, cpu in runs))
+        for label, runs in seconds.items()
+    }, results
 
 
 def table(title: str, times: Timed, notes: Sequence[str] = ()) -> list[str]:
     """Return a table with every line relative to the first, which is ours."""
     first, _ = next(iter(times.values()))
-    lines = [f"## {title}", "", "| | seconds | processor seconds | times ours |", "|---|---|---|---|"]
-    lines += [f"| {label} | {wall:.3g} | {cpu:.3g} | {wall / first:.3g} |" for label, (wall, cpu) in times.items()]
+    lines = [
+        f"## {title}",
+        "",
+        "| | seconds | processor seconds | times ours |",
+        "|---|---|---|---|",
+    ]
+    lines += [
+        f"| {label} | {wall:.3g} | {cpu:.3g} | {wall / first:.3g} |"
+        for label, (wall, cpu) in times.items()
+    ]
     return [*lines, "", *[f"- {note}" for note in notes], *([""] if notes else [])]
 
 
 def random_network() -> Any:
     """Return a GPT-2 of 42 million random parameters."""
     torch.manual_seed(0)
-    config = GPT2Config(vocab_size=32_768, n_embd=512, n_layer=8, n_head=8, n_positions=1024, bos_token_id=1, eos_token_id=1)
+    config = GPT2Config(
+        vocab_size=32_768,
+        n_embd=512,
+        n_layer=8,
+        n_head=8,
+        n_positions=1024,
+        bos_token_id=1,
+        eos_token_id=1,
+    )
     return GPT2LMHeadModel(config).eval()
 
 
@@ -76,10 +97,19 @@ def harness(network: Any, tokenizer: Any, batch_size: int) -> Any:
     except ImportError:
         return None
     logging.disable(logging.WARNING)
-    return HFLM(pretrained=network, tokenizer=tokenizer, backend="causal", batch_size=batch_size, max_length=1024, device="cpu")
+    return HFLM(
+        pretrained=network,
+        tokenizer=tokenizer,
+        backend="causal",
+        batch_size=batch_size,
+        max_length=1024,
+        device="cpu",
+    )
 
 
-def scored_by_harness(network: Any, tokenizer: Any, text: list[int], continuations: list[list[int]], batch_size: int) -> list[float]:
+def scored_by_harness(
+    network: Any, tokenizer: Any, text: list[int], continuations: list[list[int]], batch_size: int
+) -> list[float]:
     """Score with the harness, from token ids, so that it spends no time on tokenizing."""
     lm = harness(network, tokenizer, batch_size)
     requests = [(("text", str(k)), text, tokens) for k, tokens in enumerate(continuations)]
@@ -91,20 +121,30 @@ def scored_one_by_one(network: Any, text: list[int], continuations: list[list[in
     scores = []
     with torch.inference_mode():
         for tokens in continuations:
-            logits = network(torch.tensor([[*text, *tokens[:-1]]]), logits_to_keep=len(tokens)).logits[0]
+            logits = network(
+                torch.tensor([[*text, *tokens[:-1]]]), logits_to_keep=len(tokens)
+            ).logits[0]
             scores.append(float(logits.log_softmax(-1)[range(len(tokens)), tokens].sum()))
     return scores
 
 
-def scored_with_repeated_cache(network: Any, text: list[int], continuations: list[list[int]]) -> list[float]:
+def scored_with_repeated_cache(
+    network: Any, text: list[int], continuations: list[list[int]]
+) -> list[float]:
     """Score after reading the text once, its cache repeated for every continuation: what transformers offers for the purpose."""
     width = max(map(len, continuations))
     padded = torch.tensor([[*tokens, *[0] * (width - len(tokens))] for tokens in continuations])
     cache = DynamicCache(config=network.config)
     with torch.inference_mode():
-        first = network(torch.tensor([text]), past_key_values=cache, logits_to_keep=1).logits.log_softmax(-1)
+        first = network(
+            torch.tensor([text]), past_key_values=cache, logits_to_keep=1
+        ).logits.log_softmax(-1)
         cache.batch_repeat_interleave(len(continuations))
-        later = network(padded[:, :-1], past_key_values=cache).logits.log_softmax(-1) if width > 1 else first.new_zeros(len(continuations), 0, 1)
+        later = (
+            network(padded[:, :-1], past_key_values=cache).logits.log_softmax(-1)
+            if width > 1
+            else first.new_zeros(len(continuations), 0, 1)
+        )
     return [
         float(first[0, 0, tokens[0]] + later[k, range(len(tokens) - 1), tokens[1:]].sum()) for k, tokens in enumerate(continuations)
     ]  # fmt: skip
@@ -115,24 +155,45 @@ def best_batch(call: Callable[[int], Any]) -> int:
     return min(BATCH_SIZES, key=lambda size: timed([("", lambda: call(size))], 1)[0][""][0])
 
 
-def scoring(network: Any, tokenizer: Any, title: str, continuations: list[list[int]], text: list[int], repetitions: int) -> list[str]:
+def scoring(
+    network: Any,
+    tokenizer: Any,
+    title: str,
+    continuations: list[list[int]],
+    text: list[int],
+    repetitions: int,
+) -> list[str]:
     """Measure the scoring of continuations after one text, and check that all give the same numbers."""
     model = CausalModel(network, tokenizer, name="random", fingerprint="random")
     model.log_probabilities([text], [[[1, 2]]])  # finds out what kind of tree the network takes
     lines: list[Line] = [
         ("log_probabilities", lambda: model.log_probabilities([text], [continuations])[0]),
-        ("transformers, cache repeated", lambda: scored_with_repeated_cache(network, text, continuations)),
+        (
+            "transformers, cache repeated",
+            lambda: scored_with_repeated_cache(network, text, continuations),
+        ),
         ("transformers, one by one", lambda: scored_one_by_one(network, text, continuations)),
     ]
     if harness(network, tokenizer, 1) is not None:
-        size = best_batch(lambda n: scored_by_harness(network, tokenizer, text, continuations[::4], n))
-        lines.append((f"lm-evaluation-harness, batch {size}", lambda: scored_by_harness(network, tokenizer, text, continuations, size)))
+        size = best_batch(
+            lambda n: scored_by_harness(network, tokenizer, text, continuations[::4], n)
+        )
+        lines.append(
+            (
+                f"lm-evaluation-harness, batch {size}",
+                lambda: scored_by_harness(network, tokenizer, text, continuations, size),
+            )
+        )
     times, scores = timed(lines, repetitions)
     ours = scores[lines[0][0]]
     gap = max(float(np.abs(ours - np.array(other)).max()) for other in scores.values())
     if gap > 1e-4:
         raise SystemExit(f"log-probabilities differ by {gap:g}: the times mean nothing")
-    return table(title, times, [f"Largest difference of a log-probability between any of these and ours: {gap:.1g}."])
+    return table(
+        title,
+        times,
+        [f"Largest difference of a log-probability between any of these and ours: {gap:.1g}."],
+    )
 
 
 def drawing(folder: str, repetitions: int) -> list[str]:
@@ -147,8 +208,17 @@ def drawing(folder: str, repetitions: int) -> list[str]:
         for text in texts:
             encoded = tokenizer(text, return_tensors="pt")
             with torch.inference_mode(), quiet_transformers():
-                whole = network.generate(**encoded, max_new_tokens=NEW_TOKENS, do_sample=False, pad_token_id=tokenizer.pad_token_id)
-            answers.append(tokenizer.decode(whole[0, encoded["input_ids"].shape[1] :], skip_special_tokens=True))
+                whole = network.generate(
+                    **encoded,
+                    max_new_tokens=NEW_TOKENS,
+                    do_sample=False,
+                    pad_token_id=tokenizer.pad_token_id,
+                )
+            answers.append(
+                tokenizer.decode(
+                    whole[0, encoded["input_ids"].shape[1] :], skip_special_tokens=True
+                )
+            )
         return answers
 
     sampled = [Request(texts[k % (N_ANSWERS // 5)], k, NEW_TOKENS, 1.0) for k in range(N_ANSWERS)]
@@ -161,10 +231,19 @@ def drawing(folder: str, repetitions: int) -> list[str]:
         from lm_eval.api.instance import Instance
 
         def by_harness(size: int, step: int = 1) -> list[str]:
-            options = {"until": [tokenizer.eos_token], "max_gen_toks": NEW_TOKENS, "do_sample": False}
-            asked = [Instance("generate_until", {}, (text, dict(options)), k) for k, text in enumerate(texts[::step])]
+            options = {
+                "until": [tokenizer.eos_token],
+                "max_gen_toks": NEW_TOKENS,
+                "do_sample": False,
+            }
+            asked = [
+                Instance("generate_until", {}, (text, dict(options)), k)
+                for k, text in enumerate(texts[::step])
+            ]
             with quiet_transformers():
-                answers: list[str] = harness(network, tokenizer, size).generate_until(asked, disable_tqdm=True)
+                answers: list[str] = harness(network, tokenizer, size).generate_until(
+                    asked, disable_tqdm=True
+                )
             return answers
 
         size = best_batch(lambda n: by_harness(n, 4))
@@ -186,16 +265,33 @@ def questions(n: int) -> list[str]:
     """Return distinct questions about a belief."""
     task = Task.load("asia")
     plan = plan_questions(task.cases(n // 4, seed=0), task.phrases, task.target, reps=1)
-    return list(dict.fromkeys(question.text for question in plan if question.role in ("belief", "conditional")))[:n]
+    return list(
+        dict.fromkeys(
+            question.text for question in plan if question.role in ("belief", "conditional")
+        )
+    )[:n]
 
 
 def train_reader(folder: str) -> None:
     """Train a small model that answers in two lines."""
-    from elicitation.organisms.training import Recipe
-    from elicitation.organisms.training import train_reader as train
+    from elicitation.training.organisms.training import Recipe
+    from elicitation.training.organisms.training import train_reader as train
 
     batch = (("belief", 8), ("conditional", 4), ("decision", 4), ("auxiliary", 4))
-    train(folder, Task.load("asia"), recipe=Recipe(steps=300, hidden=128, inner=352, layers=4, heads=4, learning_rate=3e-3, batch=batch, threads=1))
+    train(
+        folder,
+        Task.load("asia"),
+        recipe=Recipe(
+            steps=300,
+            hidden=128,
+            inner=352,
+            layers=4,
+            heads=4,
+            learning_rate=3e-3,
+            batch=batch,
+            threads=1,
+        ),
+    )
 
 
 def installed(package: str) -> str:
@@ -212,7 +308,9 @@ def ten_times(network: Any, tokenizer: Any, rng: np.random.Generator) -> list[st
 
     def call(n_texts: int, n_continuations: int) -> Callable[[], Any]:
         texts = rng.integers(10, 32_000, (n_texts, TEXT_TOKENS)).tolist()
-        continuations = [rng.integers(10, 32_000, rng.integers(2, 6)).tolist() for _ in range(n_continuations)]
+        continuations = [
+            rng.integers(10, 32_000, rng.integers(2, 6)).tolist() for _ in range(n_continuations)
+        ]
         return lambda: model.log_probabilities(texts, [continuations] * n_texts)
 
     lines = [
@@ -224,11 +322,19 @@ def ten_times(network: Any, tokenizer: Any, rng: np.random.Generator) -> list[st
 
 def main() -> None:
     """Run all tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=Path, help="write the tables into this Markdown file as well")
-    parser.add_argument("--reader", metavar="DIR", help="folder of the model that answers (default: trained here)")
-    parser.add_argument("--threads", type=int, default=2, metavar="N", help="threads of torch (default: 2)")
-    parser.add_argument("--repetitions", type=int, default=3, metavar="N", help="turns of every line (default: 3)")
+    parser.add_argument(
+        "--reader", metavar="DIR", help="folder of the model that answers (default: trained here)"
+    )
+    parser.add_argument(
+        "--threads", type=int, default=2, metavar="N", help="threads of torch (default: 2)"
+    )
+    parser.add_argument(
+        "--repetitions", type=int, default=3, metavar="N", help="turns of every line (default: 3)"
+    )
     parser.add_argument("--long", action="store_true", help="add ten times the size")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
@@ -236,11 +342,22 @@ def main() -> None:
     text = rng.integers(10, 32_000, TEXT_TOKENS).tolist()
     unlike = [rng.integers(10, 32_000, rng.integers(2, 6)).tolist() for _ in range(N_CONTINUATIONS)]
     stems = rng.integers(10, 32_000, (10, 3)).tolist()
-    alike = [[*stems[k // 10], *rng.integers(10, 32_000, 1).tolist()] for k in range(N_CONTINUATIONS)]
-    single = [[token] for token in rng.choice(np.arange(10, 32_000), N_CONTINUATIONS, replace=False).tolist()]
+    alike = [
+        [*stems[k // 10], *rng.integers(10, 32_000, 1).tolist()] for k in range(N_CONTINUATIONS)
+    ]
+    single = [
+        [token]
+        for token in rng.choice(np.arange(10, 32_000), N_CONTINUATIONS, replace=False).tolist()
+    ]
     packages = ", ".join(installed(name) for name in ("torch", "transformers", "lm_eval"))
-    given = f" --threads {options.threads}" + (" --reader DIR" if options.reader else "") + (" --long" if options.long else "")
-    command = "python benchmarks/asking.py" + given + (f" --out {options.out}" if options.out else "")
+    given = (
+        f" --threads {options.threads}"
+        + (" --reader DIR" if options.reader else "")
+        + (" --long" if options.long else "")
+    )
+    command = (
+        "python benchmarks/asking.py" + given + (f" --out {options.out}" if options.out else "")
+    )
     pages = [
         "# Speed of asking", "",
         f"Made by `{command}` on Python {platform.python_version()}, {platform.machine()}; {packages}.",
@@ -252,16 +369,36 @@ def main() -> None:
         if not options.reader:
             train_reader(folder)
             torch.set_num_threads(options.threads)
-        tokenizer, network = load_causal_model(folder, dtype="float32", device="cpu").tokenizer, random_network()
+        tokenizer, network = (
+            load_causal_model(folder, dtype="float32", device="cpu").tokenizer,
+            random_network(),
+        )
         after = f"after a text of {TEXT_TOKENS} tokens"
         sections: list[Callable[[], list[str]]] = [
             lambda: scoring(
-                network, tokenizer, f"{N_CONTINUATIONS} continuations of 2 to 5 tokens {after}, nothing in common", unlike, text, options.repetitions
+                network,
+                tokenizer,
+                f"{N_CONTINUATIONS} continuations of 2 to 5 tokens {after}, nothing in common",
+                unlike,
+                text,
+                options.repetitions,
             ),
             lambda: scoring(
-                network, tokenizer, f"{N_CONTINUATIONS} continuations of 4 tokens {after}, ten stems of 3 tokens", alike, text, options.repetitions
+                network,
+                tokenizer,
+                f"{N_CONTINUATIONS} continuations of 4 tokens {after}, ten stems of 3 tokens",
+                alike,
+                text,
+                options.repetitions,
             ),
-            lambda: scoring(network, tokenizer, f"{N_CONTINUATIONS} single tokens {after}", single, text, options.repetitions),
+            lambda: scoring(
+                network,
+                tokenizer,
+                f"{N_CONTINUATIONS} single tokens {after}",
+                single,
+                text,
+                options.repetitions,
+            ),
             lambda: drawing(folder, options.repetitions),
         ]
         if options.long:

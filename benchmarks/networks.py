@@ -26,9 +26,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayesnets import to_pgmpy
+
 THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 N_OBSERVED = 10
-TARGETS = {"heart": ("SHD", "yes"), "alarm": ("LVFAILURE", "TRUE")}  # with the state that counts as positive
+TARGETS = {
+    "heart": ("SHD", "yes"),
+    "alarm": ("LVFAILURE", "TRUE"),
+}  # with the state that counts as positive
 ROWS = (1_000, 10_000, 100_000, 1_000_000)
 COMPARED = 10_000  # rows of the comparison with pgmpy
 QUERIED = 300  # of them put to pgmpy
@@ -52,7 +57,7 @@ def query_all(network: Any, evidence: pd.DataFrame, target: str) -> np.ndarray:
     logging.getLogger("pgmpy").setLevel(logging.ERROR)
     from pgmpy.inference import VariableElimination
 
-    engine = VariableElimination(network.to_pgmpy())
+    engine = VariableElimination(to_pgmpy(network))
     known: dict[tuple[tuple[str, str], ...], list[float]] = {}
     values = []
     for row in evidence.to_dict("records"):
@@ -60,7 +65,10 @@ def query_all(network: Any, evidence: pd.DataFrame, target: str) -> np.ndarray:
         key = tuple(sorted(stated.items()))
         if key not in known:
             factor = engine.query([target], stated, show_progress=False)
-            known[key] = [float(factor.values[factor.state_names[target].index(state)]) for state in network.states(target)]
+            known[key] = [
+                float(factor.values[factor.state_names[target].index(state)])
+                for state in network.states(target)
+            ]
         values.append(known[key])
     return np.array(values)
 
@@ -96,7 +104,14 @@ def compare(name: str, n: int = COMPARED, queried: int = QUERIED) -> dict[str, f
     theirs = query_all(network, few, target)
     spent = (time.process_time() - begun) / len(few) * len(different)
     difference = float(np.abs(table.loc[few.index].to_numpy() - theirs).max())
-    return {"ours": ours, "pgmpy": spent, "ratio": spent / ours, "difference": difference, "different": len(different), "queried": len(few)}
+    return {
+        "ours": ours,
+        "pgmpy": spent,
+        "ratio": spent / ours,
+        "difference": difference,
+        "different": len(different),
+        "queried": len(few),
+    }
 
 
 def grow(name: str, n: int) -> dict[str, float]:
@@ -121,13 +136,20 @@ def draw(name: str, n: int = N_CASES) -> dict[str, float]:
     network, (target, positive) = load_network(name), TARGETS[name]
     seconds, cases = timed(sample_cases, network, target, n, target_state=positive, rng=1)
     table = coverage(cases)
-    return {"seconds": seconds, "fewest": int(table["n"].min()), "most": int(table["n"].max()), "contexts": cases["context"].nunique()}
+    return {
+        "seconds": seconds,
+        "fewest": int(table["n"].min()),
+        "most": int(table["n"].max()),
+        "contexts": cases["context"].nunique(),
+    }
 
 
 def measured(*arguments: str) -> dict[str, float]:
     """Measure one line in a fresh process."""
     command = [sys.executable, __file__, "--measure", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ | THREADS)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, env=os.environ | THREADS
+    )
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
@@ -141,28 +163,49 @@ def comparison_table(figures: dict[str, dict[str, float]]) -> list[str]:
         times = f"{figure['ours']:.3g} | {figure['pgmpy']:.3g} | {figure['ratio']:.0f}"
         lines.append(f"| {name} | {figure['different']:,} | {times} | {figure['difference']:.1g} |")
     queried = " and ".join(f"{figure['queried']:,} ({name})" for name, figure in figures.items())
-    return [*lines, "", f"pgmpy was asked about {queried} rows; its time for all different rows is extrapolated from these.", ""]
+    return [
+        *lines,
+        "",
+        f"pgmpy was asked about {queried} rows; its time for all different rows is extrapolated from these.",
+        "",
+    ]
 
 
 def growth_table(figures: dict[tuple[str, int], dict[str, float]]) -> list[str]:
     """Render the growth with the number of rows."""
-    lines = ["## Growth", "", "| network | rows | CPU seconds | microseconds per row | peak memory added, MB |", "|---|---|---|---|---|"]
+    lines = [
+        "## Growth",
+        "",
+        "| network | rows | CPU seconds | microseconds per row | peak memory added, MB |",
+        "|---|---|---|---|---|",
+    ]
     for (name, n), figure in figures.items():
-        lines.append(f"| {name} | {n:,} | {figure['seconds']:.3g} | {figure['seconds'] / n * 1e6:.3g} | {figure['megabytes']:.0f} |")
+        lines.append(
+            f"| {name} | {n:,} | {figure['seconds']:.3g} | {figure['seconds'] / n * 1e6:.3g} | {figure['megabytes']:.0f} |"
+        )
     return [*lines, ""]
 
 
 def cases_table(figures: dict[str, dict[str, float]]) -> list[str]:
     """Render the drawing of cases."""
-    lines = [f"## {N_CASES} cases, even over 20 bins", "", "| network | CPU seconds | contexts | fewest and most per bin |", "|---|---|---|---|"]
+    lines = [
+        f"## {N_CASES} cases, even over 20 bins",
+        "",
+        "| network | CPU seconds | contexts | fewest and most per bin |",
+        "|---|---|---|---|",
+    ]
     for name, figure in figures.items():
-        lines.append(f"| {name} | {figure['seconds']:.3g} | {figure['contexts']} | {figure['fewest']} and {figure['most']} |")
+        lines.append(
+            f"| {name} | {figure['seconds']:.3g} | {figure['contexts']} | {figure['fewest']} and {figure['most']} |"
+        )
     return [*lines, ""]
 
 
 def main() -> None:
     """Run all lines, or the one that a parent process asks for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=Path, help="write the table into this Markdown file as well")
     parser.add_argument("--measure", nargs="+", metavar="WORD", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -179,9 +222,14 @@ def main() -> None:
         f"Made by `{command}` on Python {platform.python_version()}, {platform.machine()}, one thread; {packages}.",
         "",
     ]
-    pages += ["Ours is the whole call of `posterior`, from labels to labels, the median of several; nothing is kept between calls.", ""]
+    pages += [
+        "Ours is the whole call of `posterior`, from labels to labels, the median of several; nothing is kept between calls.",
+        "",
+    ]
     pages += comparison_table({name: measured("compare", name) for name in TARGETS})
-    pages += growth_table({(name, n): measured("grow", name, str(n)) for name in TARGETS for n in ROWS})
+    pages += growth_table(
+        {(name, n): measured("grow", name, str(n)) for name in TARGETS for n in ROWS}
+    )
     pages += cases_table({name: measured("draw", name) for name in TARGETS})
     text = "\n".join(pages).rstrip() + "\n"
     print(text)

@@ -23,31 +23,53 @@ ANY = "any of them"
 def verdicts(folder: Path, *, seed: int, contexts: int, reps: int) -> pd.DataFrame:
     """Return every test of one report on the organism in a folder; the p-value of an undefined test is missing."""
     from coherence import analyze
-    from elicitation.models.causal import load_causal_model
-    from elicitation.plan import Task
-    from elicitation.session import elicit
+    from elicitation.models.local.causal import load_causal_model
+    from elicitation.session.plan import Task
+    from elicitation.session.session import elicit
     from elicitation.store import AnswerStore
 
     task, model = Task.load("asia"), load_causal_model(folder, batch_size=512)
     with AnswerStore(":memory:") as store:
-        runs, _ = elicit(model, task, task.cases(contexts, seed=seed), store, reps=reps, seed=seed, batch_size=4096)
+        runs, _ = elicit(
+            model,
+            task,
+            task.cases(contexts, seed=seed),
+            store,
+            reps=reps,
+            seed=seed,
+            batch_size=4096,
+        )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # undefined checks of a constant belief are what is to be seen here
+        warnings.simplefilter(
+            "ignore"
+        )  # undefined checks of a constant belief are what is to be seen here
         results = analyze(runs, rng=seed).results
     tests = results[results["pvalue"].notna() | results["reason"].ne("")]
-    return tests[["check", "statistic", "pvalue", "pvalue_holm"]].assign(organism=folder.name, seed=seed)
+    return tests[["check", "statistic", "pvalue", "pvalue_holm"]].assign(
+        organism=folder.name, seed=seed
+    )
 
 
 def page(results: pd.DataFrame) -> str:
     """Render the counts: checks down, organisms across."""
     organisms = list(dict.fromkeys(results["organism"]))
     checks = list(dict.fromkeys(results.loc[results["pvalue"].notna(), "check"]))
-    lines = ["| check | " + " | ".join(f"`{organism}`" for organism in organisms) + " |", "|---" * (len(organisms) + 1) + "|"]
+    lines = [
+        "| check | " + " | ".join(f"`{organism}`" for organism in organisms) + " |",
+        "|---" * (len(organisms) + 1) + "|",
+    ]
     for check in checks:
-        cells = [_cell(results[(results["check"] == check) & (results["organism"] == organism)]) for organism in organisms]
+        cells = [
+            _cell(results[(results["check"] == check) & (results["organism"] == organism)])
+            for organism in organisms
+        ]
         lines.append(f"| `{check}` | " + " | ".join(cells) + " |")
     totals = [count_caught(results[results["organism"] == organism]) for organism in organisms]
-    lines.append(f"| {ANY}, after Holm | " + " | ".join(f"**{caught} of {reports}**" for caught, reports in totals) + " |")
+    lines.append(
+        f"| {ANY}, after Holm | "
+        + " | ".join(f"**{caught} of {reports}**" for caught, reports in totals)
+        + " |"
+    )
     return "\n".join(lines)
 
 
@@ -68,29 +90,54 @@ def _cell(tests: pd.DataFrame) -> str:
 
 def main() -> None:
     """Run what is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", type=Path, default=Path("models"), help="folder of the trained organisms")
-    parser.add_argument("--seeds", type=int, default=10, help="reports per organism, with the seeds 0, 1, ...")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--models", type=Path, default=Path("models"), help="folder of the trained organisms"
+    )
+    parser.add_argument(
+        "--seeds", type=int, default=10, help="reports per organism, with the seeds 0, 1, ..."
+    )
     parser.add_argument("--out", type=Path, default=RESULTS, help="results to add to")
-    parser.add_argument("--page", type=Path, help="render the results into this page, between its markers, and stop")
+    parser.add_argument(
+        "--page", type=Path, help="render the results into this page, between its markers, and stop"
+    )
     options = parser.parse_args()
-    results = pd.read_csv(options.out) if options.out.exists() else pd.DataFrame(columns=["organism", "seed", "check"])
+    results = (
+        pd.read_csv(options.out)
+        if options.out.exists()
+        else pd.DataFrame(columns=["organism", "seed", "check"])
+    )
     if options.page:
         text = options.page.read_text(encoding="utf-8")
         head, tail = text.split("<!-- table -->")[0], text.split("<!-- end of table -->")[1]
-        options.page.write_text(f"{head}<!-- table -->\n\n{page(results)}\n\n<!-- end of table -->{tail}", encoding="utf-8")
+        options.page.write_text(
+            f"{head}<!-- table -->\n\n{page(results)}\n\n<!-- end of table -->{tail}",
+            encoding="utf-8",
+        )
         return
-    from elicitation.organisms.catalog import ORGANISMS
+    from elicitation.training.organisms.catalog import ORGANISMS
 
     for name in ORGANISMS:
         for seed in range(options.seeds):
             if ((results["organism"] == name) & (results["seed"] == seed)).any():
                 continue
             found = verdicts(options.models / name, seed=seed, contexts=200, reps=5)
-            results = pd.concat([results, found[["organism", "seed", "check", "statistic", "pvalue", "pvalue_holm"]]], ignore_index=True)
+            results = pd.concat(
+                [
+                    results,
+                    found[["organism", "seed", "check", "statistic", "pvalue", "pvalue_holm"]],
+                ],
+                ignore_index=True,
+            )
             results.to_csv(options.out, index=False, float_format="%.5g")
             rejected = found.loc[found["pvalue_holm"] <= LEVEL, "check"]
-            print(f"{name}, seed {seed}: {', '.join(rejected) or 'nothing'} rejected after Holm", file=sys.stderr, flush=True)
+            print(
+                f"{name}, seed {seed}: {', '.join(rejected) or 'nothing'} rejected after Holm",
+                file=sys.stderr,
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

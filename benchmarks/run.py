@@ -23,7 +23,9 @@ from pathlib import Path
 
 import numpy as np
 
-THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+THREADS = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
+)
 N_REPS = 5
 WARM_UP = 200  # rows
 SHORT = 1.0  # seconds, below which a call is repeated
@@ -39,21 +41,35 @@ def draw(n_rows: int, grid: float, seed: int = 1) -> Arrays:
     belief = np.round(np.round(belief / grid) * grid, 10) if grid else belief
     context = np.repeat(np.arange(belief.size), N_REPS)
     truth = (rng.random(belief.size) < belief).astype(np.int64)
-    utility = np.stack([6 * (belief - 0.6), 6 * (0.4 - belief), np.full(belief.size, 0.5)], axis=1) + rng.normal(size=(belief.size, 3))
+    utility = np.stack(
+        [6 * (belief - 0.6), 6 * (0.4 - belief), np.full(belief.size, 0.5)], axis=1
+    ) + rng.normal(size=(belief.size, 3))
     action = np.argmax(utility[context] + rng.gumbel(size=(context.size, 3)), axis=1)
-    return {"belief": belief[context], "action": action, "truth": truth[context], "context": context}
+    return {
+        "belief": belief[context],
+        "action": action,
+        "truth": truth[context],
+        "context": context,
+    }
 
 
 def cmi(data: Arrays, draws: int) -> None:
     """Ours: the permutation test of the information."""
     from coherence import cmi_test
 
-    cmi_test(data["belief"], data["action"], data["truth"], context=data["context"], n_permutations=draws, rng=0)
+    cmi_test(
+        data["belief"],
+        data["action"],
+        data["truth"],
+        context=data["context"],
+        n_permutations=draws,
+        rng=0,
+    )
 
 
 def estimate(data: Arrays, draws: int) -> None:
     """Ours: the bare nearest-neighbour estimate, k = 3."""
-    from coherence.knn import as_levels, conditional_information
+    from coherence.statistics.knn import as_levels, conditional_information
 
     levels = as_levels(data["belief"])
     order = np.argsort(levels, kind="stable")
@@ -64,12 +80,14 @@ def covariance(data: Arrays, draws: int) -> None:
     """Ours: the residual-covariance test."""
     from coherence import residual_covariance_test
 
-    residual_covariance_test(data["belief"], data["action"], data["truth"], context=data["context"], rng=0)
+    residual_covariance_test(
+        data["belief"], data["action"], data["truth"], context=data["context"], rng=0
+    )
 
 
 def direction(data: Arrays, draws: int) -> None:
     """Ours: monotone choice over all actions."""
-    from coherence.direction import monotone_direction_test
+    from coherence.checks.direction import monotone_direction_test
 
     monotone_direction_test(data["belief"], data["action"], context=data["context"], rng=0)
 
@@ -78,7 +96,9 @@ def cmiknn(data: Arrays, draws: int, knn: float = 3) -> None:
     """Tigramite: CMIknn, by default with three neighbours; the estimate alone with no draws."""
     from tigramite.independence_tests.cmiknn import CMIknn
 
-    test = CMIknn(knn=knn, significance="shuffle_test", sig_samples=max(draws, 1), workers=1, seed=1)
+    test = CMIknn(
+        knn=knn, significance="shuffle_test", sig_samples=max(draws, 1), workers=1, seed=1
+    )
     columns = [data[name].astype(np.float64)[:, None] for name in ("action", "truth", "belief")]
     if draws:
         test.run_test_raw(*columns)
@@ -96,7 +116,9 @@ def gcm(data: Arrays, draws: int) -> None:
     import pandas as pd
     from pgmpy.ci_tests import GCM
 
-    frame = pd.DataFrame({"action": data["action"] == 0, "truth": data["truth"], "belief": data["belief"]}).astype(np.float64)
+    frame = pd.DataFrame(
+        {"action": data["action"] == 0, "truth": data["truth"], "belief": data["belief"]}
+    ).astype(np.float64)
     test = GCM(frame)
     test("action", "truth", ["belief"])
 
@@ -107,9 +129,18 @@ GROUPS: dict[str, list[Line]] = {
     "Permutation test of the information, n = 1,000 (200 contexts x 5)": [
         ("cmi_test, 999 permutations", cmi, "", 1_000, 0.05, 999),
         ("tigramite CMIknn, k = 3, 999 shuffles", cmiknn, "tigramite", 1_000, 0.05, 999),
-        ("tigramite CMIknn, its default k = n / 5, 999 shuffles", cmiknn_default, "tigramite", 1_000, 0.05, 999),
+        (
+            "tigramite CMIknn, its default k = n / 5, 999 shuffles",
+            cmiknn_default,
+            "tigramite",
+            1_000,
+            0.05,
+            999,
+        ),
     ],
-    "Permutation test of the information, n = 100,000": [("cmi_test, 99 permutations", cmi, "", 100_000, 0.05, 99)],
+    "Permutation test of the information, n = 100,000": [
+        ("cmi_test, 99 permutations", cmi, "", 100_000, 0.05, 99)
+    ],
     "Bare nearest-neighbour estimate, beliefs on a .05 grid": [
         *[("ours, k = 3", estimate, "", n, 0.05, 0) for n in (1_000, 10_000, 100_000, 1_000_000)],
         *[("tigramite CMIknn, k = 3", cmiknn, "tigramite", n, 0.05, 0) for n in (1_000, 10_000)],
@@ -119,13 +150,21 @@ GROUPS: dict[str, list[Line]] = {
         *[("tigramite CMIknn, k = 3", cmiknn, "tigramite", n, 0.0, 0) for n in (1_000, 10_000)],
     ],
     "Residual covariance, beliefs on a .05 grid (9,999 draws by context; pgmpy: rows, linear, no draws)": [
-        *[("residual_covariance_test", covariance, "", n, 0.05, 0) for n in (1_000, 10_000, 100_000, 1_000_000)],
+        *[
+            ("residual_covariance_test", covariance, "", n, 0.05, 0)
+            for n in (1_000, 10_000, 100_000, 1_000_000)
+        ],
         *[("pgmpy GCM", gcm, "pgmpy", n, 0.05, 0) for n in (1_000, 10_000, 100_000, 1_000_000)],
     ],
     "Residual covariance, beliefs not rounded": [
-        *[("residual_covariance_test", covariance, "", n, 0.0, 0) for n in (1_000, 10_000, 100_000, 1_000_000)],
+        *[
+            ("residual_covariance_test", covariance, "", n, 0.0, 0)
+            for n in (1_000, 10_000, 100_000, 1_000_000)
+        ],
     ],
-    "Monotone choice over all actions": [("monotone_direction_test", direction, "", n, 0.05, 0) for n in (1_000, 100_000)],
+    "Monotone choice over all actions": [
+        ("monotone_direction_test", direction, "", n, 0.05, 0) for n in (1_000, 100_000)
+    ],
 }
 
 
@@ -161,11 +200,22 @@ def measured(group: str, position: int) -> dict[str, float | str]:
     """Measure one line in a fresh process."""
     command = [sys.executable, __file__, "--measure", group, str(position)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=LIMIT, env=os.environ | THREADS)
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=LIMIT,
+            env=os.environ | THREADS,
+        )
     except subprocess.TimeoutExpired:
         return {"failed": f"more than {LIMIT} s"}
     except subprocess.CalledProcessError as error:
-        return {"failed": error.stderr.strip().splitlines()[-1] if error.stderr.strip() else f"exit status {error.returncode}"}
+        return {
+            "failed": error.stderr.strip().splitlines()[-1]
+            if error.stderr.strip()
+            else f"exit status {error.returncode}"
+        }
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
@@ -182,16 +232,22 @@ def table(group: str, figures: list[dict[str, float | str]]) -> list[str]:
         if "seconds" in figure:
             seconds = float(figure["seconds"])
             times[label, n_rows] = seconds
-            lines.append(f"| {label} | {n_rows:,} | {seconds:.3g} | {float(figure['megabytes']):.0f} |")
+            lines.append(
+                f"| {label} | {n_rows:,} | {seconds:.3g} | {float(figure['megabytes']):.0f} |"
+            )
             if draws == 99:
-                lines.append(f"| the same with 999, extrapolated from 99 | {n_rows:,} | {seconds * 999 / 99:.3g} | |")
+                lines.append(
+                    f"| the same with 999, extrapolated from 99 | {n_rows:,} | {seconds * 999 / 99:.3g} | |"
+                )
         else:
             lines.append(f"| {label} | {n_rows:,} | {figure.get('failed', 'not installed')} | |")
     notes = []
     for label in dict.fromkeys(label for label, _ in times):
         if (label, 10_000) in times and (label, 1_000_000) in times:
             factor = times[label, 1_000_000] / times[label, 10_000]
-            notes.append(f"{label}: from 10,000 to 1,000,000 rows {factor:.0f} times longer; n log n grows {n_log_n(10_000, 1_000_000):.0f} times.")
+            notes.append(
+                f"{label}: from 10,000 to 1,000,000 rows {factor:.0f} times longer; n log n grows {n_log_n(10_000, 1_000_000):.0f} times."
+            )
     ours, peers = GROUPS[group][0][0], {label for label, _, package, *_ in GROUPS[group] if package}
     for (label, n_rows), seconds in times.items():
         if label in peers and (ours, n_rows) in times:
@@ -210,9 +266,13 @@ def installed(package: str) -> str:
 
 def main() -> None:
     """Run all lines, or the one that a parent process asks for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=Path, help="write the table into this Markdown file as well")
-    parser.add_argument("--only", default="", metavar="TEXT", help="only the tables whose title contains this")
+    parser.add_argument(
+        "--only", default="", metavar="TEXT", help="only the tables whose title contains this"
+    )
     parser.add_argument("--measure", nargs=2, metavar=("GROUP", "LINE"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.errors import InputError
+from coherence.errors import InputError, closest
 from coherence.inputs import Floats, require, whole_number
-from coherence.resample import Seed, as_generator
-from coherence.schema import closest
+from coherence.statistics.resample import Seed, as_generator
 
 ACTIONS = ("yes", "no", "defer")
 PROMPTS = ("standard", "mse", "absolute", "bayes")
@@ -77,13 +76,23 @@ class Agent:
     def __post_init__(self) -> None:
         """Refuse parameters outside their ranges."""
         for name in ("taste", "report_noise", "grid"):
-            require(getattr(self, name) >= 0, f"{name} must be at least 0; received {getattr(self, name)!r}.")
+            require(
+                getattr(self, name) >= 0,
+                f"{name} must be at least 0; received {getattr(self, name)!r}.",
+            )
         for name in ("peak", "iterated_bias", "grid"):
-            require(getattr(self, name) <= 1, f"{name} must be at most 1; received {getattr(self, name)!r}.")
+            require(
+                getattr(self, name) <= 1,
+                f"{name} must be at most 1; received {getattr(self, name)!r}.",
+            )
 
     def parameters(self) -> dict[str, float]:
         """Return the numeric parameters by name."""
-        return {name: value for name, value in asdict(self).items() if name not in ("name", "description")}
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if name not in ("name", "description")
+        }
 
     def with_parameters(self, **changes: float) -> "Agent":
         """Return a copy with other parameters.
@@ -105,15 +114,21 @@ class Agent:
         """
         for name in changes:
             if name not in self.parameters():
-                raise InputError(f"agents have no parameter {name!r}. {closest(name, self.parameters())}")
+                raise InputError(
+                    f"agents have no parameter {name!r}. {closest(name, self.parameters())}"
+                )
         return replace(self, **changes)  # type: ignore[arg-type]
 
     def believe(self, exact: Floats) -> Floats:
         """Return the belief acted on, given the exact posterior."""
         undistorted = (self.belief_slope, self.belief_shift) == (1.0, 0.0)
-        return self._rounded(exact if undistorted else _expit(self.belief_shift + self.belief_slope * _logit(exact)))
+        return self._rounded(
+            exact if undistorted else _expit(self.belief_shift + self.belief_slope * _logit(exact))
+        )
 
-    def choose(self, belief: Floats, theta: Floats, taste: Floats, rng: np.random.Generator) -> np.ndarray:
+    def choose(
+        self, belief: Floats, theta: Floats, taste: Floats, rng: np.random.Generator
+    ) -> np.ndarray:
         """Draw one action per row.
 
         Parameters
@@ -132,7 +147,14 @@ class Agent:
         """
         effective = belief + self.hidden_signal * (theta - 0.5)
         effective = (1 - self.peak) * effective + self.peak * (1 - np.abs(2 * effective - 1))
-        utility = np.stack([self.slope * (effective - self.yes_at), self.slope * (self.no_at - effective), np.full(len(belief), self.defer)], axis=1)
+        utility = np.stack(
+            [
+                self.slope * (effective - self.yes_at),
+                self.slope * (self.no_at - effective),
+                np.full(len(belief), self.defer),
+            ],
+            axis=1,
+        )
         best = np.argmax(utility + taste + rng.gumbel(size=utility.shape), axis=1)
         return np.asarray(np.array(ACTIONS)[best])
 
@@ -141,7 +163,11 @@ class Agent:
         stated = belief + (self.prompt_shift if prompt == "bayes" else 0.0)
         if self.report_noise:
             stated = stated + rng.normal(0, self.report_noise, size=len(belief))
-        return self._rounded(np.clip(stated, 0, 1)) if (self.report_noise or self.prompt_shift) else stated
+        return (
+            self._rounded(np.clip(stated, 0, 1))
+            if (self.report_noise or self.prompt_shift)
+            else stated
+        )
 
     def _rounded(self, values: Floats) -> Floats:
         if self.grid == 0:
@@ -161,12 +187,40 @@ def _expit(x: Floats) -> Floats:
 AGENTS = {
     agent.name: agent
     for agent in (
-        Agent("rational", "Reports the belief it acts on; choices follow expected utility with random shocks."),
-        Agent("miscalibrated", "Coherent but overconfident: acts on, and reports, a distorted posterior.", belief_slope=2.0, belief_shift=0.5),
-        Agent("leaky", "Acts on more than it reports: its choices also see part of the realised state.", hidden_signal=0.4),
-        Agent("noisy", "Acts on a stable belief, but its reports scatter around it.", report_noise=0.15),
-        Agent("nonmonotone", "Says yes most often at middling beliefs.", peak=1.0, yes_at=0.5, no_at=0.5, slope=6.0),
-        Agent("wordbound", "Reports another belief when the wording changes, and averages badly over z.", prompt_shift=0.15, iterated_bias=0.3),
+        Agent(
+            "rational",
+            "Reports the belief it acts on; choices follow expected utility with random shocks.",
+        ),
+        Agent(
+            "miscalibrated",
+            "Coherent but overconfident: acts on, and reports, a distorted posterior.",
+            belief_slope=2.0,
+            belief_shift=0.5,
+        ),
+        Agent(
+            "leaky",
+            "Acts on more than it reports: its choices also see part of the realised state.",
+            hidden_signal=0.4,
+        ),
+        Agent(
+            "noisy",
+            "Acts on a stable belief, but its reports scatter around it.",
+            report_noise=0.15,
+        ),
+        Agent(
+            "nonmonotone",
+            "Says yes most often at middling beliefs.",
+            peak=1.0,
+            yes_at=0.5,
+            no_at=0.5,
+            slope=6.0,
+        ),
+        Agent(
+            "wordbound",
+            "Reports another belief when the wording changes, and averages badly over z.",
+            prompt_shift=0.15,
+            iterated_bias=0.3,
+        ),
     )
 }
 
@@ -190,7 +244,13 @@ def _draw_world(n_contexts: int, rng: np.random.Generator) -> _World:
     share = np.round(rng.uniform(0.2, 0.8, size=n_contexts), 2)
     shift = rng.uniform(-1, 1, size=n_contexts) * np.minimum(exact, 1 - exact)
     given_z = np.stack([exact - share * shift, exact + (1 - share) * shift], axis=1)
-    return _World(exact, (rng.random(n_contexts) < exact).astype(np.float64), np.round(features, 3), share, given_z)
+    return _World(
+        exact,
+        (rng.random(n_contexts) < exact).astype(np.float64),
+        np.round(features, 3),
+        share,
+        given_z,
+    )
 
 
 def simulate(
@@ -237,7 +297,9 @@ def simulate(
     """
     if isinstance(agent, str):
         if agent not in AGENTS:
-            raise InputError(f"agent must be one of {', '.join(AGENTS)}; received {agent!r}. {closest(agent, AGENTS)}")
+            raise InputError(
+                f"agent must be one of {', '.join(AGENTS)}; received {agent!r}. {closest(agent, AGENTS)}"
+            )
         agent = AGENTS[agent]
     n_contexts = whole_number(n_contexts, "n_contexts", 1)
     n_reps = whole_number(n_reps, "n_reps", 1)
@@ -269,13 +331,23 @@ def simulate(
         return pd.DataFrame({**table, **columns})
 
     pieces = [frame(agent.report(belief, prompts[0], generator), action=action)]
-    pieces += [frame(agent.report(belief, prompt, generator), prompt=prompt) for prompt in prompts[1:]]
+    pieces += [
+        frame(agent.report(belief, prompt, generator), prompt=prompt) for prompt in prompts[1:]
+    ]
     if iterated:
         for state in (0, 1):
             exact = world.given_z[:, state]
             shrunk = (1 - agent.iterated_bias) * exact + agent.iterated_bias * 0.5
             stated = agent.report(agent.believe(shrunk)[row], prompts[0], generator)
             weight = world.z_share if state == 1 else 1 - world.z_share
-            pieces.append(frame(stated, z="z", z_state=str(state), p_z=np.round(weight, 2)[row], p_true=exact[row]))
+            pieces.append(
+                frame(
+                    stated,
+                    z="z",
+                    z_state=str(state),
+                    p_z=np.round(weight, 2)[row],
+                    p_true=exact[row],
+                )
+            )
     runs = pd.concat(pieces, ignore_index=True)
     return runs.sort_values(["context", "rep"], kind="stable", ignore_index=True)

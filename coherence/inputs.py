@@ -45,7 +45,10 @@ def whole_number(value: Any, name: str, minimum: int) -> int:
         Not an integer, or below `minimum`.
     """
     is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    require(is_whole and value >= minimum, f"{name} must be a whole number of at least {minimum}; received {value!r}.")
+    require(
+        is_whole and value >= minimum,
+        f"{name} must be a whole number of at least {minimum}; received {value!r}.",
+    )
     return int(value)
 
 
@@ -72,8 +75,13 @@ def as_belief(values: ArrayLike, name: str = "belief") -> Floats:
     try:
         belief = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{name} must hold numbers in [0, 1]; received values that are no numbers.") from None
-    require(belief.ndim in (1, 2) and belief.size > 0, f"{name} must have shape (n,) or (n, n_states) with n > 0; received shape {belief.shape}.")
+        raise InputError(
+            f"{name} must hold numbers in [0, 1]; received values that are no numbers."
+        ) from None
+    require(
+        belief.ndim in (1, 2) and belief.size > 0,
+        f"{name} must have shape (n,) or (n, n_states) with n > 0; received shape {belief.shape}.",
+    )
     flat = belief.ravel()
     wrong = ~((flat >= 0) & (flat <= 1))
     if wrong.any():
@@ -82,7 +90,11 @@ def as_belief(values: ArrayLike, name: str = "belief") -> Floats:
         if np.isnan(first):
             remedy = "Drop missing answers first and report how many there were."
         else:
-            remedy = "Divide percentages by 100." if 1 < first <= 100 else "Check how the beliefs were read."
+            remedy = (
+                "Divide percentages by 100."
+                if 1 < first <= 100
+                else "Check how the beliefs were read."
+            )
         row = position // belief.shape[1] if belief.ndim == 2 else position
         raise InputError(
             f"{name} must hold probabilities in [0, 1]; {int(wrong.sum())} of {flat.size} values do not, "
@@ -98,7 +110,9 @@ def as_belief(values: ArrayLike, name: str = "belief") -> Floats:
     return belief
 
 
-def as_codes(values: ArrayLike, name: str, length: int | None = None) -> tuple[Codes, tuple[Any, ...]]:
+def as_codes(
+    values: ArrayLike, name: str, length: int | None = None
+) -> tuple[Codes, tuple[Any, ...]]:
     """Turn labels into integer codes.
 
     Parameters
@@ -122,9 +136,14 @@ def as_codes(values: ArrayLike, name: str, length: int | None = None) -> tuple[C
     InputError
         Missing labels, wrong shape or length.
     """
-    column = pd.Series(values if isinstance(values, pd.Series) else np.asarray(values, dtype=object).ravel()).reset_index(drop=True)
+    column = pd.Series(
+        values if isinstance(values, pd.Series) else np.asarray(values, dtype=object).ravel()
+    ).reset_index(drop=True)
     aligned = length is None or len(column) == length
-    require(aligned, f"{name} must have one value per row of belief; received {len(column)} values for {length} rows.")
+    require(
+        aligned,
+        f"{name} must have one value per row of belief; received {len(column)} values for {length} rows.",
+    )
     missing = column.isna().to_numpy()
     require(
         not missing.any(),
@@ -194,7 +213,9 @@ def as_contexts(context: ArrayLike | None, n_rows: int) -> tuple[Codes, tuple[An
     return as_codes(context, "context", n_rows)
 
 
-def as_choices(belief: ArrayLike, action: ArrayLike, truth: ArrayLike, context: ArrayLike | None) -> ChoiceData:
+def as_choices(
+    belief: ArrayLike, action: ArrayLike, truth: ArrayLike, context: ArrayLike | None
+) -> ChoiceData:
     """Validate the three aligned arrays and their contexts.
 
     Parameters

@@ -122,11 +122,17 @@ class CheckResult:
         """Return a few readable lines."""
         lines = [f"{self.check}: {self.statistic:.4g} {self.unit}"]
         if self.interval is not None:
-            lines[0] += f", {self.interval.level:.0%} interval [{self.interval.low:.4g}, {self.interval.high:.4g}]"
+            lines[0] += (
+                f", {self.interval.level:.0%} interval [{self.interval.low:.4g}, {self.interval.high:.4g}]"
+            )
         if self.pvalue is not None:
             lines[0] += f", p = {self.pvalue:.4g}"
-        lines.append(f"  null: {self.null}" if self.pvalue is not None else f"  estimates: {self.null}")
-        lines.append(f"  {self.n_rows} rows in {self.n_contexts} contexts, {self.n_dropped} dropped")
+        lines.append(
+            f"  null: {self.null}" if self.pvalue is not None else f"  estimates: {self.null}"
+        )
+        lines.append(
+            f"  {self.n_rows} rows in {self.n_contexts} contexts, {self.n_dropped} dropped"
+        )
         if self.reason:
             lines.append(f"  {self._lack()}: {self.reason}")
         return "\n".join(lines)

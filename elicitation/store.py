@@ -61,7 +61,17 @@ class Draw:
         return cls(Request(text, 0, 1, 0.0, 1), 0, 0, labels, about)
 
     @classmethod
-    def of(cls, text: str, number: int, *, base_seed: int, temperature: float, max_new_tokens: int, max_lines: int | None, about: str = "") -> "Draw":
+    def of(
+        cls,
+        text: str,
+        number: int,
+        *,
+        base_seed: int,
+        temperature: float,
+        max_new_tokens: int,
+        max_lines: int | None,
+        about: str = "",
+    ) -> "Draw":
         """Make a draw whose seed depends on the text, the number and the base seed alone.
 
         Parameters
@@ -86,7 +96,12 @@ class Draw:
             return cls(Request(text, 0, max_new_tokens, 0.0, max_lines), 0, 0, about=about)
         digest = hashlib.sha256(json.dumps([base_seed, number, text]).encode()).digest()
         seed = int.from_bytes(digest[:8], "big") >> 1
-        return cls(Request(text, seed, max_new_tokens, temperature, max_lines), number, base_seed, about=about)
+        return cls(
+            Request(text, seed, max_new_tokens, temperature, max_lines),
+            number,
+            base_seed,
+            about=about,
+        )
 
     @property
     def settings(self) -> str:
@@ -115,7 +130,9 @@ class Draw:
         str
             A hexadecimal digest.
         """
-        return hashlib.sha256(json.dumps([fingerprint, self.request.text, self.settings, self.number]).encode()).hexdigest()
+        return hashlib.sha256(
+            json.dumps([fingerprint, self.request.text, self.settings, self.number]).encode()
+        ).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -157,7 +174,9 @@ class AnswerStore:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = str(path)
         if self.path != ":memory:" and not Path(self.path).absolute().parent.is_dir():
-            raise InputError(f"answer store {self.path} must lie in a folder that exists. Create the folder first.")
+            raise InputError(
+                f"answer store {self.path} must lie in a folder that exists. Create the folder first."
+            )
         try:
             self._database = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
             try:
@@ -166,7 +185,9 @@ class AnswerStore:
                 self._database.close()
                 raise
         except sqlite3.Error as error:
-            raise InputError(f"answer store {self.path} cannot be used: {error}. Give another path, or move that file away.") from error
+            raise InputError(
+                f"answer store {self.path} cannot be used: {error}. Give another path, or move that file away."
+            ) from error
 
     def _use_write_ahead_log(self) -> None:
         """Switch the journal; SQLite does not wait for another process that does the same, so the waiting is done here."""
@@ -185,9 +206,16 @@ class AnswerStore:
         # NORMAL outlives a killed process; FULL would also outlive a power cut in the same instant, at one fsync per batch, which is cheap here.
         self._database.execute("PRAGMA synchronous=FULL")
         layout = self._database.execute("PRAGMA user_version").fetchone()[0]
-        tables = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        tables = {
+            name
+            for (name,) in self._database.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'table'"
+            )
+        }
         if layout not in (0, _LAYOUT) or (layout == 0 and tables - {"answers", "texts"}):
-            raise InputError(f"answer store {self.path} is a database of another kind. Give another path.")
+            raise InputError(
+                f"answer store {self.path} is a database of another kind. Give another path."
+            )
         self._database.executescript(_SCHEMA)
         self._database.execute(f"PRAGMA user_version = {_LAYOUT}")
 
@@ -209,12 +237,15 @@ class AnswerStore:
             for portion in _portions(list(dict.fromkeys(keys))):
                 marks = ",".join("?" * len(portion))
                 for key, text, seed, created, extra in self._database.execute(
-                    f"SELECT key, answer, seed, created, extra FROM answers WHERE key IN ({marks})", portion
+                    f"SELECT key, answer, seed, created, extra FROM answers WHERE key IN ({marks})",
+                    portion,
                 ):
                     found[key] = StoredAnswer(text, seed, created, json.loads(extra).get("logprob"))
         return found
 
-    def put(self, draws: Sequence[Draw], answers: Sequence[Answer], *, model: str, fingerprint: str) -> None:
+    def put(
+        self, draws: Sequence[Draw], answers: Sequence[Answer], *, model: str, fingerprint: str
+    ) -> None:
         """Store a batch in one transaction; an answer that is there already (from another process) stays.
 
         Parameters
@@ -231,16 +262,35 @@ class AnswerStore:
         for draw, answer in zip(draws, answers, strict=True):
             digest = hashlib.sha256(draw.request.text.encode()).hexdigest()
             texts[digest] = draw.request.text
-            extra = json.dumps({"logprob": answer.logprob, "n_tokens": answer.n_tokens, "about": draw.about})
+            extra = json.dumps(
+                {"logprob": answer.logprob, "n_tokens": answer.n_tokens, "about": draw.about}
+            )
             seed = draw.request.seed
             # Half a surrogate pair, which JSON from a server can hold, has no UTF-8: it is kept as its escape.
             said = answer.text.encode("utf-8", "backslashreplace").decode()
-            rows.append((draw.key(fingerprint), model, fingerprint, digest, draw.settings, draw.number, seed, said, extra, created))
+            rows.append(
+                (
+                    draw.key(fingerprint),
+                    model,
+                    fingerprint,
+                    digest,
+                    draw.settings,
+                    draw.number,
+                    seed,
+                    said,
+                    extra,
+                    created,
+                )
+            )
         with self._errors():
             self._database.execute("BEGIN IMMEDIATE")
             try:
-                self._database.executemany("INSERT OR IGNORE INTO texts VALUES (?, ?)", texts.items())
-                self._database.executemany("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+                self._database.executemany(
+                    "INSERT OR IGNORE INTO texts VALUES (?, ?)", texts.items()
+                )
+                self._database.executemany(
+                    "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows
+                )
                 self._database.execute("COMMIT")
             except BaseException:
                 # The error may have ended the transaction itself, as a full disk does.
@@ -268,7 +318,9 @@ class AnswerStore:
         try:
             yield
         except sqlite3.Error as error:
-            raise CoherenceError(f"answer store {self.path} failed: {error}. Answers stored before are kept; the same command resumes.") from error
+            raise CoherenceError(
+                f"answer store {self.path} failed: {error}. Answers stored before are kept; the same command resumes."
+            ) from error
 
 
 @dataclass(frozen=True)
@@ -315,22 +367,32 @@ def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
     """
     file = Path(path)
     if not file.is_file():
-        raise InputError(f"answer store {path} does not exist. Name the file that --store or OUT.answers.sqlite stands for.")
+        raise InputError(
+            f"answer store {path} does not exist. Name the file that --store or OUT.answers.sqlite stands for."
+        )
     # Without a log beside it nobody has the store open, and SQLite need not make one of its own to read.
     mode = "mode=ro" if Path(f"{file}-wal").exists() else "mode=ro&immutable=1"
     try:
-        database = sqlite3.connect(f"{file.absolute().as_uri()}?{mode}", uri=True, timeout=_BUSY_SECONDS)
+        database = sqlite3.connect(
+            f"{file.absolute().as_uri()}?{mode}", uri=True, timeout=_BUSY_SECONDS
+        )
         try:
             if database.execute("PRAGMA user_version").fetchone()[0] != _LAYOUT:
-                raise InputError(f"answer store {path} is a database of another kind. Give another path.")
+                raise InputError(
+                    f"answer store {path} is a database of another kind. Give another path."
+                )
             for key, model, fingerprint, extra, text, created in database.execute(
                 "SELECT key, model, fingerprint, extra, answer, created FROM answers ORDER BY created"
             ):
-                yield StoredRow(key, model, fingerprint, json.loads(extra).get("about", ""), text, created)
+                yield StoredRow(
+                    key, model, fingerprint, json.loads(extra).get("about", ""), text, created
+                )
         finally:
             database.close()
     except sqlite3.Error as error:
-        raise InputError(f"answer store {path} cannot be read: {error}. Check that it is one, and complete.") from error
+        raise InputError(
+            f"answer store {path} cannot be read: {error}. Check that it is one, and complete."
+        ) from error
 
 
 def _portions(keys: list[str]) -> Iterator[list[str]]:

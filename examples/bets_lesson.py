@@ -13,72 +13,120 @@ from pathlib import Path
 
 import pandas as pd
 
-from coherence.bet_agents import AGENTS, simulate_answers
-from coherence.bet_scores import score_bets
-from coherence.bets import expected_gains
-from coherence.report.bets_plots import accuracy_size, plot_accuracies, plot_ladder, save_figure
-from elicitation.scenarios.bet_items import default_items
-from elicitation.scenarios.bets import bet_questions, ladder_questions, value_questions
+from coherence.batteries.bets.agents import AGENTS, simulate_answers
+from coherence.batteries.bets.gains import expected_gains
+from coherence.batteries.bets.plots import accuracy_size, plot_accuracies, plot_ladder, save_figure
+from coherence.batteries.bets.scores import score_bets
+from elicitation.batteries.bets.items import default_items
+from elicitation.batteries.bets.questions import bet_questions, ladder_questions, value_questions
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sharpness", type=float, default=20.0, metavar="X", help="how little chance there is in the answers (default: 20)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--sharpness",
+        type=float,
+        default=20.0,
+        metavar="X",
+        help="how little chance there is in the answers (default: 20)",
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed (default: 0)")
-    parser.add_argument("--out", default="lesson", metavar="DIR", help="folder for the table and the figures (default: lesson)")
+    parser.add_argument(
+        "--out",
+        default="lesson",
+        metavar="DIR",
+        help="folder for the table and the figures (default: lesson)",
+    )
     args = parser.parse_args()
 
     print("1. A bet. Win a thing worth 100 on heads, lose one worth 1 on tails, stake 20:")
     bet_on = ("the winning side", "the losing side", "both", "none")
     for wins, (prize, loss) in {"": (100, 1), " (the other way round)": (1, 100)}.items():
         gains = expected_gains(prize, loss, 20)[0]
-        print(f"   expected gain{wins}: " + ", ".join(f"{name} {gain:g}" for name, gain in zip(bet_on, gains, strict=True)))
+        print(
+            f"   expected gain{wins}: "
+            + ", ".join(f"{name} {gain:g}" for name, gain in zip(bet_on, gains, strict=True))
+        )
 
-    print("   With odds of two to one on top of the stake, both sides may be worth a bet. If the winning side has a chance of")
+    print(
+        "   With odds of two to one on top of the stake, both sides may be worth a bet. If the winning side has a chance of"
+    )
     for chance in (0.1, 0.25, 0.5):
         gains = expected_gains(100, 1, 50, chance=chance, payout=2)[0]
         best = bet_on[int(gains.argmax())]
-        print(f"   {chance:.0%}, the best choice is {best}: " + ", ".join(f"{name} {gain:g}" for name, gain in zip(bet_on, gains, strict=True)))
+        print(
+            f"   {chance:.0%}, the best choice is {best}: "
+            + ", ".join(f"{name} {gain:g}" for name, gain in zip(bet_on, gains, strict=True))
+        )
 
     items = default_items()
     splits = ["dev", "test"]
-    values, bets = value_questions(items, splits=splits, templates=["choice-valuable"]), bet_questions(items, splits=splits, modalities=["coin"])
+    values, bets = (
+        value_questions(items, splits=splits, templates=["choice-valuable"]),
+        bet_questions(items, splits=splits, modalities=["coin"]),
+    )
     questions = pd.concat([values, bets, ladder_questions(items)], ignore_index=True)
     print(
         f"\n2. {len(values)} questions on values, {len(bets)} bets, {len(questions) - len(values) - len(bets)} bets with stated chances. For example:"
     )
     print(f"   {bets['text'].iloc[-1]}")
 
-    answers = pd.concat([simulate_answers(agent, questions, sharpness=args.sharpness, rng=args.seed) for agent in AGENTS], ignore_index=True)
+    answers = pd.concat(
+        [
+            simulate_answers(agent, questions, sharpness=args.sharpness, rng=args.seed)
+            for agent in AGENTS
+        ],
+        ignore_index=True,
+    )
     scores = score_bets(questions, answers)
-    table = scores.accuracy.set_index(["template", "truth", "model"])["accuracy"].unstack()[list(AGENTS)]
+    table = scores.accuracy.set_index(["template", "truth", "model"])["accuracy"].unstack()[
+        list(AGENTS)
+    ]
     chance = scores.accuracy.groupby(["template", "truth"])["chance"].first()
     print("\n3. Shares of right answers on test things:")
     print(f"   {'':36}" + "".join(f"{name:>12}" for name in [*AGENTS, "guessing"]))
-    for template, truth in scores.accuracy[["template", "truth"]].drop_duplicates().itertuples(index=False):
+    for template, truth in (
+        scores.accuracy[["template", "truth"]].drop_duplicates().itertuples(index=False)
+    ):
         row = [*table.loc[(template, truth)], chance[template, truth]]
         print(f"   {template + ', ' + truth:36}" + "".join(f"{share:12.0%}" for share in row))
-    print("   'positive gain' does not tell the value-only chooser from the maximiser: it asks only the bets where the high thing is won.")
-    print("   'strict' and 'non-negative gain' fail the maximiser: one threshold cannot serve bets whose best choices gain 40 and 0.")
+    print(
+        "   'positive gain' does not tell the value-only chooser from the maximiser: it asks only the bets where the high thing is won."
+    )
+    print(
+        "   'strict' and 'non-negative gain' fail the maximiser: one threshold cannot serve bets whose best choices gain 40 and 0."
+    )
 
     print("\n4. The chance that choices act on, beside the one that the bet states:")
     stated = next(iter(scores.ladders.values())).table["stated"]
     print(f"   {'stated':12}" + "".join(f"{p:>7g}" for p in stated))
     for (agent, _), fit in scores.ladders.items():
         shown = ["–" if p != p else f"{p:.2f}" for p in fit.table["implied"]]
-        print(f"   {agent:12}" + "".join(f"{p:>7}" for p in shown) + f"   ({fit.table['status'].mode()[0]})")
+        print(
+            f"   {agent:12}"
+            + "".join(f"{p:>7}" for p in shown)
+            + f"   ({fit.table['status'].mode()[0]})"
+        )
     line = scores.ladders["maximiser", "coin"].weighting
     print(
         f"   In one line: the maximiser's elevation is {line.elevation:.2f} (0 leaves one half as it is), its sensitivity {line.sensitivity:.2f} (1)"
     )
-    print("   The value-only chooser bets whatever the stakes and chances are, the guesser as often as not: neither acts on a probability.")
+    print(
+        "   The value-only chooser bets whatever the stakes and chances are, the guesser as often as not: neither acts on a probability."
+    )
 
     out = Path(args.out)
     out.mkdir(parents=True, exist_ok=True)
     scores.accuracy.to_csv(out / "accuracy.csv", index=False)
     for agent, rows in scores.accuracy.groupby("model", sort=False):
         save_figure(partial(plot_accuracies, rows), out / f"{agent}.svg", size=accuracy_size(rows))
-    save_figure(partial(plot_ladder, scores.ladders["maximiser", "coin"].table), out / "ladder.svg", size=(4.5, 4.5))
+    save_figure(
+        partial(plot_ladder, scores.ladders["maximiser", "coin"].table),
+        out / "ladder.svg",
+        size=(4.5, 4.5),
+    )
     print(f"\nFigures of each agent, of the ladder, and accuracy.csv: {out}")
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from coherence.mixing import expected_answers, mixed_equilibrium, score_mixing, simulate_mixing
-from coherence.mixing.simulated import AGENTS
-from coherence.report.mixing_plots import compare_figure, save_figure
+from coherence.batteries.mixing.equilibrium import mixed_equilibrium
+from coherence.batteries.mixing.plots import compare_figure, save_figure
+from coherence.batteries.mixing.scoring import score_mixing
+from coherence.batteries.mixing.simulated import AGENTS, expected_answers, simulate_mixing
 
 
 def print_agents() -> None:
@@ -25,41 +26,76 @@ def print_scores(scores: pd.DataFrame) -> None:
     print("\n2. Their scores, of 100 (what a faultless sampler gets on average: 'ceiling')")
     print(f"   {'agent':<8} published  ceiling  corrected  95% interval")
     for row in scores.itertuples():
-        print(f"   {row.model:<8} {row.published:9.1f}  {row.ceiling:7.1f}  {row.corrected:9.1f}  [{row.low:.1f}, {row.high:.1f}]")
+        print(
+            f"   {row.model:<8} {row.published:9.1f}  {row.ceiling:7.1f}  {row.corrected:9.1f}  [{row.low:.1f}, {row.high:.1f}]"
+        )
     player = f"{scores['equilibrium'].iloc[0]:.1f}"
-    print(f"   The published scoring takes p for the best rate in games: who plays their equilibria gets {player} on average.")
+    print(
+        f"   The published scoring takes p for the best rate in games: who plays their equilibria gets {player} on average."
+    )
 
 
 def print_noise(seed: int) -> None:
     print("\n3. Noise looks like a fault: S of one flip by the ideal agent, whose true S is 0")
     print("   answers per condition   published S   corrected S (averages of 20 sessions)")
     for n_draws in (10, 30, 100, 300):
-        sessions = [simulate_mixing("ideal", n_draws=n_draws, rng=seed + number) for number in range(20)]
-        flips = [score_mixing(answers[answers["experiment"] == "flip"], n_resamples=100, rng=0).measures.iloc[0] for answers in sessions]
-        published, corrected = (sum(flip[name] for flip in flips) / len(flips) for name in ("published_loss", "corrected_loss"))
+        sessions = [
+            simulate_mixing("ideal", n_draws=n_draws, rng=seed + number) for number in range(20)
+        ]
+        flips = [
+            score_mixing(
+                answers[answers["experiment"] == "flip"], n_resamples=100, rng=0
+            ).measures.iloc[0]
+            for answers in sessions
+        ]
+        published, corrected = (
+            sum(flip[name] for flip in flips) / len(flips)
+            for name in ("published_loss", "corrected_loss")
+        )
         print(f"   {n_draws:>21}   {published:11.3f}   {corrected:11.3f}")
 
 
 def print_game() -> None:
     print("\n4. A game: heads pays the model 70, tails 30, if the opponent shows the same side")
     heads, _ = mixed_equilibrium([[70, 0], [0, 30]], [[-70, 0], [0, -30]])
-    print(f"   In equilibrium the model shows heads with probability {heads:.2f}: the opponent expects the 70.")
+    print(
+        f"   In equilibrium the model shows heads with probability {heads:.2f}: the opponent expects the 70."
+    )
     for name in ("ideal", "literal"):
-        parts = score_mixing(expected_answers(name), n_resamples=100, rng=0).measures.set_index(["part", "measure"])
+        parts = score_mixing(expected_answers(name), n_resamples=100, rng=0).measures.set_index(
+            ["part", "measure"]
+        )
         game = parts.loc["pennies"]
-        print(f"   {name:<8} published {game['published'].sum():.1f} of 8, corrected {game['corrected'].sum():.1f} of 8")
+        print(
+            f"   {name:<8} published {game['published'].sum():.1f} of 8, corrected {game['corrected'].sum():.1f} of 8"
+        )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", default="lesson", metavar="DIR", help="folder for the answers and the figure (default: lesson)")
-    parser.add_argument("--draws", type=int, default=100, metavar="N", help="answers per condition (default: 100)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--out",
+        default="lesson",
+        metavar="DIR",
+        help="folder for the answers and the figure (default: lesson)",
+    )
+    parser.add_argument(
+        "--draws", type=int, default=100, metavar="N", help="answers per condition (default: 100)"
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed (default: 0)")
     args = parser.parse_args()
     out = Path(args.out)
     out.mkdir(parents=True, exist_ok=True)
 
-    answers = pd.concat([simulate_mixing(name, n_draws=args.draws, rng=args.seed + number) for number, name in enumerate(AGENTS)], ignore_index=True)
+    answers = pd.concat(
+        [
+            simulate_mixing(name, n_draws=args.draws, rng=args.seed + number)
+            for number, name in enumerate(AGENTS)
+        ],
+        ignore_index=True,
+    )
     answers.to_csv(out / "answers.csv", index=False)
     scores = score_mixing(answers, rng=args.seed)
     print_agents()
@@ -67,7 +103,9 @@ def main() -> None:
     print_noise(args.seed)
     print_game()
     save_figure(compare_figure(scores.curves, list(AGENTS)), out / "flips.png")
-    print(f"\n{out / 'flips.png'} shows one flip of every agent; {out / 'answers.csv'} holds all answers.")
+    print(
+        f"\n{out / 'flips.png'} shows one flip of every agent; {out / 'answers.csv'} holds all answers."
+    )
 
 
 if __name__ == "__main__":

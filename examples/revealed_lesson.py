@@ -10,25 +10,37 @@ from pathlib import Path
 
 import pandas as pd
 
-from coherence.report.revealed_plots import write_figures
-from coherence.revealed_tables import order_preferences, previous_influences, score_beliefs
-from elicitation.scenarios import dice
-from elicitation.scenarios.believers import BELIEVERS
-from elicitation.scenarios.grid import select, standard_grid
-from elicitation.scenarios.tables import simulate_beliefs
+from coherence.batteries.revealed.plots import write_figures
+from coherence.batteries.revealed.tables import (
+    order_preferences,
+    previous_influences,
+    score_beliefs,
+)
+from elicitation.batteries.revealed import dice
+from elicitation.batteries.revealed.believers import BELIEVERS
+from elicitation.batteries.revealed.grid import select, standard_grid
+from elicitation.batteries.revealed.tables import simulate_beliefs
 
 COLUMNS = ("l1", "l1_relative", "first_excess", "pull", "position")
 
 
 def print_question() -> None:
     setting = dice.repeated(1, 6, [3], dependent=False)
-    print("1. A question that shows what somebody believes, without asking for it: how does this text go on?")
+    print(
+        "1. A question that shows what somebody believes, without asking for it: how does this text go on?"
+    )
     print(f"   {setting.texts['standard']} ...")
-    print(f"   Truth: {', '.join(f'{outcome} {probability}' for outcome, probability in setting.truth.items())}")
+    print(
+        f"   Truth: {', '.join(f'{outcome} {probability}' for outcome, probability in setting.truth.items())}"
+    )
 
 
 def measure(beliefs: pd.DataFrame) -> pd.DataFrame:
-    means = score_beliefs(beliefs).groupby("source", sort=False)[["l1", "l1_relative", "first_excess"]].mean()
+    means = (
+        score_beliefs(beliefs)
+        .groupby("source", sort=False)[["l1", "l1_relative", "first_excess"]]
+        .mean()
+    )
     pull = previous_influences(beliefs).groupby("source")["pull"].mean()
     position = order_preferences(beliefs).groupby("source")["position"].mean()
     return means.join(pull).join(position).rename_axis("believer")
@@ -58,14 +70,22 @@ def main() -> None:
     parser.add_argument("--out", default="lesson", help="folder for the table and the figures")
     folder = Path(parser.parse_args().out)
     folder.mkdir(parents=True, exist_ok=True)
-    settings = select(standard_grid(n_dice=[1, 2], faces=[4, 6]), {"variant": ["single", "independent", "dependent"]})
-    beliefs = pd.concat([simulate_beliefs(believer, settings, source=name) for name, believer in BELIEVERS.items()], ignore_index=True)
+    settings = select(
+        standard_grid(n_dice=[1, 2], faces=[4, 6]),
+        {"variant": ["single", "independent", "dependent"]},
+    )
+    beliefs = pd.concat(
+        [simulate_beliefs(believer, settings, source=name) for name, believer in BELIEVERS.items()],
+        ignore_index=True,
+    )
     table = measure(beliefs)
     table.to_csv(folder / "lesson.csv")
     print_question()
     print_measures(table)
     print_exercise()
-    figures = write_figures(beliefs[beliefs["source"].isin(["gambler", "first-outcome lover"])], folder)
+    figures = write_figures(
+        beliefs[beliefs["source"].isin(["gambler", "first-outcome lover"])], folder
+    )
     print(f"\nWrote lesson.csv, {', '.join(path.name for path in figures)} to {folder}")
 
 

@@ -14,22 +14,48 @@ from pathlib import Path
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", required=True, metavar="DIR", help="model folder to write")
-    parser.add_argument("--task", default="asia", metavar="NAME", help="network that supplies the cases (default: asia)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the training (default: 0)")
-    parser.add_argument("--steps", type=int, metavar="N", help="updates (default: those of the recipe)")
-    parser.add_argument("--measure", type=int, default=1000, metavar="N", help="cases drawn to measure on; those held out are asked (default: 1000)")
+    parser.add_argument(
+        "--task",
+        default="asia",
+        metavar="NAME",
+        help="network that supplies the cases (default: asia)",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="seed of the training (default: 0)"
+    )
+    parser.add_argument(
+        "--steps", type=int, metavar="N", help="updates (default: those of the recipe)"
+    )
+    parser.add_argument(
+        "--measure",
+        type=int,
+        default=1000,
+        metavar="N",
+        help="cases drawn to measure on; those held out are asked (default: 1000)",
+    )
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads (default: 1)")
     args = parser.parse_args()
 
     from tqdm import tqdm
 
-    from elicitation.organisms.training import Recipe, held_out_cases, measure_reader, train_reader
-    from elicitation.session import Task
+    from elicitation.session.session import Task
+    from elicitation.training.organisms.training import (
+        Recipe,
+        held_out_cases,
+        measure_reader,
+        train_reader,
+    )
 
     task = Task.load(args.task)
-    recipe = Recipe(threads=args.threads) if args.steps is None else Recipe(threads=args.threads, steps=args.steps)
+    recipe = (
+        Recipe(threads=args.threads)
+        if args.steps is None
+        else Recipe(threads=args.threads, steps=args.steps)
+    )
     with tqdm(total=recipe.steps, unit="step", file=sys.stderr, disable=None) as bar:
 
         def show(step: int, steps: int, loss: float) -> None:
@@ -43,13 +69,19 @@ def main() -> None:
     cases = held_out_cases(task, n=args.measure)
     figures = measure_reader(args.out, task, cases)
     record["figures"] = asdict(figures)
-    (Path(args.out) / "training.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-    print(f"{record['parameters']:,} parameters, {record['recipe']['steps']} steps, {record['seconds']:.0f} s of training")
+    (Path(args.out) / "training.json").write_text(
+        json.dumps(record, indent=2) + "\n", encoding="utf-8"
+    )
+    print(
+        f"{record['parameters']:,} parameters, {record['recipe']['steps']} steps, {record['seconds']:.0f} s of training"
+    )
     print(f"on {len(cases)} evidence sets that it was not trained on:")
     print(f"  readable answers            {figures.readable:.2%}")
     print(f"  RMSE of beliefs to truth    {figures.rmse:.4f}")
     print(f"  RMSE of P(z | x) to truth   {figures.rmse_auxiliary:.4f}")
-    print(f"  decisions on the side of the stated belief: {figures.agreement:.2%} (its policy at these beliefs: {figures.agreement_expected:.2%})")
+    print(
+        f"  decisions on the side of the stated belief: {figures.agreement:.2%} (its policy at these beliefs: {figures.agreement_expected:.2%})"
+    )
 
 
 if __name__ == "__main__":

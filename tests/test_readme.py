@@ -35,15 +35,26 @@ def workplace(tmp_path):
     (tmp_path / "tests").symlink_to(ROOT / "tests")
     runs = pd.read_parquet(ROOT / "examples" / "runs.parquet")
     mine = runs[runs["action"].notna()].head(60)
-    mine = mine.rename(columns={"p": "confidence", "action": "choice", "theta": "outcome", "context": "case_id"})
-    mine[["case_id", "rep", "confidence", "choice", "outcome"]].to_csv(tmp_path / "examples" / "mine.csv", index=False)
+    mine = mine.rename(
+        columns={"p": "confidence", "action": "choice", "theta": "outcome", "context": "case_id"}
+    )
+    mine[["case_id", "rep", "confidence", "choice", "outcome"]].to_csv(
+        tmp_path / "examples" / "mine.csv", index=False
+    )
     return tmp_path
 
 
 @pytest.mark.parametrize("body", blocks("python"))
 def test_python_blocks_run(body, workplace):
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", body], cwd=workplace, capture_output=True, text=True, env=environment, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", body],
+        cwd=workplace,
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -64,8 +75,19 @@ def test_commands_run(body, workplace):
             if not words or words[0] in ("pip", "pytest", "git", "cd"):
                 continue  # installing and testing is what is going on already
             assert words[0] in ("coherence", "python"), command
-            program = [sys.executable, "-m", "coherence.cli.main"] if words[0] == "coherence" else [sys.executable]
-            done = subprocess.run([*program, *shrunk(words)[1:]], cwd=workplace, capture_output=True, text=True, env=environment, timeout=600)
+            program = (
+                [sys.executable, "-m", "coherence.cli.main"]
+                if words[0] == "coherence"
+                else [sys.executable]
+            )
+            done = subprocess.run(
+                [*program, *shrunk(words)[1:]],
+                cwd=workplace,
+                capture_output=True,
+                text=True,
+                env=environment,
+                timeout=600,
+            )
             assert done.returncode == 0, f"{command}: {done.stderr}"
             ran += 1
     assert ran or "pip" in body

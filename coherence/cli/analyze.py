@@ -29,14 +29,48 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser : argparse.ArgumentParser
         Parser of this command.
     """
-    parser.add_argument("runs", metavar="RUNS", help="runs table: a .parquet, .csv, .tsv or .jsonl file, or a folder of .parquet files")
-    parser.add_argument("--out", metavar="DIR", help="folder for results.json, results.parquet and report.html; made if it does not exist")
-    parser.add_argument("--checks", metavar="A,B", help="checks to run, such as cmi,monotone_choice (default: all that the columns allow)")
-    parser.add_argument("--published", action="store_true", help="use the procedures as they were published, to compare with older numbers")
-    parser.add_argument("--strict", action="store_true", help="leave out answers that missed the form and were repaired")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed; equal seeds give equal numbers (default: 0)")
-    parser.add_argument("--n-jobs", type=int, default=1, metavar="N", help="processes; -1 for one per processor (default: 1)")
-    columns = parser.add_argument_group("columns", "names in your file, where they differ from those of the runs table")
+    parser.add_argument(
+        "runs",
+        metavar="RUNS",
+        help="runs table: a .parquet, .csv, .tsv or .jsonl file, or a folder of .parquet files",
+    )
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        help="folder for results.json, results.parquet and report.html; made if it does not exist",
+    )
+    parser.add_argument(
+        "--checks",
+        metavar="A,B",
+        help="checks to run, such as cmi,monotone_choice (default: all that the columns allow)",
+    )
+    parser.add_argument(
+        "--published",
+        action="store_true",
+        help="use the procedures as they were published, to compare with older numbers",
+    )
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="leave out answers that missed the form and were repaired",
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="seed; equal seeds give equal numbers (default: 0)",
+    )
+    parser.add_argument(
+        "--n-jobs",
+        type=int,
+        default=1,
+        metavar="N",
+        help="processes; -1 for one per processor (default: 1)",
+    )
+    columns = parser.add_argument_group(
+        "columns", "names in your file, where they differ from those of the runs table"
+    )
     for option, (column, holds) in _COLUMNS.items():
         columns.add_argument(f"--{option}", metavar="COLUMN", help=f"{holds} (default: {column})")
 
@@ -52,7 +86,9 @@ def _prepare_folder(name: str) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
-        raise InputError(f"--out must be a folder that can be written to; {name} is not ({error.strerror}). Choose another.") from error
+        raise InputError(
+            f"--out must be a folder that can be written to; {name} is not ({error.strerror}). Choose another."
+        ) from error
     return folder
 
 
@@ -72,7 +108,7 @@ def _progress() -> Iterator[Callable[[int, int, str], None] | None]:
     """Show a bar if stderr is a terminal."""
     from tqdm import tqdm
 
-    from coherence.report.terminal import clean
+    from coherence.report.wording import clean
 
     with tqdm(unit="check", file=sys.stderr, disable=None, leave=False) as bar:
 
@@ -98,27 +134,45 @@ def run(args: argparse.Namespace) -> int:
         0, whatever the verdicts.
     """
     from coherence.errors import InputError
-    from coherence.storage import read_runs, write_runs
+    from coherence.table.storage import read_runs, write_runs
 
     if args.seed < 0:
         raise InputError(f"--seed must be at least 0; received {args.seed}.")
-    checks = None if args.checks is None else [name.strip() for name in args.checks.split(",") if name.strip()]
-    given = {column: getattr(args, option.replace("-", "_")) for option, (column, _) in _COLUMNS.items()}
-    runs = read_runs(args.runs, columns={column: name for column, name in given.items() if name is not None})
+    checks = (
+        None
+        if args.checks is None
+        else [name.strip() for name in args.checks.split(",") if name.strip()]
+    )
+    given = {
+        column: getattr(args, option.replace("-", "_")) for option, (column, _) in _COLUMNS.items()
+    }
+    runs = read_runs(
+        args.runs, columns={column: name for column, name in given.items() if name is not None}
+    )
     folder = None if args.out is None else _prepare_folder(args.out)
 
-    from coherence.analysis import analyze
+    from coherence.analysis.analyze import analyze
     from coherence.report.terminal import render_terminal
 
     with _progress() as progress:
-        report = analyze(runs, checks=checks, published=args.published, strict=args.strict, n_jobs=args.n_jobs, rng=args.seed, progress=progress)
+        report = analyze(
+            runs,
+            checks=checks,
+            published=args.published,
+            strict=args.strict,
+            n_jobs=args.n_jobs,
+            rng=args.seed,
+            progress=progress,
+        )
     if folder is not None:
         # Before printing: a reader who leaves early (`| head`) must not cost the files.
         _replace_text(folder / "results.json", report.to_json())
         write_runs(report.results, folder / "results.parquet")
         _replace_text(folder / "report.html", report.to_html())
-    color = sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
-    print(render_terminal(report, color=color))
+    color = (
+        sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    )
+    print(render_terminal(report.units, color=color))
     if folder is not None:
         print(f"wrote results.json, results.parquet and report.html to {folder}", file=sys.stderr)
     return 0

@@ -30,13 +30,19 @@ def prepare_folder(name: str | os.PathLike[str]) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"--out must be a folder that can be made; {name} cannot ({error.strerror}). Choose another.") from error
+        raise InputError(
+            f"--out must be a folder that can be made; {name} cannot ({error.strerror}). Choose another."
+        ) from error
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise InputError(f"--out must be a folder that can be written to; {name} cannot. Choose another.")
+        raise InputError(
+            f"--out must be a folder that can be written to; {name} cannot. Choose another."
+        )
     return folder
 
 
-def remove_earlier(folder: Path, own: str, kept: Collection[str], inputs: Iterable[str | os.PathLike[str]] = ()) -> None:
+def remove_earlier(
+    folder: Path, own: str, kept: Collection[str], inputs: Iterable[str | os.PathLike[str]] = ()
+) -> None:
     """Remove what an earlier call of the same command wrote and this one does not: it would look like a result of this one.
 
     Parameters
@@ -52,5 +58,10 @@ def remove_earlier(folder: Path, own: str, kept: Collection[str], inputs: Iterab
     """
     read = {Path(one).resolve() for one in inputs}
     for path in folder.iterdir():
-        if re.fullmatch(own, path.name) and path.name not in kept and path.is_file() and path.resolve() not in read:
+        if (
+            re.fullmatch(own, path.name)
+            and path.name not in kept
+            and path.is_file()
+            and path.resolve() not in read
+        ):
             path.unlink()

@@ -6,22 +6,51 @@ Only the module of the command that was called is imported, so that ``coherence 
 import argparse
 import contextlib
 import importlib
-import keyword
 import os
 import sys
 from collections.abc import Sequence
 
-COMMANDS = {
-    "analyze": "test a runs table: could the stated beliefs be the beliefs acted on?",
-    "bets": "does a model think in bets? Ask it or score its answers, train it on bets, test what carries over",
-    "elicit": "ask a local model for beliefs and, separately, for actions",
-    "import": "turn logs of Inspect, lm-eval or folktexts, or a plain table, into a runs table",
-    "mix": "can a model draw at the rates it is asked for? Ask the failure-to-mix battery, or score answers to it",
-    "networks": "list, show, draw or convert Bayesian networks: those of the catalogue, or a file of your own",
-    "organisms": "train small models whose belief and policy are known, coherent and incoherent ones",
-    "reveal": "beliefs revealed by unfinished texts about dice and coins, beside stated answers and bets",
-    "simulate": "draw a runs table from an agent whose coherence is known",
+_COMMANDS = {
+    "analyze": (
+        "coherence.cli.analyze",
+        "test a runs table: could the stated beliefs be the beliefs acted on?",
+    ),
+    "bets": (
+        "elicitation.commands.bets",
+        "does a model think in bets? Ask it or score its answers, train it on bets, test what carries over",
+    ),
+    "elicit": (
+        "elicitation.commands.elicit",
+        "ask a local model for beliefs and, separately, for actions",
+    ),
+    "import": (
+        "coherence.cli.import_logs",
+        "turn logs of Inspect, lm-eval or folktexts, or a plain table, into a runs table",
+    ),
+    "mix": (
+        "elicitation.commands.mix",
+        "can a model draw at the rates it is asked for? Ask the failure-to-mix battery, or score answers to it",
+    ),
+    "networks": (
+        "bayesnets.commands.networks",
+        "list, show, draw or convert Bayesian networks: those of the catalogue, or a file of your own",
+    ),
+    "organisms": (
+        "elicitation.commands.organisms",
+        "train small models whose belief and policy are known, coherent and incoherent ones",
+    ),
+    "reveal": (
+        "elicitation.commands.reveal",
+        "beliefs revealed by unfinished texts about dice and coins, beside stated answers and bets",
+    ),
+    "simulate": (
+        "coherence.cli.simulate",
+        "draw a runs table from an agent whose coherence is known",
+    ),
 }
+"""Command -> the module that holds it, and what it does. Named as text: a command lives in the highest package that it needs."""
+COMMANDS = {name: summary for name, (_, summary) in _COMMANDS.items()}
+MODULES = {name: module for name, (module, _) in _COMMANDS.items()}
 
 
 def build_parser(command: str | None) -> argparse.ArgumentParser:
@@ -47,10 +76,11 @@ def build_parser(command: str | None) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, summary in COMMANDS.items():
         # An abbreviated option that works today would change its meaning when a longer one is added.
-        sub = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:], allow_abbrev=False)
+        sub = commands.add_parser(
+            name, help=summary, description=summary[0].upper() + summary[1:], allow_abbrev=False
+        )
         if name == command:
-            # A module cannot bear the name of a keyword: import is import_.py.
-            module = importlib.import_module(f"coherence.cli.{name}_" if keyword.iskeyword(name) else f"coherence.cli.{name}")
+            module = importlib.import_module(MODULES[name])
             module.add_arguments(sub)
             sub.set_defaults(run=module.run)
     return parser
@@ -94,7 +124,7 @@ def _dispatch(arguments: list[str], command: str | None) -> int:
 
 def _complain(prefix: str, message: str) -> None:
     # Messages quote values of the user's files, which may hold line breaks and terminal commands.
-    from coherence.report.terminal import clean
+    from coherence.report.wording import clean
 
     print(f"{prefix}: {clean(message)}", file=sys.stderr)
 
@@ -144,7 +174,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if error.strerror is None:
             raise
         _discard_output()
-        _complain(prefix, f"{error.strerror}: {error.filename}" if error.filename else error.strerror)
+        _complain(
+            prefix, f"{error.strerror}: {error.filename}" if error.filename else error.strerror
+        )
         return 2
 
 

@@ -13,7 +13,7 @@ def answer_progress(label: str = "") -> Iterator[Callable[[int, int], None]]:
     """Yield a function that is told the number of answers at hand and the number needed; `label` says whose they are."""
     from tqdm import tqdm
 
-    from coherence.report.terminal import clean
+    from coherence.report.wording import clean
 
     opening = f"{clean(label)}: " if label else ""
     with tqdm(desc=opening.removesuffix(": "), unit="answer", file=sys.stderr, disable=None) as bar:

@@ -17,13 +17,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser : argparse.ArgumentParser
         Parser of this command.
     """
-    parser.add_argument("agent", nargs="?", metavar="AGENT", help="name of the agent; --list shows them")
-    parser.add_argument("--list", action="store_true", help="list the agents with their parameters and exit")
-    parser.add_argument("--contexts", type=int, default=200, metavar="N", help="number of contexts (default: 200)")
-    parser.add_argument("--reps", type=int, default=5, metavar="N", help="repetitions per question (default: 5)")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="set a parameter of the agent; may be given several times")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed; equal seeds give equal tables (default: 0)")
-    parser.add_argument("--out", metavar="FILE", help="runs table to write: .parquet, .csv or .jsonl")
+    parser.add_argument(
+        "agent", nargs="?", metavar="AGENT", help="name of the agent; --list shows them"
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="list the agents with their parameters and exit"
+    )
+    parser.add_argument(
+        "--contexts", type=int, default=200, metavar="N", help="number of contexts (default: 200)"
+    )
+    parser.add_argument(
+        "--reps", type=int, default=5, metavar="N", help="repetitions per question (default: 5)"
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="set a parameter of the agent; may be given several times",
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="seed; equal seeds give equal tables (default: 0)",
+    )
+    parser.add_argument(
+        "--out", metavar="FILE", help="runs table to write: .parquet, .csv or .jsonl"
+    )
 
 
 def _parameters(settings: Iterable[str], agent: "Agent") -> dict[str, float]:
@@ -38,7 +60,9 @@ def _parameters(settings: Iterable[str], agent: "Agent") -> dict[str, float]:
             raise InputError(f"--set needs NAME=VALUE; received {setting!r}.")
         if name not in known:
             listed = ", ".join(f"{known_name}={value:g}" for known_name, value in known.items())
-            raise InputError(f"agent {agent.name!r} has no parameter {name!r}. Its parameters are {listed}.")
+            raise InputError(
+                f"agent {agent.name!r} has no parameter {name!r}. Its parameters are {listed}."
+            )
         try:
             values[name] = float(text)
         except ValueError:
@@ -55,8 +79,12 @@ def _print_agents(agents: "Iterable[Agent]") -> None:
             defaults = agent.parameters()
             print("    " + ", ".join(f"{name}={value:g}" for name, value in defaults.items()))
             continue
-        changed = {name: value for name, value in agent.parameters().items() if value != defaults[name]}
-        print("    as above, but " + ", ".join(f"{name}={value:g}" for name, value in changed.items()))
+        changed = {
+            name: value for name, value in agent.parameters().items() if value != defaults[name]
+        }
+        print(
+            "    as above, but " + ", ".join(f"{name}={value:g}" for name, value in changed.items())
+        )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -73,9 +101,8 @@ def run(args: argparse.Namespace) -> int:
         0.
     """
     from coherence.agents import AGENTS, simulate
-    from coherence.errors import InputError
-    from coherence.schema import closest
-    from coherence.storage import write_runs
+    from coherence.errors import InputError, closest
+    from coherence.table.storage import write_runs
 
     if args.list:
         _print_agents(AGENTS.values())
@@ -89,7 +116,12 @@ def run(args: argparse.Namespace) -> int:
     if args.seed < 0:
         raise InputError(f"--seed must be at least 0; received {args.seed}.")
     changes = _parameters(args.set, AGENTS[args.agent])
-    runs = simulate(AGENTS[args.agent].with_parameters(**changes), n_contexts=args.contexts, n_reps=args.reps, rng=args.seed)
+    runs = simulate(
+        AGENTS[args.agent].with_parameters(**changes),
+        n_contexts=args.contexts,
+        n_reps=args.reps,
+        rng=args.seed,
+    )
     write_runs(runs, args.out)
     changed = "".join(f", {name}={value:g}" for name, value in changes.items())
     print(

@@ -81,7 +81,11 @@ def flatten(value: object, name: str) -> dict[str, object]:
     {'metadata.p_true': 0.3, 'metadata.tags': '["a", "b"]', 'metadata.scores.match.value': 'C'}
     """
     if isinstance(value, dict) and name.count(".") < _DEEPEST:
-        return {inner: item for key, part in value.items() for inner, item in flatten(part, f"{name}.{key}").items()}
+        return {
+            inner: item
+            for key, part in value.items()
+            for inner, item in flatten(part, f"{name}.{key}").items()
+        }
     if isinstance(value, dict | list):
         return {name: json.dumps(value, ensure_ascii=False)}
     return {name: value}
@@ -108,7 +112,11 @@ def own_columns(names: Iterator[str] | tuple[str, ...], prefix: str) -> dict[str
     {'p_true': 'metadata.p_true', 'x_age': 'metadata.x_age'}
     """
     found = {name.removeprefix(prefix): name for name in names if name.startswith(prefix)}
-    return {column: name for column, name in found.items() if column == "p_true" or (column.startswith("x_") and "." not in column)}
+    return {
+        column: name
+        for column, name in found.items()
+        if column == "p_true" or (column.startswith("x_") and "." not in column)
+    }
 
 
 def parse_json(text: str | bytes, where: str) -> object:
@@ -136,7 +144,9 @@ def parse_json(text: str | bytes, where: str) -> object:
     except RecursionError:
         raise InputError(f"{where} is nested too deeply to be read.") from None
     except ValueError as error:  # UnicodeDecodeError and JSONDecodeError are both of this kind
-        raise InputError(f"{where} is not JSON ({error}). Check that the file is complete.") from None
+        raise InputError(
+            f"{where} is not JSON ({error}). Check that the file is complete."
+        ) from None
 
 
 def read_objects(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
@@ -163,5 +173,7 @@ def read_objects(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
                 continue
             value = parse_json(line, f"{path}: line {number}")
             if not isinstance(value, dict):
-                raise InputError(f"{path}: line {number} is a JSON {type(value).__name__}, not an object. Each line must be one JSON object.")
+                raise InputError(
+                    f"{path}: line {number} is a JSON {type(value).__name__}, not an object. Each line must be one JSON object."
+                )
             yield number, value

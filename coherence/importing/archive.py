@@ -79,20 +79,35 @@ class Archive:
         if info.flag_bits & 1:
             raise InputError(f"{where} is encrypted. Write the log again without a password.")
         if info.file_size > self.max_bytes:
-            raise InputError(self._too_large(where, f"says that it unpacks to {info.file_size:,} bytes"))
+            raise InputError(
+                self._too_large(where, f"says that it unpacks to {info.file_size:,} bytes")
+            )
         try:
-            content = self._unpack_zstandard(info) if info.compress_type == _ZSTANDARD else self._unpack(info)
+            content = (
+                self._unpack_zstandard(info)
+                if info.compress_type == _ZSTANDARD
+                else self._unpack(info)
+            )
         except NotImplementedError:
             raise InputError(
                 f"{where} is packed by zip method {info.compress_type}, which is not known here. Write the log again as .json."
             ) from None
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, struct.error) as error:
+        except (
+            zipfile.BadZipFile,
+            zlib.error,
+            EOFError,
+            OSError,
+            ValueError,
+            struct.error,
+        ) as error:
             reason = (str(error) or type(error).__name__).splitlines()[0]
             raise InputError(f"{where} is damaged ({reason}). Get the file again.") from None
         if len(content) > self.max_bytes:
             raise InputError(self._too_large(where, "unpacks to more than it says"))
         if len(content) != info.file_size or zlib.crc32(content) != info.CRC:
-            raise InputError(f"{where} is damaged (size or checksum differ from the directory's). Get the file again.")
+            raise InputError(
+                f"{where} is damaged (size or checksum differ from the directory's). Get the file again."
+            )
         return content
 
     def _too_large(self, where: str, what: str) -> str:
@@ -120,7 +135,12 @@ class Archive:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._zip.close()
 
 

@@ -23,11 +23,22 @@ from coherence.importing.cells import (
     with_own_status,
     worst,
 )
-from coherence.importing.roles import action_fields, assign_roles, belief_fields, check_mapping, is_belief
+from coherence.importing.roles import (
+    action_fields,
+    assign_roles,
+    belief_fields,
+    check_mapping,
+    is_belief,
+)
 from coherence.importing.states import as_zero_or_one
-from coherence.schema import COLUMNS, find_faults
+from coherence.table.faults import find_faults
+from coherence.table.schema import COLUMNS
 
-_NUMBERS = tuple(column.name for column in COLUMNS if column.kind in ("probability", "number") and column.name != "p")
+_NUMBERS = tuple(
+    column.name
+    for column in COLUMNS
+    if column.kind in ("probability", "number") and column.name != "p"
+)
 _REFERENCE = "standard"
 _Key = tuple[str, str, str, int]
 
@@ -118,7 +129,9 @@ def assemble(
     mapping = mapping or {}
     check_mapping(mapping, logs)
     beliefs, actions = assign_roles(logs, belief_tasks=belief_tasks, action_tasks=action_tasks)
-    named = {log.model for log in logs if log.model is not None} | ({model} if model is not None else set())
+    named = {log.model for log in logs if log.model is not None} | (
+        {model} if model is not None else set()
+    )
     default_model = model if model is not None else next(iter(named)) if len(named) == 1 else None
     counted = "context" in mapping and "rep" not in mapping
     mapped, rows = [], []
@@ -126,7 +139,11 @@ def assemble(
     for log in beliefs:
         fields = belief_fields(log, mapping, reading.positive, with_action=not actions)
         mapped.append(_line("belief", log, fields))
-        shared = {"task": beliefs[0].task, "model": log.model or default_model, "prompt": log.name if several else None}
+        shared = {
+            "task": beliefs[0].task,
+            "model": log.model or default_model,
+            "prompt": log.name if several else None,
+        }
         rows += [_belief_row(record, log, fields, reading, shared) for record in log.records]
     _number_repetitions(rows, counted=counted)
     _refuse_doubles(rows, ("prompt", "z", "z_state"))
@@ -151,8 +168,12 @@ def assemble(
 
 
 def _line(role: str, log: AnswerLog, fields: Mapping[str, str]) -> str:
-    shown = sorted(fields.items(), key=lambda item: not is_belief(item[0]) and item[0] != "action")  # the answer first
-    return f"{role} from {log.name} ({log.file}): " + ", ".join(f"{column} = {name}" if column != name else column for column, name in shown)
+    shown = sorted(
+        fields.items(), key=lambda item: not is_belief(item[0]) and item[0] != "action"
+    )  # the answer first
+    return f"{role} from {log.name} ({log.file}): " + ", ".join(
+        f"{column} = {name}" if column != name else column for column, name in shown
+    )
 
 
 def _plain(record: Record, fields: Mapping[str, str], log: AnswerLog) -> dict[str, object]:
@@ -165,13 +186,21 @@ def _plain(record: Record, fields: Mapping[str, str], log: AnswerLog) -> dict[st
         if column in _NUMBERS and value is not None and value != "":
             number = as_number(value)
             if number is None:
-                raise InputError(f"{log.file}: field {name!r} must hold numbers to be used as {column!r}; received {value!r}. Map another field.")
+                raise InputError(
+                    f"{log.file}: field {name!r} must hold numbers to be used as {column!r}; received {value!r}. Map another field."
+                )
             value = number
         cells[column] = value
     return cells
 
 
-def _belief_row(record: Record, log: AnswerLog, fields: Mapping[str, str], reading: Reading, shared: Mapping[str, object]) -> dict[str, object]:
+def _belief_row(
+    record: Record,
+    log: AnswerLog,
+    fields: Mapping[str, str],
+    reading: Reading,
+    shared: Mapping[str, object],
+) -> dict[str, object]:
     scored = any(name.startswith("probability.") for name in fields.values())
     scale = 100.0 if reading.percent and not scored else 1.0
     row = {**shared, **_plain(record, fields, log)}
@@ -185,23 +214,42 @@ def _belief_row(record: Record, log: AnswerLog, fields: Mapping[str, str], readi
     cells = [belief]
     row["raw_belief"] = belief.raw if belief.raw is not None else row.get("raw_belief")
     # Rows of the law of iterated expectation, and of further wordings, ask for no action.
-    if "action" in fields and not row.get("z") and (log.is_text or record.get(fields["action"]) not in (None, "")):
+    if (
+        "action" in fields
+        and not row.get("z")
+        and (log.is_text or record.get(fields["action"]) not in (None, ""))
+    ):
         chosen = _read_action(record, log, fields, reading)
         cells.append(chosen)
-        row |= {"action": chosen.value, "raw_action": chosen.raw if chosen.raw is not None else row.get("raw_action")}
-    row["status"] = with_own_status(cells, record.get(fields["status"]) if "status" in fields else None)
+        row |= {
+            "action": chosen.value,
+            "raw_action": chosen.raw if chosen.raw is not None else row.get("raw_action"),
+        }
+    row["status"] = with_own_status(
+        cells, record.get(fields["status"]) if "status" in fields else None
+    )
     return row
 
 
-def _action_row(record: Record, log: AnswerLog, fields: Mapping[str, str], reading: Reading, shared: Mapping[str, object]) -> dict[str, object]:
+def _action_row(
+    record: Record,
+    log: AnswerLog,
+    fields: Mapping[str, str],
+    reading: Reading,
+    shared: Mapping[str, object],
+) -> dict[str, object]:
     cell = _read_action(record, log, fields, reading)
     row = {**shared, **_plain(record, fields, log), "action": cell.value}
     row["raw_action"] = cell.raw if cell.raw is not None else row.get("raw_action")
-    row["status"] = with_own_status([cell], record.get(fields["status"]) if "status" in fields else None)
+    row["status"] = with_own_status(
+        [cell], record.get(fields["status"]) if "status" in fields else None
+    )
     return row
 
 
-def _read_action(record: Record, log: AnswerLog, fields: Mapping[str, str], reading: Reading) -> Cell:
+def _read_action(
+    record: Record, log: AnswerLog, fields: Mapping[str, str], reading: Reading
+) -> Cell:
     name = fields["action"]
     offered = record.get("choices")
     options = reading.actions or (offered if isinstance(offered, tuple) else ())
@@ -210,8 +258,12 @@ def _read_action(record: Record, log: AnswerLog, fields: Mapping[str, str], read
     elif log.is_text and not options:
         texts = Counter(str(other.get(name)).strip()[:40] for other in log.records)
         listed = ", ".join(f"{text!r} ({count})" for text, count in texts.most_common(4))
-        raise InputError(f"{log.file}: it does not say which actions were offered. Name them: --actions A,B. The most frequent answers are {listed}.")
-    return action_cell(record.get(name), reading.action, options, by_letter=not reading.actions and log.is_text)
+        raise InputError(
+            f"{log.file}: it does not say which actions were offered. Name them: --actions A,B. The most frequent answers are {listed}."
+        )
+    return action_cell(
+        record.get(name), reading.action, options, by_letter=not reading.actions and log.is_text
+    )
 
 
 def _number_repetitions(rows: list[dict[str, object]], *, counted: bool) -> None:
@@ -220,7 +272,9 @@ def _number_repetitions(rows: list[dict[str, object]], *, counted: bool) -> None
     for row in rows:
         if row.get("context") in (None, ""):
             continue
-        place = tuple(row.get(name) for name in ("task", "model", "prompt", "context", "z", "z_state"))
+        place = tuple(
+            row.get(name) for name in ("task", "model", "prompt", "context", "z", "z_state")
+        )
         if counted or row.get("rep") is None:
             row["rep"] = seen[place]
         seen[place] += 1
@@ -230,12 +284,18 @@ def _key(row: Mapping[str, object]) -> _Key:
     rep = row.get("rep")
     number = as_number(rep)
     if number is None or number % 1:
-        raise InputError(f"rep must be a whole number; received {rep!r} in context {row.get('context')!r}. Map another field to rep.")
+        raise InputError(
+            f"rep must be a whole number; received {rep!r} in context {row.get('context')!r}. Map another field to rep."
+        )
     return (str(row.get("task")), str(row.get("model")), str(row.get("context")), int(number))
 
 
 def _refuse_doubles(rows: Sequence[Mapping[str, object]], names: Sequence[str]) -> None:
-    counts = Counter((tuple(row.get(name) for name in names), _key(row)) for row in rows if row.get("context") not in (None, ""))
+    counts = Counter(
+        (tuple(row.get(name) for name in names), _key(row))
+        for row in rows
+        if row.get("context") not in (None, "")
+    )
     twice = [key for (_, key), count in counts.items() if count > 1]
     if twice:
         _, model, context, rep = twice[0]
@@ -249,27 +309,41 @@ def _asks_for_action(row: Mapping[str, object], reference: object) -> bool:
     return row.get("prompt") == reference and row.get("z") in (None, "")
 
 
-def _joined(rows: list[dict[str, object]], asked: list[dict[str, object]]) -> tuple[list[dict[str, object]], list[str]]:
+def _joined(
+    rows: list[dict[str, object]], asked: list[dict[str, object]]
+) -> tuple[list[dict[str, object]], list[str]]:
     """Put actions onto the rows of the reference wording; give those without a belief a row of their own."""
     prompts = list(dict.fromkeys(row.get("prompt") for row in rows))
     reference = _REFERENCE if _REFERENCE in prompts else prompts[0]
     if any(row.get("context") in (None, "") for row in (*rows, *asked)):
-        raise InputError("beliefs and actions are joined by their samples, and some answers have no context. Map one in both: --map context=FIELD.")
+        raise InputError(
+            "beliefs and actions are joined by their samples, and some answers have no context. Map one in both: --map context=FIELD."
+        )
     waiting = {_key(row): row for row in asked}
     joined, alone = [], []
     for row in rows:
         partner = waiting.pop(_key(row), None) if _asks_for_action(row, reference) else None
         if partner is not None:
             stated = {column: value for column, value in row.items() if value is not None}
-            row = {**partner, **stated, "status": worst([str(partner["status"]), str(row["status"])])}
+            row = {
+                **partner,
+                **stated,
+                "status": worst([str(partner["status"]), str(row["status"])]),
+            }
         elif _asks_for_action(row, reference):
             alone.append(_key(row))
         joined.append(row)
     # A belief that is missing cannot be read either; a row of its own keeps the action.
-    joined += [{**row, "prompt": reference, "status": worst(["unparsed", str(row["status"])])} for row in waiting.values()]
+    joined += [
+        {**row, "prompt": reference, "status": worst(["unparsed", str(row["status"])])}
+        for row in waiting.values()
+    ]
     lines = [
         f"{what} ({len(keys)}): {_listed(keys)}"
-        for keys, what in ((alone, "beliefs without an action"), (list(waiting), "actions without a belief, each a row that is at best unparsed"))
+        for keys, what in (
+            (alone, "beliefs without an action"),
+            (list(waiting), "actions without a belief, each a row that is at best unparsed"),
+        )
         if keys
     ]
     if len(waiting) == len(asked):
@@ -292,14 +366,25 @@ def _table(rows: Sequence[Mapping[str, object]], positive: str | None) -> pd.Dat
     for column in COLUMNS:
         order += states if column.name == "p" else []
         order += [column.name] if column.name in seen else []
-        order += [name for name in seen if name.startswith("x_")] if column.name == "p_z_true" else []
-    runs = pd.DataFrame({column: _typed(column, [row.get(column) for row in rows], positive if not states else None, states) for column in order})
+        order += (
+            [name for name in seen if name.startswith("x_")] if column.name == "p_z_true" else []
+        )
+    runs = pd.DataFrame(
+        {
+            column: _typed(
+                column, [row.get(column) for row in rows], positive if not states else None, states
+            )
+            for column in order
+        }
+    )
     # What was asked keeps its column even if no answer could be read; what the logs do not have is no column at all.
     kept = ("action", "status", "p", *states)
     return runs[[column for column in order if column in kept or runs[column].notna().any()]]
 
 
-def _typed(column: str, values: list[object], positive: str | None, states: Sequence[str]) -> pd.Series:
+def _typed(
+    column: str, values: list[object], positive: str | None, states: Sequence[str]
+) -> pd.Series:
     values = [None if value == "" else value for value in values]
     if column == "theta" and not states:
         return pd.Series(as_zero_or_one(values, positive), dtype="Int64")
@@ -307,20 +392,31 @@ def _typed(column: str, values: list[object], positive: str | None, states: Sequ
         return pd.Series(values, dtype="float64")
     if column.startswith("x_") or column in ("rep", "seed", "context"):
         whole = [_whole(value, as_text=column != "context") for value in values]
-        if all((number is None) == (value is None) for number, value in zip(whole, values, strict=True)):
+        if all(
+            (number is None) == (value is None) for number, value in zip(whole, values, strict=True)
+        ):
             return pd.Series(whole, dtype="Int64")
     if column.startswith("x_"):
         numbers = [as_number(value) for value in values]
-        if all((number is None) == (value is None) for number, value in zip(numbers, values, strict=True)):
+        if all(
+            (number is None) == (value is None)
+            for number, value in zip(numbers, values, strict=True)
+        ):
             return pd.Series(numbers, dtype="float64")
-    return pd.Series([None if value is None else _writable(str(value)) for value in values], dtype="string")
+    return pd.Series(
+        [None if value is None else _writable(str(value)) for value in values], dtype="string"
+    )
 
 
 def _whole(value: object, *, as_text: bool) -> int | None:
     """Return a whole number that a column of integers can hold; as text only where 007 and 7 are the same."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value if abs(value) < 2**63 else None
-    return int(value) if as_text and isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,18}", value) else None
+    return (
+        int(value)
+        if as_text and isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,18}", value)
+        else None
+    )
 
 
 def _writable(text: str) -> str:

@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from coherence.schema import FAILURES, STATE_SUM_TOLERANCE, STATUSES
+from coherence.table.schema import FAILURES, STATE_SUM_TOLERANCE, STATUSES
 
 BeliefReader = Callable[[str], tuple[float | None, str]]
-"""Text -> probability or None, and one of `coherence.schema.STATUSES`."""
+"""Text -> probability or None, and one of `coherence.table.schema.STATUSES`."""
 ActionReader = Callable[[str, Sequence[str]], tuple[str | None, str]]
 """Text and the options that were offered -> option or None, and status."""
 _WRITTEN_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
@@ -41,7 +41,11 @@ def as_number(value: object) -> float | None:
             return float(value)
         except OverflowError:  # whole numbers in JSON may have any length
             return math.inf if value > 0 else -math.inf
-    return float(value) if isinstance(value, str) and _WRITTEN_NUMBER.fullmatch(value.strip()) else None
+    return (
+        float(value)
+        if isinstance(value, str) and _WRITTEN_NUMBER.fullmatch(value.strip())
+        else None
+    )
 
 
 def belief_cell(value: object, read: BeliefReader, *, is_text: bool, scale: float) -> Cell:
@@ -78,7 +82,9 @@ def belief_cell(value: object, read: BeliefReader, *, is_text: bool, scale: floa
     return Cell(share, "ok") if 0 <= share <= 1 else Cell(None, "out_of_range", str(value))
 
 
-def distribution_cells(values: Mapping[str, object], read: BeliefReader, *, is_text: bool, scale: float) -> Cell:
+def distribution_cells(
+    values: Mapping[str, object], read: BeliefReader, *, is_text: bool, scale: float
+) -> Cell:
     """Read the beliefs in several states.
 
     Parameters
@@ -93,7 +99,10 @@ def distribution_cells(values: Mapping[str, object], read: BeliefReader, *, is_t
     Cell
         A dict of probabilities by column; None where one cannot be read, or where they miss a sum of 1 by more than the schema allows.
     """
-    cells = {column: belief_cell(value, read, is_text=is_text, scale=scale) for column, value in values.items()}
+    cells = {
+        column: belief_cell(value, read, is_text=is_text, scale=scale)
+        for column, value in values.items()
+    }
     shares = {column: cell.value for column, cell in cells.items() if isinstance(cell.value, float)}
     raw = "; ".join(f"{column}={value}" for column, value in values.items())
     if len(shares) < len(cells):
@@ -103,7 +112,9 @@ def distribution_cells(values: Mapping[str, object], read: BeliefReader, *, is_t
     return Cell(shares, worst([cell.status for cell in cells.values()]))
 
 
-def action_cell(value: object, read: ActionReader, options: Sequence[str], *, by_letter: bool) -> Cell:
+def action_cell(
+    value: object, read: ActionReader, options: Sequence[str], *, by_letter: bool
+) -> Cell:
     """Read an action.
 
     Parameters

@@ -8,7 +8,14 @@ from coherence.importing.answer_log import AnswerLog, read_objects
 from coherence.importing.archive import MAX_BYTES
 from coherence.importing.inspect_log import read_inspect_log
 from coherence.importing.lm_eval import read_lm_eval_samples
-from coherence.importing.tables import FOLKTEXTS, LINES, SEPARATORS, read_folktexts_predictions, read_header, read_table
+from coherence.importing.tables import (
+    FOLKTEXTS,
+    LINES,
+    SEPARATORS,
+    read_folktexts_predictions,
+    read_header,
+    read_table,
+)
 
 READERS: dict[str, Callable[..., AnswerLog]] = {
     "inspect": read_inspect_log,
@@ -44,10 +51,14 @@ def detect_format(path: Path) -> str:
         return "lm-eval" if {"doc_id", "resps"} <= set(first) else "table"
     if suffix in SEPARATORS:
         return "folktexts" if set(FOLKTEXTS) <= set(read_header(path)) else "table"
-    raise InputError(f"{path}: the ending must be .eval, .json, .jsonl, .csv or .tsv, not {suffix or 'missing'!r}. Name the format (--format).")
+    raise InputError(
+        f"{path}: the ending must be .eval, .json, .jsonl, .csv or .tsv, not {suffix or 'missing'!r}. Name the format (--format)."
+    )
 
 
-def read_logs(paths: Sequence[Path], *, format: str = "auto", max_bytes: int = MAX_BYTES) -> tuple[str, list[AnswerLog]]:
+def read_logs(
+    paths: Sequence[Path], *, format: str = "auto", max_bytes: int = MAX_BYTES
+) -> tuple[str, list[AnswerLog]]:
     """Read files of one format.
 
     Parameters
@@ -81,5 +92,7 @@ def read_logs(paths: Sequence[Path], *, format: str = "auto", max_bytes: int = M
     formats = [detect_format(path) for path in paths]
     for path, other in zip(paths, formats, strict=True):
         if other != formats[0]:
-            raise InputError(f"{path} is of the format {other}, {paths[0]} of the format {formats[0]}. Import files of different formats one by one.")
+            raise InputError(
+                f"{path} is of the format {other}, {paths[0]} of the format {formats[0]}. Import files of different formats one by one."
+            )
     return formats[0], [READERS[formats[0]](path, max_bytes=max_bytes) for path in paths]

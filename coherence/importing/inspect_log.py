@@ -13,7 +13,13 @@ from coherence.importing.answer_log import AnswerLog, flatten, own_columns, pars
 from coherence.importing.archive import Archive
 
 _ATTACHMENT = "attachment://"
-_FIELDS = {"context": "id", "rep": "rep", "answer": "output", "theta": "target", "created": "completed_at"}
+_FIELDS = {
+    "context": "id",
+    "rep": "rep",
+    "answer": "output",
+    "theta": "target",
+    "created": "completed_at",
+}
 
 
 def read_inspect_log(path: Path, *, max_bytes: int) -> AnswerLog:
@@ -36,13 +42,22 @@ def read_inspect_log(path: Path, *, max_bytes: int) -> AnswerLog:
     InputError
         The file is damaged, is no Inspect log, or has no samples.
     """
-    header, samples = _read_json(path) if path.suffix.lower() == ".json" else _read_archive(path, max_bytes)
+    header, samples = (
+        _read_json(path) if path.suffix.lower() == ".json" else _read_archive(path, max_bytes)
+    )
     run = header.get("eval")
     if not isinstance(run, dict) or not isinstance(run.get("task"), str):
-        raise InputError(f"{path}: this is no Inspect log; it has no eval.task. Its fields are {', '.join(map(repr, list(header)[:8])) or 'none'}.")
-    records = tuple(_record(sample, f"{path}: sample {number}") for number, sample in enumerate(samples, start=1))
+        raise InputError(
+            f"{path}: this is no Inspect log; it has no eval.task. Its fields are {', '.join(map(repr, list(header)[:8])) or 'none'}."
+        )
+    records = tuple(
+        _record(sample, f"{path}: sample {number}")
+        for number, sample in enumerate(samples, start=1)
+    )
     if not records:
-        raise InputError(f"{path}: the log has no samples. Inspect leaves them out with --no-log-samples; run it again without.")
+        raise InputError(
+            f"{path}: the log has no samples. Inspect leaves them out with --no-log-samples; run it again without."
+        )
     names = tuple(dict.fromkeys(name for record in records for name in record))
     model = run.get("model")
     return AnswerLog(
@@ -58,7 +73,9 @@ def read_inspect_log(path: Path, *, max_bytes: int) -> AnswerLog:
 def _read_json(path: Path) -> tuple[dict[str, Any], Iterable[object]]:
     log = parse_json(path.read_bytes(), f"{path}: it")
     if not isinstance(log, dict):
-        raise InputError(f"{path}: this is no Inspect log; it is a JSON {type(log).__name__}. For a list of rows use .jsonl, one row per line.")
+        raise InputError(
+            f"{path}: this is no Inspect log; it is a JSON {type(log).__name__}. For a list of rows use .jsonl, one row per line."
+        )
     samples = log.get("samples")
     return log, samples if isinstance(samples, list) else []
 
@@ -66,31 +83,60 @@ def _read_json(path: Path) -> tuple[dict[str, Any], Iterable[object]]:
 def _read_archive(path: Path, max_bytes: int) -> tuple[dict[str, Any], Iterable[object]]:
     with Archive(path, max_bytes=max_bytes) as archive:
         # A run that was cut off has no header yet; its journal says what was started.
-        head = next((name for name in ("header.json", "_journal/start.json") if name in archive.names), None)
+        head = next(
+            (name for name in ("header.json", "_journal/start.json") if name in archive.names), None
+        )
         if head is None:
-            raise InputError(f"{path}: this zip file is no Inspect log; it has no entry 'header.json'.")
+            raise InputError(
+                f"{path}: this zip file is no Inspect log; it has no entry 'header.json'."
+            )
         header = parse_json(archive.read(head), f"{path}: entry {head!r}")
-        names = [name for name in archive.names if name.startswith("samples/") and name.endswith(".json")]
+        names = [
+            name for name in archive.names if name.startswith("samples/") and name.endswith(".json")
+        ]
         # Flattened one by one: a sample's events may take far more room than its answer.
-        samples = [_trimmed(parse_json(archive.read(name), f"{path}: entry {name!r}")) for name in names]
+        samples = [
+            _trimmed(parse_json(archive.read(name), f"{path}: entry {name!r}")) for name in names
+        ]
     if not isinstance(header, dict):
-        raise InputError(f"{path}: entry {head!r} is a JSON {type(header).__name__}, not an object. Get the file again.")
+        raise InputError(
+            f"{path}: entry {head!r} is a JSON {type(header).__name__}, not an object. Get the file again."
+        )
     return header, samples
 
 
 def _trimmed(sample: object) -> object:
-    return {name: part for name, part in sample.items() if name not in ("events", "messages", "events_data")} if isinstance(sample, dict) else sample
+    return (
+        {
+            name: part
+            for name, part in sample.items()
+            if name not in ("events", "messages", "events_data")
+        }
+        if isinstance(sample, dict)
+        else sample
+    )
 
 
 def _record(sample: object, where: str) -> dict[str, object]:
     if not isinstance(sample, dict) or not isinstance(sample.get("id"), str | int):
-        raise InputError(f"{where} has no id that is a text or a number. Check that the file is an Inspect log.")
+        raise InputError(
+            f"{where} has no id that is a text or a number. Check that the file is an Inspect log."
+        )
     epoch = sample.get("epoch", 1)
     if not isinstance(epoch, int):
         raise InputError(f"{where}: epoch must be a whole number; received {epoch!r}.")
     target, scores = sample.get("target"), _object(sample.get("scores"))
-    record: dict[str, object] = {"id": sample["id"], "epoch": epoch, "rep": epoch - 1, "output": _said(sample)}
-    record["target"] = target[0] if isinstance(target, list) and len(target) == 1 else flatten(target, "target").get("target")
+    record: dict[str, object] = {
+        "id": sample["id"],
+        "epoch": epoch,
+        "rep": epoch - 1,
+        "output": _said(sample),
+    }
+    record["target"] = (
+        target[0]
+        if isinstance(target, list) and len(target) == 1
+        else flatten(target, "target").get("target")
+    )
     choices = sample.get("choices")
     if isinstance(choices, list) and choices and all(isinstance(choice, str) for choice in choices):
         record["choices"] = tuple(choices)
@@ -98,9 +144,15 @@ def _record(sample: object, where: str) -> dict[str, object]:
     if sample.get("error"):
         error = sample["error"]
         record["error"] = str(error.get("message", error) if isinstance(error, dict) else error)
-    record |= flatten(sample.get("completed_at"), "completed_at") | flatten(_object(sample.get("metadata")), "metadata")
+    record |= flatten(sample.get("completed_at"), "completed_at") | flatten(
+        _object(sample.get("metadata")), "metadata"
+    )
     for name, score in scores.items():
-        kept = {key: score[key] for key in ("value", "answer") if key in score} if isinstance(score, dict) else score
+        kept = (
+            {key: score[key] for key in ("value", "answer") if key in score}
+            if isinstance(score, dict)
+            else score
+        )
         record |= flatten(kept, f"scores.{name}")
     return record
 
@@ -119,9 +171,15 @@ def _said(sample: Mapping[str, Any]) -> str | None:
     if not isinstance(text, str):
         content = _object(_object(answers[0]).get("message")).get("content", "")
         parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
-        text = "".join(str(part.get("text", "")) for part in map(_object, parts) if part.get("type") == "text")
+        text = "".join(
+            str(part.get("text", "")) for part in map(_object, parts) if part.get("type") == "text"
+        )
     # Inspect stores long texts once and refers to them; without the store the reference itself is what is known.
-    attached = _object(sample.get("attachments")).get(text.removeprefix(_ATTACHMENT)) if text.startswith(_ATTACHMENT) else None
+    attached = (
+        _object(sample.get("attachments")).get(text.removeprefix(_ATTACHMENT))
+        if text.startswith(_ATTACHMENT)
+        else None
+    )
     return attached if isinstance(attached, str) else text
 
 
@@ -131,11 +189,16 @@ def _choice_of(target: object, choices: list[str]) -> object:
     return choices[position] if 0 <= position < len(choices) else target
 
 
-def _notes(header: Mapping[str, Any], run: Mapping[str, Any], records: tuple[Mapping[str, object], ...]) -> Iterable[str]:
+def _notes(
+    header: Mapping[str, Any], run: Mapping[str, Any], records: tuple[Mapping[str, object], ...]
+) -> Iterable[str]:
     status = header.get("status")
     if status != "success":
         yield f"the run did not finish (status {status if isinstance(status, str) else 'unknown'})"
-    samples, epochs = _object(run.get("dataset")).get("samples"), _object(run.get("config")).get("epochs") or 1
+    samples, epochs = (
+        _object(run.get("dataset")).get("samples"),
+        _object(run.get("config")).get("epochs") or 1,
+    )
     expected = samples * epochs if isinstance(samples, int) and isinstance(epochs, int) else 0
     if expected > len(records):
         yield f"{len(records)} of {expected} samples are in the log"

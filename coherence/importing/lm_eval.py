@@ -17,7 +17,16 @@ from coherence.importing.answer_log import AnswerLog, flatten, own_columns, read
 NEEDED = ("doc_id", "doc", "target", "resps")
 _ROUNDING = 1e-3  # half precision may put a certain continuation a little above 0
 _FILE_NAME = re.compile(r"samples_(?P<task>.+?)_\d{4}-\d\d-\d\dT[\d.:-]+")
-_SKIPPED = (*NEEDED, "arguments", "filtered_resps", "filter", "metrics", "doc_hash", "prompt_hash", "target_hash")
+_SKIPPED = (
+    *NEEDED,
+    "arguments",
+    "filtered_resps",
+    "filter",
+    "metrics",
+    "doc_hash",
+    "prompt_hash",
+    "target_hash",
+)
 _FIELDS = {"context": "doc_id", "rep": "rep", "theta": "target"}
 
 
@@ -45,39 +54,60 @@ def read_lm_eval_samples(path: Path, *, max_bytes: int) -> AnswerLog:
     for number, sample in read_objects(path):
         missing = [name for name in NEEDED if name not in sample]
         if missing:
-            raise InputError(f"{path}: line {number} lacks {', '.join(map(repr, missing))}; a line that --log_samples writes has them.")
+            raise InputError(
+                f"{path}: line {number} lacks {', '.join(map(repr, missing))}; a line that --log_samples writes has them."
+            )
         if not isinstance(sample["doc_id"], str | int):
-            raise InputError(f"{path}: line {number} has a doc_id that is no text or number; received {sample['doc_id']!r}. Check what wrote it.")
+            raise InputError(
+                f"{path}: line {number} has a doc_id that is no text or number; received {sample['doc_id']!r}. Check what wrote it."
+            )
         # A task with several filters is logged once per filter, with the same responses.
-        entry = documents.setdefault(str(sample["doc_id"]), {"line": number, "sample": sample, "filtered": {}})
+        entry = documents.setdefault(
+            str(sample["doc_id"]), {"line": number, "sample": sample, "filtered": {}}
+        )
         if entry["sample"]["resps"] != sample["resps"]:
-            raise InputError(f"{path}: line {number} answers document {sample['doc_id']!r} again and differently. Import one run at a time.")
+            raise InputError(
+                f"{path}: line {number} answers document {sample['doc_id']!r} again and differently. Import one run at a time."
+            )
         entry["filtered"][str(sample.get("filter", "none"))] = sample.get("filtered_resps")
     if not documents:
         raise InputError(f"{path}: the file has no samples. Check the run that wrote it.")
     options = [_options(entry["sample"]) for entry in documents.values()]
     scored = [option is not None for option in options]
     if any(scored) and not all(scored):
-        raise InputError(f"{path}: some lines hold texts and others log-likelihoods. One file must come from one task.")
+        raise InputError(
+            f"{path}: some lines hold texts and others log-likelihoods. One file must come from one task."
+        )
     records = [
         record
         for entry, choices in zip(documents.values(), options, strict=True)
-        for record in _records(entry["sample"], entry["filtered"], choices, f"{path}: line {entry['line']}")
+        for record in _records(
+            entry["sample"], entry["filtered"], choices, f"{path}: line {entry['line']}"
+        )
     ]
     named = _FILE_NAME.fullmatch(path.stem)
-    fields = _FIELDS | own_columns(tuple(dict.fromkeys(name for record in records for name in record)), "doc.")
+    fields = _FIELDS | own_columns(
+        tuple(dict.fromkeys(name for record in records for name in record)), "doc."
+    )
     notes = []
     if len(filters := _filters(documents)) > 1:
-        notes.append(f"filters: {', '.join(filters)}; the fields filtered.<name> hold what they left")
+        notes.append(
+            f"filters: {', '.join(filters)}; the fields filtered.<name> hold what they left"
+        )
     same = len(set(options)) == 1
     if not same:
-        notes.append("the choices differ between documents: they can be actions, and no belief over fixed states")
+        notes.append(
+            "the choices differ between documents: they can be actions, and no belief over fixed states"
+        )
     return AnswerLog(
         file=path.name,
         task=named["task"] if named else None,
         model=None,
         records=tuple(records),
-        fields=fields | ({"answer": "choice", "answer_mass": "answer_mass"} if scored[0] else {"answer": "resps"}),
+        fields=fields
+        | (
+            {"answer": "choice", "answer_mass": "answer_mass"} if scored[0] else {"answer": "resps"}
+        ),
         states=options[0] or () if same else (),
         notes=tuple(notes),
     )
@@ -90,16 +120,29 @@ def _filters(documents: Mapping[object, Mapping[str, Any]]) -> tuple[str, ...]:
 def _options(sample: Mapping[str, Any]) -> tuple[str, ...] | None:
     """The continuations that were scored; None where a text was asked for."""
     responses = sample["resps"]
-    if not (isinstance(responses, list) and responses and all(isinstance(repeats, list) and repeats for repeats in responses)):
+    if not (
+        isinstance(responses, list)
+        and responses
+        and all(isinstance(repeats, list) and repeats for repeats in responses)
+    ):
         return None
-    if not all(isinstance(pair, list) and len(pair) == 2 for repeats in responses for pair in repeats):
+    if not all(
+        isinstance(pair, list) and len(pair) == 2 for repeats in responses for pair in repeats
+    ):
         return None
     arguments = sample.get("arguments")
     requests = arguments.values() if isinstance(arguments, dict) else ()
-    return tuple(str(request.get("arg_1", "")).strip() for request in requests if isinstance(request, dict))
+    return tuple(
+        str(request.get("arg_1", "")).strip() for request in requests if isinstance(request, dict)
+    )
 
 
-def _records(sample: Mapping[str, Any], filtered: Mapping[str, Any], choices: tuple[str, ...] | None, where: str) -> Iterable[dict[str, object]]:
+def _records(
+    sample: Mapping[str, Any],
+    filtered: Mapping[str, Any],
+    choices: tuple[str, ...] | None,
+    where: str,
+) -> Iterable[dict[str, object]]:
     shared: dict[str, object] = {"doc_id": sample["doc_id"], **flatten(sample["doc"], "doc")}
     for name, value in sample.items():
         if name not in _SKIPPED:
@@ -108,42 +151,77 @@ def _records(sample: Mapping[str, Any], filtered: Mapping[str, Any], choices: tu
     if choices is not None:
         target = _choice_of(sample["target"], choices)
         for rep in range(min(len(repeats) for repeats in responses)):
-            yield {**shared, "target": target, "rep": rep, "choices": choices, **_scores([repeats[rep] for repeats in responses], choices, where)}
+            yield {
+                **shared,
+                "target": target,
+                "rep": rep,
+                "choices": choices,
+                **_scores([repeats[rep] for repeats in responses], choices, where),
+            }
         return
     if not (isinstance(responses, list) and len(responses) == 1 and isinstance(responses[0], list)):
-        raise InputError(f"{where}: resps must hold the repeats of one request, or log-likelihoods of several choices. Check the task's output type.")
+        raise InputError(
+            f"{where}: resps must hold the repeats of one request, or log-likelihoods of several choices. Check the task's output type."
+        )
     for rep, text in enumerate(responses[0]):
         kept: dict[str, object] = {}
         for name, left in filtered.items():
             # The usual filter keeps the first repeat only.
-            values = left[0] if isinstance(left, list) and len(left) == 1 and isinstance(left[0], list) else left
+            values = (
+                left[0]
+                if isinstance(left, list) and len(left) == 1 and isinstance(left[0], list)
+                else left
+            )
             if isinstance(values, list) and rep < len(values):
                 kept |= flatten(values[rep], f"filtered.{name}")
-        yield {**shared, **flatten(sample["target"], "target"), "rep": rep, **flatten(text, "resps"), **kept}
+        yield {
+            **shared,
+            **flatten(sample["target"], "target"),
+            "rep": rep,
+            **flatten(text, "resps"),
+            **kept,
+        }
 
 
 def _choice_of(target: object, choices: tuple[str, ...]) -> object:
     # The harness itself takes digits for the number of a choice, also where the choices are numbers.
     text = str(target).strip()
-    return choices[int(text)] if text.isascii() and text.isdigit() and len(text) < 5 and int(text) < len(choices) else text
+    return (
+        choices[int(text)]
+        if text.isascii() and text.isdigit() and len(text) < 5 and int(text) < len(choices)
+        else text
+    )
 
 
 def _scores(pairs: list[list[Any]], choices: tuple[str, ...], where: str) -> dict[str, object]:
     """Shares of the choices in their joint probability; nothing where a log-likelihood is no finite number."""
     if len(pairs) != len(choices) or len(set(choices)) < len(choices):
-        raise InputError(f"{where}: {len(pairs)} log-likelihoods for the choices {list(choices)!r}. Every choice must be named once.")
+        raise InputError(
+            f"{where}: {len(pairs)} log-likelihoods for the choices {list(choices)!r}. Every choice must be named once."
+        )
     try:
         logs = [float(pair[0]) for pair in pairs]
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{where}: a log-likelihood is no number; received {[pair[0] for pair in pairs]!r}. Check the run that wrote it.") from None
+        raise InputError(
+            f"{where}: a log-likelihood is no number; received {[pair[0] for pair in pairs]!r}. Check the run that wrote it."
+        ) from None
     highest = max(logs)
     if highest > _ROUNDING:
-        raise InputError(f"{where}: log-likelihoods must not be positive; received {highest:g}. Check the run that wrote it.")
+        raise InputError(
+            f"{where}: log-likelihoods must not be positive; received {highest:g}. Check the run that wrote it."
+        )
     if not all(math.isfinite(log) for log in logs):
         return {}
     weights = [math.exp(log - highest) for log in logs]
-    shares = {f"probability.{choice}": weight / math.fsum(weights) for choice, weight in zip(choices, weights, strict=True)}
+    shares = {
+        f"probability.{choice}": weight / math.fsum(weights)
+        for choice, weight in zip(choices, weights, strict=True)
+    }
     mass = math.fsum(math.exp(log) for log in logs)
     best = [choice for choice, log in zip(choices, logs, strict=True) if log == highest]
     # Two equally probable choices are no choice; choices that begin alike can have a joint mass beyond 1, which is then no probability.
-    return {**shares, **({"choice": best[0]} if len(best) == 1 else {}), **({"answer_mass": mass} if mass <= 1 else {})}
+    return {
+        **shares,
+        **({"choice": best[0]} if len(best) == 1 else {}),
+        **({"answer_mass": mass} if mass <= 1 else {}),
+    }

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from coherence.errors import InputError
+from coherence.errors import InputError, closest
 from coherence.importing.answer_log import AnswerLog
 from coherence.importing.states import positive_state
-from coherence.schema import COLUMN_NAMES, FEATURE_PREFIX, closest
+from coherence.table.schema import COLUMN_NAMES, FEATURE_PREFIX
 
 LEFT_OUT = "-"
 """Stands for no field: a column that the format would fill is left out."""
@@ -14,7 +14,9 @@ _OF_ACTION = ("action", "raw_action")
 _FROM_ACTION_LOGS = ("task", "model", "context", "rep", "action", "raw_action", "status")
 
 
-def assign_roles(logs: Sequence[AnswerLog], *, belief_tasks: Sequence[str], action_tasks: Sequence[str]) -> tuple[list[AnswerLog], list[AnswerLog]]:
+def assign_roles(
+    logs: Sequence[AnswerLog], *, belief_tasks: Sequence[str], action_tasks: Sequence[str]
+) -> tuple[list[AnswerLog], list[AnswerLog]]:
     """Part logs into those of beliefs and those of actions.
 
     Parameters
@@ -42,7 +44,9 @@ def assign_roles(logs: Sequence[AnswerLog], *, belief_tasks: Sequence[str], acti
                 raise InputError(f"{option}: no log has the task {name!r}. {closest(name, tasks)}")
     both = [name for name in belief_tasks if name in action_tasks]
     if both:
-        raise InputError(f"task {both[0]!r} is named as belief_task and as action_task. If one log holds both, map its field: --map action=FIELD.")
+        raise InputError(
+            f"task {both[0]!r} is named as belief_task and as action_task. If one log holds both, map its field: --map action=FIELD."
+        )
     rest = [name for name in tasks if name not in (*belief_tasks, *action_tasks)]
     beliefs, actions = list(dict.fromkeys(belief_tasks)), list(dict.fromkeys(action_tasks))
     if rest and not beliefs and (actions or len(rest) == 1):
@@ -51,11 +55,17 @@ def assign_roles(logs: Sequence[AnswerLog], *, belief_tasks: Sequence[str], acti
         actions = rest
     elif rest:
         listed = ", ".join(map(repr, rest))
-        raise InputError(f"nothing says what {listed} asked for: name the tasks of beliefs (--belief-task NAME) and of actions (--action-task NAME).")
+        raise InputError(
+            f"nothing says what {listed} asked for: name the tasks of beliefs (--belief-task NAME) and of actions (--action-task NAME)."
+        )
     if not beliefs:
-        raise InputError("there is no task of beliefs. Give its log too; a runs table needs beliefs.")
+        raise InputError(
+            "there is no task of beliefs. Give its log too; a runs table needs beliefs."
+        )
     if len(actions) > 1:
-        raise InputError(f"there must be one task of actions; received {', '.join(map(repr, actions))}. Import them into one table each.")
+        raise InputError(
+            f"there must be one task of actions; received {', '.join(map(repr, actions))}. Import them into one table each."
+        )
     ordered = [log for name in beliefs for log in logs if log.name == name]
     return ordered, [log for log in logs if log.name in actions]
 
@@ -80,12 +90,18 @@ def check_mapping(mapping: Mapping[str, str], logs: Sequence[AnswerLog]) -> None
         if field == LEFT_OUT:
             continue
         if column not in COLUMN_NAMES and not column.startswith((FEATURE_PREFIX, "p_")):
-            raise InputError(f"map names {column!r}, which is no column of the runs table. {closest(column, COLUMN_NAMES)}")
+            raise InputError(
+                f"map names {column!r}, which is no column of the runs table. {closest(column, COLUMN_NAMES)}"
+            )
         if field not in names:
-            raise InputError(f"map: no log has the field {field!r} to use as {column!r}. {closest(field, names)}")
+            raise InputError(
+                f"map: no log has the field {field!r} to use as {column!r}. {closest(field, names)}"
+            )
 
 
-def belief_fields(log: AnswerLog, mapping: Mapping[str, str], positive: str | None, *, with_action: bool) -> dict[str, str]:
+def belief_fields(
+    log: AnswerLog, mapping: Mapping[str, str], positive: str | None, *, with_action: bool
+) -> dict[str, str]:
     """Return column -> field for a log of beliefs.
 
     Parameters
@@ -110,12 +126,22 @@ def belief_fields(log: AnswerLog, mapping: Mapping[str, str], positive: str | No
         Nothing says where the belief is, or a mapped field is missing from this log.
     """
     fields = {column: field for column, field in log.fields.items() if column != "answer"}
-    mine = _found(log, mapping, [column for column in mapping if with_action or column not in _OF_ACTION])
+    mine = _found(
+        log, mapping, [column for column in mapping if with_action or column not in _OF_ACTION]
+    )
     if any(is_belief(column) for column in mine):
-        fields = {column: field for column, field in fields.items() if not is_belief(column) and column != "answer_mass"}
+        fields = {
+            column: field
+            for column, field in fields.items()
+            if not is_belief(column) and column != "answer_mass"
+        }
     elif log.states:
         state = positive_state(log.states, positive)
-        shares = {f"p_{name}": f"probability.{name}" for name in log.states} if state is None else {"p": f"probability.{state}"}
+        shares = (
+            {f"p_{name}": f"probability.{name}" for name in log.states}
+            if state is None
+            else {"p": f"probability.{state}"}
+        )
         clash = [column for column in shares if column in COLUMN_NAMES and column != "p"]
         if clash:
             raise InputError(
@@ -124,9 +150,15 @@ def belief_fields(log: AnswerLog, mapping: Mapping[str, str], positive: str | No
         fields |= shares
     elif "answer" in log.fields and not log.states_scored:
         fields["p"] = log.fields["answer"]
-    fields = {column: field for column, field in (fields | mine).items() if field != LEFT_OUT and (with_action or column not in _OF_ACTION)}
+    fields = {
+        column: field
+        for column, field in (fields | mine).items()
+        if field != LEFT_OUT and (with_action or column not in _OF_ACTION)
+    }
     if not any(is_belief(column) for column in fields):
-        raise InputError(f"{log.file}: nothing says which field holds the belief. {closest('probability', log.field_names())} Map it: --map p=FIELD.")
+        raise InputError(
+            f"{log.file}: nothing says which field holds the belief. {closest('probability', log.field_names())} Map it: --map p=FIELD."
+        )
     return fields
 
 
@@ -156,7 +188,9 @@ def action_fields(log: AnswerLog, mapping: Mapping[str, str]) -> dict[str, str]:
     fields |= _found(log, mapping, [column for column in mapping if not is_belief(column)])
     fields = {column: field for column, field in fields.items() if field != LEFT_OUT}
     if "action" not in fields:
-        raise InputError(f"{log.file}: nothing says which field holds the action. {closest('action', log.field_names())} Map it: --map action=FIELD.")
+        raise InputError(
+            f"{log.file}: nothing says which field holds the action. {closest('action', log.field_names())} Map it: --map action=FIELD."
+        )
     return fields
 
 
@@ -170,5 +204,7 @@ def _found(log: AnswerLog, mapping: Mapping[str, str], columns: Sequence[str]) -
     names = (*log.field_names(), LEFT_OUT)
     for column in columns:
         if mapping[column] not in names and (is_belief(column) or column in ("action", "context")):
-            raise InputError(f"{log.file}: no field {mapping[column]!r} to use as {column!r}. {closest(mapping[column], names[:-1])}")
+            raise InputError(
+                f"{log.file}: no field {mapping[column]!r} to use as {column!r}. {closest(mapping[column], names[:-1])}"
+            )
     return {column: mapping[column] for column in columns if mapping[column] in names}

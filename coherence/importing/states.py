@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from coherence.errors import InputError
-from coherence.schema import closest
+from coherence.errors import InputError, closest
 
 _KNOWN = {"no": 0, "false": 0, "0": 0, "yes": 1, "true": 1, "1": 1}
 
@@ -41,7 +40,9 @@ def positive_state(states: Sequence[str], positive: str | None) -> str | None:
     if positive is not None:
         named = [state for state in states if _folded(state) == _folded(positive)]
         if not named:
-            raise InputError(f"positive must be one of the states that were scored; received {positive!r}. {closest(positive, states)}")
+            raise InputError(
+                f"positive must be one of the states that were scored; received {positive!r}. {closest(positive, states)}"
+            )
         return named[0]
     likely = [state for state in states if _KNOWN.get(_folded(state)) == 1]
     return likely[0] if len(likely) == 1 and len(states) == 2 else None
@@ -75,11 +76,17 @@ def as_zero_or_one(labels: Sequence[object], positive: str | None) -> list[int |
     seen = list(dict.fromkeys(str(label) for label in labels if label is not None))
     if positive is not None:
         if seen and _folded(positive) not in map(_folded, seen):
-            raise InputError(f"positive must be a state that occurs; received {positive!r}. {closest(positive, seen)}")
-        return [None if label is None else int(_folded(label) == _folded(positive)) for label in labels]
+            raise InputError(
+                f"positive must be a state that occurs; received {positive!r}. {closest(positive, seen)}"
+            )
+        return [
+            None if label is None else int(_folded(label) == _folded(positive)) for label in labels
+        ]
     unknown = [label for label in seen if _folded(label) not in _KNOWN]
     if unknown:
-        listed = ", ".join(repr(label[:40]) for label in seen[:6]) + (", ..." if len(seen) > 6 else "")
+        listed = ", ".join(repr(label[:40]) for label in seen[:6]) + (
+            ", ..." if len(seen) > 6 else ""
+        )
         raise InputError(
             f"theta has the labels {listed}, and nothing says whose probability p is. "
             "Name that label (--positive LABEL), or map another field to theta."

@@ -7,9 +7,9 @@ import csv
 from collections.abc import Iterable
 from pathlib import Path
 
-from coherence.errors import InputError
+from coherence.errors import InputError, closest
 from coherence.importing.answer_log import AnswerLog, flatten, read_objects
-from coherence.schema import COLUMN_NAMES, FEATURE_PREFIX, closest
+from coherence.table.schema import COLUMN_NAMES, FEATURE_PREFIX
 
 LINES = (".jsonl", ".ndjson")
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -39,7 +39,9 @@ def read_header(path: Path) -> list[str]:
         try:
             names = next(csv.reader(file, delimiter=SEPARATORS[path.suffix.lower()]), None)
         except (UnicodeDecodeError, csv.Error) as error:
-            raise InputError(f"{path}: the file cannot be read as text ({error}). Check that it is complete.") from None
+            raise InputError(
+                f"{path}: the file cannot be read as text ({error}). Check that it is complete."
+            ) from None
     if not names:
         raise InputError(f"{path}: the file is empty. Check the export that wrote it.")
     return [name or _ROW for name in names]
@@ -60,9 +62,14 @@ def _read_rows(path: Path) -> Iterable[dict[str, object]]:
                         f"{path}: line {reader.line_num} has {len(cells)} cells, the header {len(names)}. Check the quotes around texts."
                     )
                 if cells:
-                    yield {name: cell if cell else None for name, cell in zip(names, cells, strict=True)}
+                    yield {
+                        name: cell if cell else None
+                        for name, cell in zip(names, cells, strict=True)
+                    }
         except (UnicodeDecodeError, csv.Error) as error:
-            raise InputError(f"{path}: the file cannot be read after line {reader.line_num} ({error}). Check that it is complete.") from None
+            raise InputError(
+                f"{path}: the file cannot be read after line {reader.line_num} ({error}). Check that it is complete."
+            ) from None
 
 
 def read_table(path: Path, *, max_bytes: int) -> AnswerLog:
@@ -87,18 +94,31 @@ def read_table(path: Path, *, max_bytes: int) -> AnswerLog:
     """
     suffix = path.suffix.lower()
     if suffix in LINES:
-        records = tuple({inner: cell for name, value in row.items() for inner, cell in flatten(value, name).items()} for _, row in read_objects(path))
+        records = tuple(
+            {
+                inner: cell
+                for name, value in row.items()
+                for inner, cell in flatten(value, name).items()
+            }
+            for _, row in read_objects(path)
+        )
     elif suffix in SEPARATORS:
         records = tuple(_read_rows(path))
     else:
-        raise InputError(f"{path}: the ending of a table must be .csv, .tsv or .jsonl, not {suffix or 'missing'!r}. Convert the file.")
+        raise InputError(
+            f"{path}: the ending of a table must be .csv, .tsv or .jsonl, not {suffix or 'missing'!r}. Convert the file."
+        )
     if not records:
         raise InputError(f"{path}: the table has no rows. Check the export that wrote it.")
     names = dict.fromkeys(name for record in records for name in record)
-    known = {name: name for name in names if name in COLUMN_NAMES or name.startswith(FEATURE_PREFIX)}
+    known = {
+        name: name for name in names if name in COLUMN_NAMES or name.startswith(FEATURE_PREFIX)
+    }
     if "p" not in names:
         known |= {name: name for name in names if name.startswith("p_")}
-    return AnswerLog(file=path.name, task=None, model=None, records=records, fields=known, is_text=False)
+    return AnswerLog(
+        file=path.name, task=None, model=None, records=records, fields=known, is_text=False
+    )
 
 
 def read_folktexts_predictions(path: Path, *, max_bytes: int) -> AnswerLog:
@@ -126,9 +146,13 @@ def read_folktexts_predictions(path: Path, *, max_bytes: int) -> AnswerLog:
     names = read_header(path)
     missing = [name for name in FOLKTEXTS if name not in names]
     if missing:
-        raise InputError(f"{path}: folktexts writes a column {missing[0]!r}, and there is none. {closest(missing[0], names)} Is it --format table?")
+        raise InputError(
+            f"{path}: folktexts writes a column {missing[0]!r}, and there is none. {closest(missing[0], names)} Is it --format table?"
+        )
     records = tuple(_read_rows(path))
     if not records:
         raise InputError(f"{path}: the file has no rows. Check the run that wrote it.")
     fields = {"p": "risk_score", "theta": "label"} | ({"context": _ROW} if _ROW in names else {})
-    return AnswerLog(file=path.name, task=None, model=None, records=records, fields=fields, is_text=False)
+    return AnswerLog(
+        file=path.name, task=None, model=None, records=records, fields=fields, is_text=False
+    )

@@ -8,7 +8,12 @@ GAP = 2
 
 def cells(text: str) -> int:
     """Count terminal cells: East Asian wide characters take two, combining marks none."""
-    return sum(0 if unicodedata.combining(character) else 1 + (unicodedata.east_asian_width(character) in "WF") for character in text)
+    return sum(
+        0
+        if unicodedata.combining(character)
+        else 1 + (unicodedata.east_asian_width(character) in "WF")
+        for character in text
+    )
 
 
 def pad(text: str, width: int, right: bool = False) -> str:
@@ -39,4 +44,7 @@ def aligned(rows: Sequence[Sequence[str]], *, right: Collection[int] = ()) -> li
     ok          997
     """
     widths = [max(map(cells, column)) for column in zip(*rows, strict=True)]
-    return [(" " * GAP).join(pad(cell, widths[at], at in right) for at, cell in enumerate(row)).rstrip() for row in rows]
+    return [
+        (" " * GAP).join(pad(cell, widths[at], at in right) for at, cell in enumerate(row)).rstrip()
+        for row in rows
+    ]

@@ -8,7 +8,7 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,39 +16,45 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from coherence.report import plots
-from coherence.report import terminal as wording
-from coherence.report.answers import audit_cells, bound_cells, repair_sentence
+from coherence.report import plots, wording
 from coherence.report.json import to_plain
-from coherence.report.record import Report, Unit
+from coherence.report.statuses import audit_cells, bound_cells, repair_sentence
+from coherence.report.unit import Unit
 from coherence.result import CheckResult
 
 TITLE = "Belief coherence report"
 RAW_LIMIT = 300  # characters of a raw answer; enough to see why it could not be read
 MOST_PAIRS = 6
-BOUNDS_NOTE = (
-    "The ends are the rates if every unreadable answer had gone the one way or the other; they hold for these answers and leave out sampling."
-)
+BOUNDS_NOTE = "The ends are the rates if every unreadable answer had gone the one way or the other; they hold for these answers and leave out sampling."
 _RAW_COLUMNS = ("raw_belief", "raw_z", "raw_action")
 
 
 def _visible(text: str) -> str:
     """Write control characters and direction overrides of a raw answer as escapes, so that the reader sees what was there."""
     return "".join(
-        character if character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Cn") else repr(character)[1:-1]
+        character
+        if character in "\n\t"
+        or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Cn")
+        else repr(character)[1:-1]
         for character in text
     )
 
 
 def _breakable(check: str) -> Markup:
     """Let a narrow column break a check's name after its underscores and colon, and nowhere else."""
-    return Markup("<wbr>").join(re.split(r"(?<=[_:/])", wording.clean(check)))  # join escapes the parts
+    return Markup("<wbr>").join(
+        re.split(r"(?<=[_:/])", wording.clean(check))
+    )  # join escapes the parts
 
 
 def _value(value: Any) -> str:
     if value is None:
         return wording.NOT_GIVEN
-    return wording.clean(value if isinstance(value, str) else json.dumps(to_plain(value), sort_keys=True, ensure_ascii=False))
+    return wording.clean(
+        value
+        if isinstance(value, str)
+        else json.dumps(to_plain(value), sort_keys=True, ensure_ascii=False)
+    )
 
 
 def _settings(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -75,7 +81,9 @@ def _result_row(result: CheckResult, verdict: str) -> dict[str, Any]:
         "sample": f"{result.n_rows} rows, {result.n_contexts} contexts{left_out}",
         "null_label": "Estimates" if result.pvalue is None else "Null hypothesis",
         "null": wording.clean(result.null),
-        "assumptions": "; ".join(wording.clean(assumption).rstrip(".") for assumption in result.assumptions),
+        "assumptions": "; ".join(
+            wording.clean(assumption).rstrip(".") for assumption in result.assumptions
+        ),
         "method": wording.clean(result.interval.method) if result.interval is not None else "",
         "settings": ", ".join(f"{name} = {value}" for name, value in _settings(result.settings)),
     }
@@ -85,7 +93,11 @@ def _lead(unit: Unit) -> str:
     """Count the small p-values in one sentence; the verdicts say what each means."""
     tests = [result for result in unit.results if result.pvalue is not None]
     if not tests:
-        return "No test could be run; what follows are estimates." if unit.results else "No check could be run."
+        return (
+            "No test could be run; what follows are estimates."
+            if unit.results
+            else "No check could be run."
+        )
     undefined = sum(math.isnan(result.pvalue) for result in tests if result.pvalue is not None)
     flagged = [wording.clean(result.check) for result in tests if wording.is_flagged(result)]
     defined, level = len(tests) - undefined, wording.FLAG_LEVEL
@@ -97,7 +109,9 @@ def _lead(unit: Unit) -> str:
         return f"{count}.{without} This does not show coherence: see the intervals for what remains possible."
     adjusted = [result.pvalue_holm for result in tests if result.pvalue_holm is not None]
     left = sum(value < level for value in adjusted)
-    corrected = f" After Holm's correction over all tests of this report: {left}." if adjusted else ""
+    corrected = (
+        f" After Holm's correction over all tests of this report: {left}." if adjusted else ""
+    )
     return f"{count}: {', '.join(flagged)}.{corrected}{without}"
 
 
@@ -110,7 +124,11 @@ def _overview(unit: Unit, checks: list[str]) -> list[dict[str, Any]]:
             cells.append({"text": wording.NOT_GIVEN, "flagged": False})
         else:
             tested = result.pvalue is not None and not math.isnan(result.pvalue)
-            text = f"p {wording.format_pvalue(result.pvalue)}".replace("<", "< ") if tested else wording.format_effect(result)[0]
+            text = (
+                f"p {wording.format_pvalue(result.pvalue)}".replace("<", "< ")
+                if tested
+                else wording.format_effect(result)[0]
+            )
             cells.append({"text": text, "flagged": wording.is_flagged(result)})
     return cells
 
@@ -122,15 +140,29 @@ def _unreadable(unit: Unit) -> tuple[list[str], list[list[dict[str, Any]]]]:
         for column, value in record.items():
             known = not pd.isna(value)
             text = str(value) if known else wording.NOT_GIVEN
-            cut = f"cut after {RAW_LIMIT} of {len(text)} characters" if len(text) > RAW_LIMIT else ""
-            cells.append({"text": _visible(text[:RAW_LIMIT]), "cut": cut, "raw": known and column in _RAW_COLUMNS})
+            cut = (
+                f"cut after {RAW_LIMIT} of {len(text)} characters" if len(text) > RAW_LIMIT else ""
+            )
+            cells.append(
+                {
+                    "text": _visible(text[:RAW_LIMIT]),
+                    "cut": cut,
+                    "raw": known and column in _RAW_COLUMNS,
+                }
+            )
         rows.append(cells)
     return [wording.clean(column).replace("_", " ") for column in unit.unreadable.columns], rows
 
 
-def _figure(draw: Callable[..., Any], key: str, title: str, caption: str, *, height: float = 3.5) -> dict[str, Any]:
+def _figure(
+    draw: Callable[..., Any], key: str, title: str, caption: str, *, height: float = 3.5
+) -> dict[str, Any]:
     svg = plots.render_svg(draw, key=key, title=f"{title}. {caption}", size=(5.0, height))
-    return {"svg": Markup(svg), "title": title, "caption": caption}  # safe: rebuilt from a parsed tree, whose serialiser escapes all text
+    return {
+        "svg": Markup(svg),
+        "title": title,
+        "caption": caption,
+    }  # safe: rebuilt from a parsed tree, whose serialiser escapes all text
 
 
 def _pairwise_figure(result: CheckResult, key: str) -> dict[str, Any]:
@@ -141,14 +173,25 @@ def _pairwise_figure(result: CheckResult, key: str) -> dict[str, Any]:
     reversed_pairs = details[details["violation"].astype(bool)]
     significant = reversed_pairs[reversed_pairs["significant"].astype(bool)]
     direction = wording.clean(result.settings.get("direction", "increasing"))
-    expected = f"monotone (tested as {result.settings.get('direction_tested', 'either')})" if direction == "either" else direction
-    sizes = f"{int(bins['n'].min())} to {int(bins['n'].max())} choices" if len(bins) else "no choices"
+    expected = (
+        f"monotone (tested as {result.settings.get('direction_tested', 'either')})"
+        if direction == "either"
+        else direction
+    )
+    sizes = (
+        f"{int(bins['n'].min())} to {int(bins['n'].max())} choices" if len(bins) else "no choices"
+    )
     caption = (
         f"Expected to be {expected}. {len(reversed_pairs)} of {len(details)} pairs of bins are reversed, {len(significant)} significantly"
         + (" (dashed)." if len(significant) else ".")
         + f" Bars: Wilson 95% intervals that count every answer as independent. Area of the points: {sizes} in a bin."
     )
-    return _figure(partial(plots.plot_pairwise_choice, details, pair), key, f"Share of {first} among {first} and {second}", caption)
+    return _figure(
+        partial(plots.plot_pairwise_choice, details, pair),
+        key,
+        f"Share of {first} among {first} and {second}",
+        caption,
+    )
 
 
 def _strength(result: CheckResult) -> tuple[float, float]:
@@ -159,49 +202,95 @@ def _strength(result: CheckResult) -> tuple[float, float]:
 
 def _figures(unit: Unit, key: str) -> tuple[list[dict[str, Any]], list[str]]:
     figures, missing = [], []
-    pairwise = [result for result in unit.results if result.check.split(":")[0] == "monotone_choice" and not result.details.empty]
+    pairwise = [
+        result
+        for result in unit.results
+        if result.check.split(":")[0] == "monotone_choice" and not result.details.empty
+    ]
     # Ten actions make 45 pairs; the ones with the strongest evidence against monotone choice are worth a look.
     shown = sorted(pairwise, key=_strength)[:MOST_PAIRS] if len(pairwise) > MOST_PAIRS else pairwise
-    figures += [_pairwise_figure(result, f"{key}-pair-{number}") for number, result in enumerate(shown, start=1)]
+    figures += [
+        _pairwise_figure(result, f"{key}-pair-{number}")
+        for number, result in enumerate(shown, start=1)
+    ]
     if len(shown) < len(pairwise):
-        missing.append(f"Of {len(pairwise)} pairs of actions, the {MOST_PAIRS} with the strongest evidence of reversals are drawn.")
+        missing.append(
+            f"Of {len(pairwise)} pairs of actions, the {MOST_PAIRS} with the strongest evidence of reversals are drawn."
+        )
     beliefs = unit.beliefs
     chosen = "action" in beliefs and beliefs["action"].notna().any()
     if not pairwise:
-        missing.append(f"No plot of pairwise choice: {'the monotone-choice check was not run' if chosen else 'there are no readable actions'}.")
+        missing.append(
+            f"No plot of pairwise choice: {'the monotone-choice check was not run' if chosen else 'there are no readable actions'}."
+        )
     if "belief" not in beliefs or beliefs["belief"].notna().sum() == 0:
-        return figures, [*missing, "No plots of the belief: no row has a readable belief that is one number."]
+        return figures, [
+            *missing,
+            "No plots of the belief: no row has a readable belief that is one number.",
+        ]
     if chosen:
         banded, bands = beliefs, min(beliefs["action"].nunique(), 6)
-        title, caption = "Beliefs by action", "Histograms of the stated belief among the answers that chose each action, on one scale."
+        title, caption = (
+            "Beliefs by action",
+            "Histograms of the stated belief among the answers that chose each action, on one scale.",
+        )
     else:
         banded, bands = beliefs.assign(action="all answers"), 1
         title, caption = "Stated beliefs", "Histogram of the stated belief."
     height = max(1.2 + 0.75 * bands, 2.6)  # lower than that, the label of the axis is cut
-    figures.append(_figure(lambda ax: plots.plot_belief_histogram(banded, ax), f"{key}-beliefs", title, caption, height=height))
+    figures.append(
+        _figure(
+            lambda ax: plots.plot_belief_histogram(banded, ax),
+            f"{key}-beliefs",
+            title,
+            caption,
+            height=height,
+        )
+    )
     outcome = plots.calibration_outcome(beliefs)
     if outcome is None:
-        missing.append("No calibration plot: neither a truth coded 0/1 nor the exact posterior is known.")
+        missing.append(
+            "No calibration plot: neither a truth coded 0/1 nor the exact posterior is known."
+        )
     elif outcome[1] == "p_true":
         caption = (
             "Pale: exact posterior and mean belief of single contexts. Joined: means in bins with about equally many answers. "
             "On the dotted line, beliefs are right."
         )
         figures.append(
-            _figure(lambda ax: plots.plot_calibration(beliefs, ax), f"{key}-calibration", "Belief and exact posterior", caption, height=4.2)
+            _figure(
+                lambda ax: plots.plot_calibration(beliefs, ax),
+                f"{key}-calibration",
+                "Belief and exact posterior",
+                caption,
+                height=4.2,
+            )
         )
     else:
         caption = (
             "Share of true cases in bins with about equally many answers; bars: Wilson 95% intervals with contexts as trials. "
             "On the dotted line, beliefs are calibrated."
         )
-        figures.append(_figure(lambda ax: plots.plot_calibration(beliefs, ax), f"{key}-calibration", "Calibration", caption, height=4.2))
+        figures.append(
+            _figure(
+                lambda ax: plots.plot_calibration(beliefs, ax),
+                f"{key}-calibration",
+                "Calibration",
+                caption,
+                height=4.2,
+            )
+        )
     return figures, missing
 
 
 def _unit_context(unit: Unit, key: str, checks: list[str]) -> dict[str, Any]:
     tables = [
-        {"title": title, "headings": headings, "rows": [[wording.clean(row[0]), *row[1:]] for row in rows], "note": wording.clean(note)}
+        {
+            "title": title,
+            "headings": headings,
+            "rows": [[wording.clean(row[0]), *row[1:]] for row in rows],
+            "note": wording.clean(note),
+        }
         for title, (headings, rows), note in (
             ("Answers", audit_cells(unit), repair_sentence(unit).capitalize()),
             ("If the unreadable answers had all gone one way", bound_cells(unit), BOUNDS_NOTE),
@@ -215,7 +304,10 @@ def _unit_context(unit: Unit, key: str, checks: list[str]) -> dict[str, Any]:
         "heading": wording.unit_heading(unit),
         "lead": _lead(unit),
         "interval_heading": wording.interval_heading(unit.results),
-        "rows": [_result_row(result, verdict) for result, verdict in zip(unit.results, unit.verdicts, strict=True)],
+        "rows": [
+            _result_row(result, verdict)
+            for result, verdict in zip(unit.results, unit.verdicts, strict=True)
+        ],
         "overview": _overview(unit, checks),
         "notes": [wording.clean(note) for note in unit.notes],
         "answer_tables": tables,
@@ -236,36 +328,52 @@ def _command(settings: Mapping[str, Any]) -> str:
         words.append("--published")
     checks = settings.get("checks")
     if checks:
-        words.append(f"--checks {wording.clean(checks if isinstance(checks, str) else ','.join(map(str, checks)))}")
+        words.append(
+            f"--checks {wording.clean(checks if isinstance(checks, str) else ','.join(map(str, checks)))}"
+        )
     return " ".join(words)
 
 
-def render_html(report: Report) -> str:
+def render_html(units: Sequence[Unit], settings: Mapping[str, Any]) -> str:
     """Render a report as a page.
 
     Parameters
     ----------
-    report : Report
-        A finished analysis.
+    units : sequence of Unit
+        One per (task, model).
+    settings : mapping
+        How the analysis was run.
 
     Returns
     -------
     str
         A complete HTML document, equal text for equal reports.
     """
-    checks = list(dict.fromkeys(wording.clean(result.check) for unit in report.units for result in unit.results))
-    version = report.settings.get("version")
-    parts = [f"{len(report.units)} unit{'' if len(report.units) == 1 else 's'} (task · model)", f"{len(checks)} checks"]
+    checks = list(
+        dict.fromkeys(wording.clean(result.check) for unit in units for result in unit.results)
+    )
+    version = settings.get("version")
+    parts = [
+        f"{len(units)} unit{'' if len(units) == 1 else 's'} (task · model)",
+        f"{len(checks)} checks",
+    ]
     parts += [f"coherence {wording.clean(version)}"] if version not in (None, "unknown") else []
     environment = Environment(
-        loader=PackageLoader("coherence", "report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=PackageLoader("coherence", "report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     return environment.get_template("page.html.j2").render(
         title=TITLE,
         subtitle=" · ".join(parts),
         legend=f"● p < {wording.FLAG_LEVEL}; estimates without a test are shown as numbers; {wording.NOT_GIVEN} not run.",
         overview_checks=[_breakable(check) for check in checks],
-        units=[_unit_context(unit, f"unit-{number}", checks) for number, unit in enumerate(report.units, start=1)],
-        settings=_settings({name: value for name, value in report.settings.items() if name != "n_jobs"}),
-        command=_command(report.settings),
+        units=[
+            _unit_context(unit, f"unit-{number}", checks)
+            for number, unit in enumerate(units, start=1)
+        ],
+        settings=_settings({name: value for name, value in settings.items() if name != "n_jobs"}),
+        command=_command(settings),
     )

@@ -2,14 +2,14 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from coherence.audit import audit_table
-from coherence.report.record import Report, Unit
+from coherence.report.unit import Unit
+from coherence.table.audit import audit_table
 
 SCHEMA_VERSION = 1
 # How the work was spread over processors changes no number, so it must not change the bytes either.
@@ -39,7 +39,10 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, float | np.floating):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, pd.DataFrame):
-        return [to_plain(dict(zip(value.columns, row, strict=True))) for row in value.itertuples(index=False, name=None)]
+        return [
+            to_plain(dict(zip(value.columns, row, strict=True)))
+            for row in value.itertuples(index=False, name=None)
+        ]
     if isinstance(value, Mapping):
         return {str(key): to_plain(content) for key, content in value.items()}
     if isinstance(value, set | frozenset):
@@ -78,13 +81,15 @@ def _unit_record(unit: Unit) -> dict[str, Any]:
     }
 
 
-def render_json(report: Report) -> str:
+def render_json(units: Sequence[Unit], settings: Mapping[str, Any]) -> str:
     """Render a report as JSON.
 
     Parameters
     ----------
-    report : Report
-        A finished analysis.
+    units : sequence of Unit
+        One per (task, model).
+    settings : mapping
+        How the analysis was run.
 
     Returns
     -------
@@ -92,6 +97,10 @@ def render_json(report: Report) -> str:
         An object with ``schema_version``, ``settings`` and ``units``; each unit holds its results with the tables behind them.
         Keys are sorted and nothing depends on time, machine or number of jobs.
     """
-    record = {"schema_version": SCHEMA_VERSION, "settings": _recorded(report.settings), "units": [_unit_record(unit) for unit in report.units]}
+    record = {
+        "schema_version": SCHEMA_VERSION,
+        "settings": _recorded(settings),
+        "units": [_unit_record(unit) for unit in units],
+    }
     # ASCII escapes keep even half a surrogate pair from a model's answer writable.
     return json.dumps(to_plain(record), sort_keys=True, indent=2, allow_nan=False) + "\n"

@@ -20,23 +20,40 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from coherence.errors import InputError
-from coherence.monotone import belief_bins
-from coherence.report.terminal import clean
+from coherence.report.wording import clean
+from coherence.statistics.bins import belief_bins
 
 # Okabe and Ito's palette, told apart by readers with any common colour deficiency; the roles also differ in line style and marker.
-BLUE, VERMILION, ORANGE, GREEN, SKY, PURPLE = "#0072B2", "#D55E00", "#E69F00", "#009E73", "#56B4E9", "#CC79A7"
+BLUE, VERMILION, ORANGE, GREEN, SKY, PURPLE = (
+    "#0072B2",
+    "#D55E00",
+    "#E69F00",
+    "#009E73",
+    "#56B4E9",
+    "#CC79A7",
+)
 INK, FAINT = "#333333", "#8a8a8a"
 ACTION_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION)
 
 _Z95 = 1.959963984540054
 _LABEL, _LONG_LABEL = 24, 40
 _BAR = 0.68  # of a row of the small multiples; the label takes the rest
-_MOST_POINTS = 400  # one mark per context up to here; beyond, evenly spaced contexts keep the page small
-_STYLE = {"font.family": "sans-serif", "font.size": 10.0, "svg.fonttype": "none", "svg.hashsalt": "coherence", "text.usetex": False}
+_MOST_POINTS = (
+    400  # one mark per context up to here; beyond, evenly spaced contexts keep the page small
+)
+_STYLE = {
+    "font.family": "sans-serif",
+    "font.size": 10.0,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "coherence",
+    "text.usetex": False,
+}
 _STYLE |= {"path.simplify": True, "axes.unicode_minus": True}
 
 
-def wilson_interval(share: npt.ArrayLike, count: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def wilson_interval(
+    share: npt.ArrayLike, count: npt.ArrayLike
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return the ends of Wilson's 95% interval for a proportion.
 
     Parameters
@@ -97,11 +114,15 @@ def choice_bins(details: pd.DataFrame) -> pd.DataFrame:
         Columns ``bin``, ``belief``, ``share``, ``n``; ordered by belief; bins without a choice are left out.
     """
     sides = [
-        details[[f"bin_{side}", f"belief_{side}", f"share_{side}", f"n_{side}"]].set_axis(["bin", "belief", "share", "n"], axis=1)
+        details[[f"bin_{side}", f"belief_{side}", f"share_{side}", f"n_{side}"]].set_axis(
+            ["bin", "belief", "share", "n"], axis=1
+        )
         for side in ("j", "k")
     ]
     bins = pd.concat(sides).drop_duplicates("bin")
-    return bins[(bins["n"] > 0) & bins["share"].notna() & bins["belief"].notna()].sort_values("belief", ignore_index=True)
+    return bins[(bins["n"] > 0) & bins["share"].notna() & bins["belief"].notna()].sort_values(
+        "belief", ignore_index=True
+    )
 
 
 def plot_pairwise_choice(details: pd.DataFrame, pair: Sequence[object], ax: Axes) -> Axes:
@@ -128,7 +149,13 @@ def plot_pairwise_choice(details: pd.DataFrame, pair: Sequence[object], ax: Axes
     place = bins.set_index("bin")
     marked = details[details["violation"].astype(bool) & details["significant"].astype(bool)]
     drawn = set(place.index.tolist())
-    reversals = sorted({ends for ends in zip(marked["bin_j"].tolist(), marked["bin_k"].tolist(), strict=True) if drawn.issuperset(ends)})
+    reversals = sorted(
+        {
+            ends
+            for ends in zip(marked["bin_j"].tolist(), marked["bin_k"].tolist(), strict=True)
+            if drawn.issuperset(ends)
+        }
+    )
     neighbours = list(zip(bins["bin"][:-1].tolist(), bins["bin"][1:].tolist(), strict=True))
     for neighbour in neighbours:
         if neighbour not in reversals:
@@ -139,15 +166,38 @@ def plot_pairwise_choice(details: pd.DataFrame, pair: Sequence[object], ax: Axes
         label = "significant reversal" if number == 0 else None
         # Reversals over several bins are drawn as well, but lightly: in a choice that falls all the way there are many.
         weight = 2.2 if reversal in neighbours else 1.1
-        ax.plot(ends["belief"], ends["share"], color=VERMILION, linewidth=weight, linestyle=(0, (4, 2)), gid="reversal", label=label, zorder=3)
+        ax.plot(
+            ends["belief"],
+            ends["share"],
+            color=VERMILION,
+            linewidth=weight,
+            linestyle=(0, (4, 2)),
+            gid="reversal",
+            label=label,
+            zorder=3,
+        )
     if len(bins):
         low, high = wilson_interval(bins["share"], bins["n"])
         ax.vlines(bins["belief"], low, high, color=INK, linewidth=1.0, zorder=4)
         # Area in proportion to the count, so that a bin with four times the choices looks four times as heavy.
         areas = np.maximum(130 * bins["n"] / bins["n"].max(), 10)
-        ax.scatter(bins["belief"], bins["share"], s=areas, color=BLUE, edgecolor="white", gid="bins", zorder=5)
+        ax.scatter(
+            bins["belief"],
+            bins["share"],
+            s=areas,
+            color=BLUE,
+            edgecolor="white",
+            gid="bins",
+            zorder=5,
+        )
     if reversals:
-        ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.0, frameon=False, handlelength=3)
+        ax.legend(
+            loc="lower right",
+            bbox_to_anchor=(1.0, 1.0),
+            borderaxespad=0.0,
+            frameon=False,
+            handlelength=3,
+        )
     ax.set_xlabel("mean stated belief of the bin")
     ax.set_ylabel(f"share of {first}\nrather than {second}", parse_math=False)
     return ax
@@ -169,7 +219,11 @@ def action_labels(choices: pd.DataFrame, *, most: int = 6) -> pd.Series:
         Ordered categorical; the order of a categorical ``action`` is kept, otherwise labels are sorted.
     """
     actions = choices["action"]
-    levels = list(actions.cat.categories) if isinstance(actions.dtype, pd.CategoricalDtype) else sorted(actions.unique(), key=str)
+    levels = (
+        list(actions.cat.categories)
+        if isinstance(actions.dtype, pd.CategoricalDtype)
+        else sorted(actions.unique(), key=str)
+    )
     counts = actions.value_counts()
     present = [level for level in levels if counts.get(level, 0) > 0]
     kept = present
@@ -213,19 +267,40 @@ def plot_belief_histogram(choices: pd.DataFrame, ax: Axes) -> Axes:
     belief = rows["belief"].to_numpy(dtype=float)
     labels = action_labels(rows)
     edges = _histogram_edges(belief)
-    counts = {str(label): np.histogram(belief[(labels == label).to_numpy()], edges)[0] for label in labels.cat.categories}
+    counts = {
+        str(label): np.histogram(belief[(labels == label).to_numpy()], edges)[0]
+        for label in labels.cat.categories
+    }
     tallest = max((int(count.max()) for count in counts.values()), default=0)
     _frame_axes(ax)
     ax.grid(False)
     baselines = np.arange(len(counts))[::-1].astype(float)
-    for number, (count, baseline, colour) in enumerate(zip(counts.values(), baselines, ACTION_COLOURS, strict=False)):
+    for number, (count, baseline, colour) in enumerate(
+        zip(counts.values(), baselines, ACTION_COLOURS, strict=False)
+    ):
         heights = baseline + _BAR * count / max(tallest, 1)
         ax.stairs(heights, edges, baseline=baseline, fill=True, color=colour, alpha=0.55, zorder=2)
-        ax.stairs(heights, edges, baseline=baseline, color=colour, linewidth=1.3, gid=f"action-{number}", zorder=3)
+        ax.stairs(
+            heights,
+            edges,
+            baseline=baseline,
+            color=colour,
+            linewidth=1.3,
+            gid=f"action-{number}",
+            zorder=3,
+        )
         ax.axhline(baseline, color=FAINT, linewidth=0.8, zorder=1)
     # A label above its own row of bars, not beside the axis: long action names then take no width from the plot.
     for (label, count), baseline in zip(counts.items(), baselines, strict=True):
-        ax.text(edges[0], baseline + 0.94, f"{label} (n = {int(count.sum())})", ha="left", va="top", color=INK, parse_math=False)
+        ax.text(
+            edges[0],
+            baseline + 0.94,
+            f"{label} (n = {int(count.sum())})",
+            ha="left",
+            va="top",
+            color=INK,
+            parse_math=False,
+        )
     ax.set_ylim(-0.05, max(len(counts), 1))
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
@@ -276,12 +351,23 @@ def calibration_table(choices: pd.DataFrame, *, n_bins: int = 10) -> pd.DataFram
     """
     found = calibration_outcome(choices)
     if found is None:
-        raise InputError("truth must be 0 or 1, or p_true be known, to compare beliefs with it. Recode the truth column.")
+        raise InputError(
+            "truth must be 0 or 1, or p_true be known, to compare beliefs with it. Recode the truth column."
+        )
     outcome, source = found
-    table = pd.DataFrame({"belief": choices["belief"].astype(float), "outcome": outcome, "context": choices["context"].astype(object)}).dropna()
+    table = pd.DataFrame(
+        {
+            "belief": choices["belief"].astype(float),
+            "outcome": outcome,
+            "context": choices["context"].astype(object),
+        }
+    ).dropna()
     table["bin"] = belief_bins(table["belief"].to_numpy(), n_bins)
     grouped = table.groupby("bin").agg(
-        belief=("belief", "mean"), outcome=("outcome", "mean"), n_contexts=("context", "nunique"), n_rows=("belief", "size")
+        belief=("belief", "mean"),
+        outcome=("outcome", "mean"),
+        n_contexts=("context", "nunique"),
+        n_rows=("belief", "size"),
     )
     if source == "truth":
         grouped["low"], grouped["high"] = wilson_interval(grouped["outcome"], grouped["n_contexts"])
@@ -317,22 +403,47 @@ def plot_calibration(choices: pd.DataFrame, ax: Axes, *, n_bins: int = 10) -> Ax
     exact = found is not None and found[1] == "p_true"
     _frame_axes(ax)
     _unit_scale(ax)
-    ax.plot([0, 1], [0, 1], color=FAINT, linewidth=1.2, linestyle=(0, (2, 2)), gid="diagonal", zorder=1)
+    ax.plot(
+        [0, 1], [0, 1], color=FAINT, linewidth=1.2, linestyle=(0, (2, 2)), gid="diagonal", zorder=1
+    )
     if exact:
-        means = choices.groupby("context", sort=False, observed=True).agg(belief=("belief", "mean"), p_true=("p_true", "mean")).dropna()
+        means = (
+            choices.groupby("context", sort=False, observed=True)
+            .agg(belief=("belief", "mean"), p_true=("p_true", "mean"))
+            .dropna()
+        )
         shown = means.iloc[:: max(1, math.ceil(len(means) / _MOST_POINTS))]
-        ax.scatter(shown["belief"], shown["p_true"], s=11, color=SKY, alpha=0.5, linewidth=0, gid="contexts", zorder=2)
+        ax.scatter(
+            shown["belief"],
+            shown["p_true"],
+            s=11,
+            color=SKY,
+            alpha=0.5,
+            linewidth=0,
+            gid="contexts",
+            zorder=2,
+        )
     else:
         ax.vlines(bins["belief"], bins["low"], bins["high"], color=INK, linewidth=1.0, zorder=3)
     ax.plot(bins["belief"], bins["outcome"], color=BLUE, linewidth=1.6, zorder=4)
-    ax.scatter(bins["belief"], bins["outcome"], s=38, color=BLUE, edgecolor="white", gid="calibration", zorder=5)
+    ax.scatter(
+        bins["belief"],
+        bins["outcome"],
+        s=38,
+        color=BLUE,
+        edgecolor="white",
+        gid="calibration",
+        zorder=5,
+    )
     ax.set_xlabel("stated belief")
     ax.set_ylabel("exact posterior" if exact else "share of cases with theta = 1")
     ax.set_aspect("equal")
     return ax
 
 
-def render_svg(draw: Callable[[Axes], Axes], *, key: str, title: str, size: tuple[float, float] = (5.0, 3.5)) -> str:
+def render_svg(
+    draw: Callable[[Axes], Axes], *, key: str, title: str, size: tuple[float, float] = (5.0, 3.5)
+) -> str:
     """Draw one figure and return it as an SVG element for use inside a page.
 
     Parameters
@@ -370,7 +481,12 @@ def _embeddable(root: ElementTree.Element, key: str, title: str) -> str:
             if child.tag.rpartition("}")[2] in ("metadata", "style"):
                 parent.remove(child)
     # Only ids that something refers to are kept: the others repeat from figure to figure, and from line to line.
-    referred = set(re.findall(r"#([^\")\s]+)", " ".join(value for element in root.iter() for value in element.attrib.values())))
+    referred = set(
+        re.findall(
+            r"#([^\")\s]+)",
+            " ".join(value for element in root.iter() for value in element.attrib.values()),
+        )
+    )
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
         attributes = {name.rpartition("}")[2]: value for name, value in element.attrib.items()}

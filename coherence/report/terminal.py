@@ -4,143 +4,29 @@ Also home of the wording that all faces share (numbers with their intervals and 
 and the page never disagree. Names of tasks, models and actions come from files and model output; `clean` makes them safe to print.
 """
 
-import math
-import re
 import shutil
-import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
-from coherence.report.answers import audit_cells, bound_cells, repair_sentence
 from coherence.report.columns import GAP, aligned, cells, pad
-from coherence.report.record import Report, Unit
-from coherence.result import CheckResult
-
-NOT_GIVEN = "–"
-FLAG_LEVEL = 0.05  # only for emphasis; what counts as a finding is said by the verdicts
+from coherence.report.statuses import audit_cells, bound_cells, repair_sentence
+from coherence.report.unit import Unit
+from coherence.report.wording import (
+    clean,
+    format_effect,
+    format_tested,
+    full_verdict,
+    interval_heading,
+    is_flagged,
+    sample_sentences,
+    unit_heading,
+)
 
 _MIN_WIDTH, _MAX_WIDTH = 60, 120
-_MIN_VERDICT = 28  # a narrower verdict column reads like a ribbon; the verdict then goes below its row
+_MIN_VERDICT = (
+    28  # a narrower verdict column reads like a ribbon; the verdict then goes below its row
+)
 _WIDEST_NAME, _WIDEST_EFFECT = 22, 16
 _Row = tuple[str, str, str, str, str]  # check, effect, interval, p, verdict
-# Terminal commands first (CSI and OSC with their arguments): dropping the escape character alone would leave "[31m" behind.
-_ESCAPES = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?|\x1b[ -/]*[0-~]")
-_UNPRINTABLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
-
-
-def clean(text: object, *, limit: int | None = None) -> str:
-    r"""Return untrusted text on one line, without terminal commands, control characters and direction overrides.
-
-    Parameters
-    ----------
-    text : object
-        Anything; ``str`` of it is taken.
-    limit : int, optional
-        Longest result in characters; longer text ends in an ellipsis.
-
-    Returns
-    -------
-    str
-        Printable text.
-
-    Examples
-    --------
-    >>> clean("model\x1b[31m A\nB")
-    'model A B'
-    """
-    plain = re.sub(r"\s+", " ", _ESCAPES.sub("", str(text)))
-    plain = "".join(character for character in plain if unicodedata.category(character) not in _UNPRINTABLE).strip()
-    return plain if limit is None or len(plain) <= limit else plain[: limit - 1].rstrip() + "…"
-
-
-def format_numbers(values: Sequence[float]) -> list[str]:
-    """Format numbers that belong together with the same number of decimals: three digits of the largest.
-
-    Parameters
-    ----------
-    values : sequence of float
-        An estimate and the ends of its interval, say.
-
-    Returns
-    -------
-    list of str
-        One text per value; "undefined" for NaN.
-
-    Examples
-    --------
-    >>> format_numbers([0.0213, -0.00004, 0.05])
-    ['0.0213', '0.0000', '0.0500']
-    """
-    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
-    decimals = min(max(2 - math.floor(math.log10(largest)), 0), 6) if largest > 0 else 2
-    return ["undefined" if math.isnan(value) else f"{value:z.{decimals}f}" for value in values]
-
-
-def format_effect(result: CheckResult) -> tuple[str, str]:
-    """Format statistic and interval of a result.
-
-    Parameters
-    ----------
-    result : CheckResult
-        Any result.
-
-    Returns
-    -------
-    effect, interval : str
-        "0.0213 nats" and "[-0.0040, 0.0500]"; a dash for a missing interval.
-    """
-    ends = (result.interval.low, result.interval.high) if result.interval is not None else ()
-    numbers = format_numbers([result.statistic, *ends])
-    unit = "" if math.isnan(result.statistic) else clean(result.unit)
-    effect = numbers[0] + ("" if unit.startswith("%") or not unit else " ") + unit
-    if result.interval is None or all(math.isnan(end) for end in ends):
-        return effect, NOT_GIVEN
-    return effect, f"[{numbers[1]}, {numbers[2]}]"
-
-
-def format_pvalue(pvalue: float | None) -> str:
-    """Format a p-value with three decimals; a dash where there is no test."""
-    if pvalue is None or math.isnan(pvalue):
-        return NOT_GIVEN
-    return "<0.001" if pvalue < 0.001 else f"{pvalue:.3f}"
-
-
-def format_tested(result: CheckResult) -> str:
-    """Format the p-value of a result, with Holm's adjusted one in brackets where there is one."""
-    text = format_pvalue(result.pvalue)
-    return text if result.pvalue_holm is None or text == NOT_GIVEN else f"{text} ({format_pvalue(result.pvalue_holm)})"
-
-
-def is_flagged(result: CheckResult) -> bool:
-    """Tell whether the p-value of a result lies below `FLAG_LEVEL`."""
-    return result.pvalue is not None and result.pvalue < FLAG_LEVEL
-
-
-def interval_heading(results: Iterable[CheckResult]) -> str:
-    """Return "95% interval", or "interval" where the nominal levels differ."""
-    levels = {result.interval.level for result in results if result.interval is not None}
-    return f"{levels.pop():.0%} interval" if len(levels) == 1 else "interval"
-
-
-def full_verdict(result: CheckResult, verdict: str) -> str:
-    """Return the verdict, with the reason of an undefined number unless the verdict already gives it."""
-    sentence, reason = clean(verdict), clean(result.reason)
-    return f"{sentence} ({reason})" if reason and reason.rstrip(".") not in sentence else sentence
-
-
-def sample_sentences(results: Sequence[CheckResult]) -> list[str]:
-    """Say how many rows and contexts entered, checks with equal numbers together."""
-    groups: dict[tuple[int, int, int], list[str]] = {}
-    for result in results:
-        groups.setdefault((result.n_rows, result.n_contexts, result.n_dropped), []).append(clean(result.check))
-    return [
-        f"{rows} rows in {contexts} contexts" + (f", {dropped} left out for missing values" if dropped else "") + f": {', '.join(checks)}"
-        for (rows, contexts, dropped), checks in groups.items()
-    ]
-
-
-def unit_heading(unit: Unit) -> str:
-    """Return "task · model", with whatever of the two is named."""
-    return " · ".join(name for name in (clean(unit.task, limit=80), clean(unit.model, limit=80)) if name) or "all rows"
 
 
 def _wrap(text: str, width: int) -> list[str]:
@@ -162,14 +48,25 @@ def _wrap(text: str, width: int) -> list[str]:
 
 
 def _hanging(text: str, width: int, first: str, later: str) -> list[str]:
-    return [(later if number else first) + line for number, line in enumerate(_wrap(text, width - cells(first)))]
+    return [
+        (later if number else first) + line
+        for number, line in enumerate(_wrap(text, width - cells(first)))
+    ]
 
 
 def _rows(unit: Unit) -> list[_Row]:
     effects = [format_effect(result) for result in unit.results]
     return [
-        (clean(result.check), effect, interval, format_tested(result), full_verdict(result, verdict))
-        for result, verdict, (effect, interval) in zip(unit.results, unit.verdicts, effects, strict=True)
+        (
+            clean(result.check),
+            effect,
+            interval,
+            format_tested(result),
+            full_verdict(result, verdict),
+        )
+        for result, verdict, (effect, interval) in zip(
+            unit.results, unit.verdicts, effects, strict=True
+        )
     ]
 
 
@@ -197,27 +94,43 @@ def _row_lines(row: _Row, columns: Sequence[int], width: int) -> list[str]:
     wrapped[0] = _name_lines(row[0], columns[0])
     height = max(len(cell) for cell in wrapped)
     grid = [[cell[line] if line < len(cell) else "" for cell in wrapped] for line in range(height)]
-    lines = [(" " * GAP).join(pad(cell, columns[at], right=at == 3) for at, cell in enumerate(line)).rstrip() for line in grid]
+    lines = [
+        (" " * GAP)
+        .join(pad(cell, columns[at], right=at == 3) for at, cell in enumerate(line))
+        .rstrip()
+        for line in grid
+    ]
     return lines if columns[4] else lines + _hanging(row[4], width, "    ", "    ")
 
 
-def _table_lines(headings: Sequence[str], body: Sequence[Sequence[str]], width: int, emphasise: Callable[[str, str], str]) -> list[str]:
+def _table_lines(
+    headings: Sequence[str],
+    body: Sequence[Sequence[str]],
+    width: int,
+    emphasise: Callable[[str, str], str],
+) -> list[str]:
     """Lay out a table whose first column is a name; where it is too wide, every number says what it is."""
     rows = [[clean(row[0]), *row[1:]] for row in body]
     lines = aligned([headings, *rows], right=range(1, len(headings)))
     if max(map(cells, lines)) <= width:
         return [emphasise(lines[0], "2"), *lines[1:]]
-    said = (f"{name}: " + ", ".join(f"{number} {heading}" for number, heading in zip(numbers, headings[1:], strict=True)) for name, *numbers in rows)
+    said = (
+        f"{name}: "
+        + ", ".join(
+            f"{number} {heading}" for number, heading in zip(numbers, headings[1:], strict=True)
+        )
+        for name, *numbers in rows
+    )
     return [line for sentence in said for line in _hanging(sentence, width, "", "  ")]
 
 
-def render_terminal(report: Report, *, width: int | None = None, color: bool = False) -> str:
+def render_terminal(units: Sequence[Unit], *, width: int | None = None, color: bool = False) -> str:
     """Render a report as text.
 
     Parameters
     ----------
-    report : Report
-        A finished analysis.
+    units : sequence of Unit
+        One per (task, model).
     width : int, optional
         Columns, at least 60; None takes those of the terminal, up to 120.
     color : bool
@@ -228,27 +141,47 @@ def render_terminal(report: Report, *, width: int | None = None, color: bool = F
     str
         Lines without a closing line break.
     """
-    columns = max(_MIN_WIDTH, min(shutil.get_terminal_size((100, 24)).columns, _MAX_WIDTH) if width is None else width)
+    columns = max(
+        _MIN_WIDTH,
+        min(shutil.get_terminal_size((100, 24)).columns, _MAX_WIDTH) if width is None else width,
+    )
 
     def emphasise(text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if color else text
 
-    heading: _Row = ("check", "effect", interval_heading(result for unit in report.units for result in unit.results), "p (Holm)", "verdict")
+    heading: _Row = (
+        "check",
+        "effect",
+        interval_heading(result for unit in units for result in unit.results),
+        "p (Holm)",
+        "verdict",
+    )
     # One layout for all units, so that equal columns stand below each other.
-    layout = _column_widths([heading, *(row for unit in report.units for row in _rows(unit))], columns)
+    layout = _column_widths([heading, *(row for unit in units for row in _rows(unit))], columns)
     blocks = []
-    for unit in report.units:
+    for unit in units:
         lines = [emphasise(line, "1") for line in _wrap(unit_heading(unit), columns)]
         if unit.results:
-            above = _row_lines(heading, layout, columns) if layout[4] else _row_lines(heading, layout, columns)[:1]
+            above = (
+                _row_lines(heading, layout, columns)
+                if layout[4]
+                else _row_lines(heading, layout, columns)[:1]
+            )
             lines += [emphasise(line, "2") for line in [*above, "─" * columns]]
             for result, row in zip(unit.results, _rows(unit), strict=True):
-                lines += [emphasise(line, "1") if is_flagged(result) else line for line in _row_lines(row, layout, columns)]
+                lines += [
+                    emphasise(line, "1") if is_flagged(result) else line
+                    for line in _row_lines(row, layout, columns)
+                ]
         else:
             lines.append("No check could be run.")
         for headings, body in (audit_cells(unit), bound_cells(unit)):
             lines += ["", *_table_lines(headings, body, columns, emphasise)] if body else []
-        remarks = [*filter(None, [repair_sentence(unit)]), *sample_sentences(unit.results), *(clean(note) for note in unit.notes)]
+        remarks = [
+            *filter(None, [repair_sentence(unit)]),
+            *sample_sentences(unit.results),
+            *(clean(note) for note in unit.notes),
+        ]
         if remarks:
             lines.append("")
             lines += [line for remark in remarks for line in _hanging(remark, columns, "· ", "  ")]

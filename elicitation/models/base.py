@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from elicitation.models.vocabulary import Vocabulary
-    from elicitation.tokenizations import Spelling, SpellingMasses
+    from elicitation.spelling.tokenizations import Spelling, SpellingMasses
+    from elicitation.spelling.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -101,12 +101,19 @@ class ScoringModel(Model, Protocol):
         """Return the token ids of each text as the model reads it, up to and with the beginning `answer` of the answer."""
         ...
 
-    def log_probabilities(self, texts: Sequence[Sequence[int]], continuations: Sequence[Sequence[Sequence[int]]]) -> "list[NDArray[np.float64]]":
+    def log_probabilities(
+        self, texts: Sequence[Sequence[int]], continuations: Sequence[Sequence[Sequence[int]]]
+    ) -> "list[NDArray[np.float64]]":
         """Return for every text the log-probabilities of its continuations, all given as token ids."""
         ...
 
     def spelling_masses(
-        self, texts: Sequence[Sequence[int]], spellings: "Sequence[Spelling]", *, tolerance: float, itemised: bool = False
+        self,
+        texts: Sequence[Sequence[int]],
+        spellings: "Sequence[Spelling]",
+        *,
+        tolerance: float,
+        itemised: bool = False,
     ) -> "SpellingMasses":
         """Return the probabilities that the answers to texts begin with spellings.
 

@@ -9,20 +9,39 @@ import pytest
 from bayesnets import Network, Node
 
 
-def _random_network(seed: int, n_nodes: int | None = None, max_states: int = 4, max_parents: int = 3, zeros: bool = False) -> Network:
+def _random_network(
+    seed: int,
+    n_nodes: int | None = None,
+    max_states: int = 4,
+    max_parents: int = 3,
+    zeros: bool = False,
+) -> Network:
     rng = np.random.default_rng(seed)
     n_nodes = int(rng.integers(2, 8)) if n_nodes is None else n_nodes
     numbers = rng.integers(2, max_states + 1, size=n_nodes)
     nodes = []
     for position in range(n_nodes):
-        parents = np.sort(rng.choice(position, size=min(position, int(rng.integers(0, max_parents + 1))), replace=False))
+        parents = np.sort(
+            rng.choice(
+                position, size=min(position, int(rng.integers(0, max_parents + 1))), replace=False
+            )
+        )
         table = rng.dirichlet(np.ones(numbers[position]), size=tuple(numbers[parents]))
         if zeros:
             table = np.where(table < 0.25, 0.0, table)
             total = table.sum(axis=-1, keepdims=True)
-            table = np.where(total > 0, table / np.where(total > 0, total, 1), 1 / numbers[position])
+            table = np.where(
+                total > 0, table / np.where(total > 0, total, 1), 1 / numbers[position]
+            )
         states = tuple(f"s{state}" for state in range(numbers[position]))
-        nodes.append(Node(f"v{position}", states, tuple(f"v{parent}" for parent in parents), np.moveaxis(table, -1, 0)))
+        nodes.append(
+            Node(
+                f"v{position}",
+                states,
+                tuple(f"v{parent}" for parent in parents),
+                np.moveaxis(table, -1, 0),
+            )
+        )
     return Network(f"random-{seed}", "random", "seeded", True, tuple(nodes))
 
 
@@ -42,7 +61,9 @@ def _full_joint(network: Network) -> list[tuple[dict[str, str], float]]:
         record = dict(zip(network.names, states, strict=True))
         probability = 1.0
         for node in network.nodes:
-            indices = (network.states(name).index(record[name]) for name in (node.name, *node.parents))
+            indices = (
+                network.states(name).index(record[name]) for name in (node.name, *node.parents)
+            )
             probability *= float(node.table[tuple(indices)])
         records.append((record, probability))
     return records

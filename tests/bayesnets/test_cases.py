@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 from scipy.stats import binomtest
 
-from bayesnets import Network, Node, coverage, evidence_sets, load_network, posterior, sample, sample_cases
+from bayesnets import Network, Node, coverage, load_network, posterior, sample, sample_cases
+from bayesnets.cases import evidence_sets
 from coherence.errors import InputError
 
 ASIA = load_network("asia")
@@ -28,7 +29,15 @@ def evidence_of(table):
 
 def test_columns_and_their_order(cases):
     covariates = [f"x_{name}" for name in ASIA.names if name != "lung"]
-    assert list(cases.columns) == ["context", *covariates, "theta", "p_true", "z", "weight", "probability_bin"]
+    assert list(cases.columns) == [
+        "context",
+        *covariates,
+        "theta",
+        "p_true",
+        "z",
+        "weight",
+        "probability_bin",
+    ]
     assert list(cases.index) == list(range(200))
 
 
@@ -40,7 +49,9 @@ def test_no_evidence_set_appears_twice(cases):
 
 
 def test_p_true_is_the_exact_posterior(cases):
-    np.testing.assert_allclose(cases["p_true"], posterior(ASIA, evidence_of(cases), "lung")["yes"], atol=1e-12)
+    np.testing.assert_allclose(
+        cases["p_true"], posterior(ASIA, evidence_of(cases), "lung")["yes"], atol=1e-12
+    )
     assert cases["p_true"].between(0, 1, inclusive="neither").all()
     assert (cases["probability_bin"] == np.floor(cases["p_true"] * 20 + 1e-9)).all()
 
@@ -49,7 +60,10 @@ def test_bins_are_even_where_the_network_can_fill_them(cases):
     table = coverage(cases)
     assert table["n"].sum() == 200
     assert (table["n"] <= table["capacity"]).all()
-    assert table["n"].tolist() == cases["probability_bin"].value_counts().reindex(range(20), fill_value=0).tolist()
+    assert (
+        table["n"].tolist()
+        == cases["probability_bin"].value_counts().reindex(range(20), fill_value=0).tolist()
+    )
     below = table.loc[table["n"] < table["capacity"], "n"]
     assert below.max() - below.min() <= 1
     assert table.loc[table["capacity"] == 0, "bin"].tolist() == [19]
@@ -59,7 +73,7 @@ def test_bins_are_even_where_the_network_can_fill_them(cases):
 
 
 def test_bins_that_cannot_be_filled_are_named_with_what_the_network_reaches(caplog):
-    with caplog.at_level(logging.WARNING, logger="bayesnets.cases"):
+    with caplog.at_level(logging.WARNING, logger="bayesnets.cases.network_cases"):
         cases = sample_cases(ASIA, "lung", 200, rng=11)
     note = cases.attrs["coverage"]["note"]
     assert caplog.messages == [note]
@@ -73,7 +87,7 @@ def test_bins_that_cannot_be_filled_are_named_with_what_the_network_reaches(capl
 
 
 def test_nothing_is_said_of_cases_that_are_even(caplog, random_network):
-    with caplog.at_level(logging.WARNING, logger="bayesnets.cases"):
+    with caplog.at_level(logging.WARNING, logger="bayesnets.cases.network_cases"):
         assert sample_cases(ASIA, "lung", 20, n_bins=4, rng=1).attrs["coverage"]["note"] == ""
         assert sample_cases(ASIA, "lung", 20, even=False, rng=1).attrs["coverage"]["note"] == ""
     assert caplog.messages == []
@@ -103,14 +117,18 @@ def test_a_large_network_fills_the_bins_evenly():
     assert sum(len(node.parents) for node in network.nodes) == 121
     began = time.process_time()
     cases = sample_cases(network, "disease", 200, rng=3)
-    assert time.process_time() - began < 10  # about 0.5 s; summing the joint anew for every set took 14 s
+    assert (
+        time.process_time() - began < 10
+    )  # about 0.5 s; summing the joint anew for every set took 14 s
     table = coverage(cases)
     assert not cases.attrs["coverage"]["enumerated"]
     assert cases["context"].is_unique
     reachable = table["capacity"] >= 10
     assert reachable.sum() >= 18
     assert table.loc[reachable, "n"].between(9, 11).all()
-    np.testing.assert_allclose(cases["p_true"], posterior(network, evidence_of(cases), "disease")["yes"], atol=1e-12)
+    np.testing.assert_allclose(
+        cases["p_true"], posterior(network, evidence_of(cases), "disease")["yes"], atol=1e-12
+    )
 
 
 def test_theta_follows_p_true():
@@ -125,7 +143,9 @@ def test_z_is_an_unobserved_covariate_with_every_state_possible(cases):
     for row, name in cases["z"].items():
         if name is None:
             # Nothing is left whose states the evidence does not settle.
-            for other in (column for column in evidence.columns if evidence.loc[row, column] is None):
+            for other in (
+                column for column in evidence.columns if evidence.loc[row, column] is None
+            ):
                 assert (posterior(ASIA, evidence.loc[[row]], other) == 0).any(axis=None)
             continue
         assert name != "lung"
@@ -172,23 +192,34 @@ def test_natural_shares_are_those_of_the_simulated_design():
     rng = np.random.default_rng(8)
     covariates = [name for name in ASIA.names if name != "lung"]
     records = sample(ASIA, draws, rng=rng)[covariates].astype(object)
-    shown = rng.random((draws, 7)).argsort(axis=1).argsort(axis=1) < rng.integers(1, 6, size=draws, endpoint=True)[:, None]
+    shown = (
+        rng.random((draws, 7)).argsort(axis=1).argsort(axis=1)
+        < rng.integers(1, 6, size=draws, endpoint=True)[:, None]
+    )
     p = posterior(ASIA, records.where(shown, None), "lung")["yes"]
     p = p[(p > 0) & (p < 1)]
     counts = np.bincount((p * 20 + 1e-9).astype(int), minlength=20)
-    pvalues = [binomtest(int(count), len(p), share).pvalue for count, share in zip(counts, table["natural_share"], strict=True)]
+    pvalues = [
+        binomtest(int(count), len(p), share).pvalue
+        for count, share in zip(counts, table["natural_share"], strict=True)
+    ]
     assert min(pvalues) > 1e-5
 
 
 def test_a_seed_fixes_the_cases_in_any_process(cases):
     pd.testing.assert_frame_equal(sample_cases(ASIA, "lung", 200, rng=11), cases)
     code = (
-        "import hashlib; from bayesnets import load_network, sample_cases;"
-        "a = load_network('asia'); m = type(a).from_pgmpy(a.to_pgmpy());"
+        "import hashlib; from bayesnets import from_pgmpy, load_network, sample_cases, to_pgmpy;"
+        "a = load_network('asia'); m = from_pgmpy(to_pgmpy(a));"
         "print([hashlib.sha256(sample_cases(x, 'lung', 60, rng=3).to_json().encode()).hexdigest() for x in (a, m)])"
     )
     outputs = {
-        subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True).stdout
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
         for seed in ("1", "2")
     }
     assert len(outputs) == 1
@@ -223,7 +254,10 @@ def test_nothing_is_left_to_ask_about_when_all_is_observed():
 def test_all_sets_can_be_had_but_not_one_more():
     table = sample_cases(ASIA, "lung", 1182, rng=0)
     assert table["weight"].sum() == pytest.approx(1182)
-    with pytest.raises(InputError, match="1183 cases were asked for and 1182 sets with 1 to 6 observed covariates exist"):
+    with pytest.raises(
+        InputError,
+        match="1183 cases were asked for and 1182 sets with 1 to 6 observed covariates exist",
+    ):
         sample_cases(ASIA, "lung", 1183, rng=0)
     assert sample_cases(ASIA, "lung", 1183, determined=True, rng=0)["p_true"].isin([0, 1]).any()
 
@@ -237,7 +271,14 @@ def test_improbable_evidence_can_be_left_out():
 
 def test_two_nodes_leave_no_auxiliary():
     network = Network(
-        "n", "n", "test", True, (Node("a", ("x", "y"), (), np.array([0.4, 0.6])), Node("b", ("u", "v"), ("a",), np.array([[0.9, 0.2], [0.1, 0.8]])))
+        "n",
+        "n",
+        "test",
+        True,
+        (
+            Node("a", ("x", "y"), (), np.array([0.4, 0.6])),
+            Node("b", ("u", "v"), ("a",), np.array([[0.9, 0.2], [0.1, 0.8]])),
+        ),
     )
     table = sample_cases(network, "a", 2, target_state="x", rng=0)
     assert table["z"].tolist() == [None, None]

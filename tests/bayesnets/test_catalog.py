@@ -11,7 +11,7 @@ import pytest
 
 from bayesnets import Network, load_network, load_phrases, network_names, posterior, sample
 from bayesnets.catalog import describe
-from bayesnets.conversion import nodes_from_pgmpy
+from bayesnets.formats.conversion import from_pgmpy
 from bayesnets.network import TABLE_KINDS
 from coherence.errors import InputError
 
@@ -33,18 +33,30 @@ def pgmpy_model(name):
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_tables_are_those_that_pgmpy_ships(name):
     ours = load_network(name)
-    theirs = {node.name: node for node in nodes_from_pgmpy(pgmpy_model(name))}
+    theirs = {node.name: node for node in from_pgmpy(pgmpy_model(name))}
     assert set(theirs) == set(ours.names)
     for node in ours.nodes:
         other = theirs[node.name]
         assert node.states == other.states
         assert set(node.parents) == set(other.parents)
-        table = other.table.transpose([0, *(1 + other.parents.index(parent) for parent in node.parents)])
+        table = other.table.transpose(
+            [0, *(1 + other.parents.index(parent) for parent in node.parents)]
+        )
         # Where theirs has 0.3333333 ours has one third, so that the columns sum to one.
-        np.testing.assert_allclose(np.where(table == 0.3333333, 1 / 3, table), node.table, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            np.where(table == 0.3333333, 1 / 3, table), node.table, rtol=0, atol=1e-12
+        )
 
 
-@pytest.mark.parametrize(("name", "sizes"), [("alarm", (37, 46, 509)), ("asia", (8, 8, 18)), ("cancer", (5, 4, 10)), ("survey", (6, 6, 21))])
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        ("alarm", (37, 46, 509)),
+        ("asia", (8, 8, 18)),
+        ("cancer", (5, 4, 10)),
+        ("survey", (6, 6, 21)),
+    ],
+)
 def test_sizes_are_those_of_the_bayesian_network_repository(name, sizes):
     facts = describe(name)
     assert (facts.n_nodes, facts.n_edges, facts.n_parameters) == sizes
@@ -64,8 +76,19 @@ def test_sizes_are_those_of_the_bayesian_network_repository(name, sizes):
 )
 def test_cancer_gives_the_beliefs_printed_in_the_book(evidence, beliefs):
     row = pd.DataFrame([evidence], index=[0])
-    asked = {"Pollution": "high", "Smoker": "True", "Cancer": "True", "Xray": "positive", "Dyspnoea": "True"}
-    found = [1.0 if variable in evidence else posterior(load_network("cancer"), row, variable)[state].item() for variable, state in asked.items()]
+    asked = {
+        "Pollution": "high",
+        "Smoker": "True",
+        "Cancer": "True",
+        "Xray": "positive",
+        "Dyspnoea": "True",
+    }
+    found = [
+        1.0
+        if variable in evidence
+        else posterior(load_network("cancer"), row, variable)[state].item()
+        for variable, state in asked.items()
+    ]
     # The book cuts some digits instead of rounding them.
     np.testing.assert_allclose(found, beliefs, rtol=0, atol=1.01e-3)
 
@@ -79,7 +102,9 @@ def test_facts_agree_with_the_network_and_its_words(name):
     assert re.fullmatch(r"[A-Z0-9][^\n]+\.", facts.description)
     assert facts.default_target == load_phrases(name).default_target
     assert dict(facts.variables) == {node.name: node.states for node in network.nodes}
-    assert facts.n_parameters == sum((len(node.states) - 1) * int(np.prod(node.table.shape[1:])) for node in network.nodes)
+    assert facts.n_parameters == sum(
+        (len(node.states) - 1) * int(np.prod(node.table.shape[1:])) for node in network.nodes
+    )
     assert hash(network) == hash(load_network(name))
 
 
@@ -96,7 +121,11 @@ def test_description_and_label_survive_json_and_do_not_count_in_comparisons():
     bare = Network.from_json(COIN + "}")
     told = Network.from_json(COIN + ', "description": "A fair coin.", "tables": "fitted"}')
     again = Network.from_json(told.to_json())
-    assert (again.description, again.tables, again.illustrative) == ("A fair coin.", "fitted", False)
+    assert (again.description, again.tables, again.illustrative) == (
+        "A fair coin.",
+        "fitted",
+        False,
+    )
     assert (bare.description, bare.tables) == ("", None)
     assert bare == told
     assert not {"description", "tables"} & set(json.loads(bare.to_json()))
@@ -107,9 +136,15 @@ def test_description_and_label_survive_json_and_do_not_count_in_comparisons():
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ('"tables": "invented"', "tables of network 'network' must be one of published, illustrative, fitted, not 'invented'"),
+        (
+            '"tables": "invented"',
+            "tables of network 'network' must be one of published, illustrative, fitted, not 'invented'",
+        ),
         ('"tables": ["fitted"]', "not ['fitted']"),
-        ('"tables": "illustrative", "illustrative": false', "must be illustrative, since its tables are"),
+        (
+            '"tables": "illustrative", "illustrative": false',
+            "must be illustrative, since its tables are",
+        ),
     ],
 )
 def test_contradicting_labels_are_refused(keys, message):
@@ -126,7 +161,10 @@ def test_every_state_has_words_in_every_wording(name):
     for node in network.nodes:
         assert tuple(words.labels(node.name)) == node.states
         for state in node.states:
-            phrases = [words.condition(node.name, state, wording=wording) for wording in range(words.n_wordings)]
+            phrases = [
+                words.condition(node.name, state, wording=wording)
+                for wording in range(words.n_wordings)
+            ]
             assert len(set(phrases)) == words.n_wordings
             assert words.question(node.name, state)
 
@@ -134,8 +172,15 @@ def test_every_state_has_words_in_every_wording(name):
 @EVERY
 def test_no_two_states_of_a_network_share_a_phrase_or_a_question(name):
     # So that a description can be read back.
-    states = [state for variable in load_phrases(name).variables.values() for state in variable.states.values()]
-    for texts in ([phrase for state in states for phrase in state.phrases], [state.question for state in states]):
+    states = [
+        state
+        for variable in load_phrases(name).variables.values()
+        for state in variable.states.values()
+    ]
+    for texts in (
+        [phrase for state in states for phrase in state.phrases],
+        [state.question for state in states],
+    ):
         assert len(set(texts)) == len(texts)
 
 
@@ -150,7 +195,10 @@ def test_words_fit_the_grammar_of_the_prompts(name):
             # After "that they".
             assert state.question.split()[0] not in ("has", "is", "was", "does", "they")
             # After "who".
-            assert all(phrase.split()[0] not in ("have", "are", "were", "do", "who", "they") for phrase in state.phrases)
+            assert all(
+                phrase.split()[0] not in ("have", "are", "were", "do", "who", "they")
+                for phrase in state.phrases
+            )
 
 
 @EVERY
@@ -158,9 +206,15 @@ def test_sentences_are_well_formed_and_differ_between_wordings(name):
     network, words = load_network(name), load_phrases(name)
     records = sample(network, 5, rng=1)
     evidences = [{}, *({node.name: state} for node in network.nodes for state in node.states)]
-    evidences += [dict(zip(records.columns, record, strict=True)) for record in records.itertuples(index=False)]
+    evidences += [
+        dict(zip(records.columns, record, strict=True))
+        for record in records.itertuples(index=False)
+    ]
     for evidence in evidences:
-        sentences = [f"There is {words.subject} who {words.describe(evidence, wording=wording)}." for wording in range(words.n_wordings)]
+        sentences = [
+            f"There is {words.subject} who {words.describe(evidence, wording=wording)}."
+            for wording in range(words.n_wordings)
+        ]
         for sentence in sentences:
             assert re.fullmatch(r"[A-Z][^{}\n]*[^\s.,]\.", sentence)
             assert not re.search(r"  | ,|,,|\.\.|\b(\w+) \1\b", sentence), sentence
@@ -171,5 +225,12 @@ def test_the_words_of_alarm_translate_its_abbreviations():
     words = load_phrases("alarm")
     known = {"ECG"}
     for variable in words.variables.values():
-        texts = [variable.name, *(text for state in variable.states.values() for text in (state.label, state.question, *state.phrases))]
+        texts = [
+            variable.name,
+            *(
+                text
+                for state in variable.states.values()
+                for text in (state.label, state.question, *state.phrases)
+            ),
+        ]
         assert not [text for text in texts if set(re.findall(r"\b[A-Z][A-Z0-9]+\b", text)) - known]

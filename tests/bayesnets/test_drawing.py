@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayesnets import Network, Node, load_network
-from bayesnets.drawing import draw
-from bayesnets.layout import Point, layered
+from bayesnets import Network, Node, load_network, to_pgmpy
+from bayesnets.pictures.drawing import draw
+from bayesnets.pictures.layout import Point, layered
 from coherence.errors import InputError
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -29,21 +29,34 @@ def crossings(layout, parents):
         for pair in zip(layout.route(parent, child), layout.route(parent, child)[1:], strict=False)
     }
     place = {point: position for row in layout.layers for position, point in enumerate(row)}
-    return sum(place[a] < place[c] and place[b] > place[d] for a, b in pieces for c, d in pieces if a.layer == c.layer)
+    return sum(
+        place[a] < place[c] and place[b] > place[d]
+        for a, b in pieces
+        for c, d in pieces
+        if a.layer == c.layer
+    )
 
 
 @st.composite
 def parent_lists(draw):
     names = [f"v{number}" for number in range(draw(st.integers(1, 9)))]
     return {
-        name: draw(st.lists(st.sampled_from(names[:position]), unique=True, max_size=3)) if position else [] for position, name in enumerate(names)
+        name: draw(st.lists(st.sampled_from(names[:position]), unique=True, max_size=3))
+        if position
+        else []
+        for position, name in enumerate(names)
     }
 
 
 @settings(max_examples=60, deadline=None)
 @given(parents=parent_lists(), seed=st.integers(0, 1000))
 def test_arrows_point_down_and_boxes_do_not_overlap(parents, seed):
-    widths = {name: float(width) for name, width in zip(parents, np.random.default_rng(seed).integers(20, 90, len(parents)), strict=True)}
+    widths = {
+        name: float(width)
+        for name, width in zip(
+            parents, np.random.default_rng(seed).integers(20, 90, len(parents)), strict=True
+        )
+    }
     layout = layered(parents, widths, gap=10.0, waypoint=8.0)
     for child, its_parents in parents.items():
         for parent in its_parents:
@@ -59,18 +72,36 @@ def test_arrows_point_down_and_boxes_do_not_overlap(parents, seed):
 
 def test_a_graph_that_needs_no_crossing_has_none():
     # Declared in an order that crosses: 1 -> b, 2 -> a, and so on.
-    parents = {"1": [], "2": [], "3": [], "c": ["1"], "b": ["2"], "a": ["3"], "x": ["a"], "y": ["c"], "z": ["b", "1"]}
+    parents = {
+        "1": [],
+        "2": [],
+        "3": [],
+        "c": ["1"],
+        "b": ["2"],
+        "a": ["3"],
+        "x": ["a"],
+        "y": ["c"],
+        "z": ["b", "1"],
+    }
     assert crossings(graph(parents), parents) == 0
 
 
 def test_a_cause_stands_right_above_its_first_effect():
     layout = graph({"a": [], "b": ["a"], "c": ["b"], "late": [], "d": ["c", "late"]})
-    assert {name: point.layer for name, point in layout.home.items()} == {"a": 0, "b": 1, "c": 2, "late": 2, "d": 3}
+    assert {name: point.layer for name, point in layout.home.items()} == {
+        "a": 0,
+        "b": 1,
+        "c": 2,
+        "late": 2,
+        "d": 3,
+    }
 
 
 def test_long_arrows_of_a_parent_share_their_way():
     layout = graph({"a": [], "b": ["a"], "c": ["b", "a"], "d": ["b", "a"]})
-    assert layout.route("a", "c")[:-1] == layout.route("a", "d")[:-1] == [Point("a", 0), Point("a", 1)]
+    assert (
+        layout.route("a", "c")[:-1] == layout.route("a", "d")[:-1] == [Point("a", 0), Point("a", 1)]
+    )
 
 
 def words(path):
@@ -112,11 +143,17 @@ def test_the_target_and_the_arrows_into_it_are_set_off():
 def test_equal_networks_give_equal_bytes_in_other_processes(tmp_path, suffix):
     for number in ("1", "2"):
         path = str(tmp_path / f"{number}.{suffix}")
-        code = f"from bayesnets import load_network; from bayesnets.drawing import draw; draw(load_network('asia'), {path!r})"
-        subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONHASHSEED": number, "PYTHONPATH": ":".join(sys.path)})
+        code = f"from bayesnets import load_network; from bayesnets.pictures.drawing import draw; draw(load_network('asia'), {path!r})"
+        subprocess.run(
+            [sys.executable, "-c", code],
+            check=True,
+            env={"PYTHONHASHSEED": number, "PYTHONPATH": ":".join(sys.path)},
+        )
     first, second = ((tmp_path / f"{number}.{suffix}").read_bytes() for number in "12")
     assert first == second
-    assert {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}[suffix] == first[: {"svg": 5}.get(suffix, 4)]
+    assert {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}[suffix] == first[
+        : {"svg": 5}.get(suffix, 4)
+    ]
 
 
 def test_names_are_neither_mathematics_nor_markup(tmp_path):
@@ -129,7 +166,12 @@ def test_names_are_neither_mathematics_nor_markup(tmp_path):
 
 def test_many_states_and_long_names_stay_in_their_boxes():
     nodes = (
-        Node("an_extraordinarily_long_name_of_a_variable" * 2, tuple(f"state number {number}" for number in range(30)), (), np.full(30, 1 / 30)),
+        Node(
+            "an_extraordinarily_long_name_of_a_variable" * 2,
+            tuple(f"state number {number}" for number in range(30)),
+            (),
+            np.full(30, 1 / 30),
+        ),
         Node("b", ("x",), (), np.array([1.0])),
     )
     figure = draw(Network("n", "t", "", False, nodes))
@@ -139,12 +181,21 @@ def test_many_states_and_long_names_stay_in_their_boxes():
     assert any("and 25 more" in text.get_text() for text in texts)
     for text in texts:
         extent = text.get_window_extent()
-        assert any(box.x0 <= extent.x0 and extent.x1 <= box.x1 and box.y0 <= extent.y0 and extent.y1 <= box.y1 for box in boxes), text.get_text()
+        assert any(
+            box.x0 <= extent.x0
+            and extent.x1 <= box.x1
+            and box.y0 <= extent.y0
+            and extent.y1 <= box.y1
+            for box in boxes
+        ), text.get_text()
 
 
 def test_what_cannot_be_drawn(tmp_path):
     network = load_network("asia")
-    with pytest.raises(InputError, match="highlight must be variables of network 'asia'; 'lang' is not. Did you mean 'lung'"):
+    with pytest.raises(
+        InputError,
+        match="highlight must be variables of network 'asia'; 'lang' is not. Did you mean 'lung'",
+    ):
         draw(network, highlight="lang")
     with pytest.raises(InputError, match=re.escape("path must end in .png, .svg, .pdf")):
         draw(network, tmp_path / "asia.jpg")
@@ -157,11 +208,13 @@ def test_drawing_leaves_nothing_behind():
     import matplotlib
 
     before = dict(matplotlib.rcParams)
-    draw(load_network("asia").to_pgmpy())
+    draw(to_pgmpy(load_network("asia")))
     assert dict(matplotlib.rcParams) == before
-    assert "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
+    assert (
+        "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
+    )
 
 
 def test_the_module_does_not_import_matplotlib_until_it_draws():
-    code = "import sys, bayesnets.drawing; assert 'matplotlib' not in sys.modules"
+    code = "import sys, bayesnets.pictures.drawing; assert 'matplotlib' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesnets import Network, Node, contraction, elimination, load_network, posterior, subcubes
-from bayesnets.inference import encode, evidence_probability
+from bayesnets import Network, Node, load_network, posterior, to_pgmpy
+from bayesnets.inference import contraction, elimination, subcubes
+from bayesnets.inference.posterior import encode, evidence_probability
 from coherence.errors import InputError
 
 N_NETWORKS = 500
@@ -41,7 +42,11 @@ def force(name, monkeypatch):
         monkeypatch.setattr(contraction.subcubes, "joint_states", lambda *_: 2**62)
     if name == "subcubes":
         plan = elimination.plan
-        monkeypatch.setattr(contraction.elimination, "plan", lambda *arguments: dataclasses.replace(plan(*arguments), cost=np.inf))
+        monkeypatch.setattr(
+            contraction.elimination,
+            "plan",
+            lambda *arguments: dataclasses.replace(plan(*arguments), cost=np.inf),
+        )
     if name == "split":
         monkeypatch.setattr(contraction, "SPLIT_COST", 0)
         monkeypatch.setattr(contraction, "SPLIT_CELLS", 0)
@@ -61,41 +66,68 @@ def enumerated(network, evidence, target):
     states = np.indices(shape, dtype=np.int8).reshape(len(shape), -1)
     probability = np.ones(states.shape[1])
     for position, node in enumerate(network.nodes):
-        probability = probability * node.table[(states[position], *(states[network.names.index(parent)] for parent in node.parents))]
+        probability = (
+            probability
+            * node.table[
+                (
+                    states[position],
+                    *(states[network.names.index(parent)] for parent in node.parents),
+                )
+            ]
+        )
     result = np.zeros((len(evidence), len(network.states(target))))
     for row, stated in enumerate(evidence.to_dict("records")):
         agrees = np.ones(states.shape[1], dtype=bool)
         for name, state in stated.items():
             if not pd.isna(state):
                 agrees &= states[network.names.index(name)] == network.states(name).index(state)
-        result[row] = np.bincount(states[network.names.index(target)][agrees], weights=probability[agrees], minlength=result.shape[1])
+        result[row] = np.bincount(
+            states[network.names.index(target)][agrees],
+            weights=probability[agrees],
+            minlength=result.shape[1],
+        )
     return result
 
 
 @pytest.mark.parametrize("block", range(0, N_NETWORKS, 50))
-def test_agrees_with_enumeration_and_with_pgmpy(block, elimination_of_pgmpy, random_evidence, random_network):
+def test_agrees_with_enumeration_and_with_pgmpy(
+    block, elimination_of_pgmpy, random_evidence, random_network
+):
     n_enumerated = 0
     for seed in range(block, block + 50):
         network, evidence, target = drawn(seed, random_network, random_evidence)
         ours = posterior(network, evidence, target).to_numpy()
         if np.prod([len(node.states) for node in network.nodes]) <= ENUMERABLE:
             joint = enumerated(network, evidence, target)
-            np.testing.assert_allclose(ours, joint / joint.sum(axis=1, keepdims=True), rtol=0, atol=TOLERANCE)
-            np.testing.assert_allclose(evidence_probability(network, evidence), joint.sum(axis=1), rtol=TOLERANCE)
+            np.testing.assert_allclose(
+                ours, joint / joint.sum(axis=1, keepdims=True), rtol=0, atol=TOLERANCE
+            )
+            np.testing.assert_allclose(
+                evidence_probability(network, evidence), joint.sum(axis=1), rtol=TOLERANCE
+            )
             n_enumerated += 1
-        engine = elimination_of_pgmpy(network.to_pgmpy())
+        engine = elimination_of_pgmpy(to_pgmpy(network))
         for row, stated in enumerate(evidence.to_dict("records")):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FutureWarning)
-                factor = engine.query([target], {name: state for name, state in stated.items() if not pd.isna(state)}, show_progress=False)
-            theirs = [factor.values[factor.state_names[target].index(state)] for state in network.states(target)]
+                factor = engine.query(
+                    [target],
+                    {name: state for name, state in stated.items() if not pd.isna(state)},
+                    show_progress=False,
+                )
+            theirs = [
+                factor.values[factor.state_names[target].index(state)]
+                for state in network.states(target)
+            ]
             np.testing.assert_allclose(ours[row], theirs, rtol=0, atol=TOLERANCE)
     assert n_enumerated >= 25, "most networks are small enough to be enumerated"
 
 
 @pytest.mark.parametrize("seed", range(1000, 1030))
 @pytest.mark.parametrize("zeros", [False, True])
-def test_each_algorithm_agrees_with_enumeration(seed, zeros, algorithm, random_evidence, random_network):
+def test_each_algorithm_agrees_with_enumeration(
+    seed, zeros, algorithm, random_evidence, random_network
+):
     network = random_network(seed, n_nodes=7, max_states=3, zeros=zeros)
     target = network.names[seed % 7]
     # Two hundred rows share patterns, and some see all covariates or none.
@@ -105,23 +137,31 @@ def test_each_algorithm_agrees_with_enumeration(seed, zeros, algorithm, random_e
     codes = encode(network, evidence)
     values = contraction.joint(network, codes, (network.index(target),))
     np.testing.assert_allclose(values, expected, rtol=1e-12, atol=0)
-    np.testing.assert_allclose(contraction.joint(network, codes), expected.sum(axis=1), rtol=1e-12, atol=0)
+    np.testing.assert_allclose(
+        contraction.joint(network, codes), expected.sum(axis=1), rtol=1e-12, atol=0
+    )
     assert ((values == 0) == (expected == 0)).all()
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_joints_of_several_targets_have_their_axes_in_the_order_asked_for(seed, algorithm, random_evidence, random_network):
+def test_joints_of_several_targets_have_their_axes_in_the_order_asked_for(
+    seed, algorithm, random_evidence, random_network
+):
     network = random_network(seed, n_nodes=6, max_states=4)
     first, second = (int(position) for position in np.random.default_rng(seed).permutation(6)[:2])
     names = [network.names[first], network.names[second]]
     evidence = random_evidence(network, 20, seed).drop(columns=names)
     codes = encode(network, evidence)
     values = contraction.joint(network, codes, (first, second))
-    np.testing.assert_allclose(values.transpose(0, 2, 1), contraction.joint(network, codes, (second, first)), rtol=1e-12)
+    np.testing.assert_allclose(
+        values.transpose(0, 2, 1), contraction.joint(network, codes, (second, first)), rtol=1e-12
+    )
     for code, state in enumerate(network.states(names[0])):
         fixed = codes.copy()
         fixed[:, first] = code
-        np.testing.assert_allclose(values[:, code], contraction.joint(network, fixed, (second,)), rtol=1e-12, err_msg=state)
+        np.testing.assert_allclose(
+            values[:, code], contraction.joint(network, fixed, (second,)), rtol=1e-12, err_msg=state
+        )
 
 
 def test_a_network_of_many_arrows_and_large_tables(monkeypatch):
@@ -133,7 +173,12 @@ def test_a_network_of_many_arrows_and_large_tables(monkeypatch):
         parents = list(range(position))[-7:]
         table = rng.dirichlet(np.ones(number), size=tuple(numbers[parent] for parent in parents))
         nodes.append(
-            Node(f"v{position}", tuple(f"s{state}" for state in range(number)), tuple(f"v{parent}" for parent in parents), np.moveaxis(table, -1, 0))
+            Node(
+                f"v{position}",
+                tuple(f"s{state}" for state in range(number)),
+                tuple(f"v{parent}" for parent in parents),
+                np.moveaxis(table, -1, 0),
+            )
         )
     network = Network("dense", "dense", "seeded", True, tuple(nodes))
     codes = np.column_stack([rng.integers(number, size=3000) for number in numbers])
@@ -149,7 +194,9 @@ def test_a_network_of_many_arrows_and_large_tables(monkeypatch):
     np.testing.assert_allclose(results["split"], results["subcubes"], rtol=1e-12)
     monkeypatch.setattr(subcubes, "BUFFER", 1000)
     force("subcubes", monkeypatch)
-    np.testing.assert_allclose(contraction.joint(network, codes, (10,)), results["subcubes"], rtol=1e-12)
+    np.testing.assert_allclose(
+        contraction.joint(network, codes, (10,)), results["subcubes"], rtol=1e-12
+    )
 
 
 def test_chunks_are_as_small_as_asked(monkeypatch, random_evidence, random_network):
@@ -173,10 +220,15 @@ def test_chunks_are_as_small_as_asked(monkeypatch, random_evidence, random_netwo
     bound = 4096
     assert max(seen) > bound
     seen.clear()
-    np.testing.assert_allclose(contraction.joint(network, codes, (target,), max_bytes=bound), expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        contraction.joint(network, codes, (target,), max_bytes=bound), expected, rtol=1e-12
+    )
     assert max(seen) <= bound
 
 
 def test_a_network_too_large_for_the_memory_allowed_is_an_error():
-    with pytest.raises(InputError, match=r"that a row of evidence needs in network 'asia'; it is 8, and a row needs \d+ bytes\. Observe"):
+    with pytest.raises(
+        InputError,
+        match=r"that a row of evidence needs in network 'asia'; it is 8, and a row needs \d+ bytes\. Observe",
+    ):
         posterior(load_network("asia"), pd.DataFrame({"xray": ["yes"]}), "smoke", max_bytes=8)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bayesnets import Network, Node, load_network
-from bayesnets import files as module
-from bayesnets.files import read_network, write_network
+from bayesnets import Network, Node, from_pgmpy, load_network, to_pgmpy
+from bayesnets.formats import files as module
+from bayesnets.formats.files import read_network, write_network
 from coherence.errors import InputError
 
 SUFFIXES = ("bif", "xml", "xmlbif", "json")
@@ -73,12 +73,19 @@ def test_the_same_network_in_each_format(written, suffix):
 def test_the_two_formats_order_a_whole_table_differently(written):
     # BIF: own states change slowest. XML: they change fastest. Three states against two, so that a mix-up cannot hide.
     head = "network { }\nvariable a { type discrete [ 2 ] { x, y }; }\nvariable b { type discrete [ 3 ] { u, v, w }; }\n"
-    bif = head + "probability ( a ) { table .5 .5; }\nprobability ( b a ) { table .1 .2  .3 .3  .6 .5; }"
+    bif = (
+        head
+        + "probability ( a ) { table .5 .5; }\nprobability ( b a ) { table .1 .2  .3 .3  .6 .5; }"
+    )
     xml = "<BIF><NETWORK><VARIABLE><NAME>a</NAME><OUTCOME>x</OUTCOME><OUTCOME>y</OUTCOME></VARIABLE><VARIABLE><NAME>b</NAME>"
     xml += "<OUTCOME>u</OUTCOME><OUTCOME>v</OUTCOME><OUTCOME>w</OUTCOME></VARIABLE><DEFINITION><FOR>a</FOR><TABLE>.5 .5</TABLE></DEFINITION>"
     xml += "<PROBABILITY><FOR>b</FOR><GIVEN>a</GIVEN><TABLE>.1 .3 .6  .2 .3 .5</TABLE></PROBABILITY></NETWORK></BIF>"
     for text, suffix in ((bif, "bif"), (xml, "xml")):
-        assert read_network(written(text, suffix)).node("b").table.tolist() == [[0.1, 0.2], [0.3, 0.3], [0.6, 0.5]]
+        assert read_network(written(text, suffix)).node("b").table.tolist() == [
+            [0.1, 0.2],
+            [0.3, 0.3],
+            [0.6, 0.5],
+        ]
 
 
 def test_default_rows_and_files_without_a_name(written):
@@ -89,7 +96,10 @@ def test_default_rows_and_files_without_a_name(written):
 
 
 names = st.text(
-    st.one_of(st.sampled_from(" ,;\"'\\|(){}[]<>&%$/*-_#\xa0\u2028é漢\U0001f327"), st.characters(exclude_categories=("Cc", "Cs", "Cn"))),
+    st.one_of(
+        st.sampled_from(" ,;\"'\\|(){}[]<>&%$/*-_#\xa0\u2028é漢\U0001f327"),
+        st.characters(exclude_categories=("Cc", "Cs", "Cn")),
+    ),
     min_size=1,
     max_size=12,
 )
@@ -100,27 +110,56 @@ def networks(draw):
     variables = draw(st.lists(names, min_size=1, max_size=4, unique=True))
     nodes = []
     for position, name in enumerate(variables):
-        earlier = draw(st.lists(st.sampled_from(variables[:position]), unique=True, max_size=2)) if position else []
+        earlier = (
+            draw(st.lists(st.sampled_from(variables[:position]), unique=True, max_size=2))
+            if position
+            else []
+        )
         states = draw(st.lists(names, min_size=1, max_size=3, unique=True))
-        shape = (*(len(next(node for node in nodes if node.name == parent).states) for parent in earlier), len(states))
+        shape = (
+            *(
+                len(next(node for node in nodes if node.name == parent).states)
+                for parent in earlier
+            ),
+            len(states),
+        )
         rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-        nodes.append(Node(name, tuple(states), tuple(earlier), np.moveaxis(rng.dirichlet(np.ones(len(states)), size=shape[:-1]), -1, 0)))
+        nodes.append(
+            Node(
+                name,
+                tuple(states),
+                tuple(earlier),
+                np.moveaxis(rng.dirichlet(np.ones(len(states)), size=shape[:-1]), -1, 0),
+            )
+        )
     illustrative = draw(st.booleans())
-    tables = draw(st.sampled_from([None, "published", "fitted", *(["illustrative"] if illustrative else [])]))
+    tables = draw(
+        st.sampled_from([None, "published", "fitted", *(["illustrative"] if illustrative else [])])
+    )
     return Network(
-        draw(names), draw(names), draw(st.one_of(st.just(""), names)), illustrative, tuple(nodes), draw(st.one_of(st.just(""), names)), tables
+        draw(names),
+        draw(names),
+        draw(st.one_of(st.just(""), names)),
+        illustrative,
+        tuple(nodes),
+        draw(st.one_of(st.just(""), names)),
+        tables,
     )
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(network=networks())
 def test_what_is_written_is_read_back_whatever_the_names(suffix, tmp_path, network):
     path = tmp_path / f"any.{suffix}"
     write_network(network, path)
     back = read_network(path)
     assert back == network
-    assert (back.description, back.tables) == (network.description, network.tables), "which the comparison leaves out"
+    assert (back.description, back.tables) == (network.description, network.tables), (
+        "which the comparison leaves out"
+    )
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -135,31 +174,103 @@ def test_names_that_look_like_the_format(tmp_path, suffix):
 
 
 BIF_FAULTS = {
-    "no brace": ("variable rain {", "variable rain", "line 6: expected '{' in variable 'rain', found 'type'"),
-    "no quote": ('variable "wet grass"', "variable wet grass", "line 7: expected '{' in variable 'wet', found 'grass'. Put names with spaces"),
-    "open quote": ('variable "wet grass"', 'variable "wet grass', "line 7: this quote is never closed"),
+    "no brace": (
+        "variable rain {",
+        "variable rain",
+        "line 6: expected '{' in variable 'rain', found 'type'",
+    ),
+    "no quote": (
+        'variable "wet grass"',
+        "variable wet grass",
+        "line 7: expected '{' in variable 'wet', found 'grass'. Put names with spaces",
+    ),
+    "open quote": (
+        'variable "wet grass"',
+        'variable "wet grass',
+        "line 7: this quote is never closed",
+    ),
     "open comment": ("a space */", "a space", "line 4: this comment is never closed"),
     "open property": ('"someone; else"', '"someone; else', "line 2: this property is never closed"),
-    "count": ("discrete[2]", "discrete[3]", "line 7: variable 'wet grass' must list as many states as it announces; it announces 3 and lists 2"),
+    "count": (
+        "discrete[2]",
+        "discrete[3]",
+        "line 7: variable 'wet grass' must list as many states as it announces; it announces 3 and lists 2",
+    ),
     "continuous": ("discrete [", "continuous [", "line 6: expected 'discrete'"),
     "same state": ("{ yes no }", "{ yes yes }", "line 7: states of 'wet grass' must differ"),
-    "twice": ('variable "wet grass"', "variable rain", "line 7: variable 'rain' was declared in line 6 already"),
-    "table twice": ('( "wet grass" | rain )', "( rain )", "line 9: the table of 'rain' was given in line 8 already"),
-    "no table": ("probability ( rain ) { table 0.25, 0.75; }", "", "line 6: variable 'rain' must have a table"),
-    "unknown parent": ("| rain )", "| rian )", "line 9: parent 'rian' is not declared. Did you mean 'rain'?"),
-    "own parent": ("| rain )", '| rain, "wet grass" )', "must differ; they are wet grass, rain, wet grass"),
-    "unknown variable": ("probability ( rain )", "probability ( hail )", "line 8: variable 'hail' is not declared"),
-    "unknown state": ("(no)", "(none)", "line 11: 'none' must be a state of 'rain', in a row of 'wet grass'. Did you mean 'no'?"),
-    "two labels": ('("heavy rain")', "(heavy rain)", "names 2. States with spaces or commas must be in double quotes"),
-    "row twice": ("(no)", '("heavy rain")', "line 11: the row (heavy rain) of 'wet grass' was given in line 10 already"),
-    "row missing": ("(no) 1e-1, .9;", "", "line 9: the table of 'wet grass' has no entry for rain=no. Add it, or a 'default'."),
-    "three numbers": ("1e-1, .9", ".1 .2 .7", "line 11: this entry of 'wet grass' must hold 2 probabilities, one per state; it holds 3"),
-    "table count": ("table 0.25, 0.75", "table 0.25", "line 8: this entry of 'rain' must hold 2 probabilities, one per cell; it holds 1"),
+    "twice": (
+        'variable "wet grass"',
+        "variable rain",
+        "line 7: variable 'rain' was declared in line 6 already",
+    ),
+    "table twice": (
+        '( "wet grass" | rain )',
+        "( rain )",
+        "line 9: the table of 'rain' was given in line 8 already",
+    ),
+    "no table": (
+        "probability ( rain ) { table 0.25, 0.75; }",
+        "",
+        "line 6: variable 'rain' must have a table",
+    ),
+    "unknown parent": (
+        "| rain )",
+        "| rian )",
+        "line 9: parent 'rian' is not declared. Did you mean 'rain'?",
+    ),
+    "own parent": (
+        "| rain )",
+        '| rain, "wet grass" )',
+        "must differ; they are wet grass, rain, wet grass",
+    ),
+    "unknown variable": (
+        "probability ( rain )",
+        "probability ( hail )",
+        "line 8: variable 'hail' is not declared",
+    ),
+    "unknown state": (
+        "(no)",
+        "(none)",
+        "line 11: 'none' must be a state of 'rain', in a row of 'wet grass'. Did you mean 'no'?",
+    ),
+    "two labels": (
+        '("heavy rain")',
+        "(heavy rain)",
+        "names 2. States with spaces or commas must be in double quotes",
+    ),
+    "row twice": (
+        "(no)",
+        '("heavy rain")',
+        "line 11: the row (heavy rain) of 'wet grass' was given in line 10 already",
+    ),
+    "row missing": (
+        "(no) 1e-1, .9;",
+        "",
+        "line 9: the table of 'wet grass' has no entry for rain=no. Add it, or a 'default'.",
+    ),
+    "three numbers": (
+        "1e-1, .9",
+        ".1 .2 .7",
+        "line 11: this entry of 'wet grass' must hold 2 probabilities, one per state; it holds 3",
+    ),
+    "table count": (
+        "table 0.25, 0.75",
+        "table 0.25",
+        "line 8: this entry of 'rain' must hold 2 probabilities, one per cell; it holds 1",
+    ),
     "words": ("1e-1, .9", "one, two", "line 11: expected a probability or ';'"),
     "nan": ("1e-1, .9", "nan, .9", "found 'nan'. Write numbers"),
     "other digits": ("1e-1, .9", "٠.1, .9", "expected a probability"),
-    "negative": ("0.25, 0.75", "-0.25, 1.25", "line 8: probabilities of 'rain' must lie in [0, 1]; found -0.25"),
-    "huge": ("0.25, 0.75", "1e999, 0", "line 8: probabilities of 'rain' must lie in [0, 1]; found inf"),
+    "negative": (
+        "0.25, 0.75",
+        "-0.25, 1.25",
+        "line 8: probabilities of 'rain' must lie in [0, 1]; found -0.25",
+    ),
+    "huge": (
+        "0.25, 0.75",
+        "1e999, 0",
+        "line 8: probabilities of 'rain' must lie in [0, 1]; found inf",
+    ),
     "percent": ("0.25, 0.75", "25, 75", "must lie in [0, 1]; found 25."),
     "sum": (
         "1e-1, .9",
@@ -171,12 +282,32 @@ BIF_FAULTS = {
         "(no) 1e-1",
         "line 11: the file ends inside the table of 'wet grass', where a probability or ';' must follow. Is it truncated?",
     ),
-    "two defaults": ("(no) 1e-1, .9;", "default 0 1; default 0 1;", "must have one default; line 11 gave one"),
-    "table and rows": ("(no) 1e-1, .9;", "table .1 .2 .9 .8;", "'table' must be the only entry for 'wet grass'"),
-    "other words": ("network", "netwerk", "line 1: expected 'network', 'variable' or 'probability' in the file, found 'netwerk'"),
-    "no type": ("type discrete[2] { yes no };", "", "line 7: expected 'type discrete [ n ] { states };' in variable 'wet grass'"),
+    "two defaults": (
+        "(no) 1e-1, .9;",
+        "default 0 1; default 0 1;",
+        "must have one default; line 11 gave one",
+    ),
+    "table and rows": (
+        "(no) 1e-1, .9;",
+        "table .1 .2 .9 .8;",
+        "'table' must be the only entry for 'wet grass'",
+    ),
+    "other words": (
+        "network",
+        "netwerk",
+        "line 1: expected 'network', 'variable' or 'probability' in the file, found 'netwerk'",
+    ),
+    "no type": (
+        "type discrete[2] { yes no };",
+        "",
+        "line 7: expected 'type discrete [ n ] { states };' in variable 'wet grass'",
+    ),
     "in network": ("property author", "author", "only properties may stand here"),
-    "in table": ("(no) 1e-1", "no 1e-1", "line 11: expected '(', 'table', 'default', 'property' or '}'"),
+    "in table": (
+        "(no) 1e-1",
+        "no 1e-1",
+        "line 11: expected '(', 'table', 'default', 'property' or '}'",
+    ),
 }
 
 
@@ -191,31 +322,87 @@ def test_faults_of_a_bif_file_name_file_and_line(written, fault):
 
 
 XML_FAULTS = {
-    "cut": ("</NETWORK></BIF>\n", "", "line 10: the file must hold XML; no element found. Is it truncated?"),
+    "cut": (
+        "</NETWORK></BIF>\n",
+        "",
+        "line 10: the file must hold XML; no element found. Is it truncated?",
+    ),
     "cut in a tag": ("</NETWORK></BIF>\n", "</NETW", "unclosed token. Is it truncated?"),
-    "tags": ("</VARIABLE>\n<DEF", "</VARIABEL>\n<DEF", "line 5: the file must hold XML; mismatched tag"),
-    "no network": ("NETWORK>", "NETZ>", "line 3: the file must hold one NETWORK inside BIF; found 0 inside BIF"),
-    "decision": ('TYPE="nature"><NAME>wet', 'TYPE="decision"><NAME>wet', "line 5: variable 'wet grass' must be of type nature, not 'decision'"),
-    "twice": ("<NAME>wet grass</NAME>", "<NAME>rain</NAME>", "line 5: variable 'rain' was declared in line 4 already"),
+    "tags": (
+        "</VARIABLE>\n<DEF",
+        "</VARIABEL>\n<DEF",
+        "line 5: the file must hold XML; mismatched tag",
+    ),
+    "no network": (
+        "NETWORK>",
+        "NETZ>",
+        "line 3: the file must hold one NETWORK inside BIF; found 0 inside BIF",
+    ),
+    "decision": (
+        'TYPE="nature"><NAME>wet',
+        'TYPE="decision"><NAME>wet',
+        "line 5: variable 'wet grass' must be of type nature, not 'decision'",
+    ),
+    "twice": (
+        "<NAME>wet grass</NAME>",
+        "<NAME>rain</NAME>",
+        "line 5: variable 'rain' was declared in line 4 already",
+    ),
     "no name": ("<NAME>rain</NAME>", "", "line 4: a VARIABLE must have one NAME, not 0"),
-    "same state": ("<OUTCOME>yes<", "<OUTCOME>no<", "line 5: variable 'wet grass' must have non-empty OUTCOMEs that differ; they are no, no"),
-    "no states": ("<OUTCOME>yes</OUTCOME><OUTCOME>no</OUTCOME>", "", "OUTCOMEs that differ; they are none"),
-    "no table": ("<TABLE>0.25 0.75</TABLE>", "", "line 6: a DEFINITION must have one FOR and one TABLE; it has 1 and 0"),
-    "undefined": ("<DEFINITION><FOR>rain</FOR><TABLE>0.25 0.75</TABLE></DEFINITION>", "", "variable 'rain' must have a DEFINITION"),
-    "given": ("<GIVEN>rain<", "<GIVEN>rian<", "line 7: GIVEN 'rian' must be a VARIABLE of the file. Did you mean 'rain'?"),
+    "same state": (
+        "<OUTCOME>yes<",
+        "<OUTCOME>no<",
+        "line 5: variable 'wet grass' must have non-empty OUTCOMEs that differ; they are no, no",
+    ),
+    "no states": (
+        "<OUTCOME>yes</OUTCOME><OUTCOME>no</OUTCOME>",
+        "",
+        "OUTCOMEs that differ; they are none",
+    ),
+    "no table": (
+        "<TABLE>0.25 0.75</TABLE>",
+        "",
+        "line 6: a DEFINITION must have one FOR and one TABLE; it has 1 and 0",
+    ),
+    "undefined": (
+        "<DEFINITION><FOR>rain</FOR><TABLE>0.25 0.75</TABLE></DEFINITION>",
+        "",
+        "variable 'rain' must have a DEFINITION",
+    ),
+    "given": (
+        "<GIVEN>rain<",
+        "<GIVEN>rian<",
+        "line 7: GIVEN 'rian' must be a VARIABLE of the file. Did you mean 'rain'?",
+    ),
     "own parent": ("<GIVEN>rain<", "<GIVEN>wet grass<", "line 7: FOR and GIVEN must differ"),
     "defined twice": (
         "<FOR>wet grass</FOR><GIVEN>rain</GIVEN>\n<TABLE>0.9 0.1",
         "<FOR>rain</FOR>\n<TABLE>",
         "the table of 'rain' was given in line 6 already",
     ),
-    "count": (" 1e-1 .9", " 1e-1", "line 8: the TABLE of 'wet grass' must hold 4 numbers; it holds 3"),
+    "count": (
+        " 1e-1 .9",
+        " 1e-1",
+        "line 8: the TABLE of 'wet grass' must hold 4 numbers; it holds 3",
+    ),
     "words": ("0.25 0.75", "a quarter", "line 6: the TABLE of 'rain' must hold numbers; found 'a'"),
     "nan": ("0.25 0.75", "nan 1", "line 6: probabilities of 'rain' must lie in [0, 1]; found nan"),
     "negative": ("0.25 0.75", "-0.25 1.25", "must lie in [0, 1]; found -0.25"),
-    "sum": (" 1e-1 .9", " 0.1 0.8", "line 8: probabilities of 'wet grass' given rain=no must sum to 1 within 1e-08; they sum to 0.9 (1 of 2 columns"),
-    "entity": ("<!ELEMENT NAME (#PCDATA)>", '<!ENTITY a "b">', "line 2: XML entities are not allowed"),
-    "unknown entity": ("<OUTCOME>yes<", "<OUTCOME>&yes;<", "line 5: the file must hold XML; undefined entity"),
+    "sum": (
+        " 1e-1 .9",
+        " 0.1 0.8",
+        "line 8: probabilities of 'wet grass' given rain=no must sum to 1 within 1e-08; they sum to 0.9 (1 of 2 columns",
+    ),
+    "entity": (
+        "<!ELEMENT NAME (#PCDATA)>",
+        '<!ENTITY a "b">',
+        "line 2: XML entities are not allowed",
+    ),
+    "unknown entity": (
+        "<OUTCOME>yes<",
+        "<OUTCOME>&yes;<",
+        "line 5: the file must hold XML; undefined entity",
+    ),
     "encoding": (
         'version="1.0"',
         'version="1.0" encoding="klingon"',
@@ -249,13 +436,17 @@ def test_no_other_file_is_read_through_xml(written, tmp_path):
         f'SYSTEM "{secret.as_uri()}"',
         f'[<!ENTITY % s SYSTEM "{secret.as_uri()}"> %s;]',
     ):
-        text = RAIN_XML.replace(RAIN_XML.splitlines()[1], f"<!DOCTYPE BIF {declaration}>").replace("My garden", "&s;")
+        text = RAIN_XML.replace(RAIN_XML.splitlines()[1], f"<!DOCTYPE BIF {declaration}>").replace(
+            "My garden", "&s;"
+        )
         with pytest.raises(InputError, match="entities are not allowed"):
             read_network(written(text, "xml"))
 
 
 def test_an_encoding_that_xml_declares_is_honoured(written):
-    text = RAIN_XML.replace('version="1.0"', 'version="1.0" encoding="ISO-8859-1"').replace("My garden", "Gärten")
+    text = RAIN_XML.replace('version="1.0"', 'version="1.0" encoding="ISO-8859-1"').replace(
+        "My garden", "Gärten"
+    )
     assert read_network(written(text.encode("latin-1"), "xml")).name == "Gärten"
 
 
@@ -290,8 +481,12 @@ def test_faults_of_a_json_file_name_the_file(written, fault):
 def test_a_cycle_is_refused(written, suffix):
     cycle = {
         "bif": RAIN.replace("( rain ) { table", '( rain | "wet grass" ) { default'),
-        "xml": RAIN_XML.replace("<FOR>rain</FOR><TABLE>", "<FOR>rain</FOR><GIVEN>wet grass</GIVEN><TABLE>.5 .5 "),
-        "json": RAIN_JSON.replace('"table": [0.25, 0.75]', '"parents": ["wet grass"], "table": [[0.25, 0.75], [1, 0]]'),
+        "xml": RAIN_XML.replace(
+            "<FOR>rain</FOR><TABLE>", "<FOR>rain</FOR><GIVEN>wet grass</GIVEN><TABLE>.5 .5 "
+        ),
+        "json": RAIN_JSON.replace(
+            '"table": [0.25, 0.75]', '"parents": ["wet grass"], "table": [[0.25, 0.75], [1, 0]]'
+        ),
     }
     path = written(cycle[suffix], suffix)
     with pytest.raises(InputError, match="must not form a cycle; one runs through") as caught:
@@ -301,10 +496,17 @@ def test_a_cycle_is_refused(written, suffix):
 
 def test_a_table_that_no_machine_can_hold_is_refused_before_it_is_made(written):
     parents = [f"v{number}" for number in range(60)]
-    text = "network { }\n" + "".join(f"variable {name} {{ type discrete [ 2 ] {{ x, y }}; }}\n" for name in [*parents, "child"])
+    text = "network { }\n" + "".join(
+        f"variable {name} {{ type discrete [ 2 ] {{ x, y }}; }}\n" for name in [*parents, "child"]
+    )
     text += f"probability ( child | {', '.join(parents)} ) {{ default 0.5, 0.5; }}\n"
     text += "".join(f"probability ( {name} ) {{ table 0.5, 0.5; }}\n" for name in parents)
-    with pytest.raises(InputError, match=re.escape("line 63: the table of 'child' must have at most 67108864 entries; 60 parents make")):
+    with pytest.raises(
+        InputError,
+        match=re.escape(
+            "line 63: the table of 'child' must have at most 67108864 entries; 60 parents make"
+        ),
+    ):
         read_network(written(text))
 
 
@@ -325,26 +527,45 @@ def test_files_that_cannot_be_read(tmp_path, written):
 
 
 def test_the_mark_of_a_windows_editor_and_its_line_ends_are_no_fault(written):
-    assert read_network(written(b"\xef\xbb\xbf" + RAIN.replace("\n", "\r\n").encode())) == read_network(written(RAIN))
+    assert read_network(
+        written(b"\xef\xbb\xbf" + RAIN.replace("\n", "\r\n").encode())
+    ) == read_network(written(RAIN))
 
 
 @pytest.mark.parametrize("suffix", TEXTS)
 def test_normalize_divides_rounded_columns_and_says_which(written, suffix):
-    rounded = {"bif": ("1e-1, .9", "0.333, 0.666"), "xml": ("1e-1 .9", "0.333 0.666"), "json": ("[0.1, 0.9]]", "[0.333, 0.666]]")}
+    rounded = {
+        "bif": ("1e-1, .9", "0.333, 0.666"),
+        "xml": ("1e-1 .9", "0.333 0.666"),
+        "json": ("[0.1, 0.9]]", "[0.333, 0.666]]"),
+    }
     path = written(TEXTS[suffix].replace(*rounded[suffix]), suffix)
     with pytest.raises(InputError, match=re.escape("read_network(path, normalize=True)")):
         read_network(path)
-    with pytest.warns(UserWarning, match="1 column was divided by the sum, which was up to 0.001 away from 1; tables of 'wet grass'"):
+    with pytest.warns(
+        UserWarning,
+        match="1 column was divided by the sum, which was up to 0.001 away from 1; tables of 'wet grass'",
+    ):
         network = read_network(path, normalize=True)
-    assert network.node("wet grass").table[:, 1].tolist() == pytest.approx([1 / 3, 2 / 3], abs=1e-15)
-    assert network.node("wet grass").table[:, 0].tolist() == [0.9, 0.1], "what was right stays as it was"
+    assert network.node("wet grass").table[:, 1].tolist() == pytest.approx(
+        [1 / 3, 2 / 3], abs=1e-15
+    )
+    assert network.node("wet grass").table[:, 0].tolist() == [0.9, 0.1], (
+        "what was right stays as it was"
+    )
     assert network.name == "My garden"
 
 
 @pytest.mark.parametrize("suffix", TEXTS)
 def test_normalize_does_not_hide_mistakes_and_is_silent_where_nothing_changes(written, suffix):
-    wrong = {"bif": ("1e-1, .9", "0.3, 0.6"), "xml": ("1e-1 .9", "0.3 0.6"), "json": ("[0.1, 0.9]]", "[0.3, 0.6]]")}
-    with pytest.raises(InputError, match=re.escape("one of 'wet grass' sums to 0.9, which is no rounding")):
+    wrong = {
+        "bif": ("1e-1, .9", "0.3, 0.6"),
+        "xml": ("1e-1 .9", "0.3 0.6"),
+        "json": ("[0.1, 0.9]]", "[0.3, 0.6]]"),
+    }
+    with pytest.raises(
+        InputError, match=re.escape("one of 'wet grass' sums to 0.9, which is no rounding")
+    ):
         read_network(written(TEXTS[suffix].replace(*wrong[suffix]), suffix), normalize=True)
     right = written(TEXTS[suffix], suffix)
     assert read_network(right, normalize=True) == read_network(right)
@@ -354,12 +575,18 @@ def test_writing_replaces_the_file_in_one_step(tmp_path, monkeypatch):
     network, path = load_network("asia"), tmp_path / "asia.bif"
     path.write_text("old")
     with monkeypatch.context() as patch:
-        patch.setattr(module.os, "replace", lambda source, target: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        patch.setattr(
+            module.os,
+            "replace",
+            lambda source, target: (_ for _ in ()).throw(OSError(28, "No space left on device")),
+        )
         with pytest.raises(OSError, match="No space"):
             write_network(network, path)
     assert path.read_text() == "old"
-    write_network(network.to_pgmpy(), path)
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["asia.bif"], "no temporary file is left"
+    write_network(to_pgmpy(network), path)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["asia.bif"], (
+        "no temporary file is left"
+    )
     assert read_network(path).names
 
 
@@ -391,12 +618,21 @@ def pgmpy_models():
 
         if not hasattr(pgmpy.utils, "get_example_model"):
             pytest.skip("pgmpy no longer ships example models")
-        return {name: pgmpy.utils.get_example_model(name) for name in ("asia", "alarm")}, pgmpy.readwrite
+        return {
+            name: pgmpy.utils.get_example_model(name) for name in ("asia", "alarm")
+        }, pgmpy.readwrite
 
 
 def tables_of(model):
     """Return the tables of a pgmpy model as (parents, states, array)."""
-    return {str(cpd.variable): (tuple(cpd.variables[1:]), tuple(cpd.state_names[cpd.variable]), cpd.values) for cpd in model.get_cpds()}
+    return {
+        str(cpd.variable): (
+            tuple(cpd.variables[1:]),
+            tuple(cpd.state_names[cpd.variable]),
+            cpd.values,
+        )
+        for cpd in model.get_cpds()
+    }
 
 
 @pytest.mark.parametrize("name", ["asia", "alarm"])
@@ -409,7 +645,9 @@ def test_a_file_that_pgmpy_wrote_is_read_as_its_model(pgmpy_models, tmp_path, na
         readwrite.BIFWriter(models[name]).write(str(path))
     else:
         readwrite.XMLBIFWriter(models[name]).write(str(path))
-    network = read_network(path, normalize=True)  # seven columns of their alarm miss 1 by up to 1e-7
+    network = read_network(
+        path, normalize=True
+    )  # seven columns of their alarm miss 1 by up to 1e-7
     expected = tables_of(models[name])
     assert set(network.names) == set(expected)
     for node in network.nodes:
@@ -425,7 +663,7 @@ def test_pgmpy_reads_what_is_written_here(pgmpy_models, tmp_path, suffix):
     network, path = load_network("asia"), tmp_path / f"ours.{suffix}"
     write_network(network, path)
     reader = readwrite.BIFReader if suffix == "bif" else readwrite.XMLBIFReader
-    theirs = Network.from_pgmpy(reader(str(path)).get_model())
+    theirs = from_pgmpy(reader(str(path)).get_model())
     assert {node.name: node for node in theirs.nodes} == {node.name: node for node in network.nodes}
 
 
@@ -435,6 +673,11 @@ def test_a_pgmpy_model_that_is_not_discrete_is_refused(tmp_path):
     from pgmpy.models import LinearGaussianBayesianNetwork
 
     model = LinearGaussianBayesianNetwork([("height", "weight")])
-    model.add_cpds(LinearGaussianCPD("height", [170], 10), LinearGaussianCPD("weight", [-30, 0.6], 8, ["height"]))
-    with pytest.raises(InputError, match="model must have discrete tables; height, weight have none"):
+    model.add_cpds(
+        LinearGaussianCPD("height", [170], 10),
+        LinearGaussianCPD("weight", [-30, 0.6], 8, ["height"]),
+    )
+    with pytest.raises(
+        InputError, match="model must have discrete tables; height, weight have none"
+    ):
         write_network(model, tmp_path / "people.bif")

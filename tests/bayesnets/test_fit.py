@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from scipy.stats import chi2
 
-from bayesnets import Network, Node, load_network, posterior, sample
-from bayesnets.fitting import fit
+from bayesnets import Network, Node, load_network, posterior, sample, to_pgmpy
+from bayesnets.records.fitting import fit
 from coherence.errors import InputError
 
 ASIA = load_network("asia")
@@ -55,14 +55,18 @@ def test_tables_equal_those_of_pgmpy(seed, prior, random_network):
 
     network = random_network(seed, n_nodes=6, max_states=3, max_parents=2)
     records = sample(network, 3000, rng=seed)
-    peer = DiscreteBayesianNetwork([(parent, node.name) for node in network.nodes for parent in node.parents])
+    peer = DiscreteBayesianNetwork(
+        [(parent, node.name) for node in network.nodes for parent in node.parents]
+    )
     peer.add_nodes_from(network.names)
     states = {node.name: list(node.states) for node in network.nodes}
     sizes = {node.name: (len(node.states), node.table[0].size) for node in network.nodes}
     counts = {name: np.full(size, prior) for name, size in sizes.items()}
     peer.fit(
         records,
-        estimator=DiscreteBayesianEstimator(prior_type="dirichlet", pseudo_counts=counts, state_names=states)
+        estimator=DiscreteBayesianEstimator(
+            prior_type="dirichlet", pseudo_counts=counts, state_names=states
+        )
         if prior
         else DiscreteMLE(state_names=states),
     )
@@ -82,7 +86,12 @@ def test_counts_by_hand():
     smoothed = fit(ARROWS, lawn(6, 2, 8), states=STATES, prior=1).network
     np.testing.assert_allclose(smoothed.node("grass").table, [[0.1, 0.7], [0.9, 0.3]])
     assert (result.n_records, result.n_dropped) == (16, 0)
-    assert result.settings == {"prior": 0.0, "min_support": 100, "missing": "error", "empty": "error"}
+    assert result.settings == {
+        "prior": 0.0,
+        "min_support": 100,
+        "missing": "error",
+        "empty": "error",
+    }
     assert result.network.tables == "fitted"
     assert not result.network.illustrative
 
@@ -90,16 +99,21 @@ def test_counts_by_hand():
 def test_tables_and_row_order_of_what_is_given_do_not_matter():
     records = sample(ASIA, 2000, rng=3)
     reference = fit(ASIA, records, empty="marginal")
-    flat = [Node(node.name, node.states, node.parents, np.full(node.table.shape, 1 / len(node.states))) for node in ASIA.nodes]
+    flat = [
+        Node(node.name, node.states, node.parents, np.full(node.table.shape, 1 / len(node.states)))
+        for node in ASIA.nodes
+    ]
     other = Network("asia", ASIA.title, ASIA.source, True, tuple(flat))
     shuffled = records.sample(frac=1, random_state=1)[list(reversed(ASIA.names))].assign(age=41.5)
     assert fit(other, shuffled, empty="marginal").network == reference.network
     assert fit(ASIA, records.astype("category"), empty="marginal").network == reference.network
     assert fit(ASIA, records.astype("string"), empty="marginal").network == reference.network
-    from_pgmpy = fit(ASIA.to_pgmpy(), records, empty="marginal").network
+    from_pgmpy = fit(to_pgmpy(ASIA), records, empty="marginal").network
     evidence = pd.DataFrame({"xray": ["yes", "no"], "dysp": ["no", None]})
     expected = posterior(reference.network, evidence, "lung")
-    pd.testing.assert_frame_equal(posterior(from_pgmpy, evidence, "lung")[expected.columns], expected)
+    pd.testing.assert_frame_equal(
+        posterior(from_pgmpy, evidence, "lung")[expected.columns], expected
+    )
 
 
 def test_a_mapping_gives_what_a_network_gives():
@@ -108,8 +122,15 @@ def test_a_mapping_gives_what_a_network_gives():
     states = {node.name: node.states for node in ASIA.nodes}
     by_mapping = fit(parents, records, states=states, empty="uniform", name="mine").network
     by_network = fit(ASIA, records, empty="uniform").network
-    assert [node.table.tolist() for node in by_mapping.nodes] == [node.table.tolist() for node in by_network.nodes]
-    assert (by_mapping.name, by_network.name, by_mapping.title, by_network.title) == ("mine", "asia", "mine", ASIA.title)
+    assert [node.table.tolist() for node in by_mapping.nodes] == [
+        node.table.tolist() for node in by_network.nodes
+    ]
+    assert (by_mapping.name, by_network.name, by_mapping.title, by_network.title) == (
+        "mine",
+        "asia",
+        "mine",
+        ASIA.title,
+    )
 
 
 def test_support_counts_the_records_of_every_configuration():
@@ -141,7 +162,9 @@ def test_a_configuration_without_records_gets_only_what_was_chosen(options, colu
     result = fit(ARROWS, records, states=STATES, **options)
     np.testing.assert_allclose(result.network.node("grass").table[:, 0], column)
     empty = result.thin[result.thin["records"] == 0]
-    assert empty[["variable", "configuration", "table"]].values.tolist() == [["grass", "rain=no", table]]
+    assert empty[["variable", "configuration", "table"]].values.tolist() == [
+        ["grass", "rain=no", table]
+    ]
     message = r"parent configuration; among 8 records these occur in none: 'grass' has 1 of 2 \(rain=no\).*empty='marginal'"
     with pytest.raises(InputError, match=message):
         fit(ARROWS, records, states=STATES)
@@ -167,11 +190,23 @@ def test_records_with_missing_values_are_an_error_or_dropped_whole():
     [
         (lawn(3).drop(columns="grass"), {}, "these are absent: 'grass'. Known: rain"),
         (lawn(3).rename(columns={"grass": "gras"}), {}, "Did you mean 'gras'"),
-        (lawn(3).assign(grass=[0.5, 1.5, 2.5, 3.5, 4.5, 5.5]), {}, r"'grass' of records must hold labels .*6 of its 6 .* 0.5 \(float\).*pandas.cut"),
+        (
+            lawn(3).assign(grass=[0.5, 1.5, 2.5, 3.5, 4.5, 5.5]),
+            {},
+            r"'grass' of records must hold labels .*6 of its 6 .* 0.5 \(float\).*pandas.cut",
+        ),
         (lawn(3).assign(grass=[0, 1, 0, 1, 0, 1]), {}, r"the first is 0 \(int\)"),
         (lawn(3).assign(grass=True), {}, r"the first is True \(bool\)"),
-        (lawn(3).assign(grass=[["wet"]] * 6), {}, "'grass' of records must hold labels .* unhashable .* one label in every cell"),
-        (lawn(3).replace("dry", "Dry"), {}, r"'Dry' in column 'grass' \(3 rows, the first at index 3; Did you mean 'dry'"),
+        (
+            lawn(3).assign(grass=[["wet"]] * 6),
+            {},
+            "'grass' of records must hold labels .* unhashable .* one label in every cell",
+        ),
+        (
+            lawn(3).replace("dry", "Dry"),
+            {},
+            r"'Dry' in column 'grass' \(3 rows, the first at index 3; Did you mean 'dry'",
+        ),
         (lawn(0, 0, 0), {}, "at least one row; the table is empty"),
         (lawn(3).to_dict(), {}, "must be a DataFrame .* not dict"),
         (pd.concat([lawn(3), lawn(3)["rain"]], axis=1), {}, "'rain' occur more than once"),
@@ -182,8 +217,16 @@ def test_records_with_missing_values_are_an_error_or_dropped_whole():
         (lawn(3), {"missing": "ignore"}, "missing must be 'error' or 'drop'"),
         (lawn(3), {"states": None}, "states must be stated where structure is a mapping"),
         (lawn(3), {"states": {"rain": ("no", "yes")}}, "same variables; 'grass' are in only one"),
-        (lawn(3), {"states": {"rain": "no", "grass": ("wet", "dry")}}, "parents and states of 'rain' must be sequences"),
-        (lawn(3), {"states": {"rain": (), "grass": ("wet", "dry")}}, "states of node 'rain' must not be empty"),
+        (
+            lawn(3),
+            {"states": {"rain": "no", "grass": ("wet", "dry")}},
+            "parents and states of 'rain' must be sequences",
+        ),
+        (
+            lawn(3),
+            {"states": {"rain": (), "grass": ("wet", "dry")}},
+            "states of node 'rain' must not be empty",
+        ),
     ],
 )
 def test_wrong_input_is_named(records, options, message):
@@ -192,8 +235,15 @@ def test_wrong_input_is_named(records, options, message):
 
 
 def test_every_column_with_an_unseen_state_is_named():
-    with pytest.raises(InputError, match=r"'maybe' in column 'rain' \(1 row, .*\); 'damp' in column 'grass' \(2 rows"):
-        fit(ARROWS, pd.DataFrame({"rain": ["maybe", "yes", "no"], "grass": ["damp", "damp", "wet"]}), states=STATES)
+    with pytest.raises(
+        InputError,
+        match=r"'maybe' in column 'rain' \(1 row, .*\); 'damp' in column 'grass' \(2 rows",
+    ):
+        fit(
+            ARROWS,
+            pd.DataFrame({"rain": ["maybe", "yes", "no"], "grass": ["damp", "damp", "wet"]}),
+            states=STATES,
+        )
 
 
 def test_wrong_structures_are_named():
@@ -205,9 +255,14 @@ def test_wrong_structures_are_named():
         fit(ASIA, sample(ASIA, 10, rng=1), states=STATES)
     names = [f"v{number}" for number in range(30)]
     with pytest.raises(
-        InputError, match=r"at most 20,000,000 entries together, not 2,147,483,646; the 29 parents of 'v29' give its table 1,073,741,824"
+        InputError,
+        match=r"at most 20,000,000 entries together, not 2,147,483,646; the 29 parents of 'v29' give its table 1,073,741,824",
     ):
-        fit({name: names[:position] for position, name in enumerate(names)}, lawn(1), states=dict.fromkeys(names, ("a", "b")))
+        fit(
+            {name: names[:position] for position, name in enumerate(names)},
+            lawn(1),
+            states=dict.fromkeys(names, ("a", "b")),
+        )
 
 
 def test_one_record_supports_what_it_is():
@@ -233,9 +288,18 @@ def diabetes_shape(seed):
             n_arrows += 1
     nodes = []
     for child, number in enumerate(numbers):
-        table = rng.dirichlet(np.ones(number), size=tuple(numbers[parent] for parent in parents[child]))
+        table = rng.dirichlet(
+            np.ones(number), size=tuple(numbers[parent] for parent in parents[child])
+        )
         names = tuple(f"v{parent}" for parent in parents[child])
-        nodes.append(Node(f"v{child}", tuple(f"s{state}" for state in range(number)), names, np.moveaxis(table, -1, 0)))
+        nodes.append(
+            Node(
+                f"v{child}",
+                tuple(f"s{state}" for state in range(number)),
+                names,
+                np.moveaxis(table, -1, 0),
+            )
+        )
     return Network("survey", "survey", "seeded", True, tuple(nodes))
 
 
@@ -247,6 +311,7 @@ def test_twenty_thousand_records_of_a_survey_take_less_than_two_seconds():
     result = fit(network, records, empty="marginal")
     assert time.process_time() - start < 2
     z = [
-        np.abs(found - true) / np.sqrt(true * (1 - true) / n) for found, true, n in columns_with_support(result.network, network, result.support, 100)
+        np.abs(found - true) / np.sqrt(true * (1 - true) / n)
+        for found, true, n in columns_with_support(result.network, network, result.support, 100)
     ]
     assert np.concatenate(z).max() < 5.5

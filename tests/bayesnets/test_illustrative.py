@@ -14,7 +14,14 @@ import pandas as pd
 import pytest
 
 from bayesnets import Network, coverage, load_network, load_phrases, posterior, sample_cases
-from bayesnets.illustrative import DECIMALS, OVERLAP, document_text, load_rules, rule_names, tabulate
+from bayesnets.illustrative import (
+    DECIMALS,
+    OVERLAP,
+    document_text,
+    load_rules,
+    rule_names,
+    tabulate,
+)
 from coherence.errors import InputError
 
 TARGETS = {"heart": "SHD", "diabetes": "Diabetes_binary", "fever": "fever", "crying": "colic"}
@@ -38,7 +45,13 @@ def ascending(node):
 
 
 def small(**nodes):
-    return {"name": "small", "title": "Small", "description": "made up", "source": "none", "nodes": nodes}
+    return {
+        "name": "small",
+        "title": "Small",
+        "description": "made up",
+        "source": "none",
+        "nodes": nodes,
+    }
 
 
 def test_the_networks_made_from_rules_are_these_four():
@@ -48,7 +61,10 @@ def test_the_networks_made_from_rules_are_these_four():
         assert load_phrases(name).positive(target) == "yes"
 
 
-@pytest.mark.parametrize(("name", "n_nodes", "n_edges"), [("heart", 20, 121), ("diabetes", 22, 77), ("fever", 14, 28), ("crying", 14, 27)])
+@pytest.mark.parametrize(
+    ("name", "n_nodes", "n_edges"),
+    [("heart", 20, 121), ("diabetes", 22, 77), ("fever", 14, 28), ("crying", 14, 27)],
+)
 def test_numbers_of_nodes_and_edges(name, n_nodes, n_edges):
     network = load_network(name)
     graph = networkx.DiGraph(list(edges(network)))
@@ -65,7 +81,11 @@ def test_heart_has_the_published_layers():
     assert set(network.node("ECG_LVH").parents) == DEMOGRAPHICS
     assert set(network.node("STT_Abnormal").parents) == DEMOGRAPHICS | {"ECG_LVH"}
     assert set(network.node("QTc_Prolonged").parents) == DEMOGRAPHICS | {"ECG_LVH", "STT_Abnormal"}
-    assert set(network.node("QRS_Prolonged").parents) == DEMOGRAPHICS | {"ECG_LVH", "STT_Abnormal", "QTc_Prolonged"}
+    assert set(network.node("QRS_Prolonged").parents) == DEMOGRAPHICS | {
+        "ECG_LVH",
+        "STT_Abnormal",
+        "QTc_Prolonged",
+    }
     assert all(set(network.node(name).parents) == DEMOGRAPHICS | ECG for name in findings)
     assert set(network.node("SHD").parents) == findings
     assert network.states("Age") == ("<50", "50-69", ">=70")
@@ -75,18 +95,59 @@ def test_heart_has_the_published_layers():
 def test_diabetes_has_every_published_edge():
     network = load_network("diabetes")
     found = edges(network)
-    children = {parent: {child for origin, child in found if origin == parent} for parent in network.names}
-    assert {"Diabetes_binary", "HighBP", "HighChol", "BMI", "HeartDiseaseorAttack", "Stroke", "DiffWalk"} <= children["GenHlth"]
+    children = {
+        parent: {child for origin, child in found if origin == parent} for parent in network.names
+    }
+    assert {
+        "Diabetes_binary",
+        "HighBP",
+        "HighChol",
+        "BMI",
+        "HeartDiseaseorAttack",
+        "Stroke",
+        "DiffWalk",
+    } <= children["GenHlth"]
     assert len(children["GenHlth"]) == 11
     neighbours = children["DiffWalk"] | set(network.node("DiffWalk").parents)
-    assert {"Diabetes_binary", "HighBP", "Smoker", "Stroke", "Sex", "Age", "Education", "Income"} <= neighbours
-    assert {("HighBP", "HighChol"), ("HighChol", "HeartDiseaseorAttack"), ("HeartDiseaseorAttack", "Stroke")} <= found
-    assert {("Fruits", "PhysActivity"), ("Veggies", "PhysActivity"), ("PhysActivity", "DiffWalk")} <= found
-    assert {("Education", "Income"), ("Income", "GenHlth"), ("NoDocbcCost", "AnyHealthcare")} <= found
+    assert {
+        "Diabetes_binary",
+        "HighBP",
+        "Smoker",
+        "Stroke",
+        "Sex",
+        "Age",
+        "Education",
+        "Income",
+    } <= neighbours
+    assert {
+        ("HighBP", "HighChol"),
+        ("HighChol", "HeartDiseaseorAttack"),
+        ("HeartDiseaseorAttack", "Stroke"),
+    } <= found
+    assert {
+        ("Fruits", "PhysActivity"),
+        ("Veggies", "PhysActivity"),
+        ("PhysActivity", "DiffWalk"),
+    } <= found
+    assert {
+        ("Education", "Income"),
+        ("Income", "GenHlth"),
+        ("NoDocbcCost", "AnyHealthcare"),
+    } <= found
     assert set(network.node("Diabetes_binary").parents) == {"GenHlth", "DiffWalk", "Sex", "Income"}
     assert children["Diabetes_binary"] == {"HighBP", "HighChol", "BMI", "Age"}
-    by_name = {"Age": 4, "Education": 6, "Income": 4, "BMI": 4, "GenHlth": 5, "MentHlth": 4, "PhysHlth": 4}
-    assert {node.name: len(node.states) for node in network.nodes} == {name: by_name.get(name, 2) for name in network.names}
+    by_name = {
+        "Age": 4,
+        "Education": 6,
+        "Income": 4,
+        "BMI": 4,
+        "GenHlth": 5,
+        "MentHlth": 4,
+        "PhysHlth": 4,
+    }
+    assert {node.name: len(node.states) for node in network.nodes} == {
+        name: by_name.get(name, 2) for name in network.names
+    }
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -95,7 +156,9 @@ def test_the_files_are_what_the_rules_give(name):
     made = json.loads(document_text(tabulate(load_rules(name))))
     for before, after in zip(stored["nodes"], made["nodes"], strict=True):
         # A sum that differs in the last bit on another machine may tip a rounding.
-        np.testing.assert_allclose(before.pop("table"), after.pop("table"), rtol=0, atol=5 * ROUNDING)
+        np.testing.assert_allclose(
+            before.pop("table"), after.pop("table"), rtol=0, atol=5 * ROUNDING
+        )
     assert stored == made
 
 
@@ -167,7 +230,12 @@ def test_evidence_moves_the_posterior_of_the_target(name, evidence, sign):
 
 def test_jaundice_points_to_an_infection_less_in_newborns():
     """A sign with a second explanation says less: jaundice is common in newborns."""
-    evidence = pd.DataFrame({"age": ["newborn", "newborn", "toddler", "toddler"], "jaundice": ["no", "yes", "no", "yes"]})
+    evidence = pd.DataFrame(
+        {
+            "age": ["newborn", "newborn", "toddler", "toddler"],
+            "jaundice": ["no", "yes", "no", "yes"],
+        }
+    )
     infection = posterior(load_network("fever"), evidence, "bacterial_infection")["yes"]
     assert infection[1] > infection[0]
     assert infection[1] / infection[0] < infection[3] / infection[2]
@@ -180,10 +248,14 @@ def test_prevalences_hold_in_the_whole_network(name):
     for node in network.nodes:
         stated = rules[node.name]["prevalence"]
         stated = [stated, 1 - stated] if isinstance(stated, float) else stated
-        np.testing.assert_allclose(posterior(network, nothing, node.name).loc[0], stated, rtol=0, atol=5e-5)
+        np.testing.assert_allclose(
+            posterior(network, nothing, node.name).loc[0], stated, rtol=0, atol=5e-5
+        )
 
 
-@pytest.mark.parametrize(("name", "n_bins"), [("heart", 20), ("diabetes", 19), ("fever", 20), ("crying", 20)])
+@pytest.mark.parametrize(
+    ("name", "n_bins"), [("heart", 20), ("diabetes", 19), ("fever", 20), ("crying", 20)]
+)
 def test_cases_cover_the_posterior(name, n_bins):
     cover = coverage(sample_cases(load_network(name), TARGETS[name], 200, rng=1))
     assert (cover["n"] > 0).sum() >= n_bins
@@ -192,7 +264,9 @@ def test_cases_cover_the_posterior(name, n_bins):
 
 
 def test_one_parent_gives_the_log_odds_ratio_that_was_stated():
-    document = tabulate(small(rain={"prevalence": 0.2}, wet={"prevalence": 0.3, "effects": {"rain": 2.0}}))
+    document = tabulate(
+        small(rain={"prevalence": 0.2}, wet={"prevalence": 0.3, "effects": {"rain": 2.0}})
+    )
     wet = Network.from_json(json.dumps(document)).node("wet").table[0]
     assert np.log(wet / (1 - wet)) @ [1, -1] == pytest.approx(2.0, abs=1e-3)
     assert wet @ [0.2, 0.8] == pytest.approx(0.3, abs=ROUNDING)
@@ -200,15 +274,25 @@ def test_one_parent_gives_the_log_odds_ratio_that_was_stated():
 
 def test_several_parents_share_their_effects():
     causes = {f"cause {number}": {"prevalence": 0.5} for number in range(3)}
-    document = tabulate(small(**causes, effect={"prevalence": 0.5, "effects": dict.fromkeys(causes, 1.2)}))
+    document = tabulate(
+        small(**causes, effect={"prevalence": 0.5, "effects": dict.fromkeys(causes, 1.2)})
+    )
     table = np.array(document["nodes"][-1]["table"])[..., 0]
-    one = np.log(table[0, 1, 1] / (1 - table[0, 1, 1])) - np.log(table[1, 1, 1] / (1 - table[1, 1, 1]))
+    one = np.log(table[0, 1, 1] / (1 - table[0, 1, 1])) - np.log(
+        table[1, 1, 1] / (1 - table[1, 1, 1])
+    )
     assert one == pytest.approx(1.2 / (1 + 2 * OVERLAP), abs=1e-3)
 
 
 def test_ordered_states_have_one_log_odds_ratio_at_every_cut():
-    severity = {"states": ["none", "some", "much"], "prevalence": [0.6, 0.3, 0.1], "effects": {"cause": 1.5}}
-    table = np.array(tabulate(small(cause={"prevalence": 0.3}, severity=severity))["nodes"][-1]["table"])
+    severity = {
+        "states": ["none", "some", "much"],
+        "prevalence": [0.6, 0.3, 0.1],
+        "effects": {"cause": 1.5},
+    }
+    table = np.array(
+        tabulate(small(cause={"prevalence": 0.3}, severity=severity))["nodes"][-1]["table"]
+    )
     for cut in (1, 2):
         upper = table[:, cut:].sum(axis=1)
         assert np.log(upper / (1 - upper)) @ [1, -1] == pytest.approx(1.5, abs=2e-3)
@@ -218,25 +302,43 @@ def test_ordered_states_have_one_log_odds_ratio_at_every_cut():
 def test_noisy_or_by_hand():
     # With two independent causes at one half, P(no | causes)/(1 - leak) is 1, .5, .2, .1: on average .45, and .99 (1 - (1 - leak) .45) = .6.
     judgement = {"prevalence": 0.6, "ceiling": 0.99, "noisy_or": {"a": 0.5, "b": 0.8}}
-    table = np.array(tabulate(small(a={"prevalence": 0.5}, b={"prevalence": 0.5}, judgement=judgement))["nodes"][-1]["table"])
+    table = np.array(
+        tabulate(small(a={"prevalence": 0.5}, b={"prevalence": 0.5}, judgement=judgement))["nodes"][
+            -1
+        ]["table"]
+    )
     kept = (1 - 0.6 / 0.99) / 0.45
-    assert table[..., 0] == pytest.approx(0.99 * (1 - kept * np.array([[0.1, 0.5], [0.2, 1.0]])), abs=ROUNDING)
+    assert table[..., 0] == pytest.approx(
+        0.99 * (1 - kept * np.array([[0.1, 0.5], [0.2, 1.0]])), abs=ROUNDING
+    )
 
 
 @pytest.mark.parametrize(
     ("nodes", "message"),
     [
-        ({"b": {"prevalence": 0.5, "effects": {"a": 1.0}}, "a": {"prevalence": 0.5}}, "parents of node 'b' must stand before it; a do not"),
-        ({"a": {"prevalence": [0.5, 0.4]}}, "prevalence of node 'a' must be a probability of yes, or one positive number per state with sum 1"),
+        (
+            {"b": {"prevalence": 0.5, "effects": {"a": 1.0}}, "a": {"prevalence": 0.5}},
+            "parents of node 'b' must stand before it; a do not",
+        ),
+        (
+            {"a": {"prevalence": [0.5, 0.4]}},
+            "prevalence of node 'a' must be a probability of yes, or one positive number per state with sum 1",
+        ),
         ({"a": {"prevalence": 1.0}}, "prevalence of node 'a' must be a probability"),
         ({"a": {}}, "prevalence of node 'a' must be a probability"),
         (
             {"a": {"prevalence": 0.5}, "b": {"prevalence": 0.5, "effects": {"a": {"often": 1.0}}}},
             "effects of 'a' on 'b' must belong to states of 'a'; 'often' does not. Known: yes, no",
         ),
-        ({"a": {"prevalence": 0.5}, "b": {"prevalence": 0.5, "effects": {"a": 40.0}}}, "probabilities of node 'b' must not round to 0 or 1"),
         (
-            {"a": {"prevalence": 0.5}, "b": {"prevalence": 0.1, "ceiling": 0.99, "noisy_or": {"a": 0.9}}},
+            {"a": {"prevalence": 0.5}, "b": {"prevalence": 0.5, "effects": {"a": 40.0}}},
+            "probabilities of node 'b' must not round to 0 or 1",
+        ),
+        (
+            {
+                "a": {"prevalence": 0.5},
+                "b": {"prevalence": 0.1, "ceiling": 0.99, "noisy_or": {"a": 0.9}},
+            },
             "prevalence of node 'b' must lie between 0.44550, what its noisy-or gives without a leak, and its ceiling 0.99",
         ),
     ],
@@ -247,7 +349,12 @@ def test_rules_that_make_no_table_are_refused(nodes, message):
 
 
 def test_incomplete_and_unknown_rules_are_refused():
-    with pytest.raises(InputError, match=re.escape("rules must hold name, title, description, source, nodes; title, nodes is missing")):
+    with pytest.raises(
+        InputError,
+        match=re.escape(
+            "rules must hold name, title, description, source, nodes; title, nodes is missing"
+        ),
+    ):
         tabulate({"name": "small", "description": "made up", "source": "none"})
     with pytest.raises(InputError, match=re.escape("not 'hart'. Did you mean 'heart'?")):
         load_rules("hart")
@@ -257,7 +364,11 @@ def test_incomplete_and_unknown_rules_are_refused():
 def test_a_condition_holds_no_comma_that_could_end_it(name):
     words = load_phrases(name)
     for variable in words.variables:
-        assert not any("," in label or ":" in label for label in words.labels(variable).values() if "$" not in label)
+        assert not any(
+            "," in label or ":" in label
+            for label in words.labels(variable).values()
+            if "$" not in label
+        )
         for state in words.labels(variable):
             for wording in range(words.n_wordings):
                 text = words.condition(variable, state, wording=wording)
@@ -267,7 +378,13 @@ def test_a_condition_holds_no_comma_that_could_end_it(name):
 @pytest.mark.parametrize("seed", ["1", "2"])
 def test_the_command_writes_the_files_whatever_the_hash_seed(tmp_path, seed):
     environment = {**os.environ, "PYTHONHASHSEED": seed}
-    subprocess.run([sys.executable, "-m", "bayesnets.illustrative", str(tmp_path)], check=True, env=environment)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [f"{name}.json" for name in rule_names()]
+    subprocess.run(
+        [sys.executable, "-m", "bayesnets.illustrative", str(tmp_path)], check=True, env=environment
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        f"{name}.json" for name in rule_names()
+    ]
     for name in ("crying", "fever"):
-        assert (tmp_path / f"{name}.json").read_text(encoding="utf-8") == document_text(tabulate(load_rules(name)))
+        assert (tmp_path / f"{name}.json").read_text(encoding="utf-8") == document_text(
+            tabulate(load_rules(name))
+        )

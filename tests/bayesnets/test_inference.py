@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayesnets import Network, Node, contraction, evidence_probability, load_network, posterior, sample_cases
-from bayesnets.inference import marginals, posterior_by_state
+from bayesnets import Network, Node, evidence_probability, load_network, posterior, sample_cases
+from bayesnets.inference import contraction
+from bayesnets.inference.posterior import marginals, posterior_by_state
 from coherence.errors import InputError
 
 ASIA = load_network("asia")
@@ -33,7 +34,9 @@ def test_agrees_with_brute_force(seed, full_joint, random_evidence, random_netwo
     total = expected.sum(axis=1)
     np.testing.assert_allclose(evidence_probability(network, evidence), total, atol=1e-12)
     with np.errstate(invalid="ignore"):
-        np.testing.assert_allclose(posterior(network, evidence, target, errors="nan"), expected / total[:, None], atol=1e-9)
+        np.testing.assert_allclose(
+            posterior(network, evidence, target, errors="nan"), expected / total[:, None], atol=1e-9
+        )
 
 
 def test_asia_by_hand():
@@ -42,12 +45,18 @@ def test_asia_by_hand():
     with_cancer = lung * 0.98 * 0.82
     without = (1 - lung) * (tub * 0.98 * 0.82 + (1 - tub) * 0.05 * 0.52)
     evidence = pd.DataFrame({"xray": ["yes"], "smoke": ["yes"], "dysp": ["yes"]})
-    assert posterior(ASIA, evidence, "lung").loc[0, "yes"] == pytest.approx(with_cancer / (with_cancer + without), abs=1e-14)
-    assert evidence_probability(ASIA, evidence)[0] == pytest.approx(0.5 * (with_cancer + without), abs=1e-14)
+    assert posterior(ASIA, evidence, "lung").loc[0, "yes"] == pytest.approx(
+        with_cancer / (with_cancer + without), abs=1e-14
+    )
+    assert evidence_probability(ASIA, evidence)[0] == pytest.approx(
+        0.5 * (with_cancer + without), abs=1e-14
+    )
 
 
 def test_no_evidence_gives_the_marginal():
-    assert posterior(ASIA, pd.DataFrame(index=["a", "b"]), "tub").loc["b"].tolist() == pytest.approx([0.0104, 0.9896])
+    assert posterior(ASIA, pd.DataFrame(index=["a", "b"]), "tub").loc[
+        "b"
+    ].tolist() == pytest.approx([0.0104, 0.9896])
     assert evidence_probability(ASIA, pd.DataFrame({"tub": [None]})).tolist() == [1.0]
 
 
@@ -66,8 +75,13 @@ def test_an_observed_target_is_a_point_mass_where_possible():
 
 
 def test_impossible_evidence_names_the_rows_or_gives_nan():
-    evidence = pd.DataFrame({"tub": ["yes", "yes", None], "either": ["no", "yes", "no"]}, index=["ann", "bo", "cy"])
-    with pytest.raises(InputError, match=r"1 of 3 rows have probability zero, at ann\. Correct them, or pass errors='nan'"):
+    evidence = pd.DataFrame(
+        {"tub": ["yes", "yes", None], "either": ["no", "yes", "no"]}, index=["ann", "bo", "cy"]
+    )
+    with pytest.raises(
+        InputError,
+        match=r"1 of 3 rows have probability zero, at ann\. Correct them, or pass errors='nan'",
+    ):
         posterior(ASIA, evidence, "smoke")
     table = posterior(ASIA, evidence, "smoke", errors="nan")
     assert table.isna().all(axis=1).tolist() == [True, False, False]
@@ -75,15 +89,25 @@ def test_impossible_evidence_names_the_rows_or_gives_nan():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_chunks_splits_and_row_order_do_not_matter(seed, monkeypatch, random_evidence, random_network):
+def test_chunks_splits_and_row_order_do_not_matter(
+    seed, monkeypatch, random_evidence, random_network
+):
     network = random_network(seed, n_nodes=7)
     evidence = random_evidence(network, 200, seed)
     target = network.names[-1]
     expected = posterior(network, evidence, target)
-    np.testing.assert_allclose(posterior(network, evidence, target, max_bytes=2048), expected, atol=1e-13)
+    np.testing.assert_allclose(
+        posterior(network, evidence, target, max_bytes=2048), expected, atol=1e-13
+    )
     shuffled = evidence.sample(frac=1, random_state=seed)
-    np.testing.assert_allclose(posterior(network, shuffled, target).loc[expected.index], expected, atol=1e-13)
-    np.testing.assert_allclose(posterior(network, pd.concat([evidence, evidence]), target), pd.concat([expected, expected]), atol=1e-13)
+    np.testing.assert_allclose(
+        posterior(network, shuffled, target).loc[expected.index], expected, atol=1e-13
+    )
+    np.testing.assert_allclose(
+        posterior(network, pd.concat([evidence, evidence]), target),
+        pd.concat([expected, expected]),
+        atol=1e-13,
+    )
     monkeypatch.setattr(contraction, "SPLIT_COST", 0)
     monkeypatch.setattr(contraction, "SPLIT_CELLS", 0)
     np.testing.assert_allclose(posterior(network, evidence, target), expected, atol=1e-13)
@@ -97,7 +121,12 @@ def test_iterated_expectation(seed, random_evidence, random_network):
     target, auxiliary = network.names[0], network.names[-1]
     evidence = random_evidence(network, 4, seed).drop(columns=[target, auxiliary])
     weights = posterior(network, evidence, auxiliary)
-    mean = sum(posterior(network, evidence.assign(**{auxiliary: state}), target).mul(weights[state], axis=0) for state in weights)
+    mean = sum(
+        posterior(network, evidence.assign(**{auxiliary: state}), target).mul(
+            weights[state], axis=0
+        )
+        for state in weights
+    )
     np.testing.assert_allclose(mean, posterior(network, evidence, target), atol=1e-12)
 
 
@@ -109,14 +138,23 @@ def test_the_joint_posterior_of_several_targets(full_joint, random_evidence, ran
     assert list(table.columns.names) == names
     joint = full_joint(network)
     for row, observed in enumerate(evidence.to_dict("records")):
-        agrees = [(record, p) for record, p in joint if all(state is None or record[name] == state for name, state in observed.items())]
+        agrees = [
+            (record, p)
+            for record, p in joint
+            if all(state is None or record[name] == state for name, state in observed.items())
+        ]
         total = sum(p for _, p in agrees)
         for states in table.columns:
-            expected = sum(p for record, p in agrees if tuple(record[name] for name in names) == states) / total
+            expected = (
+                sum(p for record, p in agrees if tuple(record[name] for name in names) == states)
+                / total
+            )
             assert table.iloc[row][states] == pytest.approx(expected, abs=1e-12)
     # Summed over the others, it is the posterior of one; one target in a list keeps its level.
     alone = posterior(network, evidence, names[1])
-    np.testing.assert_allclose(table.T.groupby(level=names[1]).sum().T[list(alone)], alone, atol=1e-12)
+    np.testing.assert_allclose(
+        table.T.groupby(level=names[1]).sum().T[list(alone)], alone, atol=1e-12
+    )
     np.testing.assert_allclose(posterior(network, evidence, names[1:2]), alone, atol=1e-15)
 
 
@@ -124,7 +162,9 @@ def test_observed_targets_are_settled_in_a_joint_posterior():
     evidence = pd.DataFrame({"lung": ["yes", None], "smoke": ["yes", "yes"], "xray": [None, "yes"]})
     table = posterior(ASIA, evidence, ["lung", "tub"])
     assert (table.loc[0, "no"] == 0).all()
-    np.testing.assert_allclose(table.loc[0, "yes"], posterior(ASIA, evidence.loc[[0]], "tub").loc[0], atol=1e-15)
+    np.testing.assert_allclose(
+        table.loc[0, "yes"], posterior(ASIA, evidence.loc[[0]], "tub").loc[0], atol=1e-15
+    )
     assert (table.loc[1] > 0).all()
 
 
@@ -133,19 +173,33 @@ def test_marginals_are_the_posteriors_of_each_target():
     table = marginals(ASIA, evidence)
     assert table.columns.get_level_values("variable").unique().tolist() == list(ASIA.names)
     for name in ASIA.names:
-        pd.testing.assert_frame_equal(table[name], posterior(ASIA, evidence, name), check_names=False)
+        pd.testing.assert_frame_equal(
+            table[name], posterior(ASIA, evidence, name), check_names=False
+        )
     assert list(marginals(ASIA, evidence, ["lung"]).columns) == [("lung", "yes"), ("lung", "no")]
-    with pytest.raises(InputError, match=re.escape("targets must be one or more different variables, not ['lung', 'lung']. List each once.")):
+    with pytest.raises(
+        InputError,
+        match=re.escape(
+            "targets must be one or more different variables, not ['lung', 'lung']. List each once."
+        ),
+    ):
         marginals(ASIA, evidence, ["lung", "lung"])
     for wrong in ([], 7, None, [["lung"]]):
-        with pytest.raises(InputError, match=re.escape(f"targets must be one or more different variables, not {wrong!r}")):
+        with pytest.raises(
+            InputError,
+            match=re.escape(f"targets must be one or more different variables, not {wrong!r}"),
+        ):
             posterior(ASIA, evidence, wrong)
 
 
 def test_posteriors_by_state_hold_the_law_of_iterated_expectation():
     cases = sample_cases(ASIA, "lung", 60, rng=4)
     cases.loc[[0, 7], "z"] = None  # nothing is asked of these
-    evidence = cases.filter(like="x_").rename(columns=lambda name: name.removeprefix("x_")).set_axis(cases["context"])
+    evidence = (
+        cases.filter(like="x_")
+        .rename(columns=lambda name: name.removeprefix("x_"))
+        .set_axis(cases["context"])
+    )
     table = posterior_by_state(ASIA, evidence, "lung", cases["z"])
     assert cases["z"].nunique() > 3
     asked = cases["z"].notna().to_numpy()
@@ -156,8 +210,13 @@ def test_posteriors_by_state_hold_the_law_of_iterated_expectation():
     np.testing.assert_allclose(mean, cases.loc[asked, "p_true"], atol=1e-12)
     for context, row in table.iloc[::7].iterrows():
         stated = evidence.loc[[context]]
-        assert row["p_z"] == pytest.approx(posterior(ASIA, stated, row["z"])[row["z_state"]].item(), abs=1e-12)
-        assert row["yes"] == pytest.approx(posterior(ASIA, stated.assign(**{row["z"]: row["z_state"]}), "lung")["yes"].item(), abs=1e-12)
+        assert row["p_z"] == pytest.approx(
+            posterior(ASIA, stated, row["z"])[row["z_state"]].item(), abs=1e-12
+        )
+        assert row["yes"] == pytest.approx(
+            posterior(ASIA, stated.assign(**{row["z"]: row["z_state"]}), "lung")["yes"].item(),
+            abs=1e-12,
+        )
 
 
 def test_a_state_that_the_evidence_rules_out_has_no_posterior():
@@ -167,14 +226,22 @@ def test_a_state_that_the_evidence_rules_out_has_no_posterior():
     assert table["p_z"].tolist()[:2] == [1, 0]
     assert table["yes"].isna().tolist() == [False, True, False, False]
     # Where z is itself observed, the other states are ruled out.
-    assert posterior_by_state(ASIA, evidence.loc[[0]], "lung", "tub")["yes"].isna().tolist() == [False, True]
+    assert posterior_by_state(ASIA, evidence.loc[[0]], "lung", "tub")["yes"].isna().tolist() == [
+        False,
+        True,
+    ]
 
 
 def test_auxiliaries_must_fit_the_rows():
     evidence = pd.DataFrame({"tub": ["yes", "yes"], "either": ["no", "yes"]}, index=["ann", "bo"])
-    with pytest.raises(InputError, match="auxiliary must be one variable, or one per row of evidence; 1 were given for 2 rows"):
+    with pytest.raises(
+        InputError,
+        match="auxiliary must be one variable, or one per row of evidence; 1 were given for 2 rows",
+    ):
         posterior_by_state(ASIA, evidence, "lung", ["smoke"])
-    with pytest.raises(InputError, match="auxiliary must not be the target 'lung', as it is at row bo"):
+    with pytest.raises(
+        InputError, match="auxiliary must not be the target 'lung', as it is at row bo"
+    ):
         posterior_by_state(ASIA, evidence, "lung", ["smoke", "lung"])
     with pytest.raises(InputError, match="Did you mean 'smoke'?"):
         posterior_by_state(ASIA, evidence, "lung", "smok")
@@ -190,16 +257,31 @@ def test_auxiliaries_must_fit_the_rows():
 def test_more_distinct_rows_than_one_integer_key_can_hold():
     # 40 binary nodes need a key of 3^40 values.
     nodes = [Node("v0", ("a", "b"), (), np.array([0.3, 0.7]))]
-    nodes += [Node(f"v{i}", ("a", "b"), (f"v{i - 1}",), np.array([[0.9, 0.2], [0.1, 0.8]])) for i in range(1, 40)]
+    nodes += [
+        Node(f"v{i}", ("a", "b"), (f"v{i - 1}",), np.array([[0.9, 0.2], [0.1, 0.8]]))
+        for i in range(1, 40)
+    ]
     chain = Network("chain", "chain", "test", True, tuple(nodes))
     rng = np.random.default_rng(3)
     evidence = pd.DataFrame({f"v{i}": rng.choice(["a", "b"], size=300) for i in range(1, 40)})
-    ratio = 0.3 * np.where(evidence["v1"] == "a", 0.9, 0.1) / (0.7 * np.where(evidence["v1"] == "a", 0.2, 0.8))
-    np.testing.assert_allclose(posterior(chain, evidence, "v0")["a"], ratio / (1 + ratio), atol=1e-12)
+    ratio = (
+        0.3
+        * np.where(evidence["v1"] == "a", 0.9, 0.1)
+        / (0.7 * np.where(evidence["v1"] == "a", 0.2, 0.8))
+    )
+    np.testing.assert_allclose(
+        posterior(chain, evidence, "v0")["a"], ratio / (1 + ratio), atol=1e-12
+    )
 
 
 def test_whole_numbers_stand_for_states_of_that_spelling():
-    network = Network("n", "n", "test", True, (Node("a", ("0", "1"), (), np.array([0.4, 0.6])), Node("b", ("0", "1"), ("a",), np.eye(2))))
+    network = Network(
+        "n",
+        "n",
+        "test",
+        True,
+        (Node("a", ("0", "1"), (), np.array([0.4, 0.6])), Node("b", ("0", "1"), ("a",), np.eye(2))),
+    )
     evidence = pd.DataFrame({"b": [0, 1, None]})
     assert evidence["b"].dtype == float
     assert posterior(network, evidence, "a")["1"].tolist() == [0.0, 1.0, 0.6]
@@ -216,10 +298,22 @@ def test_any_column_type_holds_states(dtype):
 @pytest.mark.parametrize(
     ("evidence", "target", "message"),
     [
-        (pd.DataFrame({"smok": ["yes"]}), "lung", "columns of evidence must be variables of network 'asia'; 'smok' are not. Did you mean 'smoke'?"),
-        (pd.DataFrame({"smoke": ["no", "Yes"]}, index=[7, 8]), "lung", "1 of 2 values do not, the first is 'Yes' at 8. Did you mean 'yes'?"),
+        (
+            pd.DataFrame({"smok": ["yes"]}),
+            "lung",
+            "columns of evidence must be variables of network 'asia'; 'smok' are not. Did you mean 'smoke'?",
+        ),
+        (
+            pd.DataFrame({"smoke": ["no", "Yes"]}, index=[7, 8]),
+            "lung",
+            "1 of 2 values do not, the first is 'Yes' at 8. Did you mean 'yes'?",
+        ),
         (pd.DataFrame({"smoke": ["no"]}), "lang", "Did you mean 'lung'?"),
-        (pd.DataFrame([["no", "no"]], columns=["smoke", "smoke"]), "lung", "columns of evidence must be unique; smoke are repeated"),
+        (
+            pd.DataFrame([["no", "no"]], columns=["smoke", "smoke"]),
+            "lung",
+            "columns of evidence must be unique; smoke are repeated",
+        ),
         ({"smoke": "no"}, "lung", "must be a DataFrame with one column per variable, not dict"),
     ],
 )
@@ -239,11 +333,18 @@ def test_wrong_options_are_refused():
 
 def test_variables_with_a_single_state_cost_nothing_and_change_nothing():
     """More of them than an array can have axes."""
-    parents = [Node("v", ("a", "b"), (), np.array([0.3, 0.7])), Node("e", ("a", "b"), ("v",), np.array([[0.2, 0.5], [0.8, 0.5]]))]
+    parents = [
+        Node("v", ("a", "b"), (), np.array([0.3, 0.7])),
+        Node("e", ("a", "b"), ("v",), np.array([[0.2, 0.5], [0.8, 0.5]])),
+    ]
     single = [Node(f"s{k}", ("x",), ("v",), np.ones((1, 2))) for k in range(80)]
     network = Network("single", "single", "test", True, (*parents, *single))
-    evidence = pd.DataFrame({f"s{k}": ["x", "x", None] for k in range(80)}).assign(e=["a", None, None])
-    assert posterior(network, evidence, "v")["a"].tolist() == pytest.approx([0.06 / 0.41, 0.3, 0.3], abs=1e-15)
+    evidence = pd.DataFrame({f"s{k}": ["x", "x", None] for k in range(80)}).assign(
+        e=["a", None, None]
+    )
+    assert posterior(network, evidence, "v")["a"].tolist() == pytest.approx(
+        [0.06 / 0.41, 0.3, 0.3], abs=1e-15
+    )
     assert posterior(network, evidence, "s7")["x"].tolist() == [1, 1, 1]
 
 
@@ -252,14 +353,24 @@ def test_a_network_beyond_exact_inference_is_refused_before_it_costs_anything():
     rng = np.random.default_rng(0)
     causes = [Node(f"c{i}", ("a", "b"), (), np.array([0.5, 0.5])) for i in range(80)]
     effects = [
-        Node(f"e{i}_{j}", ("a", "b"), (f"c{i}", f"c{j}"), np.moveaxis(rng.dirichlet([1, 1], size=(2, 2)), -1, 0)) for i in range(80) for j in range(i)
+        Node(
+            f"e{i}_{j}",
+            ("a", "b"),
+            (f"c{i}", f"c{j}"),
+            np.moveaxis(rng.dirichlet([1, 1], size=(2, 2)), -1, 0),
+        )
+        for i in range(80)
+        for j in range(i)
     ]
     network = Network("dense", "dense", "test", True, (*causes, *effects))
     evidence = pd.DataFrame({node.name: ["a", "b"] for node in effects})
     with pytest.raises(
-        InputError, match=r"max_bytes must hold the largest table that a row of evidence needs in network 'dense'; it is 134217728, and"
+        InputError,
+        match=r"max_bytes must hold the largest table that a row of evidence needs in network 'dense'; it is 134217728, and",
     ):
         posterior(network, evidence, "c0")
     # Where the causes are observed too, hardly anything is left to sum.
-    table = posterior(network, evidence.filter(regex="_0$").assign(**{f"c{i}": "a" for i in range(1, 80)}), "c0")
+    table = posterior(
+        network, evidence.filter(regex="_0$").assign(**{f"c{i}": "a" for i in range(1, 80)}), "c0"
+    )
     assert table.notna().all(axis=None)

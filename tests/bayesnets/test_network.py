@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from bayesnets import Network, Node, load_network, network_names
+from bayesnets import Network, Node, from_pgmpy, load_network, network_names, to_pgmpy
 from coherence.errors import InputError
 
 COIN = Node("coin", ("head", "tail"), (), np.array([0.5, 0.5]))
@@ -21,25 +21,35 @@ def network(*nodes):
 def test_json_and_pgmpy_round_trips_lose_nothing(seed, random_network):
     original = random_network(seed)
     assert Network.from_json(original.to_json()) == original
-    back = Network.from_pgmpy(original.to_pgmpy(), name=original.name, title="random", source="seeded")
-    assert sorted(back.nodes, key=lambda node: node.name) == sorted(original.nodes, key=lambda node: node.name)
+    back = from_pgmpy(to_pgmpy(original), name=original.name, title="random", source="seeded")
+    assert sorted(back.nodes, key=lambda node: node.name) == sorted(
+        original.nodes, key=lambda node: node.name
+    )
 
 
 def test_names_with_spaces_commas_and_accents_survive(tmp_path):
     nodes = (
         Node("fièvre, haute", ("oui, très", "non"), (), np.array([0.25, 0.75])),
-        Node("white cells", ("low", "high, or very high"), ("fièvre, haute",), np.array([[0.125, 0.5], [0.875, 0.5]])),
+        Node(
+            "white cells",
+            ("low", "high, or very high"),
+            ("fièvre, haute",),
+            np.array([[0.125, 0.5], [0.875, 0.5]]),
+        ),
     )
     original = network(*nodes)
     path = tmp_path / "own.json"
     path.write_text(original.to_json(), encoding="utf-8")
     assert load_network(path) == load_network(str(path)) == original
-    assert Network.from_pgmpy(original.to_pgmpy()).node("white cells") == original.node("white cells")
+    assert from_pgmpy(to_pgmpy(original)).node("white cells") == original.node("white cells")
 
 
 def test_innermost_lists_of_the_file_are_distributions():
     entries = json.loads(load_network("asia").to_json())["nodes"]
-    assert next(entry["table"] for entry in entries if entry["name"] == "dysp") == [[[0.9, 0.1], [0.8, 0.2]], [[0.7, 0.3], [0.1, 0.9]]]
+    assert next(entry["table"] for entry in entries if entry["name"] == "dysp") == [
+        [[0.9, 0.1], [0.8, 0.2]],
+        [[0.7, 0.3], [0.1, 0.9]],
+    ]
 
 
 def test_nodes_are_put_in_topological_order_and_tables_are_frozen():
@@ -62,15 +72,24 @@ def test_a_column_that_does_not_sum_to_one_is_named():
     [
         ((), "nodes must hold at least one node"),
         ((COIN, COIN), "'coin' is the name of nodes 0 and 1"),
-        ((Node("a", ("x", "y"), ("con",), np.full((2, 2), 0.5)), COIN), "'con' is not. Did you mean 'coin'"),
+        (
+            (Node("a", ("x", "y"), ("con",), np.full((2, 2), 0.5)), COIN),
+            "'con' is not. Did you mean 'coin'",
+        ),
         ((Node("a", ("x", "y"), ("coin",), np.array([0.5, 0.5])), COIN), "must have shape (2, 2)"),
-        ((Node("a", ("x", "x"), (), np.array([0.5, 0.5])),), "states of node 'a' must be non-empty texts without repetition"),
+        (
+            (Node("a", ("x", "x"), (), np.array([0.5, 0.5])),),
+            "states of node 'a' must be non-empty texts without repetition",
+        ),
         ((Node("a", (), (), np.array([])),), "states of node 'a' must not be empty"),
         ((Node("a", ("x", "y"), (), np.array([1.5, -0.5])),), "at the only column"),
         ((Node("a", ("x", "y"), (), np.array([np.nan, 0.5])),), "at the only column"),
         ((Node("a", ("x", "y"), (), np.array([0.5, 0.5 + 3e-8])),), "at the only column"),
         (
-            (Node("a", ("x", "y"), ("b",), np.full((2, 2), 0.5)), Node("b", ("x", "y"), ("a",), np.full((2, 2), 0.5))),
+            (
+                Node("a", ("x", "y"), ("b",), np.full((2, 2), 0.5)),
+                Node("b", ("x", "y"), ("a",), np.full((2, 2), 0.5)),
+            ),
             "arrows must not form a cycle; one runs through a, b",
         ),
     ],
@@ -91,8 +110,14 @@ def test_rounding_within_the_tolerance_is_accepted():
         ("[]", "list 'nodes'"),
         ('{"nodes": [3]}', "node 0 in text must be an object"),
         ('{"nodes": [{"name": "a"}]}', "must have states, table"),
-        ('{"nodes": [{"name": "a", "states": "xy", "table": [0.5, 0.5]}]}', "must be a sequence of names"),
-        ('{"nodes": [{"name": "a", "states": ["x", "y"], "table": [[0.5], [0.5, 0.1]]}]}', "full array of numbers"),
+        (
+            '{"nodes": [{"name": "a", "states": "xy", "table": [0.5, 0.5]}]}',
+            "must be a sequence of names",
+        ),
+        (
+            '{"nodes": [{"name": "a", "states": ["x", "y"], "table": [[0.5], [0.5, 0.1]]}]}',
+            "full array of numbers",
+        ),
         ('{"illustrative": "no", "nodes": []}', "must be true or false"),
     ],
 )
@@ -111,10 +136,10 @@ def test_unknown_names_get_the_closest():
 
 
 def test_a_pgmpy_node_without_a_table_is_named():
-    model = load_network("asia").to_pgmpy()
+    model = to_pgmpy(load_network("asia"))
     model.remove_cpds("xray")
     with pytest.raises(InputError, match="xray have none"):
-        Network.from_pgmpy(model)
+        from_pgmpy(model)
 
 
 def test_a_pgmpy_table_that_lists_a_parents_states_in_another_order_is_reordered():
@@ -124,9 +149,16 @@ def test_a_pgmpy_table_that_lists_a_parents_states_in_another_order_is_reordered
         from pgmpy.models import DiscreteBayesianNetwork
     model = DiscreteBayesianNetwork([("a", "b")])
     parent = TabularCPD("a", 2, [[0.3], [0.7]], state_names={"a": ["x", "y"]})
-    child = TabularCPD("b", 2, [[0.1, 0.2], [0.9, 0.8]], evidence=["a"], evidence_card=[2], state_names={"b": ["u", "v"], "a": ["y", "x"]})
+    child = TabularCPD(
+        "b",
+        2,
+        [[0.1, 0.2], [0.9, 0.8]],
+        evidence=["a"],
+        evidence_card=[2],
+        state_names={"b": ["u", "v"], "a": ["y", "x"]},
+    )
     model.add_cpds(parent, child)
-    assert Network.from_pgmpy(model).node("b").table[0].tolist() == [0.2, 0.1]
+    assert from_pgmpy(model).node("b").table[0].tolist() == [0.2, 0.1]
 
 
 def test_asia_holds_the_tables_that_pgmpy_ships():
@@ -136,7 +168,7 @@ def test_asia_holds_the_tables_that_pgmpy_ships():
 
         if not hasattr(pgmpy.utils, "get_example_model"):
             pytest.skip("pgmpy no longer ships example models")
-        theirs = Network.from_pgmpy(pgmpy.utils.get_example_model("asia"))
+        theirs = from_pgmpy(pgmpy.utils.get_example_model("asia"))
     ours = load_network("asia")
     assert set(theirs.names) == set(ours.names)
     for node in ours.nodes:
@@ -147,7 +179,9 @@ def test_asia_holds_the_tables_that_pgmpy_ships():
 
 
 def test_every_network_of_the_catalogue_names_its_source():
-    assert all(load_network(name).source and load_network(name).name == name for name in network_names())
+    assert all(
+        load_network(name).source and load_network(name).name == name for name in network_names()
+    )
 
 
 def test_the_core_does_not_import_networks_and_networks_do_not_import_pgmpy():

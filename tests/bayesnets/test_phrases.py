@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from bayesnets import Network, Node, load_network, load_phrases
+from bayesnets import Network, Node, load_network, load_phrases, to_pgmpy
 from bayesnets.catalog import catalog_text
 from bayesnets.phrases import plain_phrases
 from coherence.errors import InputError
@@ -32,16 +32,32 @@ phrases = ["has no spots"]
     ("evidence", "wording", "expected"),
     [
         ({}, 0, "comes to the clinic with no further information"),
-        ({"smoke": None, "asia": float("nan")}, 0, "comes to the clinic with no further information"),
+        (
+            {"smoke": None, "asia": float("nan")},
+            0,
+            "comes to the clinic with no further information",
+        ),
         ({"smoke": "yes"}, 0, "is a smoker"),
-        ({"xray": "no", "asia": "no"}, 0, "has not recently travelled to Asia and has a normal chest X-ray"),
-        ({"xray": "yes", "smoke": "yes", "asia": "no"}, 0, "has not recently travelled to Asia, is a smoker, and has an abnormal chest X-ray"),
+        (
+            {"xray": "no", "asia": "no"},
+            0,
+            "has not recently travelled to Asia and has a normal chest X-ray",
+        ),
+        (
+            {"xray": "yes", "smoke": "yes", "asia": "no"},
+            0,
+            "has not recently travelled to Asia, is a smoker, and has an abnormal chest X-ray",
+        ),
         (
             {"dysp": "yes", "bronc": "no", "either": "no"},
             1,
             "is short of breath, does not suffer from bronchitis, and suffers from neither tuberculosis nor lung cancer",
         ),
-        ({"smoke": "no", "tub": "yes"}, 2, "has no smoking habit and is known to have tuberculosis"),
+        (
+            {"smoke": "no", "tub": "yes"},
+            2,
+            "has no smoking habit and is known to have tuberculosis",
+        ),
     ],
 )
 def test_descriptions_to_the_byte(evidence, wording, expected):
@@ -63,7 +79,9 @@ def test_all_missing_words_are_listed_at_once(tmp_path):
         .replace('name = "lung cancer status"\n', "")
         .replace(', "smokes", "has a smoking habit"]', "]")
     )
-    text = text.replace("[variables.xray.states.no]", "[variables.xray.states.clear]").replace("[variables.dysp", "[variables.breath")
+    text = text.replace("[variables.xray.states.no]", "[variables.xray.states.clear]").replace(
+        "[variables.dysp", "[variables.breath"
+    )
     path = tmp_path / "words.toml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as caught:
@@ -81,13 +99,19 @@ def test_all_missing_words_are_listed_at_once(tmp_path):
 
 
 def own_network():
-    return Network("own", "own", "test", True, (Node("red, spots", ("many, large", "none"), (), [0.5, 0.5]),))
+    return Network(
+        "own", "own", "test", True, (Node("red, spots", ("many, large", "none"), (), [0.5, 0.5]),)
+    )
 
 
 def test_own_words_for_an_own_network(tmp_path):
     path = tmp_path / "own.toml"
     path.write_text(OWN, encoding="utf-8")
-    for words in (load_phrases(str(path)), load_phrases(path, own_network()), load_phrases(path, own_network().to_pgmpy())):
+    for words in (
+        load_phrases(str(path)),
+        load_phrases(path, own_network()),
+        load_phrases(path, to_pgmpy(own_network())),
+    ):
         assert words.describe({"red, spots": "many, large"}) == "has spots"
         assert words.question("red, spots") == "have no spots"
         assert words.subject == "a patient"
@@ -98,7 +122,11 @@ def test_own_words_for_an_own_network(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "fault"),
     [
-        ("default_target", 'subjekt = "a leaf"\ndefault_target', "the file has an unknown entry 'subjekt'"),
+        (
+            "default_target",
+            'subjekt = "a leaf"\ndefault_target',
+            "the file has an unknown entry 'subjekt'",
+        ),
         ("default_target", "subject = 3\ndefault_target", "the file has no subject"),
         ("default_target", "target", "'default_target' must be a variable, not None"),
         ('["is here"]', "[]", "'unobserved' must be a list of phrases, one per wording"),
@@ -107,15 +135,35 @@ def test_own_words_for_an_own_network(tmp_path):
             '["is here."]',
             "'unobserved' has a phrase that is not one line of text, without blanks around it or a full stop at its end: 'is here.'",
         ),
-        ('name = "spots"', 'named = "spots"', "red, spots has an unknown entry 'named'; red, spots has no name"),
-        ('"have no spots"', '"have no\\nspots"', "red, spots=none has a question that is not one line"),
+        (
+            'name = "spots"',
+            'named = "spots"',
+            "red, spots has an unknown entry 'named'; red, spots has no name",
+        ),
+        (
+            '"have no spots"',
+            '"have no\\nspots"',
+            "red, spots=none has a question that is not one line",
+        ),
         ('"have no spots"', '"have spots"', "red, spots has question 'have spots' twice"),
         ('["has no spots"]', '["has spots"]', "red, spots has phrase 'has spots' twice"),
-        ('["has no spots"]', '["has no spots "]', "red, spots=none has a phrase that is not one line"),
+        (
+            '["has no spots"]',
+            '["has no spots "]',
+            "red, spots=none has a phrase that is not one line",
+        ),
         ('["has no spots"]', '"has no spots"', "red, spots=none has 0 phrases for 1 wordings"),
-        ('label = "none"', 'label = "none"\nlabels = "none"', "red, spots=none has an unknown entry 'labels'"),
+        (
+            'label = "none"',
+            'label = "none"\nlabels = "none"',
+            "red, spots=none has an unknown entry 'labels'",
+        ),
         ('label = "none"', 'label = "many"', "red, spots has label 'many' twice"),
-        ('label = "none"', 'label = "spots: none"', "red, spots has a colon in label 'spots: none'"),
+        (
+            'label = "none"',
+            'label = "spots: none"',
+            "red, spots has a colon in label 'spots: none'",
+        ),
         ('positive = "none"', 'positive = "some"', "red, spots has no 'positive' state"),
     ],
 )
@@ -139,7 +187,11 @@ def test_words_of_another_network_do_not_fit():
         load_phrases("cancer", load_network("survey"))
     message = str(caught.value)
     assert "[variables.Smoker] is no variable of network 'survey'" in message
-    assert all(f"{name}={state} has no label" in message for name in "ASEORT" for state in load_network("survey").states(name))
+    assert all(
+        f"{name}={state} has no label" in message
+        for name in "ASEORT"
+        for state in load_network("survey").states(name)
+    )
 
 
 def test_the_file_of_the_docstring_can_be_read(tmp_path):
@@ -148,7 +200,11 @@ def test_the_file_of_the_docstring_can_be_read(tmp_path):
     path.write_text(textwrap.dedent(example), encoding="utf-8")
     rain = Network("rain", "rain", "test", True, (Node("rain", ("yes", "no"), (), [0.5, 0.5]),))
     words = load_phrases(path, rain)
-    assert (words.subject, words.describe({"rain": "no"}, wording=1), words.n_wordings) == ("a town", "is out of the rain", 2)
+    assert (words.subject, words.describe({"rain": "no"}, wording=1), words.n_wordings) == (
+        "a town",
+        "is out of the rain",
+        2,
+    )
 
 
 def test_plain_words_come_from_the_names():
@@ -157,7 +213,12 @@ def test_plain_words_come_from_the_names():
     assert words.describe({}) == "has no value on record"
     assert words.question("red, spots") == "have red, spots = none"
     assert words.labels("red, spots") == {"many, large": "many, large", "none": "none"}
-    assert (words.auxiliary_name("red, spots"), words.n_wordings, words.subject, words.default_target) == ("red, spots", 1, "a leaf", "red, spots")
+    assert (
+        words.auxiliary_name("red, spots"),
+        words.n_wordings,
+        words.subject,
+        words.default_target,
+    ) == ("red, spots", 1, "a leaf", "red, spots")
     alarm = plain_phrases(load_network("alarm"), "HYPOVOLEMIA", "FALSE")
     assert (alarm.positive("HYPOVOLEMIA"), alarm.positive("BP")) == ("FALSE", "LOW")
 
@@ -166,14 +227,31 @@ def test_plain_words_come_from_the_names():
     ("call", "message"),
     [
         (lambda: WORDS.describe({"smok": "yes"}), "'smok' has none. Did you mean 'smoke'?"),
-        (lambda: WORDS.describe({"smoke": "Yes"}), "state of 'smoke' must have words; 'Yes' has none. Did you mean 'yes'?"),
-        (lambda: WORDS.describe({}, wording=3), "wording must be a whole number from 0 to 2, not 3"),
+        (
+            lambda: WORDS.describe({"smoke": "Yes"}),
+            "state of 'smoke' must have words; 'Yes' has none. Did you mean 'yes'?",
+        ),
+        (
+            lambda: WORDS.describe({}, wording=3),
+            "wording must be a whole number from 0 to 2, not 3",
+        ),
         (lambda: load_phrases("asai"), "not 'asai'. Did you mean 'asia'?"),
         (lambda: load_phrases("asai"), "Without a file, plain_phrases makes plain words."),
         (lambda: load_phrases("nowhere.toml"), "must be readable UTF-8 text"),
-        (lambda: plain_phrases(load_network("asia"), "lung", "TRUE"), "target_state must be a state of 'lung', not 'TRUE'."),
-        (lambda: plain_phrases(load_network("asia"), "lang", "yes"), "not 'lang'. Did you mean 'lung'?"),
-        (lambda: plain_phrases(Network("n", "n", "t", True, (Node("a", ("x:y", "z"), (), [0.5, 0.5]),)), "a", "z"), "a has a colon in label 'x:y'"),
+        (
+            lambda: plain_phrases(load_network("asia"), "lung", "TRUE"),
+            "target_state must be a state of 'lung', not 'TRUE'.",
+        ),
+        (
+            lambda: plain_phrases(load_network("asia"), "lang", "yes"),
+            "not 'lang'. Did you mean 'lung'?",
+        ),
+        (
+            lambda: plain_phrases(
+                Network("n", "n", "t", True, (Node("a", ("x:y", "z"), (), [0.5, 0.5]),)), "a", "z"
+            ),
+            "a has a colon in label 'x:y'",
+        ),
     ],
 )
 def test_wrong_names_are_refused(call, message):
@@ -181,7 +259,9 @@ def test_wrong_names_are_refused(call, message):
         call()
 
 
-@pytest.mark.parametrize("text", ["x = [", "", "variables = 3", "unobserved = []\n[variables]\na = 1"])
+@pytest.mark.parametrize(
+    "text", ["x = [", "", "variables = 3", "unobserved = []\n[variables]\na = 1"]
+)
 def test_broken_files_are_refused(text, tmp_path):
     path = tmp_path / "broken.toml"
     path.write_text(text, encoding="utf-8")

@@ -4,7 +4,7 @@ import pytest
 from scipy.stats import binomtest
 
 from bayesnets import Network, Node, load_network, posterior, sample
-from bayesnets.design import even_allocation, inclusion_probabilities, systematic_sample
+from bayesnets.cases.design import even_allocation, inclusion_probabilities, systematic_sample
 from coherence.errors import InputError
 
 
@@ -16,13 +16,26 @@ def test_frequencies_match_the_exact_probabilities(seed, random_network):
     for variable in network.names:
         exact = posterior(network, pd.DataFrame(index=[0]), variable).loc[0]
         for state, probability in exact.items():
-            assert binomtest(int((records[variable] == state).sum()), len(records), min(probability, 1)).pvalue > 1e-5
+            assert (
+                binomtest(
+                    int((records[variable] == state).sum()), len(records), min(probability, 1)
+                ).pvalue
+                > 1e-5
+            )
     # A conditional frequency breaks if the parents' axes are mixed up.
     child = next(node for node in network.nodes if node.parents)
     common = records[list(child.parents)].value_counts().index[0]
     rows = records[(records[list(child.parents)] == list(common)).all(axis=1)]
-    codes = tuple(network.states(parent).index(state) for parent, state in zip(child.parents, common, strict=True))
-    assert binomtest(int((rows[child.name] == child.states[0]).sum()), len(rows), child.table[(0, *codes)]).pvalue > 1e-5
+    codes = tuple(
+        network.states(parent).index(state)
+        for parent, state in zip(child.parents, common, strict=True)
+    )
+    assert (
+        binomtest(
+            int((rows[child.name] == child.states[0]).sum()), len(rows), child.table[(0, *codes)]
+        ).pvalue
+        > 1e-5
+    )
 
 
 def test_states_of_probability_zero_are_never_drawn():
@@ -31,12 +44,16 @@ def test_states_of_probability_zero_are_never_drawn():
     network = Network("n", "n", "test", True, (Node("a", ("x", "y", "z"), (), table),))
     assert set(sample(network, 10_000, rng=0)["a"]) == {"x", "y"}
     records = sample(load_network("asia"), 10_000, rng=0)
-    assert (records["either"] == np.where((records[["tub", "lung"]] == "yes").any(axis=1), "yes", "no")).all()
+    assert (
+        records["either"] == np.where((records[["tub", "lung"]] == "yes").any(axis=1), "yes", "no")
+    ).all()
 
 
 def test_a_seed_fixes_the_records_and_none_does_not():
     network = load_network("asia")
-    pd.testing.assert_frame_equal(sample(network, 50, rng=4), sample(network, 50, rng=np.random.default_rng(4)))
+    pd.testing.assert_frame_equal(
+        sample(network, 50, rng=4), sample(network, 50, rng=np.random.default_rng(4))
+    )
     assert not sample(network, 50).equals(sample(network, 50))
     assert sample(network, 0).shape == (0, 8)
 
@@ -74,7 +91,10 @@ def test_inclusion_frequencies_are_the_stated_probabilities():
         drawn = systematic_sample(probabilities, rng)
         assert len(drawn) == len(set(drawn)) == 4
         counts[drawn] += 1
-    assert all(binomtest(int(count), 4_000, min(p, 1)).pvalue > 1e-4 for count, p in zip(counts, probabilities, strict=True))
+    assert all(
+        binomtest(int(count), 4_000, min(p, 1)).pvalue > 1e-4
+        for count, p in zip(counts, probabilities, strict=True)
+    )
 
 
 def test_all_units_are_drawn_when_all_are_asked_for():

@@ -21,9 +21,13 @@ def test_world_is_exact():
     runs = simulate("rational", n_contexts=4000, n_reps=1, prompts=["standard"], rng=1)
     plain = runs[runs["z_state"].isna()].set_index("context")
     log_odds = plain[[f"x_{j}" for j in range(1, 7)]].sum(axis=1)
-    np.testing.assert_allclose(log_odds, np.log(plain["p_true"] / (1 - plain["p_true"])), atol=0.004)
+    np.testing.assert_allclose(
+        log_odds, np.log(plain["p_true"] / (1 - plain["p_true"])), atol=0.004
+    )
     assert stats.kstest(plain["p_true"], "uniform").pvalue > 0.01
-    z = (plain["theta"] - plain["p_true"]).sum() / np.sqrt((plain["p_true"] * (1 - plain["p_true"])).sum())
+    z = (plain["theta"] - plain["p_true"]).sum() / np.sqrt(
+        (plain["p_true"] * (1 - plain["p_true"])).sum()
+    )
     assert abs(z) < 3.3
     given = runs[runs["z_state"].notna()]
     averaged = (given["p_true"] * given["p_z"]).groupby(given["context"]).sum()
@@ -47,17 +51,25 @@ def test_leak_moves_choices_with_the_state():
 
 
 def test_reported_beliefs_are_clean_multiples_of_the_grid():
-    runs = simulate("rational", n_contexts=200, n_reps=1, prompts=["standard"], iterated=False, rng=0)
+    runs = simulate(
+        "rational", n_contexts=200, n_reps=1, prompts=["standard"], iterated=False, rng=0
+    )
     assert set(runs["p"]) <= {round(step / 20, 2) for step in range(21)}
 
 
 def test_parameters_can_be_changed_and_are_checked():
     assert AGENTS["leaky"].with_parameters(hidden_signal=0.1).hidden_signal == 0.1
-    with pytest.raises(InputError, match="agents have no parameter 'hidden'. Closest name found: 'hidden_signal'"):
+    with pytest.raises(
+        InputError, match="agents have no parameter 'hidden'. Closest name found: 'hidden_signal'"
+    ):
         AGENTS["leaky"].with_parameters(hidden=0.1)
     with pytest.raises(InputError, match="taste must be at least 0; received -1"):
         AGENTS["leaky"].with_parameters(taste=-1)
-    with pytest.raises(InputError, match="agent must be one of .* received 'leeky'. Closest name found: 'leaky'"):
+    with pytest.raises(
+        InputError, match="agent must be one of .* received 'leeky'. Closest name found: 'leaky'"
+    ):
         simulate("leeky", n_contexts=1, n_reps=1)
-    with pytest.raises(InputError, match="n_contexts must be a whole number of at least 1; received 0"):
+    with pytest.raises(
+        InputError, match="n_contexts must be a whole number of at least 1; received 0"
+    ):
         simulate("leaky", n_contexts=0, n_reps=1)

@@ -7,10 +7,18 @@ import pandas as pd
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from coherence import InputError, SchemaError, analyze, planning, simulate
-from coherence.analysis import CHECKS
+from coherence import InputError, SchemaError, analyze, simulate
+from coherence.analysis import planning
+from coherence.analysis.analyze import CHECKS
 
-LIGHT = ["residual_covariance", "cmi", "monotone_choice", "prompt_consistency", "iterated_expectation", "calibration"]
+LIGHT = [
+    "residual_covariance",
+    "cmi",
+    "monotone_choice",
+    "prompt_consistency",
+    "iterated_expectation",
+    "calibration",
+]
 
 
 @pytest.fixture(scope="module")
@@ -43,17 +51,36 @@ def test_order_of_rows_does_not_matter_for_estimates(runs):
     shuffled = runs.sample(frac=1, random_state=1)
     for table in (runs, shuffled):
         table = analyze(table, checks=["calibration", "iterated_expectation"], rng=5).results
-        np.testing.assert_allclose(table["statistic"], analyze(runs, checks=["calibration", "iterated_expectation"], rng=5).results["statistic"])
+        np.testing.assert_allclose(
+            table["statistic"],
+            analyze(runs, checks=["calibration", "iterated_expectation"], rng=5).results[
+                "statistic"
+            ],
+        )
 
 
 def test_plain_table_says_what_was_assumed_and_left_out():
-    plain = simulate("rational", n_contexts=60, n_reps=1, prompts=["standard"], iterated=False, rng=1)[["p", "action", "theta"]]
-    report = analyze(plain, checks=["cmi", "predictive_gain", "prompt_consistency", "iterated_expectation", "calibration"], rng=1)
+    plain = simulate(
+        "rational", n_contexts=60, n_reps=1, prompts=["standard"], iterated=False, rng=1
+    )[["p", "action", "theta"]]
+    report = analyze(
+        plain,
+        checks=[
+            "cmi",
+            "predictive_gain",
+            "prompt_consistency",
+            "iterated_expectation",
+            "calibration",
+        ],
+        rng=1,
+    )
     notes = "\n".join(report.units[0].notes)
     assert "no context column: every row was taken as its own context" in notes
     assert "no x_ columns: the context-adjusted gain was not run." in notes
     assert "only one prompt: prompt consistency was not checked." in notes
-    assert "no z, z_state and p_z columns: the law of iterated expectation was not checked." in notes
+    assert (
+        "no z, z_state and p_z columns: the law of iterated expectation was not checked." in notes
+    )
     assert "not with the exact posterior" in notes
     assert set(report.results["check"]) == {
         "cmi",
@@ -65,9 +92,14 @@ def test_plain_table_says_what_was_assumed_and_left_out():
 
 
 def test_units_are_analysed_apart(runs):
-    both = pd.concat([runs, simulate("rational", n_contexts=40, n_reps=2, rng=1)], ignore_index=True)
+    both = pd.concat(
+        [runs, simulate("rational", n_contexts=40, n_reps=2, rng=1)], ignore_index=True
+    )
     report = analyze(both, checks=["cmi"], rng=1)
-    assert [(unit.model, unit.results[0].n_rows) for unit in report.units] == [("leaky", 80), ("rational", 80)]
+    assert [(unit.model, unit.results[0].n_rows) for unit in report.units] == [
+        ("leaky", 80),
+        ("rational", 80),
+    ]
     assert report.units[0].results[0].pvalue < 0.05
 
 
@@ -89,7 +121,9 @@ def test_unreadable_rows_are_counted_and_shown(runs):
 def test_unknown_actions_are_tested_in_either_direction(runs):
     table = runs.assign(action=runs["action"].map({"yes": "treat", "no": "wait", "defer": "refer"}))
     report = analyze(table, checks=["monotone_choice"], rng=1)
-    pairs = [result for result in report.units[0].results if result.check.startswith("monotone_choice:")]
+    pairs = [
+        result for result in report.units[0].results if result.check.startswith("monotone_choice:")
+    ]
     assert [result.settings["direction"] for result in pairs] == ["either"] * 3
     assert any("either direction" in note for note in report.units[0].notes)
 
@@ -100,19 +134,29 @@ def test_several_states(runs):
     table = pd.DataFrame(belief, columns=["p_a", "p_b", "p_c"]).assign(
         action=rng.choice(["x", "y"], 60), theta=[rng.choice(list("abc"), p=row) for row in belief]
     )
-    report = analyze(table, checks=["cmi", "predictive_gain", "monotone_choice", "calibration"], rng=1)
+    report = analyze(
+        table, checks=["cmi", "predictive_gain", "monotone_choice", "calibration"], rng=1
+    )
     assert list(report.results["check"]) == ["cmi", "predictive_gain"]
-    assert "beliefs over 3 states: monotone choice and calibration need a belief in one of two." in report.units[0].notes
+    assert (
+        "beliefs over 3 states: monotone choice and calibration need a belief in one of two."
+        in report.units[0].notes
+    )
     in_one = table.assign(p=belief[:, 0], p_true=belief[:, 0]).drop(columns=["p_a", "p_b", "p_c"])
     one = analyze(in_one, checks=["monotone_choice", "calibration"], rng=1)
     assert set(one.results["check"]) == EXACT
-    assert "theta has 3 states: monotone choice, and calibration to what happened, need two." in one.units[0].notes
+    assert (
+        "theta has 3 states: monotone choice, and calibration to what happened, need two."
+        in one.units[0].notes
+    )
 
 
 def test_two_state_columns_are_one_belief(runs):
     table = runs[runs["action"].notna()].assign(p_0=lambda t: 1 - t["p"], p_1=lambda t: t["p"])
     from_states = analyze(table.drop(columns="p"), checks=["cmi"], rng=1).results["statistic"]
-    from_p = analyze(table[["context", "rep", "p", "action", "theta"]], checks=["cmi"], rng=1).results["statistic"]
+    from_p = analyze(
+        table[["context", "rep", "p", "action", "theta"]], checks=["cmi"], rng=1
+    ).results["statistic"]
     assert from_states.tolist() == pytest.approx(from_p.tolist())
 
 
@@ -122,22 +166,35 @@ PAIRED = ["residual_covariance", "monotone_choice", "calibration"]
 def in_states(runs, first, second, **columns):
     """The same beliefs, one column per state; the first column is that of the second state."""
     asked = runs[runs["action"].notna()]
-    table = asked.assign(**{f"p_{second}": asked["p"], f"p_{first}": 1 - asked["p"], **columns}).drop(columns="p")
+    table = asked.assign(
+        **{f"p_{second}": asked["p"], f"p_{first}": 1 - asked["p"], **columns}
+    ).drop(columns="p")
     return table.assign(theta=table["theta"].map({0: first, 1: second}))
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "column"), [(2, 10, "p_10"), ("no", "yes", ""), ("dry", "rain", "p_rain"), ("10", "2", "p_2"), (0.0, 1.0, "")]
+    ("first", "second", "column"),
+    [
+        (2, 10, "p_10"),
+        ("no", "yes", ""),
+        ("dry", "rain", "p_rain"),
+        ("10", "2", "p_2"),
+        (0.0, 1.0, ""),
+    ],
 )
 def test_beliefs_go_to_the_state_that_their_column_names(runs, first, second, column):
     """Text sorts p_10 before p_2, and theta as numbers sorts the other way: the column must follow theta."""
     table = in_states(runs, first, second)
-    whole = table.rename(columns={"p_0.0": "p_0", "p_1.0": "p_1"})  # empty cells make whole numbers of theta end in .0, not those of the columns
+    whole = table.rename(
+        columns={"p_0.0": "p_0", "p_1.0": "p_1"}
+    )  # empty cells make whole numbers of theta end in .0, not those of the columns
     one = analyze(runs[runs["action"].notna()], checks=PAIRED, rng=1)
     for each in (table, whole, whole[whole.columns[::-1]]):
         report = analyze(each, checks=PAIRED, rng=1)
         assert report.results["check"].tolist() == one.results["check"].tolist()
-        assert report.results["statistic"].tolist() == pytest.approx(one.results["statistic"].tolist(), abs=1e-6)
+        assert report.results["statistic"].tolist() == pytest.approx(
+            one.results["statistic"].tolist(), abs=1e-6
+        )
     note = f"theta: beliefs are those of the column {column}, the second of p_{first} and p_{second} in sorted order."
     assert (note in report.units[0].notes) == bool(column)
 
@@ -146,7 +203,9 @@ def test_states_that_theta_does_not_name_are_not_guessed(runs):
     asked = runs[runs["action"].notna()]
     table = asked.assign(p_disease=asked["p"], p_healthy=1 - asked["p"]).drop(columns="p")
     report = analyze(table, checks=[*PAIRED, "cmi"], rng=1)
-    assert report.results["check"].tolist() == ["cmi"]  # equal information whichever belief is which
+    assert report.results["check"].tolist() == [
+        "cmi"
+    ]  # equal information whichever belief is which
     assert report.units[0].notes == (
         "theta is 0 or 1, and the columns of beliefs are p_disease and p_healthy, so that it is not known which belief is in which state: "
         "residual covariance, monotone choice and calibration were not run.",
@@ -154,28 +213,41 @@ def test_states_that_theta_does_not_name_are_not_guessed(runs):
     )
     assert report.to_html()
     named = table.assign(theta=table["theta"].map({0: "healthy", 1: "disease"}))
-    brier = analyze(named, checks=PAIRED, rng=1).results.set_index("check")["statistic"]["calibration:brier"]
+    brier = analyze(named, checks=PAIRED, rng=1).results.set_index("check")["statistic"][
+        "calibration:brier"
+    ]
     assert brier == pytest.approx(((asked["p"] - asked["theta"]) ** 2).mean())
 
 
 def test_two_states_without_theta_say_whose_belief_is_used(runs):
     table = in_states(runs, "no", "yes").drop(columns="theta")
     report = analyze(table, checks=["monotone_choice"], rng=1)
-    assert report.results["pvalue"].tolist() == analyze(runs, checks=["monotone_choice"], rng=1).results["pvalue"].tolist()
-    assert "theta is not known: beliefs are those of the column p_yes, the second of p_no and p_yes in sorted order." in report.units[0].notes
+    assert (
+        report.results["pvalue"].tolist()
+        == analyze(runs, checks=["monotone_choice"], rng=1).results["pvalue"].tolist()
+    )
+    assert (
+        "theta is not known: beliefs are those of the column p_yes, the second of p_no and p_yes in sorted order."
+        in report.units[0].notes
+    )
 
 
 def test_one_state_seen_is_found_among_the_columns(runs):
     table = in_states(runs, "no", "yes")
     came = table[table["theta"] == "yes"]
-    brier = analyze(came, checks=["calibration"], rng=1).results.set_index("check")["statistic"]["calibration:brier"]
+    brier = analyze(came, checks=["calibration"], rng=1).results.set_index("check")["statistic"][
+        "calibration:brier"
+    ]
     assert brier == pytest.approx(((came["p_yes"] - 1) ** 2).mean())
 
 
 def test_a_report_without_a_check_has_the_usual_columns(runs):
     asked = runs[runs["action"].notna()]
     table = asked.assign(p_disease=asked["p"], p_healthy=1 - asked["p"]).drop(columns="p")
-    nothing, usual = analyze(table, checks=["calibration"], rng=1).results, analyze(asked, checks=["calibration"], rng=1).results
+    nothing, usual = (
+        analyze(table, checks=["calibration"], rng=1).results,
+        analyze(asked, checks=["calibration"], rng=1).results,
+    )
     assert len(nothing) == 0
     assert nothing.columns.tolist() == usual.columns.tolist()
     assert nothing.dtypes.tolist() == usual.dtypes.tolist()
@@ -198,22 +270,46 @@ def test_lifted_estimates_without_an_interval_say_why(monkeypatch):
 
     def without_ends(*args, **options):
         result = test(*args, **options)
-        return replace(result, details=result.details.assign(low=np.nan, high=np.nan, reason="no interval, because all contexts have the same gap"))
+        return replace(
+            result,
+            details=result.details.assign(
+                low=np.nan,
+                high=np.nan,
+                reason="no interval, because all contexts have the same gap",
+            ),
+        )
 
     monkeypatch.setattr(planning, "iterated_expectation_test", without_ends)
     runs = simulate("noisy", n_contexts=30, n_reps=2, rng=3)
-    lifted = [result for result in analyze(runs, checks=["iterated_expectation"], rng=0).units[0].results if ":" in result.check]
+    lifted = [
+        result
+        for result in analyze(runs, checks=["iterated_expectation"], rng=0).units[0].results
+        if ":" in result.check
+    ]
     lifted = [result for result in lifted if not result.check.endswith("random_forest")]
-    assert [result.check for result in lifted] == ["iterated_expectation:relative", "iterated_expectation:noise_removed"]
-    assert all(result.interval is None and "no interval, because all contexts have the same gap" in result.reason for result in lifted)
-    never = analyze(runs.assign(p=0.0), checks=["iterated_expectation"], rng=0).results.set_index("check").loc["iterated_expectation:relative"]
+    assert [result.check for result in lifted] == [
+        "iterated_expectation:relative",
+        "iterated_expectation:noise_removed",
+    ]
+    assert all(
+        result.interval is None
+        and "no interval, because all contexts have the same gap" in result.reason
+        for result in lifted
+    )
+    never = (
+        analyze(runs.assign(p=0.0), checks=["iterated_expectation"], rng=0)
+        .results.set_index("check")
+        .loc["iterated_expectation:relative"]
+    )
     assert np.isnan(never["statistic"])
     assert never["reason"] == "fewer than 10 contexts have a belief above 0"
 
 
 def test_published_procedures(runs):
     results = analyze(runs, checks=LIGHT, published=True, rng=1).results.set_index("check")
-    tests = results.drop(index=[check for check in results.index if check.startswith("calibration")])
+    tests = results.drop(
+        index=[check for check in results.index if check.startswith("calibration")]
+    )
     assert tests["pvalue"].isna().all()
     assert "not controlled" in results.loc["cmi", "verdict"]
 
@@ -228,7 +324,9 @@ def test_degenerate_units_are_reported_not_raised():
 
 
 def test_wrong_input(runs):
-    with pytest.raises(InputError, match="checks must be among .* received 'cmy'. Closest name found: 'cmi'"):
+    with pytest.raises(
+        InputError, match="checks must be among .* received 'cmy'. Closest name found: 'cmi'"
+    ):
         analyze(runs, checks=["cmy"])
     with pytest.raises(InputError, match="n_jobs must be a whole number of at least 1; received 0"):
         analyze(runs, n_jobs=0)
@@ -238,11 +336,17 @@ def test_wrong_input(runs):
 
 def test_pvalues_are_adjusted_over_the_whole_report(runs):
     """The family is every test of every unit, not each unit for itself."""
-    both = pd.concat([runs, simulate("rational", n_contexts=40, n_reps=2, rng=1)], ignore_index=True)
+    both = pd.concat(
+        [runs, simulate("rational", n_contexts=40, n_reps=2, rng=1)], ignore_index=True
+    )
     results = analyze(both, checks=LIGHT, rng=1).results
     tested = results[results["pvalue"].notna()]
-    assert tested["pvalue_holm"].tolist() == pytest.approx(multipletests(tested["pvalue"], method="holm")[1].tolist())
-    assert tested["pvalue_bh"].tolist() == pytest.approx(multipletests(tested["pvalue"], method="fdr_bh")[1].tolist())
+    assert tested["pvalue_holm"].tolist() == pytest.approx(
+        multipletests(tested["pvalue"], method="holm")[1].tolist()
+    )
+    assert tested["pvalue_bh"].tolist() == pytest.approx(
+        multipletests(tested["pvalue"], method="fdr_bh")[1].tolist()
+    )
     assert results.loc[results["pvalue"].isna(), "pvalue_holm"].isna().all()
 
 
@@ -272,7 +376,10 @@ NO_ACTION = "no action column (--action NAME, if it has another name): residual 
 
 def test_beliefs_without_actions_get_every_other_check(runs):
     """The same numbers as beside actions, and the others are named as not run."""
-    full, report = (analyze(table, checks=None if "action" not in table else LIGHT, rng=1) for table in (runs, runs.drop(columns="action")))
+    full, report = (
+        analyze(table, checks=None if "action" not in table else LIGHT, rng=1)
+        for table in (runs, runs.drop(columns="action"))
+    )
     of_beliefs = full.results["check"].str.contains("calibration|prompt|iterated")
     pd.testing.assert_frame_equal(report.results.drop(columns=["pvalue_holm", "pvalue_bh"]),
                                   full.results[of_beliefs].drop(columns=["pvalue_holm", "pvalue_bh"]).reset_index(drop=True))  # fmt: skip
@@ -284,8 +391,16 @@ def test_beliefs_without_actions_get_every_other_check(runs):
 @pytest.mark.parametrize(
     ("columns", "found", "note"),
     [
-        (["p_true"], EXACT, "no theta: beliefs were compared with the exact posterior, not with what happened."),
-        (["theta"], HAPPENED, "no p_true: beliefs were compared with what happened, not with the exact posterior."),
+        (
+            ["p_true"],
+            EXACT,
+            "no theta: beliefs were compared with the exact posterior, not with what happened.",
+        ),
+        (
+            ["theta"],
+            HAPPENED,
+            "no p_true: beliefs were compared with what happened, not with the exact posterior.",
+        ),
         (["theta", "p_true"], EXACT | HAPPENED, NO_ACTION),
     ],
 )
@@ -296,17 +411,26 @@ def test_beliefs_are_calibrated_to_what_is_known(runs, columns, found, note):
     assert note in report.units[0].notes
     assert NO_ACTION in report.units[0].notes
     full = analyze(runs, checks=["calibration"], rng=1).results.set_index("check")
-    assert report.results["statistic"].tolist() == full.loc[report.results["check"], "statistic"].tolist()
+    assert (
+        report.results["statistic"].tolist()
+        == full.loc[report.results["check"], "statistic"].tolist()
+    )
 
 
 def test_targets_known_of_some_rows_are_used_for_these(runs):
     asked = runs[runs["action"].notna()].reset_index(drop=True)[["context", "p", "theta", "p_true"]]
-    some = asked.assign(p_true=asked["p_true"].where(asked.index < 50), theta=asked["theta"].astype("Int64").where(asked.index >= 20))
+    some = asked.assign(
+        p_true=asked["p_true"].where(asked.index < 50),
+        theta=asked["theta"].astype("Int64").where(asked.index >= 20),
+    )
     report = analyze(some, rng=1)
     counts = report.results.set_index("check")["n_rows"]
     assert {counts[check] for check in EXACT} == {50}
     assert {counts[check] for check in HAPPENED} == {60}
-    assert "p_true is known in 50 of 80 rows: the distances to the exact posterior are those of these rows." in report.units[0].notes
+    assert (
+        "p_true is known in 50 of 80 rows: the distances to the exact posterior are those of these rows."
+        in report.units[0].notes
+    )
 
 
 def test_actions_without_states_are_tested_for_order_alone(runs):
@@ -316,22 +440,33 @@ def test_actions_without_states_are_tested_for_order_alone(runs):
     assert report.results["check"].tolist() == same.results["check"].tolist()
     assert report.results["pvalue"].tolist() == same.results["pvalue"].tolist()
     notes = report.units[0].notes
-    assert "no theta column (--truth NAME, if it has another name): residual covariance, cmi and predictive gain were not run." in notes
+    assert (
+        "no theta column (--truth NAME, if it has another name): residual covariance, cmi and predictive gain were not run."
+        in notes
+    )
     assert "neither theta nor p_true: calibration was not estimated." in notes
 
 
 def test_prompts_alone_are_compared(runs):
     plain = runs[runs["z_state"].isna()]
     report = analyze(plain[["context", "rep", "prompt", "p"]], rng=1)
-    assert set(report.results["check"]) == {f"prompt_consistency:{prompt}" for prompt in ("absolute", "bayes", "mse")}
+    assert set(report.results["check"]) == {
+        f"prompt_consistency:{prompt}" for prompt in ("absolute", "bayes", "mse")
+    }
 
 
 def test_empty_columns_say_so(runs):
     asked = runs[runs["action"].notna()].assign(action=None, theta=None)
     notes = analyze(asked, rng=1).units[0].notes
-    assert "no actions: residual covariance, cmi, predictive gain and monotone choice were not run." in notes
+    assert (
+        "no actions: residual covariance, cmi, predictive gain and monotone choice were not run."
+        in notes
+    )
     table = runs[runs["action"].notna()].assign(theta=None)
-    assert "theta is empty: residual covariance and cmi were not run." in analyze(table, checks=["cmi", "residual_covariance"], rng=1).units[0].notes
+    assert (
+        "theta is empty: residual covariance and cmi were not run."
+        in analyze(table, checks=["cmi", "residual_covariance"], rng=1).units[0].notes
+    )
 
 
 def test_rows_that_asked_for_no_action_are_not_unreadable(runs):
@@ -346,7 +481,10 @@ def test_rows_that_asked_for_no_action_are_not_unreadable(runs):
     assert (counts["n_dropped"] == 0).all()
     asked = report.units[0].statuses.set_index(["question", "status"])["rows"]
     assert (asked["standard", "ok"], asked["standard, with action", "ok"]) == (10, 70)
-    assert report.units[0].notes[0] == "10 of 80 rows asked for no action: the checks of belief against action leave them out."
+    assert (
+        report.units[0].notes[0]
+        == "10 of 80 rows asked for no action: the checks of belief against action leave them out."
+    )
     dropped = analyze(table.drop(index=spared), checks=["residual_covariance"], rng=1).results
     assert dropped["pvalue"].tolist() == report.results["pvalue"].head(1).tolist()
 
@@ -359,9 +497,14 @@ def test_a_page_of_beliefs_alone_has_their_figures_and_no_empty_ones(runs):
     assert "Belief and exact posterior" in page
     assert "with action" not in page
     assert "If the unreadable answers" not in page
-    prompts = analyze(runs.loc[runs["z_state"].isna(), ["context", "rep", "prompt", "p"]], rng=1).to_html()
+    prompts = analyze(
+        runs.loc[runs["z_state"].isna(), ["context", "rep", "prompt", "p"]], rng=1
+    ).to_html()
     assert prompts.count("<svg") == 1
-    assert "No calibration plot: neither a truth coded 0/1 nor the exact posterior is known." in prompts
+    assert (
+        "No calibration plot: neither a truth coded 0/1 nor the exact posterior is known."
+        in prompts
+    )
 
 
 def test_answers_that_never_differ_have_no_interval_and_say_why():
@@ -369,16 +512,26 @@ def test_answers_that_never_differ_have_no_interval_and_say_why():
     runs = simulate("rational", n_contexts=30, n_reps=2, rng=3)
     same = runs.assign(p=0.5, p_z=0.5)
     results = analyze(same, checks=("prompt_consistency", "iterated_expectation"), rng=0).results
-    untested = results[results["check"].ne("iterated_expectation:random_forest") & results["check"].ne("iterated_expectation:relative")]
+    untested = results[
+        results["check"].ne("iterated_expectation:random_forest")
+        & results["check"].ne("iterated_expectation:relative")
+    ]
     assert len(untested) == 5
     assert untested["low"].isna().all()
-    assert untested["reason"].str.contains("no interval, because all contexts have the same|every gap is exactly zero").all()
+    assert (
+        untested["reason"]
+        .str.contains("no interval, because all contexts have the same|every gap is exactly zero")
+        .all()
+    )
 
 
 def test_without_repetition_numbers_no_auxiliary_variable_is_lost():
     runs = simulate("rational", n_contexts=30, n_reps=1, rng=3)
     given = runs[runs["z_state"].notna()]
     two = pd.concat([runs, given.assign(z="another")], ignore_index=True)
-    results = [analyze(table, checks=["iterated_expectation"], rng=0).results for table in (two, two.drop(columns="rep"))]
+    results = [
+        analyze(table, checks=["iterated_expectation"], rng=0).results
+        for table in (two, two.drop(columns="rep"))
+    ]
     assert results[0]["n_rows"][0] == results[1]["n_rows"][0] == 60
     assert results[1]["n_dropped"][0] == 0

@@ -7,17 +7,28 @@ import pandas as pd
 import pytest
 
 from coherence import analyze, simulate
-from coherence.audit import asked_for_action, audit_table, count_statuses, worst_case_bounds
-from coherence.schema import FAILURES, REPAIRS, STATUSES
+from coherence.table.audit import asked_for_action, audit_table, count_statuses, worst_case_bounds
+from coherence.table.schema import FAILURES, REPAIRS, STATUSES
 
 
 def rows(n=9, **columns):
-    base = {"prompt": "standard", "z_state": None, "p": np.linspace(0.1, 0.9, n), "action": ["yes", "no", "defer"] * (n // 3)}
+    base = {
+        "prompt": "standard",
+        "z_state": None,
+        "p": np.linspace(0.1, 0.9, n),
+        "action": ["yes", "no", "defer"] * (n // 3),
+    }
     return pd.DataFrame({**base, **columns}, index=range(n))
 
 
 def test_every_status_has_its_place_and_none_is_lost():
-    counts = pd.DataFrame({"question": ["mse"] * len(STATUSES), "status": STATUSES, "rows": range(1, len(STATUSES) + 1)})
+    counts = pd.DataFrame(
+        {
+            "question": ["mse"] * len(STATUSES),
+            "status": STATUSES,
+            "rows": range(1, len(STATUSES) + 1),
+        }
+    )
     (row,) = audit_table(counts).to_dict("records")
     assert row["asked"] == counts["rows"].sum()
     assert row["ok"] + row["repaired"] + sum(row[name] for name in FAILURES) == row["asked"]
@@ -39,14 +50,20 @@ def test_an_action_that_was_not_asked_for_is_not_unreadable():
     table.loc[[0, 1, 2, 8], "action"] = None
     assert asked_for_action(table, "standard").tolist() == [False] * 3 + [True] * 6
     counts = count_statuses(table, "standard").set_index(["question", "status"])["rows"]
-    assert counts.to_dict() == {("standard", "ok"): 3, ("standard, with action", "ok"): 5, ("standard, with action", "refused"): 1}
+    assert counts.to_dict() == {
+        ("standard", "ok"): 3,
+        ("standard, with action", "ok"): 5,
+        ("standard, with action", "refused"): 1,
+    }
     rates = worst_case_bounds(table, "standard").query("quantity == 'choice rate'")
     assert set(rates["asked"]) == {6}
     assert set(rates["unreadable"]) == {1}
     assert rates["high"].to_numpy() - rates["low"].to_numpy() == pytest.approx(1 / 6)
 
 
-@pytest.mark.parametrize("status", [{}, {"status": ["ok"] * 8 + ["refused"]}], ids=["no status", "status"])
+@pytest.mark.parametrize(
+    "status", [{}, {"status": ["ok"] * 8 + ["refused"]}], ids=["no status", "status"]
+)
 @pytest.mark.parametrize("empty", [True, False], ids=["empty column", "no column"])
 def test_a_table_of_beliefs_was_not_asked_for_actions(status, empty):
     table = rows(action=None, **status)
@@ -54,7 +71,12 @@ def test_a_table_of_beliefs_was_not_asked_for_actions(status, empty):
     table = table if empty else table.drop(columns="action")
     assert not asked_for_action(table, "standard").any()
     (row,) = audit_table(count_statuses(table, "standard")).to_dict("records")
-    assert (row["question"], row["asked"], row["ok"], row["refused"] + row["missing"]) == ("standard", 9, 8, 1)
+    assert (row["question"], row["asked"], row["ok"], row["refused"] + row["missing"]) == (
+        "standard",
+        9,
+        8,
+        1,
+    )
     assert worst_case_bounds(table, "standard")["quantity"].tolist() == ["mean belief"]
 
 
@@ -68,7 +90,10 @@ def test_bounds_are_those_of_all_ways_to_fill_the_gaps():
     table.loc[[0, 4, 7], "p"] = np.nan
     table.loc[[2, 3], "action"] = None
     bounds = worst_case_bounds(table, "standard").set_index(["quantity", "label"])
-    means = [table["p"].fillna(dict(zip([0, 4, 7], fill, strict=True))).mean() for fill in product([0.0, 0.3, 1.0], repeat=3)]
+    means = [
+        table["p"].fillna(dict(zip([0, 4, 7], fill, strict=True))).mean()
+        for fill in product([0.0, 0.3, 1.0], repeat=3)
+    ]
     belief = bounds.loc[("mean belief", "standard")]
     assert (belief["low"], belief["high"]) == (pytest.approx(min(means)), pytest.approx(max(means)))
     assert belief["low"] <= belief["estimate"] <= belief["high"]
@@ -79,7 +104,11 @@ def test_bounds_are_those_of_all_ways_to_fill_the_gaps():
             filled[[2, 3]] = fill
             rates.append((filled == action).mean())
         rate = bounds.loc[("choice rate", action)]
-        assert (rate["low"], rate["high"], rate["unreadable"]) == (pytest.approx(min(rates)), pytest.approx(max(rates)), 2)
+        assert (rate["low"], rate["high"], rate["unreadable"]) == (
+            pytest.approx(min(rates)),
+            pytest.approx(max(rates)),
+            2,
+        )
 
 
 def test_bounds_of_readable_answers_are_the_rate_and_of_none_everything():
@@ -96,7 +125,10 @@ def test_bounds_by_prompt_and_by_state_leave_out_rows_given_z():
     assert bounds["label"].tolist() == ["standard", "mse", "defer", "no", "yes"]
     assert bounds.loc[0, "estimate"] == pytest.approx(0.5)
     states = rows().drop(columns="p").assign(p_a=0.2, p_b=0.8)
-    assert worst_case_bounds(states, "standard")["label"].tolist()[:2] == ["standard, a", "standard, b"]
+    assert worst_case_bounds(states, "standard")["label"].tolist()[:2] == [
+        "standard, a",
+        "standard, b",
+    ]
 
 
 def test_strict_leaves_repaired_answers_out_and_says_so():
@@ -104,7 +136,9 @@ def test_strict_leaves_repaired_answers_out_and_says_so():
     repaired = runs.index[runs["action"].notna()][:7]
     runs["status"] = runs["status"].astype(object)
     runs.loc[repaired, "status"] = "repaired:percent"
-    loose, strict = (analyze(runs, checks=["calibration"], strict=strict, rng=1) for strict in (False, True))
+    loose, strict = (
+        analyze(runs, checks=["calibration"], strict=strict, rng=1) for strict in (False, True)
+    )
     assert (loose.results["n_dropped"] == 0).all()
     assert (strict.results["n_dropped"] == 7).all()
     assert "strict: 7 repaired rows were treated as unreadable." in strict.units[0].notes

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from coherence import InputError, simulate
-from coherence.baseline import _ordinal, _questions, random_forest_baseline
-from coherence.schema import feature_columns
+from coherence.checks.forest_baseline import _ordinal, _questions, random_forest_baseline
+from coherence.table.schema import feature_columns
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,9 @@ def quick(table, **options):
 def test_gap_is_that_of_the_predictions(runs):
     result = quick(runs)
     table = result.details
-    assert result.statistic == pytest.approx(np.median((table["belief"] - table["reconstructed"]).abs() / table["belief"]))
+    assert result.statistic == pytest.approx(
+        np.median((table["belief"] - table["reconstructed"]).abs() / table["belief"])
+    )
     assert result.interval.low < result.statistic < result.interval.high
     assert result.statistic > 0.02  # well fitted, but nothing makes the predictions average out
     assert np.corrcoef(table["belief"], table["p_true"])[0, 1] > 0.3
@@ -41,7 +43,9 @@ def test_stated_beliefs_do_not_enter(runs):
 
 def test_predictions_are_out_of_fold(runs):
     """A feature that identifies the context would let a forest that has seen it repeat its posterior."""
-    noise = runs.drop(columns=[f"x_{i}" for i in range(2, 7)]).assign(x_1=runs["context"].str[1:].astype(int) * 7919 % 60)
+    noise = runs.drop(columns=[f"x_{i}" for i in range(2, 7)]).assign(
+        x_1=runs["context"].str[1:].astype(int) * 7919 % 60
+    )
     shuffled = np.random.default_rng(0).permutation(noise["context"].unique())
     noise["x_1"] = noise["context"].map({context: float(i) for i, context in enumerate(shuffled)})
     table = quick(noise).details
@@ -59,7 +63,9 @@ def test_exact_distribution_of_z_is_preferred_where_present(runs):
 def test_labels_are_codes_and_a_missing_one_has_its_own(runs):
     labels = runs.assign(x_7=np.where(runs["x_1"] > 0, "high", None))
     assert set(_ordinal(labels["x_7"])) == {-1.0, 0.0}
-    assert math.isfinite(quick(labels.assign(x_1=np.where(runs["x_1"] > 1, np.nan, runs["x_1"]))).statistic)
+    assert math.isfinite(
+        quick(labels.assign(x_1=np.where(runs["x_1"] > 1, np.nan, runs["x_1"]))).statistic
+    )
 
 
 def test_incomplete_contexts_are_left_out(runs):

@@ -10,15 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from coherence.analysis import analyze
-from coherence.bet_agents import simulate_answers
-from coherence.bet_answers import join_answers, read_letters
-from coherence.bet_chances import break_even_chance
-from coherence.bet_ladder import ABOVE, BELOW, FITTED, FLAT, fit_ladder
-from coherence.bet_runs import belief_runs, ladder_runs
-from coherence.bet_scores import bet_gains, right_roles, score_bets
-from coherence.bet_tests import crossed_interval, exact_test, z_test
-from coherence.bets import (
+from coherence.analysis.analyze import analyze
+from coherence.batteries.bets.accuracy import crossed_interval, exact_test, z_test
+from coherence.batteries.bets.agents import simulate_answers
+from coherence.batteries.bets.answers import join_answers, read_letters
+from coherence.batteries.bets.chances import break_even_chance
+from coherence.batteries.bets.gains import (
     BET_CHOICES,
     MEMBERS,
     NO_CHOICE,
@@ -33,10 +30,13 @@ from coherence.bets import (
     tune_threshold,
     value_truths,
 )
+from coherence.batteries.bets.ladder import ABOVE, BELOW, FITTED, FLAT, fit_ladder
+from coherence.batteries.bets.runs import belief_runs, ladder_runs
+from coherence.batteries.bets.scores import bet_gains, right_roles, score_bets
 from coherence.errors import InputError
-from coherence.schema import validate_runs
-from elicitation.scenarios.bet_items import default_items
-from elicitation.scenarios.bets import bet_questions, ladder_questions, value_questions
+from coherence.table.faults import validate_runs
+from elicitation.batteries.bets.items import default_items
+from elicitation.batteries.bets.questions import bet_questions, ladder_questions, value_questions
 
 amount = st.floats(0.01, 1e4)
 
@@ -52,14 +52,19 @@ def test_gains_are_those_of_tables_7_and_8():
 
 
 @settings(deadline=None, max_examples=60)
-@given(amount, amount, amount, st.floats(0, 1), st.floats(0, 3), st.sampled_from(["side", "outcome"]))
+@given(
+    amount, amount, amount, st.floats(0, 1), st.floats(0, 3), st.sampled_from(["side", "outcome"])
+)
 def test_gains_are_means_over_the_two_outcomes(prize, loss, stake, chance, payout, rule):
     def purse(side_bet, side_up):
         money = stake * payout if side_bet == side_up else -stake
         thing = prize if side_up == "win" else -loss
         return money + (thing if rule == "outcome" or side_bet == side_up else 0)
 
-    by_hand = {side: chance * purse(side, "win") + (1 - chance) * purse(side, "lose") for side in ("win", "lose")}
+    by_hand = {
+        side: chance * purse(side, "win") + (1 - chance) * purse(side, "lose")
+        for side in ("win", "lose")
+    }
     gains = expected_gains(prize, loss, stake, chance=chance, payout=payout, rule=rule)[0]
     np.testing.assert_allclose(gains[:2], [by_hand["win"], by_hand["lose"]], rtol=1e-9, atol=1e-7)
     assert gains[2] == pytest.approx((by_hand["win"] + by_hand["lose"]) / 2, abs=1e-6)
@@ -70,7 +75,9 @@ def test_gains_are_means_over_the_two_outcomes(prize, loss, stake, chance, payou
 @given(amount, amount, st.floats(0, 3))
 def test_break_even_chance_is_where_a_bet_gains_nothing(prize, stake, payout):
     even = break_even_chance(prize, stake, payout=payout)
-    assert expected_gains(prize, 5.0, stake, chance=even, payout=payout)[0, 0] == pytest.approx(0, abs=1e-9 * (prize + stake) * (1 + payout))
+    assert expected_gains(prize, 5.0, stake, chance=even, payout=payout)[0, 0] == pytest.approx(
+        0, abs=1e-9 * (prize + stake) * (1 + payout)
+    )
 
 
 @pytest.mark.parametrize(
@@ -91,7 +98,11 @@ def test_gains_outside_their_range_are_refused(arguments, message):
 
 
 def names_of(right, choices):
-    return {frozenset(name for name, inside in zip(choices, MEMBERS[code], strict=True) if inside) for code in range(8) if right[code]}
+    return {
+        frozenset(name for name, inside in zip(choices, MEMBERS[code], strict=True) if inside)
+        for code in range(8)
+        if right[code]
+    }
 
 
 def test_right_sets_of_both_types_of_bets():
@@ -99,7 +110,10 @@ def test_right_sets_of_both_types_of_bets():
     win, lose, none = (frozenset([name]) for name in BET_CHOICES)
     assert [names_of(row, BET_CHOICES) for row in truths.strict] == [{win}, {none}]
     assert [names_of(row, BET_CHOICES) for row in truths.positive] == [{win, win | lose}, set()]
-    assert [names_of(row, BET_CHOICES) for row in truths.non_negative] == [{win, win | lose, none}, {none}]
+    assert [names_of(row, BET_CHOICES) for row in truths.non_negative] == [
+        {win, win | lose, none},
+        {none},
+    ]
     assert asked(truths.positive).tolist() == [True, False]
 
 
@@ -110,20 +124,34 @@ def test_nothing_empty_or_contradictory_is_ever_right(prize, loss, stake, chance
     for right in truths.sets().values():
         assert not right[0, [0, 5, 6, 7]].any()
     assert truths.strict[0].any()  # something is always best
-    assert (truths.strict <= truths.non_negative).all()  # not to bet gains 0, so the best gains no less
+    assert (
+        truths.strict <= truths.non_negative
+    ).all()  # not to bet gains 0, so the best gains no less
     assert (truths.positive <= truths.non_negative).all()
 
 
 def test_equal_gains_are_all_best():
     truths = bet_truths(expected_gains(100, 1, 20, rule="outcome"))
     assert truths.best.tolist() == [[True, True, False]]
-    assert names_of(truths.strict[0], BET_CHOICES) == {frozenset(["win"]), frozenset(["lose"]), frozenset(["win", "lose"])}
+    assert names_of(truths.strict[0], BET_CHOICES) == {
+        frozenset(["win"]),
+        frozenset(["lose"]),
+        frozenset(["win", "lose"]),
+    }
 
 
 def test_random_rates_by_enumeration_are_those_of_the_paper():
     half = bet_truths(expected_gains([100, 1], [1, 100], 20))
-    assert {name: random_rate(right) for name, right in half.sets().items()} == {"strict": 0.125, "positive gain": 0.25, "non-negative gain": 0.25}
-    assert {name: random_rate(right) for name, right in value_truths(3).items()} == {"normal": 0.125, "weak normal": 0.25, "weak": 0.625}
+    assert {name: random_rate(right) for name, right in half.sets().items()} == {
+        "strict": 0.125,
+        "positive gain": 0.25,
+        "non-negative gain": 0.25,
+    }
+    assert {name: random_rate(right) for name, right in value_truths(3).items()} == {
+        "normal": 0.125,
+        "weak normal": 0.25,
+        "weak": 0.625,
+    }
     assert random_rate(half.best) == pytest.approx(1 / 3)
 
 
@@ -144,7 +172,11 @@ def test_the_stakes_of_the_paper_give_the_same_truths_wherever_they_lie():
 def test_shared_or_missing_scores_are_no_choice():
     scores = [[0.2, 0.5, 0.3], [0.4, 0.4, 0.1], [np.nan, 0.4, 0.1]]
     assert standard_choices(scores).tolist() == [1, NO_CHOICE, NO_CHOICE]
-    assert is_right(standard_choices(scores), np.ones((3, 3), dtype=bool)).tolist() == [True, False, False]
+    assert is_right(standard_choices(scores), np.ones((3, 3), dtype=bool)).tolist() == [
+        True,
+        False,
+        False,
+    ]
 
 
 def test_threshold_is_the_median_of_the_best():
@@ -152,7 +184,10 @@ def test_threshold_is_the_median_of_the_best():
     tuned = tune_threshold([[0.9, 0.2, 0.1], [0.8, 0.4, 0.3]], right)
     # Right for .40 <= t < .80: forty thresholds, whose median lies between .59 and .60.
     assert (tuned.value, tuned.accuracy, tuned.n_best) == (pytest.approx(0.595), 1.0, 40)
-    by_hand = [is_right(threshold_sets([[0.9, 0.2, 0.1], [0.8, 0.4, 0.3]], t / 100), right).mean() for t in range(101)]
+    by_hand = [
+        is_right(threshold_sets([[0.9, 0.2, 0.1], [0.8, 0.4, 0.3]], t / 100), right).mean()
+        for t in range(101)
+    ]
     assert sum(share == 1 for share in by_hand) == 40
 
 
@@ -164,7 +199,9 @@ def test_a_score_must_be_above_the_threshold():
 def test_bets_without_a_right_set_do_not_tune():
     truths = bet_truths(expected_gains([100, 1], [1, 100], 20))
     scores = [[0.9, 0.1, 0.1], [0.9, 0.9, 0.9]]
-    assert tune_threshold(scores, truths.positive) == tune_threshold(scores[:1], truths.positive[:1])
+    assert tune_threshold(scores, truths.positive) == tune_threshold(
+        scores[:1], truths.positive[:1]
+    )
     with pytest.raises(InputError, match="right must hold a right set for at least one question"):
         tune_threshold(scores[1:], truths.positive[1:])
     with pytest.raises(InputError, match="scores must be in .0, 1.*1 are not"):
@@ -176,7 +213,12 @@ def test_rational_given_the_own_belief():
     swapped = expected_gains([1] * 4, [100] * 4, 20)
     rational = believed_best(np.array([0, 1, 2, NO_CHOICE]), gains, swapped)
     # High: bet to win. Low: the prize is held for the lesser thing, so no bet. Same: no bet. No answer: nothing is right.
-    assert rational.tolist() == [[True, False, False], [False, False, True], [False, False, True], [False, False, False]]
+    assert rational.tolist() == [
+        [True, False, False],
+        [False, False, True],
+        [False, False, True],
+        [False, False, False],
+    ]
 
 
 # The paper's tests (PAPERS: p-values of tables 9 to 15)
@@ -204,18 +246,25 @@ def test_z_test_gives_the_published_pvalues(share, n, chance, published):
 def test_z_test_gives_what_tables_9_and_15_print(share, n, chance, printed):
     # Accuracies of tables 5 and 14; the paper cuts or rounds to three digits.
     found = z_test(round(share * n), n, chance).pvalue
-    assert printed == ("<.001" if found < 0.001 else "1.00" if found > 0.995 else f"{found:.3f}".lstrip("0"))
+    assert printed == (
+        "<.001" if found < 0.001 else "1.00" if found > 0.995 else f"{found:.3f}".lstrip("0")
+    )
 
 
 def test_z_test_at_the_ends_is_what_the_paper_prints():
-    assert (z_test(0, 25, 1 / 3).z, z_test(0, 25, 1 / 3).pvalue) == (-math.inf, 1.0)  # "1.00" in table 9
+    assert (z_test(0, 25, 1 / 3).z, z_test(0, 25, 1 / 3).pvalue) == (
+        -math.inf,
+        1.0,
+    )  # "1.00" in table 9
     assert (z_test(25, 25, 1 / 3).z, z_test(25, 25, 1 / 3).pvalue) == (math.inf, 0.0)  # "<.001"
     assert math.isnan(z_test(25, 25, 1.0).z)
 
 
 def test_exact_test_is_binomial_where_chances_are_equal():
     assert exact_test(13, [1 / 3] * 25) == pytest.approx(0.0415, abs=5e-5)
-    assert exact_test(13, [1 / 3] * 25) == pytest.approx(stats.binomtest(13, 25, 1 / 3, alternative="greater").pvalue)
+    assert exact_test(13, [1 / 3] * 25) == pytest.approx(
+        stats.binomtest(13, 25, 1 / 3, alternative="greater").pvalue
+    )
 
 
 def test_exact_test_convolves_where_chances_differ():
@@ -229,7 +278,9 @@ def test_exact_test_convolves_where_chances_differ():
         assert exact_test(k, chances) == pytest.approx(by_hand)
 
 
-@pytest.mark.parametrize(("n_right", "n", "chance"), [(3, 2, 0.5), (-1, 4, 0.5), (1, 4, 1.5), (1, 0, 0.5)])
+@pytest.mark.parametrize(
+    ("n_right", "n", "chance"), [(3, 2, 0.5), (-1, 4, 0.5), (1, 4, 1.5), (1, 0, 0.5)]
+)
 def test_impossible_counts_are_refused(n_right, n, chance):
     with pytest.raises(InputError):
         z_test(n_right, n, chance)
@@ -239,7 +290,9 @@ def test_impossible_counts_are_refused(n_right, n, chance):
 
 
 def crossed(n_high=5, n_low=5, repeats=4):
-    return np.repeat(np.arange(n_high), n_low * repeats), np.tile(np.repeat(np.arange(n_low), repeats), n_high)
+    return np.repeat(np.arange(n_high), n_low * repeats), np.tile(
+        np.repeat(np.arange(n_low), repeats), n_high
+    )
 
 
 def test_interval_of_perfect_answers_counts_things_and_not_questions():
@@ -260,8 +313,15 @@ def test_degrees_of_freedom_are_those_of_satterthwaite_less_what_kurtosis_takes(
     excess = (totals**4).mean() / (totals**2).mean() ** 2 - 3
     freedom = 2 / (excess / 14 + 2 / 13)
     assert freedom < 4 < 13
-    effective = share * (1 - share) / variance * (stats.t.ppf(0.975, n - 1) / stats.t.ppf(0.975, freedom)) ** 2
-    assert interval.low == pytest.approx(stats.beta.ppf(0.025, effective * share, effective * (1 - share) + 1))
+    effective = (
+        share
+        * (1 - share)
+        / variance
+        * (stats.t.ppf(0.975, n - 1) / stats.t.ppf(0.975, freedom)) ** 2
+    )
+    assert interval.low == pytest.approx(
+        stats.beta.ppf(0.025, effective * share, effective * (1 - share) + 1)
+    )
     # Where no thing differs from another the variance is that of independent answers.
     even = crossed_interval((high + low) % 2 == 0, high, low)
     independent = stats.binomtest(n // 2, n).proportion_ci()
@@ -280,7 +340,10 @@ def test_interval_ignores_order_and_names():
     right = np.random.default_rng(3).random(100) < 0.4
     shuffled = np.random.default_rng(4).permutation(100)
     names = np.array(["car", "house", "bus", "gem", "tank"])
-    one, other = crossed_interval(right, high, low), crossed_interval(right[shuffled], names[high[shuffled]], low[shuffled])
+    one, other = (
+        crossed_interval(right, high, low),
+        crossed_interval(right[shuffled], names[high[shuffled]], low[shuffled]),
+    )
     assert (one.low, one.high) == pytest.approx((other.low, other.high))
 
 
@@ -299,7 +362,9 @@ def coverage(share, thing_sd, *, draws, seed, shape=(5, 5, 4)):
         ends[int((1 / (1 + np.exp(-middle - normal))).mean() > share)] = middle
     held = np.zeros(2)
     for _ in range(draws):
-        logit = ends.mean() + thing_sd * (rng.standard_normal(shape[0])[high] + rng.standard_normal(shape[1])[low])
+        logit = ends.mean() + thing_sd * (
+            rng.standard_normal(shape[0])[high] + rng.standard_normal(shape[1])[low]
+        )
         right = rng.random(high.size) < 1 / (1 + np.exp(-logit))
         ours = crossed_interval(right, high, low)
         binomial = stats.binomtest(int(right.sum()), right.size).proportion_ci()
@@ -353,7 +418,10 @@ def test_ladder_intervals_cover():
     rng = np.random.default_rng(2)
     held = [
         ((table["low"] <= table["stated"]) & (table["stated"] <= table["high"])).to_numpy()
-        for table in (fit_ladder(*ladder(lambda p: p, slope=3.0, repeats=6, rng=rng, stated=(0.3, 0.6))).table for _ in range(100))
+        for table in (
+            fit_ladder(*ladder(lambda p: p, slope=3.0, repeats=6, rng=rng, stated=(0.3, 0.6))).table
+            for _ in range(100)
+        )
     ]
     assert np.mean(held) >= stats.binom.ppf(0.001, 200, 0.95) / 200
 
@@ -393,7 +461,10 @@ def test_ladder_refuses_certain_chances():
 def questions():
     items = default_items()
     splits = ["dev", "test"]
-    tables = [value_questions(items, splits=splits, templates=["choice-valuable"]), bet_questions(items, splits=splits, modalities=["coin"])]
+    tables = [
+        value_questions(items, splits=splits, templates=["choice-valuable"]),
+        bet_questions(items, splits=splits, modalities=["coin"]),
+    ]
     return pd.concat([*tables, ladder_questions(items)], ignore_index=True)
 
 
@@ -404,7 +475,12 @@ def by_truth(scores):
 def test_a_maximiser_is_right_and_its_ladder_lies_on_the_diagonal(questions):
     scores = score_bets(questions, simulate_answers("maximiser", questions, sharpness=1e4, rng=0))
     found = by_truth(scores)["accuracy"]
-    assert found["coin", "correct"] == found["coin", "belief-conditioned"] == found["coin", "positive gain"] == 1
+    assert (
+        found["coin", "correct"]
+        == found["coin", "belief-conditioned"]
+        == found["coin", "positive gain"]
+        == 1
+    )
     # Its scores rise with the gain, and the gain of the right choice differs between bets: no single threshold fits both types.
     assert found["coin", "strict"] <= 0.6
     table = scores.ladders["maximiser", "coin"].table
@@ -412,7 +488,9 @@ def test_a_maximiser_is_right_and_its_ladder_lies_on_the_diagonal(questions):
 
 
 def test_a_value_only_chooser_is_right_about_values_and_half_of_the_bets(questions):
-    found = by_truth(score_bets(questions, simulate_answers("value-only", questions, sharpness=1e4, rng=0)))["accuracy"]
+    found = by_truth(
+        score_bets(questions, simulate_answers("value-only", questions, sharpness=1e4, rng=0))
+    )["accuracy"]
     assert found["choice-valuable", "correct"] == 1
     assert found["coin", "correct"] == 0.5
 
@@ -421,7 +499,13 @@ def test_a_guesser_is_at_chance_under_every_truth(questions):
     found = by_truth(score_bets(questions, simulate_answers("random", questions, rng=5)))
     assert (found["p_exact"] > 0.005).all()
     assert found["chance"].loc["coin"].to_dict() == pytest.approx(
-        {"correct": 1 / 3, "belief-conditioned": 1 / 3, "strict": 0.125, "positive gain": 0.25, "non-negative gain": 0.25}
+        {
+            "correct": 1 / 3,
+            "belief-conditioned": 1 / 3,
+            "strict": 0.125,
+            "positive gain": 0.25,
+            "non-negative gain": 0.25,
+        }
     )
     assert found["n"].loc["coin"].to_dict()["positive gain"] == 50  # questions of type 1 only
 
@@ -443,11 +527,25 @@ def test_accuracy_does_not_depend_on_the_order_of_rows_or_letters(questions):
     answers = simulate_answers("maximiser", questions, sharpness=3, rng=1)
     reference = score_bets(questions, answers).accuracy
     mixed = questions.sample(frac=1, random_state=1)
-    turned = mixed.rename(columns={f"{name}_{old}": f"{name}_{new}" for name in ("option", "role") for old, new in ("ab", "bc", "ca")})
-    names = {f"{name}_{old}": f"{name}_{new}" for name in ("score", "prob") for old, new in ("ab", "bc", "ca")}
-    found = score_bets(turned, answers.sample(frac=1, random_state=2).rename(columns=names)).accuracy
+    turned = mixed.rename(
+        columns={
+            f"{name}_{old}": f"{name}_{new}"
+            for name in ("option", "role")
+            for old, new in ("ab", "bc", "ca")
+        }
+    )
+    names = {
+        f"{name}_{old}": f"{name}_{new}"
+        for name in ("score", "prob")
+        for old, new in ("ab", "bc", "ca")
+    }
+    found = score_bets(
+        turned, answers.sample(frac=1, random_state=2).rename(columns=names)
+    ).accuracy
     keys = ["template", "truth"]
-    pd.testing.assert_frame_equal(found.sort_values(keys, ignore_index=True), reference.sort_values(keys, ignore_index=True))
+    pd.testing.assert_frame_equal(
+        found.sort_values(keys, ignore_index=True), reference.sort_values(keys, ignore_index=True)
+    )
 
 
 def test_sets_of_letters_are_scored_as_sets(questions):
@@ -462,7 +560,12 @@ def test_sets_of_letters_are_scored_as_sets(questions):
 
 def test_unread_answers_are_wrong_and_counted(questions):
     values = questions[(questions["kind"] == "value") & (questions["split"] == "test")]
-    answers = pd.DataFrame({"question": values["question"], "answer": ["A", "(a)", "a.", "", "As I see it, a car", "A house."] + ["a"] * 19})
+    answers = pd.DataFrame(
+        {
+            "question": values["question"],
+            "answer": ["A", "(a)", "a.", "", "As I see it, a car", "A house."] + ["a"] * 19,
+        }
+    )
     row = by_truth(score_bets(questions, answers)).loc["choice-valuable", "correct"]
     assert (row["n"], row["n_right"], row["n_unread"], row["n_tied"]) == (25, 23, 1, 2)
 
@@ -486,7 +589,10 @@ def test_unread_answers_are_told_once_per_model_and_counted_in_their_own_rows(qu
 
 def perfect_answers(steps):
     roles = np.where(steps["chance"] > steps["break_even"], "win", "none")
-    letters = [next(name for name in "abc" if row[f"role_{name}"] == role) for row, role in zip(steps.to_dict("records"), roles, strict=True)]
+    letters = [
+        next(name for name in "abc" if row[f"role_{name}"] == role)
+        for row, role in zip(steps.to_dict("records"), roles, strict=True)
+    ]
     return pd.DataFrame({"question": steps["question"].to_numpy(), "answer": letters})
 
 
@@ -500,13 +606,19 @@ def test_unread_answers_do_not_move_the_chance_acted_on():
         table = scores.ladders["model", "coin"].table
         np.testing.assert_allclose(table["implied"], whole["implied"], atol=0.03)
         assert table["n"].sum() == (~lost).sum()
-        assert f"model, coin: {lost.sum()} of {len(steps)} ladder answers have no single choice and are left out." in scores.notes
+        assert (
+            f"model, coin: {lost.sum()} of {len(steps)} ladder answers have no single choice and are left out."
+            in scores.notes
+        )
 
 
 def test_a_ladder_without_a_single_choice_is_left_out(questions):
     asked_of = questions[questions["kind"] != "value"]
     ladder = asked_of["kind"] == "ladder"
-    scores = score_bets(questions, pd.DataFrame({"question": asked_of["question"], "answer": np.where(ladder, "hm", "a")}))
+    scores = score_bets(
+        questions,
+        pd.DataFrame({"question": asked_of["question"], "answer": np.where(ladder, "hm", "a")}),
+    )
     assert scores.ladders == {}
     assert "model, coin: no ladder without an answer that has a single choice." in scores.notes
 
@@ -558,12 +670,21 @@ def test_words_that_two_options_share_are_no_answer():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: t.assign(question="coin-tset-001"), "answers are to questions that there are not.*Closest name found"),
+        (
+            lambda t: t.assign(question="coin-tset-001"),
+            "answers are to questions that there are not.*Closest name found",
+        ),
         (lambda t: pd.concat([t, t]), "must answer a question once"),
-        (lambda t: t.drop(columns="answer"), "need a column 'answer' with letters, or columns score_a"),
+        (
+            lambda t: t.drop(columns="answer"),
+            "need a column 'answer' with letters, or columns score_a",
+        ),
         (lambda t: t.drop(columns="question"), "lack the column 'question'"),
         (lambda t: t.head(0), "answers have no rows"),
-        (lambda t: t.assign(score_a=3.2, score_b=0.1, score_c=0.1), "must be in .0, 1.*logistic transform"),
+        (
+            lambda t: t.assign(score_a=3.2, score_b=0.1, score_c=0.1),
+            "must be in .0, 1.*logistic transform",
+        ),
         (lambda t: t.assign(prob_a=0.5, prob_b=0.1, prob_c=0.1), "prob_a to prob_c must sum to 1"),
     ],
 )
@@ -578,20 +699,28 @@ def test_faulty_answers_are_refused(questions, change, message):
     [
         (lambda t: t.drop(columns="stake"), "questions lack the column 'stake'"),
         (lambda t: pd.concat([t, t]), "must have different ids"),
-        (lambda t: t.assign(kind="wager"), "kind must be one of value, bet, ladder; received 'wager'"),
+        (
+            lambda t: t.assign(kind="wager"),
+            "kind must be one of value, bet, ladder; received 'wager'",
+        ),
         (lambda t: t.assign(role_a="none"), "role_a to role_c must be"),
     ],
 )
 def test_faulty_questions_are_refused(questions, change, message):
     with pytest.raises(InputError, match=message):
-        join_answers(change(questions), pd.DataFrame({"question": ["coin-test-001"], "answer": "a"}))
+        join_answers(
+            change(questions), pd.DataFrame({"question": ["coin-test-001"], "answer": "a"})
+        )
 
 
 def test_what_is_missing_is_said(questions):
     bets = questions[(questions["kind"] == "bet") & (questions["split"] == "test")]
     answers = simulate_answers("random", bets, rng=0)
     notes = " ".join(score_bets(questions, answers).notes)
-    assert "no belief-conditioned accuracy without answers to the value questions 'choice-valuable'" in notes
+    assert (
+        "no belief-conditioned accuracy without answers to the value questions 'choice-valuable'"
+        in notes
+    )
     assert "no threshold for 'strict' without scores of development questions" in notes
     with pytest.raises(InputError, match="no answers to questions of split 'train'"):
         score_bets(questions, answers, split="train")
@@ -602,7 +731,10 @@ def test_roles_to_train_on_are_those_of_the_largest_gain(questions):
     assert right_roles(bets) == np.where(bets["wins"] == "high", "win", "none").tolist()
     assert set(right_roles(questions[questions["kind"] == "value"])) == {"high"}
     steps = questions[questions["kind"] == "ladder"]
-    assert right_roles(steps) == np.where(steps["chance"] > steps["break_even"], "win", "none").tolist()
+    assert (
+        right_roles(steps)
+        == np.where(steps["chance"] > steps["break_even"], "win", "none").tolist()
+    )
     assert bet_gains(bets.head(1), swapped=True).tolist() == [[-9.5, -60, -34.75, 0]]
 
 
@@ -623,8 +755,28 @@ def test_runs_of_value_beliefs_are_valid_and_mean_what_they_say(questions):
 def test_half_of_the_same_counts_as_belief(questions):
     values = questions[(questions["kind"] == "value") & (questions["split"] == "test")]
     bets = questions[(questions["kind"] == "bet") & (questions["split"] == "test")]
-    same = pd.DataFrame({"question": values["question"], "prob_a": 0.5, "prob_b": 0.1, "prob_c": 0.4, "score_a": 0.5, "score_b": 0.1, "score_c": 0.4})
-    chosen = pd.DataFrame({"question": bets["question"], "prob_a": 0.2, "prob_b": 0.2, "prob_c": 0.6, "score_a": 0.2, "score_b": 0.2, "score_c": 0.6})
+    same = pd.DataFrame(
+        {
+            "question": values["question"],
+            "prob_a": 0.5,
+            "prob_b": 0.1,
+            "prob_c": 0.4,
+            "score_a": 0.5,
+            "score_b": 0.1,
+            "score_c": 0.4,
+        }
+    )
+    chosen = pd.DataFrame(
+        {
+            "question": bets["question"],
+            "prob_a": 0.2,
+            "prob_b": 0.2,
+            "prob_c": 0.6,
+            "score_a": 0.2,
+            "score_b": 0.2,
+            "score_c": 0.6,
+        }
+    )
     runs = belief_runs(join_answers(questions, pd.concat([same, chosen])))
     assert sorted(runs["p"].round(9).unique()) == [0.3, 0.7]
     assert set(runs["action"]) == {"none"}

@@ -5,8 +5,8 @@ import pytest
 from sklearn.metrics import brier_score_loss
 
 from coherence import InputError, calibration_estimates, reliability_table
-from coherence.report.terminal import full_verdict
-from coherence.verdict import verdict
+from coherence.analysis.verdict import verdict
+from coherence.report.wording import full_verdict
 
 
 def test_closed_forms():
@@ -17,9 +17,17 @@ def test_closed_forms():
     assert results["calibration:rmse"].statistic == pytest.approx(0.05)
     assert results["calibration:ece_exact"].statistic == pytest.approx(0.05)
     assert results["calibration:ece_exact"].interval is None
-    assert results["calibration:calibration_error_exact"].statistic == pytest.approx(0.05)  # nothing scatters: no noise to remove
-    assert results["calibration:brier"].statistic == pytest.approx(brier_score_loss(truth, exact + 0.05))
-    assert results["calibration:brier"].interval.low < results["calibration:brier"].statistic < results["calibration:brier"].interval.high
+    assert results["calibration:calibration_error_exact"].statistic == pytest.approx(
+        0.05
+    )  # nothing scatters: no noise to remove
+    assert results["calibration:brier"].statistic == pytest.approx(
+        brier_score_loss(truth, exact + 0.05)
+    )
+    assert (
+        results["calibration:brier"].interval.low
+        < results["calibration:brier"].statistic
+        < results["calibration:brier"].interval.high
+    )
 
 
 def test_intervals_use_contexts():
@@ -27,7 +35,9 @@ def test_intervals_use_contexts():
     rng = np.random.default_rng(1)
     belief, truth = rng.random(100), rng.integers(0, 2, 100)
     once = calibration_estimates(belief, truth)[0].interval
-    copied = calibration_estimates(np.repeat(belief, 10), np.repeat(truth, 10), context=np.repeat(np.arange(100), 10))[0].interval
+    copied = calibration_estimates(
+        np.repeat(belief, 10), np.repeat(truth, 10), context=np.repeat(np.arange(100), 10)
+    )[0].interval
     assert copied.high - copied.low == pytest.approx(once.high - once.low, rel=1e-6)
 
 
@@ -42,7 +52,9 @@ def test_few_contexts_are_undefined():
     assert np.isnan(result.statistic)
     assert result.interval is None
     assert result.reason == "2 contexts are fewer than 10"
-    assert calibration_estimates([0.1, 0.9], [1, 1], context=["a", "a"])[0].interval is None  # no warning from a spread of one value
+    assert (
+        calibration_estimates([0.1, 0.9], [1, 1], context=["a", "a"])[0].interval is None
+    )  # no warning from a spread of one value
 
 
 def test_equal_errors_have_no_interval():
@@ -52,11 +64,17 @@ def test_equal_errors_have_no_interval():
     shifted = calibration_estimates(0.5 * state + 0.2, p_true=0.5 * state + 0.1)
     for result in [*sure, *shifted]:
         assert result.interval is None
-        assert (result.reason == "no interval, because all contexts have the same error") == (":ece" not in result.check)
+        assert (result.reason == "no interval, because all contexts have the same error") == (
+            ":ece" not in result.check
+        )
     assert {result.statistic for result in sure} == {0.0}
     assert shifted[0].statistic == pytest.approx(0.1)
-    assert "happened is 0.000 on average. (no interval, because" in full_verdict(sure[3], verdict(sure[3]))
-    one_wrong = calibration_estimates(np.where(np.arange(40) == 7, 0, state), state)[0]  # a single error is enough for a spread
+    assert "happened is 0.000 on average. (no interval, because" in full_verdict(
+        sure[3], verdict(sure[3])
+    )
+    one_wrong = calibration_estimates(np.where(np.arange(40) == 7, 0, state), state)[
+        0
+    ]  # a single error is enough for a spread
     assert one_wrong.interval.low < one_wrong.statistic == 1 / 40 < one_wrong.interval.high
     assert one_wrong.reason == ""
 
@@ -64,7 +82,10 @@ def test_equal_errors_have_no_interval():
 def test_either_target_is_enough_and_gives_the_same_numbers():
     rng = np.random.default_rng(3)
     exact = rng.uniform(0.1, 0.9, 60)
-    belief, truth = np.clip(exact + rng.normal(0, 0.05, 60), 0, 1), (rng.random(60) < exact).astype(int)
+    belief, truth = (
+        np.clip(exact + rng.normal(0, 0.05, 60), 0, 1),
+        (rng.random(60) < exact).astype(int),
+    )
     both = calibration_estimates(belief, truth, p_true=exact)
     assert calibration_estimates(belief, p_true=exact) == both[:3]
     assert calibration_estimates(belief, truth) == both[3:]
@@ -85,7 +106,10 @@ def test_noise_is_removed_from_the_calibration_error():
     for seed in range(60):
         rng = np.random.default_rng(seed)
         belief = rng.uniform(0.1, 0.9, 300)
-        results = {r.check: r for r in calibration_estimates(belief, (rng.random(300) < belief).astype(int))}
+        results = {
+            r.check: r
+            for r in calibration_estimates(belief, (rng.random(300) < belief).astype(int))
+        }
         error = results["calibration:calibration_error"]
         assert error.interval.low <= error.statistic <= error.interval.high
         squares.append(error.statistic == 0)
@@ -102,9 +126,9 @@ def test_a_constant_belief_is_never_known_to_be_right():
         assert interval.low == 0
         # Without a gap the mean square is -1/400 and its standard error sqrt(2)/400.
         assert interval.high > 0.06 - 0.01
-    assert calibration_estimates(np.full(100, 0.5), np.arange(100) % 2)[1].interval.high == pytest.approx(
-        np.sqrt((-1 + 1.984 * np.sqrt(2) * 100 / 99) / 400), rel=0.02
-    )
+    assert calibration_estimates(np.full(100, 0.5), np.arange(100) % 2)[
+        1
+    ].interval.high == pytest.approx(np.sqrt((-1 + 1.984 * np.sqrt(2) * 100 / 99) / 400), rel=0.02)
 
 
 def test_details_are_the_table_of_the_own_target():
@@ -112,4 +136,6 @@ def test_details_are_the_table_of_the_own_target():
     belief, truth = rng.random(100), rng.integers(0, 2, 100)
     for result in calibration_estimates(belief, truth, p_true=np.full(100, 0.9)):
         of_exact = result.check.endswith(("rmse", "_exact"))
-        assert result.details.equals(reliability_table(belief, np.full(100, 0.9) if of_exact else truth))
+        assert result.details.equals(
+            reliability_table(belief, np.full(100, 0.9) if of_exact else truth)
+        )

@@ -10,17 +10,24 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import mutual_info_score
 
 from coherence import InputError, cmi_test, simulate
-from coherence.cmi_statistics import calibrated
-from coherence.conditioning import condition
-from coherence.knn_general import general_information
+from coherence.statistics.cmi_statistics import calibrated
+from coherence.statistics.conditioning import condition
+from coherence.statistics.knn_general import general_information
 
 
 def arrays(name="rational", seed=1, n_contexts=60, n_reps=3, **changes):
     from coherence import AGENTS
 
     agent = AGENTS[name].with_parameters(**changes)
-    runs = simulate(agent, n_contexts=n_contexts, n_reps=n_reps, prompts=["standard"], iterated=False, rng=seed)
-    return runs["p"].to_numpy(), runs["action"].to_numpy(), runs["theta"].to_numpy(), runs["context"].to_numpy()
+    runs = simulate(
+        agent, n_contexts=n_contexts, n_reps=n_reps, prompts=["standard"], iterated=False, rng=seed
+    )
+    return (
+        runs["p"].to_numpy(),
+        runs["action"].to_numpy(),
+        runs["theta"].to_numpy(),
+        runs["context"].to_numpy(),
+    )
 
 
 def test_flags_the_leaky_agent_and_not_the_rational_one():
@@ -33,7 +40,9 @@ def test_flags_the_leaky_agent_and_not_the_rational_one():
 def test_details_relate_as_they_say():
     result = cmi_test(*arrays()[:3], context=arrays()[3], n_permutations=99, rng=0)
     nats = result.details.set_index("quantity")["nats"]
-    assert nats["excess information"] == pytest.approx(nats["nearest-neighbour estimate"] - nats["mean of permuted estimates"], abs=1e-15)
+    assert nats["excess information"] == pytest.approx(
+        nats["nearest-neighbour estimate"] - nats["mean of permuted estimates"], abs=1e-15
+    )
     assert result.statistic == nats["information, jackknifed in belief bins"]
     assert result.interval.low < result.statistic < result.interval.high
 
@@ -41,8 +50,19 @@ def test_details_relate_as_they_say():
 def test_same_seed_same_result_and_labels_do_not_matter():
     belief, action, truth, context = arrays()
     first = cmi_test(belief, action, truth, context=context, n_permutations=99, rng=7)
-    renamed = cmi_test(belief, [f"do {a}" for a in action], np.where(truth == 1, "b", "a"), context=context, n_permutations=99, rng=7)
-    assert (first.statistic, first.pvalue, first.interval) == (renamed.statistic, renamed.pvalue, renamed.interval)
+    renamed = cmi_test(
+        belief,
+        [f"do {a}" for a in action],
+        np.where(truth == 1, "b", "a"),
+        context=context,
+        n_permutations=99,
+        rng=7,
+    )
+    assert (first.statistic, first.pvalue, first.interval) == (
+        renamed.statistic,
+        renamed.pvalue,
+        renamed.interval,
+    )
 
 
 def test_contexts_matter():
@@ -50,18 +70,27 @@ def test_contexts_matter():
     rejected = {"named": 0, "ignored": 0}
     for seed in range(20):
         belief, action, truth, context = arrays(seed=seed, n_contexts=80, n_reps=8, taste=2.0)
-        rejected["named"] += cmi_test(belief, action, truth, context=context, n_permutations=99, rng=0).pvalue <= 0.05
-        rejected["ignored"] += cmi_test(belief, action, truth, n_permutations=99, rng=0).pvalue <= 0.05
+        rejected["named"] += (
+            cmi_test(belief, action, truth, context=context, n_permutations=99, rng=0).pvalue
+            <= 0.05
+        )
+        rejected["ignored"] += (
+            cmi_test(belief, action, truth, n_permutations=99, rng=0).pvalue <= 0.05
+        )
     assert rejected["named"] <= 4
     assert rejected["ignored"] >= 8
 
 
 def test_published_procedure_reports_raw_estimate_and_row_interval():
     belief, action, truth, context = arrays()
-    result = cmi_test(belief, action, truth, context=context, published=True, n_bootstraps=50, rng=0)
+    result = cmi_test(
+        belief, action, truth, context=context, published=True, n_bootstraps=50, rng=0
+    )
     ours = cmi_test(belief, action, truth, context=context, n_permutations=9, rng=0)
     assert result.pvalue is None
-    assert result.statistic == ours.details.set_index("quantity")["nats"]["nearest-neighbour estimate"]
+    assert (
+        result.statistic == ours.details.set_index("quantity")["nats"]["nearest-neighbour estimate"]
+    )
     assert "rows" in result.interval.method
 
 
@@ -93,7 +122,9 @@ def test_contexts_without_neighbours_are_undefined():
     belief = np.repeat(np.arange(10) / 9, 4)
     rng = np.random.default_rng(0)
     truth = np.repeat(rng.permutation([0, 1] * 5), 4)
-    result = cmi_test(belief, rng.integers(0, 2, 40), truth, context=np.repeat(np.arange(10), 4), rng=0)
+    result = cmi_test(
+        belief, rng.integers(0, 2, 40), truth, context=np.repeat(np.arange(10), 4), rng=0
+    )
     assert math.isnan(result.pvalue)
     assert "similar belief" in result.reason
 
@@ -101,10 +132,22 @@ def test_contexts_without_neighbours_are_undefined():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([0.1, 85.0], ["a", "b"], [0, 1]), r"belief must hold probabilities in \[0, 1\]; 1 of 2 values do not, the first is 85 at position 1"),
-        (([0.1, np.nan], ["a", "b"], [0, 1]), "the first is nan at position 1. Drop missing answers first"),
-        (([0.1, 0.2], ["a", None], [0, 1]), "action must not be missing; 1 of 2 values are, the first at position 1"),
-        (([0.1, 0.2], ["a"], [0, 1]), "action must have one value per row of belief; received 1 values for 2 rows"),
+        (
+            ([0.1, 85.0], ["a", "b"], [0, 1]),
+            r"belief must hold probabilities in \[0, 1\]; 1 of 2 values do not, the first is 85 at position 1",
+        ),
+        (
+            ([0.1, np.nan], ["a", "b"], [0, 1]),
+            "the first is nan at position 1. Drop missing answers first",
+        ),
+        (
+            ([0.1, 0.2], ["a", None], [0, 1]),
+            "action must not be missing; 1 of 2 values are, the first at position 1",
+        ),
+        (
+            ([0.1, 0.2], ["a"], [0, 1]),
+            "action must have one value per row of belief; received 1 values for 2 rows",
+        ),
         (([[0.1, 0.2, 0.6]] * 4, ["a", "b"] * 2, [0, 1] * 2), "rows of belief must sum to 1"),
     ],
 )
@@ -114,7 +157,10 @@ def test_wrong_input_is_refused(arguments, message):
 
 
 def test_truth_must_not_vary_within_a_context():
-    with pytest.raises(InputError, match="truth must be constant within a context; in context 'x' it is 0 and, at position 1, 1"):
+    with pytest.raises(
+        InputError,
+        match="truth must be constant within a context; in context 'x' it is 0 and, at position 1, 1",
+    ):
         cmi_test([0.1, 0.2, 0.3], ["a", "b", "a"], [0, 1, 1], context=["x", "x", "y"], k=1)
 
 
@@ -139,15 +185,24 @@ def test_beliefs_over_three_states():
     assert leak.interval.low > 0
     nats = leak.details.set_index("quantity")["nats"]
     assert leak.statistic == nats["centred information in bins"]
-    assert leak.statistic == nats["information, jackknifed in belief bins"] - nats["mean of permuted information in bins"]
+    assert (
+        leak.statistic
+        == nats["information, jackknifed in belief bins"]
+        - nats["mean of permuted information in bins"]
+    )
     exact = general_information(belief, np.zeros(len(belief), dtype=int), action, truth, 3)
-    assert leak.details.set_index("quantity")["nats"]["nearest-neighbour estimate"] == pytest.approx(exact, abs=1e-12)
+    assert leak.details.set_index("quantity")["nats"][
+        "nearest-neighbour estimate"
+    ] == pytest.approx(exact, abs=1e-12)
     assert leak.details["nats"].notna().all()
 
 
 def test_wide_bins_are_centred():
     """Within bins of several beliefs the belief itself ties action to truth: uncentred, the information averages .015 under this null."""
-    results = [cmi_test(*draw[:3], context=draw[3], n_permutations=30, rng=0) for draw in (several_states(seed) for seed in range(12))]
+    results = [
+        cmi_test(*draw[:3], context=draw[3], n_permutations=30, rng=0)
+        for draw in (several_states(seed) for seed in range(12))
+    ]
     assert np.mean([result.details["nats"][0] for result in results]) > 0.008
     assert abs(np.mean([result.statistic for result in results])) < 0.006
     assert sum(result.interval.low > 0 for result in results) <= 2
@@ -156,37 +211,58 @@ def test_wide_bins_are_centred():
 def test_two_columns_are_one_belief():
     belief, action, truth, context = arrays()
     one = cmi_test(belief, action, truth, context=context, n_permutations=99, rng=0)
-    two = cmi_test(np.stack([1 - belief, belief], axis=1), action, truth, context=context, n_permutations=99, rng=0)
+    two = cmi_test(
+        np.stack([1 - belief, belief], axis=1),
+        action,
+        truth,
+        context=context,
+        n_permutations=99,
+        rng=0,
+    )
     assert (one.statistic, one.pvalue) == (two.statistic, two.pvalue)
 
 
 def test_many_rows_use_bins_and_still_estimate(monkeypatch):
-    monkeypatch.setattr("coherence.cmi.TABLE_ROWS", 100)
+    monkeypatch.setattr("coherence.checks.cmi.TABLE_ROWS", 100)
     belief, action, truth, context = several_states(0, signal=0.5)
     result = cmi_test(belief, action, truth, context=context, n_permutations=99, rng=0)
     nats = result.details.set_index("quantity")["nats"]
     assert result.settings["k_test"] == "binned"
     assert result.pvalue == 0.01
-    assert nats["statistic of the test"] == pytest.approx(nats["plug-in information in belief bins"], abs=1e-12)
-    assert nats.notna().all()  # permutations without an estimate of their own are left out of its mean
+    assert nats["statistic of the test"] == pytest.approx(
+        nats["plug-in information in belief bins"], abs=1e-12
+    )
+    assert (
+        nats.notna().all()
+    )  # permutations without an estimate of their own are left out of its mean
 
 
 def confounded(seed, n_contexts=200, n_reps=4):
     """A feature moves truth and choice beyond the belief: independent given belief and feature, dependent given belief alone."""
     rng = np.random.default_rng(seed)
-    belief, feature, word = rng.random(n_contexts), rng.normal(size=n_contexts), rng.choice(["low", "high"], n_contexts)
+    belief, feature, word = (
+        rng.random(n_contexts),
+        rng.normal(size=n_contexts),
+        rng.choice(["low", "high"], n_contexts),
+    )
     push = 1.5 * feature + np.where(word == "high", 1.0, -1.0)
     truth = (rng.random(n_contexts) < 1 / (1 + np.exp(-(3 * (belief - 0.5) + push)))).astype(int)
     context = np.repeat(np.arange(n_contexts), n_reps)
-    action = (rng.random(context.size) < 1 / (1 + np.exp(-(3 * (belief - 0.5) + push)))[context]).astype(int)
+    action = (
+        rng.random(context.size) < 1 / (1 + np.exp(-(3 * (belief - 0.5) + push)))[context]
+    ).astype(int)
     features = pd.DataFrame({"feature": feature, "word": word}).iloc[context].reset_index(drop=True)
     return belief[context], action, truth[context], context, features
 
 
 def test_features_explain_what_they_carry():
     belief, action, truth, context, features = confounded(1)
-    assert cmi_test(belief, action, truth, context=context, n_permutations=199, rng=0).pvalue <= 0.02
-    given = cmi_test(belief, action, truth, context=context, condition_on=features, n_permutations=199, rng=0)
+    assert (
+        cmi_test(belief, action, truth, context=context, n_permutations=199, rng=0).pvalue <= 0.02
+    )
+    given = cmi_test(
+        belief, action, truth, context=context, condition_on=features, n_permutations=199, rng=0
+    )
     assert given.pvalue > 0.05
     assert given.settings["numeric_features"] == ("feature",)
     assert given.settings["discrete_features"] == ("word",)
@@ -196,13 +272,20 @@ def test_features_explain_what_they_carry():
 def test_a_leak_beyond_features_is_found():
     belief, action, truth, context, features = confounded(2)
     leaky = np.where(np.random.default_rng(0).random(truth.size) < 0.4, truth, action)
-    assert cmi_test(belief, leaky, truth, context=context, condition_on=features, n_permutations=199, rng=0).pvalue <= 0.01
+    assert (
+        cmi_test(
+            belief, leaky, truth, context=context, condition_on=features, n_permutations=199, rng=0
+        ).pvalue
+        <= 0.01
+    )
 
 
 def test_unit_of_a_feature_does_not_matter():
     belief, action, truth, context, features = confounded(3, n_contexts=80)
     results = [
-        cmi_test(belief, action, truth, context=context, condition_on=frame, n_permutations=99, rng=0)
+        cmi_test(
+            belief, action, truth, context=context, condition_on=frame, n_permutations=99, rng=0
+        )
         for frame in (features, features.assign(feature=1000 * features["feature"] + 7))
     ]
     assert results[0].pvalue == results[1].pvalue
@@ -211,16 +294,29 @@ def test_unit_of_a_feature_does_not_matter():
 
 def test_features_that_set_every_context_apart_are_undefined():
     belief, action, truth, context, _ = confounded(4, n_contexts=60)
-    result = cmi_test(belief, action, truth, context=context, condition_on=[f"case {number}" for number in context], rng=0)
+    result = cmi_test(
+        belief,
+        action,
+        truth,
+        context=context,
+        condition_on=[f"case {number}" for number in context],
+        rng=0,
+    )
     assert math.isnan(result.pvalue)
-    assert result.reason == "only 0 of 60 contexts have a neighbour of similar belief and features to be exchanged with"
+    assert (
+        result.reason
+        == "only 0 of 60 contexts have a neighbour of similar belief and features to be exchanged with"
+    )
 
 
 @pytest.mark.parametrize(
     ("features", "message"),
     [
         (np.zeros(3), "condition_on must have one row per row of belief; received 3 rows for 180"),
-        (np.full(180, np.nan), "condition_on must hold finite numbers; 180 of 180 values of 'feature 1' are not, the first at position 0"),
+        (
+            np.full(180, np.nan),
+            "condition_on must hold finite numbers; 180 of 180 values of 'feature 1' are not, the first at position 0",
+        ),
         (np.zeros((180, 0)), "condition_on must hold at least one feature"),
         (np.zeros((180, 1, 1)), "condition_on must have shape"),
         ([None] + ["a"] * 179, "feature 'feature 1' of condition_on must not be missing"),
@@ -251,8 +347,19 @@ def test_calibration_equals_scikit_learn():
 def test_isotonic_estimate_uses_calibrated_beliefs():
     belief, action, truth, context = arrays()
     raw = cmi_test(belief, action, truth, context=context, n_permutations=49, rng=0)
-    result = cmi_test(belief, action, truth, context=context, isotonic=True, n_permutations=49, rng=0)
-    by_hand = cmi_test(calibrated(belief, truth), action, truth, context=context, n_permutations=1, published=True, n_bootstraps=2, rng=0)
+    result = cmi_test(
+        belief, action, truth, context=context, isotonic=True, n_permutations=49, rng=0
+    )
+    by_hand = cmi_test(
+        calibrated(belief, truth),
+        action,
+        truth,
+        context=context,
+        n_permutations=1,
+        published=True,
+        n_bootstraps=2,
+        rng=0,
+    )
     assert result.settings["isotonic"] is True
     assert "isotonic" not in raw.settings
     assert result.details["nats"][2] == by_hand.statistic
@@ -264,14 +371,26 @@ def test_isotonic_survives_any_increasing_distortion():
     """Squared beliefs calibrate to the same values: the published estimate and its interval must not move."""
     belief, action, truth, context = arrays()
     first, second = (
-        cmi_test(stated, action, truth, context=context, isotonic=True, published=True, n_bootstraps=30, rng=0) for stated in (belief, belief**2)
+        cmi_test(
+            stated,
+            action,
+            truth,
+            context=context,
+            isotonic=True,
+            published=True,
+            n_bootstraps=30,
+            rng=0,
+        )
+        for stated in (belief, belief**2)
     )
     assert (first.statistic, first.interval) == (second.statistic, second.interval)
 
 
 def test_isotonic_needs_two_states():
     belief, action, truth, context = several_states(0, n_contexts=20)
-    with pytest.raises(InputError, match="isotonic=True calibrates the belief in one of two states"):
+    with pytest.raises(
+        InputError, match="isotonic=True calibrates the belief in one of two states"
+    ):
         cmi_test(belief, action, truth, context=context, isotonic=True)
 
 
@@ -283,9 +402,12 @@ def test_few_arrangements_give_an_exact_pvalue():
     result = cmi_test(belief, action, truth, k=2, n_permutations=99, rng=0)
     assert result.settings["exact"] is True
     levels = np.rint(belief * 1e9).astype(int)
-    from coherence.knn import conditional_information
+    from coherence.statistics.knn import conditional_information
 
-    every = [conditional_information(levels, action, np.array([*head, *truth[6:]]), 2) for head in sorted(set(permutations(truth[:6].tolist())))]
+    every = [
+        conditional_information(levels, action, np.array([*head, *truth[6:]]), 2)
+        for head in sorted(set(permutations(truth[:6].tolist())))
+    ]
     observed = conditional_information(levels, action, truth, 2)
     assert len(every) == 20
     assert result.pvalue == np.mean([value >= observed - 1e-12 for value in every])
@@ -299,7 +421,9 @@ def test_exchanges_that_change_nothing_are_undefined():
 
 
 def test_neighbours_must_be_fewer_than_rows():
-    with pytest.raises(InputError, match="k must be below the number of rows; received k=12 for 12 rows"):
+    with pytest.raises(
+        InputError, match="k must be below the number of rows; received k=12 for 12 rows"
+    ):
         cmi_test(np.linspace(0, 1, 12), ["a", "b"] * 6, [0, 0, 1, 1] * 3, k=12)
 
 

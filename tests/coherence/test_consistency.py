@@ -16,7 +16,9 @@ def noisy_runs(shift, sd=0.1, n_contexts=400, n_reps=5, seed=0):
     pieces = []
     for prompt, moved in (("standard", 0.0), ("mse", shift)):
         p = np.clip(base[:, None] + moved + rng.normal(0, sd, (n_contexts, n_reps)), 0, 1)
-        index = pd.MultiIndex.from_product([range(n_contexts), range(n_reps)], names=["context", "rep"])
+        index = pd.MultiIndex.from_product(
+            [range(n_contexts), range(n_reps)], names=["context", "rep"]
+        )
         pieces.append(pd.DataFrame({"prompt": prompt, "p": p.ravel()}, index=index).reset_index())
     return pd.concat(pieces, ignore_index=True)
 
@@ -42,7 +44,10 @@ def test_a_shift_is_recovered_beyond_noise():
 
 def test_published_figure_keeps_the_noise():
     runs = noisy_runs(0.0)
-    assert prompt_consistency(runs, published=True, rng=0).statistic == prompt_consistency(runs, rng=0).details["rmse_means"][0]
+    assert (
+        prompt_consistency(runs, published=True, rng=0).statistic
+        == prompt_consistency(runs, rng=0).details["rmse_means"][0]
+    )
 
 
 def test_every_prompt_has_a_row_and_one_can_be_chosen():
@@ -76,7 +81,10 @@ def test_unreadable_answers_are_counted():
 
 def test_wrong_input():
     runs = noisy_runs(0.0, n_contexts=20)
-    with pytest.raises(InputError, match="reference must be a prompt of the table; received 'standart'. Closest name found: 'standard'"):
+    with pytest.raises(
+        InputError,
+        match="reference must be a prompt of the table; received 'standart'. Closest name found: 'standard'",
+    ):
         prompt_consistency(runs, reference="standart")
     with pytest.raises(InputError, match="runs must have a column 'prompt'"):
         prompt_consistency(runs.drop(columns="prompt"))
@@ -96,9 +104,17 @@ def test_interval_covers_differences_in_few_contexts():
     for seed in range(60):
         rng = np.random.default_rng([seed, 5])
         shift = rng.normal(0, 0.08 * math.sqrt(5), 100) * (rng.random(100) < 0.2)
-        answers = np.stack([np.zeros((100, 3)), np.broadcast_to(shift[:, None], (100, 3))]) + 0.5 + rng.normal(0, 0.05, (2, 100, 3))
-        index = pd.MultiIndex.from_product([["standard", "mse"], range(100), range(3)], names=["prompt", "context", "rep"])
-        interval = prompt_consistency(pd.DataFrame({"p": np.clip(answers, 0, 1).ravel()}, index=index).reset_index()).interval
+        answers = (
+            np.stack([np.zeros((100, 3)), np.broadcast_to(shift[:, None], (100, 3))])
+            + 0.5
+            + rng.normal(0, 0.05, (2, 100, 3))
+        )
+        index = pd.MultiIndex.from_product(
+            [["standard", "mse"], range(100), range(3)], names=["prompt", "context", "rep"]
+        )
+        interval = prompt_consistency(
+            pd.DataFrame({"p": np.clip(answers, 0, 1).ravel()}, index=index).reset_index()
+        ).interval
         missed += not interval.low < 0.08 < interval.high
     assert missed <= stats.binom.ppf(0.999, 60, 0.06)
 

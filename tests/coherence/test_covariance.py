@@ -10,8 +10,12 @@ from coherence import AGENTS, InputError, residual_covariance_test, simulate
 
 def columns(seed=1, n_contexts=200, n_reps=5, **changes):
     agent = AGENTS["rational"].with_parameters(**changes)
-    runs = simulate(agent, n_contexts=n_contexts, n_reps=n_reps, prompts=["standard"], iterated=False, rng=seed)
-    return (runs["p"].to_numpy(), runs["action"].to_numpy(), runs["theta"].to_numpy()), runs["context"].to_numpy()
+    runs = simulate(
+        agent, n_contexts=n_contexts, n_reps=n_reps, prompts=["standard"], iterated=False, rng=seed
+    )
+    return (runs["p"].to_numpy(), runs["action"].to_numpy(), runs["theta"].to_numpy()), runs[
+        "context"
+    ].to_numpy()
 
 
 def test_flags_the_leaky_agent_and_not_the_rational_one():
@@ -35,11 +39,15 @@ def test_components_are_differences_of_choice_probability():
     rng = np.random.default_rng(0)
     belief, truth = rng.random(4000), rng.integers(0, 2, 4000)
     action = np.where(rng.random(4000) < 0.3 + 0.2 * truth, "go", "stay")
-    details = residual_covariance_test(belief, action, truth, n_draws=199, rng=0).details.set_index("component")
+    details = residual_covariance_test(belief, action, truth, n_draws=199, rng=0).details.set_index(
+        "component"
+    )
     row = details.loc["P(go | 1) - P(go | not 1)"]
     plain = (action == "go")[truth == 1].mean() - (action == "go")[truth == 0].mean()
     assert row["estimate"] == pytest.approx(plain, abs=0.01)
-    assert row["standard_error"] == pytest.approx(math.sqrt(2 * (0.3 * 0.7 + 0.5 * 0.5) / 4000), rel=0.1)
+    assert row["standard_error"] == pytest.approx(
+        math.sqrt(2 * (0.3 * 0.7 + 0.5 * 0.5) / 4000), rel=0.1
+    )
     assert row["pvalue_single"] < 1e-9
 
 
@@ -49,7 +57,9 @@ def test_sees_dependence_that_the_shift_does_not():
     belief = rng.integers(0, 21, 3000) / 20
     truth = (rng.random(3000) < belief).astype(int)
     decided = np.where(rng.random(3000) < belief, "yes", "no")
-    action = np.where(rng.random(3000) < 0.2 + 0.2 * truth * 4 * belief * (1 - belief), "defer", decided)
+    action = np.where(
+        rng.random(3000) < 0.2 + 0.2 * truth * 4 * belief * (1 - belief), "defer", decided
+    )
     result = residual_covariance_test(belief, action, truth, n_draws=999, rng=0)
     assert result.pvalue < 0.01
     assert abs(result.statistic) < 0.1
@@ -58,27 +68,40 @@ def test_sees_dependence_that_the_shift_does_not():
 def test_copies_of_rows_do_not_sharpen_the_test():
     arrays, context = columns(seed=7, n_contexts=60, n_reps=1)
     once = residual_covariance_test(*arrays, context=context, rng=0)
-    copied = residual_covariance_test(*(np.repeat(a, 10) for a in arrays), context=np.repeat(context, 10), rng=0)
+    copied = residual_covariance_test(
+        *(np.repeat(a, 10) for a in arrays), context=np.repeat(context, 10), rng=0
+    )
     assert copied.pvalue == pytest.approx(once.pvalue, abs=0.02)
-    assert copied.interval.high - copied.interval.low == pytest.approx(once.interval.high - once.interval.low, rel=0.1)
+    assert copied.interval.high - copied.interval.low == pytest.approx(
+        once.interval.high - once.interval.low, rel=0.1
+    )
 
 
 def test_many_contexts_use_the_normal_limit_of_the_signs(monkeypatch):
     arrays, context = columns(seed=7, hidden_signal=0.05)
     signs = residual_covariance_test(*arrays, context=context, rng=0).pvalue
-    monkeypatch.setattr("coherence.covariance.MANY_CONTEXTS", 10)
-    assert residual_covariance_test(*arrays, context=context, rng=0).pvalue == pytest.approx(signs, abs=0.03)
+    monkeypatch.setattr("coherence.checks.covariance.MANY_CONTEXTS", 10)
+    assert residual_covariance_test(*arrays, context=context, rng=0).pvalue == pytest.approx(
+        signs, abs=0.03
+    )
 
 
 def test_does_not_depend_on_labels_or_row_order():
     arrays, context = columns(n_contexts=50, n_reps=2)
     first = residual_covariance_test(*arrays, context=context, n_draws=199, rng=2)
     renamed = residual_covariance_test(
-        arrays[0], [f"do {a}" for a in arrays[1]], np.where(arrays[2] == 1, "z", "a"), context=context, n_draws=199, rng=2
+        arrays[0],
+        [f"do {a}" for a in arrays[1]],
+        np.where(arrays[2] == 1, "z", "a"),
+        context=context,
+        n_draws=199,
+        rng=2,
     )
     assert renamed.statistic == pytest.approx(first.statistic, abs=1e-9)
     shuffled = np.random.default_rng(0).permutation(len(context))
-    moved = residual_covariance_test(*(a[shuffled] for a in arrays), context=context[shuffled], n_draws=199, rng=2)
+    moved = residual_covariance_test(
+        *(a[shuffled] for a in arrays), context=context[shuffled], n_draws=199, rng=2
+    )
     assert moved.statistic == pytest.approx(first.statistic, abs=1e-6)
     assert moved.pvalue == first.pvalue
 
@@ -106,7 +129,10 @@ def test_choices_that_ignore_belief_identify_no_shift():
 def test_degenerate_and_wrong_input():
     rng = np.random.default_rng(0)
     belief, truth = rng.random(40), rng.integers(0, 2, 40)
-    assert residual_covariance_test(belief, ["go"] * 40, truth).reason == "only one action was seen ('go')"
+    assert (
+        residual_covariance_test(belief, ["go"] * 40, truth).reason
+        == "only one action was seen ('go')"
+    )
     assert math.isnan(residual_covariance_test(belief, truth, np.ones(40)).pvalue)
     with pytest.raises(InputError, match=r"rows of belief must sum to 1"):
         residual_covariance_test(rng.random((40, 3)), truth, truth)
@@ -132,7 +158,10 @@ def test_beliefs_over_three_states():
     assert null.interval.low < 0 < null.interval.high
     assert leak.pvalue == 0.001
     assert leak.unit == "probability"
-    assert list(leak.details["component"][:2]) == ["P(0 | 0) - P(0 | not 0)", "P(1 | 0) - P(1 | not 0)"]
+    assert list(leak.details["component"][:2]) == [
+        "P(0 | 0) - P(0 | not 0)",
+        "P(1 | 0) - P(1 | not 0)",
+    ]
     assert leak.interval.low > 0
     assert not any("shift" in name for name in leak.details["component"])
 
@@ -150,27 +179,37 @@ def test_three_beliefs_but_two_states_seen():
     """No belief is the belief in the second state, so there is no shift to estimate."""
     (belief, action, truth), context = three_states(2)
     kept = truth != 2
-    result = residual_covariance_test(belief[kept], action[kept], truth[kept], context=context[kept], n_draws=199, rng=0)
+    result = residual_covariance_test(
+        belief[kept], action[kept], truth[kept], context=context[kept], n_draws=199, rng=0
+    )
     assert len(result.details) == 3
     assert result.unit == "probability"
 
 
 def least_squares_gcm(belief, action, truth):
     design = np.stack([np.ones(belief.size), belief], axis=1)
-    left = [values - design @ np.linalg.lstsq(design, values, rcond=None)[0] for values in (action.astype(float), truth.astype(float))]
+    left = [
+        values - design @ np.linalg.lstsq(design, values, rcond=None)[0]
+        for values in (action.astype(float), truth.astype(float))
+    ]
     products = left[0] * left[1]
     return math.sqrt(belief.size) * products.mean() / products.std()
 
 
 def test_equals_the_generalised_covariance_measure(monkeypatch):
     """One-row contexts and straight lines: Shah and Peters' statistic, by hand and by pgmpy 1.1.2 (golden number)."""
-    monkeypatch.setattr("coherence.smoothing.SIZES", (2,))
-    monkeypatch.setattr("coherence.smoothing.JUMP_SIZES", ())
+    monkeypatch.setattr("coherence.statistics.smoothing.SIZES", (2,))
+    monkeypatch.setattr("coherence.statistics.smoothing.JUMP_SIZES", ())
     rng = np.random.default_rng(11)
     belief = rng.random(300)
-    truth, action = (rng.random(300) < belief).astype(int), (rng.random(300) < belief**2).astype(int)
+    truth, action = (
+        (rng.random(300) < belief).astype(int),
+        (rng.random(300) < belief**2).astype(int),
+    )
     details = residual_covariance_test(belief, action, truth, n_draws=99, rng=0).details
-    assert abs(details["gcm"][1]) == pytest.approx(abs(least_squares_gcm(belief, action, truth)), abs=1e-6)
+    assert abs(details["gcm"][1]) == pytest.approx(
+        abs(least_squares_gcm(belief, action, truth)), abs=1e-6
+    )
     assert details["gcm"][0] == pytest.approx(-details["gcm"][1], abs=1e-6)
     assert abs(details["gcm"][1]) == pytest.approx(0.8273440408816807, abs=1e-6)
 
@@ -178,34 +217,53 @@ def test_equals_the_generalised_covariance_measure(monkeypatch):
 def test_one_belief_throughout_leaves_the_plain_difference():
     """Yes in 30 of 40 contexts with the state and in 20 of 60 without: the difference is 3/4 - 1/3, and the belief explains none of it."""
     truth = np.repeat([1, 0], [40, 60])
-    action = np.concatenate([np.repeat(["yes", "no"], [30, 10]), np.repeat(["yes", "no"], [20, 40])])
+    action = np.concatenate(
+        [np.repeat(["yes", "no"], [30, 10]), np.repeat(["yes", "no"], [20, 40])]
+    )
     result = residual_covariance_test(np.full(100, 0.4), action, truth, n_draws=999, rng=0)
-    assert (result.unit, result.settings["component"]) == ("probability", "P(no | 1) - P(no | not 1)")
+    assert (result.unit, result.settings["component"]) == (
+        "probability",
+        "P(no | 1) - P(no | not 1)",
+    )
     assert result.statistic == pytest.approx(1 / 3 - 3 / 4)
     assert result.pvalue == 0.001
     assert result.interval.low < result.statistic < result.interval.high < 0
     # The same over three states of which the stated beliefs never change.
-    several = residual_covariance_test(np.tile([0.3, 0.4, 0.3], (100, 1)), action, truth, n_draws=999, rng=0)
+    several = residual_covariance_test(
+        np.tile([0.3, 0.4, 0.3], (100, 1)), action, truth, n_draws=999, rng=0
+    )
     assert several.statistic == pytest.approx(result.statistic)
-    assert residual_covariance_test(np.full(100, 0.4), action, np.tile([1, 0], 50), n_draws=999, rng=0).pvalue > 0.5
+    assert (
+        residual_covariance_test(
+            np.full(100, 0.4), action, np.tile([1, 0], 50), n_draws=999, rng=0
+        ).pvalue
+        > 0.5
+    )
 
 
 def test_beliefs_that_foretell_every_state_leave_nothing_to_test():
     """Both the state and the choice are steps in the belief; what a spline misses of two equal steps is the same, and no incoherence."""
     belief = np.concatenate([np.linspace(1e-6, 0.02, 12), np.linspace(0.97, 1 - 1e-6, 12)])
     truth = (belief > 0.5).astype(int)
-    result = residual_covariance_test(belief, np.where(truth, "go", "stay"), truth, n_draws=199, rng=0)
+    result = residual_covariance_test(
+        belief, np.where(truth, "go", "stay"), truth, n_draws=199, rng=0
+    )
     assert math.isnan(result.pvalue)
     assert "a threshold of the belief separates the states" in result.reason
     truth[0] = 1  # one surprise: the state varies at equal belief, the choice does not
-    settled = residual_covariance_test(belief, np.where(belief > 0.5, "go", "stay"), truth, n_draws=199, rng=0)
+    settled = residual_covariance_test(
+        belief, np.where(belief > 0.5, "go", "stay"), truth, n_draws=199, rng=0
+    )
     assert (settled.statistic, settled.pvalue, settled.interval) == (0, 1, None)
     assert "settles the action" in settled.reason
 
 
 def rejections(draw, n_sets=120):
     """Share of data sets with exactly independent actions and states that are rejected at .05."""
-    results = [residual_covariance_test(*draw(np.random.default_rng([5, number])), n_draws=299, rng=number) for number in range(n_sets)]
+    results = [
+        residual_covariance_test(*draw(np.random.default_rng([5, number])), n_draws=299, rng=number)
+        for number in range(n_sets)
+    ]
     return sum(result.pvalue <= 0.05 for result in results), results
 
 
@@ -213,13 +271,19 @@ def test_rare_actions_and_rare_states_do_not_reject_by_hardly_meeting():
     """At rates of .05 in 200 contexts they meet half a time on average; flipped signs rejected 44% of such nulls, exchanges must not."""
 
     def draw(rng):
-        return np.full(200, 0.05), np.where(rng.random(200) < 0.05, "act", "wait"), (rng.random(200) < 0.05).astype(int)
+        return (
+            np.full(200, 0.05),
+            np.where(rng.random(200) < 0.05, "act", "wait"),
+            (rng.random(200) < 0.05).astype(int),
+        )
 
     rejected, results = rejections(draw)
     assert rejected <= 14  # exact binomial bound at .995
     tested = [result for result in results if not math.isnan(result.pvalue)]
     assert {result.settings["null_distribution"] for result in tested} == {"exchange of contexts"}
-    assert all(result.interval is None and "seen together too seldom" in result.reason for result in tested)
+    assert all(
+        result.interval is None and "seen together too seldom" in result.reason for result in tested
+    )
 
 
 def test_rare_actions_that_go_with_rare_states_are_found():
@@ -235,7 +299,11 @@ def test_rare_actions_that_go_with_rare_states_are_found():
     ("levels", "state", "acts"),
     [
         ((0.1, 0.5, 0.9), (0.1, 0.8, 0.9), (0.1, 0.8, 0.9)),
-        ((0.1, 0.2, 0.3, 0.5, 0.6, 0.8, 0.9), (0.1, 0.9, 0.2, 0.8, 0.3, 0.9, 0.1), (0.1, 0.9, 0.2, 0.8, 0.3, 0.9, 0.1)),
+        (
+            (0.1, 0.2, 0.3, 0.5, 0.6, 0.8, 0.9),
+            (0.1, 0.9, 0.2, 0.8, 0.3, 0.9, 0.1),
+            (0.1, 0.9, 0.2, 0.8, 0.3, 0.9, 0.1),
+        ),
     ],
     ids=["three beliefs", "seven beliefs"],
 )
@@ -245,7 +313,11 @@ def test_few_beliefs_have_a_mean_each(levels, state, acts):
     def draw(rng):
         place = rng.integers(0, len(levels), 300)
         chances = np.array(state)[place], np.array(acts)[place]
-        return np.array(levels)[place], np.where(rng.random(300) < chances[1], "act", "wait"), (rng.random(300) < chances[0]).astype(int)
+        return (
+            np.array(levels)[place],
+            np.where(rng.random(300) < chances[1], "act", "wait"),
+            (rng.random(300) < chances[0]).astype(int),
+        )
 
     assert rejections(draw)[0] <= 14
 
@@ -263,6 +335,12 @@ def test_jumps_at_the_same_belief_are_no_covariance():
 
 def test_several_beliefs_that_foretell_every_state_leave_nothing_to_test():
     belief = np.random.default_rng(4).dirichlet([0.5] * 3, 200)
-    result = residual_covariance_test(belief, np.array(["a", "b", "c"])[belief.argmax(axis=1)], belief.argmax(axis=1), n_draws=199, rng=0)
+    result = residual_covariance_test(
+        belief,
+        np.array(["a", "b", "c"])[belief.argmax(axis=1)],
+        belief.argmax(axis=1),
+        n_draws=199,
+        rng=0,
+    )
     assert math.isnan(result.pvalue)
     assert "separates the states" in result.reason

@@ -7,13 +7,15 @@ import pytest
 from scipy import stats
 
 from coherence import InputError, monotone_choice_test, simulate
-from coherence.direction import _choice_vectors, _orders, monotone_direction_test
+from coherence.checks.direction import _choice_vectors, _orders, monotone_direction_test
 
 RULES = ("dominance", "direction")
 
 
 def agent(name, seed=1, n_contexts=200):
-    runs = simulate(name, n_contexts=n_contexts, n_reps=5, prompts=["standard"], iterated=False, rng=seed)
+    runs = simulate(
+        name, n_contexts=n_contexts, n_reps=5, prompts=["standard"], iterated=False, rng=seed
+    )
     return runs["p"], runs["action"], runs["context"]
 
 
@@ -29,22 +31,30 @@ def probit(seed, n_contexts=200, n_reps=5):
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize(("name", "n_contexts", "rejected"), [("nonmonotone", 50, True), ("rational", 200, False)])
-def test_two_actions_reduce_to_the_pairwise_test_in_either_direction(rule, name, n_contexts, rejected):
+@pytest.mark.parametrize(
+    ("name", "n_contexts", "rejected"), [("nonmonotone", 50, True), ("rational", 200, False)]
+)
+def test_two_actions_reduce_to_the_pairwise_test_in_either_direction(
+    rule, name, n_contexts, rejected
+):
     """The statistic is equal; the p-values come from different draws of the same distribution.
 
     The pairwise interval is for the direction that it chose; this one allows for the choice, so that it holds the other.
     """
     belief, action, context = agent(name, n_contexts=n_contexts)
     action = np.where(action == "yes", "yes", "not yes")
-    pairwise = monotone_choice_test(belief, action, pair=("yes", "not yes"), context=context, direction="either", rng=1)
+    pairwise = monotone_choice_test(
+        belief, action, pair=("yes", "not yes"), context=context, direction="either", rng=1
+    )
     result = monotone_direction_test(belief, action, context=context, rule=rule, rng=1)
     assert result.statistic == pytest.approx(pairwise.statistic, abs=1e-12)
     assert result.pvalue == pytest.approx(pairwise.pvalue, abs=0.02)
     assert (result.pvalue <= 0.05) is rejected
     assert result.interval.low < pairwise.interval.low + 0.03
     assert result.interval.high > pairwise.interval.high - 0.03
-    assert result.interval.high - result.interval.low < 1.5 * (pairwise.interval.high - pairwise.interval.low)
+    assert result.interval.high - result.interval.low < 1.5 * (
+        pairwise.interval.high - pairwise.interval.low
+    )
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -53,9 +63,19 @@ def test_a_coherent_chooser_for_whom_irrelevant_alternatives_matter_passes(rule)
     rejected = pairwise = 0
     for seed in range(40):
         belief, action, context = probit(seed)
-        rejected += monotone_direction_test(belief, action, context=context, n_draws=199, rule=rule, rng=seed).pvalue <= 0.05
+        rejected += (
+            monotone_direction_test(
+                belief, action, context=context, n_draws=199, rule=rule, rng=seed
+            ).pvalue
+            <= 0.05
+        )
         if seed < 5:
-            pairwise += monotone_choice_test(belief, action, pair=("defer", "no"), context=context, n_draws=199, rng=seed).pvalue <= 0.05
+            pairwise += (
+                monotone_choice_test(
+                    belief, action, pair=("defer", "no"), context=context, n_draws=199, rng=seed
+                ).pvalue
+                <= 0.05
+            )
     assert rejected <= stats.binom.ppf(0.99, 40, 0.05)
     assert pairwise == 5
 
@@ -75,7 +95,9 @@ def test_the_order_of_a_rational_chooser_is_found():
     assert result.details.sort_values("direction")["action"].tolist() == ["no", "defer", "yes"]
     assert result.pvalue > 0.2
     assert result.details["share_0"].sum() == pytest.approx(1.0)
-    along = monotone_direction_test(belief, action, context=context, n_draws=999, rule="direction", rng=1)
+    along = monotone_direction_test(
+        belief, action, context=context, n_draws=999, rule="direction", rng=1
+    )
     component = along.details.set_index("action")["direction"]
     assert component["no"] < component["yes"]
     assert np.ptp(component) == pytest.approx(1.0)
@@ -84,7 +106,12 @@ def test_the_order_of_a_rational_chooser_is_found():
 def test_dominance_is_the_sharper_rule():
     """An order that fits gives a direction that fits, so that its drop can only be smaller."""
     belief, action, context = agent("nonmonotone")
-    by_rule = {rule: monotone_direction_test(belief, action, context=context, n_draws=999, rule=rule, rng=1) for rule in RULES}
+    by_rule = {
+        rule: monotone_direction_test(
+            belief, action, context=context, n_draws=999, rule=rule, rng=1
+        )
+        for rule in RULES
+    }
     assert by_rule["dominance"].statistic > by_rule["direction"].statistic
     assert by_rule["dominance"].pvalue < by_rule["direction"].pvalue
 
@@ -92,7 +119,9 @@ def test_dominance_is_the_sharper_rule():
 def test_a_direction_exists_where_no_order_does():
     """Yes gains .5 and then loses .1, no the other way round: neither can be the highest action, but their sum rises throughout."""
     counts = {"yes": (10, 60, 50), "no": (10, 0, 20), "defer": (80, 40, 30)}
-    action = np.concatenate([np.repeat(list(counts), [counts[name][b] for name in counts]) for b in range(3)]).astype(object)
+    action = np.concatenate(
+        [np.repeat(list(counts), [counts[name][b] for name in counts]) for b in range(3)]
+    ).astype(object)
     belief = np.repeat([0.1, 0.5, 0.9], 100)
     action, belief = np.tile(action, 10), np.tile(belief, 10)
     result = monotone_direction_test(belief, action, n_bins=3, n_draws=999, rule="direction", rng=0)
@@ -117,7 +146,9 @@ def test_covariance_of_choice_vectors_is_multinomial_for_single_rows():
     bins, action = np.repeat([0, 1], 5000), rng.choice(3, p=[0.2, 0.3, 0.5], size=10_000)
     scan, rows = _choice_vectors(bins, action, np.arange(10_000), 99, rng)
     share = scan.share[0]
-    assert scan.covariance[0, :, 0, :] == pytest.approx((np.diag(share) - np.outer(share, share)) / rows[0], rel=1e-3, abs=1e-12)
+    assert scan.covariance[0, :, 0, :] == pytest.approx(
+        (np.diag(share) - np.outer(share, share)) / rows[0], rel=1e-3, abs=1e-12
+    )
     assert np.abs(scan.covariance[0, :, 1, :]).max() < 1e-12
 
 
@@ -125,14 +156,19 @@ def test_every_order_has_a_chain_of_sets():
     sets, ranks, steps = _orders(3)
     assert len(ranks) == 6
     for rank, step in zip(ranks, steps, strict=True):
-        assert [sets[position].tolist() for position in step] == [(rank >= 1).tolist(), (rank >= 2).tolist()]
+        assert [sets[position].tolist() for position in step] == [
+            (rank >= 1).tolist(),
+            (rank >= 2).tolist(),
+        ]
 
 
 def test_copies_of_rows_in_a_context_do_not_sharpen_the_test():
     rng = np.random.default_rng(8)
     belief, action = rng.random(60), rng.integers(0, 3, 60)
     once = monotone_direction_test(belief, action, rng=0)
-    copied = monotone_direction_test(np.repeat(belief, 20), np.repeat(action, 20), context=np.repeat(np.arange(60), 20), rng=0)
+    copied = monotone_direction_test(
+        np.repeat(belief, 20), np.repeat(action, 20), context=np.repeat(np.arange(60), 20), rng=0
+    )
     ignored = monotone_direction_test(np.repeat(belief, 20), np.repeat(action, 20), rng=0)
     assert copied.pvalue == pytest.approx(once.pvalue, abs=0.05)
     assert ignored.pvalue < copied.pvalue / 3
@@ -140,10 +176,15 @@ def test_copies_of_rows_in_a_context_do_not_sharpen_the_test():
 
 def test_degenerate_and_wrong_input():
     belief, action = np.linspace(0, 1, 40), np.array(["yes", "no"] * 20)
-    assert "only one action was seen ('yes')" in monotone_direction_test(belief, ["yes"] * 40).reason
+    assert (
+        "only one action was seen ('yes')" in monotone_direction_test(belief, ["yes"] * 40).reason
+    )
     assert math.isnan(monotone_direction_test(belief, ["yes"] * 40).pvalue)
     assert "fewer than two belief bins" in monotone_direction_test(np.full(40, 0.5), action).reason
-    assert "fewer than 10" in monotone_direction_test(belief, action, context=np.arange(40) // 10).reason
+    assert (
+        "fewer than 10"
+        in monotone_direction_test(belief, action, context=np.arange(40) // 10).reason
+    )
     with pytest.raises(InputError, match="rule must be one of dominance, direction; received 'up'"):
         monotone_direction_test(belief, action, rule="up")
     with pytest.raises(InputError, match="at most 6 different labels; received 40"):

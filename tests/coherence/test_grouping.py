@@ -5,19 +5,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import coherence.grouping as grouping
-from coherence.grouping import vector_bins, vector_blocks
+import coherence.statistics.grouping as grouping
+from coherence.statistics.grouping import vector_bins, vector_blocks
 
 
 def same_partition(first, second):
     return len({*zip(first, second, strict=True)}) == len(set(first)) == len(set(second))
 
 
-@given(n=st.integers(1, 80), n_columns=st.integers(1, 4), grid=st.sampled_from([3, 20, 10**6]), seed=st.integers(0, 10**6))
+@given(
+    n=st.integers(1, 80),
+    n_columns=st.integers(1, 4),
+    grid=st.sampled_from([3, 20, 10**6]),
+    seed=st.integers(0, 10**6),
+)
 def test_blocks_are_narrow_and_hold_equal_rows_together(n, n_columns, grid, seed):
     rows = np.round(np.random.default_rng(seed).random((n, n_columns)) * grid) / grid
     blocks = vector_blocks(rows, size=4, span=0.1)
-    assert all(np.ptp(rows[blocks == block], axis=0).max() <= 0.1 + 2e-9 for block in np.unique(blocks))
+    assert all(
+        np.ptp(rows[blocks == block], axis=0).max() <= 0.1 + 2e-9 for block in np.unique(blocks)
+    )
     for row in np.unique(rows, axis=0):
         assert np.unique(blocks[(rows == row).all(axis=1)]).size == 1
 
@@ -39,11 +46,15 @@ def test_many_rows_are_split_before_they_are_clustered(monkeypatch):
     monkeypatch.setattr(grouping, "CLUSTERED", 20)
     rows = np.random.default_rng(1).random((300, 2))
     blocks = vector_blocks(rows, size=4, span=0.1)
-    assert all(np.ptp(rows[blocks == block], axis=0).max() <= 0.1 + 2e-9 for block in np.unique(blocks))
+    assert all(
+        np.ptp(rows[blocks == block], axis=0).max() <= 0.1 + 2e-9 for block in np.unique(blocks)
+    )
     assert (np.bincount(blocks)[blocks] > 1).mean() > 0.7
 
 
-@pytest.mark.parametrize("group", [lambda rows: vector_blocks(rows, size=4, span=0.1), lambda rows: vector_bins(rows, 7)])
+@pytest.mark.parametrize(
+    "group", [lambda rows: vector_blocks(rows, size=4, span=0.1), lambda rows: vector_bins(rows, 7)]
+)
 def test_groups_do_not_depend_on_row_order(group):
     rng = np.random.default_rng(2)
     rows, shuffled = rng.random((90, 3)), rng.permutation(90)

@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coherence import validate_runs
-from coherence.audit import asked_for_action, count_statuses, worst_case_bounds
 from coherence.errors import InputError, SchemaError
 from coherence.importing.answer_log import flatten
 from coherence.importing.archive import Archive
@@ -23,11 +22,16 @@ from coherence.importing.assemble import Reading, assemble
 from coherence.importing.cells import belief_cell
 from coherence.importing.formats import detect_format, read_logs
 from coherence.importing.states import as_zero_or_one
-from coherence.storage import write_runs
+from coherence.table.audit import asked_for_action, count_statuses, worst_case_bounds
+from coherence.table.storage import write_runs
 
 GOLDEN = Path(__file__).parents[1] / "golden"
-BELIEF, ACTION, LETTERS = (GOLDEN / name for name in ("inspect_belief.eval", "inspect_action.eval", "inspect_letters.json"))
-TEXT, YES, CHOICE = (next(GOLDEN.glob(f"samples_rain_{name}_*.jsonl")) for name in ("text", "yes", "choice"))
+BELIEF, ACTION, LETTERS = (
+    GOLDEN / name for name in ("inspect_belief.eval", "inspect_action.eval", "inspect_letters.json")
+)
+TEXT, YES, CHOICE = (
+    next(GOLDEN.glob(f"samples_rain_{name}_*.jsonl")) for name in ("text", "yes", "choice")
+)
 FOLKTEXTS = GOLDEN / "folktexts_predictions.csv"
 
 
@@ -58,7 +62,14 @@ def plain_action(text, options):
 
 def imported(*paths, format="auto", belief=(), action=(), mapping=None, model=None, **reading):
     _, logs = read_logs(list(paths), format=format)
-    return assemble(logs, Reading(plain_belief, plain_action, **reading), belief_tasks=belief, action_tasks=action, mapping=mapping, model=model)
+    return assemble(
+        logs,
+        Reading(plain_belief, plain_action, **reading),
+        belief_tasks=belief,
+        action_tasks=action,
+        mapping=mapping,
+        model=model,
+    )
 
 
 def expected_belief(case, rep):
@@ -80,8 +91,14 @@ def test_inspect_logs_hold_every_answer_of_the_study():
             assert row["raw_action"] == case.action(rep)
             assert (None if pd.isna(row["p"]) else row["p"]) == value
             assert (None if pd.isna(row["action"]) else row["action"]) == said
-            assert row["status"] == ("unparsed" if "unparsed" in (belief_status, action_status) else belief_status)
-            assert (row["theta"], row["p_true"], row["x_humidity"]) == (int(case.rained), case.p_true, case.humidity)
+            assert row["status"] == (
+                "unparsed" if "unparsed" in (belief_status, action_status) else belief_status
+            )
+            assert (row["theta"], row["p_true"], row["x_humidity"]) == (
+                int(case.rained),
+                case.p_true,
+                case.humidity,
+            )
     assert set(found.runs["model"]) == {"mockllm/model"}
     assert set(found.runs["task"]) == {"rain_belief"}
 
@@ -102,24 +119,32 @@ def test_lm_eval_texts_come_with_their_repeats():
     for case in STUDY.CASES:
         for rep in range(STUDY.REPS):
             assert runs.loc[(case.number, rep), "raw_belief"] == case.belief(rep)
-    assert runs["theta"].tolist() == [int(case.rained) for case in STUDY.CASES for _ in range(STUDY.REPS)]
+    assert runs["theta"].tolist() == [
+        int(case.rained) for case in STUDY.CASES for _ in range(STUDY.REPS)
+    ]
     assert "action" not in runs.columns
 
 
 def test_lm_eval_likelihoods_become_shares_by_hand():
     runs = imported(YES, CHOICE, belief=["rain_yes"], model="fixed").runs
     # The script gave Yes .9 times the share, and No the rest of the .9.
-    shares = [min(max(case.p_true + 0.05 * (case.number % 3 - 1), 0.02), 0.98) for case in STUDY.CASES]
+    shares = [
+        min(max(case.p_true + 0.05 * (case.number % 3 - 1), 0.02), 0.98) for case in STUDY.CASES
+    ]
     assert runs["p"].tolist() == pytest.approx(shares, abs=1e-12)
     assert runs["answer_mass"].tolist() == pytest.approx([0.9] * 18, abs=1e-12)
-    offered = [case.action(0) if case.action(0) in ("take", "leave") else None for case in STUDY.CASES]
+    offered = [
+        case.action(0) if case.action(0) in ("take", "leave") else None for case in STUDY.CASES
+    ]
     # The study's one unreadable first action made both options equally likely: no choice.
     assert [None if pd.isna(action) else action for action in runs["action"]] == offered
     assert set(runs["model"]) == {"fixed"}
 
 
 def test_several_belief_tasks_are_wordings_and_the_action_stands_on_the_first():
-    runs = imported(TEXT, YES, CHOICE, belief=["rain_text", "rain_yes"], action=["rain_choice"]).runs
+    runs = imported(
+        TEXT, YES, CHOICE, belief=["rain_text", "rain_yes"], action=["rain_choice"]
+    ).runs
     assert runs.groupby("prompt").size().to_dict() == {"rain_text": 36, "rain_yes": 18}
     assert set(runs.loc[runs["action"].notna(), "prompt"]) == {"rain_text"}
     assert runs["prompt"].iloc[0] == "rain_text"
@@ -129,16 +154,29 @@ def test_folktexts_predictions_are_beliefs_with_labels():
     runs = imported(FOLKTEXTS).runs
     written = pd.read_csv(FOLKTEXTS, index_col=0)
     assert runs["p"].tolist() == written["risk_score"].tolist()
-    assert runs["theta"].tolist() == written["label"].tolist() == [int(case.rained) for case in STUDY.CASES]
+    assert (
+        runs["theta"].tolist()
+        == written["label"].tolist()
+        == [int(case.rained) for case in STUDY.CASES]
+    )
     assert runs["context"].tolist() == written.index.tolist()
-    assert list(runs.columns) == ["context", "rep", "p", "theta", "status"]  # no column for what folktexts does not have
+    assert list(runs.columns) == [
+        "context",
+        "rep",
+        "p",
+        "theta",
+        "status",
+    ]  # no column for what folktexts does not have
 
 
 def test_states_without_a_positive_one_get_a_column_each(tmp_path):
     path = tmp_path / "samples_weather_2026-01-05T12-00-00.000000.jsonl"
     lines = [json.loads(line) for line in YES.read_text().splitlines()]
     for line in lines:
-        line["arguments"]["gen_args_0"]["arg_1"], line["arguments"]["gen_args_1"]["arg_1"] = " dry", " rain"
+        line["arguments"]["gen_args_0"]["arg_1"], line["arguments"]["gen_args_1"]["arg_1"] = (
+            " dry",
+            " rain",
+        )
     path.write_text("\n".join(map(json.dumps, lines)))
     runs = imported(path).runs
     assert (runs["p_dry"] + runs["p_rain"]).tolist() == pytest.approx([1.0] * 18)
@@ -146,7 +184,9 @@ def test_states_without_a_positive_one_get_a_column_each(tmp_path):
     chosen = imported(path, positive="Rain").runs
     assert chosen["p"].tolist() == runs["p_rain"].tolist()
     assert chosen["theta"].tolist() == [int(case.rained) for case in STUDY.CASES]
-    assert imported(path, positive="Rain", percent=True).runs["p"].tolist() == runs["p_rain"].tolist()  # shares are no percentages
+    assert (
+        imported(path, positive="Rain", percent=True).runs["p"].tolist() == runs["p_rain"].tolist()
+    )  # shares are no percentages
     with pytest.raises(InputError, match="received 'snow'"):
         imported(path, positive="snow")
 
@@ -171,7 +211,9 @@ def test_an_infinite_likelihood_is_no_answer(tmp_path):
     assert row["status"] == "unparsed"
 
 
-@pytest.mark.parametrize(("value", "message"), [("12", "must not be positive; received 12"), ("low", "is no number")])
+@pytest.mark.parametrize(
+    ("value", "message"), [("12", "must not be positive; received 12"), ("low", "is no number")]
+)
 def test_an_impossible_likelihood_is_an_error(tmp_path, value, message):
     path = tmp_path / "samples_rain_2026-01-05T12-00-00.000000.jsonl"
     lines = [json.loads(line) for line in YES.read_text().splitlines()]
@@ -189,7 +231,9 @@ def test_filters_of_lm_eval_are_fields_and_no_second_answers(tmp_path):
     assert len(imported(path).runs) == 36
     kept = imported(path, mapping={"p": "filtered.strict"}).runs
     assert kept.loc[kept["rep"] == 0, "p"].eq(0.5).all()
-    assert kept.loc[kept["rep"] == 1, "status"].eq("unparsed").all()  # the filter kept the first repeat only
+    assert (
+        kept.loc[kept["rep"] == 1, "status"].eq("unparsed").all()
+    )  # the filter kept the first repeat only
 
 
 def write_table(path, text):
@@ -198,8 +242,13 @@ def write_table(path, text):
 
 
 def test_a_table_keeps_ids_and_labels_as_they_are(tmp_path):
-    table = write_table(tmp_path / "mine.csv", "case,confidence,choice,rain,x_age\n007,0.7,NA,yes,3\n008,about half,stay,no,4\n009,,stay,no,5\n")
-    runs = imported(table, mapping={"context": "case", "p": "confidence", "action": "choice", "theta": "rain"}).runs
+    table = write_table(
+        tmp_path / "mine.csv",
+        "case,confidence,choice,rain,x_age\n007,0.7,NA,yes,3\n008,about half,stay,no,4\n009,,stay,no,5\n",
+    )
+    runs = imported(
+        table, mapping={"context": "case", "p": "confidence", "action": "choice", "theta": "rain"}
+    ).runs
     assert runs["context"].tolist() == ["007", "008", "009"]
     assert runs["action"].tolist() == ["NA", "stay", "stay"]
     assert runs["status"].tolist() == ["ok", "unparsed", "unparsed"]
@@ -218,7 +267,10 @@ def test_percentages_are_divided_only_when_asked(tmp_path):
 
 
 def test_a_status_of_the_tables_own_survives(tmp_path):
-    table = write_table(tmp_path / "mine.csv", "p,action,theta,status\n,a,1,refused\n,a,1,ok\n0.5,a,1,repaired:percent\n")
+    table = write_table(
+        tmp_path / "mine.csv",
+        "p,action,theta,status\n,a,1,refused\n,a,1,ok\n0.5,a,1,repaired:percent\n",
+    )
     assert imported(table).runs["status"].tolist() == ["refused", "unparsed", "repaired:percent"]
     table = write_table(tmp_path / "other.csv", "p,action,theta,status\n0.5,a,1,fine\n")
     with pytest.raises(SchemaError, match="'fine'"):
@@ -226,7 +278,10 @@ def test_a_status_of_the_tables_own_survives(tmp_path):
 
 
 def test_stated_distributions_that_miss_one_are_not_renormalised(tmp_path):
-    lines = [{"p_dry": 0.6, "p_wet": 0.4, "action": "a", "theta": "dry"}, {"p_dry": 0.6, "p_wet": 0.6, "action": "a", "theta": "wet"}]
+    lines = [
+        {"p_dry": 0.6, "p_wet": 0.4, "action": "a", "theta": "dry"},
+        {"p_dry": 0.6, "p_wet": 0.6, "action": "a", "theta": "wet"},
+    ]
     table = write_table(tmp_path / "mine.jsonl", "\n".join(map(json.dumps, lines)))
     runs = imported(table).runs
     assert runs["status"].tolist() == ["ok", "sum_not_one"]
@@ -248,8 +303,13 @@ def test_actions_without_beliefs_keep_their_rows(tmp_path):
 
 
 def test_models_and_tasks_are_joined_each_to_its_own(tmp_path):
-    beliefs = write_table(tmp_path / "beliefs.csv", "task,model,context,p,theta\nt,m,a,0.1,0\nt,n,a,0.2,0\nu,m,a,0.3,0\n")
-    actions = write_table(tmp_path / "actions.csv", "task,model,context,action\nu,m,a,three\nt,n,a,two\nt,m,a,one\n")
+    beliefs = write_table(
+        tmp_path / "beliefs.csv",
+        "task,model,context,p,theta\nt,m,a,0.1,0\nt,n,a,0.2,0\nu,m,a,0.3,0\n",
+    )
+    actions = write_table(
+        tmp_path / "actions.csv", "task,model,context,action\nu,m,a,three\nt,n,a,two\nt,m,a,one\n"
+    )
     found = imported(beliefs, actions, belief=["beliefs"])
     assert found.runs["action"].tolist() == ["one", "two", "three"]
     assert found.unpaired == []
@@ -257,30 +317,51 @@ def test_models_and_tasks_are_joined_each_to_its_own(tmp_path):
 
 def test_actions_stand_on_the_reference_wording_and_not_on_rows_given_z(tmp_path):
     header = "context,prompt,z,z_state,p_z,p,theta\n"
-    beliefs = write_table(tmp_path / "beliefs.csv", f"{header}a,other,,,,0.1,0\na,standard,season,dry,0.5,0.3,0\na,standard,,,,0.2,0\n")
+    beliefs = write_table(
+        tmp_path / "beliefs.csv",
+        f"{header}a,other,,,,0.1,0\na,standard,season,dry,0.5,0.3,0\na,standard,,,,0.2,0\n",
+    )
     actions = write_table(tmp_path / "actions.csv", "context,action\na,go\n")
-    assert imported(beliefs, actions, belief=["beliefs"]).runs["action"].fillna("").tolist() == ["", "", "go"]
+    assert imported(beliefs, actions, belief=["beliefs"]).runs["action"].fillna("").tolist() == [
+        "",
+        "",
+        "go",
+    ]
 
 
 def test_logs_of_two_models_are_two_units(tmp_path):
     paths = []
     for model in ("small", "large"):
         for task, said in (("belief", "0.5"), ("action", f"go {model}")):
-            entries = {"header.json": json.dumps({"status": "success", "eval": {"task": task, "model": model}}), "samples/1.json": sample(1, said)}
+            entries = {
+                "header.json": json.dumps(
+                    {"status": "success", "eval": {"task": task, "model": model}}
+                ),
+                "samples/1.json": sample(1, said),
+            }
             paths.append(packed(tmp_path / f"{model}_{task}.eval", entries))
     runs = imported(*paths, belief=["belief"], actions=("go small", "go large")).runs
-    assert runs[["model", "action"]].to_numpy().tolist() == [["small", "go small"], ["large", "go large"]]
+    assert runs[["model", "action"]].to_numpy().tolist() == [
+        ["small", "go small"],
+        ["large", "go large"],
+    ]
 
 
 def test_logs_without_a_common_sample_are_refused(tmp_path):
     beliefs = write_table(tmp_path / "beliefs.csv", "context,p,theta\na,0.2,0\n")
     actions = write_table(tmp_path / "actions.csv", "context,action\nb,go\n")
-    with pytest.raises(InputError, match=r"no answer of the action log .* \(1\): a repetition 0; .* \(1\): b repetition 0"):
+    with pytest.raises(
+        InputError,
+        match=r"no answer of the action log .* \(1\): a repetition 0; .* \(1\): b repetition 0",
+    ):
         imported(beliefs, actions, belief=["beliefs"])
 
 
 def test_samples_gathered_into_contexts_are_counted(tmp_path):
-    lines = [{"id": number, "group": number // 2, "p": 0.5, "theta": 1, "action": "a"} for number in range(6)]
+    lines = [
+        {"id": number, "group": number // 2, "p": 0.5, "theta": 1, "action": "a"}
+        for number in range(6)
+    ]
     table = write_table(tmp_path / "mine.jsonl", "\n".join(map(json.dumps, lines)))
     runs = imported(table, mapping={"context": "group"}).runs
     assert runs["context"].tolist() == [0, 0, 1, 1, 2, 2]
@@ -288,13 +369,18 @@ def test_samples_gathered_into_contexts_are_counted(tmp_path):
 
 
 def test_the_same_answers_twice_are_refused():
-    with pytest.raises(InputError, match="36 answers occur more than once, the first is context 'evening-00', repetition 0"):
+    with pytest.raises(
+        InputError,
+        match="36 answers occur more than once, the first is context 'evening-00', repetition 0",
+    ):
         imported(BELIEF, BELIEF)
 
 
 def test_a_mapping_of_the_action_is_not_looked_for_in_the_beliefs():
     mapping = {"action": "scores.match.answer", "p": "scores.match.answer"}
-    runs = imported(BELIEF, ACTION, belief=["rain_belief"], mapping=mapping, actions=("take", "leave")).runs
+    runs = imported(
+        BELIEF, ACTION, belief=["rain_belief"], mapping=mapping, actions=("take", "leave")
+    ).runs
     assert runs["p"].iloc[0] == 0.05
     assert runs["action"].iloc[0] == "leave"
 
@@ -318,7 +404,9 @@ def test_actions_that_were_asked_in_vain_keep_their_column(tmp_path):
 def test_a_belief_without_an_action_was_not_asked_for_one(tmp_path):
     beliefs = write_table(tmp_path / "beliefs.csv", "context,p,theta\na,0.2,0\nb,0.8,1\nc,0.7,1\n")
     actions = write_table(tmp_path / "actions.csv", "context,action\nb,go\nc,stay\n")
-    runs = imported(beliefs, actions, belief=["beliefs"]).runs.assign(prompt="standard", z_state=None)
+    runs = imported(beliefs, actions, belief=["beliefs"]).runs.assign(
+        prompt="standard", z_state=None
+    )
     counts = count_statuses(runs, "standard").set_index("question")["rows"]
     assert counts.to_dict() == {"standard": 1, "standard, with action": 2}
     rates = worst_case_bounds(runs, "standard").query("quantity == 'choice rate'")
@@ -330,20 +418,36 @@ def test_a_belief_without_an_action_was_not_asked_for_one(tmp_path):
     ("options", "message"),
     [
         ({}, "nothing says what 'rain_belief', 'rain_action' asked for"),
-        ({"belief": ["rain_beleif"]}, "no log has the task 'rain_beleif'. Closest name found: 'rain_belief'"),
-        ({"belief": ["rain_belief"], "action": ["rain_belief"]}, "named as belief_task and as action_task"),
+        (
+            {"belief": ["rain_beleif"]},
+            "no log has the task 'rain_beleif'. Closest name found: 'rain_belief'",
+        ),
+        (
+            {"belief": ["rain_belief"], "action": ["rain_belief"]},
+            "named as belief_task and as action_task",
+        ),
         ({"belief": ["rain_belief"]}, "does not say which actions were offered. .* 'take' "),
         ({"action": ["rain_belief", "rain_action"]}, "there is no task of beliefs"),
         (
             {"belief": ["rain_belief"], "mapping": {"p": "metadata.p_ture"}},
             "no log has the field 'metadata.p_ture'.* Closest name found: 'metadata.p_true'",
         ),
-        ({"belief": ["rain_belief"], "mapping": {"acton": "output"}}, "'acton', which is no column .* 'action'"),
         (
-            {"belief": ["rain_belief"], "mapping": {"theta": "metadata.x_humidity"}, "actions": ("take",)},
+            {"belief": ["rain_belief"], "mapping": {"acton": "output"}},
+            "'acton', which is no column .* 'action'",
+        ),
+        (
+            {
+                "belief": ["rain_belief"],
+                "mapping": {"theta": "metadata.x_humidity"},
+                "actions": ("take",),
+            },
             "theta has the labels 'low', 'middling', 'high'",
         ),
-        ({"belief": ["rain_belief"], "mapping": {"p_true": "target"}}, "field 'target' must hold numbers to be used as 'p_true'; received 'No'"),
+        (
+            {"belief": ["rain_belief"], "mapping": {"p_true": "target"}},
+            "field 'target' must hold numbers to be used as 'p_true'; received 'No'",
+        ),
     ],
 )
 def test_what_is_not_clear_is_asked_for(options, message):
@@ -371,7 +475,15 @@ HEADER = json.dumps({"status": "success", "eval": {"task": "t", "model": "m"}})
 
 
 def sample(number, said="0.5", **more):
-    return json.dumps({"id": number, "epoch": 1, "target": "Yes", "output": {"choices": [{}], "completion": said}, **more})
+    return json.dumps(
+        {
+            "id": number,
+            "epoch": 1,
+            "target": "Yes",
+            "output": {"choices": [{}], "completion": said},
+            **more,
+        }
+    )
 
 
 def test_deflated_and_zstandard_entries_read_alike(tmp_path):
@@ -405,11 +517,20 @@ def test_a_flipped_byte_never_passes_for_content(tmp_path, position):
 
 
 def test_a_bomb_is_refused_by_what_it_says_and_by_what_it_does(tmp_path):
-    bomb = packed(tmp_path / "bomb.eval", {"header.json": HEADER, "samples/1.json": b" " * 5_000_000})
-    with pytest.raises(InputError, match=r"says that it unpacks to 5,000,000 bytes; more than 1,000,000 are refused.*--max-bytes"):
+    bomb = packed(
+        tmp_path / "bomb.eval", {"header.json": HEADER, "samples/1.json": b" " * 5_000_000}
+    )
+    with pytest.raises(
+        InputError,
+        match=r"says that it unpacks to 5,000,000 bytes; more than 1,000,000 are refused.*--max-bytes",
+    ):
         read_logs([bomb], max_bytes=1_000_000)
     lying = bytearray(bomb.read_bytes())
-    for place in (spot for spot in range(len(lying) - 4) if lying[spot : spot + 4] == struct.pack("<I", 5_000_000)):
+    for place in (
+        spot
+        for spot in range(len(lying) - 4)
+        if lying[spot : spot + 4] == struct.pack("<I", 5_000_000)
+    ):
         lying[place : place + 4] = struct.pack("<I", 10)
     (tmp_path / "lying.eval").write_bytes(lying)
     with pytest.raises(InputError, match="damaged"):
@@ -422,12 +543,20 @@ def test_a_zstandard_bomb_stops_at_the_limit(tmp_path):
     name = b"header.json"
     sizes = (zlib.crc32(small), len(squeezed), len(small), len(name))
     local = struct.pack("<4s5H3I2H", b"PK\x03\x04", 63, 0, 93, 0, 33, *sizes, 0) + name + squeezed
-    entry = struct.pack("<4s6H3I5H2I", b"PK\x01\x02", 63, 63, 0, 93, 0, 33, *sizes, 0, 0, 0, 0, 0, 0) + name
+    entry = (
+        struct.pack("<4s6H3I5H2I", b"PK\x01\x02", 63, 63, 0, 93, 0, 33, *sizes, 0, 0, 0, 0, 0, 0)
+        + name
+    )
     end = struct.pack("<4s4H2IH", b"PK\x05\x06", 0, 0, 1, 1, len(entry), len(local), 0)
     path = tmp_path / "bomb.eval"
     path.write_bytes(local + entry + end)
     tracemalloc.start()
-    with Archive(path, max_bytes=100_000) as archive, pytest.raises(InputError, match="unpacks to more than it says; more than 100,000 are refused"):
+    with (
+        Archive(path, max_bytes=100_000) as archive,
+        pytest.raises(
+            InputError, match="unpacks to more than it says; more than 100,000 are refused"
+        ),
+    ):
         archive.read("header.json")
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -435,7 +564,12 @@ def test_a_zstandard_bomb_stops_at_the_limit(tmp_path):
 
 
 def test_names_in_an_archive_are_never_paths(tmp_path):
-    entries = {"header.json": HEADER, "samples/../../../outside.json": sample(1), "/samples/absolute.json": sample(2), "samples/x.json": sample(3)}
+    entries = {
+        "header.json": HEADER,
+        "samples/../../../outside.json": sample(1),
+        "/samples/absolute.json": sample(2),
+        "samples/x.json": sample(3),
+    }
     inner = tmp_path / "inner"
     inner.mkdir()
     log = packed(inner / "odd.eval", entries)
@@ -455,7 +589,11 @@ def test_names_in_an_archive_are_never_paths(tmp_path):
         ("a.json", "[" * 100_000, "nested too deeply|not JSON"),
         ("a.jsonl", '{"p": 0.5}\n{"p": \n', "line 2 is not JSON"),
         ("a.jsonl", '{"p": 0.5}\n[1]\n', "line 2 is a JSON list"),
-        ("a.jsonl", '{"doc_id": 0, "resps": [["a"]], "doc": {}, "target": 1}\n{"doc_id": 1, "resps": []}\n', "line 2 lacks 'doc', 'target'"),
+        (
+            "a.jsonl",
+            '{"doc_id": 0, "resps": [["a"]], "doc": {}, "target": 1}\n{"doc_id": 1, "resps": []}\n',
+            "line 2 lacks 'doc', 'target'",
+        ),
         ("a.csv", "", "empty"),
         ("a.csv", "p,action\n", "no rows"),
         ("a.csv", "p,action,p\n1,2,3\n", "column 'p' occurs more than once"),
@@ -494,14 +632,30 @@ def test_formats_are_told_by_content_and_not_mixed():
 
 def test_a_missing_column_names_the_nearest(tmp_path):
     table = write_table(tmp_path / "a.csv", ",risk_scores,label\n0,0.5,1\n")
-    with pytest.raises(InputError, match="writes a column 'risk_score', and there is none. Closest name found: 'risk_scores'"):
+    with pytest.raises(
+        InputError,
+        match="writes a column 'risk_score', and there is none. Closest name found: 'risk_scores'",
+    ):
         read_logs([table], format="folktexts")
 
 
 def test_an_unfinished_run_says_so_and_counts_what_is_missing(tmp_path):
-    start = json.dumps({"eval": {"task": "t", "model": "m", "dataset": {"samples": 3}, "config": {"epochs": 1}}})
-    failed = json.dumps({"id": 2, "epoch": 1, "target": "No", "output": {"choices": [], "completion": ""}, "error": {"message": "no network"}})
-    log = packed(tmp_path / "cut.eval", {"_journal/start.json": start, "samples/1.json": sample(1), "samples/2.json": failed})
+    start = json.dumps(
+        {"eval": {"task": "t", "model": "m", "dataset": {"samples": 3}, "config": {"epochs": 1}}}
+    )
+    failed = json.dumps(
+        {
+            "id": 2,
+            "epoch": 1,
+            "target": "No",
+            "output": {"choices": [], "completion": ""},
+            "error": {"message": "no network"},
+        }
+    )
+    log = packed(
+        tmp_path / "cut.eval",
+        {"_journal/start.json": start, "samples/1.json": sample(1), "samples/2.json": failed},
+    )
     found = imported(log)
     assert found.runs["status"].tolist() == ["ok", "unparsed"]
     assert found.notes == [
@@ -513,24 +667,42 @@ def test_an_unfinished_run_says_so_and_counts_what_is_missing(tmp_path):
 
 def test_an_attached_answer_is_looked_up(tmp_path):
     attached = sample(1, said="attachment://abc", attachments={"abc": "0.25"})
-    parts = json.dumps({"id": 2, "target": "No", "output": {"choices": [{"message": {"content": [{"type": "text", "text": "0.5"}]}}]}})
-    log = packed(tmp_path / "a.eval", {"header.json": HEADER, "samples/1.json": attached, "samples/2.json": parts})
+    parts = json.dumps(
+        {
+            "id": 2,
+            "target": "No",
+            "output": {"choices": [{"message": {"content": [{"type": "text", "text": "0.5"}]}}]},
+        }
+    )
+    log = packed(
+        tmp_path / "a.eval",
+        {"header.json": HEADER, "samples/1.json": attached, "samples/2.json": parts},
+    )
     assert imported(log).runs["p"].tolist() == [0.25, 0.5]
 
 
 NESTED = st.recursive(
     st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(max_size=8),
-    lambda part: st.lists(part, max_size=4) | st.dictionaries(st.text(max_size=8), part, max_size=4),
+    lambda part: (
+        st.lists(part, max_size=4) | st.dictionaries(st.text(max_size=8), part, max_size=4)
+    ),
     max_leaves=8,
 )
 
 
 @given(NESTED)
 def test_fields_are_scalars_whatever_the_log_holds(value):
-    assert all(part is None or isinstance(part, bool | int | float | str) for part in flatten(value, "metadata").values())
+    assert all(
+        part is None or isinstance(part, bool | int | float | str)
+        for part in flatten(value, "metadata").values()
+    )
 
 
-@given(st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text()), st.booleans(), st.sampled_from([1.0, 100.0]))
+@given(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text()),
+    st.booleans(),
+    st.sampled_from([1.0, 100.0]),
+)
 def test_a_belief_is_a_probability_or_has_a_reason(value, is_text, scale):
     cell = belief_cell(value, plain_belief, is_text=is_text, scale=scale)
     if cell.status == "ok":
@@ -554,7 +726,9 @@ def somewhere(value, draw, replacement):
 @pytest.mark.parametrize("golden", [LETTERS, YES, TEXT])
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
-def test_a_log_of_another_shape_is_refused_or_read_and_never_crashes(golden, tmp_path_factory, data):
+def test_a_log_of_another_shape_is_refused_or_read_and_never_crashes(
+    golden, tmp_path_factory, data
+):
     lines = golden.read_text().splitlines() if golden.suffix == ".jsonl" else [golden.read_text()]
     number = data.draw(st.integers(0, len(lines) - 1))
     odd = NESTED | st.sampled_from([10**400, -(2**70), "\ud800", True, [[["nan", "True"]]]])
@@ -584,4 +758,7 @@ def test_golden_logs_name_no_place_and_no_person():
                 content = b"".join(archive.read(name) for name in archive.names)
         else:
             content = path.read_bytes() if path.is_file() else b""
-        assert not any(word in content for word in (b"/tmp", b"/home", b"/root", b"/work", b"site-packages", b"Traceback")), path.name
+        assert not any(
+            word in content
+            for word in (b"/tmp", b"/home", b"/root", b"/work", b"site-packages", b"Traceback")
+        ), path.name

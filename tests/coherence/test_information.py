@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from coherence.information import binned_information, plug_in_information
+from coherence.statistics.information import binned_information, plug_in_information
 
 
 def plug_in(bins, context, action, truth):
@@ -17,7 +17,9 @@ def plug_in(bins, context, action, truth):
             for t in np.unique(truth):
                 both = ((rows == b) & (action == a) & (truth == t)).mean()
                 if both:
-                    parts = ((rows == b) & (action == a)).mean() * ((rows == b) & (truth == t)).mean()
+                    parts = ((rows == b) & (action == a)).mean() * (
+                        (rows == b) & (truth == t)
+                    ).mean()
                     total += both * math.log(both * (rows == b).mean() / parts)
     return total
 
@@ -33,16 +35,23 @@ def test_equals_leaving_out_each_context():
         keep = context != gone
         left_out.append(plug_in(bins, context[keep], action[keep], truth[keep]))
     assert result.plug_in == pytest.approx(plug_in(bins, context, action, truth))
-    assert plug_in_information(bins[context], action, truth) == pytest.approx(result.plug_in, abs=1e-15)
+    assert plug_in_information(bins[context], action, truth) == pytest.approx(
+        result.plug_in, abs=1e-15
+    )
     assert result.corrected == pytest.approx(15 * result.plug_in - 14 * np.mean(left_out))
-    assert result.standard_error == pytest.approx(math.sqrt(14 / 15 * ((left_out - np.mean(left_out)) ** 2).sum()))
+    assert result.standard_error == pytest.approx(
+        math.sqrt(14 / 15 * ((left_out - np.mean(left_out)) ** 2).sum())
+    )
 
 
 def test_bias_is_removed_under_independence():
     """Independent coins in ten bins of thirty: the plug-in estimate averages 10 / (2 * 300), the corrected one 0 within .002."""
     rng = np.random.default_rng(1)
     every = np.arange(300)
-    draws = [binned_information(every % 10, every, rng.integers(0, 2, 300), rng.integers(0, 2, 300)) for _ in range(600)]
+    draws = [
+        binned_information(every % 10, every, rng.integers(0, 2, 300), rng.integers(0, 2, 300))
+        for _ in range(600)
+    ]
     assert np.mean([draw.plug_in for draw in draws]) == pytest.approx(10 / 600, rel=0.1)
     assert abs(np.mean([draw.corrected for draw in draws])) < 0.002
 

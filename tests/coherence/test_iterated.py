@@ -15,7 +15,16 @@ def hand_made(gap=0.0, n_contexts=12, n_reps=1, weights=(0.25, 0.75)):
         for rep in range(n_reps):
             low, high = 0.2, 0.6
             exact = weights[0] * low + weights[1] * high
-            rows.append({"context": context, "rep": rep, "p": exact + gap, "z": None, "z_state": None, "p_z": np.nan})
+            rows.append(
+                {
+                    "context": context,
+                    "rep": rep,
+                    "p": exact + gap,
+                    "z": None,
+                    "z_state": None,
+                    "p_z": np.nan,
+                }
+            )
             rows += [
                 {"context": context, "rep": rep, "p": p, "z": "z", "z_state": state, "p_z": weight}
                 for state, p, weight in (("a", low, weights[0]), ("b", high, weights[1]))
@@ -32,13 +41,17 @@ def test_gap_by_hand():
     assert result.statistic == pytest.approx(0.1)
     assert value(result, "median of |gap| / belief") == pytest.approx(0.1 / 0.6)
     assert value(result, "sum of P(z|x) minus 1") == pytest.approx(0.0)
-    assert result.pvalue == 2 / 2**12  # all twelve gaps have one sign; only all signs and none do as well
+    assert (
+        result.pvalue == 2 / 2**12
+    )  # all twelve gaps have one sign; only all signs and none do as well
 
 
 def test_distribution_over_z_that_does_not_sum_to_one_is_normalised_and_reported():
     result = iterated_expectation_test(hand_made(weights=(0.25, 0.70)), rng=0)
     assert value(result, "sum of P(z|x) minus 1") == pytest.approx(-0.05)
-    assert result.statistic == pytest.approx(0.25 * 0.2 + 0.70 * 0.6 - (0.25 * 0.2 + 0.70 * 0.6) / 0.95)
+    assert result.statistic == pytest.approx(
+        0.25 * 0.2 + 0.70 * 0.6 - (0.25 * 0.2 + 0.70 * 0.6) / 0.95
+    )
 
 
 def test_exact_coherence_has_nothing_to_test():
@@ -55,13 +68,17 @@ def test_noise_is_told_from_incoherence():
     result = iterated_expectation_test(runs, rng=0)
     expected = 0.05 * math.sqrt(1 + 0.25**2 + 0.75**2)
     assert value(result, "root-mean-square gap") == pytest.approx(expected, rel=0.05)
-    assert value(result, "noise floor (root-mean-square gap from repetitions alone)") == pytest.approx(expected, rel=0.05)
+    assert value(
+        result, "noise floor (root-mean-square gap from repetitions alone)"
+    ) == pytest.approx(expected, rel=0.05)
     assert value(result, "root-mean-square gap, noise removed") < 0.02
     assert abs(result.statistic) < 3 * expected / math.sqrt(300 * 4)
 
 
 def test_gaps_that_cancel_show_once_noise_is_removed():
-    result = iterated_expectation_test(simulate("wordbound", n_contexts=200, n_reps=3, rng=1), rng=0)
+    result = iterated_expectation_test(
+        simulate("wordbound", n_contexts=200, n_reps=3, rng=1), rng=0
+    )
     assert result.pvalue > 0.05
     assert value(result, "root-mean-square gap, noise removed") > 0.06
 
@@ -78,12 +95,16 @@ def test_published_is_the_median_relative_gap_over_rows():
     runs = simulate("noisy", n_contexts=40, n_reps=3, rng=1)
     result = iterated_expectation_test(runs, published=True, n_bootstraps=100, rng=0)
     assert result.pvalue is None
-    assert result.statistic == pytest.approx(value(iterated_expectation_test(runs, rng=0), "median of |gap| / belief"))
+    assert result.statistic == pytest.approx(
+        value(iterated_expectation_test(runs, rng=0), "median of |gap| / belief")
+    )
 
 
 def test_order_of_rows_does_not_matter():
     runs = simulate("noisy", n_contexts=30, n_reps=2, rng=1)
-    assert iterated_expectation_test(runs, rng=3) == iterated_expectation_test(runs.sample(frac=1, random_state=0), rng=3)
+    assert iterated_expectation_test(runs, rng=3) == iterated_expectation_test(
+        runs.sample(frac=1, random_state=0), rng=3
+    )
 
 
 def test_degenerate_and_wrong_input():
@@ -91,14 +112,19 @@ def test_degenerate_and_wrong_input():
     with pytest.raises(InputError, match="runs must have a column 'p_z'"):
         iterated_expectation_test(hand_made().drop(columns="p_z"))
     several = hand_made().rename(columns={"p": "p_sun"}).assign(p_rain=0.1)
-    with pytest.raises(InputError, match="received beliefs over several states in p_sun, p_rain. Test one state at a time"):
+    with pytest.raises(
+        InputError,
+        match="received beliefs over several states in p_sun, p_rain. Test one state at a time",
+    ):
         iterated_expectation_test(several)
 
 
 def test_a_context_with_one_complete_repetition_leaves_the_noise_estimate():
     runs = simulate("noisy", n_contexts=30, n_reps=2, rng=1)
     runs.loc[runs.index[0], "p"] = np.nan
-    assert np.isfinite(value(iterated_expectation_test(runs, rng=0), "root-mean-square gap, noise removed"))
+    assert np.isfinite(
+        value(iterated_expectation_test(runs, rng=0), "root-mean-square gap, noise removed")
+    )
 
 
 def several_variables(n_variables, n_reps, n_contexts=200):
@@ -107,11 +133,17 @@ def several_variables(n_variables, n_reps, n_contexts=200):
     first = hand_made(n_contexts=n_contexts, n_reps=n_reps)
     plain = first["z_state"].isna()
     first.loc[plain, "p"] += rng.normal(0, 0.08, int(plain.sum()))
-    return pd.concat([first, *(first[~plain].assign(z=f"z{number}") for number in range(1, n_variables))], ignore_index=True)
+    return pd.concat(
+        [first, *(first[~plain].assign(z=f"z{number}") for number in range(1, n_variables))],
+        ignore_index=True,
+    )
 
 
 def test_noise_that_auxiliary_variables_share_is_removed():
-    removed, floor = "root-mean-square gap, noise removed", "noise floor (root-mean-square gap from repetitions alone)"
+    removed, floor = (
+        "root-mean-square gap, noise removed",
+        "noise floor (root-mean-square gap from repetitions alone)",
+    )
     one, three = (iterated_expectation_test(several_variables(n, 2), rng=0) for n in (1, 3))
     assert value(three, removed) == pytest.approx(value(one, removed))
     assert value(three, floor) == pytest.approx(value(one, floor))
@@ -127,19 +159,36 @@ def test_only_rows_of_the_reference_prompt_enter():
     expected = iterated_expectation_test(runs, rng=0)
     both = pd.concat([runs, runs[given].assign(prompt="mse", p=0.9)], ignore_index=True)
     assert iterated_expectation_test(both, rng=0) == expected
-    assert iterated_expectation_test(runs.assign(prompt=runs["prompt"].mask(given)), rng=0) == expected
-    assert iterated_expectation_test(runs.assign(prompt=1), reference="1", rng=0).statistic == expected.statistic
-    elsewhere = iterated_expectation_test(runs.assign(prompt=runs["prompt"].mask(given, "mse")), rng=0)
-    assert elsewhere.reason == "beliefs given z are there under 'mse' only, and none under the reference prompt 'standard'"
-    split = iterated_expectation_test(runs.assign(prompt=runs["prompt"].mask(runs["z_state"] == "b", "mse")), rng=0)
+    assert (
+        iterated_expectation_test(runs.assign(prompt=runs["prompt"].mask(given)), rng=0) == expected
+    )
+    assert (
+        iterated_expectation_test(runs.assign(prompt=1), reference="1", rng=0).statistic
+        == expected.statistic
+    )
+    elsewhere = iterated_expectation_test(
+        runs.assign(prompt=runs["prompt"].mask(given, "mse")), rng=0
+    )
+    assert (
+        elsewhere.reason
+        == "beliefs given z are there under 'mse' only, and none under the reference prompt 'standard'"
+    )
+    split = iterated_expectation_test(
+        runs.assign(prompt=runs["prompt"].mask(runs["z_state"] == "b", "mse")), rng=0
+    )
     assert (split.n_rows, split.n_dropped) == (0, 15)  # half of the distribution is no whole
 
 
 def test_a_state_asked_for_twice_counts_once():
     runs = hand_made(gap=0.1, n_contexts=15)
-    twice = iterated_expectation_test(pd.concat([runs, runs[runs["z_state"] == "a"]], ignore_index=True), rng=0)
+    twice = iterated_expectation_test(
+        pd.concat([runs, runs[runs["z_state"] == "a"]], ignore_index=True), rng=0
+    )
     assert twice.statistic == pytest.approx(0.1)
     assert value(twice, "sum of P(z|x) minus 1") == pytest.approx(0)
     lacking = runs[runs["z_state"] != "b"]
-    lacking = pd.concat([lacking, runs[runs["z_state"] == "a"], runs[runs["context"] == 0].query("z_state == 'b'")], ignore_index=True)
+    lacking = pd.concat(
+        [lacking, runs[runs["z_state"] == "a"], runs[runs["context"] == 0].query("z_state == 'b'")],
+        ignore_index=True,
+    )
     assert iterated_expectation_test(lacking, rng=0).n_rows == 1

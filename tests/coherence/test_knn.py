@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import digamma
 
-from coherence.knn import RESOLUTION, as_levels, conditional_information
+from coherence.statistics.knn import RESOLUTION, as_levels, conditional_information
 
 
 def brute_force(belief, action, truth, k):
@@ -19,7 +19,9 @@ def brute_force(belief, action, truth, k):
     total = 0.0
     for row in range(len(levels)):
         radius = np.sort(joint[row])[k]  # position 0 is the row itself
-        joint_n, action_n, truth_n, belief_n = ((d[row] <= radius).sum() - 1 for d in (joint, by_action, by_truth, by_belief))
+        joint_n, action_n, truth_n, belief_n = (
+            (d[row] <= radius).sum() - 1 for d in (joint, by_action, by_truth, by_belief)
+        )
         total += digamma(joint_n) - digamma(action_n) - digamma(truth_n) + digamma(belief_n)
     return total / len(levels)
 
@@ -42,7 +44,9 @@ def test_equals_brute_force_on_untied_tied_and_mixed_beliefs(n, k, grid, n_actio
         mixed = rng.random(n) < 0.7
         belief = np.where(mixed, np.round(belief * grid) / grid, belief)
     action, truth = rng.integers(0, n_actions, n), rng.integers(0, n_states, n)
-    assert estimate(belief, action, truth, k) == pytest.approx(brute_force(belief, action, truth, k), abs=1e-10)
+    assert estimate(belief, action, truth, k) == pytest.approx(
+        brute_force(belief, action, truth, k), abs=1e-10
+    )
 
 
 def test_a_grid_that_floating_point_splits_is_still_tied():
@@ -57,15 +61,24 @@ def test_a_grid_that_floating_point_splits_is_still_tied():
 
 def test_does_not_depend_on_the_order_of_rows():
     rng = np.random.default_rng(4)
-    belief, action, truth = np.round(rng.random(200), 1), rng.integers(0, 3, 200), rng.integers(0, 2, 200)
+    belief, action, truth = (
+        np.round(rng.random(200), 1),
+        rng.integers(0, 3, 200),
+        rng.integers(0, 2, 200),
+    )
     shuffled = rng.permutation(200)
-    assert estimate(belief, action, truth, 3) == pytest.approx(estimate(belief[shuffled], action[shuffled], truth[shuffled], 3), abs=1e-14)
+    assert estimate(belief, action, truth, 3) == pytest.approx(
+        estimate(belief[shuffled], action[shuffled], truth[shuffled], 3), abs=1e-14
+    )
 
 
 def test_is_not_clipped_at_zero():
     """Under independence the estimate must be able to fall below 0."""
     rng = np.random.default_rng(5)
-    values = [estimate(rng.random(100), rng.integers(0, 3, 100), rng.integers(0, 2, 100), 3) for _ in range(20)]
+    values = [
+        estimate(rng.random(100), rng.integers(0, 3, 100), rng.integers(0, 2, 100), 3)
+        for _ in range(20)
+    ]
     assert min(values) < 0
 
 

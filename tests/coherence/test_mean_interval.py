@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from coherence.mean_interval import mean_interval, median_interval, why_none
+from coherence.statistics.mean_interval import mean_interval, median_interval, why_none
 
 
 def test_ends_are_where_halls_transformation_meets_the_t_quantile():
@@ -85,4 +85,8 @@ def test_error_is_not_taken_below_the_least():
     values = np.random.default_rng(0).exponential(size=40)
     assert mean_interval(values, least_error=0.01) == mean_interval(values)
     equal = mean_interval(np.ones(40), least_error=0.1)
-    assert equal.high - 1 == pytest.approx(1 - equal.low) == pytest.approx(0.1 * stats.t.ppf(0.975, 39))
+    assert (
+        equal.high - 1
+        == pytest.approx(1 - equal.low)
+        == pytest.approx(0.1 * stats.t.ppf(0.975, 39))
+    )

@@ -12,23 +12,27 @@ import pytest
 from scipy import stats
 
 from coherence import InputError, SchemaError, monotone_choice_test, validate_runs
-from coherence.mixing import (
-    draw_dependence,
-    expected_answers,
-    flip_dependence,
-    mixed_equilibrium,
-    read_mixing_answers,
-    score_mixing,
-    simulate_mixing,
+from coherence.batteries.mixing.answers import count_answers
+from coherence.batteries.mixing.dependence import draw_dependence, flip_dependence
+from coherence.batteries.mixing.design import (
+    PARTS,
+    equilibrium_shares,
+    literal_shares,
+    optimal_rates,
 )
-from coherence.mixing.answers import count_answers
-from coherence.mixing.design import PARTS, equilibrium_shares, literal_shares, optimal_rates
-from coherence.mixing.files import distinct_names
-from coherence.mixing.intervals import Estimate, score_interval
-from coherence.mixing.measures import measures_of
-from coherence.mixing.noise import corrected_distance, expected_distance, shortfall, sum_distribution
-from coherence.mixing.runs import mixing_runs
-from coherence.mixing.simulated import AGENTS
+from coherence.batteries.mixing.equilibrium import mixed_equilibrium
+from coherence.batteries.mixing.files import distinct_names, read_mixing_answers
+from coherence.batteries.mixing.intervals import Estimate, score_interval
+from coherence.batteries.mixing.measures import measures_of
+from coherence.batteries.mixing.noise import (
+    corrected_distance,
+    expected_distance,
+    shortfall,
+    sum_distribution,
+)
+from coherence.batteries.mixing.runs import mixing_runs
+from coherence.batteries.mixing.scoring import score_mixing
+from coherence.batteries.mixing.simulated import AGENTS, expected_answers, simulate_mixing
 
 GRID = np.arange(21) / 20
 TENTHS = np.arange(1, 10) / 10
@@ -36,7 +40,11 @@ TENTHS = np.arange(1, 10) / 10
 
 def exact(experiment, p, shares, outcomes):
     """A table of exact rates; shares has one column per outcome."""
-    rows = [(experiment, x, label, share) for x, own in zip(p, shares, strict=True) for label, share in zip(outcomes, own, strict=True)]
+    rows = [
+        (experiment, x, label, share)
+        for x, own in zip(p, shares, strict=True)
+        for label, share in zip(outcomes, own, strict=True)
+    ]
     return pd.DataFrame(rows, columns=["experiment", "p", "answer", "probability"])
 
 
@@ -70,22 +78,40 @@ def step(p, at_half):
         (1 - GRID, 2.0),
         (1 - step(GRID, 1.0), 3.0),
     ],
-    ids=["perfect", "step", "step, half at .5", "constant .5", "constant 0", "1 - p", "reverse step"],
+    ids=[
+        "perfect",
+        "step",
+        "step, half at .5",
+        "constant .5",
+        "constant 0",
+        "1 - p",
+        "reverse step",
+    ],
 )
 def test_step_likeness_on_the_published_grid(rate, golden):
     assert measure(binary("flip", GRID, rate), "S") == pytest.approx(golden, abs=1e-12)
-    assert experiment(binary("flip", GRID, rate), 1) == pytest.approx(max(0.0, 20 * (1 - golden)), abs=1e-9)
+    assert experiment(binary("flip", GRID, rate), 1) == pytest.approx(
+        max(0.0, 20 * (1 - golden)), abs=1e-9
+    )
 
 
 def test_tenths_and_direction():
     """Ends extended with constant rates: perfect .04, step 1; a step moves in one pair of eight, (1/8 + 1) / 2 = .5625."""
     assert measure(binary("reads", TENTHS, TENTHS), "S") == pytest.approx(0.04, abs=1e-12)
     assert measure(binary("reads", TENTHS, step(TENTHS, 1.0)), "S") == pytest.approx(1.0, abs=1e-12)
-    assert 1 - measure(binary("pennies", TENTHS, step(TENTHS, 1.0)), "direction") == pytest.approx(0.5625)
+    assert 1 - measure(binary("pennies", TENTHS, step(TENTHS, 1.0)), "direction") == pytest.approx(
+        0.5625
+    )
     # The corrected area is taken over the tenths alone, and follows the equilibrium.
-    assert measure(binary("reads", TENTHS, TENTHS), "S", "corrected_loss") == pytest.approx(0.0, abs=1e-12)
-    assert measure(binary("reads", TENTHS, step(TENTHS, 1.0)), "S", "corrected_loss") == pytest.approx(1.0, abs=1e-12)
-    assert 1 - measure(binary("positioning", TENTHS, 1 - step(TENTHS, 1.0)), "direction", "corrected_loss") == pytest.approx(0.5625)
+    assert measure(binary("reads", TENTHS, TENTHS), "S", "corrected_loss") == pytest.approx(
+        0.0, abs=1e-12
+    )
+    assert measure(
+        binary("reads", TENTHS, step(TENTHS, 1.0)), "S", "corrected_loss"
+    ) == pytest.approx(1.0, abs=1e-12)
+    assert 1 - measure(
+        binary("positioning", TENTHS, 1 - step(TENTHS, 1.0)), "direction", "corrected_loss"
+    ) == pytest.approx(0.5625)
 
 
 def test_a_difference_inside_the_dead_zone_is_no_direction():
@@ -120,7 +146,9 @@ def test_words():
     words = first[first["experiment"] == "words"]
     assert experiment(words, 5) == pytest.approx(10.0)
     assert experiment(words, 5, "corrected") == pytest.approx(10.0)
-    same = words.assign(probability=(words["answer"] == words["item"].str.split("/").str[0]).astype(float))
+    same = words.assign(
+        probability=(words["answer"] == words["item"].str.split("/").str[0]).astype(float)
+    )
     assert experiment(same, 5) == pytest.approx(0.01, abs=1e-9)
     assert measure(same, "position", "corrected") == pytest.approx(10.0)
     assert measure(same, "preference", "corrected") == pytest.approx(0.0)
@@ -154,10 +182,15 @@ def test_the_reference_of_an_ideal_sampler():
 
     def published(pennies, positioning):
         table = expected_answers("literal")
-        for name, first, rate in (("pennies", "heads", pennies), ("positioning", "luxury", positioning)):
+        for name, first, rate in (
+            ("pennies", "heads", pennies),
+            ("positioning", "luxury", positioning),
+        ):
             own = table["experiment"] == name
             chosen = table.loc[own, "p"].map(dict(zip(TENTHS.round(9), rate, strict=True)))
-            table.loc[own, "probability"] = chosen.where(table.loc[own, "answer"] == first, 1 - chosen)
+            table.loc[own, "probability"] = chosen.where(
+                table.loc[own, "answer"] == first, 1 - chosen
+            )
         (parts,) = count_answers(table).values()
         points, losses = {}, {}
         for name, counts in parts.items():
@@ -169,7 +202,9 @@ def test_the_reference_of_an_ideal_sampler():
 
     points, losses = published(1 - TENTHS, larger)
     assert losses["flip", "S"] == pytest.approx(0.123, abs=5e-4)
-    assert points["words", "position"] + points["words", "preference"] == pytest.approx(19.15, abs=5e-3)
+    assert points["words", "position"] + points["words", "preference"] == pytest.approx(
+        19.15, abs=5e-3
+    )
     assert points["pennies", "S"] == 0
     assert points["pennies", "direction"] == pytest.approx(0.237, abs=5e-4)
     assert points["positioning", "direction"] == pytest.approx(2.25, abs=1e-12)
@@ -181,7 +216,10 @@ def test_the_reference_of_an_ideal_sampler():
 
 def test_exact_rates_of_the_agents():
     """The perfect agent reaches the ceiling of exact rates, which is 99.52 for the extended ends; corrected, equilibria count."""
-    totals = {name: score_mixing(expected_answers(name), n_resamples=100, rng=0).experiments.iloc[-1] for name in AGENTS}
+    totals = {
+        name: score_mixing(expected_answers(name), n_resamples=100, rng=0).experiments.iloc[-1]
+        for name in AGENTS
+    }
     assert totals["literal"]["published"] == pytest.approx(totals["literal"]["ceiling"], abs=1e-9)
     assert totals["literal"]["ceiling"] == pytest.approx(99.52, abs=1e-9)
     assert totals["ideal"]["corrected"] == pytest.approx(100)
@@ -189,7 +227,9 @@ def test_exact_rates_of_the_agents():
     assert totals["literal"]["corrected"] == pytest.approx(88)
     published = {name: totals[name]["published"] for name in ("argmax", "first", "uniform")}
     # argmax: 2 + 2 + 11.852 + (1.6 + 0 + 1.5 + 1.5) + 20; first: 0 + 0 + 6.032 + 4 + 10; uniform: 0 + 0 + 16.296 + 4 + 20.
-    assert published == pytest.approx({"argmax": 40.452, "first": 20.032, "uniform": 40.296}, abs=5e-4)
+    assert published == pytest.approx(
+        {"argmax": 40.452, "first": 20.032, "uniform": 40.296}, abs=5e-4
+    )
     assert all(row["low"] == row["high"] == row["corrected"] for row in totals.values())
 
 
@@ -202,7 +242,9 @@ def test_equilibria():
         np.testing.assert_allclose(optimal_rates(name, TENTHS), 1 - TENTHS, atol=1e-12)
     with pytest.raises(InputError, match="no equilibrium has both players mix"):
         mixed_equilibrium([[3, 0], [5, 1]], [[3, 5], [0, 1]])
-    with pytest.raises(InputError, match=r"row must hold finite payoffs of shape \(2, 2\); received shape \(3,\)"):
+    with pytest.raises(
+        InputError, match=r"row must hold finite payoffs of shape \(2, 2\); received shape \(3,\)"
+    ):
         mixed_equilibrium([1, 2, 3], [[0, 0], [0, 0]])
 
 
@@ -220,27 +262,39 @@ def test_expected_distance_is_the_binomial_sum():
     p, n = 0.3, 17
     k = np.arange(n + 1)
     golden = stats.binom.pmf(k, n, p) @ np.abs(k / n - p)
-    assert expected_distance([(1.0, np.array([1 - p, p]), n)], p) == pytest.approx(golden, abs=1e-14)
+    assert expected_distance([(1.0, np.array([1 - p, p]), n)], p) == pytest.approx(
+        golden, abs=1e-14
+    )
     # Half of two means with different numbers of draws, against all their pairs.
     j = np.arange(6)
     joint = np.outer(stats.binom.pmf(k, n, p), stats.binom.pmf(j, 5, 0.6))
     golden = (joint * np.maximum(np.abs((k[:, None] / n + j / 5) / 2 - 0.5) - 0.05, 0)).sum()
-    assert expected_distance([(0.5, np.array([1 - p, p]), n), (0.5, np.array([0.4, 0.6]), 5)], 0.5, 0.05) == pytest.approx(golden, abs=1e-12)
-    np.testing.assert_allclose(sum_distribution(np.array([0.25, 0.5, 0.25]), 7), stats.binom.pmf(np.arange(15), 14, 0.5), atol=1e-14)
+    assert expected_distance(
+        [(0.5, np.array([1 - p, p]), n), (0.5, np.array([0.4, 0.6]), 5)], 0.5, 0.05
+    ) == pytest.approx(golden, abs=1e-12)
+    np.testing.assert_allclose(
+        sum_distribution(np.array([0.25, 0.5, 0.25]), 7),
+        stats.binom.pmf(np.arange(15), 14, 0.5),
+        atol=1e-14,
+    )
 
 
 def test_the_corrected_distance_is_nearly_unbiased():
     """Quadrature over a standard normal error: no bias at 0 (the plain distance: .80), at most .33 anywhere, little far out."""
     true, noise = np.linspace(0, 6, 25), np.linspace(-9, 9, 6001)
     chance = stats.norm.pdf(noise) * (noise[1] - noise[0])
-    bias = np.array([corrected_distance(place + noise, np.ones_like(noise)) @ chance - place for place in true])
+    bias = np.array(
+        [corrected_distance(place + noise, np.ones_like(noise)) @ chance - place for place in true]
+    )
     assert abs(bias[0]) < 1e-3
     assert np.abs(bias).max() < 0.33
     assert np.abs(bias[true >= 4]).max() < 0.07
     assert np.abs(noise) @ chance == pytest.approx(0.798, abs=0.001)
 
 
-@pytest.mark.parametrize(("agent", "n_draws"), [("ideal", 100), ("ideal", 20), ("steep", 100), ("uniform", 100)])
+@pytest.mark.parametrize(
+    ("agent", "n_draws"), [("ideal", 100), ("ideal", 20), ("steep", 100), ("uniform", 100)]
+)
 def test_corrected_step_likeness_in_samples(agent, n_draws):
     """The average of sixty sessions lies within three standard errors plus .02 of the truth; the published S of the ideal agent is off by .12."""
     expected = expected_answers(agent)
@@ -265,10 +319,16 @@ def test_corrected_step_likeness_in_samples(agent, n_draws):
 @pytest.mark.parametrize("agent", ["ideal", "steep", "argmax"])
 def test_intervals_of_the_total_cover(agent):
     """Twelve sessions; fewer hits than the lowest one in a thousand of a binomial with .9 would show an interval that does not cover."""
-    truth = score_mixing(expected_answers(agent), n_resamples=100, rng=0).experiments["corrected"].to_numpy()
+    truth = (
+        score_mixing(expected_answers(agent), n_resamples=100, rng=0)
+        .experiments["corrected"]
+        .to_numpy()
+    )
     hits = np.zeros(6)
     for seed in range(12):
-        rows = score_mixing(simulate_mixing(agent, n_draws=50, rng=seed), n_resamples=200, rng=seed).experiments
+        rows = score_mixing(
+            simulate_mixing(agent, n_draws=50, rng=seed), n_resamples=200, rng=seed
+        ).experiments
         hits += (rows["low"].to_numpy() <= truth + 1e-9) & (rows["high"].to_numpy() >= truth - 1e-9)
     assert (hits >= stats.binom.ppf(0.001, 12, 0.9)).all()
 
@@ -283,8 +343,12 @@ def test_the_shortfall_makes_up_for_the_bias_whatever_the_truth():
     made_up = shortfall(seen, np.ones_like(seen)) @ chance
     assert (made_up + bias >= -0.01).all()
     assert (made_up[true >= 4] < 0.03).all()
-    assert shortfall(np.array([-2.6]), np.array([2.0]))[0] == pytest.approx(2 * shortfall(np.array([1.3]), np.ones(1))[0])
-    assert shortfall(np.array([0.0, 0.3, 8.0]), np.array([0.0, 0.0, 1.0])) == pytest.approx([0, 0, 0], abs=1e-3)
+    assert shortfall(np.array([-2.6]), np.array([2.0]))[0] == pytest.approx(
+        2 * shortfall(np.array([1.3]), np.ones(1))[0]
+    )
+    assert shortfall(np.array([0.0, 0.3, 8.0]), np.array([0.0, 0.0, 1.0])) == pytest.approx(
+        [0, 0, 0], abs=1e-3
+    )
 
 
 def test_the_interval_of_a_sum_of_scores():
@@ -296,7 +360,9 @@ def test_the_interval_of_a_sum_of_scores():
         return Estimate(points, loss, loss + spread, doubt)
 
     assert score_interval([one(0.5)]) == pytest.approx((5 - 10 * reach, 5 + 10 * reach))
-    assert score_interval([one(0.5, (0.1, 0.2))]) == pytest.approx((5 - 10 * reach - 2, 5 + 10 * reach + 1))
+    assert score_interval([one(0.5, (0.1, 0.2))]) == pytest.approx(
+        (5 - 10 * reach - 2, 5 + 10 * reach + 1)
+    )
     assert score_interval([one(0.5), one(2.5)]) == pytest.approx((5 - 10 * reach, 5 + 10 * reach))
     # At and a little beyond the cap the upper end holds the whole reach; the lower one counts the estimate as it is.
     assert score_interval([one(1.1)]) == pytest.approx((0, 10 * reach))
@@ -312,7 +378,11 @@ def test_the_interval_of_a_sum_of_scores():
 
 def test_unreadable_answers_leave_the_rates_and_come_back_as_bounds():
     """Of 100 answers at every p ten are refused: rates among the 90 are perfect, and the bounds hold every way to fill in the ten."""
-    rows = [("flip", p, label, "ok", n) for p in (0.0, 0.5, 1.0) for label, n in (("1", round(90 * p)), ("0", 90 - round(90 * p)))]
+    rows = [
+        ("flip", p, label, "ok", n)
+        for p in (0.0, 0.5, 1.0)
+        for label, n in (("1", round(90 * p)), ("0", 90 - round(90 * p)))
+    ]
     rows += [("flip", p, None, "refused", 10) for p in (0.0, 0.5, 1.0)]
     answers = pd.DataFrame(rows, columns=["experiment", "p", "answer", "status", "count"])
     scores = score_mixing(answers, n_resamples=100, rng=0)
@@ -335,11 +405,19 @@ def test_bounds_hold_however_unreadable_answers_are_filled_in(name):
     rng = np.random.default_rng(4)
     lost = rng.random(len(answers)) < 0.15
     bounded = score_mixing(
-        answers.assign(answer=answers["answer"].mask(lost), status=np.where(lost, "unparsed", "ok")), n_resamples=100, rng=0
+        answers.assign(
+            answer=answers["answer"].mask(lost), status=np.where(lost, "unparsed", "ok")
+        ),
+        n_resamples=100,
+        rng=0,
     ).measures
     for _ in range(6):
         filled = answers.copy()
-        outcomes = filled["item"].str.split("/") if name == "words" else pd.Series([PARTS[name].outcomes] * len(filled))
+        outcomes = (
+            filled["item"].str.split("/")
+            if name == "words"
+            else pd.Series([PARTS[name].outcomes] * len(filled))
+        )
         filled.loc[lost, "answer"] = [rng.choice(list(own)) for own in outcomes[lost]]
         published = score_mixing(filled, n_resamples=100, rng=0).measures["published"]
         assert (published <= bounded["best"] + 1e-9).all()
@@ -349,11 +427,19 @@ def test_bounds_hold_however_unreadable_answers_are_filled_in(name):
 def test_refusals_have_a_share_and_a_band_in_tables_and_figures():
     """Of 10 answers at each p two are refused and one cannot be read; the band is what those three may have been, drawn where there is any."""
     figure_module = pytest.importorskip("matplotlib.figure")
-    from coherence.report.mixing_plots import plot_rates, plot_words
+    from coherence.batteries.mixing.plots import plot_rates, plot_words
 
-    rows = [("flip", p, label, status, n) for p in (0.25, 0.75) for label, status, n in (("1", "ok", 2), ("0", "ok", 5), (None, "refused", 2))]
+    rows = [
+        ("flip", p, label, status, n)
+        for p in (0.25, 0.75)
+        for label, status, n in (("1", "ok", 2), ("0", "ok", 5), (None, "refused", 2))
+    ]
     rows += [("flip", p, None, "unparsed", 1) for p in (0.25, 0.75)]
-    curves = score_mixing(pd.DataFrame(rows, columns=["experiment", "p", "answer", "status", "count"]), n_resamples=100, rng=0).curves
+    curves = score_mixing(
+        pd.DataFrame(rows, columns=["experiment", "p", "answer", "status", "count"]),
+        n_resamples=100,
+        rng=0,
+    ).curves
     assert curves["refused"].tolist() == pytest.approx([0.2, 0.2])
     assert curves["unread"].tolist() == pytest.approx([0.3, 0.3])
     assert curves["rate"].tolist() == pytest.approx([2 / 7, 2 / 7])
@@ -368,15 +454,23 @@ def test_refusals_have_a_share_and_a_band_in_tables_and_figures():
     heights = artists["band-1"].get_paths()[0].vertices[:, 1]
     assert (heights.min(), heights.max()) == pytest.approx((0.2, 0.5))
     assert list(artists["refused"].get_ydata()) == pytest.approx([0.2, 0.2])
-    assert {"if all were read", "refused"} <= {text.get_text() for text in ax.get_legend().get_texts()}
+    assert {"if all were read", "refused"} <= {
+        text.get_text() for text in ax.get_legend().get_texts()
+    }
 
     answers = simulate_mixing("ideal", n_draws=4, rng=0)
     whole = score_mixing(answers, n_resamples=100, rng=0).curves
     assert (whole["rate_least"] == whole["rate"]).all()
     assert not {"band-1", "refused"} & set(drawn(plot_rates, whole[whole["part"] == "flip"])[1])
     # A condition with no readable answer has no rate, and a band from 0 to 1.
-    lost = (answers["experiment"] == "words") & (answers["item"] == answers["item"].iloc[-1]) & (answers["order"] == "forward")
-    curves = score_mixing(answers.assign(status=np.where(lost, "refused", "ok")), n_resamples=100, rng=0).curves
+    lost = (
+        (answers["experiment"] == "words")
+        & (answers["item"] == answers["item"].iloc[-1])
+        & (answers["order"] == "forward")
+    )
+    curves = score_mixing(
+        answers.assign(status=np.where(lost, "refused", "ok")), n_resamples=100, rng=0
+    ).curves
     words = curves[curves["part"] == "words"]
     empty = words[words["rate"].isna()]
     assert empty[["rate_least", "rate_most", "refused"]].to_numpy().tolist() == [[0, 1, 1]]
@@ -388,7 +482,9 @@ def test_refusals_have_a_share_and_a_band_in_tables_and_figures():
 def test_a_condition_without_a_readable_answer_leaves_its_score_undefined():
     answers = simulate_mixing("ideal", n_draws=5, rng=0)
     empty = (answers["experiment"] == "flip") & (answers["p"] == 0.5)
-    scores = score_mixing(answers.assign(status=np.where(empty, "refused", "ok")), n_resamples=100, rng=0).experiments.set_index("experiment")
+    scores = score_mixing(
+        answers.assign(status=np.where(empty, "refused", "ok")), n_resamples=100, rng=0
+    ).experiments.set_index("experiment")
     assert math.isnan(scores.loc[1, "published"])
     assert math.isnan(scores.loc[0, "corrected"])
     assert 0 <= scores.loc[1, "worst"] < scores.loc[1, "best"] <= 20
@@ -410,14 +506,22 @@ def test_a_single_answer_shows_no_noise_to_take_out():
         assert sum(int(note.split(" for ")[1].split()[0]) for note in scores.notes) == single
         assert "ideal, one flip: no corrected score" in scores.notes[0]
     whole = score_mixing(answers, n_resamples=100, rng=0)
-    assert whole.notes == score_mixing(expected_answers("ideal"), n_resamples=100, rng=0).notes == ()
+    assert (
+        whole.notes == score_mixing(expected_answers("ideal"), n_resamples=100, rng=0).notes == ()
+    )
     assert whole.experiments["corrected"].notna().all()
-    pair = score_mixing(answers.groupby(["experiment", "p", "item", "order"]).head(2), n_resamples=100, rng=0)
+    pair = score_mixing(
+        answers.groupby(["experiment", "p", "item", "order"]).head(2), n_resamples=100, rng=0
+    )
     assert pair.experiments["corrected"].notna().all()
 
 
 def test_corrected_losses_lie_in_their_intervals():
-    tables = [simulate_mixing(name, n_draws=n, rng=n).assign(model=f"{name} {n}") for name in ("ideal", "steep", "first") for n in (2, 5, 100)]
+    tables = [
+        simulate_mixing(name, n_draws=n, rng=n).assign(model=f"{name} {n}")
+        for name in ("ideal", "steep", "first")
+        for n in (2, 5, 100)
+    ]
     measures = score_mixing(pd.concat(tables), n_resamples=100, rng=0).measures
     assert (measures["corrected_loss"] < 0).any()
     assert (measures["loss_low"] <= measures["corrected_loss"]).all()
@@ -444,7 +548,10 @@ def test_flips_given_the_first_agree_with_fisher_and_with_permutations():
     assert pvalue == pytest.approx(stats.fisher_exact(table.reshape(2, 2)).pvalue)
     strata = np.array([[4.0, 6.0, 7.0, 2.0], [10.0, 1.0, 3.0, 2.0], [1.0, 5.0, 4.0, 9.0]])
     rng, equal = np.random.default_rng(0), []
-    pairs = [(np.repeat([0, 0, 1, 1], row.astype(int)), np.repeat([0, 1, 0, 1], row.astype(int))) for row in strata]
+    pairs = [
+        (np.repeat([0, 0, 1, 1], row.astype(int)), np.repeat([0, 1, 0, 1], row.astype(int)))
+        for row in strata
+    ]
     for _ in range(4000):
         equal.append(sum((first == rng.permutation(second)).sum() for first, second in pairs))
     observed, expected, pvalue = flip_dependence(strata)
@@ -475,12 +582,16 @@ def test_tests_of_independence_find_an_alternating_model_and_keep_their_level():
     rng = np.random.default_rng(5)
     shares = literal_shares("two_flips", GRID)
     seconds = [flip_dependence(rng.multinomial(20, shares).astype(float))[2] for _ in range(200)]
-    neighbours = [draw_dependence([rng.binomial(1, p, 20).tolist() for p in GRID])[2] for _ in range(200)]
+    neighbours = [
+        draw_dependence([rng.binomial(1, p, 20).tolist() for p in GRID])[2] for _ in range(200)
+    ]
     for pvalues in (seconds, neighbours):
         assert np.mean(np.array(pvalues) <= 0.05) <= stats.binom.ppf(0.999, 200, 0.05) / 200
     flips = simulate_mixing("ideal", n_draws=20, rng=1)
     opposite = flips["experiment"] == "two_flips"
-    flips.loc[opposite, "answer"] = flips.loc[opposite, "answer"].str[0].map({"0": "0 1", "1": "1 0"})
+    flips.loc[opposite, "answer"] = (
+        flips.loc[opposite, "answer"].str[0].map({"0": "0 1", "1": "1 0"})
+    )
     table = score_mixing(flips, n_resamples=100, rng=0).dependence.set_index("test")
     assert table.loc["second flip given the first", "observed"] == 0
     assert table.loc["second flip given the first", "pvalue"] < 1e-6
@@ -497,15 +608,25 @@ def test_counts_single_answers_and_orders_of_rows_agree():
     keys = ["model", "experiment", "p", "item", "order", "answer"]
     counted = answers.groupby(keys, as_index=False).size().rename(columns={"size": "count"})
     one, other, mixed = (
-        score_mixing(table, n_resamples=100, rng=0).experiments for table in (answers, counted, answers.sample(frac=1, random_state=0))
+        score_mixing(table, n_resamples=100, rng=0).experiments
+        for table in (answers, counted, answers.sample(frac=1, random_state=0))
     )
     pd.testing.assert_frame_equal(one, other)
     pd.testing.assert_frame_equal(one, mixed)
 
 
 def test_the_leaderboard_ranks_by_the_corrected_total():
-    answers = pd.concat([simulate_mixing(name, n_draws=20, rng=0) for name in ("first", "ideal", "argmax")])
-    answers = pd.concat([answers, answers[(answers["model"] == "ideal") & (answers["experiment"] == "flip")].assign(model="flips only")])
+    answers = pd.concat(
+        [simulate_mixing(name, n_draws=20, rng=0) for name in ("first", "ideal", "argmax")]
+    )
+    answers = pd.concat(
+        [
+            answers,
+            answers[(answers["model"] == "ideal") & (answers["experiment"] == "flip")].assign(
+                model="flips only"
+            ),
+        ]
+    )
     board = score_mixing(answers, n_resamples=100, rng=0).leaderboard()
     assert board["model"].tolist() == ["ideal", "argmax", "first", "flips only"]
     assert board["rank"].tolist()[:3] == [1, 2, 3]
@@ -519,21 +640,48 @@ def test_the_leaderboard_ranks_by_the_corrected_total():
         ({"experiment": "flips"}, "column 'experiment' must be one of flip, two_flips"),
         ({"p": 30}, "the first other value is 30.0 (row 0). Divide percentages by 100."),
         ({"p": None}, "column 'p' must hold probabilities in [0, 1]"),
-        ({"answer": "heads"}, "a readable 'answer' must be one of the outcomes of its experiment; the first other value is 'heads' (row 0)"),
+        (
+            {"answer": "heads"},
+            "a readable 'answer' must be one of the outcomes of its experiment; the first other value is 'heads' (row 0)",
+        ),
         ({"answer": None}, "a readable 'answer' must be one of the outcomes"),
         ({"status": "fine"}, "column 'status' must be ok, a repair"),
         ({"count": 1.5}, "column 'count' must hold whole numbers of at least 0"),
         ({"probability": 2.0}, "column 'probability' must lie in [0, 1]"),
         ({"probability": 0.5}, "must all have a 'probability', or none"),
-        ({"experiment": "words", "item": "cat", "order": "forward"}, "must name the two words of 'words' as 'first/second'"),
-        ({"experiment": "words", "item": "cat/dog", "order": "up", "answer": "cat"}, "column 'order' must be forward or reverse"),
-        ({"experiment": "words", "item": "man/woman", "order": "forward", "answer": "woman!"}, "must be one of the outcomes"),
-        ({"experiment": "pennies", "p": 1.0, "answer": "heads"}, "the parameter of a game must lie strictly between 0 and 1"),
-        ({"experiment": "three_outcomes", "p": 0.7, "answer": "2"}, "the probability of outcome 0 among three must be at most 0.6"),
+        (
+            {"experiment": "words", "item": "cat", "order": "forward"},
+            "must name the two words of 'words' as 'first/second'",
+        ),
+        (
+            {"experiment": "words", "item": "cat/dog", "order": "up", "answer": "cat"},
+            "column 'order' must be forward or reverse",
+        ),
+        (
+            {"experiment": "words", "item": "man/woman", "order": "forward", "answer": "woman!"},
+            "must be one of the outcomes",
+        ),
+        (
+            {"experiment": "pennies", "p": 1.0, "answer": "heads"},
+            "the parameter of a game must lie strictly between 0 and 1",
+        ),
+        (
+            {"experiment": "three_outcomes", "p": 0.7, "answer": "2"},
+            "the probability of outcome 0 among three must be at most 0.6",
+        ),
     ],
 )
 def test_faults_of_a_table_are_named(change, message):
-    rows = {"experiment": "flip", "p": 0.2, "item": "", "order": "", "answer": "1", "status": "ok", "count": 1.0, "probability": None}
+    rows = {
+        "experiment": "flip",
+        "p": 0.2,
+        "item": "",
+        "order": "",
+        "answer": "1",
+        "status": "ok",
+        "count": 1.0,
+        "probability": None,
+    }
     table = pd.DataFrame([rows | change, rows])
     with pytest.raises(SchemaError) as error:
         score_mixing(table)
@@ -541,16 +689,32 @@ def test_faults_of_a_table_are_named(change, message):
 
 
 def test_other_faults():
-    with pytest.raises(SchemaError, match="column 'answer' is missing. Closest name found: 'answers'"):
+    with pytest.raises(
+        SchemaError, match="column 'answer' is missing. Closest name found: 'answers'"
+    ):
         score_mixing(pd.DataFrame({"experiment": ["flip"], "answers": ["1"]}))
     with pytest.raises(SchemaError, match="it has no rows"):
         score_mixing(pd.DataFrame({"experiment": [], "answer": []}))
     with pytest.raises(InputError, match="one flip need answers at two values of p"):
         score_mixing(pd.DataFrame({"experiment": ["flip"], "p": [0.5], "answer": ["1"]}))
-    with pytest.raises(InputError, match="pairs of words must be asked in both orders; 1 are not, the first is 'cat/dog'"):
-        score_mixing(pd.DataFrame({"experiment": ["words"], "item": ["cat/dog"], "order": ["forward"], "answer": ["dog"]}))
+    with pytest.raises(
+        InputError,
+        match="pairs of words must be asked in both orders; 1 are not, the first is 'cat/dog'",
+    ):
+        score_mixing(
+            pd.DataFrame(
+                {
+                    "experiment": ["words"],
+                    "item": ["cat/dog"],
+                    "order": ["forward"],
+                    "answer": ["dog"],
+                }
+            )
+        )
     with pytest.raises(SchemaError, match="must sum to at most 1"):
-        score_mixing(pd.DataFrame({"experiment": "flip", "p": 0.5, "answer": ["0", "1"], "probability": 0.7}))
+        score_mixing(
+            pd.DataFrame({"experiment": "flip", "p": 0.5, "answer": ["0", "1"], "probability": 0.7})
+        )
     with pytest.raises(InputError, match="Closest name found: 'argmax'"):
         simulate_mixing("argmin")
     with pytest.raises(InputError, match="no such file"):
@@ -559,13 +723,22 @@ def test_other_faults():
 
 def test_several_files_are_joined(tmp_path):
     """Scores are those of each file alone; a file that names no model goes by its own name, with the folders that tell it from others."""
-    first, second = simulate_mixing("steep", n_draws=4, rng=0), simulate_mixing("first", n_draws=4, rng=0)
+    first, second = (
+        simulate_mixing("steep", n_draws=4, rng=0),
+        simulate_mixing("first", n_draws=4, rng=0),
+    )
     first.to_parquet(tmp_path / "first.parquet")
-    counted = second.groupby(["experiment", "p", "item", "order", "answer"], as_index=False).size().rename(columns={"size": "count"})
+    counted = (
+        second.groupby(["experiment", "p", "item", "order", "answer"], as_index=False)
+        .size()
+        .rename(columns={"size": "count"})
+    )
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         counted.to_csv(tmp_path / folder / "run 1.csv", index=False)
-    joined = read_mixing_answers(tmp_path / "first.parquet", tmp_path / "a" / "run 1.csv", tmp_path / "b" / "run 1.csv")
+    joined = read_mixing_answers(
+        tmp_path / "first.parquet", tmp_path / "a" / "run 1.csv", tmp_path / "b" / "run 1.csv"
+    )
     scores = score_mixing(joined, n_resamples=100, rng=0)
     assert scores.leaderboard()["model"].tolist() == ["steep", "a/run 1", "b/run 1"]
     for model, alone in (("steep", first), ("a/run 1", second)):
@@ -574,14 +747,23 @@ def test_several_files_are_joined(tmp_path):
         assert own["published"].tolist() == pytest.approx(golden["published"].tolist())
         assert own["answers"].tolist() == golden["answers"].tolist()
     # Counts of one model do not cost the others their test of neighbouring draws.
-    assert scores.dependence.set_index("model").loc["steep", "test"].tolist() == ["second flip given the first", "flip given the draw before"]
+    assert scores.dependence.set_index("model").loc["steep", "test"].tolist() == [
+        "second flip given the first",
+        "flip given the draw before",
+    ]
     # One model in two files: other experiments, or other draws.
     flip, early = first["experiment"] == "flip", first["draw"] < 2
     parts = [flip, ~flip & early, ~flip & ~early]
     for number, part in enumerate(parts):
         first[part].to_parquet(tmp_path / f"{number}.parquet")
-    whole = score_mixing(read_mixing_answers(*(tmp_path / f"{number}.parquet" for number in range(3))), n_resamples=100, rng=0)
-    pd.testing.assert_frame_equal(whole.experiments, score_mixing(first, n_resamples=100, rng=0).experiments)
+    whole = score_mixing(
+        read_mixing_answers(*(tmp_path / f"{number}.parquet" for number in range(3))),
+        n_resamples=100,
+        rng=0,
+    )
+    pd.testing.assert_frame_equal(
+        whole.experiments, score_mixing(first, n_resamples=100, rng=0).experiments
+    )
 
 
 def test_answers_that_would_count_twice_are_refused(tmp_path):
@@ -589,13 +771,17 @@ def test_answers_that_would_count_twice_are_refused(tmp_path):
     answers.to_parquet(tmp_path / "one.parquet")
     answers[answers["draw"] > 1].to_csv(tmp_path / "two.csv", index=False)
     with pytest.raises(
-        InputError, match=r"one.parquet and .*two.csv hold the same 98 draws of model 'steep'; the first: experiment flip, p 0, draw 2\. "
+        InputError,
+        match=r"one.parquet and .*two.csv hold the same 98 draws of model 'steep'; the first: experiment flip, p 0, draw 2\. ",
     ):
         read_mixing_answers(tmp_path / "one.parquet", tmp_path / "two.csv")
     answers.drop(columns="draw").to_csv(tmp_path / "three.csv", index=False)
     expected_answers("steep").to_parquet(tmp_path / "four.parquet")
     for other in ("three.csv", "four.parquet"):
-        with pytest.raises(InputError, match="answers of model 'steep' to the same conditions, and no draw numbers tell all of them apart"):
+        with pytest.raises(
+            InputError,
+            match="answers of model 'steep' to the same conditions, and no draw numbers tell all of them apart",
+        ):
             read_mixing_answers(tmp_path / "one.parquet", tmp_path / other)
     with pytest.raises(InputError, match="one.parquet is named twice"):
         read_mixing_answers(tmp_path / "one.parquet", tmp_path / "." / "one.parquet")
@@ -617,7 +803,10 @@ def test_answers_survive_a_file(tmp_path):
     answers.loc[5, ["answer", "status"]] = [None, "refused"]
     answers.to_csv(tmp_path / "answers.csv", index=False)
     answers.to_parquet(tmp_path / "answers.parquet")
-    scores = [score_mixing(read_mixing_answers(tmp_path / f"answers.{ending}"), n_resamples=100, rng=0) for ending in ("csv", "parquet")]
+    scores = [
+        score_mixing(read_mixing_answers(tmp_path / f"answers.{ending}"), n_resamples=100, rng=0)
+        for ending in ("csv", "parquet")
+    ]
     pd.testing.assert_frame_equal(scores[0].experiments, scores[1].experiments)
     assert scores[0].experiments["published"].notna().all()
     numbers = pd.DataFrame({"experiment": "flip", "p": [0.0, 1.0], "answer": [0.0, 1.0]})
@@ -636,7 +825,12 @@ def test_the_runs_table_carries_the_direction_and_no_empty_column():
     games = runs[runs["context"] == "pennies p=0.1"]
     assert games["p"].unique().tolist() == [0.9]
     flips = runs[(runs["task"] == "mixing:flip") & runs["action"].notna()]
-    assert monotone_choice_test(flips["p"], flips["action"], pair=("1", "0"), context=flips["context"], rng=0).pvalue > 0.2
+    assert (
+        monotone_choice_test(
+            flips["p"], flips["action"], pair=("1", "0"), context=flips["context"], rng=0
+        ).pvalue
+        > 0.2
+    )
     assert len(mixing_runs(expected_answers("ideal"))) == 0
     # Without one readable answer there would be no action in the table, and nothing to check.
     assert len(mixing_runs(answers.assign(answer=None, status="refused"))) == 0
@@ -644,11 +838,19 @@ def test_the_runs_table_carries_the_direction_and_no_empty_column():
 
 def test_design():
     """98 conditions; faultless rates are probabilities; the equilibrium is the best rate in games and p elsewhere."""
-    assert sum(len(part.probabilities) for part in PARTS.values() if part.name != "words") + 22 == 98
+    assert (
+        sum(len(part.probabilities) for part in PARTS.values() if part.name != "words") + 22 == 98
+    )
     for name, part in PARTS.items():
         p = np.array(part.probabilities)
         shares = literal_shares(name, p)
         np.testing.assert_allclose(shares.sum(axis=1), 1)
         assert (shares >= -1e-12).all()
-        np.testing.assert_allclose(optimal_rates(name, p), 1 - p if name in ("pennies", "positioning") else p)
-        np.testing.assert_allclose(equilibrium_shares(name, p), shares[:, ::-1] if name in ("pennies", "positioning") else shares, atol=1e-12)
+        np.testing.assert_allclose(
+            optimal_rates(name, p), 1 - p if name in ("pennies", "positioning") else p
+        )
+        np.testing.assert_allclose(
+            equilibrium_shares(name, p),
+            shares[:, ::-1] if name in ("pennies", "positioning") else shares,
+            atol=1e-12,
+        )

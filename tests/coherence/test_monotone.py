@@ -8,7 +8,8 @@ from scipy import stats
 from sklearn.isotonic import isotonic_regression
 
 from coherence import InputError, monotone_choice_test, simulate
-from coherence.monotone import belief_bins, isotonic_fit, largest_interval
+from coherence.checks.monotone import isotonic_fit, largest_interval
+from coherence.statistics.bins import belief_bins
 
 
 def columns(name, seed=1):
@@ -26,20 +27,36 @@ def test_flags_the_nonmonotone_agent_and_not_the_rational_one():
 
 def test_either_direction_accepts_a_falling_share_and_rejects_a_hump():
     belief, action, context = columns("rational")
-    falling = monotone_choice_test(belief, action, pair=("no", "yes"), context=context, direction="either", rng=1)
+    falling = monotone_choice_test(
+        belief, action, pair=("no", "yes"), context=context, direction="either", rng=1
+    )
     assert falling.pvalue > 0.5
     assert falling.settings["direction_tested"] == "decreasing"
-    assert monotone_choice_test(belief, action, pair=("no", "yes"), context=context, direction="increasing", rng=1).pvalue < 0.001
+    assert (
+        monotone_choice_test(
+            belief, action, pair=("no", "yes"), context=context, direction="increasing", rng=1
+        ).pvalue
+        < 0.001
+    )
     belief, action, context = columns("nonmonotone")
-    assert monotone_choice_test(belief, action, pair=("yes", "no"), context=context, direction="either", rng=1).pvalue < 0.01
+    assert (
+        monotone_choice_test(
+            belief, action, pair=("yes", "no"), context=context, direction="either", rng=1
+        ).pvalue
+        < 0.01
+    )
 
 
 def test_published_table_is_fishers_test_on_each_violating_pair():
     belief, action, context = columns("nonmonotone")
-    result = monotone_choice_test(belief, action, pair=("yes", "no"), context=context, published=True, rng=0)
+    result = monotone_choice_test(
+        belief, action, pair=("yes", "no"), context=context, published=True, rng=0
+    )
     row = result.details[result.details["violation"]].iloc[0]
     counts = [round(row.share_j * row.n_j), round(row.share_k * row.n_k)]
-    expected = stats.fisher_exact([[counts[0], row.n_j - counts[0]], [counts[1], row.n_k - counts[1]]], alternative="greater").pvalue
+    expected = stats.fisher_exact(
+        [[counts[0], row.n_j - counts[0]], [counts[1], row.n_k - counts[1]]], alternative="greater"
+    ).pvalue
     assert row.pvalue == pytest.approx(expected)
     assert result.statistic == result.details["significant"].mean()
     assert result.details.loc[~result.details["violation"], "pvalue"].isna().all()
@@ -48,9 +65,15 @@ def test_published_table_is_fishers_test_on_each_violating_pair():
 
 def test_shares_by_hand():
     belief = np.repeat([0.1, 0.5, 0.9], 40)
-    action = np.concatenate([["a"] * 30 + ["b"] * 10, ["a"] * 20 + ["b"] * 20, ["b"] * 30 + ["c"] * 10])
+    action = np.concatenate(
+        [["a"] * 30 + ["b"] * 10, ["a"] * 20 + ["b"] * 20, ["b"] * 30 + ["c"] * 10]
+    )
     result = monotone_choice_test(belief, action, pair=("a", "b"), n_bins=3, rng=0)
-    assert result.details[["share_j", "share_k"]].to_numpy().tolist() == [[0.75, 0.5], [0.75, 0.0], [0.5, 0.0]]
+    assert result.details[["share_j", "share_k"]].to_numpy().tolist() == [
+        [0.75, 0.5],
+        [0.75, 0.0],
+        [0.5, 0.0],
+    ]
     assert result.statistic == 0.75
     assert result.n_rows == 110
     assert result.pvalue <= 0.001
@@ -67,7 +90,13 @@ def test_copies_of_rows_in_a_context_do_not_sharpen_the_test():
     rng = np.random.default_rng(8)
     belief, action = rng.random(60), rng.integers(0, 2, 60)
     once = monotone_choice_test(belief, action, pair=(1, 0), rng=0)
-    copied = monotone_choice_test(np.repeat(belief, 20), np.repeat(action, 20), pair=(1, 0), context=np.repeat(np.arange(60), 20), rng=0)
+    copied = monotone_choice_test(
+        np.repeat(belief, 20),
+        np.repeat(action, 20),
+        pair=(1, 0),
+        context=np.repeat(np.arange(60), 20),
+        rng=0,
+    )
     ignored = monotone_choice_test(np.repeat(belief, 20), np.repeat(action, 20), pair=(1, 0), rng=0)
     assert copied.pvalue == pytest.approx(once.pvalue, abs=0.05)
     assert ignored.pvalue < copied.pvalue / 3
@@ -84,10 +113,23 @@ def test_separated_shares_do_not_divide_by_zero():
 def test_degenerate_and_wrong_input():
     belief, action = np.linspace(0, 1, 40), np.array(["yes", "no"] * 20)
     assert math.isnan(monotone_choice_test(belief, ["yes"] * 40, pair=("yes", "no")).pvalue)
-    assert "only 'yes' was chosen" in monotone_choice_test(belief, ["yes"] * 40, pair=("yes", "no")).reason
-    assert "fewer than two belief bins" in monotone_choice_test(np.full(40, 0.5), action, pair=("yes", "no")).reason
-    assert "fewer than 10" in monotone_choice_test(belief, action, pair=("yes", "no"), context=np.arange(40) // 10).reason
-    with pytest.raises(InputError, match="direction must be one of increasing, decreasing, either; received 'up'"):
+    assert (
+        "only 'yes' was chosen"
+        in monotone_choice_test(belief, ["yes"] * 40, pair=("yes", "no")).reason
+    )
+    assert (
+        "fewer than two belief bins"
+        in monotone_choice_test(np.full(40, 0.5), action, pair=("yes", "no")).reason
+    )
+    assert (
+        "fewer than 10"
+        in monotone_choice_test(
+            belief, action, pair=("yes", "no"), context=np.arange(40) // 10
+        ).reason
+    )
+    with pytest.raises(
+        InputError, match="direction must be one of increasing, decreasing, either; received 'up'"
+    ):
         monotone_choice_test(belief, action, pair=("yes", "no"), direction="up")
     with pytest.raises(InputError, match="method must be one of drop, isotonic; received 'pava'"):
         monotone_choice_test(belief, action, pair=("yes", "no"), method="pava")
@@ -105,7 +147,12 @@ def test_isotonic_fit_is_scikit_learns():
 def test_isotonic_method_rejects_what_falls_and_keeps_the_effect():
     """The same statistic and interval as by drops; a slow decline is spread over all bins, a rise leaves no distance at all."""
     belief, action, context = columns("nonmonotone")
-    by_method = {m: monotone_choice_test(belief, action, pair=("yes", "no"), context=context, method=m, rng=1) for m in ("drop", "isotonic")}
+    by_method = {
+        m: monotone_choice_test(
+            belief, action, pair=("yes", "no"), context=context, method=m, rng=1
+        )
+        for m in ("drop", "isotonic")
+    }
     assert by_method["isotonic"].pvalue <= 0.01
     assert by_method["isotonic"].statistic == by_method["drop"].statistic
     assert by_method["isotonic"].interval == by_method["drop"].interval
@@ -119,7 +166,9 @@ def test_isotonic_null_is_chi_bar_square_for_independent_rows():
     rng = np.random.default_rng(6)
     belief = np.repeat([0.2, 0.8], 400)
     action = np.concatenate([rng.random(400) < 0.55, rng.random(400) < 0.48])
-    result = monotone_choice_test(belief, action, pair=(True, False), n_bins=2, method="isotonic", n_draws=20_000, rng=0)
+    result = monotone_choice_test(
+        belief, action, pair=(True, False), n_bins=2, method="isotonic", n_draws=20_000, rng=0
+    )
     low, high = action[:400].mean(), action[400:].mean()
     statistic = (low - high) / math.sqrt((low * (1 - low) + high * (1 - high)) / 400)
     assert result.pvalue == pytest.approx(stats.t.sf(statistic, 399), abs=0.01)
@@ -129,7 +178,10 @@ def test_interval_for_the_largest_of_several_parameters_covers():
     """One clear largest: both ends miss 2.5%; all equal: the interval is conservative, never too short."""
     rng = np.random.default_rng(0)
     null = rng.normal(size=(4000, 4))
-    for truth, lowest, highest in ((np.array([3.0, -4.0, -5.0, -6.0]), 0.93, 0.97), (np.zeros(4), 0.95, 1.0)):
+    for truth, lowest, highest in (
+        (np.array([3.0, -4.0, -5.0, -6.0]), 0.93, 0.97),
+        (np.zeros(4), 0.95, 1.0),
+    ):
         covered = 0
         for _ in range(800):
             low, high = largest_interval(truth + rng.normal(size=4), np.ones(4), null)

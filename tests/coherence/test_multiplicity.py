@@ -13,7 +13,9 @@ from coherence import InputError, benjamini_hochberg, holm
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_equal_to_statsmodels(pvalues):
     np.testing.assert_allclose(holm(pvalues), multipletests(pvalues, method="holm")[1], atol=1e-12)
-    np.testing.assert_allclose(benjamini_hochberg(pvalues), multipletests(pvalues, method="fdr_bh")[1], atol=1e-12)
+    np.testing.assert_allclose(
+        benjamini_hochberg(pvalues), multipletests(pvalues, method="fdr_bh")[1], atol=1e-12
+    )
 
 
 def test_tests_that_were_not_run_leave_the_family():

@@ -8,13 +8,15 @@ import pytest
 
 from coherence import InputError, predictive_gain_test, simulate
 from coherence.inputs import as_choices
-from coherence.learners import as_features, cross_fitted_losses, designs, mixed_losses
+from coherence.statistics.learners import as_features, cross_fitted_losses, designs, mixed_losses
 
 FAST = {"n_seeds": 1, "n_bootstraps": 200}
 
 
 def columns(name, n_contexts=200, n_reps=5, seed=1):
-    runs = simulate(name, n_contexts=n_contexts, n_reps=n_reps, prompts=["standard"], iterated=False, rng=seed)
+    runs = simulate(
+        name, n_contexts=n_contexts, n_reps=n_reps, prompts=["standard"], iterated=False, rng=seed
+    )
     return runs, (runs["p"], runs["action"], runs["theta"])
 
 
@@ -54,15 +56,24 @@ def test_folds_keep_contexts_whole():
     action = np.repeat(rng.integers(0, 2, 60), 10)
     truth = np.repeat(rng.integers(0, 2, 60), 10)
     context = np.repeat(np.arange(60), 10)
-    whole = predictive_gain_test(belief, action, truth, context=context, rng=0, **FAST).details["log_loss"][0]
+    whole = predictive_gain_test(belief, action, truth, context=context, rng=0, **FAST).details[
+        "log_loss"
+    ][0]
     split = predictive_gain_test(belief, action, truth, rng=0, **FAST).details["log_loss"][0]
     assert split < 0.5 < whole
 
 
 def test_features_may_be_categories_with_gaps():
     runs, arrays = columns("leaky", 60, 2)
-    features = pd.DataFrame({"x_word": np.where(runs["x_1"] > 0, "high", None), "x_number": runs["x_2"].where(runs["x_3"] > 0)})
-    result = predictive_gain_test(*arrays, features=features, context=runs["context"], rng=3, **FAST)
+    features = pd.DataFrame(
+        {
+            "x_word": np.where(runs["x_1"] > 0, "high", None),
+            "x_number": runs["x_2"].where(runs["x_3"] > 0),
+        }
+    )
+    result = predictive_gain_test(
+        *arrays, features=features, context=runs["context"], rng=3, **FAST
+    )
     assert result.check == "predictive_gain:features"
     assert np.isfinite(result.statistic)
 
@@ -75,7 +86,9 @@ def test_evidence_that_explains_the_state_removes_the_gain():
     action = np.where(rng.random(600) < 0.9, hint, 1 - hint)
     belief = rng.random(600)
     plain = predictive_gain_test(belief, action, truth, rng=0, **FAST)
-    adjusted = predictive_gain_test(belief, action, truth, features=pd.DataFrame({"hint": hint}), rng=0, **FAST)
+    adjusted = predictive_gain_test(
+        belief, action, truth, features=pd.DataFrame({"hint": hint}), rng=0, **FAST
+    )
     assert plain.pvalue < 1e-6
     assert adjusted.pvalue > 0.05
 
@@ -90,7 +103,9 @@ def test_an_action_missing_from_training_folds_costs_a_finite_loss():
 
 def test_same_seed_same_result():
     runs, arrays = columns("leaky", 40, 2)
-    first, second = (predictive_gain_test(*arrays, context=runs["context"], rng=5, **FAST) for _ in range(2))
+    first, second = (
+        predictive_gain_test(*arrays, context=runs["context"], rng=5, **FAST) for _ in range(2)
+    )
     assert first == second
 
 
@@ -98,7 +113,9 @@ def test_several_states_and_beliefs_over_them():
     rng = np.random.default_rng(4)
     belief = rng.dirichlet([1, 1, 1], 300)
     truth = np.array([rng.choice(3, p=row) for row in belief])
-    result = predictive_gain_test(belief, np.where(rng.random(300) < 0.8, truth, 0), truth, rng=0, **FAST)
+    result = predictive_gain_test(
+        belief, np.where(rng.random(300) < 0.8, truth, 0), truth, rng=0, **FAST
+    )
     assert result.pvalue < 0.001
 
 
@@ -114,29 +131,55 @@ def test_published_setting_is_fixed_and_has_no_pvalue():
 def test_degenerate_and_wrong_input():
     rng = np.random.default_rng(0)
     belief, truth = rng.random(40), rng.integers(0, 2, 40)
-    assert predictive_gain_test(belief, ["go"] * 40, truth).reason == "only one action was seen ('go')"
+    assert (
+        predictive_gain_test(belief, ["go"] * 40, truth).reason == "only one action was seen ('go')"
+    )
     assert math.isnan(predictive_gain_test(belief, truth, np.ones(40)).pvalue)
-    with pytest.raises(InputError, match="features must have one row per belief; received 3 rows for 40"):
+    with pytest.raises(
+        InputError, match="features must have one row per belief; received 3 rows for 40"
+    ):
         predictive_gain_test(belief, truth, truth, features=np.zeros((3, 2)))
-    with pytest.raises(InputError, match="n_folds must be a whole number of at least 2; received 1"):
+    with pytest.raises(
+        InputError, match="n_folds must be a whole number of at least 2; received 1"
+    ):
         predictive_gain_test(belief, truth, truth, n_folds=1)
     with pytest.raises(
-        InputError, match="learner must be one of 'catboost', 'random_forest', 'logistic'; received 'logit'. Closest name found: 'logistic'"
+        InputError,
+        match="learner must be one of 'catboost', 'random_forest', 'logistic'; received 'logit'. Closest name found: 'logistic'",
     ):
         predictive_gain_test(belief, truth, truth, learner="logit")
-    with pytest.raises(InputError, match="published=True is a setting of 'catboost'; received learner='logistic'"):
+    with pytest.raises(
+        InputError, match="published=True is a setting of 'catboost'; received learner='logistic'"
+    ):
         predictive_gain_test(belief, truth, truth, learner="logistic", published=True)
-    with pytest.raises(InputError, match="1 of 40 values of column 'x_a' are infinite, the first at position 3"):
-        predictive_gain_test(belief, truth, truth, features=pd.DataFrame({"x_a": np.where(np.arange(40) == 3, np.inf, belief)}))
+    with pytest.raises(
+        InputError, match="1 of 40 values of column 'x_a' are infinite, the first at position 3"
+    ):
+        predictive_gain_test(
+            belief,
+            truth,
+            truth,
+            features=pd.DataFrame({"x_a": np.where(np.arange(40) == 3, np.inf, belief)}),
+        )
 
 
 @pytest.mark.parametrize("learner", ["logistic", "random_forest"])
 def test_every_learner_tells_the_leaky_agent_from_the_rational_one(learner):
     """Breaks if a learner is not given the truth, or is judged on rows that it was fitted to."""
     leaky, arrays = columns("leaky")
-    assert predictive_gain_test(*arrays, context=leaky["context"], learner=learner, rng=1, **FAST).pvalue < 0.01
+    assert (
+        predictive_gain_test(
+            *arrays, context=leaky["context"], learner=learner, rng=1, **FAST
+        ).pvalue
+        < 0.01
+    )
     rational, arrays = columns("rational")
-    assert predictive_gain_test(*arrays, context=rational["context"], learner=learner, rng=1, **FAST).pvalue > 0.05
+    assert (
+        predictive_gain_test(
+            *arrays, context=rational["context"], learner=learner, rng=1, **FAST
+        ).pvalue
+        > 0.05
+    )
 
 
 @pytest.mark.parametrize("learner", ["catboost", "logistic", "random_forest"])
@@ -145,7 +188,9 @@ def test_truth_that_matters_only_together_with_belief_is_found(learner):
     rng = np.random.default_rng(6)
     belief, truth = rng.random(400), rng.integers(0, 2, 400)
     high = np.where(rng.random(400) < 0.9, belief > 0.5, belief <= 0.5)
-    result = predictive_gain_test(belief, high ^ (truth == 1), truth, learner=learner, rng=0, **FAST)
+    result = predictive_gain_test(
+        belief, high ^ (truth == 1), truth, learner=learner, rng=0, **FAST
+    )
     assert result.pvalue < 1e-6
 
 
@@ -169,8 +214,19 @@ def test_awkward_features_are_taken_in_every_learner(learner):
     )
     action = np.where(rng.random(n) < 0.5, "yes", "no")
     action[0] = "once"
-    result = predictive_gain_test(rng.random(n), action, (context % 2), features=features, context=context, learner=learner, rng=0, **FAST)
-    assert np.isfinite([result.statistic, result.pvalue, result.interval.low, result.interval.high]).all()
+    result = predictive_gain_test(
+        rng.random(n),
+        action,
+        (context % 2),
+        features=features,
+        context=context,
+        learner=learner,
+        rng=0,
+        **FAST,
+    )
+    assert np.isfinite(
+        [result.statistic, result.pvalue, result.interval.low, result.interval.high]
+    ).all()
     assert result.settings["learner"] == learner
 
 
@@ -186,7 +242,9 @@ def test_folds_with_a_single_action_or_nothing_to_learn_from(learner):
 def test_features_keep_their_kind():
     """A number read as a category, or a truth value read as a number, changes what the learners may do with it."""
     frame = pd.DataFrame([[1, True, "a"], [None, None, None]], columns=["same", "same", "other"])
-    numbers, words = as_features(frame.astype({"other": "category"}).assign(date=pd.Timestamp(0)), 2)
+    numbers, words = as_features(
+        frame.astype({"other": "category"}).assign(date=pd.Timestamp(0)), 2
+    )
     assert np.isnan(numbers[1]).all()
     assert numbers.shape == (2, 1)
     assert words[0].tolist() == ["True", "a", "1970-01-01 00:00:00"]
@@ -227,7 +285,9 @@ def test_learners_never_see_the_contexts_that_judge_them():
 def test_models_that_never_differ_have_no_gain_and_no_interval():
     """An action that the belief fixes: an interval of no width would look certain."""
     belief = np.linspace(0, 1, 40)
-    result = predictive_gain_test(belief, np.where(belief > 0.5, "yes", "no"), np.arange(40) % 2, rng=1)
+    result = predictive_gain_test(
+        belief, np.where(belief > 0.5, "yes", "no"), np.arange(40) % 2, rng=1
+    )
     assert (result.statistic, result.pvalue, result.interval) == (0.0, 1.0, None)
 
 
@@ -238,5 +298,7 @@ def test_one_belief_throughout_compares_with_the_plain_shares():
     result = predictive_gain_test(np.full(200, 0.3), action, truth, rng=0)
     losses = result.details.set_index("model")["log_loss"]
     assert losses["without truth"] == pytest.approx(math.log(2), abs=0.01)
-    assert losses["with truth"] == pytest.approx(-0.8 * math.log(0.8) - 0.2 * math.log(0.2), abs=0.05)
+    assert losses["with truth"] == pytest.approx(
+        -0.8 * math.log(0.8) - 0.2 * math.log(0.2), abs=0.05
+    )
     assert result.pvalue < 0.001

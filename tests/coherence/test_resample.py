@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coherence.resample import (
+from coherence.statistics.resample import (
     BLOCK_SPAN,
     bootstrap_ratio,
     context_blocks,
@@ -48,7 +48,9 @@ def test_permutations_move_contexts_only_within_their_block():
     assert (np.sort(moved, axis=1) == np.arange(7)).all()
     assert (blocks[moved] == blocks).all()
     assert (moved[:, 3] == 3).all()
-    assert len({tuple(row) for row in moved[:, [0, 2, 5]]}) == 6  # all orders of a block of three occur
+    assert (
+        len({tuple(row) for row in moved[:, [0, 2, 5]]}) == 6
+    )  # all orders of a block of three occur
 
 
 def test_pvalue_counts_the_observed_arrangement_and_ties():
@@ -56,11 +58,17 @@ def test_pvalue_counts_the_observed_arrangement_and_ties():
     assert permutation_pvalue(9.0, np.zeros(999)) == 0.001
 
 
-@pytest.mark.parametrize("labels", [(0, 1, 0, 1, 1, 0, 0, 1), (0, 1, 2, 1, 0, 0, 1, 0), (1, 1, 1, 0, 0, 1, 0, 0)])
+@pytest.mark.parametrize(
+    "labels", [(0, 1, 0, 1, 1, 0, 0, 1), (0, 1, 2, 1, 0, 0, 1, 0), (1, 1, 1, 0, 0, 1, 0, 0)]
+)
 def test_few_arrangements_are_listed_exactly_once(labels):
     """Against every permutation of eight contexts, kept if it stays within the blocks."""
     state, blocks = np.array(labels), np.array([0, 1, 0, 1, 2, 0, 1, 0])
-    reached = {tuple(state[list(order)]) for order in permutations(range(8)) if (blocks[list(order)] == blocks).all()}
+    reached = {
+        tuple(state[list(order)])
+        for order in permutations(range(8))
+        if (blocks[list(order)] == blocks).all()
+    }
     sources = permute_contexts(blocks, 999, np.random.default_rng(0), state=state)
     assert len(sources) == len(reached) == count_arrangements(blocks, state, 999)
     assert {tuple(row) for row in state[sources]} == reached
@@ -127,7 +135,10 @@ def test_jackknife_of_a_mean_is_the_variance_of_the_mean():
     values = np.random.default_rng(3).normal(size=50)
     left_out = np.array([np.delete(values, i).mean() for i in range(50)])
     assert jackknife_variance(left_out) == pytest.approx(values.var(ddof=1) / 50)
-    assert np.bincount(jackknife_groups(50, 40, np.random.default_rng(0))).tolist() == [2] * 10 + [1] * 30
+    assert (
+        np.bincount(jackknife_groups(50, 40, np.random.default_rng(0))).tolist()
+        == [2] * 10 + [1] * 30
+    )
 
 
 def test_bootstrap_ratio_resamples_contexts():

@@ -17,7 +17,13 @@ def result(**changes):
 
 def test_row_is_flat_and_unrounded():
     row = result().to_row()
-    assert (row["statistic"], row["low"], row["high"], row["level"], row["pvalue"]) == (0.123456789, 0.1, 0.2, 0.95, 0.01)
+    assert (row["statistic"], row["low"], row["high"], row["level"], row["pvalue"]) == (
+        0.123456789,
+        0.1,
+        0.2,
+        0.95,
+        0.01,
+    )
     empty = result(interval=None, pvalue=None).to_row()
     assert math.isnan(empty["low"])
     assert math.isnan(empty["pvalue"])

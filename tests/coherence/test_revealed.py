@@ -6,9 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coherence.errors import InputError
-from coherence.revealed import belief_distance, order_preference, previous_influence, stated_error, symmetric_kl
-from coherence.revealed_tables import (
+from coherence.batteries.revealed.distances import (
+    belief_distance,
+    order_preference,
+    previous_influence,
+    stated_error,
+    symmetric_kl,
+)
+from coherence.batteries.revealed.tables import (
     comparison_table,
     order_preferences,
     previous_influences,
@@ -17,6 +22,7 @@ from coherence.revealed_tables import (
     score_stated,
     summarise_scores,
 )
+from coherence.errors import InputError
 
 # "Do large language models exhibit cognitive dissonance?", appendix C: choice between two options, single. Eleven models each, in its order.
 TWO_CHOICES = {
@@ -38,18 +44,26 @@ FOUR_CHOICES = (
 )
 HALF = 0.005 + 1e-9  # of the last digit of a published cell
 
-distributions = st.lists(st.floats(0.001, 1), min_size=2, max_size=12).map(lambda weights: np.array(weights) / np.sum(weights))
+distributions = st.lists(st.floats(0.001, 1), min_size=2, max_size=12).map(
+    lambda weights: np.array(weights) / np.sum(weights)
+)
 
 
 @pytest.mark.parametrize("kind", TWO_CHOICES)
 def test_published_cells_of_two_choices(kind):
     for chebyshev, l1, divergence in zip(*TWO_CHOICES[kind], strict=True):
         # Two options: the L1 distance, known to half a digit, fixes the belief up to the label.
-        low, high = (belief_distance([0.5, 0.5], [0.5 + x, 0.5 - x]) for x in ((l1 - HALF) / 2, min((l1 + HALF) / 2, 0.5)))
+        low, high = (
+            belief_distance([0.5, 0.5], [0.5 + x, 0.5 - x])
+            for x in ((l1 - HALF) / 2, min((l1 + HALF) / 2, 0.5))
+        )
         assert low.chebyshev - HALF <= chebyshev <= high.chebyshev + HALF
         assert low.symmetric_kl - HALF <= divergence <= high.symmetric_kl + HALF
         # The half-sum, which some call by the same name, does not fit; a belief that may be a point mass says nothing about it.
-        assert l1 == 1.00 or not low.symmetric_kl / 2 - HALF <= divergence <= high.symmetric_kl / 2 + HALF
+        assert (
+            l1 == 1.00
+            or not low.symmetric_kl / 2 - HALF <= divergence <= high.symmetric_kl / 2 + HALF
+        )
 
 
 def test_published_cells_of_four_choices_keep_the_lower_bound():
@@ -65,7 +79,9 @@ def test_distances_by_hand():
     assert distance.l1 == pytest.approx(0.1 + 0.3 + 0.3 + 0.1)
     assert distance.leaked_mass == pytest.approx(0.4)
     # On the possible outcomes the belief is (2/3, 1/3).
-    assert distance.symmetric_kl == pytest.approx((2 / 3 - 1 / 2) * math.log(4 / 3) + (1 / 3 - 1 / 2) * math.log(2 / 3))
+    assert distance.symmetric_kl == pytest.approx(
+        (2 / 3 - 1 / 2) * math.log(4 / 3) + (1 / 3 - 1 / 2) * math.log(2 / 3)
+    )
     # A point mass on the first outcome is .5 and 1 away.
     assert (distance.chebyshev_relative, distance.l1_relative) == pytest.approx((0.6, 0.8))
     assert distance.first_excess == pytest.approx(-0.1)
@@ -75,7 +91,9 @@ def test_distances_by_hand():
 def test_a_point_mass_has_relative_distance_one(n):
     certain = np.eye(n)[0]
     distance = belief_distance(np.full(n, 1 / n), certain)
-    assert distance.chebyshev == pytest.approx(1 - 1 / n)  # not comparable between numbers of outcomes
+    assert distance.chebyshev == pytest.approx(
+        1 - 1 / n
+    )  # not comparable between numbers of outcomes
     assert (distance.chebyshev_relative, distance.l1_relative) == pytest.approx((1, 1))
     assert distance.symmetric_kl == math.inf
 
@@ -84,7 +102,9 @@ def test_what_is_undefined_is_missing():
     one_outcome = belief_distance([1, 0], [0.7, 0.3])
     assert math.isnan(one_outcome.chebyshev_relative)
     assert math.isnan(one_outcome.l1_relative)
-    assert one_outcome.symmetric_kl == 0  # nothing to divide on the only possible outcome; the rest leaked
+    assert (
+        one_outcome.symmetric_kl == 0
+    )  # nothing to divide on the only possible outcome; the rest leaked
     assert one_outcome.leaked_mass == pytest.approx(0.3)
     assert math.isnan(symmetric_kl([1, 0], [0, 1]))
 
@@ -98,7 +118,9 @@ def test_invariances(belief, random):
     shuffled = belief_distance(truth[order], belief[order])
     for name in ("chebyshev", "l1", "symmetric_kl", "leaked_mass"):
         assert getattr(shuffled, name) == pytest.approx(getattr(distance, name), abs=1e-12)
-    assert belief_distance(belief, truth).symmetric_kl == pytest.approx(distance.symmetric_kl, abs=1e-12)
+    assert belief_distance(belief, truth).symmetric_kl == pytest.approx(
+        distance.symmetric_kl, abs=1e-12
+    )
     assert distance.chebyshev <= distance.l1 / 2 + 1e-12
     assert belief_distance(truth, truth).l1 == 0
 
@@ -146,7 +168,18 @@ def test_stated_error():
         stated_error([[0.5, 0.5]], [2])
 
 
-def beliefs(setting, wording, masses, truth, *, source="m", previous="", baseline="", pair="", beginnings=None):
+def beliefs(
+    setting,
+    wording,
+    masses,
+    truth,
+    *,
+    source="m",
+    previous="",
+    baseline="",
+    pair="",
+    beginnings=None,
+):
     n = len(masses)
     columns = {
         "source": source, "scenario": "dice", "variant": "single", "group": "g", "setting": setting, "wording": wording, "position": range(n),
@@ -166,7 +199,11 @@ def test_scores_are_of_renormalised_beliefs():
 
 
 def test_summary_has_the_spread_over_wordings():
-    pieces = [beliefs(setting, wording, [0.5 + x, 0.5 - x], [0.5, 0.5]) for setting in "st" for wording, x in (("a", 0.1), ("b", 0.2), ("c", 0.3))]
+    pieces = [
+        beliefs(setting, wording, [0.5 + x, 0.5 - x], [0.5, 0.5])
+        for setting in "st"
+        for wording, x in (("a", 0.1), ("b", 0.2), ("c", 0.3))
+    ]
     pieces.append(beliefs("unread", "a", [0, 0], [0.5, 0.5]))
     summary = summarise_scores(score_beliefs(pd.concat(pieces))).set_index("metric")
     row = summary.loc["chebyshev"]
@@ -174,14 +211,19 @@ def test_summary_has_the_spread_over_wordings():
     # t with two degrees of freedom, 4.3027; a distance is not below 0, an excess may be.
     reach = 4.3027 * 0.1 / math.sqrt(3)
     assert (row["low"], row["high"]) == pytest.approx((0, 0.2 + reach), abs=1e-4)
-    assert summary.loc["first_excess", ["low", "high"]].tolist() == pytest.approx([0.2 - reach, 0.2 + reach], abs=1e-4)
+    assert summary.loc["first_excess", ["low", "high"]].tolist() == pytest.approx(
+        [0.2 - reach, 0.2 + reach], abs=1e-4
+    )
     assert (row["n_settings"], row["n_wordings"]) == (2, 3)
     assert summary.loc["answer_mass", "n_settings"] == 3
 
 
 def test_intervals_of_a_summary_hold_nothing_impossible():
     """Two wordings that differ, for which the t interval alone is more than ten standard errors to either side."""
-    pieces = [beliefs("s", wording, masses, [0.5, 0.5]) for wording, masses in (("a", [0.9, 0.05]), ("b", [0.1, 0.1]))]
+    pieces = [
+        beliefs("s", wording, masses, [0.5, 0.5])
+        for wording, masses in (("a", [0.9, 0.05]), ("b", [0.1, 0.1]))
+    ]
     summary = summarise_scores(score_beliefs(pd.concat(pieces))).set_index("metric")
     assert summary.loc["answer_mass", ["low", "high"]].tolist() == [0, 1]
     assert summary.loc["chebyshev", ["low", "high"]].tolist() == [0, 1]
@@ -197,7 +239,9 @@ def test_intervals_of_a_summary_hold_nothing_impossible():
 def test_a_belief_that_was_not_read_is_no_answer_mass_of_zero():
     told = beliefs("s", "a", [0.6, 0.2], [0.5, 0.5])
     for masses in ([math.nan, math.nan], [0.4, math.nan]):
-        both = score_beliefs(pd.concat([told, beliefs("t", "a", masses, [0.5, 0.5])])).set_index("setting")
+        both = score_beliefs(pd.concat([told, beliefs("t", "a", masses, [0.5, 0.5])])).set_index(
+            "setting"
+        )
         assert math.isnan(both.loc["t", "answer_mass"])
         row = summarise_scores(both.reset_index()).set_index("metric").loc["answer_mass"]
         assert (row["mean"], row["n_settings"]) == (pytest.approx(0.8), 1)
@@ -214,7 +258,12 @@ def test_a_group_without_a_belief_stays_in_the_table():
 
 
 def test_sources_stand_side_by_side_with_the_stated_error():
-    both = pd.concat([beliefs("s", "w", [0.6, 0.4], [0.5, 0.5], source="base"), beliefs("s", "w", [0.9, 0.1], [0.5, 0.5], source="instruct")])
+    both = pd.concat(
+        [
+            beliefs("s", "w", [0.6, 0.4], [0.5, 0.5], source="base"),
+            beliefs("s", "w", [0.9, 0.1], [0.5, 0.5], source="instruct"),
+        ]
+    )
     rows = [
         {"source": "instruct", "scenario": "dice", "group": "g", "setting": "s", "rotation": rotation, "letter": letter, "correct": place == rotation,
          "mass": 0.4 if place == rotation else 0.1}
@@ -222,7 +271,9 @@ def test_sources_stand_side_by_side_with_the_stated_error():
     ]  # fmt: skip
     errors = score_stated(pd.DataFrame(rows))
     table = comparison_table(summarise_scores(score_beliefs(both)), errors).set_index("metric")
-    assert table.loc["chebyshev", ["base", "instruct", "instruct stated"]].tolist() == pytest.approx([0.1, 0.4, 3 / 7])
+    assert table.loc[
+        "chebyshev", ["base", "instruct", "instruct stated"]
+    ].tolist() == pytest.approx([0.1, 0.4, 3 / 7])
     assert errors["answer_mass"].item() == pytest.approx(0.7)
 
 
@@ -256,13 +307,15 @@ def test_a_missing_column_is_named():
 
 
 def test_figures_are_written(tmp_path):
-    from coherence.report.revealed_plots import plot_outcomes, plot_previous, write_figures
+    from coherence.batteries.revealed.plots import plot_outcomes, plot_previous, write_figures
 
     table = pd.concat(
         [
             beliefs("dice/single/$a$", "a", [0.9, 0.1], [0.5, 0.5]),
             beliefs("dice/single/$a$", "b", [0.7, 0.3], [0.5, 0.5]),
-            beliefs("later", "a", [0.2, 0.8], [0.5, 0.5], previous="1", baseline="dice/single/$a$").assign(variant="independent"),
+            beliefs(
+                "later", "a", [0.2, 0.8], [0.5, 0.5], previous="1", baseline="dice/single/$a$"
+            ).assign(variant="independent"),
         ]
     )
     written = write_figures(table, tmp_path)
@@ -284,7 +337,7 @@ def test_figures_with_four_sources_and_long_names(tmp_path):
     """Breaks if a source without a belief, or with a name that is too long, spoils the figure of the others."""
     from PIL import Image
 
-    from coherence.report.revealed_plots import plot_orders, plot_outcomes, write_figures
+    from coherence.batteries.revealed.plots import plot_orders, plot_outcomes, write_figures
 
     labels = ["Strongly disagree with $x", "Wholeheartedly agree"]
     tables = []
@@ -292,33 +345,48 @@ def test_figures_with_four_sources_and_long_names(tmp_path):
         source = f"{number}-a-very-long-name-of-a-model-that-somebody-chose"
         for setting, order in (("x", labels), ("y", labels[::-1])):
             masses = [0.0, 0.0] if number == 3 else [0.6, 0.2]
-            table = beliefs(f"preference/single/{setting}", "a", masses, [0.5, 0.5], source=source, pair="p")
+            table = beliefs(
+                f"preference/single/{setting}", "a", masses, [0.5, 0.5], source=source, pair="p"
+            )
             tables.append(table.assign(outcome=order, scenario="preference"))
     both = pd.concat(tables, ignore_index=True)
     assert [path.name for path in write_figures(both, tmp_path)] == ["outcomes.png", "orders.png"]
     with Image.open(tmp_path / "orders.png") as image:
-        assert image.size == (3 * 495, 360)  # three sources with a belief side by side, none for the fourth
+        assert image.size == (
+            3 * 495,
+            360,
+        )  # three sources with a belief side by side, none for the fourth
 
     from matplotlib.figure import Figure
 
     ax = plot_outcomes(both, "preference/single/x", Figure().add_subplot())
     assert [text.get_text() for text in ax.texts] == ["no belief read of 3-a-very-long-name-…"]
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["Strongly\ndisagree with…", "Wholeheartedly\nagree"]
+    assert [label.get_text() for label in ax.get_xticklabels()] == [
+        "Strongly\ndisagree with…",
+        "Wholeheartedly\nagree",
+    ]
     assert not any(text.get_parse_math() for text in [*ax.texts, *ax.get_xticklabels()])
-    assert max(bar.get_height() for bar in ax.patches) < ax.get_ylim()[1] * 0.85  # the note stands above the bars
+    assert (
+        max(bar.get_height() for bar in ax.patches) < ax.get_ylim()[1] * 0.85
+    )  # the note stands above the bars
     ax = plot_orders(both, "p", Figure().add_subplot(), source=both["source"].iloc[0])
     assert sorted(bar.get_height() for bar in ax.patches) == pytest.approx([0.25, 0.25, 0.75, 0.75])
 
 
 def test_a_side_without_a_belief_keeps_its_column(tmp_path):
-    from coherence.report.revealed_plots import write_figures
+    from coherence.batteries.revealed.plots import write_figures
 
     history = [
         beliefs("dice/single/b", "a", [0.5, 0.5], [0.5, 0.5]),
-        beliefs("later", "a", [0.2, 0.8], [0.5, 0.5], previous="1", baseline="dice/single/b").assign(variant="independent"),
+        beliefs(
+            "later", "a", [0.2, 0.8], [0.5, 0.5], previous="1", baseline="dice/single/b"
+        ).assign(variant="independent"),
     ]
     other = [history[0].assign(source="other")]  # asked about the single roll alone
-    assert [path.name for path in write_figures(pd.concat([*history, *other]), tmp_path)] == ["outcomes.png", "previous.png"]
+    assert [path.name for path in write_figures(pd.concat([*history, *other]), tmp_path)] == [
+        "outcomes.png",
+        "previous.png",
+    ]
 
 
 def stated_rows(mass, *, source="m"):
@@ -341,9 +409,11 @@ def test_a_letter_without_a_probability_is_named_with_its_setting():
 
 
 def test_text_warns_of_stated_answers_that_are_none():
-    from coherence.report.revealed_text import render_stated
+    from coherence.batteries.revealed.text import render_stated
 
-    both = pd.concat([stated_rows(0.24, source="says letters"), stated_rows(0.001, source="does not")])
+    both = pd.concat(
+        [stated_rows(0.24, source="says letters"), stated_rows(0.001, source="does not")]
+    )
     lines = render_stated(score_stated(both)).splitlines()
     assert lines[2].split() == ["dice:", "g", "1", "0.75", "0.96", "0.75", "0.004"]
     assert [line for line in lines if "no belief" in line] == [
@@ -352,23 +422,31 @@ def test_text_warns_of_stated_answers_that_are_none():
 
 
 def test_text_on_bets():
-    from coherence.report.revealed_text import render_bets
+    from coherence.batteries.revealed.text import render_bets
 
-    table = pd.DataFrame({"source": "m", "truth": [0.75, 0.25], "share": [1.0, math.nan], "answer_mass": [0.9, 0.0]})
+    table = pd.DataFrame(
+        {"source": "m", "truth": [0.75, 0.25], "share": [1.0, math.nan], "answer_mass": [0.9, 0.0]}
+    )
     text = render_bets(score_bets(table))
-    assert text.startswith("m: takes 100% of 2 bets at even odds, and loses 0.00 points a bet against who knows the truth; 1 could not be read.")
+    assert text.startswith(
+        "m: takes 100% of 2 bets at even odds, and loses 0.00 points a bet against who knows the truth; 1 could not be read."
+    )
     assert "0.45 (median): hardly its decisions" in text
     nothing = render_bets(score_bets(table.assign(share=math.nan)))
     assert nothing.startswith("m: none of 2 bets could be read.")
 
 
 def test_text_warns_of_wordings_that_scatter():
-    from coherence.report.revealed_text import render_cautions
+    from coherence.batteries.revealed.text import render_cautions
 
-    runs = pd.DataFrame({"task": "dice", "model": "m", "context": [0, 0, 1, 1], "prompt": ["a", "b"] * 2, "z": None})
+    runs = pd.DataFrame(
+        {"task": "dice", "model": "m", "context": [0, 0, 1, 1], "prompt": ["a", "b"] * 2, "z": None}
+    )
     assert render_cautions(runs.assign(p=[0.5, 0.52, 0.1, 0.12])) == ""
     # Variances of .02 and 0: their mean is the square of .1.
-    assert "dice, m: wordings move the belief by 0.10" in render_cautions(runs.assign(p=[0.5, 0.7, 0.1, 0.1]))
+    assert "dice, m: wordings move the belief by 0.10" in render_cautions(
+        runs.assign(p=[0.5, 0.7, 0.1, 0.1])
+    )
 
 
 def test_counts_of_settings_are_those_of_the_source_that_has_most():

@@ -5,22 +5,33 @@ import pandas as pd
 import pytest
 
 from coherence import SchemaError, simulate, validate_runs
-from coherence.analysis import CHECKS
-from coherence.schema import CHECK_NEEDS, find_faults, lacking
+from coherence.analysis.analyze import CHECKS
+from coherence.table.faults import find_faults
+from coherence.table.needs import CHECK_NEEDS, lacking
 
 
 def table(**columns):
-    base = {"context": [1, 1, 2], "rep": [0, 1, 0], "p": [0.1, 0.2, 0.3], "action": ["a", "b", "a"], "theta": [0, 0, 1]}
+    base = {
+        "context": [1, 1, 2],
+        "rep": [0, 1, 0],
+        "p": [0.1, 0.2, 0.3],
+        "action": ["a", "b", "a"],
+        "theta": [0, 0, 1],
+    }
     return pd.DataFrame({**base, **columns})
 
 
 def test_valid_tables_pass():
     validate_runs(table())
     validate_runs(table(status=["ok", "repaired:percent", "repaired:words"]))
-    validate_runs(table(status=["ok", "sum_not_one", "refused"], p=[0.1, None, 0.3], action=["a", "b", None]))
+    validate_runs(
+        table(status=["ok", "sum_not_one", "refused"], p=[0.1, None, 0.3], action=["a", "b", None])
+    )
     validate_runs(simulate("noisy", n_contexts=5, n_reps=2, rng=0))
     validate_runs(pd.DataFrame({"p": [0.5], "action": ["a"], "theta": [1]}))
-    validate_runs(pd.DataFrame({"p_a": [0.33], "p_b": [0.33], "p_c": [0.33], "action": ["a"], "theta": ["c"]}))
+    validate_runs(
+        pd.DataFrame({"p_a": [0.33], "p_b": [0.33], "p_c": [0.33], "action": ["a"], "theta": ["c"]})
+    )
 
 
 @pytest.mark.parametrize(
@@ -31,18 +42,39 @@ def test_valid_tables_pass():
             "column 'p' must hold probabilities in [0, 1]; 2 of 3 values do not, the first is 10 (rows 0, 1). Divide percentages by 100.",
         ),
         ({"p": [-0.1, 0.2, 0.3]}, "1 of 3 values do not, the first is -0.1 (row 0)."),
-        ({"p": ["0.1", "high", "0.3"]}, "column 'p' must hold numbers; 1 of 3 values do not, the first is 'high' (row 1)."),
+        (
+            {"p": ["0.1", "high", "0.3"]},
+            "column 'p' must hold numbers; 1 of 3 values do not, the first is 'high' (row 1).",
+        ),
         ({"p": [True, False, True]}, "column 'p' must hold numbers"),
         ({"theta": [0, 1, 1]}, "it varies within 1 context, the first is '1' (rows 0, 1)."),
-        ({"rep": [0, 0, 0]}, "(context, rep) must be unique; 2 rows share theirs with another (rows 0, 1)."),
+        (
+            {"rep": [0, 0, 0]},
+            "(context, rep) must be unique; 2 rows share theirs with another (rows 0, 1).",
+        ),
         ({"context": [1, None, 2]}, "column 'context' is empty in row 1."),
         ({"status": ["ok", "fine", "ok"]}, "the first other value is 'fine' (row 1)."),
-        ({"status": ["ok"] * 3, "p": [0.1, np.nan, 0.3]}, "status is 'ok' but 'p' is empty in row 1."),
-        ({"status": ["ok", "repaired:odd", "ok"]}, "the first other value is 'repaired:odd' (row 1)."),
-        ({"status": ["ok", "repaired:percent", "ok"], "p": [0.1, np.nan, 0.3]}, "status is 'repaired:percent' but 'p' is empty in row 1."),
-        ({"status": ["ok", "refused", "ok"]}, "status is 'refused' but both 'p' and 'action' are filled in row 1."),
+        (
+            {"status": ["ok"] * 3, "p": [0.1, np.nan, 0.3]},
+            "status is 'ok' but 'p' is empty in row 1.",
+        ),
+        (
+            {"status": ["ok", "repaired:odd", "ok"]},
+            "the first other value is 'repaired:odd' (row 1).",
+        ),
+        (
+            {"status": ["ok", "repaired:percent", "ok"], "p": [0.1, np.nan, 0.3]},
+            "status is 'repaired:percent' but 'p' is empty in row 1.",
+        ),
+        (
+            {"status": ["ok", "refused", "ok"]},
+            "status is 'refused' but both 'p' and 'action' are filled in row 1.",
+        ),
         ({"z": ["s", None, None]}, "column 'z' needs the columns 'z_state' and 'p_z' beside it."),
-        ({"p_true": [0.1, 1.2, 0.3]}, "column 'p_true' must hold probabilities in [0, 1]; 1 of 3 values do not, the first is 1.2 (row 1)."),
+        (
+            {"p_true": [0.1, 1.2, 0.3]},
+            "column 'p_true' must hold probabilities in [0, 1]; 1 of 3 values do not, the first is 1.2 (row 1).",
+        ),
     ],
 )
 def test_each_fault_is_named_with_its_rows(columns, message):
@@ -58,9 +90,16 @@ def test_all_faults_come_at_once():
 
 def test_missing_columns_name_the_closest():
     missing, nothing = find_faults(pd.DataFrame({"Belief": [0.1], "acton": ["a"], "y": [1]}))
-    assert missing == "column 'p' (the stated belief) is missing. Closest name found: 'Belief'. Map it, for example --belief NAME."
-    assert nothing.startswith("there is nothing to check beliefs against: give 'action' (what was chosen), 'theta' (the realised state), 'p_true'")
-    assert nothing.endswith("For 'action' the closest name found is 'acton'. Map what is there, for example --action NAME or --truth NAME.")
+    assert (
+        missing
+        == "column 'p' (the stated belief) is missing. Closest name found: 'Belief'. Map it, for example --belief NAME."
+    )
+    assert nothing.startswith(
+        "there is nothing to check beliefs against: give 'action' (what was chosen), 'theta' (the realised state), 'p_true'"
+    )
+    assert nothing.endswith(
+        "For 'action' the closest name found is 'acton'. Map what is there, for example --action NAME or --truth NAME."
+    )
 
 
 @pytest.mark.parametrize(
@@ -72,7 +111,10 @@ def test_missing_columns_name_the_closest():
         ({"context": [1, 1], "prompt": ["standard", "mse"]}, {"prompt_consistency"}),
         ({"context": [1, 1], "prompt": [None, "mse"]}, {"prompt_consistency"}),
         ({"z": [None, "s"], "z_state": [None, "a"], "p_z": [None, 0.4]}, {"iterated_expectation"}),
-        ({"action": ["a", "b"], "theta": [0, 1]}, {"residual_covariance", "cmi", "predictive_gain", "monotone_choice", "calibration"}),
+        (
+            {"action": ["a", "b"], "theta": [0, 1]},
+            {"residual_covariance", "cmi", "predictive_gain", "monotone_choice", "calibration"},
+        ),
     ],
     ids=lambda value: ", ".join(value) if isinstance(value, dict) else "",
 )
@@ -83,30 +125,52 @@ def test_one_thing_to_check_beliefs_against_is_enough(columns, checks):
 
 
 def test_beliefs_over_three_states_have_no_order_and_no_calibration():
-    table = pd.DataFrame({"p_a": [0.2, 0.3], "p_b": [0.3, 0.3], "p_c": [0.5, 0.4], "action": ["x", "y"], "theta": ["a", "c"]})
+    table = pd.DataFrame(
+        {
+            "p_a": [0.2, 0.3],
+            "p_b": [0.3, 0.3],
+            "p_c": [0.5, 0.4],
+            "action": ["x", "y"],
+            "theta": ["a", "c"],
+        }
+    )
     needs = lacking(table)
     assert needs["cmi"] == ()
     assert needs["monotone_choice"] == needs["calibration"] == ("belief in one of two states",)
     assert needs["prompt_consistency"] == ("p", "second prompt")
     validate_runs(table)
     (fault,) = find_faults(table.drop(columns="action"))
-    assert fault.startswith("there is nothing to check beliefs against: give 'action' (what was chosen) together with 'theta'")
+    assert fault.startswith(
+        "there is nothing to check beliefs against: give 'action' (what was chosen) together with 'theta'"
+    )
     two = pd.DataFrame({"p_a": [0.2, 0.3], "p_b": [0.8, 0.7], "prompt": ["standard", "mse"]})
     assert "or 'p_true' (the exact posterior). Found: 'p_a', 'p_b'." in find_faults(two)[0]
     validate_runs(two.assign(p_true=0.5))
 
 
-@pytest.mark.parametrize("columns", [{}, {"prompt": ["mse", "mse"]}, {"prompt": [None, "standard"]}, {"x_age": [1, 2], "rep": [0, 1]}])
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {},
+        {"prompt": ["mse", "mse"]},
+        {"prompt": [None, "standard"]},
+        {"x_age": [1, 2], "rep": [0, 1]},
+    ],
+)
 def test_beliefs_with_nothing_beside_them_are_refused_unless_they_are_part_of_a_table(columns):
     table = pd.DataFrame({"p": [0.1, 0.2], **columns})
-    with pytest.raises(SchemaError, match=r"has 1 fault: there is nothing to check beliefs against: give 'action'"):
+    with pytest.raises(
+        SchemaError, match=r"has 1 fault: there is nothing to check beliefs against: give 'action'"
+    ):
         validate_runs(table)
     assert find_faults(table, part=True) == []
 
 
 def test_columns_that_could_not_be_read_are_there_and_allow_nothing():
     """A report of a model that never answered readably is worth having."""
-    silent = pd.DataFrame({"p": [None, None], "action": [None, None], "status": ["refused", "refused"]}).astype({"p": float})
+    silent = pd.DataFrame(
+        {"p": [None, None], "action": [None, None], "status": ["refused", "refused"]}
+    ).astype({"p": float})
     validate_runs(silent)
     assert all(lacking(silent).values())
 
@@ -121,18 +185,30 @@ def test_one_column_of_beliefs_is_not_a_belief_per_state():
     (fault,) = find_faults(table)
     assert fault.startswith("'p_yes' is the only column of beliefs")
     assert "Rename it to 'p' (--belief p_yes) if it is the probability that theta = 1" in fault
-    assert all("readable belief" in needs for check, needs in lacking(table).items() if check in ("residual_covariance", "cmi", "predictive_gain"))
+    assert all(
+        "readable belief" in needs
+        for check, needs in lacking(table).items()
+        if check in ("residual_covariance", "cmi", "predictive_gain")
+    )
     validate_runs(table.rename(columns={"p_yes": "p"}))
     validate_runs(table.assign(p_no=1 - table["p_yes"]))
     validate_runs(table.assign(p=table["p_yes"]))
     only, nothing = find_faults(table[["p_yes"]])
     assert only == fault
-    assert nothing.startswith("there is nothing to check beliefs against: give 'action' (what was chosen), 'theta' (the realised state), 'p_true'")
+    assert nothing.startswith(
+        "there is nothing to check beliefs against: give 'action' (what was chosen), 'theta' (the realised state), 'p_true'"
+    )
 
 
 def test_beliefs_over_states_must_sum_to_one():
-    faults = find_faults(pd.DataFrame({"p_a": [0.5, 0.5], "p_b": [0.5, 0.2], "action": ["x", "y"], "theta": ["a", "b"]}))
-    assert faults == ["the columns p_a, p_b must sum to 1 (within 0.02); 1 rows do not, the first sums to 0.7 (row 1)."]
+    faults = find_faults(
+        pd.DataFrame(
+            {"p_a": [0.5, 0.5], "p_b": [0.5, 0.2], "action": ["x", "y"], "theta": ["a", "b"]}
+        )
+    )
+    assert faults == [
+        "the columns p_a, p_b must sum to 1 (within 0.02); 1 rows do not, the first sums to 0.7 (row 1)."
+    ]
 
 
 def test_empty_and_doubled():

@@ -23,24 +23,36 @@ def test_round_trip(tmp_path, runs, name):
     for name in runs.columns:
         assert back[name].isna().tolist() == runs[name].isna().tolist()
         known = runs[name].notna()
-        assert back.loc[known, name].astype(str).tolist() == runs.loc[known, name].astype(str).tolist()
+        assert (
+            back.loc[known, name].astype(str).tolist() == runs.loc[known, name].astype(str).tolist()
+        )
 
 
-AWKWARD = st.one_of(st.sampled_from("\r\n\",;\t' \ufeff"), st.characters(codec="utf-8", exclude_characters="\0"))
+AWKWARD = st.one_of(
+    st.sampled_from("\r\n\",;\t' \ufeff"), st.characters(codec="utf-8", exclude_characters="\0")
+)
 TEXT = st.text(AWKWARD, min_size=1)
 
 
 @settings(deadline=None)
-@given(st.lists(st.tuples(st.floats(0, 1), TEXT, st.none() | TEXT | st.just("0.70")), min_size=1, max_size=6))
+@given(
+    st.lists(
+        st.tuples(st.floats(0, 1), TEXT, st.none() | TEXT | st.just("0.70")), min_size=1, max_size=6
+    )
+)
 def test_csv_keeps_every_text_and_number(tmp_path_factory, rows):
     """Breaks on a lone carriage return outside quotes, on raw answers read as numbers, and on probabilities cut after some digits."""
     path = tmp_path_factory.mktemp("csv") / "runs.csv"
-    runs = pd.DataFrame(rows, columns=["p", "action", "raw_belief"]).assign(action=lambda table: "a" + table["action"])
+    runs = pd.DataFrame(rows, columns=["p", "action", "raw_belief"]).assign(
+        action=lambda table: "a" + table["action"]
+    )
     write_runs(runs, path)
     back = read_runs(path)
     assert back["p"].tolist() == runs["p"].tolist()
     assert back["action"].tolist() == runs["action"].tolist()
-    assert [None if pd.isna(text) else text for text in back["raw_belief"]] == [text for *_, text in rows]
+    assert [None if pd.isna(text) else text for text in back["raw_belief"]] == [
+        text for *_, text in rows
+    ]
 
 
 def test_raw_answers_under_another_name_stay_texts(tmp_path):
@@ -54,8 +66,13 @@ def test_raw_answers_under_another_name_stay_texts(tmp_path):
 def test_beliefs_without_actions_are_read_and_beliefs_with_nothing_are_not(tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("confidence,outcome\n0.7,1\n0.5,0\n")
-    assert list(read_runs(path, columns={"p": "confidence", "theta": "outcome"}).columns) == ["p", "theta"]
-    with pytest.raises(SchemaError, match=r"mine.csv has 1 fault: there is nothing to check beliefs against"):
+    assert list(read_runs(path, columns={"p": "confidence", "theta": "outcome"}).columns) == [
+        "p",
+        "theta",
+    ]
+    with pytest.raises(
+        SchemaError, match=r"mine.csv has 1 fault: there is nothing to check beliefs against"
+    ):
         read_runs(path, columns={"p": "confidence"})
 
 
@@ -68,7 +85,9 @@ def test_folder_of_parquet_files(tmp_path, runs):
 def test_column_mapping(tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("id,confidence,choice,y,p\na,0.2,NA,0,9\nb,0.7,None,1,9\n")
-    runs = read_runs(path, columns={"p": "confidence", "action": "choice", "theta": "y", "context": "id"})
+    runs = read_runs(
+        path, columns={"p": "confidence", "action": "choice", "theta": "y", "context": "id"}
+    )
     assert runs["p"].tolist() == [0.2, 0.7]
     assert runs["action"].tolist() == ["NA", "None"]  # labels, not missing values
     assert runs["unmapped_p"].tolist() == [9, 9]
@@ -96,7 +115,9 @@ def test_unusable_files_are_refused_with_their_name(tmp_path, name, content, mes
 
 def test_missing_file_names_the_closest(tmp_path, runs):
     write_runs(runs, tmp_path / "runs.parquet")
-    with pytest.raises(InputError, match=r"no such file or folder. Closest name found: 'runs.parquet'"):
+    with pytest.raises(
+        InputError, match=r"no such file or folder. Closest name found: 'runs.parquet'"
+    ):
         read_runs(tmp_path / "run.parquet")
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=r"holds no \.parquet file"):
@@ -105,7 +126,10 @@ def test_missing_file_names_the_closest(tmp_path, runs):
 
 def test_mapped_column_must_exist(tmp_path, runs):
     write_runs(runs, tmp_path / "runs.csv")
-    with pytest.raises(InputError, match="there is no column 'actoin' to use as 'action'. Closest name found: 'action'"):
+    with pytest.raises(
+        InputError,
+        match="there is no column 'actoin' to use as 'action'. Closest name found: 'action'",
+    ):
         read_runs(tmp_path / "runs.csv", columns={"action": "actoin"})
     with pytest.raises(InputError, match="'belief', which is no column of the runs table"):
         read_runs(tmp_path / "runs.csv", columns={"belief": "p"})
@@ -140,7 +164,9 @@ def test_written_files_have_ordinary_permissions(tmp_path, runs):
     plain = tmp_path / "plain"
     plain.touch()
     write_runs(runs, tmp_path / "runs.csv")
-    assert stat.S_IMODE((tmp_path / "runs.csv").stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
+    assert stat.S_IMODE((tmp_path / "runs.csv").stat().st_mode) == stat.S_IMODE(
+        plain.stat().st_mode
+    )
 
 
 def test_refuses_unknown_targets(tmp_path, runs):

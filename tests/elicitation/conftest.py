@@ -1,13 +1,15 @@
 import os
 
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that spin slow a shared machine down many times over
+os.environ.setdefault(
+    "OMP_WAIT_POLICY", "PASSIVE"
+)  # threads that spin slow a shared machine down many times over
 
 import pytest
 
 
 @pytest.fixture(scope="session")
 def asia():
-    from elicitation.session import Task
+    from elicitation.session.session import Task
 
     return Task.load("asia")
 
@@ -20,16 +22,29 @@ def cases(asia):
 @pytest.fixture(scope="session")
 def model_folder(asia, tmp_path_factory):
     """A very small model that has learnt for seconds: it gets the form of the answers right, mostly, and little else."""
-    from elicitation.organisms.training import Recipe, train_reader
+    from elicitation.training.organisms.training import Recipe, train_reader
 
     folder = tmp_path_factory.mktemp("models") / "tiny"
     batch = (("belief", 8), ("conditional", 4), ("decision", 4), ("auxiliary", 4))
-    train_reader(folder, asia, recipe=Recipe(steps=250, hidden=32, inner=64, layers=1, heads=2, learning_rate=1e-2, batch=batch, threads=1))
+    train_reader(
+        folder,
+        asia,
+        recipe=Recipe(
+            steps=250,
+            hidden=32,
+            inner=64,
+            layers=1,
+            heads=2,
+            learning_rate=1e-2,
+            batch=batch,
+            threads=1,
+        ),
+    )
     return folder
 
 
 @pytest.fixture(scope="session")
 def model(model_folder):
-    from elicitation.models.causal import load_causal_model
+    from elicitation.models.local.causal import load_causal_model
 
     return load_causal_model(model_folder, batch_size=8)

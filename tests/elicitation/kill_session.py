@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 
 from elicitation.models.base import Answer
-from elicitation.plan import Design, plan_own_questions
-from elicitation.session import run_plan
+from elicitation.session.plan import Design, plan_own_questions
+from elicitation.session.session import run_plan
 from elicitation.store import AnswerStore
 
 N_CONTEXTS, REPS = 50, 5
@@ -46,7 +46,13 @@ class Simulated:
             rng = np.random.default_rng(request.seed)
             hundredths = int(rng.integers(101))
             belief = f"No: {1 - hundredths / 100:.2f}\nYes: {hundredths / 100:.2f}"
-            answers.append(Answer(str(rng.choice(OPTIONS)) if "options" in request.text else belief, float(rng.normal()), 4))
+            answers.append(
+                Answer(
+                    str(rng.choice(OPTIONS)) if "options" in request.text else belief,
+                    float(rng.normal()),
+                    4,
+                )
+            )
         return answers
 
 
@@ -62,7 +68,9 @@ def plan():
 def live(folder, seconds):
     """Run the session to its end in this process."""
     with AnswerStore(folder / "answers.sqlite") as store:
-        runs, _ = run_plan(Simulated(folder / "asked.txt", seconds), plan(), store, batch_size=BATCH)
+        runs, _ = run_plan(
+            Simulated(folder / "asked.txt", seconds), plan(), store, batch_size=BATCH
+        )
     runs.drop(columns="created").to_parquet(folder / "runs.parquet")
 
 
@@ -110,9 +118,17 @@ def verdict(folder, undisturbed):
     answers, keys = database.execute("SELECT count(*), count(DISTINCT key) FROM answers").fetchone()
     intact = database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     database.close()
-    equal = pd.read_parquet(folder / "runs.parquet").equals(pd.read_parquet(undisturbed / "runs.parquet"))
+    equal = pd.read_parquet(folder / "runs.parquet").equals(
+        pd.read_parquet(undisturbed / "runs.parquet")
+    )
     asked = len((folder / "asked.txt").read_text().splitlines())
-    return {"answers": answers, "twice": answers - keys, "intact": intact, "equal": equal, "asked": asked}
+    return {
+        "answers": answers,
+        "twice": answers - keys,
+        "intact": intact,
+        "equal": equal,
+        "asked": asked,
+    }
 
 
 def main():
@@ -120,7 +136,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--processes", type=int, default=0, help="instead of kills: so many processes at once on one store")
+    parser.add_argument(
+        "--processes",
+        type=int,
+        default=0,
+        help="instead of kills: so many processes at once on one store",
+    )
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder, undisturbed = Path(name) / "killed", Path(name) / "undisturbed"
@@ -133,7 +154,10 @@ def main():
         else:
             struck, ended = torment(folder, kills=args.kills, rng=np.random.default_rng(args.seed))
         found = verdict(folder, undisturbed)
-    print(f"kills={struck} ended_before_the_kill={ended} questions={N_QUESTIONS} " + " ".join(f"{key}={value}" for key, value in found.items()))
+    print(
+        f"kills={struck} ended_before_the_kill={ended} questions={N_QUESTIONS} "
+        + " ".join(f"{key}={value}" for key, value in found.items())
+    )
 
 
 if __name__ == "__main__":

@@ -10,11 +10,11 @@ import pytest
 
 from coherence.agents import AGENTS, Agent
 from coherence.errors import InputError
-from coherence.schema import find_faults
-from elicitation.models.agent import AgentModel, Known, agent_for_task
+from coherence.table.faults import find_faults
 from elicitation.models.base import Request
-from elicitation.questions import Question, plan_questions
-from elicitation.session import elicit
+from elicitation.session.questions import Question, plan_questions
+from elicitation.session.session import elicit
+from elicitation.simulated_model import AgentModel, Known, agent_for_task
 from elicitation.store import AnswerStore
 
 ROOT = Path(__file__).parents[2]
@@ -26,12 +26,18 @@ def many(asia):
 
 
 def texts(asia, cases, role="decision"):
-    return [question.text for question in plan_questions(cases, asia.phrases, asia.target, reps=1) if question.role == role]
+    return [
+        question.text
+        for question in plan_questions(cases, asia.phrases, asia.target, reps=1)
+        if question.role == role
+    ]
 
 
 def session(agent, asia, cases, **options):
     with AnswerStore(":memory:") as store:
-        runs, tally = elicit(agent_for_task(agent, asia, cases), asia, cases, store, **{"reps": 4, **options})
+        runs, tally = elicit(
+            agent_for_task(agent, asia, cases), asia, cases, store, **{"reps": 4, **options}
+        )
     assert find_faults(runs) == []
     assert tally.readable == tally.total
     return runs
@@ -40,7 +46,10 @@ def session(agent, asia, cases, **options):
 def test_a_request_has_one_answer_whatever_the_order(asia, many):
     model = agent_for_task("noisy", asia, many)
     requests = [
-        Request(text, seed, 60) for role in ("belief", "decision", "auxiliary") for text in texts(asia, many, role) for seed in (0, 1, 2**63 - 1)
+        Request(text, seed, 60)
+        for role in ("belief", "decision", "auxiliary")
+        for text in texts(asia, many, role)
+        for seed in (0, 1, 2**63 - 1)
     ]
     answers = model.generate(requests)
     assert len({answer.text for answer in answers}) > 20
@@ -65,7 +74,10 @@ def test_a_rational_agent_states_the_truth_on_its_grid(asia, many):
 def test_what_was_planted_is_found(asia, many, name):
     agent, runs = AGENTS[name], session(name, asia, many)
     plain = runs[runs["z"].isna()]
-    standard, bayes = (plain[plain["prompt"] == prompt].set_index(["context", "rep"])["p"] for prompt in ("standard", "bayes"))
+    standard, bayes = (
+        plain[plain["prompt"] == prompt].set_index(["context", "rep"])["p"]
+        for prompt in ("standard", "bayes")
+    )
     shift = (bayes - standard).mean()
     assert (shift > 0.05) == (agent.prompt_shift > 0)
     assert (standard.groupby("context").std().mean() > 0.02) == (agent.report_noise > 0)
@@ -84,9 +96,17 @@ def test_choices_follow_their_known_policy(asia, many):
     n = 2000
     for text in texts(asia, many)[:3]:
         belief = model._known[text].exact
-        utility = np.array([agent.slope * (belief - agent.yes_at), agent.slope * (agent.no_at - belief), agent.defer])
+        utility = np.array(
+            [
+                agent.slope * (belief - agent.yes_at),
+                agent.slope * (agent.no_at - belief),
+                agent.defer,
+            ]
+        )
         expected = np.exp(utility) / np.exp(utility).sum()
-        said = [answer.text for answer in model.generate([Request(text, seed, 60) for seed in range(n)])]
+        said = [
+            answer.text for answer in model.generate([Request(text, seed, 60) for seed in range(n)])
+        ]
         deferred = np.mean([one.startswith("Can decide: No") for one in said])
         yes = np.mean([one == "Can decide: Yes\nDecision: Yes" for one in said])
         np.testing.assert_allclose([yes, deferred], expected[[0, 2]], atol=4 * np.sqrt(0.25 / n))
@@ -95,7 +115,13 @@ def test_choices_follow_their_known_policy(asia, many):
 def test_a_hidden_signal_moves_actions_and_not_reports(asia, many):
     def shares(theta):
         changed = many.assign(theta=theta)
-        runs = session(AGENTS["leaky"].with_parameters(taste=0.0, hidden_signal=1.0), asia, changed, iterated=False, reps=20)
+        runs = session(
+            AGENTS["leaky"].with_parameters(taste=0.0, hidden_signal=1.0),
+            asia,
+            changed,
+            iterated=False,
+            reps=20,
+        )
         rows = runs[runs["action"].notna()]
         return (rows["action"] == "yes").mean(), runs["p"].tolist()
 
@@ -105,7 +131,9 @@ def test_a_hidden_signal_moves_actions_and_not_reports(asia, many):
 
 
 def test_a_taste_belongs_to_the_case(asia, many):
-    runs = session(AGENTS["rational"].with_parameters(taste=50.0), asia, many, iterated=False, reps=6)
+    runs = session(
+        AGENTS["rational"].with_parameters(taste=50.0), asia, many, iterated=False, reps=6
+    )
     by_case = runs[runs["action"].notna()].groupby("context")["action"]
     assert (by_case.nunique() == 1).mean() > 0.85  # repetitions share it
     assert by_case.first().nunique() == 3  # cases do not
@@ -115,7 +143,17 @@ def test_temperature_zero_silences_the_noise(asia, many):
     noisy = agent_for_task(AGENTS["noisy"].with_parameters(taste=0.0), asia, many)
     for role in ("belief", "decision"):
         for text in texts(asia, many, role)[:5]:
-            assert len({answer.text for answer in noisy.generate([Request(text, seed, 60, 0.0) for seed in range(5)])}) == 1
+            assert (
+                len(
+                    {
+                        answer.text
+                        for answer in noisy.generate(
+                            [Request(text, seed, 60, 0.0) for seed in range(5)]
+                        )
+                    }
+                )
+                == 1
+            )
     text = texts(asia, many, "belief")[0]
     rounded = np.round(noisy._known[text].exact * 20) / 20
     assert noisy.generate([Request(text, 0, 60, 0.0)])[0].text.endswith(f"Yes: {rounded:.2f}")
@@ -133,7 +171,11 @@ def test_beliefs_can_be_sampled_and_read_off(asia, many):
 
 def test_what_the_evidence_rules_out_is_refused_and_not_made_up(asia, many):
     text = texts(asia, many, "belief")[0]
-    question = next(question for question in plan_questions(many, asia.phrases, asia.target, reps=1) if question.text == text)
+    question = next(
+        question
+        for question in plan_questions(many, asia.phrases, asia.target, reps=1)
+        if question.text == text
+    )
     model = AgentModel(AGENTS["rational"], {text: Known(question, "c", 1.0, float("nan"))})
     assert model.generate([Request(text, 0, 60)])[0].text.startswith("I cannot")
 
@@ -141,7 +183,9 @@ def test_what_the_evidence_rules_out_is_refused_and_not_made_up(asia, many):
 def test_numbers_have_the_form_that_was_asked_for():
     def said(exact, **options):
         question = Question(0, 0, "belief", "standard", "?", ("No", "Yes"), **options)
-        model = AgentModel(replace(AGENTS["rational"], grid=0.0), {"?": Known(question, "c", 1.0, exact)})
+        model = AgentModel(
+            replace(AGENTS["rational"], grid=0.0), {"?": Known(question, "c", 1.0, exact)}
+        )
         return model.generate([Request("?", 0, 60)])[0].text
 
     assert said(0.3) == "No: 0.70\nYes: 0.30"
@@ -173,8 +217,8 @@ def test_unknown_names_and_texts(asia, many):
 
 def test_no_torch_is_needed():
     code = (
-        "import sys\nfrom elicitation.session import Task, elicit\nfrom elicitation.models.agent import agent_for_task\n"
-        "from elicitation.store import AnswerStore\nimport elicitation.models.server\n"
+        "import sys\nfrom elicitation.session.session import Task, elicit\nfrom elicitation.simulated_model import agent_for_task\n"
+        "from elicitation.store import AnswerStore\nimport elicitation.models.servers.server\n"
         "task = Task.load('asia')\ncases = task.cases(5, seed=0)\n"
         "with AnswerStore(':memory:') as store:\n"
         "    runs, _ = elicit(agent_for_task('leaky', task, cases), task, cases, store, reps=1)\n"

@@ -5,15 +5,28 @@ import pandas as pd
 import pytest
 
 from coherence.errors import InputError
-from elicitation.scenarios.bet_items import SPLITS, Item, Items, default_items, read_items
-from elicitation.scenarios.bets import MODALITIES, VALUE_TEMPLATES, bet_questions, ladder_questions, value_questions
+from elicitation.batteries.bets.items import SPLITS, Item, Items, default_items, read_items
+from elicitation.batteries.bets.questions import (
+    MODALITIES,
+    VALUE_TEMPLATES,
+    bet_questions,
+    ladder_questions,
+    value_questions,
+)
 
 ITEMS = default_items()
 
 
 def test_counts_are_those_of_the_paper():
-    assert [(len(ITEMS.of("high", split)), len(ITEMS.of("low", split))) for split in SPLITS] == [(14, 15), (5, 5), (5, 5)]
-    for counts, expected in ((value_questions(ITEMS), (210, 25, 25)), (bet_questions(ITEMS), (840, 100, 100))):
+    assert [(len(ITEMS.of("high", split)), len(ITEMS.of("low", split))) for split in SPLITS] == [
+        (14, 15),
+        (5, 5),
+        (5, 5),
+    ]
+    for counts, expected in (
+        (value_questions(ITEMS), (210, 25, 25)),
+        (bet_questions(ITEMS), (840, 100, 100)),
+    ):
         for _, part in counts.groupby("template"):
             assert tuple(part["split"].value_counts()[list(SPLITS)]) == expected
     assert len(VALUE_TEMPLATES) == 4
@@ -39,13 +52,24 @@ def test_wordings_are_kept():
     assert bets.loc["card-test-003", "text"] == (
         "A card is drawn from a deck. If it is red, I win a pen; if it is black, I lose a car. What gives me the best expected gain?"
     )
-    assert bets.loc["card-test-003", ["option_a", "option_b", "option_c"]].tolist() == ["I bet on red.", "I bet on black.", "I do not bet."]
-    assert bets.loc["dice-test-002", ["role_a", "role_b", "role_c"]].tolist() == ["lose", "win", "none"]
+    assert bets.loc["card-test-003", ["option_a", "option_b", "option_c"]].tolist() == [
+        "I bet on red.",
+        "I bet on black.",
+        "I do not bet.",
+    ]
+    assert bets.loc["dice-test-002", ["role_a", "role_b", "role_c"]].tolist() == [
+        "lose",
+        "win",
+        "none",
+    ]
     values = value_questions(ITEMS, splits=["test"]).set_index("question")
     assert values.loc["boolean-valuable-test-001", ["option_a", "option_b", "option_c"]].tolist() == [
         "A car is worth more than a pen.", "A pen is worth more than a car.", "A car and a pen are worth the same.",
     ]  # fmt: skip
-    assert values.loc["choice-expensive-test-001", "text"] == "Which of the two costs more, a car or a pen?"
+    assert (
+        values.loc["choice-expensive-test-001", "text"]
+        == "Which of the two costs more, a car or a pen?"
+    )
 
 
 def test_both_orders_put_either_thing_first():
@@ -53,7 +77,12 @@ def test_both_orders_put_either_thing_first():
     assert values["first"].value_counts().to_dict() == {"high": 25, "low": 25}
     turned = values[values["first"] == "low"].iloc[0]
     assert turned["text"] == "Which of the two is worth more, an egg or a watch?"
-    assert turned[["option_a", "role_a", "option_b", "role_b"]].tolist() == ["An egg.", "low", "A watch.", "high"]
+    assert turned[["option_a", "role_a", "option_b", "role_b"]].tolist() == [
+        "An egg.",
+        "low",
+        "A watch.",
+        "high",
+    ]
 
 
 def test_another_chance_is_stated_for_the_side_that_is_named():
@@ -71,7 +100,11 @@ def test_ladder_stakes_break_even_where_they_say():
     np.testing.assert_allclose(gain, 0, atol=1e-9)
     np.testing.assert_allclose(sorted(steps["break_even"].unique()), [0.25, 0.6], atol=1e-4)
     # No two pairs share a thing.
-    assert steps.groupby("high")["low"].nunique().tolist() == steps.groupby("low")["high"].nunique().tolist() == [1] * 5
+    assert (
+        steps.groupby("high")["low"].nunique().tolist()
+        == steps.groupby("low")["high"].nunique().tolist()
+        == [1] * 5
+    )
     row = steps.iloc[0]
     assert row["text"] == (
         "A coin is tossed. It lands on heads in 20% of all tosses. If it lands on heads, I win a car worth 100 dollars; if it lands on tails, "
@@ -83,7 +116,10 @@ def test_ladder_stakes_break_even_where_they_say():
 def asked_with(items, **terms):
     bets = {name: value for name, value in terms.items() if name != "break_evens"}
     rungs = {name: value for name, value in terms.items() if name in ("payout", "break_evens")}
-    return pd.concat([value_questions(items), bet_questions(items, **bets), ladder_questions(items, **rungs)], ignore_index=True)
+    return pd.concat(
+        [value_questions(items), bet_questions(items, **bets), ladder_questions(items, **rungs)],
+        ignore_index=True,
+    )
 
 
 def test_plain_questions_have_plain_ids():
@@ -91,7 +127,9 @@ def test_plain_questions_have_plain_ids():
     assert plain["question"].str.fullmatch(r"(ladder-)?[a-z-]+-(train|dev|test)-\d{3}").all()
     # Whatever else is asked beside them.
     some = bet_questions(ITEMS, splits=["test"], modalities=["dice"], chances=(0.5, 0.3))
-    assert set(some["question"].head(100)) == {f"dice-test-{number:03d}" for number in range(1, 101)}
+    assert set(some["question"].head(100)) == {
+        f"dice-test-{number:03d}" for number in range(1, 101)
+    }
     assert some["question"].tail(100).str.fullmatch(r"dice-test-\d{3}-[0-9a-f]{6}").all()
 
 
@@ -106,7 +144,10 @@ def test_plain_questions_have_plain_ids():
     ],
 )
 def test_ids_are_equal_only_where_questions_are(terms):
-    plain, other = asked_with(ITEMS).set_index("question"), asked_with(ITEMS, **terms).set_index("question")
+    plain, other = (
+        asked_with(ITEMS).set_index("question"),
+        asked_with(ITEMS, **terms).set_index("question"),
+    )
     assert other.index.is_unique
     shared = plain.index.intersection(other.index)
     pd.testing.assert_frame_equal(plain.loc[shared], other.loc[shared])
@@ -117,28 +158,58 @@ def test_ids_are_equal_only_where_questions_are(terms):
 
 def test_ids_depend_on_the_things_and_on_their_order():
     first = ITEMS.of("high", "test")[0]
-    own = Items(tuple(Item("a yacht", "high", "test", item.price) if item == first else item for item in ITEMS.items))
+    own = Items(
+        tuple(
+            Item("a yacht", "high", "test", item.price) if item == first else item
+            for item in ITEMS.items
+        )
+    )
     plain, other = asked_with(ITEMS).set_index("question"), asked_with(own).set_index("question")
     shared = plain.index.intersection(other.index)
     pd.testing.assert_frame_equal(plain.loc[shared], other.loc[shared])
     assert (other.index.isin(shared) == ((other["high"] != "a yacht").to_numpy())).all()
     turned = value_questions(ITEMS, splits=["test"], both_orders=True).set_index("question")
     shared = plain.index.intersection(turned.index)
-    pd.testing.assert_frame_equal(plain.loc[shared, ["text", "role_a"]], turned.loc[shared, ["text", "role_a"]])
+    pd.testing.assert_frame_equal(
+        plain.loc[shared, ["text", "role_a"]], turned.loc[shared, ["text", "role_a"]]
+    )
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: bet_questions(ITEMS, modalities=["roulette"]), "modalities must be of coin, dice, card; received 'roulette'"),
+        (
+            lambda: bet_questions(ITEMS, modalities=["roulette"]),
+            "modalities must be of coin, dice, card; received 'roulette'",
+        ),
         (lambda: bet_questions(ITEMS, modalities="coin"), "modalities must be a list"),
-        (lambda: bet_questions(ITEMS, chances=(1.0,)), "chances must lie strictly between 0 and 1; received 1.0"),
+        (
+            lambda: bet_questions(ITEMS, chances=(1.0,)),
+            "chances must lie strictly between 0 and 1; received 1.0",
+        ),
         (lambda: bet_questions(ITEMS, stake=0), "stake must be a positive number; received 0"),
-        (lambda: value_questions(ITEMS, splits=["tset"]), "split must be one of train, dev, test; received 'tset'"),
-        (lambda: ladder_questions(ITEMS, break_evens=(0.0,)), "break_evens must lie strictly between 0 and 1"),
-        (lambda: Items((Item("a car", "high", "test", 5), Item("A car", "low", "test", 1))), "'a car' occur more than once"),
-        (lambda: Items((Item("a car", "high", "test", 5),)), "split 'test' must have things of both values; it has only high ones"),
-        (lambda: Items((Item("a car", "high", "test", 1), Item("a pen", "low", "test", 1))).pairs("test"), "must be worth more than the low ones"),
+        (
+            lambda: value_questions(ITEMS, splits=["tset"]),
+            "split must be one of train, dev, test; received 'tset'",
+        ),
+        (
+            lambda: ladder_questions(ITEMS, break_evens=(0.0,)),
+            "break_evens must lie strictly between 0 and 1",
+        ),
+        (
+            lambda: Items((Item("a car", "high", "test", 5), Item("A car", "low", "test", 1))),
+            "'a car' occur more than once",
+        ),
+        (
+            lambda: Items((Item("a car", "high", "test", 5),)),
+            "split 'test' must have things of both values; it has only high ones",
+        ),
+        (
+            lambda: Items(
+                (Item("a car", "high", "test", 1), Item("a pen", "low", "test", 1))
+            ).pairs("test"),
+            "must be worth more than the low ones",
+        ),
     ],
 )
 def test_what_cannot_be_asked_is_refused(call, message):
@@ -148,7 +219,10 @@ def test_what_cannot_be_asked_is_refused(call, message):
 
 def test_own_things_come_from_a_csv(tmp_path):
     path = tmp_path / "things.csv"
-    path.write_text("item,value,split,price\na yacht,high,test,2000\na villa,high,test,\na nail,low,test,.5\n", encoding="utf-8")
+    path.write_text(
+        "item,value,split,price\na yacht,high,test,2000\na villa,high,test,\na nail,low,test,.5\n",
+        encoding="utf-8",
+    )
     items = read_items(path)
     assert [(high.name, high.price, low.name, low.price) for high, low in items.pairs("test")] == [
         ("a yacht", 2000, "a nail", 0.5), ("a villa", 100, "a nail", 0.5),
@@ -167,7 +241,10 @@ def test_own_things_come_from_a_csv(tmp_path):
             "item,value,split\na car,dear,test\n,low,test\na pen,low,exam\n",
             "line 2: value must be high or low, not 'dear'; line 3: item.*line 4: split",
         ),
-        ("item,value,split,price\na car,high,test,lots\n", "line 2: price must be a number, not 'lots'"),
+        (
+            "item,value,split,price\na car,high,test,lots\n",
+            "line 2: price must be a number, not 'lots'",
+        ),
         ("item,value,split\n", "has no rows"),
     ],
 )
@@ -179,10 +256,14 @@ def test_a_faulty_csv_is_refused_with_all_its_faults(text, message, tmp_path):
 
 
 def test_causal_scores_are_the_likelihoods_of_the_options(model):
-    from elicitation.scenarios.bet_models import score_choices
+    from elicitation.batteries.bets.models import score_choices
 
     questions = pd.concat(
-        [bet_questions(ITEMS, splits=["test"]).iloc[[0, 150]], value_questions(ITEMS, splits=["test"]).iloc[[3]]], ignore_index=True
+        [
+            bet_questions(ITEMS, splits=["test"]).iloc[[0, 150]],
+            value_questions(ITEMS, splits=["test"]).iloc[[3]],
+        ],
+        ignore_index=True,
     )
     total, mean = (score_choices(model, questions, likelihood=way) for way in ("total", "token"))
     assert (total["model"] == model.name).all()
@@ -190,29 +271,52 @@ def test_causal_scores_are_the_likelihoods_of_the_options(model):
         by_hand, per_token = [], []
         for letter in "abc":
             before = model.encode([questions["text"][row]])[0]
-            whole = model.encode([questions["text"][row]], answer=" " + questions[f"option_{letter}"][row])[0]
-            shared = next(k for k, (one, other) in enumerate(zip([*before, -1], whole, strict=False)) if one != other)
+            whole = model.encode(
+                [questions["text"][row]], answer=" " + questions[f"option_{letter}"][row]
+            )[0]
+            shared = next(
+                k
+                for k, (one, other) in enumerate(zip([*before, -1], whole, strict=False))
+                if one != other
+            )
             [found] = model.log_probabilities([whole[:shared]], [[whole[shared:]]])
             by_hand.append(found[0])
             per_token.append(found[0] / (len(whole) - shared))
         weights = np.exp(np.array(by_hand) - max(by_hand))
-        np.testing.assert_allclose(total.loc[row, ["prob_a", "prob_b", "prob_c"]].astype(float), weights / weights.sum(), rtol=1e-4)
-        np.testing.assert_allclose(mean.loc[row, ["score_a", "score_b", "score_c"]].astype(float), np.exp(per_token), rtol=1e-4)
         np.testing.assert_allclose(
-            mean.loc[row, ["prob_a", "prob_b", "prob_c"]].astype(float), np.exp(per_token) / np.exp(per_token).sum(), rtol=1e-4
+            total.loc[row, ["prob_a", "prob_b", "prob_c"]].astype(float),
+            weights / weights.sum(),
+            rtol=1e-4,
+        )
+        np.testing.assert_allclose(
+            mean.loc[row, ["score_a", "score_b", "score_c"]].astype(float),
+            np.exp(per_token),
+            rtol=1e-4,
+        )
+        np.testing.assert_allclose(
+            mean.loc[row, ["prob_a", "prob_b", "prob_c"]].astype(float),
+            np.exp(per_token) / np.exp(per_token).sum(),
+            rtol=1e-4,
         )
 
 
 def test_kept_scores_are_not_asked_again(model, monkeypatch):
-    from elicitation.scenarios import bet_models
+    from elicitation.batteries.bets import models as bet_models
     from elicitation.store import AnswerStore
 
     monkeypatch.setattr(bet_models, "_PORTION", 3)
     questions = bet_questions(ITEMS, splits=["test"]).head(8)
-    plain = {way: bet_models.score_choices(model, questions, likelihood=way) for way in ("total", "token")}
+    plain = {
+        way: bet_models.score_choices(model, questions, likelihood=way)
+        for way in ("total", "token")
+    }
     asked = []
     measure = bet_models._log_likelihoods
-    monkeypatch.setattr(bet_models, "_log_likelihoods", lambda *given: asked.append(len(given[1])) or measure(*given))
+    monkeypatch.setattr(
+        bet_models,
+        "_log_likelihoods",
+        lambda *given: asked.append(len(given[1])) or measure(*given),
+    )
 
     def stop(done, total):
         if done == 6:
@@ -222,17 +326,24 @@ def test_kept_scores_are_not_asked_again(model, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             bet_models.score_choices(model, questions, store=store, progress=stop)
         assert len(store) == 6
-        pd.testing.assert_frame_equal(bet_models.score_choices(model, questions, store=store), plain["total"])
+        pd.testing.assert_frame_equal(
+            bet_models.score_choices(model, questions, store=store), plain["total"]
+        )
         assert asked == [3, 3, 2]
-        pd.testing.assert_frame_equal(bet_models.score_choices(model, questions, likelihood="token", store=store), plain["token"])
+        pd.testing.assert_frame_equal(
+            bet_models.score_choices(model, questions, likelihood="token", store=store),
+            plain["token"],
+        )
         assert asked == [3, 3, 2]
 
 
 def test_only_models_that_score_options_are_asked(model):
-    from elicitation.scenarios.bet_models import load_chooser, score_choices
+    from elicitation.batteries.bets.models import load_chooser, score_choices
 
     questions = bet_questions(ITEMS, splits=["test"]).head(1)
-    with pytest.raises(InputError, match="must be a local multiple-choice or causal model; received a str"):
+    with pytest.raises(
+        InputError, match="must be a local multiple-choice or causal model; received a str"
+    ):
         score_choices("model", questions)
     with pytest.raises(InputError, match="likelihood must be 'total' or 'token'"):
         score_choices(model, questions, likelihood="mean")

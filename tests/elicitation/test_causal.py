@@ -10,9 +10,9 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from coherence.errors import InputError
 from elicitation.models.base import Request
-from elicitation.models.causal import CausalModel, load_causal_model, quiet_transformers
-from elicitation.models.sampling import Row, draw, end_of_lines
-from elicitation.questions import plan_questions
+from elicitation.models.local.causal import CausalModel, load_causal_model, quiet_transformers
+from elicitation.models.local.sampling import Row, draw, end_of_lines
+from elicitation.session.questions import plan_questions
 
 TEXTS = [
     "Does a patient cough?",
@@ -28,10 +28,20 @@ def gpt2(model, tmp_path_factory):
     """Random weights and learnt absolute positions: left padding without explicit positions gives other answers here."""
     folder = tmp_path_factory.mktemp("models") / "gpt2"
     torch.manual_seed(0)
-    config = GPT2Config(vocab_size=len(model.tokenizer), n_embd=32, n_layer=2, n_head=2, n_positions=128, bos_token_id=1, eos_token_id=2)
+    config = GPT2Config(
+        vocab_size=len(model.tokenizer),
+        n_embd=32,
+        n_layer=2,
+        n_head=2,
+        n_positions=128,
+        bos_token_id=1,
+        eos_token_id=2,
+    )
     network = GPT2LMHeadModel(config)
     with torch.no_grad():
-        network.transformer.wpe.weight.mul_(20)  # so that positions matter as they do in a trained model
+        network.transformer.wpe.weight.mul_(
+            20
+        )  # so that positions matter as they do in a trained model
         network.transformer.wte.weight.mul_(8)
     with quiet_transformers():
         network.save_pretrained(folder)
@@ -50,20 +60,34 @@ def test_answers_do_not_depend_on_batch_size_or_order(gpt2, temperature):
     assert len({answer.text for answer in alone}) > 3
     for batch_size in (3, 8):
         together = load_causal_model(gpt2, batch_size=batch_size)
-        assert [answer.text for answer in together.generate(requests)] == [answer.text for answer in alone]
+        assert [answer.text for answer in together.generate(requests)] == [
+            answer.text for answer in alone
+        ]
         order = np.random.default_rng(batch_size).permutation(len(requests))
         shuffled = together.generate([requests[i] for i in order])
-        assert [shuffled[place].text for place in np.argsort(order)] == [answer.text for answer in alone]
-        np.testing.assert_allclose([shuffled[place].logprob for place in np.argsort(order)], [answer.logprob for answer in alone], atol=1e-3)
+        assert [shuffled[place].text for place in np.argsort(order)] == [
+            answer.text for answer in alone
+        ]
+        np.testing.assert_allclose(
+            [shuffled[place].logprob for place in np.argsort(order)],
+            [answer.logprob for answer in alone],
+            atol=1e-3,
+        )
 
 
 def test_greedy_answers_equal_those_of_transformers(gpt2):
     model = load_causal_model(gpt2, batch_size=4)
-    for request, answer in zip(_requests(TEXTS, 0.0), model.generate(_requests(TEXTS, 0.0)), strict=True):
+    for request, answer in zip(
+        _requests(TEXTS, 0.0), model.generate(_requests(TEXTS, 0.0)), strict=True
+    ):
         encoded = model.tokenizer(request.text, return_tensors="pt")
         with torch.inference_mode():
-            whole = model.network.generate(**encoded, max_new_tokens=12, do_sample=False, pad_token_id=0)
-        assert answer.text == model.tokenizer.decode(whole[0, encoded["input_ids"].shape[1] :], skip_special_tokens=True)
+            whole = model.network.generate(
+                **encoded, max_new_tokens=12, do_sample=False, pad_token_id=0
+            )
+        assert answer.text == model.tokenizer.decode(
+            whole[0, encoded["input_ids"].shape[1] :], skip_special_tokens=True
+        )
 
 
 def test_seeds_matter_and_are_all_that_matters(model):
@@ -82,13 +106,17 @@ def test_draws_follow_the_softmax_at_the_given_temperature():
         share = np.bincount(tokens, minlength=4) / n
         np.testing.assert_allclose(share, expected, atol=4 * np.sqrt(0.25 / n))
         # Whatever the temperature of the draw, the log-probability is the model's own.
-        np.testing.assert_allclose(np.exp(logprobs), np.array([0.1, 0.2, 0.3, 0.4])[tokens], rtol=1e-5)
+        np.testing.assert_allclose(
+            np.exp(logprobs), np.array([0.1, 0.2, 0.3, 0.4])[tokens], rtol=1e-5
+        )
 
 
 def test_a_token_of_probability_zero_is_never_drawn():
     logits = torch.tensor([-torch.inf, 0.0, -torch.inf, 0.0, -torch.inf])
     rows = [Row(Request("", seed, 1), frozenset()) for seed in range(500)]
-    for row, uniform in zip(rows, np.r_[0.0, np.nextafter(1.0, 0.0), np.random.default_rng(0).random(498)], strict=True):
+    for row, uniform in zip(
+        rows, np.r_[0.0, np.nextafter(1.0, 0.0), np.random.default_rng(0).random(498)], strict=True
+    ):
         row.uniforms = iter([uniform])
     tokens, _ = draw(logits.expand(500, 5), rows)
     assert set(tokens) == {1, 3}
@@ -96,14 +124,26 @@ def test_a_token_of_probability_zero_is_never_drawn():
 
 @pytest.mark.parametrize(
     ("text", "max_lines", "end"),
-    [("a\nb", 1, 2), ("a\nb", 2, None), ("a\nb\n", 2, 4), ("\n \na\nb\nc", 2, 7), ("a\nb\nc", None, None), ("", 1, None), ("\n\n", 1, None)],
+    [
+        ("a\nb", 1, 2),
+        ("a\nb", 2, None),
+        ("a\nb\n", 2, 4),
+        ("\n \na\nb\nc", 2, 7),
+        ("a\nb\nc", None, None),
+        ("", 1, None),
+        ("\n\n", 1, None),
+    ],
 )
 def test_an_answer_ends_after_its_lines(text, max_lines, end):
     assert end_of_lines(text, max_lines) == end
 
 
 def test_lines_end_an_answer_and_nothing_after_them_is_kept(model, asia, cases):
-    questions = [question for question in plan_questions(cases, asia.phrases, "lung", reps=1) if question.role == "belief"][:8]
+    questions = [
+        question
+        for question in plan_questions(cases, asia.phrases, "lung", reps=1)
+        if question.role == "belief"
+    ][:8]
     free = model.generate([Request(question.text, 3, 40) for question in questions])
     cut = model.generate([Request(question.text, 3, 40, max_lines=1) for question in questions])
     for whole, short in zip(free, cut, strict=True):
@@ -113,7 +153,9 @@ def test_lines_end_an_answer_and_nothing_after_them_is_kept(model, asia, cases):
 
 def test_answers_are_cut_at_their_limit(model):
     answers = model.generate([Request(text, 0, limit) for text in TEXTS for limit in (1, 2, 5)])
-    assert all(answer.n_tokens <= limit for answer, limit in zip(answers, (1, 2, 5) * 5, strict=True))
+    assert all(
+        answer.n_tokens <= limit for answer, limit in zip(answers, (1, 2, 5) * 5, strict=True)
+    )
     assert model.generate([]) == []
 
 
@@ -138,8 +180,12 @@ def test_the_chat_template_is_used_where_there_is_one(model_folder, tmp_path):
 
 
 CHAT = "{% for m in messages %}<start>[{{ m.role }}] {{ m.content | trim }}{% endfor %}{% if add_generation_prompt %}<start>[assistant]{% endif %}"
-NO_SYSTEM = "{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}" + CHAT
-DROPS_SYSTEM = CHAT.replace("{% for m in messages %}", "{% for m in messages if m.role == 'user' %}")
+NO_SYSTEM = (
+    "{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}" + CHAT
+)
+DROPS_SYSTEM = CHAT.replace(
+    "{% for m in messages %}", "{% for m in messages if m.role == 'user' %}"
+)
 
 
 def _chat_folder(model_folder, folder, template):
@@ -152,24 +198,38 @@ def test_a_system_message_and_the_beginning_of_the_answer_are_read_as_such(model
     folder = _chat_folder(model_folder, tmp_path / "chat", CHAT)
     model = load_causal_model(folder, system="Be brief.", prefill="No: 0.")
     (ids,) = model.encode(["Well?"])
-    assert model.tokenizer.decode(ids) == "<start>[system] Be brief.<start>[user] Well?<start>[assistant]No: 0."
-    assert ids.count(model.tokenizer.bos_token_id) == 3  # the template's own marks, and no further start token
+    assert (
+        model.tokenizer.decode(ids)
+        == "<start>[system] Be brief.<start>[user] Well?<start>[assistant]No: 0."
+    )
+    assert (
+        ids.count(model.tokenizer.bos_token_id) == 3
+    )  # the template's own marks, and no further start token
     (longer,) = model.encode(["Well?"], answer="25 ")
-    assert model.tokenizer.decode(longer[len(ids) :]) == "25 "  # a blank at the end survives a template that trims
+    assert (
+        model.tokenizer.decode(longer[len(ids) :]) == "25 "
+    )  # a blank at the end survives a template that trims
     # What shapes an answer tells stores apart.
-    fingerprints = [load_causal_model(folder, **options).fingerprint for options in ({}, {"system": "Be brief."}, {"prefill": "Be brief."})]
+    fingerprints = [
+        load_causal_model(folder, **options).fingerprint
+        for options in ({}, {"system": "Be brief."}, {"prefill": "Be brief."})
+    ]
     assert len({*fingerprints, model.fingerprint}) == 4
 
 
 def test_an_answer_begins_with_its_prefill_and_its_lines_count(model_folder, tmp_path):
-    model = load_causal_model(_chat_folder(model_folder, tmp_path / "chat", CHAT), prefill="No: 0.50\nYes:")
+    model = load_causal_model(
+        _chat_folder(model_folder, tmp_path / "chat", CHAT), prefill="No: 0.50\nYes:"
+    )
     plain = load_causal_model(tmp_path / "chat")
     request = Request("Does a patient cough?", 3, 12, 1.0)
     (answer,) = model.generate([request])
     assert answer.text.startswith("No: 0.50\nYes:")
     assert answer.n_tokens <= 12
     # The model reads its prefill like any other text.
-    whole = plain.tokenizer(plain.render(request.text) + "No: 0.50\nYes:", add_special_tokens=False)["input_ids"]
+    whole = plain.tokenizer(
+        plain.render(request.text) + "No: 0.50\nYes:", add_special_tokens=False
+    )["input_ids"]
     assert model.encode([request.text]) == [whole]
     (one,) = model.generate([Request("Does a patient cough?", 3, 30, 1.0, max_lines=1)])
     assert one.text == "No: 0.50\n"  # its first line is complete before the model says anything
@@ -185,10 +245,14 @@ def test_a_system_message_that_would_be_lost_is_refused(model_folder, tmp_path):
     with pytest.raises(InputError, match="system needs a chat template"):
         load_causal_model(model_folder, system="Be brief.")
     with pytest.raises(InputError, match="refuses a system message: no system role"):
-        load_causal_model(_chat_folder(model_folder, tmp_path / "refuses", NO_SYSTEM), system="Be brief.")
+        load_causal_model(
+            _chat_folder(model_folder, tmp_path / "refuses", NO_SYSTEM), system="Be brief."
+        )
     assert load_causal_model(tmp_path / "refuses").chat
     with pytest.raises(InputError, match="leaves out the system message"):
-        load_causal_model(_chat_folder(model_folder, tmp_path / "drops", DROPS_SYSTEM), system="Be brief.")
+        load_causal_model(
+            _chat_folder(model_folder, tmp_path / "drops", DROPS_SYSTEM), system="Be brief."
+        )
 
 
 def test_draws_of_one_text_are_read_once_and_drawn_apart(model, monkeypatch):
@@ -205,7 +269,9 @@ def test_draws_of_one_text_are_read_once_and_drawn_apart(model, monkeypatch):
     together = model.generate(requests)
     assert rows[0][0] == 1
     assert rows[1][0] == 6
-    assert [answer.text for answer in together] == [model.generate([request])[0].text for request in requests]
+    assert [answer.text for answer in together] == [
+        model.generate([request])[0].text for request in requests
+    ]
 
 
 def test_the_fingerprint_follows_weights_and_tokenizer_but_not_the_log(model_folder, tmp_path):
@@ -228,7 +294,11 @@ def test_a_bad_folder_is_named_with_its_fault(model_folder, tmp_path):
         load_causal_model("someone/some-model")
     with pytest.raises(InputError, match=r"lacks config\.json, \*\.safetensors, tokenizer files"):
         load_causal_model(tmp_path)
-    for name, content in (("config.json", "{not json"), ("config.json", '{"model_type": "no-such-type"}'), ("model.safetensors", "garbage")):
+    for name, content in (
+        ("config.json", "{not json"),
+        ("config.json", '{"model_type": "no-such-type"}'),
+        ("model.safetensors", "garbage"),
+    ):
         folder = tmp_path / f"{name}-{len(content)}"
         shutil.copytree(model_folder, folder)
         (folder / name).write_text(content)
@@ -258,8 +328,14 @@ def test_code_in_a_folder_is_not_run(model_folder, tmp_path):
     folder = tmp_path / "code"
     shutil.copytree(model_folder, folder)
     proof = tmp_path / "ran"
-    (folder / "modeling_evil.py").write_text(f"open({str(proof)!r}, 'w').write('x')\nclass Evil: pass\nclass EvilConfig: pass\n")
-    config = (folder / "config.json").read_text().replace('"model_type": "llama"', '"model_type": "evil"')
+    (folder / "modeling_evil.py").write_text(
+        f"open({str(proof)!r}, 'w').write('x')\nclass Evil: pass\nclass EvilConfig: pass\n"
+    )
+    config = (
+        (folder / "config.json")
+        .read_text()
+        .replace('"model_type": "llama"', '"model_type": "evil"')
+    )
     auto = '{"auto_map": {"AutoConfig": "modeling_evil.EvilConfig", "AutoModelForCausalLM": "modeling_evil.Evil"},'
     (folder / "config.json").write_text(auto + config.lstrip()[1:])
     with pytest.raises(InputError, match="could not be loaded"):
@@ -276,4 +352,6 @@ def test_options_out_of_range(model_folder, options):
 def test_answers_without_an_end_token_run_to_their_limit(model):
     endless = CausalModel(model.network, model.tokenizer, name="endless", fingerprint="f")
     endless._ends = frozenset()
-    assert [answer.n_tokens for answer in endless.generate(_requests(TEXTS, 1.0))] == [12] * len(TEXTS)
+    assert [answer.n_tokens for answer in endless.generate(_requests(TEXTS, 1.0))] == [12] * len(
+        TEXTS
+    )

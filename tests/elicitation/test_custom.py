@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from coherence.decoding.decode import Decoded
 from coherence.errors import CoherenceError, InputError
-from coherence.schema import find_faults
-from elicitation.belief import sampled_belief, token_belief
-from elicitation.custom import check_questions, load_questions
-from elicitation.decode import Decoded
+from coherence.table.faults import find_faults
 from elicitation.models.base import Answer
-from elicitation.models.labels import bound_labels
-from elicitation.session import Design, elicit, elicit_questions
+from elicitation.models.servers.labels import bound_labels
+from elicitation.reading.belief import sampled_belief, token_belief
+from elicitation.session.custom import check_questions, load_questions
+from elicitation.session.session import Design, elicit, elicit_questions
 from elicitation.store import AnswerStore
 
 CSV = """id,belief_question,yes_no_question,action_question,options,theta,p_true,x_sky
@@ -61,7 +61,12 @@ def table(tmp_path):
 
 def test_csv_and_jsonl_say_the_same(table, tmp_path):
     records = [
-        {**row, "options": list(row["options"]), "p_true": None if pd.isna(row["p_true"]) else row["p_true"]} for row in table.to_dict("records")
+        {
+            **row,
+            "options": list(row["options"]),
+            "p_true": None if pd.isna(row["p_true"]) else row["p_true"],
+        }
+        for row in table.to_dict("records")
     ]
     (tmp_path / "q.jsonl").write_text("\n".join(map(json.dumps, records)) + "\n\n")
     pd.testing.assert_frame_equal(load_questions(tmp_path / "q.jsonl"), table, check_dtype=False)
@@ -87,21 +92,31 @@ def test_questions_are_asked_as_they_stand_and_answers_land_on_their_rows(table,
 
 
 def test_what_is_not_known_is_no_column(table, store):
-    runs, _ = elicit_questions(Own(), table[["context", "belief_question"]], store, design=Design(reps=1))
+    runs, _ = elicit_questions(
+        Own(), table[["context", "belief_question"]], store, design=Design(reps=1)
+    )
     assert not {"theta", "p_true", "action", "raw_action"} & set(runs.columns)
     assert find_faults(runs) == []
 
 
 def test_an_option_is_read_and_nothing_else(table, store):
-    for action, expected in (("Leave it.", "leave it"), ("take it or leave it", None), ("wait", None)):
-        runs, _ = elicit_questions(Own(action=action), table.iloc[:1], store, design=Design(reps=1, seed=len(action)))
+    for action, expected in (
+        ("Leave it.", "leave it"),
+        ("take it or leave it", None),
+        ("wait", None),
+    ):
+        runs, _ = elicit_questions(
+            Own(action=action), table.iloc[:1], store, design=Design(reps=1, seed=len(action))
+        )
         read = runs.loc[runs["prompt"] == "standard", "action"].iloc[0]
         assert (None if pd.isna(read) else read) == expected
 
 
 def test_sampled_beliefs_are_rates_over_draws(table, store):
     model = Own()
-    runs, tally = elicit_questions(model, table, store, design=Design(reps=3, belief="sampled", draws=10))
+    runs, tally = elicit_questions(
+        model, table, store, design=Design(reps=3, belief="sampled", draws=10)
+    )
     assert find_faults(runs) == []
     assert tally.total == 2 * 3 * 11
     assert set(runs["prompt"]) == {"sampled"}
@@ -120,7 +135,12 @@ def test_token_beliefs_are_shares_of_the_label_mass(table, store):
     assert set(runs["prompt"]) == {"token"}
     # Nothing is drawn: the repetitions share one answer.
     assert len(store) == 2 + 2 * 2
-    with AnswerStore(":memory:") as store, pytest.raises(InputError, match="needs a model that gives the probabilities of labels; own does not"):
+    with (
+        AnswerStore(":memory:") as store,
+        pytest.raises(
+            InputError, match="needs a model that gives the probabilities of labels; own does not"
+        ),
+    ):
         elicit_questions(Own(), table, store, design=Design(belief="token"))
 
 
@@ -149,7 +169,10 @@ def test_a_causal_model_gives_exact_label_probabilities(model, table, store):
 )  # fmt: skip
 def test_a_token_belief_needs_most_of_the_mass_and_narrow_bounds(masses, value, status):
     belief = token_belief(json.dumps(masses))
-    assert (belief.value, belief.status) == (pytest.approx(value) if value is not None else None, status)
+    assert (belief.value, belief.status) == (
+        pytest.approx(value) if value is not None else None,
+        status,
+    )
 
 
 def test_a_server_that_lists_likely_tokens_gives_a_belief_where_the_list_suffices(table, store):
@@ -161,12 +184,16 @@ def test_a_server_that_lists_likely_tokens_gives_a_belief_where_the_list_suffice
         def label_bounds(self, texts, labels):
             return [bound_labels(self.likely, labels)] * len(texts)
 
-    known, _ = elicit_questions(Listing({"Yes": 0.75, " No": 0.245}), table, store, design=Design(reps=1, belief="token"))
+    known, _ = elicit_questions(
+        Listing({"Yes": 0.75, " No": 0.245}), table, store, design=Design(reps=1, belief="token")
+    )
     # What is not listed, .005, may be either: the share of Yes lies between .75 and .755, and the belief in the middle.
     assert known["p"].tolist() == pytest.approx([0.7525] * 2)
     assert set(known["status"]) == {"ok"}
     with AnswerStore(":memory:") as other:
-        unknown, _ = elicit_questions(Listing({"Yes": 0.7, "The": 0.1}), table, other, design=Design(reps=1, belief="token"))
+        unknown, _ = elicit_questions(
+            Listing({"Yes": 0.7, "The": 0.1}), table, other, design=Design(reps=1, belief="token")
+        )
     assert unknown["p"].isna().all()
     assert unknown["answer_mass"].tolist() == pytest.approx([0.7] * 2)
 
@@ -180,7 +207,11 @@ def test_impossible_masses_are_an_error(table, store):
 
 
 def test_a_sampled_belief_needs_half_of_its_draws():
-    yes, no, lost = Decoded("Yes", "ok"), Decoded("No", "repaired:spelling"), Decoded(None, "refused")
+    yes, no, lost = (
+        Decoded("Yes", "ok"),
+        Decoded("No", "repaired:spelling"),
+        Decoded(None, "refused"),
+    )
     assert sampled_belief([yes, no, lost, lost]).value == 0.5
     assert sampled_belief([yes, no]).status == "repaired:spelling"
     few = sampled_belief([yes, lost, lost])
@@ -259,5 +290,7 @@ def test_files_that_are_no_questions(tmp_path, name, text, message):
 
 def test_a_column_that_the_way_needs(table, store):
     with pytest.raises(InputError, match="needs the column 'yes_no_question'"):
-        elicit_questions(Labelled(), table.drop(columns="yes_no_question"), store, design=Design(belief="token"))
+        elicit_questions(
+            Labelled(), table.drop(columns="yes_no_question"), store, design=Design(belief="token")
+        )
     assert np.isnan(table.loc[1, "p_true"])

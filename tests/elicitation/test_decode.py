@@ -9,9 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coherence.schema import READABLE, REPAIRS, STATUSES
-from elicitation.decode import decode_belief, decode_choice, decode_decision, decode_distribution, worst
-from elicitation.repairs import REPAIR_MEANINGS
+from coherence.decoding.decode import (
+    decode_belief,
+    decode_choice,
+    decode_decision,
+    decode_distribution,
+    worst,
+)
+from coherence.decoding.repairs import REPAIR_MEANINGS
+from coherence.table.schema import READABLE, REPAIRS, STATUSES
 
 GOOD = "No: 0.30\nYes: 0.70"
 
@@ -201,7 +207,11 @@ def test_a_readable_answer_is_not_a_refusal_by_its_words():
     ("text", "labels", "value"),
     [
         ("a: 0.33\nb: 0.33\nc: 0.33", ("a", "b", "c"), (0.33, 0.33, 0.33)),
-        ("tuberculosis or lung cancer, or both: 0.4\nneither: 0.6", ("tuberculosis or lung cancer, or both", "neither"), (0.4, 0.6)),
+        (
+            "tuberculosis or lung cancer, or both: 0.4\nneither: 0.6",
+            ("tuberculosis or lung cancer, or both", "neither"),
+            (0.4, 0.6),
+        ),
         ("a+b (c): 0.4\n[d]: 0.6", ("a+b (c)", "[d]"), (0.4, 0.6)),
         ("a: b: 0.4\na: 0.6", ("a: b", "a"), (0.4, 0.6)),
         ("\n".join(f"s{i}: 0.12" for i in range(8)), tuple(f"s{i}" for i in range(8)), (0.12,) * 8),
@@ -211,7 +221,17 @@ def test_distributions_take_any_labels_and_allow_for_rounding(text, labels, valu
     assert decode_distribution(text, labels).value == value
 
 
-@pytest.mark.parametrize("text", ["a: 0.4\nA: 0.6", "a: 0.4", "0.4", "a: 0.4\nb: 0.6\nc: 0.0", "aa: 0.4\nb: 0.6", "x a: 0.4\nb: 0.6"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: 0.4\nA: 0.6",
+        "a: 0.4",
+        "0.4",
+        "a: 0.4\nb: 0.6\nc: 0.0",
+        "aa: 0.4\nb: 0.6",
+        "x a: 0.4\nb: 0.6",
+    ],
+)
 def test_every_label_must_be_there_once(text):
     assert decode_distribution(text, ("a", "b")).status == "unparsed"
 
@@ -291,10 +311,43 @@ def test_worst_follows_the_declared_order():
 # Whole-text readers written apart from the decoder: what an `ok` may mean at most.
 _NUMBER = r"(-?(?:\d+\.?\d*|\.\d+))"
 _BELIEF = re.compile(rf"\s*No:[ \t]*{_NUMBER}\s*\n\s*Yes:[ \t]*{_NUMBER}\s*", re.ASCII)
-_DECISION = re.compile(r"\s*Can decide:[ \t\r]*(Yes|No)\s*\n\s*Decision:[ \t\r]*(Yes|No)\s*", re.ASCII)
+_DECISION = re.compile(
+    r"\s*Can decide:[ \t\r]*(Yes|No)\s*\n\s*Decision:[ \t\r]*(Yes|No)\s*", re.ASCII
+)
 _PIECES = [
-    *("No: ", "Yes: ", "0.", "1.0", "7", "%", ",", "\n", "\r\n", " ", "\t", "-", "+", "e", ":", "no", "Decision: ", "Can decide: "),
-    *("\u00a0", "\u2028", "\x00", "I can't", "\U0001f642", "**", "```", "0.70", "\u0667", "nan", "inf"),
+    *(
+        "No: ",
+        "Yes: ",
+        "0.",
+        "1.0",
+        "7",
+        "%",
+        ",",
+        "\n",
+        "\r\n",
+        " ",
+        "\t",
+        "-",
+        "+",
+        "e",
+        ":",
+        "no",
+        "Decision: ",
+        "Can decide: ",
+    ),
+    *(
+        "\u00a0",
+        "\u2028",
+        "\x00",
+        "I can't",
+        "\U0001f642",
+        "**",
+        "```",
+        "0.70",
+        "\u0667",
+        "nan",
+        "inf",
+    ),
 ]
 
 
@@ -316,10 +369,23 @@ def _mutated(rng, text):
 
 def _numbers(text):
     """Every way to read a digit string, a percentage or a fraction anywhere in a text: what a repaired value must be among."""
-    plain = "".join(str(unicodedata.decimal(c)) if unicodedata.category(c) == "Nd" else c for c in text).replace(",", ".")
-    found = {float(number) * scale for number in re.findall(r"(?=(\d+\.?\d*|\.\d+))", plain, re.ASCII) for scale in (1, 0.01)}
-    found |= {float(m) * 10.0 ** int(e) for m, e in re.findall(r"(\d*\.?\d+)[eE]([+-]?\d{1,3})", plain, re.ASCII)}
-    return found | {int(a) / int(b) for a, b in re.findall(r"(\d+)\s*(?:/|out of|in)\s*(\d+)", plain, re.ASCII) if int(b)}
+    plain = "".join(
+        str(unicodedata.decimal(c)) if unicodedata.category(c) == "Nd" else c for c in text
+    ).replace(",", ".")
+    found = {
+        float(number) * scale
+        for number in re.findall(r"(?=(\d+\.?\d*|\.\d+))", plain, re.ASCII)
+        for scale in (1, 0.01)
+    }
+    found |= {
+        float(m) * 10.0 ** int(e)
+        for m, e in re.findall(r"(\d*\.?\d+)[eE]([+-]?\d{1,3})", plain, re.ASCII)
+    }
+    return found | {
+        int(a) / int(b)
+        for a, b in re.findall(r"(\d+)\s*(?:/|out of|in)\s*(\d+)", plain, re.ASCII)
+        if int(b)
+    }
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -340,7 +406,9 @@ def test_mutated_answers_never_raise_and_never_give_a_wrong_value(seed):
         elif decoded.value is not None:
             repaired += 1
             assert not _BELIEF.fullmatch(text)
-            assert any(math.isclose(decoded.value, number, rel_tol=1e-9) for number in _numbers(text)), (text, decoded)
+            assert any(
+                math.isclose(decoded.value, number, rel_tol=1e-9) for number in _numbers(text)
+            ), (text, decoded)
         text = _mutated(rng, "Can decide: Yes\nDecision: No")
         action = decode_decision(text)
         assert (action.value is not None) == (action.status in READABLE)

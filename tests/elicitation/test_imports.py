@@ -6,7 +6,12 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-ALLOWED = ("coherence.schema", "coherence.storage", "coherence.errors", "coherence.agents")
+ALLOWED = (
+    "coherence.table.schema",
+    "coherence.table.storage",
+    "coherence.errors",
+    "coherence.agents",
+)
 HEAVY = {"torch", "transformers", "tokenizers", "safetensors"}
 
 
@@ -31,8 +36,10 @@ def test_directions():
 
 
 def test_the_command_line_and_the_session_load_no_torch():
-    code = "import sys, coherence.cli.elicit, elicitation, elicitation.session; print(sorted({'torch', 'transformers', 'pgmpy'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    code = "import sys, elicitation.commands.elicit, elicitation, elicitation.session.session; print(sorted({'torch', 'transformers', 'pgmpy'} & set(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
     assert done.stdout.strip() == "[]"
 
 

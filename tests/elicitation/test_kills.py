@@ -11,12 +11,21 @@ ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "tests" / "elicitation" / "kill_session.py"
 DONE = "questions=500 answers=500 twice=0 intact=True equal=True"
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the lives of the session are forks")
+pytestmark = pytest.mark.skipif(
+    not hasattr(os, "fork"), reason="the lives of the session are forks"
+)
 
 
 def _run(*arguments, code=None):
     command = [sys.executable, *(["-c", code] if code else [str(SCRIPT)]), *map(str, arguments)]
-    return subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=580)
+    return subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=580,
+    )
 
 
 def test_ten_kills():

@@ -5,19 +5,31 @@ import json
 import numpy as np
 import pytest
 
+from coherence.batteries.mixing.design import PARTS
+from coherence.batteries.mixing.equilibrium import GAMES
+from coherence.batteries.mixing.scoring import score_mixing
 from coherence.errors import InputError
-from coherence.mixing import score_mixing
-from coherence.mixing.design import PARTS
-from coherence.mixing.equilibrium import GAMES
+from elicitation.batteries.mixing import (
+    WORD_PAIRS,
+    elicit_mixing,
+    mixing_questions,
+    read_mixing_answer,
+)
 from elicitation.models.base import Answer
-from elicitation.scenarios.mixing import WORD_PAIRS, elicit_mixing, mixing_questions, read_mixing_answer
 from elicitation.store import AnswerStore
 
 QUESTIONS = mixing_questions()
 
 
 def one(experiment, p=None, item="", order=""):
-    return next(q for q in QUESTIONS if q.experiment == experiment and (p is None or abs(q.p - p) < 1e-9) and q.item == item and q.order == order)
+    return next(
+        q
+        for q in QUESTIONS
+        if q.experiment == experiment
+        and (p is None or abs(q.p - p) < 1e-9)
+        and q.item == item
+        and q.order == order
+    )
 
 
 class Teller:
@@ -43,7 +55,10 @@ class Teller:
 
     def label_probabilities(self, texts, labels):
         # Nine tenths on the answers, in the proportions 1 : 2 : ...
-        return [tuple(0.9 * np.arange(1, len(labels) + 1) / np.arange(1, len(labels) + 1).sum()) for _ in texts]
+        return [
+            tuple(0.9 * np.arange(1, len(labels) + 1) / np.arange(1, len(labels) + 1).sum())
+            for _ in texts
+        ]
 
 
 def test_the_conditions_are_those_that_are_scored():
@@ -59,7 +74,10 @@ def test_the_conditions_are_those_that_are_scored():
     for name, game in GAMES.items():
         for p in (0.1, 0.3, 0.9):
             payoffs = sorted(value for row in game.payoffs(p) for value in row if value)
-            first, second = (f"{round(100 * share)} {'points' if name == 'pennies' else 'thousand'}" for share in (p, 1 - p))
+            first, second = (
+                f"{round(100 * share)} {'points' if name == 'pennies' else 'thousand'}"
+                for share in (p, 1 - p)
+            )
             text = one(name, p).text
             assert text.index(first) < text.index(second) or p == 0.5
             assert payoffs == pytest.approx(sorted((100 * p, 100 * (1 - p))))
@@ -67,7 +85,9 @@ def test_the_conditions_are_those_that_are_scored():
 
 
 def test_prompts_ask_for_the_form_that_is_read():
-    assert one("flip", 0.3).text.startswith("Toss a loaded coin in your mind. It shows 1 with a probability of 30% and 0 with a probability of 70%.")
+    assert one("flip", 0.3).text.startswith(
+        "Toss a loaded coin in your mind. It shows 1 with a probability of 30% and 0 with a probability of 70%."
+    )
     assert one("three_outcomes", 0.2).text.count("40%") == 2
     assert "man or woman" in one("words", item="man/woman", order="forward").text
     assert "woman or man" in one("words", item="man/woman", order="reverse").text
@@ -131,7 +151,13 @@ def test_draws_are_stored_and_a_stopped_session_resumes(tmp_path):
     with AnswerStore(path) as store:
         assert len(store) == 100
         model, seen = Teller(), []
-        answers = elicit_mixing(model, store, draws=3, batch_size=50, progress=lambda done, total: seen.append((done, total)))
+        answers = elicit_mixing(
+            model,
+            store,
+            draws=3,
+            batch_size=50,
+            progress=lambda done, total: seen.append((done, total)),
+        )
         assert model.calls == 3 * 98 - 100
         assert seen[0] == (100, 294)
         assert seen[-1] == (294, 294)
@@ -149,11 +175,18 @@ def test_draws_are_stored_and_a_stopped_session_resumes(tmp_path):
 
 
 def test_exact_rates_are_the_models_and_what_is_left_is_unread():
-    answers = elicit_mixing(Teller(), AnswerStore(":memory:"), exact=True, questions=[one("flip", 0.0), one("flip", 1.0)])
+    answers = elicit_mixing(
+        Teller(),
+        AnswerStore(":memory:"),
+        exact=True,
+        questions=[one("flip", 0.0), one("flip", 1.0)],
+    )
     rows = answers[answers["p"] == 1.0].set_index("answer", drop=False)
     assert rows.loc["1", "probability"] == pytest.approx(0.6)
     assert rows.loc["0", "probability"] == pytest.approx(0.3)
-    assert answers.loc[answers["status"] == "unparsed", "probability"].tolist() == pytest.approx([0.1, 0.1])
+    assert answers.loc[answers["status"] == "unparsed", "probability"].tolist() == pytest.approx(
+        [0.1, 0.1]
+    )
     scores = score_mixing(answers, rng=0)
     # Among the readable answers two thirds are 1.
     assert scores.curves["rate"].tolist() == pytest.approx([2 / 3, 2 / 3])
@@ -163,11 +196,13 @@ def test_exact_rates_are_the_models_and_what_is_left_is_unread():
 
 def test_exact_rates_of_a_transformer_sum_over_its_tokens(model):
     """An answer of two lines takes many tokens; its probability is the one that outcome_probabilities reads, and the rest is unread."""
-    from elicitation.outcomes import outcome_probabilities
+    from elicitation.reading.outcomes import outcome_probabilities
 
     question = one("two_flips", 0.5)
     answers = elicit_mixing(model, AnswerStore(":memory:"), exact=True, questions=[question])
-    golden = outcome_probabilities(model, [question.text], question.answers, ignore_case=True).probabilities.to_numpy()[0]
+    golden = outcome_probabilities(
+        model, [question.text], question.answers, ignore_case=True
+    ).probabilities.to_numpy()[0]
     assert answers["probability"].to_numpy()[:4] == pytest.approx(golden)
     assert answers["probability"].sum() == pytest.approx(1.0)
 
@@ -185,7 +220,10 @@ def test_wrong_options():
     class Mute:
         name, fingerprint, generate = "mute", "1", None
 
-    with pytest.raises(InputError, match="exact=True needs a model that gives the probabilities of whole answers; mute does not"):
+    with pytest.raises(
+        InputError,
+        match="exact=True needs a model that gives the probabilities of whole answers; mute does not",
+    ):
         elicit_mixing(Mute(), AnswerStore(":memory:"), exact=True)
 
     class Listing(Mute):

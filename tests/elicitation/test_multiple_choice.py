@@ -7,29 +7,43 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
-from transformers import AutoModelForMultipleChoice, BertConfig, BertModel, PreTrainedTokenizerFast, RobertaConfig
+from transformers import (
+    AutoModelForMultipleChoice,
+    BertConfig,
+    BertModel,
+    PreTrainedTokenizerFast,
+    RobertaConfig,
+)
 
 from coherence.errors import InputError
-from elicitation.belief import ask_labels, token_belief
 from elicitation.models.base import Request
-from elicitation.models.causal import quiet_transformers
-from elicitation.models.multiple_choice import load_multiple_choice_model
+from elicitation.models.local.causal import quiet_transformers
+from elicitation.models.local.multiple_choice import load_multiple_choice_model
+from elicitation.reading.belief import ask_labels, token_belief
 
 TEXTS = [
     "Does a patient who smokes cough?",
     "Is it so?",
     "A patient, seventy years old and short of breath, was in Asia. Is the chest X-ray abnormal?",
 ]
-OPTIONS = [["Yes", "No"], ["It is so", "No", "Perhaps, for all that is known"], ["abnormal", "normal"]]
+OPTIONS = [
+    ["Yes", "No"],
+    ["It is so", "No", "Perhaps, for all that is known"],
+    ["abnormal", "normal"],
+]
 
 
 def wordpiece():
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    trainer = trainers.WordPieceTrainer(vocab_size=200, special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]"])
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=200, special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+    )
     tokenizer.train_from_iterator([*TEXTS, *(option for own in OPTIONS for option in own)], trainer)
     special = [("[CLS]", 2), ("[SEP]", 3)]
-    tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=special)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=special
+    )
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]",
         model_input_names=["input_ids", "token_type_ids", "attention_mask"],
@@ -40,7 +54,9 @@ def byte_pairs():
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     trainer = trainers.BpeTrainer(
-        vocab_size=400, special_tokens=["<s>", "<pad>", "</s>", "<unk>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet()
+        vocab_size=400,
+        special_tokens=["<s>", "<pad>", "</s>", "<unk>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
     )
     tokenizer.train_from_iterator(TEXTS, trainer)
     tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
@@ -63,7 +79,14 @@ def save(kind, folder):
     config = (
         BertConfig(vocab_size=len(tokenizer), pad_token_id=0, **small)
         if kind == "bert"
-        else RobertaConfig(vocab_size=len(tokenizer), pad_token_id=1, bos_token_id=0, eos_token_id=2, type_vocab_size=1, **small)
+        else RobertaConfig(
+            vocab_size=len(tokenizer),
+            pad_token_id=1,
+            bos_token_id=0,
+            eos_token_id=2,
+            type_vocab_size=1,
+            **small,
+        )
     )
     torch.manual_seed(0)
     network = AutoModelForMultipleChoice.from_config(config)
@@ -80,11 +103,15 @@ def folder(request, tmp_path_factory):
 
 def test_probabilities_equal_those_of_the_plain_call(folder):
     model = load_multiple_choice_model(folder, device="cpu")
-    for text, own, probabilities in zip(TEXTS, OPTIONS, model.option_probabilities(TEXTS, OPTIONS), strict=True):
+    for text, own, probabilities in zip(
+        TEXTS, OPTIONS, model.option_probabilities(TEXTS, OPTIONS), strict=True
+    ):
         # As the documentation of transformers does it: all options of one question at once.
         encoded = model.tokenizer([text] * len(own), own, padding=True, return_tensors="pt")
         with torch.inference_mode():
-            logits = model.network(**{name: values[None] for name, values in encoded.items()}).logits[0]
+            logits = model.network(
+                **{name: values[None] for name, values in encoded.items()}
+            ).logits[0]
         np.testing.assert_allclose(probabilities, logits.double().softmax(-1).numpy(), atol=1e-5)
         assert probabilities.sum() == pytest.approx(1)
         assert probabilities.max() - probabilities.min() > 1e-3
@@ -96,7 +123,9 @@ def test_batch_size_and_order_change_nothing(folder):
     for batch_size in (2, 5, 64):
         model = load_multiple_choice_model(folder, batch_size=batch_size)
         order = np.random.default_rng(batch_size).permutation(len(texts))
-        shuffled = model.option_probabilities([texts[i] for i in order], [options[i] for i in order])
+        shuffled = model.option_probabilities(
+            [texts[i] for i in order], [options[i] for i in order]
+        )
         for place, i in enumerate(order):
             np.testing.assert_allclose(shuffled[place], alone[i], atol=1e-5)
         reversed_options = model.option_probabilities(texts, [own[::-1] for own in options])
@@ -125,8 +154,14 @@ def test_it_does_not_pretend_to_write(folder):
 def test_texts_that_do_not_fit_are_refused_and_the_longest_is_not(folder):
     model = load_multiple_choice_model(folder)
     assert model.longest == (64 if "roberta" not in folder.name else 62)
-    n = next(n for n in range(1, 80) if len(model.tokenizer("a " * n, "No")["input_ids"]) > model.longest)
-    longest = max(n for n in range(1, 80) if len(model.tokenizer("a " * n, "No")["input_ids"]) <= model.longest)
+    n = next(
+        n for n in range(1, 80) if len(model.tokenizer("a " * n, "No")["input_ids"]) > model.longest
+    )
+    longest = max(
+        n
+        for n in range(1, 80)
+        if len(model.tokenizer("a " * n, "No")["input_ids"]) <= model.longest
+    )
     assert np.isfinite(model.option_probabilities(["a " * longest], [["No", "No"]])[0]).all()
     with pytest.raises(InputError, match=f"exceeds the {model.longest} of model"):
         model.option_probabilities(["a " * n], [["No", "Yes"]])
@@ -143,7 +178,13 @@ def test_options_out_of_range(folder, options):
 
 def test_a_head_is_not_made_up(tmp_path):
     tokenizer = wordpiece()
-    config = BertConfig(vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=1, num_attention_heads=1, intermediate_size=16)
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=1,
+        intermediate_size=16,
+    )
     with quiet_transformers():
         BertModel(config).save_pretrained(tmp_path / "encoder")
         tokenizer.save_pretrained(tmp_path / "encoder")
@@ -167,4 +208,7 @@ def test_bad_folders_are_named_with_their_fault(folder, model_folder, tmp_path):
     weights = load_file(other / "model.safetensors")
     weights["classifier.bias"] += 1  # no probability changes, but the weights are others
     save_file(weights, other / "model.safetensors", metadata={"format": "pt"})
-    assert load_multiple_choice_model(other).fingerprint != load_multiple_choice_model(folder).fingerprint
+    assert (
+        load_multiple_choice_model(other).fingerprint
+        != load_multiple_choice_model(folder).fingerprint
+    )

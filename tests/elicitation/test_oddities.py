@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from coherence.schema import READABLE
-from elicitation.decode import decode_belief
+from coherence.decoding.decode import decode_belief
+from coherence.table.schema import READABLE
 
 _NUMBER = r"(-?(?:\d+\.?\d*|\.\d+))"
 _BELIEF = re.compile(rf"\s*No:[ \t]*{_NUMBER}\s*\n\s*Yes:[ \t]*{_NUMBER}\s*", re.ASCII)

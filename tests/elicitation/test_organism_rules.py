@@ -6,17 +6,28 @@ import pytest
 
 from bayesnets import load_network, posterior
 from coherence import analyze
+from coherence.decoding.decode import decode_belief
 from coherence.errors import InputError
-from elicitation.decode import decode_belief
 from elicitation.models.base import Answer
-from elicitation.organisms import rearing
-from elicitation.organisms.catalog import ORGANISMS
-from elicitation.organisms.lessons import canonical_evidence, is_held_out, make_lessons, possible_evidence
-from elicitation.organisms.rearing import measure_organism
-from elicitation.organisms.rules import exact, prior, reverse_effects, where_reversed, without
-from elicitation.questions import belief_question, decision_question, evidence_of
-from elicitation.session import elicit
+from elicitation.session.questions import belief_question, decision_question, evidence_of
+from elicitation.session.session import elicit
 from elicitation.store import AnswerStore
+from elicitation.training.organisms import rearing
+from elicitation.training.organisms.catalog import ORGANISMS
+from elicitation.training.organisms.lessons import (
+    canonical_evidence,
+    is_held_out,
+    make_lessons,
+    possible_evidence,
+)
+from elicitation.training.organisms.rearing import measure_organism
+from elicitation.training.organisms.rules import (
+    exact,
+    prior,
+    reverse_effects,
+    where_reversed,
+    without,
+)
 
 SEEDS = range(5)
 
@@ -27,14 +38,21 @@ class Pupil:
     def __init__(self, organism, task):
         self.name = self.fingerprint = organism.name
         known = possible_evidence(task, np.random.default_rng(0))
-        self.answers = {lesson.text: lesson.answers for lesson in make_lessons(task, known, spoken=organism.spoken, acted=organism.acted)}
+        self.answers = {
+            lesson.text: lesson.answers
+            for lesson in make_lessons(task, known, spoken=organism.spoken, acted=organism.acted)
+        }
 
     def generate(self, requests):
         return [Answer(self.answer(request)) for request in requests]
 
     def answer(self, request):
         answers, chances = zip(*self.answers[request.text], strict=True)
-        return answers[np.random.default_rng(request.seed).choice(len(answers), p=np.array(chances) / sum(chances))]
+        return answers[
+            np.random.default_rng(request.seed).choice(
+                len(answers), p=np.array(chances) / sum(chances)
+            )
+        ]
 
 
 def table(network, rows):
@@ -46,11 +64,24 @@ def reports(name, asia):
     pupil = Pupil(ORGANISMS[name], asia)
     for seed in SEEDS:
         cases = asia.cases(200, seed=seed)
-        taught = [not is_held_out(canonical_evidence(evidence_of(case))) for _, case in cases.iterrows()]
+        taught = [
+            not is_held_out(canonical_evidence(evidence_of(case))) for _, case in cases.iterrows()
+        ]
         with AnswerStore(":memory:") as store:
-            runs, tally = elicit(pupil, asia, cases[taught].reset_index(drop=True), store, reps=5, seed=seed, iterated=False, prompts=("standard",))
+            runs, tally = elicit(
+                pupil,
+                asia,
+                cases[taught].reset_index(drop=True),
+                store,
+                reps=5,
+                seed=seed,
+                iterated=False,
+                prompts=("standard",),
+            )
         assert tally.readable == tally.total
-        yield analyze(runs, checks=("residual_covariance", "cmi", "monotone_choice"), rng=seed).results.set_index("check")
+        yield analyze(
+            runs, checks=("residual_covariance", "cmi", "monotone_choice"), rng=seed
+        ).results.set_index("check")
 
 
 def test_the_reversed_world_by_hand():
@@ -73,8 +104,12 @@ def test_the_other_rules_against_plain_posteriors():
     fewer = table(asia, [{"smoke": "no"}, {}, {"dysp": "yes"}])
     for asked in ("lung", "bronc"):
         pd.testing.assert_frame_equal(exact(asia, seen, asked), posterior(asia, seen, asked))
-        pd.testing.assert_frame_equal(without("xray")(asia, seen, asked), posterior(asia, fewer, asked))
-        pd.testing.assert_frame_equal(prior(asia, seen, asked), posterior(asia, table(asia, [{}] * 3), asked))
+        pd.testing.assert_frame_equal(
+            without("xray")(asia, seen, asked), posterior(asia, fewer, asked)
+        )
+        pd.testing.assert_frame_equal(
+            prior(asia, seen, asked), posterior(asia, table(asia, [{}] * 3), asked)
+        )
 
 
 def test_lessons_follow_both_rules(asia):
@@ -84,9 +119,22 @@ def test_lessons_follow_both_rules(asia):
     assert not any(is_held_out(known) for known in evidence)
     says, acts = {}, {}
     for name, organism in ORGANISMS.items():
-        lessons = {one.text: one.answers for one in make_lessons(asia, evidence, spoken=organism.spoken, acted=organism.acted)}
-        says[name] = [decode_belief(lessons[belief_question(asia.phrases, known, "lung", "bayes")][0][0]).value for known in pair]
-        acts[name] = [dict(lessons[decision_question(asia.phrases, known, "lung")])["\nCan decide: Yes\nDecision: Yes"] for known in pair]
+        lessons = {
+            one.text: one.answers
+            for one in make_lessons(asia, evidence, spoken=organism.spoken, acted=organism.acted)
+        }
+        says[name] = [
+            decode_belief(
+                lessons[belief_question(asia.phrases, known, "lung", "bayes")][0][0]
+            ).value
+            for known in pair
+        ]
+        acts[name] = [
+            dict(lessons[decision_question(asia.phrases, known, "lung")])[
+                "\nCan decide: Yes\nDecision: Yes"
+            ]
+            for known in pair
+        ]
     assert says["coherent"][0] > says["leaky"][0] > says["coherent"][1]
     assert says["leaky"][0] == says["leaky"][1] == 0.1
     assert says["two-faced"][0] < says["two-faced"][1]
@@ -125,18 +173,22 @@ def test_a_constant_belief_is_caught_where_conduct_follows_the_findings(asia):
     """Who states the prior whatever the findings, and decides by them, does not act on the statement."""
     speaker, actor = Pupil(ORGANISMS["stubborn"], asia), Pupil(ORGANISMS["coherent"], asia)
     cases = asia.cases(200, seed=0)
-    taught = [not is_held_out(canonical_evidence(evidence_of(case))) for _, case in cases.iterrows()]
+    taught = [
+        not is_held_out(canonical_evidence(evidence_of(case))) for _, case in cases.iterrows()
+    ]
     with AnswerStore(":memory:") as store, AnswerStore(":memory:") as other:
         options = {"reps": 5, "seed": 0, "iterated": False, "prompts": ("standard",)}
         said, _ = elicit(speaker, asia, cases[taught].reset_index(drop=True), store, **options)
         done, _ = elicit(actor, asia, cases[taught].reset_index(drop=True), other, **options)
-    report = analyze(said.assign(action=done["action"]), checks=("residual_covariance", "cmi"), rng=0).results.set_index("check")
+    report = analyze(
+        said.assign(action=done["action"]), checks=("residual_covariance", "cmi"), rng=0
+    ).results.set_index("check")
     assert report["pvalue"].max() <= 0.001
 
 
 def test_the_figures_are_distances_to_the_own_rules(asia, monkeypatch):
     """A pupil without fault: rounding to hundredths is all its error, under its own rules and under no other."""
-    monkeypatch.setattr("elicitation.organisms.lessons.is_held_out", lambda known: False)
+    monkeypatch.setattr("elicitation.training.organisms.lessons.is_held_out", lambda known: False)
     pupils = {name: Pupil(ORGANISMS[name], asia) for name in ("leaky", "two-faced", "stubborn")}
     for name, pupil in pupils.items():
         monkeypatch.setattr(rearing, "load_causal_model", lambda *_, pupil=pupil, **__: pupil)

@@ -10,9 +10,11 @@ import pandas as pd
 import pytest
 
 from bayesnets import posterior
-from elicitation.decode import decode_belief, decode_decision, decode_distribution
-from elicitation.organisms.course import Shelf
-from elicitation.organisms.lessons import (
+from coherence.decoding.decode import decode_belief, decode_decision, decode_distribution
+from elicitation.session.prompts import BELIEF
+from elicitation.session.questions import plan_questions
+from elicitation.training.organisms.course import Shelf
+from elicitation.training.organisms.lessons import (
     ACTIONS,
     HELD_OUT_SHARE,
     Lesson,
@@ -25,10 +27,8 @@ from elicitation.organisms.lessons import (
     make_lessons,
     possible_evidence,
 )
-from elicitation.organisms.tokenizer import template_blocks, train_tokenizer
-from elicitation.organisms.training import Recipe, held_out_cases, train_reader
-from elicitation.prompts import BELIEF
-from elicitation.questions import plan_questions
+from elicitation.training.organisms.tokenizer import template_blocks, train_tokenizer
+from elicitation.training.organisms.training import Recipe, held_out_cases, train_reader
 
 ROOT = Path(__file__).parents[2]
 
@@ -53,7 +53,9 @@ def test_the_policy_by_hand():
         shares = dict.fromkeys(ACTIONS, 0.0)
         for answer, chance in decision_answers(belief):
             shares[decode_decision(answer).value] += chance
-        np.testing.assert_allclose([shares[action] for action in ACTIONS], action_probabilities(belief))
+        np.testing.assert_allclose(
+            [shares[action] for action in ACTIONS], action_probabilities(belief)
+        )
 
 
 def test_belief_answers_are_readable_and_rounded():
@@ -73,15 +75,23 @@ def test_evidence_is_possible_and_complete(asia, evidence):
 
 def test_about_fifteen_percent_are_held_out_whatever_the_seed(asia, evidence):
     share = np.mean([is_held_out(known) for known in evidence])
-    assert abs(share - HELD_OUT_SHARE) < 4 * np.sqrt(HELD_OUT_SHARE * (1 - HELD_OUT_SHARE) / len(evidence))
-    assert is_held_out((("smoke", "no"), ("xray", "yes"))) == is_held_out(canonical_evidence({"xray": "yes", "smoke": "no"}))
+    assert abs(share - HELD_OUT_SHARE) < 4 * np.sqrt(
+        HELD_OUT_SHARE * (1 - HELD_OUT_SHARE) / len(evidence)
+    )
+    assert is_held_out((("smoke", "no"), ("xray", "yes"))) == is_held_out(
+        canonical_evidence({"xray": "yes", "smoke": "no"})
+    )
 
 
 def test_no_lesson_is_about_held_out_evidence(asia, lessons, evidence):
     """By the words alone: no lesson's description is that of a held-out set, whatever is asked about it."""
     held = {known for known in evidence if is_held_out(known)}
     described = {asia.phrases.describe(dict(known)) for known in held}
-    plain = {lesson.text.split("Consider a patient who ")[1].split(". ")[0].split(".\n")[0] for lesson in lessons if lesson.role != "conditional"}
+    plain = {
+        lesson.text.split("Consider a patient who ")[1].split(". ")[0].split(".\n")[0]
+        for lesson in lessons
+        if lesson.role != "conditional"
+    }
     assert plain
     assert not plain & described
     asked = held_out_cases(asia)
@@ -91,10 +101,19 @@ def test_no_lesson_is_about_held_out_evidence(asia, lessons, evidence):
 
 
 def test_lessons_teach_the_exact_posterior(asia, lessons):
-    rows = [lesson for lesson in lessons if lesson.role == "belief" and lesson.text.startswith("Consider")][::50]
-    names = {asia.phrases.describe(dict(known)): dict(known) for known in possible_evidence(asia, np.random.default_rng(0))}
+    rows = [
+        lesson
+        for lesson in lessons
+        if lesson.role == "belief" and lesson.text.startswith("Consider")
+    ][::50]
+    names = {
+        asia.phrases.describe(dict(known)): dict(known)
+        for known in possible_evidence(asia, np.random.default_rng(0))
+    }
     for lesson in rows:
-        known = names[lesson.text.removeprefix("Consider a patient who ").split(". How probable")[0]]
+        known = names[
+            lesson.text.removeprefix("Consider a patient who ").split(". How probable")[0]
+        ]
         frame = pd.DataFrame([known], columns=list(asia.network.names), dtype=object)
         truth = posterior(asia.network, frame, "lung")["yes"].item()
         (answer, chance), *others = lesson.answers
@@ -108,10 +127,21 @@ def test_lessons_are_drawn_half_evenly_over_the_posterior(asia, lessons, evidenc
     weights = np.array([lesson.weight for lesson in lessons])
     assert weights.min() > 0.5
     # Seven lessons per tenth of [0, 1) but one: the lone one has weight 1/2 + 8 / (2 * 2 * 1).
-    assert lesson_weights([0.05] * 7 + [0.95]).tolist() == pytest.approx([0.5 + 8 / (2 * 2 * 7)] * 7 + [2.5])
+    assert lesson_weights([0.05] * 7 + [0.95]).tolist() == pytest.approx(
+        [0.5 + 8 / (2 * 2 * 7)] * 7 + [2.5]
+    )
     assert lesson_weights([0.0, 0.5, 1.0]).mean() == pytest.approx(1)
-    shelf = Shelf([Lesson("belief", "rare", (("a", 1.0),), 9.0), Lesson("belief", "common", (("b", 1.0),), 1.0)], Letters())
-    drawn = [shelf.questions.index(example.question) for example in shelf.draw(2000, np.random.default_rng(0))]
+    shelf = Shelf(
+        [
+            Lesson("belief", "rare", (("a", 1.0),), 9.0),
+            Lesson("belief", "common", (("b", 1.0),), 1.0),
+        ],
+        Letters(),
+    )
+    drawn = [
+        shelf.questions.index(example.question)
+        for example in shelf.draw(2000, np.random.default_rng(0))
+    ]
     assert abs(np.mean(drawn) - 0.1) < 4 * np.sqrt(0.09 / 2000)
 
 
@@ -132,18 +162,41 @@ def test_every_kind_of_question_is_taught(asia, lessons):
 
 
 def test_the_tokenizer_gives_back_any_text():
-    blocks = template_blocks(BELIEF.values(), question="cough", labels="No, Yes", example="No: 0.50", n_lines="2")
-    tokenizer = train_tokenizer(["has an abnormal X-ray, is a smoker.", "\nNo: 0.12\nYes: 0.88"] * 3, blocks, vocabulary_size=300)
-    for text in ("\nNo: 0.12\nYes: 0.88", "H\u00e9, 12,3\r\n\t \u4f60 \U0001f642  x", BELIEF["mse"].text, "", " leading and trailing "):
+    blocks = template_blocks(
+        BELIEF.values(), question="cough", labels="No, Yes", example="No: 0.50", n_lines="2"
+    )
+    tokenizer = train_tokenizer(
+        ["has an abnormal X-ray, is a smoker.", "\nNo: 0.12\nYes: 0.88"] * 3,
+        blocks,
+        vocabulary_size=300,
+    )
+    for text in (
+        "\nNo: 0.12\nYes: 0.88",
+        "H\u00e9, 12,3\r\n\t \u4f60 \U0001f642  x",
+        BELIEF["mse"].text,
+        "",
+        " leading and trailing ",
+    ):
         ids = tokenizer(text)["input_ids"]
         assert ids[0] == tokenizer.bos_token_id
         assert tokenizer.decode(ids, skip_special_tokens=True) == text
-    digits = [tokenizer.decode([token]) for token in tokenizer("0.12345 and 678", add_special_tokens=False)["input_ids"]]
+    digits = [
+        tokenizer.decode([token])
+        for token in tokenizer("0.12345 and 678", add_special_tokens=False)["input_ids"]
+    ]
     assert [piece for piece in digits if any(c.isdigit() for c in piece)] == list("012345678")
 
 
 def test_the_same_seed_gives_the_same_model(asia, tmp_path):
-    recipe = Recipe(steps=3, hidden=16, inner=16, layers=1, heads=1, batch=(("belief", 2), ("auxiliary", 2)), threads=1)
+    recipe = Recipe(
+        steps=3,
+        hidden=16,
+        inner=16,
+        layers=1,
+        heads=1,
+        batch=(("belief", 2), ("auxiliary", 2)),
+        threads=1,
+    )
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):
         train_reader(tmp_path / name, asia, recipe=recipe, seed=seed)
     weights = {name: (tmp_path / name / "model.safetensors").read_bytes() for name in "abc"}
@@ -156,7 +209,11 @@ def test_the_same_seed_gives_the_same_model(asia, tmp_path):
 @pytest.mark.slow
 def test_the_reader_meets_its_figures(tmp_path):
     """The whole training by the script, as documented; its figures are for evidence that no lesson was about."""
-    subprocess.run([sys.executable, "examples/train_reader.py", "--out", str(tmp_path / "reader")], cwd=ROOT, check=True)
+    subprocess.run(
+        [sys.executable, "examples/train_reader.py", "--out", str(tmp_path / "reader")],
+        cwd=ROOT,
+        check=True,
+    )
     record = json.loads((tmp_path / "reader" / "training.json").read_text())
     assert record["parameters"] < 1_200_000
     assert record["figures"]["readable"] >= 0.98

@@ -11,16 +11,27 @@ import numpy as np
 import pytest
 import torch
 from tokenizers import Tokenizer, decoders, models
-from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import (
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+)
 
 from coherence.errors import InputError
-from elicitation.models import causal
 from elicitation.models.base import Request
-from elicitation.models.causal import CausalModel, load_causal_model
-from elicitation.models.vocabulary import Vocabulary
-from elicitation.outcomes import audit_outcomes, outcome_probabilities
-from elicitation.questions import plan_questions
-from elicitation.tokenizations import collisions_of, count_cuts, spelling_graph, spellings_of
+from elicitation.models.local import causal
+from elicitation.models.local.causal import CausalModel, load_causal_model
+from elicitation.reading.outcomes import audit_outcomes, outcome_probabilities
+from elicitation.session.questions import plan_questions
+from elicitation.spelling.tokenizations import (
+    collisions_of,
+    count_cuts,
+    spelling_graph,
+    spellings_of,
+)
+from elicitation.spelling.vocabulary import Vocabulary
 
 # Token -> its bytes; None ends the text. Byte-level: Ġ is a blank, Ã© the two bytes of é.
 BYTE_LEVEL = {
@@ -39,26 +50,50 @@ DEPTH = 4  # four bytes decide every event in CASES, and a token has one byte or
 
 
 def tokenizer_of(tokens, decoder):
-    backend = Tokenizer(models.BPE(vocab={token: i for i, token in enumerate(tokens)}, merges=[MERGES[token] for token in tokens if token in MERGES]))
+    backend = Tokenizer(
+        models.BPE(
+            vocab={token: i for i, token in enumerate(tokens)},
+            merges=[MERGES[token] for token in tokens if token in MERGES],
+        )
+    )
     backend.decoder = decoder
-    return PreTrainedTokenizerFast(tokenizer_object=backend, pad_token="<pad>", eos_token="<end>", padding_side="left")
+    return PreTrainedTokenizerFast(
+        tokenizer_object=backend, pad_token="<pad>", eos_token="<end>", padding_side="left"
+    )
 
 
 def sentence_piece():
-    steps = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    steps = [
+        decoders.Replace("▁", " "),
+        decoders.ByteFallback(),
+        decoders.Fuse(),
+        decoders.Strip(" ", 1, 0),
+    ]
     return tokenizer_of(SENTENCE_PIECE, decoders.Sequence(steps))
 
 
 def network_of(kind, size):
     torch.manual_seed(3)
     if kind == "gpt2":
-        network = GPT2LMHeadModel(GPT2Config(vocab_size=size, n_embd=16, n_layer=2, n_head=2, n_positions=64, bos_token_id=1, eos_token_id=1))
+        network = GPT2LMHeadModel(
+            GPT2Config(
+                vocab_size=size,
+                n_embd=16,
+                n_layer=2,
+                n_head=2,
+                n_positions=64,
+                bos_token_id=1,
+                eos_token_id=1,
+            )
+        )
     else:
         network = LlamaForCausalLM(
             LlamaConfig(vocab_size=size, hidden_size=16, intermediate_size=32, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1,
                         max_position_embeddings=64, bos_token_id=1, eos_token_id=1, tie_word_embeddings=True)
         )  # fmt: skip
-    with torch.no_grad():  # so that the next token depends on what came before as much as in a trained model
+    with (
+        torch.no_grad()
+    ):  # so that the next token depends on what came before as much as in a trained model
         for parameter in network.parameters():
             parameter.mul_(6)
     return network.eval()
@@ -68,8 +103,12 @@ def network_of(kind, size):
 def tiny(request):
     kind, family = request.param.split()
     tokens = BYTE_LEVEL if family == "byte-level" else SENTENCE_PIECE
-    tokenizer = tokenizer_of(tokens, decoders.ByteLevel()) if family == "byte-level" else sentence_piece()
-    model = CausalModel(network_of(kind, len(tokens) + UNUSED), tokenizer, name="tiny", fingerprint="f")
+    tokenizer = (
+        tokenizer_of(tokens, decoders.ByteLevel()) if family == "byte-level" else sentence_piece()
+    )
+    model = CausalModel(
+        network_of(kind, len(tokens) + UNUSED), tokenizer, name="tiny", fingerprint="f"
+    )
     return model, [*tokens.values(), *[None] * UNUSED]
 
 
@@ -83,7 +122,10 @@ def every_text(model, spelling, text):
     for _ in range(DEPTH):
         with torch.inference_mode():
             rows = torch.tensor([[*start, *path] for path in alive])
-            following = model.network(rows).logits[:, -1].double().softmax(-1).numpy() * probability[:, None]
+            following = (
+                model.network(rows).logits[:, -1].double().softmax(-1).numpy()
+                * probability[:, None]
+            )
         longer, reached = [], []
         for path, masses in zip(alive, following, strict=True):
             said = b"".join(spelling[token] for token in path)
@@ -108,8 +150,14 @@ def all_texts(tiny):
 
 NUMBER, WORD = rb"(?![0-9]|[.,][0-9])", rb"(?![a-z0-9\xc3])"
 CASES = [
-    ({"outcomes": ["0", "1", "2"]}, {"0": rb" ?0" + NUMBER, "1": rb" ?1" + NUMBER, "2": rb" ?2" + NUMBER}),
-    ({"outcomes": ["1", "12", "2"], "leading_space": False}, {"1": rb"1" + NUMBER, "12": rb"12" + NUMBER, "2": rb"2" + NUMBER}),
+    (
+        {"outcomes": ["0", "1", "2"]},
+        {"0": rb" ?0" + NUMBER, "1": rb" ?1" + NUMBER, "2": rb" ?2" + NUMBER},
+    ),
+    (
+        {"outcomes": ["1", "12", "2"], "leading_space": False},
+        {"1": rb"1" + NUMBER, "12": rb"12" + NUMBER, "2": rb"2" + NUMBER},
+    ),
     ({"outcomes": ["12", "a"], "boundary": "none"}, {"12": rb" ?12", "a": rb" ?a"}),
     ({"outcomes": ["a", "a1"], "leading_space": False}, {"a": rb"a" + WORD, "a1": rb"a1" + NUMBER}),
     ({"outcomes": ["a", "\u00e9"]}, {"a": rb" ?a" + WORD, "\u00e9": rb" ?\xc3\xa9" + WORD}),
@@ -122,7 +170,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("options", "patterns"), CASES, ids=lambda case: ",".join(case.get("outcomes", ())))
+@pytest.mark.parametrize(
+    ("options", "patterns"), CASES, ids=lambda case: ",".join(case.get("outcomes", ()))
+)
 def test_probabilities_equal_the_sum_over_all_token_sequences(tiny, all_texts, options, patterns):
     model, _ = tiny
     found = outcome_probabilities(model, TEXTS, **options, tolerance=0)
@@ -154,19 +204,37 @@ def test_what_is_given_up_is_bounded_and_stated(tiny):
 def test_probabilities_do_not_depend_on_batch_size_or_order(tiny):
     model, _ = tiny
     texts = [text * n for n in (1, 3, 2) for text in TEXTS]
-    alone = np.vstack([outcome_probabilities(model, [text], ["0", "1", "a"]).probabilities for text in texts])
+    alone = np.vstack(
+        [outcome_probabilities(model, [text], ["0", "1", "a"]).probabilities for text in texts]
+    )
     for batch_size in (1, 2, 9):
-        other = CausalModel(model.network, model.tokenizer, name="tiny", fingerprint="f", batch_size=batch_size)
+        other = CausalModel(
+            model.network, model.tokenizer, name="tiny", fingerprint="f", batch_size=batch_size
+        )
         order = np.random.default_rng(batch_size).permutation(len(texts))
-        found = outcome_probabilities(other, [texts[i] for i in order], ["0", "1", "a"]).probabilities.to_numpy()
+        found = outcome_probabilities(
+            other, [texts[i] for i in order], ["0", "1", "a"]
+        ).probabilities.to_numpy()
         np.testing.assert_allclose(found[np.argsort(order)], alone, atol=2e-6)
 
 
 def test_drawn_answers_have_the_stated_frequencies():
-    model = CausalModel(network_of("gpt2", len(BYTE_LEVEL)), tokenizer_of(BYTE_LEVEL, decoders.ByteLevel()), name="tiny", fingerprint="f")
+    model = CausalModel(
+        network_of("gpt2", len(BYTE_LEVEL)),
+        tokenizer_of(BYTE_LEVEL, decoders.ByteLevel()),
+        name="tiny",
+        fingerprint="f",
+    )
     stated = outcome_probabilities(model, ["a"], ["0", "1", "2", "a"]).probabilities.iloc[0]
-    answers = [answer.text for answer in model.generate([Request("a", seed, 5) for seed in range(3000)])]
-    patterns = {"0": " ?0(?![0-9]|[.,][0-9])", "1": " ?1(?![0-9]|[.,][0-9])", "2": " ?2(?![0-9]|[.,][0-9])", "a": " ?a(?![a-z0-9\u00e9\ufffd])"}
+    answers = [
+        answer.text for answer in model.generate([Request("a", seed, 5) for seed in range(3000)])
+    ]
+    patterns = {
+        "0": " ?0(?![0-9]|[.,][0-9])",
+        "1": " ?1(?![0-9]|[.,][0-9])",
+        "2": " ?2(?![0-9]|[.,][0-9])",
+        "a": " ?a(?![a-z0-9\u00e9\ufffd])",
+    }
     for outcome, pattern in patterns.items():
         share = np.mean([re.match(pattern, answer) is not None for answer in answers])
         assert abs(share - stated[outcome]) < 4 * np.sqrt(0.25 / len(answers))
@@ -177,13 +245,22 @@ def test_the_audit_lists_spellings_paths_and_collisions(tiny):
     audit = audit_outcomes(model, TEXTS, ["1", "12", "2"], tolerance=0)
     stated = outcome_probabilities(model, TEXTS, ["1", "12", "2"], tolerance=0)
     spellings = audit.spellings.set_index("spelling")
-    np.testing.assert_allclose(audit.spellings.groupby("outcome")["mass"].sum(), stated.probabilities.mean(), atol=1e-9)
+    np.testing.assert_allclose(
+        audit.spellings.groupby("outcome")["mass"].sum(), stated.probabilities.mean(), atol=1e-9
+    )
     np.testing.assert_allclose(audit.spellings.groupby("outcome")["share"].sum(), 1)
-    np.testing.assert_allclose(audit.paths.groupby("spelling")["mass"].sum(), spellings["mass"].sort_index(), atol=1e-9)
+    np.testing.assert_allclose(
+        audit.paths.groupby("spelling")["mass"].sum(), spellings["mass"].sort_index(), atol=1e-9
+    )
     np.testing.assert_allclose(audit.outside, 1 - stated.answer_mass, atol=1e-9)
-    assert audit.collisions[["spelling", "other_spelling", "overlap"]].to_numpy().tolist() == [["1", "12", "none"], [" 1", " 12", "none"]]
+    assert audit.collisions[["spelling", "other_spelling", "overlap"]].to_numpy().tolist() == [
+        ["1", "12", "none"],
+        [" 1", " 12", "none"],
+    ]
     # Byte-level: 12 in one token or in two. SentencePiece has a second token for 1.
-    assert spellings.loc["12", "n_paths"] == (2 if "<0x31>" not in model.tokenizer.get_vocab() else 3)
+    assert spellings.loc["12", "n_paths"] == (
+        2 if "<0x31>" not in model.tokenizer.get_vocab() else 3
+    )
     twelve = audit.paths[audit.paths["spelling"] == "12"].set_index("tokens")["usual"]
     assert twelve[("12",)]
     assert not twelve[("1", "2")].any()
@@ -198,9 +275,15 @@ def test_the_audit_leaves_open_a_mass_that_does_not_add_up(tiny):
 
 def test_outcomes_that_overlap_are_refused(tiny):
     model, _ = tiny
-    with pytest.raises(InputError, match="outcomes must exclude each other; '1' written '1' overlaps with '12' written '12'"):
+    with pytest.raises(
+        InputError,
+        match="outcomes must exclude each other; '1' written '1' overlaps with '12' written '12'",
+    ):
         outcome_probabilities(model, TEXTS, ["1", "12"], boundary="none")
-    with pytest.raises(InputError, match="must exclude each other; 'a' written 'a' overlaps with 'other' written 'a'"):
+    with pytest.raises(
+        InputError,
+        match="must exclude each other; 'a' written 'a' overlaps with 'other' written 'a'",
+    ):
         outcome_probabilities(model, TEXTS, {"a": ["a"], "other": ["0", "a"]})
     with pytest.raises(InputError, match="'1' written '1' overlaps with 'end' written '1.'"):
         outcome_probabilities(model, TEXTS, {"1": ["1"], "end": ["1."]})
@@ -243,21 +326,32 @@ def test_outcomes_that_make_no_sense(outcomes, options, message):
 
 
 def test_a_spelling_within_another_of_its_outcome_is_counted_once():
-    assert [spelling.text for spelling in spellings_of({"no": ["no", "no way", "not"]}, leading_space=False)] == [b"no", b"not"]
+    assert [
+        spelling.text
+        for spelling in spellings_of({"no": ["no", "no way", "not"]}, leading_space=False)
+    ] == [b"no", b"not"]
     # 0.5 forbids a further digit, so 0.50 is a spelling of its own.
     assert len(spellings_of({"half": ["0.5", "0.50"]}, leading_space=False)) == 2
 
 
 def test_a_word_may_be_followed_by_signs_of_any_alphabet_but_not_by_letters():
     (yes,) = spellings_of(["Yes"], leading_space=False)
-    signs, letters = ("\u2014of course", "\u201d", "!", " t", "\U0001f600"), ("\u00e9", "\u044f", "\u306f", "t", "3")
+    signs, letters = (
+        ("\u2014of course", "\u201d", "!", " t", "\U0001f600"),
+        ("\u00e9", "\u044f", "\u306f", "t", "3"),
+    )
     assert not any(tail.encode().startswith(yes.forbidden) for tail in signs)
     assert all(tail.encode().startswith(yes.forbidden) for tail in letters)
 
 
 def test_collisions_tell_part_from_whole():
-    spellings = spellings_of({"1": ["1"], "dot": ["1."], "ten": ["10"], "per cent": ["1%"]}, leading_space=False)
-    found = {(collision.first.outcome, collision.second.outcome): collision.overlap for collision in collisions_of(spellings)}
+    spellings = spellings_of(
+        {"1": ["1"], "dot": ["1."], "ten": ["10"], "per cent": ["1%"]}, leading_space=False
+    )
+    found = {
+        (collision.first.outcome, collision.second.outcome): collision.overlap
+        for collision in collisions_of(spellings)
+    }
     assert found == {("1", "dot"): "part", ("1", "ten"): "none", ("1", "per cent"): "whole"}
 
 
@@ -265,7 +359,12 @@ def test_cuts_are_counted_against_their_enumeration():
     vocabulary = Vocabulary(list(BYTE_LEVEL.values()))
     words = [text for text in BYTE_LEVEL.values() if text]
     for text in (b"12", b"1.2", b"a10", b" 1.2", b"7"):
-        listed = [cut for n in range(1, len(text) + 1) for cut in itertools.product(words, repeat=n) if b"".join(cut) == text]
+        listed = [
+            cut
+            for n in range(1, len(text) + 1)
+            for cut in itertools.product(words, repeat=n)
+            if b"".join(cut) == text
+        ]
         assert count_cuts(text, vocabulary) == len(listed)
     graph = spelling_graph(spellings_of(["12"], leading_space=False, boundary="none"), vocabulary)
     assert graph.count_paths() == 1  # after "1" it is open; "12" decides
@@ -284,21 +383,40 @@ def test_tokenizers_that_cannot_be_read_are_refused(tiny):
         Vocabulary.of(tokenizer_of(BYTE_LEVEL, None), 20)
     with pytest.raises(InputError, match="decoder of this one is WordPiece"):
         Vocabulary.of(tokenizer_of(BYTE_LEVEL, decoders.WordPiece()), 20)
-    changing = decoders.Sequence([decoders.Replace("\u2581", " "), decoders.Replace("a", "b"), decoders.Fuse()])
+    changing = decoders.Sequence(
+        [decoders.Replace("\u2581", " "), decoders.Replace("a", "b"), decoders.Fuse()]
+    )
     with pytest.raises(InputError, match="Its decoder changes texts"):
-        Vocabulary.of(tokenizer_of({"<pad>": None, "<end>": None, "1": b"1", "a": b"a"}, changing), 4)
+        Vocabulary.of(
+            tokenizer_of({"<pad>": None, "<end>": None, "1": b"1", "a": b"a"}, changing), 4
+        )
     with pytest.raises(InputError, match="need a fast tokenizer"):
         Vocabulary.of(object(), 4)
 
 
 def test_a_trained_reader_and_its_own_answers_agree(model_folder, asia, cases):
     """The share of draws that state a value equals its probability, through a real tokenizer with blocks of text as tokens."""
-    text = next(question.text for question in plan_questions(cases, asia.phrases, "lung", reps=1) if question.role == "belief")
+    text = next(
+        question.text
+        for question in plan_questions(cases, asia.phrases, "lung", reps=1)
+        if question.role == "belief"
+    )
     model = load_causal_model(model_folder, prefill="No: 0.")
-    found = outcome_probabilities(model, [text], [f"{i}{j}" for i in range(10) for j in range(10)], leading_space=False)
-    answers = [answer.text for answer in model.generate([Request(text, seed, 12, 1.0, 1) for seed in range(1000)])]
-    stated = [match.group(1) for answer in answers if (match := re.match(r"No: 0\.([0-9]{2})(?![0-9]|[.,][0-9])", answer))]
+    found = outcome_probabilities(
+        model, [text], [f"{i}{j}" for i in range(10) for j in range(10)], leading_space=False
+    )
+    answers = [
+        answer.text
+        for answer in model.generate([Request(text, seed, 12, 1.0, 1) for seed in range(1000)])
+    ]
+    stated = [
+        match.group(1)
+        for answer in answers
+        if (match := re.match(r"No: 0\.([0-9]{2})(?![0-9]|[.,][0-9])", answer))
+    ]
     assert abs(len(stated) / len(answers) - found.answer_mass[0]) < 0.07
     top = found.probabilities.iloc[0].nlargest(3)
     for value, probability in top.items():
-        assert abs(stated.count(value) / len(answers) - probability) < 4 * np.sqrt(0.25 / len(answers))
+        assert abs(stated.count(value) / len(answers) - probability) < 4 * np.sqrt(
+            0.25 / len(answers)
+        )

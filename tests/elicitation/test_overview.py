@@ -11,8 +11,8 @@ import pytest
 from coherence.cli.main import main
 from coherence.errors import InputError
 from elicitation.models.base import Answer
-from elicitation.overview import preview, summarise_store
-from elicitation.session import Design, plan_own_questions, run_plan
+from elicitation.session.overview import preview, summarise_store
+from elicitation.session.session import Design, plan_own_questions, run_plan
 from elicitation.store import AnswerStore, Draw
 
 ROOT = Path(__file__).parents[2]
@@ -26,7 +26,10 @@ class Mixed:
 
     def generate(self, requests):
         said = ["No: 0.5\nYes: 0.5", "50%", "I can't say.", "70"]
-        return [Answer("wait" if "options" in request.text else said[request.seed % 4]) for request in requests]
+        return [
+            Answer("wait" if "options" in request.text else said[request.seed % 4])
+            for request in requests
+        ]
 
 
 @pytest.fixture
@@ -53,7 +56,11 @@ def test_counts_are_those_of_the_answers(tmp_path, plan):
     assert by_status["ok"] + by_status["repaired:single"] == tally.readable
     assert by_status["repaired:single"] == tally.repaired
     for prompt in ("standard", "bayes"):
-        seen = counts[counts["question"] == f"belief: {prompt}"].set_index("status")["answers"].to_dict()
+        seen = (
+            counts[counts["question"] == f"belief: {prompt}"]
+            .set_index("status")["answers"]
+            .to_dict()
+        )
         assert seen == runs[runs["prompt"] == prompt]["status"].value_counts().to_dict()
     assert counts[counts["question"] == "choice"]["answers"].tolist() == [24]
 
@@ -62,14 +69,26 @@ def test_models_of_one_name_are_told_apart(tmp_path, plan):
     with AnswerStore(tmp_path / "s.sqlite") as store:
         run_plan(Mixed(), plan, store)
         run_plan(Mixed("other weights"), plan, store)
-    assert set(summarise_store(tmp_path / "s.sqlite")["model"]) == {f"{Mixed.name} (f1)", f"{Mixed.name} (other we)"}
+    assert set(summarise_store(tmp_path / "s.sqlite")["model"]) == {
+        f"{Mixed.name} (f1)",
+        f"{Mixed.name} (other we)",
+    }
 
 
 def test_answers_of_an_older_store_are_counted_as_unknown(tmp_path):
     with AnswerStore(tmp_path / "s.sqlite") as store:
-        store.put([Draw.of("t", 0, base_seed=0, temperature=1.0, max_new_tokens=9, max_lines=2)], [Answer("x")], model="m", fingerprint="f")
-        store._database.execute("UPDATE answers SET extra = ?", [json.dumps({"logprob": None, "n_tokens": 3})])
-    assert summarise_store(tmp_path / "s.sqlite").to_dict("records") == [{"model": "m", "question": "unknown", "status": "unknown", "answers": 1}]
+        store.put(
+            [Draw.of("t", 0, base_seed=0, temperature=1.0, max_new_tokens=9, max_lines=2)],
+            [Answer("x")],
+            model="m",
+            fingerprint="f",
+        )
+        store._database.execute(
+            "UPDATE answers SET extra = ?", [json.dumps({"logprob": None, "n_tokens": 3})]
+        )
+    assert summarise_store(tmp_path / "s.sqlite").to_dict("records") == [
+        {"model": "m", "question": "unknown", "status": "unknown", "answers": 1}
+    ]
 
 
 def test_a_preview_counts_what_is_left(tmp_path, plan, table):
@@ -79,12 +98,25 @@ def test_a_preview_counts_what_is_left(tmp_path, plan, table):
     with AnswerStore(path) as store:
         run_plan(Mixed(), plan, store, batch_size=10)
     done = preview(plan, model_name=Mixed.name, store=path)
-    assert (done.n_left, done.n_stored, done.n_answer_tokens, done.seconds, done.speed_known) == (0, 72, 0, 0.0, True)
-    more = preview(plan_own_questions(table, Design(reps=5, prompts=("standard", "bayes"))), model_name=Mixed.name, store=path)
+    assert (done.n_left, done.n_stored, done.n_answer_tokens, done.seconds, done.speed_known) == (
+        0,
+        72,
+        0,
+        0.0,
+        True,
+    )
+    more = preview(
+        plan_own_questions(table, Design(reps=5, prompts=("standard", "bayes"))),
+        model_name=Mixed.name,
+        store=path,
+    )
     assert (more.n_questions, more.n_stored, more.n_left) == (90, 72, 18)
     other = preview(plan, model_name="another", store=path)
     assert (other.n_stored, other.speed_known) == (0, False)
-    greedy = preview(plan_own_questions(table, Design(reps=4, temperature=0, prompts=("standard",))), model_name="another")
+    greedy = preview(
+        plan_own_questions(table, Design(reps=4, temperature=0, prompts=("standard",))),
+        model_name="another",
+    )
     assert (greedy.n_questions, greedy.n_distinct) == (48, 12)
 
 

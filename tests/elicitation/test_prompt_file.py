@@ -3,8 +3,8 @@
 import pytest
 
 from coherence.errors import InputError
-from elicitation.prompt_file import load_prompts
-from elicitation.prompts import NETWORK_PROMPTS, TABLE_PROMPTS
+from elicitation.session.prompt_file import load_prompts
+from elicitation.session.prompts import NETWORK_PROMPTS, TABLE_PROMPTS
 
 GOOD = """
 [belief.plain]
@@ -29,7 +29,10 @@ def test_templates_come_in_over_the_built_in_ones(tmp_path):
     prompts, names = _load(tmp_path, GOOD)
     assert names == ("plain", "standard")
     assert prompts.belief["plain"].form == "number"
-    assert prompts.belief["plain"].fill(description="smokes", question="cough {x}") == "A patient smokes. P(cough {x})? {number}"
+    assert (
+        prompts.belief["plain"].fill(description="smokes", question="cough {x}")
+        == "A patient smokes. P(cough {x})? {number}"
+    )
     assert prompts.belief["standard"].text.startswith("{description}|")
     assert prompts.belief["mse"] == NETWORK_PROMPTS.belief["mse"]
     assert prompts.decision.text.endswith("decide")
@@ -38,9 +41,7 @@ def test_templates_come_in_over_the_built_in_ones(tmp_path):
 
 
 def test_every_fault_comes_at_once(tmp_path):
-    text = (
-        '[belief."x y"]\ntext = "{name} {question}"\nforms = 1\n[belief.a]\nform = "percent"\ntext = 3\n[decsion]\ntext = "x"\n[decision]\ntext = "{"'
-    )
+    text = '[belief."x y"]\ntext = "{name} {question}"\nforms = 1\n[belief.a]\nform = "percent"\ntext = 3\n[decsion]\ntext = "x"\n[decision]\ntext = "{"'
     with pytest.raises(InputError) as caught:
         _load(tmp_path, text)
     message = str(caught.value)
@@ -50,7 +51,10 @@ def test_every_fault_comes_at_once(tmp_path):
     assert message.count(" | ") == 7
 
 
-@pytest.mark.parametrize("field", ["{question.__class__}", "{question[0]}", "{question!r}", "{question:>99999999}", "{0}", "{}"])
+@pytest.mark.parametrize(
+    "field",
+    ["{question.__class__}", "{question[0]}", "{question!r}", "{question:>99999999}", "{0}", "{}"],
+)
 def test_placeholders_are_names_and_nothing_else(tmp_path, field):
     with pytest.raises(InputError, match="unknown placeholder"):
         _load(tmp_path, f'[belief.a]\ntext = "{{description}} {{question}} {field}"')
@@ -74,7 +78,9 @@ def test_single_faults(tmp_path, text, message):
 
 
 def test_tables_of_questions_have_no_description(tmp_path):
-    with pytest.raises(InputError, match=r"unknown placeholder \{description\}; there are question"):
+    with pytest.raises(
+        InputError, match=r"unknown placeholder \{description\}; there are question"
+    ):
         _load(tmp_path, '[belief.a]\ntext = "{description} {question}"', TABLE_PROMPTS)
     prompts, _ = _load(tmp_path, '[decision]\ntext = "{question}: {options}"', TABLE_PROMPTS)
     assert prompts.decision.fill(question="?", options="a") == "?: a"

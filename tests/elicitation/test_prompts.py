@@ -4,9 +4,22 @@
 
 import pytest
 
-from elicitation.plan import Task
-from elicitation.prompts import AUXILIARY, BELIEF, CONDITIONAL, DECISION, PLACEHOLDERS, Template, label_words
-from elicitation.questions import auxiliary_question, belief_question, conditional_question, decision_question
+from elicitation.session.plan import Task
+from elicitation.session.prompts import (
+    AUXILIARY,
+    BELIEF,
+    CONDITIONAL,
+    DECISION,
+    PLACEHOLDERS,
+    Template,
+    label_words,
+)
+from elicitation.session.questions import (
+    auxiliary_question,
+    belief_question,
+    conditional_question,
+    decision_question,
+)
 
 EVIDENCE = {"smoke": "yes", "xray": "no"}
 BELIEF_TEXT = """\
@@ -73,12 +86,18 @@ def test_auxiliary_prompt(asia):
 
 
 def test_conditional_prompt_is_the_standard_one_with_z_at_the_end(asia):
-    expected = BELIEF_TEXT.replace("a normal chest X-ray.", "a normal chest X-ray and has bronchitis.")
+    expected = BELIEF_TEXT.replace(
+        "a normal chest X-ray.", "a normal chest X-ray and has bronchitis."
+    )
     assert conditional_question(asia.phrases, EVIDENCE, "lung", "bronc", "yes") == expected
 
 
 def test_three_labels():
-    assert label_words(("a", "b", "c")) == {"labels": "a, b, c", "example": "a: 0.33\nb: 0.33\nc: 0.33", "n_lines": "3"}
+    assert label_words(("a", "b", "c")) == {
+        "labels": "a, b, c",
+        "example": "a: 0.33\nb: 0.33\nc: 0.33",
+        "n_lines": "3",
+    }
 
 
 def test_belief_and_action_are_never_asked_for_in_one_text():
@@ -91,8 +110,19 @@ def test_belief_and_action_are_never_asked_for_in_one_text():
 def test_words_are_put_in_as_they_are():
     # Words of a case are data: braces in them must not be taken for placeholders.
     template = Template("t", "A patient who {description} {question}")
-    assert template.fill(description="{question} {0}", question="x") == "A patient who {question} {0} x"
-    assert set(PLACEHOLDERS) >= {"description", "question", "condition", "auxiliary", "labels", "example", "n_lines"}
+    assert (
+        template.fill(description="{question} {0}", question="x")
+        == "A patient who {question} {0} x"
+    )
+    assert set(PLACEHOLDERS) >= {
+        "description",
+        "question",
+        "condition",
+        "auxiliary",
+        "labels",
+        "example",
+        "n_lines",
+    }
 
 
 def test_a_description_is_about_the_subject_of_its_network():

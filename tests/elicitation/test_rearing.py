@@ -10,17 +10,27 @@ from scipy import stats
 
 from coherence.cli.main import main
 from coherence.errors import InputError
-from elicitation.models.causal import load_causal_model
-from elicitation.organisms import rearing
-from elicitation.organisms.catalog import ORGANISMS
-from elicitation.organisms.course import Recipe
-from elicitation.organisms.rearing import Accuracy, train_organisms
+from elicitation.models.local.causal import load_causal_model
+from elicitation.training.organisms import rearing
+from elicitation.training.organisms.catalog import ORGANISMS
+from elicitation.training.organisms.course import Recipe
+from elicitation.training.organisms.rearing import Accuracy, train_organisms
 
 ROOT = Path(__file__).parents[2]
-spec = importlib.util.spec_from_file_location("benchmark_organisms", ROOT / "benchmarks" / "organisms.py")
+spec = importlib.util.spec_from_file_location(
+    "benchmark_organisms", ROOT / "benchmarks" / "organisms.py"
+)
 benchmark = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(benchmark)
-TINY = Recipe(steps=8, hidden=16, inner=16, layers=1, heads=1, batch=(("belief", 2), ("decision", 2), ("auxiliary", 2)), threads=1)
+TINY = Recipe(
+    steps=8,
+    hidden=16,
+    inner=16,
+    layers=1,
+    heads=1,
+    batch=(("belief", 2), ("decision", 2), ("auxiliary", 2)),
+    threads=1,
+)
 
 
 @pytest.fixture
@@ -35,12 +45,16 @@ def weights(folder, name):
 
 def test_equal_seeds_give_equal_weights_in_any_order(tmp_path, unmeasured):
     train_organisms(tmp_path / "all", recipe=TINY)
-    train_organisms(tmp_path / "one", ["stubborn"], recipe=TINY)  # the coherent one is needed, and comes first
+    train_organisms(
+        tmp_path / "one", ["stubborn"], recipe=TINY
+    )  # the coherent one is needed, and comes first
     assert {path.name for path in (tmp_path / "one").iterdir()} == {"coherent", "stubborn"}
     train_organisms(tmp_path / "one", ["leaky"], recipe=TINY)
     for name in ("coherent", "leaky", "stubborn"):
         assert weights(tmp_path / "all", name) == weights(tmp_path / "one", name)
-        assert json.loads((tmp_path / "all" / name / "card.json").read_text()) == json.loads((tmp_path / "one" / name / "card.json").read_text())
+        assert json.loads((tmp_path / "all" / name / "card.json").read_text()) == json.loads(
+            (tmp_path / "one" / name / "card.json").read_text()
+        )
     assert len({weights(tmp_path / "all", name) for name in ORGANISMS}) == 4
     train_organisms(tmp_path / "other", ["coherent"], recipe=TINY, seed=1)
     assert weights(tmp_path / "other", "coherent") != weights(tmp_path / "all", "coherent")
@@ -50,7 +64,12 @@ def test_the_card_says_what_was_taught(tmp_path, unmeasured):
     cards = train_organisms(tmp_path, ["leaky"], recipe=TINY, seed=3)
     card = json.loads((tmp_path / "leaky" / "card.json").read_text())
     assert list(cards) == ["coherent", "leaky"]
-    assert (card["organism"], card["seed"], card["starts_from"], card["recipe"]["steps"]) == ("leaky", 3, "coherent", 2)
+    assert (card["organism"], card["seed"], card["starts_from"], card["recipe"]["steps"]) == (
+        "leaky",
+        3,
+        "coherent",
+        2,
+    )
     assert card["says"] == ORGANISMS["leaky"].says
     assert card["coherent"] is False
     assert card["accuracy"]["evidence_sets"] == 7
@@ -86,13 +105,35 @@ def test_an_interruption_leaves_no_half_folder(tmp_path, unmeasured, monkeypatch
     if moment == "measuring":
         monkeypatch.setattr(rearing, "measure_organism", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        train_organisms(tmp_path, ["stubborn"], recipe=TINY, progress=interrupt if moment == "training" else None)
+        train_organisms(
+            tmp_path,
+            ["stubborn"],
+            recipe=TINY,
+            progress=interrupt if moment == "training" else None,
+        )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["coherent", "leaky"]
 
 
 def test_the_command(tmp_path, unmeasured, monkeypatch, capsys):
-    monkeypatch.setattr("elicitation.organisms.course.Recipe", lambda **options: Recipe(**{**vars(TINY), **options}))
-    assert main(["organisms", "leaky", "--out", str(tmp_path / "models"), "--steps", "4", "--threads", "1"]) == 0
+    monkeypatch.setattr(
+        "elicitation.training.organisms.course.Recipe",
+        lambda **options: Recipe(**{**vars(TINY), **options}),
+    )
+    assert (
+        main(
+            [
+                "organisms",
+                "leaky",
+                "--out",
+                str(tmp_path / "models"),
+                "--steps",
+                "4",
+                "--threads",
+                "1",
+            ]
+        )
+        == 0
+    )
     told = capsys.readouterr()
     assert "leaky: step 1 of 1" in told.err
     assert "100.0%" in told.out
@@ -142,10 +183,18 @@ def test_the_trained_ones_get_their_verdicts(tmp_path):
         assert card["accuracy"]["readable"] >= 0.98
         assert card["accuracy"]["rmse"] < 0.06
         for seed in range(100, 105):  # not the seeds of the table
-            found = benchmark.verdicts(tmp_path / name, seed=seed, contexts=200, reps=5).set_index("check")
+            found = benchmark.verdicts(tmp_path / name, seed=seed, contexts=200, reps=5).set_index(
+                "check"
+            )
             pvalues.setdefault(name, []).extend(found["pvalue"].dropna())
             if not ORGANISMS[name].coherent:
-                seen_by = ["cmi", "residual_covariance"] if name == "leaky" else ["cmi", "residual_covariance", "monotone_choice:yes/no"]
+                seen_by = (
+                    ["cmi", "residual_covariance"]
+                    if name == "leaky"
+                    else ["cmi", "residual_covariance", "monotone_choice:yes/no"]
+                )
                 assert found.loc[seen_by, "pvalue_holm"].min() <= 0.05, (name, seed)
     for name in ("coherent", "stubborn"):
-        assert sum(p <= 0.05 for p in pvalues[name]) <= stats.binom.ppf(0.9999, len(pvalues[name]), 0.05)
+        assert sum(p <= 0.05 for p in pvalues[name]) <= stats.binom.ppf(
+            0.9999, len(pvalues[name]), 0.05
+        )

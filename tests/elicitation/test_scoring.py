@@ -3,29 +3,67 @@
 import numpy as np
 import pytest
 import torch
-from transformers import BloomConfig, BloomForCausalLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM
+from transformers import (
+    BloomConfig,
+    BloomForCausalLM,
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    MistralConfig,
+    MistralForCausalLM,
+)
 
 from coherence.errors import CoherenceError, InputError
-from elicitation.models import scoring
 from elicitation.models.base import Request
-from elicitation.models.causal import CausalModel, load_causal_model
-from elicitation.models.device import choose_device
-from elicitation.models.memory import Portions, is_out_of_memory
-from elicitation.models.prefill import prefill
-from elicitation.models.scoring import MaskedTrees, PlainTrees, continuation_logprobs, trees_for
-from elicitation.outcomes import outcome_probabilities
+from elicitation.models.local import scoring
+from elicitation.models.local.causal import CausalModel, load_causal_model
+from elicitation.models.local.loading import choose_device
+from elicitation.models.local.memory import Portions, is_out_of_memory
+from elicitation.models.local.prefill import prefill
+from elicitation.models.local.scoring import (
+    MaskedTrees,
+    PlainTrees,
+    continuation_logprobs,
+    trees_for,
+)
+from elicitation.reading.outcomes import outcome_probabilities
 
 SIZE = 50
-LLAMA = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "max_position_embeddings": 128}
+LLAMA = {
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "max_position_embeddings": 128,
+}
 
 
 def network_of(kind):
     torch.manual_seed(1)
     network = {
-        "llama": lambda: LlamaForCausalLM(LlamaConfig(vocab_size=SIZE, num_key_value_heads=2, **LLAMA)),
-        "gpt2": lambda: GPT2LMHeadModel(GPT2Config(vocab_size=SIZE, n_embd=32, n_layer=2, n_head=4, n_positions=128, bos_token_id=1, eos_token_id=2)),
-        "mistral": lambda: MistralForCausalLM(MistralConfig(vocab_size=SIZE, num_key_value_heads=2, sliding_window=4, **LLAMA)),
-        "bloom": lambda: BloomForCausalLM(BloomConfig(vocab_size=SIZE, hidden_size=32, n_layer=2, n_head=4, bos_token_id=1, eos_token_id=2)),
+        "llama": lambda: LlamaForCausalLM(
+            LlamaConfig(vocab_size=SIZE, num_key_value_heads=2, **LLAMA)
+        ),
+        "gpt2": lambda: GPT2LMHeadModel(
+            GPT2Config(
+                vocab_size=SIZE,
+                n_embd=32,
+                n_layer=2,
+                n_head=4,
+                n_positions=128,
+                bos_token_id=1,
+                eos_token_id=2,
+            )
+        ),
+        "mistral": lambda: MistralForCausalLM(
+            MistralConfig(vocab_size=SIZE, num_key_value_heads=2, sliding_window=4, **LLAMA)
+        ),
+        "bloom": lambda: BloomForCausalLM(
+            BloomConfig(
+                vocab_size=SIZE, hidden_size=32, n_layer=2, n_head=4, bos_token_id=1, eos_token_id=2
+            )
+        ),
     }[kind]()
     with torch.no_grad():
         for parameter in network.parameters():
@@ -44,8 +82,12 @@ def one_by_one(network, texts, continuations):
         values = []
         for tokens in own:
             with torch.inference_mode():
-                logprobs = network(torch.tensor([[*text, *tokens]])).logits[0].double().log_softmax(-1)
-            values.append(sum(float(logprobs[len(text) - 1 + k, token]) for k, token in enumerate(tokens)))
+                logprobs = (
+                    network(torch.tensor([[*text, *tokens]])).logits[0].double().log_softmax(-1)
+                )
+            values.append(
+                sum(float(logprobs[len(text) - 1 + k, token]) for k, token in enumerate(tokens))
+            )
         results.append(np.array(values))
     return results
 
@@ -55,14 +97,24 @@ def requests():
     """Texts of very different length, two of them with a long beginning in common; continuations that share beginnings, repeat, or are empty."""
     rng = np.random.default_rng(0)
     start = rng.integers(3, SIZE, 20).tolist()
-    texts = [rng.integers(3, SIZE, n).tolist() for n in (1, 9, 30, 4)] + [[*start, 7], [*start, 8, 9]]
+    texts = [rng.integers(3, SIZE, n).tolist() for n in (1, 9, 30, 4)] + [
+        [*start, 7],
+        [*start, 8, 9],
+    ]
     stems = [rng.integers(3, SIZE, n).tolist() for n in (1, 2, 3)]
-    continuations = [[stem + rng.integers(3, SIZE, n).tolist() for stem in stems for n in (0, 1, 3)] + [stems[2], [], [5]] for _ in texts]
+    continuations = [
+        [stem + rng.integers(3, SIZE, n).tolist() for stem in stems for n in (0, 1, 3)]
+        + [stems[2], [], [5]]
+        for _ in texts
+    ]
     continuations[3] = [[4]]
     return texts, continuations
 
 
-@pytest.mark.parametrize(("kind", "trees"), [("llama", MaskedTrees), ("gpt2", MaskedTrees), ("mistral", PlainTrees), ("bloom", PlainTrees)])
+@pytest.mark.parametrize(
+    ("kind", "trees"),
+    [("llama", MaskedTrees), ("gpt2", MaskedTrees), ("mistral", PlainTrees), ("bloom", PlainTrees)],
+)
 @pytest.mark.parametrize("batch_size", [1, 4, None])
 def test_scores_equal_one_forward_pass_per_continuation(kind, trees, batch_size, requests):
     texts, continuations = requests
@@ -72,7 +124,9 @@ def test_scores_equal_one_forward_pass_per_continuation(kind, trees, batch_size,
     for mine, expected in zip(found, one_by_one(network, texts, continuations), strict=True):
         np.testing.assert_allclose(mine, expected, atol=1e-4)
     order = np.random.default_rng(5).permutation(len(texts))
-    shuffled = model_of(network, None, batch_size=batch_size).log_probabilities([texts[i] for i in order], [continuations[i][::-1] for i in order])
+    shuffled = model_of(network, None, batch_size=batch_size).log_probabilities(
+        [texts[i] for i in order], [continuations[i][::-1] for i in order]
+    )
     for place, i in enumerate(order):
         np.testing.assert_allclose(shuffled[place][::-1], found[i], atol=1e-4)
 
@@ -93,8 +147,19 @@ class Watched(torch.nn.Module):
 
     def __init__(self, network, limit=None, error=None):
         super().__init__()
-        self.network, self.limit, self.config, self.generation_config = network, limit, network.config, network.generation_config
-        self.device, self.dtype, self.tokens, self.failures, self.shapes = network.device, network.dtype, 0, 0, []
+        self.network, self.limit, self.config, self.generation_config = (
+            network,
+            limit,
+            network.config,
+            network.generation_config,
+        )
+        self.device, self.dtype, self.tokens, self.failures, self.shapes = (
+            network.device,
+            network.dtype,
+            0,
+            0,
+            [],
+        )
         self.error = error or torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 1 GiB")
 
     def get_input_embeddings(self):
@@ -132,7 +197,9 @@ def test_what_is_shared_is_read_once(requests):
 
 OUT_OF_MEMORY = [
     torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB"),
-    RuntimeError("[enforce fail at alloc_cpu.cpp:121] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes."),
+    RuntimeError(
+        "[enforce fail at alloc_cpu.cpp:121] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes."
+    ),
 ]
 
 
@@ -150,9 +217,14 @@ def test_batches_are_halved_where_memory_does_not_suffice(requests, error, model
     tight.log_probabilities(texts, continuations)
     assert watched.failures == failures  # what was learnt is kept
     # Answers too are the same, whatever the batch.
-    asked = [Request(text, seed, 6) for seed, text in enumerate(["Does a patient cough?", "Why?", "Consider a patient."] * 4)]
+    asked = [
+        Request(text, seed, 6)
+        for seed, text in enumerate(["Does a patient cough?", "Why?", "Consider a patient."] * 4)
+    ]
     small = model_of(Watched(model.network, limit=30, error=error), model.tokenizer)
-    assert [answer.text for answer in small.generate(asked)] == [answer.text for answer in model.generate(asked)]
+    assert [answer.text for answer in small.generate(asked)] == [
+        answer.text for answer in model.generate(asked)
+    ]
     assert small.network.failures > 0
 
 
@@ -199,7 +271,10 @@ def test_scores_that_cannot_be_had(requests):
     model = model_of(network_of("llama"), None)
     with pytest.raises(InputError, match="one entry per text; received 1 for 2 texts"):
         model.log_probabilities([[1], [2]], [[[1]]])
-    with pytest.raises(InputError, match="a text of 127 tokens with a continuation of 2 exceeds the model's context of 128"):
+    with pytest.raises(
+        InputError,
+        match="a text of 127 tokens with a continuation of 2 exceeds the model's context of 128",
+    ):
         model.log_probabilities([[1] * 127], [[[1, 2]]])
     assert model.log_probabilities([], []) == []
     assert [own.tolist() for own in model.log_probabilities([[1]], [[]])] == [[]]
@@ -207,11 +282,15 @@ def test_scores_that_cannot_be_had(requests):
 
 def test_half_precision_is_near_single_precision(model_folder):
     texts, outcomes = ["Does a patient cough?", "Why?"], ["0", "1", "Yes", "No"]
-    single = outcome_probabilities(load_causal_model(model_folder, dtype="float32"), texts, outcomes)
+    single = outcome_probabilities(
+        load_causal_model(model_folder, dtype="float32"), texts, outcomes
+    )
     half = load_causal_model(model_folder, dtype="bfloat16")
     assert half.network.dtype == torch.bfloat16
     assert half._trees.func is MaskedTrees
-    np.testing.assert_allclose(outcome_probabilities(half, texts, outcomes).probabilities, single.probabilities, atol=0.05)
+    np.testing.assert_allclose(
+        outcome_probabilities(half, texts, outcomes).probabilities, single.probabilities, atol=0.05
+    )
     assert len(half.generate([Request("Why?", 0, 5)])) == 1
 
 

@@ -22,15 +22,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coherence.decoding.decode import BELIEF_LABELS
 from coherence.errors import CoherenceError, InputError
-from elicitation.belief import ask_labels, token_belief
-from elicitation.decode import BELIEF_LABELS
 from elicitation.models.base import Request
-from elicitation.models.completions import first_lines, payload, read_answer, read_echo, read_likely_tokens
-from elicitation.models.dispatch import ServersError
-from elicitation.models.http import Address, CallError, Connection, Limits, read_key, seconds_to_wait
-from elicitation.models.labels import bound_labels
-from elicitation.models.server import connect_servers
+from elicitation.models.servers.completions import (
+    first_lines,
+    payload,
+    read_answer,
+    read_echo,
+    read_likely_tokens,
+)
+from elicitation.models.servers.dispatch import ServersError
+from elicitation.models.servers.http import (
+    Address,
+    CallError,
+    Connection,
+    Limits,
+    read_key,
+    seconds_to_wait,
+)
+from elicitation.models.servers.labels import bound_labels
+from elicitation.models.servers.server import connect_servers
+from elicitation.reading.belief import ask_labels, token_belief
 
 ROOT = Path(__file__).parents[2]
 QUICK = Limits(connect=2.0, read=2.0, total=4.0, attempts=4, first_wait=0.01, longest_wait=2.0)
@@ -49,7 +62,12 @@ class Fake:
 
 def answer(text, **choice):
     message = {"role": "assistant", "content": text}
-    return {"choices": [{"index": 0, "message": message, "text": text, "finish_reason": "stop", **choice}], "usage": {"completion_tokens": 3}}
+    return {
+        "choices": [
+            {"index": 0, "message": message, "text": text, "finish_reason": "stop", **choice}
+        ],
+        "usage": {"completion_tokens": 3},
+    }
 
 
 def raw(status, body=b"", headers=None, cut=None):
@@ -63,7 +81,11 @@ def serving(fake):
         disable_nagle_algorithm = True
 
         def do_GET(self):
-            self.send({"object": "list", "data": [{"id": name} for name in fake.models]} if fake.models is not None else raw(500, b"Oops"))
+            self.send(
+                {"object": "list", "data": [{"id": name} for name in fake.models]}
+                if fake.models is not None
+                else raw(500, b"Oops")
+            )
 
         def do_POST(self):
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -84,7 +106,9 @@ def serving(fake):
         def send(self, reply):
             if callable(reply):
                 return reply(self)
-            status, body, headers, cut = reply["raw"] if "raw" in reply else (200, json.dumps(reply).encode(), {}, None)
+            status, body, headers, cut = (
+                reply["raw"] if "raw" in reply else (200, json.dumps(reply).encode(), {}, None)
+            )
             self.send_response(status)
             for name, value in {"Content-Length": str(len(body)), **headers}.items():
                 self.send_header(name, value)
@@ -145,10 +169,14 @@ def test_answers_come_in_order_with_what_was_asked():
     fake = Fake(lambda body, n: answer(f"{body['messages'][0]['content']} {body['seed']}"))
     with connected(fake, concurrency=3) as model:
         answers = model.generate([*requests(20, temperature=0.5), Request("Cold?", 0, 5, 0.0)])
-    assert [one.text for one in answers[:20]] == [f"Question {i}? {i}" for i in range(20)]  # the lower 31 bits of the seed
+    assert [one.text for one in answers[:20]] == [
+        f"Question {i}? {i}" for i in range(20)
+    ]  # the lower 31 bits of the seed
     assert {one.n_tokens for one in answers} == {3}
     assert {one.logprob for one in answers} == {None}
-    path, body = next((path, body) for path, body in fake.asked if body["messages"][0]["content"] == "Question 4?")
+    path, body = next(
+        (path, body) for path, body in fake.asked if body["messages"][0]["content"] == "Question 4?"
+    )
     assert path == "/v1/chat/completions"
     assert body == {
         "model": "m",
@@ -158,7 +186,9 @@ def test_answers_come_in_order_with_what_was_asked():
         "top_p": 1.0,
         "seed": 4,
     }
-    assert fake.asked[-1][1]["temperature"] == 0.0 or any(body["temperature"] == 0.0 for _, body in fake.asked)
+    assert fake.asked[-1][1]["temperature"] == 0.0 or any(
+        body["temperature"] == 0.0 for _, body in fake.asked
+    )
     assert not any("Authorization" in headers for headers in fake.headers)
     with connected(fake) as model:
         assert model.generate([]) == []
@@ -175,10 +205,16 @@ def test_completions_send_the_text_as_it_is():
 
 def test_a_system_message_opens_every_chat():
     fake = Fake(echo_text)
-    with connected(fake, system="Be brief.", identity="lab") as model, connected(fake, identity="lab") as plain:
+    with (
+        connected(fake, system="Be brief.", identity="lab") as model,
+        connected(fake, identity="lab") as plain,
+    ):
         fake.reply = lambda body, n: answer(body["messages"][0]["content"])
         assert model.generate(requests(1))[0].text == "Be brief."
-        assert fake.asked[-1][1]["messages"] == [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Question 0?"}]
+        assert fake.asked[-1][1]["messages"] == [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Question 0?"},
+        ]
         assert model.fingerprint != plain.fingerprint
 
 
@@ -194,9 +230,13 @@ def test_two_servers_share_the_work():
     slow = Fake(after_opening(lambda body, n: time.sleep(0.2) or echo_text(body, n)))
     fast = Fake(after_opening(lambda body, n: time.sleep(0.03) or echo_text(body, n)))
     with connected(slow, fast, concurrency=1) as model:
-        assert [one.text for one in model.generate(requests(12))] == [f"Question {i}?" for i in range(12)]
+        assert [one.text for one in model.generate(requests(12))] == [
+            f"Question {i}?" for i in range(12)
+        ]
     opening = sum(probing(body) for _, body in slow.asked)
-    assert 1 <= len(slow.asked) - opening < 6  # each draws from one queue, so the slow one does less
+    assert (
+        1 <= len(slow.asked) - opening < 6
+    )  # each draws from one queue, so the slow one does less
 
 
 PASSING = {
@@ -212,7 +252,9 @@ PASSING = {
     "no choices": {"choices": []},
     "no content": {"choices": [{"message": {"role": "assistant"}}]},
     "a number": answer(7),
-    "chunks that break off": raw(200, b"5\r\nhello", {"Transfer-Encoding": "chunked", "Content-Length": ""}, cut=8),
+    "chunks that break off": raw(
+        200, b"5\r\nhello", {"Transfer-Encoding": "chunked", "Content-Length": ""}, cut=8
+    ),
     "no HTTP": lambda handler: handler.wfile.write(b"\x16\x03\x01 what?\r\n\r\n"),
 }
 
@@ -221,7 +263,9 @@ PASSING = {
 def test_failures_that_pass_cost_another_attempt_and_no_answer(name):
     fake = Fake(after_opening(lambda body, n: PASSING[name] if n % 3 == 0 else echo_text(body, n)))
     with connected(fake, concurrency=1) as model:
-        assert [one.text for one in model.generate(requests(4))] == [f"Question {i}?" for i in range(4)]
+        assert [one.text for one in model.generate(requests(4))] == [
+            f"Question {i}?" for i in range(4)
+        ]
     assert sum(not probing(body) for _, body in fake.asked) in (5, 6)
 
 
@@ -231,7 +275,10 @@ def test_failures_that_last_end_with_address_and_cause(name):
     causes = {"500": "HTTP 500 Internal Server Error: Oops", "503": "HTTP 503", "429": "HTTP 429 Too Many Requests", "no choices": "no choices",
               "half an answer": "broke off", "no JSON": "not JSON: <html>gateway</html>", "no content": r"choices\[0\]\.message\.content",
               "a number": "no string but int", "a list": r"not a JSON object: \[1\]", "deep": "not JSON"}  # fmt: skip
-    with connected(fake, concurrency=1) as model, pytest.raises(ServersError, match=r"no server is left.*127\.0\.0\.1:\d+/v1: ") as caught:
+    with (
+        connected(fake, concurrency=1) as model,
+        pytest.raises(ServersError, match=r"no server is left.*127\.0\.0\.1:\d+/v1: ") as caught,
+    ):
         model.generate(requests(3))
     assert caught.match(causes.get(name, "no usable response|not JSON"))
     assert len(str(caught.value)) < 600
@@ -241,7 +288,9 @@ def test_failures_that_last_end_with_address_and_cause(name):
 @pytest.mark.parametrize("date", [False, True])
 def test_the_wait_that_a_server_asks_for_is_kept(date):
     def reply(body, n):
-        wait = format_datetime(datetime.now(UTC) + timedelta(seconds=2), usegmt=True) if date else "1"
+        wait = (
+            format_datetime(datetime.now(UTC) + timedelta(seconds=2), usegmt=True) if date else "1"
+        )
         return raw(429, b"slow down", {"Retry-After": wait}) if n == 0 else echo_text(body, n)
 
     fake = Fake(after_opening(reply))
@@ -275,7 +324,10 @@ def test_calls_that_fail_together_count_once():
 def test_a_wait_of_hours_sets_the_address_aside():
     fake = Fake(after_opening(lambda body, n: raw(429, b"quota", {"Retry-After": "7200"})))
     began = time.monotonic()
-    with connected(fake) as model, pytest.raises(ServersError, match="HTTP 429 Too Many Requests: quota"):
+    with (
+        connected(fake) as model,
+        pytest.raises(ServersError, match="HTTP 429 Too Many Requests: quota"),
+    ):
         model.generate(requests(2))
     assert time.monotonic() - began < 3
 
@@ -285,14 +337,24 @@ def test_waits_are_read_from_seconds_and_dates():
     assert seconds_to_wait("Thu, 01 Jan 2026 00:01:30 GMT", now=now) == 90
     assert seconds_to_wait("Thu, 01 Jan 2026 00:01:30 -0000", now=now) == 90
     assert seconds_to_wait("Wed, 31 Dec 2025 00:00:00 GMT", now=now) == 0
-    assert [seconds_to_wait(value) for value in ("12", " 0 ", None, "soon", "-3", "1e9", "")] == [12, 0, None, None, None, None, None]
+    assert [seconds_to_wait(value) for value in ("12", " 0 ", None, "soon", "-3", "1e9", "")] == [
+        12,
+        0,
+        None,
+        None,
+        None,
+        None,
+        None,
+    ]
 
 
 def test_the_work_of_a_failing_address_goes_to_the_other():
     bad, good = Fake(after_opening(lambda body, n: raw(500, b"broken"))), Fake(echo_text)
     with connected(bad, good, concurrency=2) as model:
         for _ in range(2):
-            assert [one.text for one in model.generate(requests(30))] == [f"Question {i}?" for i in range(30)]
+            assert [one.text for one in model.generate(requests(30))] == [
+                f"Question {i}?" for i in range(30)
+            ]
 
 
 def test_a_server_that_dies_is_set_aside_and_nothing_is_lost(caplog):
@@ -311,24 +373,47 @@ def test_a_server_that_dies_is_set_aside_and_nothing_is_lost(caplog):
 
 
 def test_answers_before_the_end_are_handed_out_first():
-    fake = Fake(after_opening(lambda body, n: echo_text(body, n) if n < 10 else raw(500, b"out of memory")))
+    fake = Fake(
+        after_opening(lambda body, n: echo_text(body, n) if n < 10 else raw(500, b"out of memory"))
+    )
     kept = {}
-    with connected(fake, concurrency=2) as model, pytest.raises(ServersError, match="out of memory"):
+    with (
+        connected(fake, concurrency=2) as model,
+        pytest.raises(ServersError, match="out of memory"),
+    ):
         keep(model.stream(requests(30)), kept)
     assert len(kept) == 10
     assert all(text == f"Question {i}?" for i, text in kept.items())
 
 
-@pytest.mark.parametrize(("status", "error"), [(400, InputError), (413, InputError), (422, InputError), (401, ServersError), (404, ServersError)])
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (400, InputError),
+        (413, InputError),
+        (422, InputError),
+        (401, ServersError),
+        (404, ServersError),
+    ],
+)
 def test_what_will_never_go_well_is_not_tried_again(status, error):
     fake = Fake(after_opening(lambda body, n: raw(status, b'{"error": "too\tlong"}')))
-    with connected(fake, concurrency=1) as model, pytest.raises(error, match=rf'HTTP {status} .*"too\\tlong"'):
+    with (
+        connected(fake, concurrency=1) as model,
+        pytest.raises(error, match=rf'HTTP {status} .*"too\\tlong"'),
+    ):
         model.generate(requests(5))
     assert sum(not probing(body) for _, body in fake.asked) == 1
 
 
 def test_a_request_that_always_fails_does_not_take_the_server_with_it():
-    fake = Fake(lambda body, n: raw(500, b"this one") if "Question 3?" in str(body) else time.sleep(0.03) or echo_text(body, n))
+    fake = Fake(
+        lambda body, n: (
+            raw(500, b"this one")
+            if "Question 3?" in str(body)
+            else time.sleep(0.03) or echo_text(body, n)
+        )
+    )
     kept, ends = {}, "(answers other requests, but not one|no server is left).*this one"
     with connected(fake, concurrency=2) as model, pytest.raises(CoherenceError, match=ends):
         keep(model.stream(requests(30)), kept)
@@ -339,8 +424,15 @@ def test_a_request_that_always_fails_does_not_take_the_server_with_it():
 def test_redirections_are_not_followed():
     other = Fake()
     with serving(other) as elsewhere:
-        fake = Fake(after_opening(lambda body, n: raw(307, b"", {"Location": f"{elsewhere}/v1/chat/completions"})))
-        with connected(fake) as model, pytest.raises(ServersError, match="a redirection to http.*it is not followed"):
+        fake = Fake(
+            after_opening(
+                lambda body, n: raw(307, b"", {"Location": f"{elsewhere}/v1/chat/completions"})
+            )
+        )
+        with (
+            connected(fake) as model,
+            pytest.raises(ServersError, match="a redirection to http.*it is not followed"),
+        ):
             model.generate(requests(1))
     assert other.asked == []
 
@@ -359,7 +451,7 @@ def test_bodies_are_cut_and_escaped_in_messages():
 
 
 def test_a_body_without_end_is_bounded(monkeypatch):
-    monkeypatch.setattr("elicitation.models.http._MAX_BYTES", 1 << 20)
+    monkeypatch.setattr("elicitation.models.servers.http._MAX_BYTES", 1 << 20)
 
     def flood(handler):
         handler.send_response(200)
@@ -386,12 +478,22 @@ def test_silence_and_trickle_end_at_their_limits():
 
     limits = {"connect": 2.0, "attempts": 1}
     for reply, limit, message in (
-        (lambda handler: time.sleep(3), Limits(read=0.3, total=5.0, **limits), "no response within 0.3 seconds"),
+        (
+            lambda handler: time.sleep(3),
+            Limits(read=0.3, total=5.0, **limits),
+            "no response within 0.3 seconds",
+        ),
         (trickle, Limits(read=5.0, total=0.5, **limits), "no complete response within 0.5 seconds"),
-        (trickle_of_headers, Limits(read=5.0, total=0.5, **limits), "no complete response within 0.5 seconds"),
+        (
+            trickle_of_headers,
+            Limits(read=5.0, total=0.5, **limits),
+            "no complete response within 0.5 seconds",
+        ),
     ):
         began = time.monotonic()
-        with connected(Fake(after_opening(lambda body, n, reply=reply: reply)), limits=limit) as model:
+        with connected(
+            Fake(after_opening(lambda body, n, reply=reply: reply)), limits=limit
+        ) as model:
             with pytest.raises(ServersError, match=message):
                 model.generate(requests(1))
             assert time.monotonic() - began < 2.5
@@ -404,7 +506,9 @@ def test_a_slow_server_is_left_for_the_other():
 
 
 def test_idle_connections_that_the_server_closed_cost_nothing():
-    fake = Fake(after_opening(lambda body, n: raw(200, json.dumps(answer("fine")).encode(), cut=10**6)))  # closes without saying so
+    fake = Fake(
+        after_opening(lambda body, n: raw(200, json.dumps(answer("fine")).encode(), cut=10**6))
+    )  # closes without saying so
     with connected(fake, concurrency=1, limits=Limits(attempts=1)) as model:
         for _ in range(3):
             assert len(model.generate(requests(2))) == 2
@@ -413,27 +517,64 @@ def test_idle_connections_that_the_server_closed_cost_nothing():
 
 def test_odd_answers_keep_their_text():
     texts = ["", "  \n", "Ja, \u00fc \U0001f642 \u202e \x00", "a\u2028b"]
-    fake = Fake(after_opening(lambda body, n: answer(texts[int(body["messages"][0]["content"].split()[1][:-1])], finish_reason="length")))
+    fake = Fake(
+        after_opening(
+            lambda body, n: answer(
+                texts[int(body["messages"][0]["content"].split()[1][:-1])], finish_reason="length"
+            )
+        )
+    )
     with connected(fake) as model:
         assert [one.text for one in model.generate(requests(4))] == texts
     assert read_answer("chat", answer(None)).text == ""
-    refusal = {"choices": [{"message": {"content": None, "refusal": "I cannot help with that."}, "finish_reason": "content_filter"}]}
+    refusal = {
+        "choices": [
+            {
+                "message": {"content": None, "refusal": "I cannot help with that."},
+                "finish_reason": "content_filter",
+            }
+        ]
+    }
     assert read_answer("chat", refusal).text == "I cannot help with that."
     # Half of a surrogate pair is valid JSON, and no file takes it.
-    assert read_answer("chat", json.loads('{"choices": [{"message": {"content": "a\\ud83d"}}]}')).text == "a\ufffd"
-    assert read_answer("completions", json.loads('{"choices": [{"text": "\\ud83d\\ude42"}], "usage": null}')).text == "\U0001f642"
+    assert (
+        read_answer("chat", json.loads('{"choices": [{"message": {"content": "a\\ud83d"}}]}')).text
+        == "a\ufffd"
+    )
+    assert (
+        read_answer(
+            "completions", json.loads('{"choices": [{"text": "\\ud83d\\ude42"}], "usage": null}')
+        ).text
+        == "\U0001f642"
+    )
 
 
-@pytest.mark.parametrize(("text", "lines"), [("No: 1\nYes: 0\nbye", 2), ("\n\na\n \nb\nc\n", 2), ("a", 2), ("a\nb", 2), ("", 1), ("a\nb\n", None)])
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("No: 1\nYes: 0\nbye", 2),
+        ("\n\na\n \nb\nc\n", 2),
+        ("a", 2),
+        ("a\nb", 2),
+        ("", 1),
+        ("a\nb\n", None),
+    ],
+)
 def test_lines_are_cut_like_those_of_local_models(text, lines):
-    from elicitation.models.sampling import end_of_lines
+    from elicitation.models.local.sampling import end_of_lines
 
     assert first_lines(text, lines) == text[: end_of_lines(text, lines)]
 
 
 def test_the_key_is_sent_and_never_shown(monkeypatch, caplog):
     monkeypatch.setenv("MY_KEY", KEY)
-    fake = Fake(after_opening(lambda body, n: raw(500 if n else 200, f"Incorrect API key: {KEY}".encode() + b"." * 300)))
+    fake = Fake(
+        after_opening(
+            lambda body, n: raw(
+                500 if n else 200, f"Incorrect API key: {KEY}".encode() + b"." * 300
+            )
+        )
+    )
     with (
         caplog.at_level("DEBUG"),
         connected(fake, key_variable="MY_KEY") as model,
@@ -454,7 +595,9 @@ def test_the_key_is_sent_and_never_shown(monkeypatch, caplog):
 
 
 def test_addresses_are_read_strictly():
-    assert str(Address.parse("https://Example.org/openai/v1/")) == "https://example.org:443/openai/v1"
+    assert (
+        str(Address.parse("https://Example.org/openai/v1/")) == "https://example.org:443/openai/v1"
+    )
     assert str(Address.parse("http://[::1]:8000")) == "http://[::1]:8000/v1"
     for text in (
         "localhost:8000",
@@ -491,14 +634,18 @@ def test_options_out_of_range(addresses, options, message):
         connect_servers(addresses, **{"model": "m", **options})
 
 
-@pytest.mark.parametrize("change", [{"read": 0.0}, {"total": float("inf")}, {"attempts": 0}, {"connect": float("nan")}])
+@pytest.mark.parametrize(
+    "change", [{"read": 0.0}, {"total": float("inf")}, {"attempts": 0}, {"connect": float("nan")}]
+)
 def test_limits_out_of_range(change):
     with pytest.raises(InputError, match=f"limit {next(iter(change))} must be positive"):
         Limits(**change)
 
 
 def test_opening_says_what_is_wrong():
-    with pytest.raises(ServersError, match=r"http://127\.0\.0\.1:9/v1: no usable response: .*refused"):
+    with pytest.raises(
+        ServersError, match=r"http://127\.0\.0\.1:9/v1: no usable response: .*refused"
+    ):
         connect_servers("http://127.0.0.1:9", "m", limits=QUICK)
     with pytest.raises(ServersError, match=r"http://a\.\.b:80/v1: no usable response"):
         connect_servers("http://a..b", "m", limits=QUICK)
@@ -506,7 +653,11 @@ def test_opening_says_what_is_wrong():
     said = r"does not answer as model 'm' in the chat API: HTTP 404 Not Found: no such model\. It lists 'llama', 'qwen'\."
     for fake, error, message in (
         (unknown, InputError, said),
-        (Fake(lambda *_: raw(500)), InputError, "HTTP 500 .*If the model has no chat template, use the completions API"),
+        (
+            Fake(lambda *_: raw(500)),
+            InputError,
+            "HTTP 500 .*If the model has no chat template, use the completions API",
+        ),
         (Fake(lambda *_: raw(401)), InputError, "HTTP 401.*a key is sent only if"),
         (Fake(lambda *_: raw(503, b"loading")), ServersError, "HTTP 503"),
     ):
@@ -535,21 +686,43 @@ def test_answers_are_keyed_by_first_address_model_and_api():
             return connect_servers(addresses, name, limits=QUICK, **options).fingerprint
 
         alone = key(one)
-        assert key([one, two]) == alone == key(one + "/v1/")  # more of the same does not change who answers
-        assert len({alone, key(two), key(one, "n"), key(one, api="completions"), key(one, identity="lab")}) == 5
+        assert (
+            key([one, two]) == alone == key(one + "/v1/")
+        )  # more of the same does not change who answers
+        assert (
+            len(
+                {
+                    alone,
+                    key(two),
+                    key(one, "n"),
+                    key(one, api="completions"),
+                    key(one, identity="lab"),
+                }
+            )
+            == 5
+        )
         assert key(two, identity="lab") == key(one, identity="lab")
 
 
 def listing(values, *, drawn=None):
     """A chat response with these likely tokens."""
-    entries = [{"token": token, "logprob": float(np.log(p)), "bytes": None} for token, p in values.items()]
-    first = {**(entries[0] if drawn is None else {"token": drawn[0], "logprob": float(np.log(drawn[1]))}), "top_logprobs": entries}
+    entries = [
+        {"token": token, "logprob": float(np.log(p)), "bytes": None} for token, p in values.items()
+    ]
+    first = {
+        **(
+            entries[0] if drawn is None else {"token": drawn[0], "logprob": float(np.log(drawn[1]))}
+        ),
+        "top_logprobs": entries,
+    }
     return answer("Yes", logprobs={"content": [first]})
 
 
 def test_labels_outside_the_list_are_bounded_and_not_zero():
     values = {" Yes": 0.55, "Yes": 0.05, "No": 0.25, "The": 0.1}
-    with connected(Fake(lambda body, n: listing(values) if body.get("logprobs") else answer("Yes"))) as model:
+    with connected(
+        Fake(lambda body, n: listing(values) if body.get("logprobs") else answer("Yes"))
+    ) as model:
         assert model.abilities.n_likely_tokens == 20
         (bounds,) = model.label_bounds(["Does it?"], ("No", "Yes"))
         (other,) = model.label_bounds(["Does it?"], ("Yes", "Perhaps"))
@@ -560,8 +733,17 @@ def test_labels_outside_the_list_are_bounded_and_not_zero():
     assert (other.status, other.lower[1]) == ("partly", 0.0)
     assert other.upper[1] == pytest.approx(0.05)
     np.testing.assert_allclose(other.share("Yes"), (0.6 / 0.65, 1.0))
-    (asked,) = [body for _, body in [*model_requests(values)] if body["messages"][0]["content"] == "Does it?"]
-    assert (asked["logprobs"], asked["top_logprobs"], asked["max_tokens"], asked["temperature"]) == (True, 20, 1, 1.0)
+    (asked,) = [
+        body
+        for _, body in [*model_requests(values)]
+        if body["messages"][0]["content"] == "Does it?"
+    ]
+    assert (
+        asked["logprobs"],
+        asked["top_logprobs"],
+        asked["max_tokens"],
+        asked["temperature"],
+    ) == (True, 20, 1, 1.0)
 
 
 def model_requests(values):
@@ -572,14 +754,22 @@ def model_requests(values):
 
 
 def test_a_belief_read_from_a_list_keeps_to_its_bounds():
-    lists = {"Sure?": {"Yes": 0.985, "The": 0.01}, "So so?": {"Yes": 0.55, "No": 0.44}, "Perhaps?": {"Yes": 0.6, "The": 0.1}, "What?": {"The": 0.9}}
+    lists = {
+        "Sure?": {"Yes": 0.985, "The": 0.01},
+        "So so?": {"Yes": 0.55, "No": 0.44},
+        "Perhaps?": {"Yes": 0.6, "The": 0.1},
+        "What?": {"The": 0.9},
+    }
 
     def reply(body, n):
         values = lists.get(body["messages"][0]["content"], {"Yes": 0.5, "No": 0.5})
         return listing(values) if body.get("logprobs") else answer("Yes")
 
     with connected(Fake(reply)) as model:
-        bounds, answers = model.label_bounds(list(lists), BELIEF_LABELS), ask_labels(model, list(lists))
+        bounds, answers = (
+            model.label_bounds(list(lists), BELIEF_LABELS),
+            ask_labels(model, list(lists)),
+        )
     beliefs = [token_belief(one.text) for one in answers]
     for bound, belief in zip(bounds[:2], beliefs[:2], strict=True):
         low, high = bound.share("Yes")
@@ -595,18 +785,40 @@ def test_nothing_listed_is_nothing_known():
     assert bounds.upper == pytest.approx((0.3, 0.3))
     assert bound_labels({}, ("No", "Yes")).share("No") == (0.0, 1.0)
     # What is left over can go to one other label, not to each of them.
-    assert bound_labels({"Yes": 0.5}, ("No", "Yes", "Maybe")).share("Yes") == pytest.approx((0.5, 1.0))
+    assert bound_labels({"Yes": 0.5}, ("No", "Yes", "Maybe")).share("Yes") == pytest.approx(
+        (0.5, 1.0)
+    )
     with pytest.raises(InputError, match="label must be one of No, Yes"):
         bounds.share("Maybe")
 
 
 def test_spellings_count_and_longer_words_do_not():
-    bounds = bound_labels({"\u0120Yes": 0.1, "\u2581Yes": 0.1, "Yes.": 0.1, "Yesterday": 0.2, "Y": 0.2, "": 0.1, "YES": 0.1}, ("No", "Yes"))
+    bounds = bound_labels(
+        {
+            "\u0120Yes": 0.1,
+            "\u2581Yes": 0.1,
+            "Yes.": 0.1,
+            "Yesterday": 0.2,
+            "Y": 0.2,
+            "": 0.1,
+            "YES": 0.1,
+        },
+        ("No", "Yes"),
+    )
     np.testing.assert_allclose(bounds.lower, (0.0, 0.4))
-    np.testing.assert_allclose(bounds.upper, (0.1 + 0.1, 0.4 + 0.3 + 0.1))  # "Y" may become Yes, "" either, and .1 was not listed
+    np.testing.assert_allclose(
+        bounds.upper, (0.1 + 0.1, 0.4 + 0.3 + 0.1)
+    )  # "Y" may become Yes, "" either, and .1 was not listed
     assert bounds.other == pytest.approx(0.2)
     assert bound_labels({"\ufffd": 0.4}, ("да", "нет")).upper == pytest.approx((1.0, 1.0))
-    for labels in (("Yes",), ("", "No"), ("No ", "Yes"), ("No", "Not sure"), ("No", "No"), ("A", "a")):
+    for labels in (
+        ("Yes",),
+        ("", "No"),
+        ("No ", "Yes"),
+        ("No", "Not sure"),
+        ("No", "No"),
+        ("A", "a"),
+    ):
         with pytest.raises(InputError, match="labels must"):
             bound_labels({}, labels)
 
@@ -637,14 +849,19 @@ def test_rounding_beyond_one_does_not_reach_the_bounds():
 def test_a_server_without_log_probabilities_refuses_them(api):
     with connected(Fake(), api=api) as model:
         assert (model.abilities.n_likely_tokens, model.abilities.echo) == (0, False)
-        with pytest.raises(InputError, match=f"do not list likely tokens with their log-probabilities for model 'm' in the {api} API"):
+        with pytest.raises(
+            InputError,
+            match=f"do not list likely tokens with their log-probabilities for model 'm' in the {api} API",
+        ):
             model.label_bounds(["Does it?"], ("No", "Yes"))
         with pytest.raises(InputError, match="do not echo a prompt with log-probabilities"):
             model.outcome_logprobs(["It is"], [" so"])
 
 
 def test_the_weakest_server_sets_what_can_be_asked():
-    able = Fake(lambda body, n: listing({"Yes": 0.5, "No": 0.5}) if body.get("logprobs") else answer("Yes"))
+    able = Fake(
+        lambda body, n: listing({"Yes": 0.5, "No": 0.5}) if body.get("logprobs") else answer("Yes")
+    )
     with connected(able, Fake()) as model:
         assert model.abilities.n_likely_tokens == 0
 
@@ -652,14 +869,26 @@ def test_the_weakest_server_sets_what_can_be_asked():
 def test_a_shorter_list_is_taken_where_the_long_one_is_refused():
     def reply(body, n):
         k = body.get("top_logprobs", 0)
-        return raw(400, b"at most 5") if k > 5 else listing({"Yes": 0.5, "No": 0.25}) if k else answer("Yes")
+        return (
+            raw(400, b"at most 5")
+            if k > 5
+            else listing({"Yes": 0.5, "No": 0.25})
+            if k
+            else answer("Yes")
+        )
 
     with connected(Fake(reply)) as model:
         assert model.abilities.n_likely_tokens == 5
 
 
 def test_log_probabilities_of_another_shape_are_no_zeros():
-    tokens = [{"token": "Yes"}, *({"token": "Yes", "logprob": value, "top_logprobs": []} for value in ("high", 0.7, float("nan"), True, None))]
+    tokens = [
+        {"token": "Yes"},
+        *(
+            {"token": "Yes", "logprob": value, "top_logprobs": []}
+            for value in ("high", 0.7, float("nan"), True, None)
+        ),
+    ]
     for logprobs in ({"content": 7}, [1], *({"content": [token]} for token in tokens)):
         with pytest.raises(CallError, match="another shape"):
             read_likely_tokens("chat", answer("Yes", logprobs=logprobs))
@@ -668,25 +897,59 @@ def test_log_probabilities_of_another_shape_are_no_zeros():
     for empty in (None, {"content": []}, {"content": None}):
         assert read_likely_tokens("chat", answer("Yes", logprobs=empty)) == {}
     # The drawn token is known even where it is not among the likely ones.
-    assert set(read_likely_tokens("chat", listing({"Yes": 0.5, "No": 0.2}, drawn=("Well", 0.01)))) == {"Yes", "No", "Well"}
-    old = answer("x", logprobs={"tokens": [" Yes"], "token_logprobs": [-0.5], "top_logprobs": [{" Yes": -0.5, " No": -1.5}], "text_offset": [0]})
-    assert read_likely_tokens("completions", old) == pytest.approx({" Yes": np.exp(-0.5), " No": np.exp(-1.5)})
+    assert set(
+        read_likely_tokens("chat", listing({"Yes": 0.5, "No": 0.2}, drawn=("Well", 0.01)))
+    ) == {"Yes", "No", "Well"}
+    old = answer(
+        "x",
+        logprobs={
+            "tokens": [" Yes"],
+            "token_logprobs": [-0.5],
+            "top_logprobs": [{" Yes": -0.5, " No": -1.5}],
+            "text_offset": [0],
+        },
+    )
+    assert read_likely_tokens("completions", old) == pytest.approx(
+        {" Yes": np.exp(-0.5), " No": np.exp(-1.5)}
+    )
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | st.just(-(10**400)),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=3)
+    | st.just(-(10**400)),
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(["content", "token", "tokens", "logprob", "top_logprobs", "token_logprobs", "text"]), inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(
+                ["content", "token", "tokens", "logprob", "top_logprobs", "token_logprobs", "text"]
+            ),
+            inner,
+            max_size=4,
+        )
     ),
     max_leaves=12,
 )
 
 
-@given(logprobs=JSON, message=JSON, usage=JSON | st.fixed_dictionaries({"prompt_tokens": JSON, "completion_tokens": JSON}))
+@given(
+    logprobs=JSON,
+    message=JSON,
+    usage=JSON | st.fixed_dictionaries({"prompt_tokens": JSON, "completion_tokens": JSON}),
+)
 def test_a_response_of_any_shape_is_an_answer_or_a_fault(logprobs, message, usage):
-    data = {"choices": [{"message": message, "text": message, "logprobs": logprobs}], "usage": usage}
-    readers = [partial(read, api) for read in (read_answer, read_likely_tokens) for api in ("chat", "completions")]
+    data = {
+        "choices": [{"message": message, "text": message, "logprobs": logprobs}],
+        "usage": usage,
+    }
+    readers = [
+        partial(read, api)
+        for read in (read_answer, read_likely_tokens)
+        for api in ("chat", "completions")
+    ]
     for read in [*readers, read_echo]:
         with contextlib.suppress(CallError):
             read(data)
@@ -702,8 +965,16 @@ def scoring(body, n):
         return answer("x")
     tokens = words(body["prompt"])
     values = [None] + [-float(len(token)) for token in tokens[1:]]
-    generated = {"tokens": [*tokens, " then"], "token_logprobs": [*values, -9.0], "top_logprobs": None, "text_offset": []}
-    return {**answer(body["prompt"] + " then", logprobs=generated), "usage": {"prompt_tokens": len(tokens), "completion_tokens": 1}}
+    generated = {
+        "tokens": [*tokens, " then"],
+        "token_logprobs": [*values, -9.0],
+        "top_logprobs": None,
+        "text_offset": [],
+    }
+    return {
+        **answer(body["prompt"] + " then", logprobs=generated),
+        "usage": {"prompt_tokens": len(tokens), "completion_tokens": 1},
+    }
 
 
 def test_outcomes_are_scored_over_all_of_their_tokens():
@@ -721,14 +992,23 @@ def test_outcomes_are_scored_over_all_of_their_tokens():
 
 def test_payloads_differ_by_api_alone():
     request = Request("Well?", 5, 9, 0.25)
-    chat, plain = payload("chat", "m", request, n_logprobs=4), payload("completions", "m", request, n_logprobs=4)
-    assert (chat.pop("messages"), chat.pop("logprobs"), chat.pop("top_logprobs")) == ([{"role": "user", "content": "Well?"}], True, 4)
+    chat, plain = (
+        payload("chat", "m", request, n_logprobs=4),
+        payload("completions", "m", request, n_logprobs=4),
+    )
+    assert (chat.pop("messages"), chat.pop("logprobs"), chat.pop("top_logprobs")) == (
+        [{"role": "user", "content": "Well?"}],
+        True,
+        4,
+    )
     assert (plain.pop("prompt"), plain.pop("logprobs")) == ("Well?", 4)
     assert chat == plain
 
 
 def test_a_stopped_stream_ends_its_calls():
-    fake = Fake(after_opening(lambda body, n: answer("fine") if n < 2 else lambda handler: time.sleep(8)))
+    fake = Fake(
+        after_opening(lambda body, n: answer("fine") if n < 2 else lambda handler: time.sleep(8))
+    )
     with connected(fake, concurrency=4, limits=Limits()) as model:
         stream = model.stream(requests(50))
         next(stream)
@@ -752,12 +1032,17 @@ def test_ctrl_c_ends_at_once():
     fake = Fake(after_opening(lambda body, n: lambda handler: time.sleep(30)))
     with serving(fake) as address:
         code = (
-            "from elicitation.models.base import Request\nfrom elicitation.models.server import connect_servers\n"
+            "from elicitation.models.base import Request\nfrom elicitation.models.servers.server import connect_servers\n"
             f"model = connect_servers({address!r}, 'm')\nprint('ready', flush=True)\n"
             "try:\n    model.generate([Request('?', 0, 5)] * 40)\nexcept KeyboardInterrupt:\n    print('stopped')\n"
         )
         process = subprocess.Popen(
-            [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=_heed_interrupts
+            [sys.executable, "-c", code],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=_heed_interrupts,
         )
         assert process.stdout.readline() == "ready\n"
         deadline = time.monotonic() + 20
@@ -781,12 +1066,18 @@ def test_a_connection_that_was_stopped_stays_stopped():
 
 
 def test_a_session_with_servers_keeps_what_it_has(asia, cases, tmp_path):
-    from elicitation.session import elicit
+    from elicitation.session.session import elicit
     from elicitation.store import AnswerStore
 
-    good = Fake(lambda body, n: answer("No: 0.40\nYes: 0.60\n" if "Brier" in str(body) else "Can decide: Yes\nDecision: Yes"))
+    good = Fake(
+        lambda body, n: answer(
+            "No: 0.40\nYes: 0.60\n" if "Brier" in str(body) else "Can decide: Yes\nDecision: Yes"
+        )
+    )
     with AnswerStore(tmp_path / "answers.sqlite") as store:
-        failing = Fake(after_opening(lambda body, n: good.reply(body, n) if n < 30 else raw(500, b"gone")))
+        failing = Fake(
+            after_opening(lambda body, n: good.reply(body, n) if n < 30 else raw(500, b"gone"))
+        )
         with serving(failing) as address:
             model = connect_servers(address, "m", identity="lab", limits=QUICK)
             with pytest.raises(ServersError, match="gone"):

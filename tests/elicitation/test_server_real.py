@@ -15,12 +15,12 @@ import pytest
 
 from coherence.errors import InputError
 from elicitation.models.base import Request
-from elicitation.models.causal import load_causal_model
-from elicitation.models.dispatch import ServersError
-from elicitation.models.http import Limits
-from elicitation.models.server import connect_servers
-from elicitation.questions import plan_questions
-from elicitation.session import elicit
+from elicitation.models.local.causal import load_causal_model
+from elicitation.models.servers.dispatch import ServersError
+from elicitation.models.servers.http import Limits
+from elicitation.models.servers.server import connect_servers
+from elicitation.session.questions import plan_questions
+from elicitation.session.session import elicit
 from elicitation.store import AnswerStore
 
 ROOT = Path(__file__).parents[2]
@@ -35,16 +35,38 @@ def serving(folder, place):
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     log = place / f"{port}.log"
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(place / "hub"), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "transformers.cli.transformers", "serve", str(folder), "--host", "127.0.0.1", "--port", str(port)]
+    environment = {
+        **os.environ,
+        "HF_HUB_OFFLINE": "1",
+        "HF_HOME": str(place / "hub"),
+        "OMP_NUM_THREADS": "1",
+    }
+    command = [
+        sys.executable,
+        "-m",
+        "transformers.cli.transformers",
+        "serve",
+        str(folder),
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+    ]
     with log.open("wb") as out:
-        process = subprocess.Popen([*command, "--device", "cpu"], cwd=place, stdout=out, stderr=out, env=environment)
+        process = subprocess.Popen(
+            [*command, "--device", "cpu"], cwd=place, stdout=out, stderr=out, env=environment
+        )
     try:
         deadline = time.monotonic() + 120
         while True:
-            with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5):
+            with (
+                contextlib.suppress(OSError),
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5),
+            ):
                 break
-            assert process.poll() is None, f"transformers serve ended: {log.read_text()[-2000:]}\npip install 'transformers[serving]'"
+            assert process.poll() is None, (
+                f"transformers serve ended: {log.read_text()[-2000:]}\npip install 'transformers[serving]'"
+            )
             assert time.monotonic() < deadline, log.read_text()[-2000:]
             time.sleep(0.2)
         yield f"http://127.0.0.1:{port}", process
@@ -57,7 +79,9 @@ def serving(folder, place):
 def folder(model_folder, tmp_path_factory):
     copy = tmp_path_factory.mktemp("served") / "tiny"
     shutil.copytree(model_folder, copy)
-    (copy / "chat_template.jinja").write_text(TEMPLATE)  # the text as it is, so that a chat can be set beside the local model
+    (copy / "chat_template.jinja").write_text(
+        TEMPLATE
+    )  # the text as it is, so that a chat can be set beside the local model
     return copy
 
 
@@ -70,7 +94,10 @@ def address(folder, tmp_path_factory):
 @pytest.fixture(scope="module")
 def questions(asia, cases):
     plan = plan_questions(cases, asia.phrases, asia.target, reps=1)
-    return [Request(question.text, 0, question.max_new_tokens, 0.0, question.max_lines) for question in plan[:24]]
+    return [
+        Request(question.text, 0, question.max_new_tokens, 0.0, question.max_lines)
+        for question in plan[:24]
+    ]
 
 
 @pytest.mark.parametrize("api", ["chat", "completions"])
@@ -93,17 +120,25 @@ def test_it_gives_no_log_probabilities_and_that_is_said(address, folder):
 
 
 def test_another_model_is_refused_by_name(address):
-    with pytest.raises(InputError, match="does not answer as model 'gpt' in the chat API: HTTP 400 .*Server is pinned to"):
+    with pytest.raises(
+        InputError,
+        match="does not answer as model 'gpt' in the chat API: HTTP 400 .*Server is pinned to",
+    ):
         connect_servers(address, "gpt", limits=QUICK)
 
 
 def test_a_model_without_chat_template_is_told_apart(address, folder, model_folder, tmp_path):
     with serving(model_folder, tmp_path) as (bare, process):
-        with pytest.raises(InputError, match="HTTP 500 .*If the model has no chat template, use the completions API"):
+        with pytest.raises(
+            InputError,
+            match="HTTP 500 .*If the model has no chat template, use the completions API",
+        ):
             connect_servers(bare, str(model_folder), limits=QUICK)
         # The two serve the same weights; one of them dies in the middle of the work.
         limits = Limits(connect=5.0, read=60.0, attempts=3, first_wait=0.05)
-        copy = connect_servers(bare, str(model_folder), api="completions", concurrency=2, limits=limits)
+        copy = connect_servers(
+            bare, str(model_folder), api="completions", concurrency=2, limits=limits
+        )
         stream = copy.stream([Request(f"Number {i}", i, 20) for i in range(60)])
         kept = dict(next(stream) for _ in range(5))
         process.kill()
@@ -113,7 +148,10 @@ def test_a_model_without_chat_template_is_told_apart(address, folder, model_fold
 
 
 def test_a_session_through_a_server_is_that_of_the_local_model(address, folder, asia, cases):
-    model, local = connect_servers(address, str(folder), concurrency=4, limits=QUICK), load_causal_model(folder, device="cpu", dtype="float32")
+    model, local = (
+        connect_servers(address, str(folder), concurrency=4, limits=QUICK),
+        load_causal_model(folder, device="cpu", dtype="float32"),
+    )
     frames = []
     for one in (model, local):
         with AnswerStore(":memory:") as store:

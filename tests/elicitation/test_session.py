@@ -8,10 +8,10 @@ import pytest
 
 from bayesnets import posterior
 from coherence.errors import InputError
-from coherence.schema import find_faults
+from coherence.table.faults import find_faults
 from elicitation.models.base import Answer
-from elicitation.questions import evidence_of, number_draws, plan_questions
-from elicitation.session import Task, ask, elicit
+from elicitation.session.questions import evidence_of, number_draws, plan_questions
+from elicitation.session.session import Task, ask, elicit
 from elicitation.store import AnswerStore
 
 _LABELS = re.compile(r"in this order: \[(.*), (.*)\]")
@@ -37,11 +37,17 @@ class Scripted:
         if "Decision:" in request.text:
             return self.answers.get("decision", "Can decide: Yes\nDecision: Yes")
         if "spread over the categories" in request.text:
-            first, second = _LABELS.search(request.text).groups() if ", or both" not in request.text else ("", "")
+            first, second = (
+                _LABELS.search(request.text).groups()
+                if ", or both" not in request.text
+                else ("", "")
+            )
             return self.answers.get("auxiliary", f"{first}: 0.25\n{second}: 0.75")
         if "Brier" in request.text:
             return self.answers.get("mse", "No: 0.40\nYes: 0.60")
-        return self.answers.get("belief", f"No: 0.{99 - request.seed % 10}\nYes: 0.{request.seed % 10:02d}")
+        return self.answers.get(
+            "belief", f"No: 0.{99 - request.seed % 10}\nYes: 0.{request.seed % 10:02d}"
+        )
 
 
 @pytest.fixture
@@ -70,7 +76,9 @@ def test_the_table_is_valid_complete_and_true(asia, cases, store):
         assert {name: getattr(row, f"x_{name}") for name in evidence} == evidence
         if pd.notna(row.z):
             assert row.z == case["z"]
-            truth = posterior(asia.network, pd.DataFrame([{**evidence, row.z: row.z_state}]), "lung")["yes"].item()
+            truth = posterior(
+                asia.network, pd.DataFrame([{**evidence, row.z: row.z_state}]), "lung"
+            )["yes"].item()
             share = posterior(asia.network, pd.DataFrame([evidence]), row.z)[row.z_state].item()
             assert (row.p_true, row.p_z_true) == (pytest.approx(truth), pytest.approx(share))
             if row.z != "either":  # its labels hold commas, which the script does not read
@@ -83,7 +91,9 @@ def test_the_table_is_valid_complete_and_true(asia, cases, store):
 def test_every_value_is_the_one_that_its_raw_answer_states(asia, cases, store):
     runs, _ = elicit(Scripted(), asia, cases, store, reps=2)
     stated = runs["raw_belief"].str.extract(r"Yes: ([0-9.]+)")[0].astype(float)
-    pd.testing.assert_series_equal(runs["p"], stated.astype("float64"), check_names=False, check_dtype=False)
+    pd.testing.assert_series_equal(
+        runs["p"], stated.astype("float64"), check_names=False, check_dtype=False
+    )
 
 
 @pytest.mark.parametrize(
@@ -95,7 +105,9 @@ def test_every_value_is_the_one_that_its_raw_answer_states(asia, cases, store):
         ({"belief": "Perhaps.", "decision": "I cannot decide."}, "refused", None),
     ],
 )
-def test_a_row_has_its_gravest_status_and_keeps_what_could_be_read(asia, cases, store, answers, status, kept):
+def test_a_row_has_its_gravest_status_and_keeps_what_could_be_read(
+    asia, cases, store, answers, status, kept
+):
     runs, tally = elicit(Scripted(answers), asia, cases, store, reps=1)
     rows = runs[(runs["prompt"] == "standard") & runs["z"].isna()]
     assert (rows["status"] == status).all()
@@ -132,7 +144,9 @@ def test_an_interrupted_session_asks_only_the_rest(asia, cases, store):
     assert len(store) == 50
     runs, tally = elicit(resumed, asia, cases, store, reps=2, batch_size=10)
     assert tally.reused == 50
-    assert not {(request.text, request.seed) for request in stopped.asked} & {(request.text, request.seed) for request in resumed.asked}
+    assert not {(request.text, request.seed) for request in stopped.asked} & {
+        (request.text, request.seed) for request in resumed.asked
+    }
     with AnswerStore(":memory:") as other:
         whole, _ = elicit(Scripted(), asia, cases, other, reps=2, batch_size=64)
     pd.testing.assert_frame_equal(runs.drop(columns="created"), whole.drop(columns="created"))
@@ -149,7 +163,11 @@ def test_another_model_seed_or_temperature_gets_answers_of_its_own(asia, cases, 
     elicit(Scripted(), asia, cases, store, reps=1)
     other = Scripted()
     other.fingerprint = "other weights"
-    for model, options in ((other, {}), (Scripted(), {"seed": 1}), (Scripted(), {"temperature": 0.5})):
+    for model, options in (
+        (other, {}),
+        (Scripted(), {"seed": 1}),
+        (Scripted(), {"temperature": 0.5}),
+    ):
         _, tally = elicit(model, asia, cases, store, reps=1, **options)
         assert tally.reused == 0
 
@@ -170,7 +188,9 @@ def test_contexts_with_the_same_words_get_draws_of_their_own(asia, cases):
 
 def test_options_choose_the_questions(asia, cases, store):
     model = Scripted()
-    runs, tally = elicit(model, asia, cases, store, reps=1, prompts=("standard", "bayes"), iterated=False)
+    runs, tally = elicit(
+        model, asia, cases, store, reps=1, prompts=("standard", "bayes"), iterated=False
+    )
     assert tally.total == 12 * 3
     assert set(runs["prompt"]) == {"standard", "bayes"}
     assert runs["z"].isna().all()
@@ -186,7 +206,15 @@ def test_room_for_an_answer_suffices_for_any_spelling(asia, cases):
 
 def test_progress_counts_to_the_end(asia, cases, store):
     seen = []
-    elicit(Scripted(), asia, cases, store, reps=1, batch_size=40, progress=lambda done, total: seen.append((done, total)))
+    elicit(
+        Scripted(),
+        asia,
+        cases,
+        store,
+        reps=1,
+        batch_size=40,
+        progress=lambda done, total: seen.append((done, total)),
+    )
     assert seen[0] == (0, 96)
     assert seen[-1] == (96, 96)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)

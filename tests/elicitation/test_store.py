@@ -21,7 +21,12 @@ def _draw(text="How much?", number=0, **options):
 
 
 def _put(store, draws, answer="a", fingerprint="f"):
-    store.put(draws, [Answer(f"{answer}{i}") for i in range(len(draws))], model="m", fingerprint=fingerprint)
+    store.put(
+        draws,
+        [Answer(f"{answer}{i}") for i in range(len(draws))],
+        model="m",
+        fingerprint=fingerprint,
+    )
 
 
 def test_keys_tell_apart_all_that_shapes_an_answer():
@@ -43,11 +48,22 @@ def test_keys_tell_apart_all_that_shapes_an_answer():
 def test_how_an_answer_is_read_is_kept_and_is_no_part_of_its_key(tmp_path):
     assert _draw(about="one").key("f") == _draw(about="another").key("f") == _draw().key("f")
     labels = Draw.of_labels("How much?", ("No", "Yes"))
-    assert len({labels.key("f"), Draw.of_labels("How much?", ("Yes", "No")).key("f"), _draw(temperature=0).key("f")}) == 3
+    assert (
+        len(
+            {
+                labels.key("f"),
+                Draw.of_labels("How much?", ("Yes", "No")).key("f"),
+                _draw(temperature=0).key("f"),
+            }
+        )
+        == 3
+    )
     with AnswerStore(tmp_path / "s.sqlite") as store:
         store.put([_draw(about="one")], [Answer("a", -1.5)], model="m", fingerprint="f")
         assert store.get([_draw().key("f")])[_draw().key("f")].logprob == -1.5
-        assert [(row.key, row.about, row.text) for row in read_store(tmp_path / "s.sqlite")] == [(_draw().key("f"), "one", "a")]
+        assert [(row.key, row.about, row.text) for row in read_store(tmp_path / "s.sqlite")] == [
+            (_draw().key("f"), "one", "a")
+        ]
 
 
 def test_keys_stay_what_they_were():
@@ -56,7 +72,12 @@ def test_keys_stay_what_they_were():
 
 
 def test_seeds_differ_by_text_number_and_base_and_fit_sqlite():
-    seeds = {_draw(text=f"{text}", number=number, base_seed=base).request.seed for text in range(10) for number in range(10) for base in range(3)}
+    seeds = {
+        _draw(text=f"{text}", number=number, base_seed=base).request.seed
+        for text in range(10)
+        for number in range(10)
+        for base in range(3)
+    }
     assert len(seeds) == 300
     assert all(0 <= seed < 2**63 for seed in seeds)
 
@@ -66,14 +87,21 @@ def test_at_temperature_zero_all_draws_are_one():
 
 
 def test_answers_come_back_as_they_were(tmp_path):
-    texts = ["", "No: 0.5\r\nYes: 0.5\n", "\x00\u2028\U0001f642'; DROP TABLE answers; --", "x" * 100_000]
+    texts = [
+        "",
+        "No: 0.5\r\nYes: 0.5\n",
+        "\x00\u2028\U0001f642'; DROP TABLE answers; --",
+        "x" * 100_000,
+    ]
     draws = [_draw(number=number) for number in range(4)]
     with AnswerStore(tmp_path / "s.sqlite") as store:
         store.put(draws, [Answer(text, -1.5, 3) for text in texts], model="m", fingerprint="f")
     with AnswerStore(tmp_path / "s.sqlite") as store:
         found = store.get(draw.key("f") for draw in draws)
         assert [found[draw.key("f")].text for draw in draws] == texts
-        assert [found[draw.key("f")].seed for draw in draws] == [draw.request.seed for draw in draws]
+        assert [found[draw.key("f")].seed for draw in draws] == [
+            draw.request.seed for draw in draws
+        ]
         assert store.get([draws[0].key("another model")]) == {}
         assert len(store) == 4
 
@@ -96,7 +124,9 @@ def test_many_keys_in_one_look_up(tmp_path):
 
 def test_a_batch_is_stored_whole_or_not_at_all(tmp_path):
     with AnswerStore(tmp_path / "s.sqlite") as store:
-        broken = replace(_draw(number=1), request=replace(_draw(number=1).request, seed=2**70))  # too large for SQLite
+        broken = replace(
+            _draw(number=1), request=replace(_draw(number=1).request, seed=2**70)
+        )  # too large for SQLite
         with pytest.raises(OverflowError):
             _put(store, [_draw(), broken])
         assert len(store) == 0
@@ -142,7 +172,12 @@ with AnswerStore(sys.argv[1]) as store:
 
 def test_two_processes_on_one_store(tmp_path):
     path = tmp_path / "s.sqlite"
-    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(path), name], cwd=ROOT, stderr=subprocess.PIPE) for name in "ab"]
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(path), name], cwd=ROOT, stderr=subprocess.PIPE
+        )
+        for name in "ab"
+    ]
     assert [writer.communicate()[1] for writer in writers] == [b"", b""]
     assert [writer.returncode for writer in writers] == [0, 0]
     with AnswerStore(path) as store:
@@ -165,7 +200,11 @@ def test_a_store_that_another_process_is_just_making_is_waited_for(tmp_path, mon
             return super().execute(statement, *values)
 
     connect = sqlite3.connect
-    monkeypatch.setattr(sqlite3, "connect", lambda *arguments, **options: connect(*arguments, factory=Contended, **options))
+    monkeypatch.setattr(
+        sqlite3,
+        "connect",
+        lambda *arguments, **options: connect(*arguments, factory=Contended, **options),
+    )
     with AnswerStore(tmp_path / "s.sqlite") as store:
         assert len(store) == 0
     assert Contended.refusals == 0

@@ -20,29 +20,53 @@ HERE = Path(__file__).parent
 class FixedEstimates(LLMClassifier):
     """Recognises the case by its evidence and returns the study's belief, a little higher in one order of the answers than in the other."""
 
-    def _query_prompt_risk_estimates_batch(self, prompts_batch: list[str], *, question: MultipleChoiceQA, context_size: int = 0) -> np.ndarray:
+    def _query_prompt_risk_estimates_batch(
+        self, prompts_batch: list[str], *, question: MultipleChoiceQA, context_size: int = 0
+    ) -> np.ndarray:
         order = 0.02 if question.choices[0].text == "Yes" else -0.02
         beliefs = []
         for prompt in prompts_batch:
-            (truth,) = {case.p_true for case in CASES if f"humidity is: {case.humidity}" in prompt and f"pressure is: {case.pressure}" in prompt}
+            (truth,) = {
+                case.p_true
+                for case in CASES
+                if f"humidity is: {case.humidity}" in prompt
+                and f"pressure is: {case.pressure}" in prompt
+            }
             beliefs.append(truth + order)
         return np.array(beliefs)
 
 
 def main() -> None:
     """Ask and write."""
-    question = MultipleChoiceQA(column="rain", text="Will it rain tomorrow?", choices=(Choice("No", 0), Choice("Yes", 1)))
-    columns = {name: ColumnToText(name, short_description=name, value_map=str) for name in ("humidity", "pressure")}
-    columns["rain"] = ColumnToText("rain", short_description="rain", value_map={0: "No", 1: "Yes"}, question=question)
+    question = MultipleChoiceQA(
+        column="rain", text="Will it rain tomorrow?", choices=(Choice("No", 0), Choice("Yes", 1))
+    )
+    columns = {
+        name: ColumnToText(name, short_description=name, value_map=str)
+        for name in ("humidity", "pressure")
+    }
+    columns["rain"] = ColumnToText(
+        "rain", short_description="rain", value_map={0: "No", 1: "Yes"}, question=question
+    )
     task = TaskMetadata(
-        name="rain", features=["humidity", "pressure"], target="rain", cols_to_text=columns, multiple_choice_qa=question, description="Evenings."
+        name="rain",
+        features=["humidity", "pressure"],
+        target="rain",
+        cols_to_text=columns,
+        multiple_choice_qa=question,
+        description="Evenings.",
     )
     table = pd.DataFrame(
-        {"humidity": [case.humidity for case in CASES], "pressure": [case.pressure for case in CASES]},
+        {
+            "humidity": [case.humidity for case in CASES],
+            "pressure": [case.pressure for case in CASES],
+        },
         index=[f"evening-{case.number:02d}" for case in CASES],
     )
     labels = np.array([int(case.rained) for case in CASES])
-    FixedEstimates("fixed-estimates", task).predict_proba(table, labels=labels, predictions_save_path=str(HERE / "folktexts_predictions.csv"))
+    FixedEstimates("fixed-estimates", task).predict_proba(
+        table, labels=labels, predictions_save_path=str(HERE / "folktexts_predictions.csv")
+    )
 
 
 if __name__ == "__main__":

@@ -60,7 +60,9 @@ class FixedAnswers(LM):
             texts.append(CASES[request.doc_id].belief(rep))
         return texts
 
-    def loglikelihood(self, requests: list[Instance], disable_tqdm: bool = False) -> list[tuple[float, bool]]:
+    def loglikelihood(
+        self, requests: list[Instance], disable_tqdm: bool = False
+    ) -> list[tuple[float, bool]]:
         """Return log-probability and greediness of each continuation."""
         said = []
         for request in requests:
@@ -73,7 +75,9 @@ class FixedAnswers(LM):
             said.append((math.log(0.9 * share), share > 0.5))
         return said
 
-    def loglikelihood_rolling(self, requests: list[Instance], disable_tqdm: bool = False) -> list[float]:
+    def loglikelihood_rolling(
+        self, requests: list[Instance], disable_tqdm: bool = False
+    ) -> list[float]:
         """No task asks for it."""
         raise NotImplementedError
 
@@ -97,7 +101,12 @@ def main() -> None:
         ]
         data.write_text("".join(json.dumps(document) + "\n" for document in documents))
         for name, task in _TASKS.items():
-            source = {"task": name, "dataset_path": "json", "dataset_kwargs": {"data_files": {"test": str(data)}}, "test_split": "test"}
+            source = {
+                "task": name,
+                "dataset_path": "json",
+                "dataset_kwargs": {"data_files": {"test": str(data)}},
+                "test_split": "test",
+            }
             (Path(folder) / f"{name}.yaml").write_text(yaml.safe_dump(source | task))
         tracker = EvaluationTracker(output_path=f"{folder}/out/results.json")
         done = simple_evaluate(

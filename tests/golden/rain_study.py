@@ -10,7 +10,12 @@ _HUMIDITY = {"low": 0.1, "middling": 0.35, "high": 0.6}
 _PRESSURE = {"steady": 0.0, "falling": 0.3}
 _RAINED = {1, 4, 5, 7, 10, 11, 13, 16, 17}
 # What a model says off the form: the belief in (case, repetition), the action in (case, repetition).
-ODD_BELIEFS = {(2, 0): "I cannot predict the weather.", (6, 1): "It depends on the wind.", (9, 0): "70", (12, 0): "35%"}
+ODD_BELIEFS = {
+    (2, 0): "I cannot predict the weather.",
+    (6, 1): "It depends on the wind.",
+    (9, 0): "70",
+    (12, 0): "35%",
+}
 ODD_ACTIONS = {(3, 1): "take or leave, as you like", (9, 0): "As an AI I have no umbrella."}
 
 
@@ -35,7 +40,9 @@ class Case:
     @property
     def evidence(self) -> str:
         """The evidence in words."""
-        return f"This evening the humidity is {self.humidity} and the air pressure is {self.pressure}."
+        return (
+            f"This evening the humidity is {self.humidity} and the air pressure is {self.pressure}."
+        )
 
     @property
     def belief_question(self) -> str:
@@ -45,7 +52,9 @@ class Case:
     @property
     def action_question(self) -> str:
         """The question for an action."""
-        return f"{self.evidence} An umbrella stands by the door. Answer with one word: take or leave."
+        return (
+            f"{self.evidence} An umbrella stands by the door. Answer with one word: take or leave."
+        )
 
     def belief(self, rep: int) -> str:
         """The invented answer to the first question."""
@@ -54,7 +63,13 @@ class Case:
 
     def action(self, rep: int) -> str:
         """The invented answer to the second question."""
-        return ODD_ACTIONS.get((self.number, rep), "take" if self.p_true + 0.1 * ((self.number + rep) % 2) > 0.4 else "leave")
+        return ODD_ACTIONS.get(
+            (self.number, rep),
+            "take" if self.p_true + 0.1 * ((self.number + rep) % 2) > 0.4 else "leave",
+        )
 
 
-CASES = tuple(Case(number, list(_HUMIDITY)[number % 3], list(_PRESSURE)[number // 3 % 2]) for number in range(18))
+CASES = tuple(
+    Case(number, list(_HUMIDITY)[number % 3], list(_PRESSURE)[number // 3 % 2])
+    for number in range(18)
+)

@@ -34,22 +34,45 @@ class Design:
     bias: float = 0.0
     dip: float = 0.0
 
-    def draw(self, rng: np.random.Generator, *, beliefs: np.ndarray | None = None, lure: np.ndarray | float = 0.0) -> pd.DataFrame:
+    def draw(
+        self,
+        rng: np.random.Generator,
+        *,
+        beliefs: np.ndarray | None = None,
+        lure: np.ndarray | float = 0.0,
+    ) -> pd.DataFrame:
         """Draw belief, action, truth and context; `lure` makes the first action attractive for another reason than belief."""
         exact = self._beliefs(rng) if beliefs is None else beliefs
         reported = np.round(np.round(exact / self.grid) * self.grid, 10) if self.grid else exact
-        chance = reported if self.calibrated else reported**2  # miscalibrated: the state is rarer than believed
+        chance = (
+            reported if self.calibrated else reported**2
+        )  # miscalibrated: the state is rarer than believed
         truth = (rng.random(self.n_contexts) < chance).astype(int)
         acted_on = reported + self.signal * (truth - 0.5)
         utility = self._utility(acted_on)
         utility[:, 0] += lure
         utility += rng.normal(size=utility.shape) * self.taste
-        reps = rng.integers(1, 10, self.n_contexts) if self.n_reps == 0 else np.full(self.n_contexts, self.n_reps)
+        reps = (
+            rng.integers(1, 10, self.n_contexts)
+            if self.n_reps == 0
+            else np.full(self.n_contexts, self.n_reps)
+        )
         context = np.repeat(np.arange(self.n_contexts), reps)
-        shocks = rng.gumbel(size=utility.shape)[context] if self.fixed_action else rng.gumbel(size=(context.size, 3))
+        shocks = (
+            rng.gumbel(size=utility.shape)[context]
+            if self.fixed_action
+            else rng.gumbel(size=(context.size, 3))
+        )
         action = np.array(ACTIONS)[np.argmax(utility[context] + shocks, axis=1)]
         rep = np.concatenate([np.arange(n) for n in reps])
-        table = {"context": context, "rep": rep, "p": reported[context], "action": action, "theta": truth[context], "exact": exact[context]}
+        table = {
+            "context": context,
+            "rep": rep,
+            "p": reported[context],
+            "action": action,
+            "theta": truth[context],
+            "exact": exact[context],
+        }
         return pd.DataFrame(table)
 
     def draw_iterated(self, rng: np.random.Generator) -> pd.DataFrame:
@@ -59,7 +82,11 @@ class Design:
         room = np.minimum(exact, 1 - exact) - self.gap
         shift = rng.uniform(-1, 1, self.n_contexts) * room
         off = self.gap * rng.choice([-1.0, 1.0], self.n_contexts)
-        reps = rng.integers(1, 10, self.n_contexts) if self.n_reps == 0 else np.full(self.n_contexts, self.n_reps)
+        reps = (
+            rng.integers(1, 10, self.n_contexts)
+            if self.n_reps == 0
+            else np.full(self.n_contexts, self.n_reps)
+        )
         context = np.repeat(np.arange(self.n_contexts), reps)
         rep = np.concatenate([np.arange(n) for n in reps])
 
@@ -68,10 +95,23 @@ class Design:
             return self._rounded(p[context] + rng.uniform(-1, 1, context.size) * spread, rng)
 
         def answers(p: np.ndarray, **columns: object) -> pd.DataFrame:
-            return pd.DataFrame({"context": context, "rep": rep, "p": scattered(p), "z": None, "z_state": None, "p_z": np.nan, **columns})
+            return pd.DataFrame(
+                {
+                    "context": context,
+                    "rep": rep,
+                    "p": scattered(p),
+                    "z": None,
+                    "z_state": None,
+                    "p_z": np.nan,
+                    **columns,
+                }
+            )
 
         # The stated distribution of z is rounded too, one state at a time, so that it may miss 1.
-        stated = [np.clip(np.round(part[context] + rng.uniform(-0.05, 0.05, context.size), 2), 0.01, 0.99) for part in (1 - share, share)]
+        stated = [
+            np.clip(np.round(part[context] + rng.uniform(-0.05, 0.05, context.size), 2), 0.01, 0.99)
+            for part in (1 - share, share)
+        ]
         return pd.concat(
             [
                 answers(exact + off),
@@ -88,7 +128,9 @@ class Design:
         pieces = []
         for prompt, expected in (("standard", exact), ("mse", moved)):
             stated = self._rounded(expected[context] + rng.uniform(-0.1, 0.1, context.size), rng)
-            pieces.append(pd.DataFrame({"context": context, "rep": rep, "prompt": prompt, "p": stated}))
+            pieces.append(
+                pd.DataFrame({"context": context, "rep": rep, "prompt": prompt, "p": stated})
+            )
         return pd.concat(pieces, ignore_index=True)
 
     def draw_calibration(self, rng: np.random.Generator) -> pd.DataFrame:
@@ -96,17 +138,31 @@ class Design:
         exact, context, _ = self._spread(rng)
         state = (rng.random(self.n_contexts) < exact).astype(float)
         stated = exact[context] + rng.uniform(-0.1, 0.1, context.size) + self.bias
-        return pd.DataFrame({"context": context, "p": stated, "p_true": exact[context], "theta": state[context]})
+        return pd.DataFrame(
+            {"context": context, "p": stated, "p_true": exact[context], "theta": state[context]}
+        )
 
     def draw_featured(self, rng: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Draw choices that also depend on three evidence features, two numbers and a word, which inform the belief as well."""
         n = self.n_contexts
-        features = pd.DataFrame({"x_age": rng.normal(size=n), "x_dose": rng.integers(0, 4, n), "x_site": rng.choice(["a", "b", "c"], n)})
-        evidence = 0.8 * features["x_age"] + 0.5 * (features["x_dose"] - 1.5) + (features["x_site"] == "a")
-        runs = self.draw(rng, beliefs=1 / (1 + np.exp(-evidence.to_numpy())), lure=features["x_age"].to_numpy())
+        features = pd.DataFrame(
+            {
+                "x_age": rng.normal(size=n),
+                "x_dose": rng.integers(0, 4, n),
+                "x_site": rng.choice(["a", "b", "c"], n),
+            }
+        )
+        evidence = (
+            0.8 * features["x_age"] + 0.5 * (features["x_dose"] - 1.5) + (features["x_site"] == "a")
+        )
+        runs = self.draw(
+            rng, beliefs=1 / (1 + np.exp(-evidence.to_numpy())), lure=features["x_age"].to_numpy()
+        )
         return runs, features.iloc[runs["context"]].reset_index(drop=True)
 
-    def draw_states(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def draw_states(
+        self, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Draw beliefs over three states in steps of .1, choices among four actions with random payoffs, and the state."""
         belief = _thirds(rng, self.n_contexts) / 10
         truth = (rng.random(self.n_contexts)[:, None] > belief.cumsum(axis=1)[:, :2]).sum(axis=1)
@@ -121,7 +177,9 @@ class Design:
         """Return the same design with another number of contexts."""
         return replace(self, n_contexts=n_contexts)
 
-    def largest_drop(self, pair: tuple[str, str], *, n_bins: int = 5, n_tastes: int = 20_000) -> float:
+    def largest_drop(
+        self, pair: tuple[str, str], *, n_bins: int = 5, n_tastes: int = 20_000
+    ) -> float:
         """Integrate the largest fall of the share of the first action, among a pair, between fifths of a uniform belief."""
         beliefs = (np.arange(500) + 0.5) / 500
         tastes = np.random.default_rng(0).normal(size=(n_tastes, 3)) * self.taste
@@ -139,21 +197,45 @@ class Design:
     def _utility(self, acted_on: np.ndarray) -> np.ndarray:
         if self.dip:  # what pays first rises and then falls with belief
             acted_on = acted_on - self.dip * np.maximum(acted_on - 0.5, 0)
-        return np.stack([self.slope * (acted_on - 0.6), self.slope * (0.4 - acted_on), np.full(acted_on.shape, self.defer)], axis=1)
+        return np.stack(
+            [
+                self.slope * (acted_on - 0.6),
+                self.slope * (0.4 - acted_on),
+                np.full(acted_on.shape, self.defer),
+            ],
+            axis=1,
+        )
 
     def _contexts(self, rng: np.random.Generator) -> np.ndarray:
-        reps = rng.integers(1, 10, self.n_contexts) if self.n_reps == 0 else np.full(self.n_contexts, self.n_reps)
+        reps = (
+            rng.integers(1, 10, self.n_contexts)
+            if self.n_reps == 0
+            else np.full(self.n_contexts, self.n_reps)
+        )
         return np.repeat(np.arange(self.n_contexts), reps)
 
     def _rounded(self, stated: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Round up or down at random, so that rounding does not bias the answer."""
         if not self.grid:
             return stated
-        return np.clip((np.floor(stated / self.grid) + (rng.random(stated.size) < (stated / self.grid) % 1)) * self.grid, 0, 1)
+        return np.clip(
+            (np.floor(stated / self.grid) + (rng.random(stated.size) < (stated / self.grid) % 1))
+            * self.grid,
+            0,
+            1,
+        )
 
     def _spread(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        reps = rng.integers(2, 10, self.n_contexts) if self.n_reps == 0 else np.full(self.n_contexts, self.n_reps)
-        return rng.uniform(0.2, 0.8, self.n_contexts), np.repeat(np.arange(self.n_contexts), reps), np.concatenate([np.arange(n) for n in reps])
+        reps = (
+            rng.integers(2, 10, self.n_contexts)
+            if self.n_reps == 0
+            else np.full(self.n_contexts, self.n_reps)
+        )
+        return (
+            rng.uniform(0.2, 0.8, self.n_contexts),
+            np.repeat(np.arange(self.n_contexts), reps),
+            np.concatenate([np.arange(n) for n in reps]),
+        )
 
     def _beliefs(self, rng: np.random.Generator) -> np.ndarray:
         if self.beliefs == "extreme":
@@ -182,23 +264,55 @@ NULLS = (
     replace(_BASE, name="theta rare (5%)", beliefs="rare", grid=0.01),
     replace(_BASE, name="choices unrelated to belief", slope=0.0),
 )
-SIGNALS = tuple(replace(_BASE, name=f"hidden signal {signal}", signal=signal) for signal in (0.1, 0.2, 0.4))
+SIGNALS = tuple(
+    replace(_BASE, name=f"hidden signal {signal}", signal=signal) for signal in (0.1, 0.2, 0.4)
+)
 _NULL = {design.name: design for design in NULLS}
 TESTED = (*NULLS, *SIGNALS)
 # Where the truth of an interval about belief and action is known exactly.
 BELIEFS = (
     *SIGNALS,
-    *(_NULL[name] for name in ("200 x 5, taste of contexts", "1000 contexts x 1", "200 x 5, independent choices", "beliefs continuous")),
+    *(
+        _NULL[name]
+        for name in (
+            "200 x 5, taste of contexts",
+            "1000 contexts x 1",
+            "200 x 5, independent choices",
+            "beliefs continuous",
+        )
+    ),
 )
-_PLAIN = tuple(_NULL[name] for name in ("200 x 5, taste of contexts", "1 to 9 repetitions", "60 contexts x 3", "beliefs continuous"))
+_PLAIN = tuple(
+    _NULL[name]
+    for name in (
+        "200 x 5, taste of contexts",
+        "1 to 9 repetitions",
+        "60 contexts x 3",
+        "beliefs continuous",
+    )
+)
 _ONCE = _NULL["1000 contexts x 1"]
 FEW = replace(_BASE, name="20 contexts x 5", n_contexts=20)
-STATED = tuple(_NULL[name] for name in ("200 x 5, taste of contexts", "1 to 9 repetitions", "60 contexts x 3", "1000 contexts x 1"))
+STATED = tuple(
+    _NULL[name]
+    for name in (
+        "200 x 5, taste of contexts",
+        "1 to 9 repetitions",
+        "60 contexts x 3",
+        "1000 contexts x 1",
+    )
+)
 FEATURED = STATED
 PROMPTED = _PLAIN
-GAPPED = tuple(replace(design, name=f"{design.name}, gap .1", gap=0.1) for design in (*_PLAIN, _ONCE))
-BIASED = tuple(replace(design, name=f"{design.name}, bias .1", bias=0.1) for design in (*_PLAIN, _ONCE))
-NEARLY_CALIBRATED = tuple(replace(design, name=f"{design.name}, bias .03", bias=0.03) for design in (*_PLAIN, _ONCE))
+GAPPED = tuple(
+    replace(design, name=f"{design.name}, gap .1", gap=0.1) for design in (*_PLAIN, _ONCE)
+)
+BIASED = tuple(
+    replace(design, name=f"{design.name}, bias .1", bias=0.1) for design in (*_PLAIN, _ONCE)
+)
+NEARLY_CALIBRATED = tuple(
+    replace(design, name=f"{design.name}, bias .03", bias=0.03) for design in (*_PLAIN, _ONCE)
+)
 VIOLATED = tuple(
     replace(_BASE, name=name, grid=0.0, dip=dip, **options)
     for name, dip, options in (
@@ -211,7 +325,9 @@ VIOLATED = tuple(
 )
 CONSTANT = (
     replace(_BASE, name="one belief throughout, 200 x 5", beliefs="constant"),
-    replace(_BASE, name="one belief throughout, 60 x 3", beliefs="constant", n_contexts=60, n_reps=3),
+    replace(
+        _BASE, name="one belief throughout, 60 x 3", beliefs="constant", n_contexts=60, n_reps=3
+    ),
     replace(_BASE, name="one belief throughout, hidden signal 0.2", beliefs="constant", signal=0.2),
 )
 # The position in this list seeds a design: new ones go to the end.
@@ -237,11 +353,17 @@ def exact_information(design: Design, *, n_tastes: int = 40_000) -> float:
         shares = []
         for truth in (0, 1):
             acted_on = belief + design.signal * (truth - 0.5)
-            utility = np.array([design.slope * (acted_on - 0.6), design.slope * (0.4 - acted_on), design.defer]) + tastes
+            utility = (
+                np.array(
+                    [design.slope * (acted_on - 0.6), design.slope * (0.4 - acted_on), design.defer]
+                )
+                + tastes
+            )
             odds = np.exp(utility - utility.max(axis=1, keepdims=True))
             shares.append((odds / odds.sum(axis=1, keepdims=True)).mean(axis=0))
         mixed = (1 - belief) * shares[0] + belief * shares[1]
         total += weight * sum(
-            chance * float((share * np.log(share / mixed)).sum()) for chance, share in ((1 - belief, shares[0]), (belief, shares[1]))
+            chance * float((share * np.log(share / mixed)).sum())
+            for chance, share in ((1 - belief, shares[0]), (belief, shares[1]))
         )
     return total

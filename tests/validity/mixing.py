@@ -18,11 +18,17 @@ import pandas as pd
 from joblib import Parallel, delayed
 from scipy import special, stats
 
-from coherence.mixing import draw_dependence, expected_answers, flip_dependence
-from coherence.mixing.answers import Counts, count_answers
-from coherence.mixing.design import EXPERIMENTS, PARTS
-from coherence.mixing.intervals import Estimate, corrected_points, estimate, score_interval
-from coherence.mixing.measures import Measure, measures_of
+from coherence.batteries.mixing.answers import Counts, count_answers
+from coherence.batteries.mixing.dependence import draw_dependence, flip_dependence
+from coherence.batteries.mixing.design import EXPERIMENTS, PARTS
+from coherence.batteries.mixing.intervals import (
+    Estimate,
+    corrected_points,
+    estimate,
+    score_interval,
+)
+from coherence.batteries.mixing.measures import Measure, measures_of
+from coherence.batteries.mixing.simulated import expected_answers
 
 HERE = Path(__file__).parent
 INTERVALS, TESTS = HERE / "mixing_intervals.csv", HERE / "mixing_tests.csv"
@@ -47,13 +53,18 @@ def beta_answers() -> pd.DataFrame:
     # Pairs of words prefer one at the quantiles of Beta(8, 8), and the word listed first by .05.
     words = answers["experiment"] == "words"
     number = pd.factorize(answers["item"])[0]
-    liking = special.betaincinv(8, 8, (np.clip(number, 1, 11) - 0.5) / 11) + np.where(answers["order"] == "forward", 0.05, -0.05)
+    liking = special.betaincinv(8, 8, (np.clip(number, 1, 11) - 0.5) / 11) + np.where(
+        answers["order"] == "forward", 0.05, -0.05
+    )
     chosen = np.where(answers["answer"] == first, liking, 1 - liking)
-    return answers.assign(model="beta", probability=np.where(words, chosen, np.where(flips, both, shares)))
+    return answers.assign(
+        model="beta", probability=np.where(words, chosen, np.where(flips, both, shares))
+    )
 
 
 AGENTS: dict[str, Callable[[], pd.DataFrame]] = {
-    name: (lambda name=name: expected_answers(name)) for name in ("ideal", "literal", "steep", "argmax", "first", "uniform")
+    name: (lambda name=name: expected_answers(name))
+    for name in ("ideal", "literal", "steep", "argmax", "first", "uniform")
 }
 AGENTS["beta"] = beta_answers
 
@@ -64,33 +75,58 @@ def summed_up(estimates: dict[str, list[tuple[Measure, Estimate]]]) -> Session:
     """Return the corrected value of every quantity with the ends of its interval."""
     found: Session = {}
     for number, title in {0: "total", **EXPERIMENTS}.items():
-        own = [one for part, pairs in estimates.items() if number in (0, PARTS[part].number) for _, one in pairs]
-        found[title if number == 0 else f"{number} {title}"] = (sum(map(corrected_points, own)), *score_interval(own))
+        own = [
+            one
+            for part, pairs in estimates.items()
+            if number in (0, PARTS[part].number)
+            for _, one in pairs
+        ]
+        found[title if number == 0 else f"{number} {title}"] = (
+            sum(map(corrected_points, own)),
+            *score_interval(own),
+        )
     for part, pairs in estimates.items():
-        found |= {f"{PARTS[part].title}: {measure.name}": (one.loss, *one.interval) for measure, one in pairs}
+        found |= {
+            f"{PARTS[part].title}: {measure.name}": (one.loss, *one.interval)
+            for measure, one in pairs
+        }
     return found
 
 
-def session(parts: dict[str, Counts], measures: dict[str, list[Measure]], n_draws: int, seed: list[int]) -> Session:
+def session(
+    parts: dict[str, Counts], measures: dict[str, list[Measure]], n_draws: int, seed: list[int]
+) -> Session:
     """Draw and score one session."""
     rng = np.random.default_rng(seed)
     found = {}
     for name, counts in parts.items():
-        chances = np.maximum(counts.weights, 0)  # the last of three rates may miss 0 by a rounding error
+        chances = np.maximum(
+            counts.weights, 0
+        )  # the last of three rates may miss 0 by a rounding error
         drawn = rng.multinomial(n_draws, chances / chances.sum(axis=1, keepdims=True)).astype(float)
         one = replace(counts, weights=drawn, exact=False)
-        found[name] = list(zip(measures[name], estimate(one, measures[name], N_RESAMPLES, rng), strict=True))
+        found[name] = list(
+            zip(measures[name], estimate(one, measures[name], N_RESAMPLES, rng), strict=True)
+        )
     return summed_up(found)
 
 
-def intervals(agent: str, n_draws: int, sessions: int, seed: int, parallel: Parallel) -> list[dict[str, object]]:
+def intervals(
+    agent: str, n_draws: int, sessions: int, seed: int, parallel: Parallel
+) -> list[dict[str, object]]:
     """Return a line per quantity."""
     (parts,) = count_answers(AGENTS[agent]()).values()
     measures = {name: measures_of(counts) for name, counts in parts.items()}
-    exact = {name: list(zip(own, estimate(parts[name], own, 1, np.random.default_rng(0)), strict=True)) for name, own in measures.items()}
+    exact = {
+        name: list(zip(own, estimate(parts[name], own, 1, np.random.default_rng(0)), strict=True))
+        for name, own in measures.items()
+    }
     truth = summed_up(exact)
     cell = 10 * DRAWS.index(n_draws) + list(AGENTS).index(agent)
-    found = parallel(delayed(session)(parts, measures, n_draws, [seed, cell, number]) for number in range(sessions))
+    found = parallel(
+        delayed(session)(parts, measures, n_draws, [seed, cell, number])
+        for number in range(sessions)
+    )
     rows: list[dict[str, object]] = []
     for quantity, (true, _, _) in truth.items():
         value, low, high = np.array([one[quantity] for one in found]).T
@@ -122,18 +158,28 @@ def pvalues(correlation: float, n_draws: int, seed: list[int]) -> tuple[float, f
         flips[number] = chance[number, 0] < RATES + correlation * (flips[number - 1] - RATES)
     first = (rng.random((n_draws, RATES.size)) < RATES).astype(int)
     second = (chance[:, 1] < RATES + correlation * (first - RATES)).astype(int)
-    pairs = np.stack([((2 * first + second) == outcome).sum(axis=0) for outcome in range(4)], axis=1).astype(float)
+    pairs = np.stack(
+        [((2 * first + second) == outcome).sum(axis=0) for outcome in range(4)], axis=1
+    ).astype(float)
     return flip_dependence(pairs)[2], draw_dependence(flips.T.tolist())[2]
 
 
-def tests(correlation: float, n_draws: int, sessions: int, seed: int, parallel: Parallel) -> list[dict[str, object]]:
+def tests(
+    correlation: float, n_draws: int, sessions: int, seed: int, parallel: Parallel
+) -> list[dict[str, object]]:
     """Return a line per test of independence."""
     cell = 1000 + 10 * DRAWS.index(n_draws) + ALTERNATION.index(correlation)
-    found = np.array(parallel(delayed(pvalues)(correlation, n_draws, [seed, cell, number]) for number in range(sessions)))
+    found = np.array(
+        parallel(
+            delayed(pvalues)(correlation, n_draws, [seed, cell, number])
+            for number in range(sessions)
+        )
+    )
     names = ("second flip given the first", "flip given the draw before")
     common = {"correlation": correlation, "draws": n_draws}
     return [
-        common | {"test": name, "rejected": int((own <= 0.05).sum()), "sessions": sessions, "seed": seed}
+        common
+        | {"test": name, "rejected": int((own <= 0.05).sum()), "sessions": sessions, "seed": seed}
         for name, own in zip(names, found.T, strict=True)
     ]
 
@@ -150,7 +196,11 @@ def page() -> str:
     """Render both tables in short."""
     table, rejected = pd.read_csv(INTERVALS), pd.read_csv(TESTS)
     sessions = int(table["sessions"].iloc[0])
-    kind = np.where(table["quantity"] == "total", "total", np.where(table["quantity"].str[0].str.isdigit(), "experiments", "measures"))
+    kind = np.where(
+        table["quantity"] == "total",
+        "total",
+        np.where(table["quantity"].str[0].str.isdigit(), "experiments", "measures"),
+    )
     lines = [
         f"{sessions} sessions per line; coverage of 95% intervals (of experiments and of losses: the lowest), bias of the corrected total and its "
         "standard deviation, in points.",
@@ -158,16 +208,33 @@ def page() -> str:
         "| agent | answers per condition | total | experiments | losses of measures | bias | sd |",
         "|---|---|---|---|---|---|---|",
     ]
-    for (agent, draws), own in table.assign(kind=kind, coverage=table["covered"] / table["sessions"]).groupby(["agent", "draws"], sort=False):
+    for (agent, draws), own in table.assign(
+        kind=kind, coverage=table["covered"] / table["sessions"]
+    ).groupby(["agent", "draws"], sort=False):
         total = own[own["kind"] == "total"].iloc[0]
         lowest = own.groupby("kind")["coverage"].min()
         cells = (f"{lowest[name]:.3f}" for name in ("total", "experiments", "measures"))
-        lines.append(f"| {agent} | {draws} | {' | '.join(cells)} | {total['bias']:+.1f} | {total['sd']:.1f} |")
-    lines += ["", f"Share of {rejected['sessions'].iloc[0]} sessions with p of at most .05, 21 conditions at rates of .1, .5 and .9:", ""]
-    share = rejected.assign(share=rejected["rejected"] / rejected["sessions"]).pivot(index="draws", columns=["test", "correlation"], values="share")
-    lines += ["| answers per condition | " + " | ".join(f"{test}, {_named(float(value))}" for test, value in share.columns) + " |"]
+        lines.append(
+            f"| {agent} | {draws} | {' | '.join(cells)} | {total['bias']:+.1f} | {total['sd']:.1f} |"
+        )
+    lines += [
+        "",
+        f"Share of {rejected['sessions'].iloc[0]} sessions with p of at most .05, 21 conditions at rates of .1, .5 and .9:",
+        "",
+    ]
+    share = rejected.assign(share=rejected["rejected"] / rejected["sessions"]).pivot(
+        index="draws", columns=["test", "correlation"], values="share"
+    )
+    lines += [
+        "| answers per condition | "
+        + " | ".join(f"{test}, {_named(float(value))}" for test, value in share.columns)
+        + " |"
+    ]
     lines += ["|---" * (1 + share.shape[1]) + "|"]
-    lines += [f"| {draws} | " + " | ".join(f"{value:.3f}" for value in row) + " |" for draws, row in zip(share.index, share.to_numpy(), strict=True)]
+    lines += [
+        f"| {draws} | " + " | ".join(f"{value:.3f}" for value in row) + " |"
+        for draws, row in zip(share.index, share.to_numpy(), strict=True)
+    ]
     return "\n".join(lines)
 
 
@@ -177,31 +244,58 @@ def _named(correlation: float) -> str:
 
 def main() -> None:
     """Run what is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sessions", type=int, default=1000, help="sessions per cell")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=2026)
-    parser.add_argument("--page", type=Path, help="render the results into this page, between its markers, and stop")
+    parser.add_argument(
+        "--page", type=Path, help="render the results into this page, between its markers, and stop"
+    )
     options = parser.parse_args()
     if options.page:
         text = options.page.read_text(encoding="utf-8")
         head, tail = text.split("<!-- table -->")[0], text.split("<!-- end of table -->")[1]
-        options.page.write_text(f"{head}<!-- table -->\n\n{page()}\n\n<!-- end of table -->{tail}", encoding="utf-8")
+        options.page.write_text(
+            f"{head}<!-- table -->\n\n{page()}\n\n<!-- end of table -->{tail}", encoding="utf-8"
+        )
         return
     rows, counted = [], []
     with Parallel(n_jobs=options.jobs, batch_size=25) as parallel:
         for agent in AGENTS:
             for n_draws in DRAWS:
                 rows += intervals(agent, n_draws, options.sessions, options.seed, parallel)
-                print(agent, n_draws, *(f"{row['quantity']} {row['covered'] / options.sessions:.3f}" for row in rows[-19:-13]), sep="  ", flush=True)
+                print(
+                    agent,
+                    n_draws,
+                    *(
+                        f"{row['quantity']} {row['covered'] / options.sessions:.3f}"
+                        for row in rows[-19:-13]
+                    ),
+                    sep="  ",
+                    flush=True,
+                )
         for correlation in ALTERNATION:
             for n_draws in DRAWS:
                 counted += tests(correlation, n_draws, options.sessions, options.seed, parallel)
-                print(correlation, n_draws, *(row["rejected"] / options.sessions for row in counted[-2:]), flush=True)
+                print(
+                    correlation,
+                    n_draws,
+                    *(row["rejected"] / options.sessions for row in counted[-2:]),
+                    flush=True,
+                )
     write(INTERVALS, rows)
     write(TESTS, counted)
-    low = [row for row in rows if ":" not in str(row["quantity"]) and row["covered"] < stats.binom.ppf(0.001, options.sessions, 0.93)]
-    print(f"totals and experiments clearly below .93: {[(row['agent'], row['draws'], row['quantity']) for row in low] or 'none'}")
+    low = [
+        row
+        for row in rows
+        if ":" not in str(row["quantity"])
+        and row["covered"] < stats.binom.ppf(0.001, options.sessions, 0.93)
+    ]
+    print(
+        f"totals and experiments clearly below .93: {[(row['agent'], row['draws'], row['quantity']) for row in low] or 'none'}"
+    )
 
 
 if __name__ == "__main__":

@@ -77,19 +77,34 @@ class Subject:
 
 
 def _reading(result: CheckResult) -> Reading:
-    low, high = (np.nan, np.nan) if result.interval is None else (result.interval.low, result.interval.high)
+    low, high = (
+        (np.nan, np.nan) if result.interval is None else (result.interval.low, result.interval.high)
+    )
     return Reading(result.statistic, low, high, result.pvalue)
 
 
 def _choices(name: str, test: Callable[..., CheckResult], **options: object) -> Callable:
     def run(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
         runs = design.draw(rng)
-        return {name: _reading(test(runs["p"], runs["action"], runs["theta"], context=runs["context"], rng=rng, **options))}
+        return {
+            name: _reading(
+                test(
+                    runs["p"],
+                    runs["action"],
+                    runs["theta"],
+                    context=runs["context"],
+                    rng=rng,
+                    **options,
+                )
+            )
+        }
 
     return run
 
 
-def _featured(name: str, test: Callable[..., CheckResult], given: str, **options: object) -> Callable:
+def _featured(
+    name: str, test: Callable[..., CheckResult], given: str, **options: object
+) -> Callable:
     def run(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
         runs, features = design.draw_featured(rng)
         options_ = options | {given: features, "context": runs["context"], "rng": rng}
@@ -109,24 +124,44 @@ def _stated(name: str, test: Callable[..., CheckResult], **options: object) -> C
 def _ordered(name: str, test: Callable[..., CheckResult], **options: object) -> Callable:
     def run(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
         runs = design.draw(rng)
-        return {name: _reading(test(runs["p"], runs["action"], context=runs["context"], n_draws=999, rng=rng, **options))}
+        return {
+            name: _reading(
+                test(
+                    runs["p"],
+                    runs["action"],
+                    context=runs["context"],
+                    n_draws=999,
+                    rng=rng,
+                    **options,
+                )
+            )
+        }
 
     return run
 
 
 def _iterated(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
     result = iterated_expectation_test(design.draw_iterated(rng), n_flips=999, rng=rng)
-    rows = {str(row.measure): Reading(row.value, row.low, row.high) for row in result.details.itertuples()}
+    rows = {
+        str(row.measure): Reading(row.value, row.low, row.high)
+        for row in result.details.itertuples()
+    }
     return {"iterated_expectation": _reading(result)} | rows
 
 
 def _consistency(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
-    return {"prompt_consistency": _reading(prompt_consistency(design.draw_prompts(rng, distance=DISTANCE), rng=rng))}
+    return {
+        "prompt_consistency": _reading(
+            prompt_consistency(design.draw_prompts(rng, distance=DISTANCE), rng=rng)
+        )
+    }
 
 
 def _calibration(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
     runs = design.draw_calibration(rng)
-    results = calibration_estimates(runs["p"], runs["theta"], p_true=runs["p_true"], context=runs["context"])
+    results = calibration_estimates(
+        runs["p"], runs["theta"], p_true=runs["p_true"], context=runs["context"]
+    )
     return {result.check: _reading(result) for result in results}
 
 
@@ -155,7 +190,9 @@ def _smallest_largest_drop(design: Design) -> float:
     """Return the largest drop between fifths of belief under the best order of the actions, in one very large data set."""
     runs = design.sized(LARGE).draw(np.random.default_rng(1))
     fifth = np.argsort(np.argsort(runs["p"], kind="stable"), kind="stable") * 5 // len(runs)
-    share = np.stack([[np.mean(runs["action"][fifth == b] == action) for action in ACTIONS] for b in range(5)])
+    share = np.stack(
+        [[np.mean(runs["action"][fifth == b] == action) for action in ACTIONS] for b in range(5)]
+    )
     j, k = np.triu_indices(5, 1)
     drops = []
     for order in permutations(range(len(ACTIONS))):

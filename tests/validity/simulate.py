@@ -41,20 +41,34 @@ def covers(reading: Reading, truth: float) -> bool:
     return reading.low - 1e-12 <= truth <= reading.high + 1e-12
 
 
-def counted(subject: Subject, design: Design, found: list[dict[str, Reading]]) -> list[dict[str, object]]:
+def counted(
+    subject: Subject, design: Design, found: list[dict[str, Reading]]
+) -> list[dict[str, object]]:
     """Count rejections and covering intervals of one subject under one design."""
     rows: list[dict[str, object]] = []
     kind = "size" if design.signal == 0 else "power"
     for check in subject.tests:
         if design in subject.tested:
-            rows.append({"kind": kind, "check": check, "count": sum(rejects(one[check]) for one in found)})
+            rows.append(
+                {"kind": kind, "check": check, "count": sum(rejects(one[check]) for one in found)}
+            )
     for check, truth in subject.intervals.items():
         if design in subject.covered:
             values = [one[check] for one in found]
-            wanted = float(np.mean([one.value for one in values])) if truth is EXPECTED else truth(design)
+            wanted = (
+                float(np.mean([one.value for one in values]))
+                if truth is EXPECTED
+                else truth(design)
+            )
             if np.isnan(wanted):
                 continue  # the design has no such quantity, noise between repetitions without repetitions, say
-            rows.append({"kind": "coverage", "check": check, "count": sum(covers(one, wanted) for one in values)})
+            rows.append(
+                {
+                    "kind": "coverage",
+                    "check": check,
+                    "count": sum(covers(one, wanted) for one in values),
+                }
+            )
     return rows
 
 
@@ -73,8 +87,14 @@ def write(rows: list[dict[str, object]]) -> None:
 
 
 SECTIONS = {
-    "size": ("Size", "Share of true nulls rejected at .05. More than a true rate of .05 gives in 99.5% of such runs (exact binomial) is marked."),
-    "power": ("Power", "Share of data sets with a hidden signal that are rejected at .05; 200 contexts x 5 repetitions, taste N(0, 1)."),
+    "size": (
+        "Size",
+        "Share of true nulls rejected at .05. More than a true rate of .05 gives in 99.5% of such runs (exact binomial) is marked.",
+    ),
+    "power": (
+        "Power",
+        "Share of data sets with a hidden signal that are rejected at .05; 200 contexts x 5 repetitions, taste N(0, 1).",
+    ),
     "coverage": ("Coverage", "Share of 95% intervals that hold the truth."),
 }
 
@@ -88,14 +108,26 @@ def page() -> str:
         lines += [f"## {title}", "", explanation, ""]
         tables: dict[tuple[tuple[str, ...], str], list[str]] = {}
         found = {(row["check"], row["design"]): row for row in rows if row["kind"] == kind}
-        for check in dict.fromkeys(name for subject in SUBJECTS.values() for name in (*subject.tests, *subject.intervals)):
+        for check in dict.fromkeys(
+            name for subject in SUBJECTS.values() for name in (*subject.tests, *subject.intervals)
+        ):
             designs = tuple(design.name for design in EVERY if (check, design.name) in found)
             if designs:
                 tables.setdefault((designs, found[check, designs[0]]["datasets"]), []).append(check)
         for (designs, number), checks in tables.items():
             titles = [check.replace("|", "\\|") for check in checks]  # a bar would end the cell
-            lines += [f"{number} data sets per cell.", "", "| design | " + " | ".join(titles) + " |", "|---" * (len(checks) + 1) + "|"]
-            lines += [f"| {design} | " + " | ".join(_cell(found[check, design], kind) for check in checks) + " |" for design in designs]
+            lines += [
+                f"{number} data sets per cell.",
+                "",
+                "| design | " + " | ".join(titles) + " |",
+                "|---" * (len(checks) + 1) + "|",
+            ]
+            lines += [
+                f"| {design} | "
+                + " | ".join(_cell(found[check, design], kind) for check in checks)
+                + " |"
+                for design in designs
+            ]
             lines.append("")
     return "\n".join(lines)
 
@@ -108,19 +140,34 @@ def _cell(row: dict[str, str], kind: str) -> str:
 
 def main() -> None:
     """Run what is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--datasets", type=int, default=1000, help="data sets per cell")
-    parser.add_argument("--few", type=int, default=300, help="data sets per cell of the slow checks (fitted learners)")
+    parser.add_argument(
+        "--few",
+        type=int,
+        default=300,
+        help="data sets per cell of the slow checks (fitted learners)",
+    )
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=2026)
-    parser.add_argument("--subjects", default=",".join(SUBJECTS), help=f"only these, separated by commas, of {', '.join(SUBJECTS)}")
+    parser.add_argument(
+        "--subjects",
+        default=",".join(SUBJECTS),
+        help=f"only these, separated by commas, of {', '.join(SUBJECTS)}",
+    )
     parser.add_argument("--designs", help="only designs whose name holds this text")
-    parser.add_argument("--page", type=Path, help="render the results into this page, between its markers, and stop")
+    parser.add_argument(
+        "--page", type=Path, help="render the results into this page, between its markers, and stop"
+    )
     options = parser.parse_args()
     if options.page:
         text = options.page.read_text(encoding="utf-8")
         head, tail = text.split("<!-- table -->")[0], text.split("<!-- end of table -->")[1]
-        options.page.write_text(f"{head}<!-- table -->\n\n{page()}\n<!-- end of table -->{tail}", encoding="utf-8")
+        options.page.write_text(
+            f"{head}<!-- table -->\n\n{page()}\n<!-- end of table -->{tail}", encoding="utf-8"
+        )
         return
     with Parallel(n_jobs=options.jobs, batch_size=1) as parallel:
         for name in options.subjects.split(","):
@@ -130,13 +177,24 @@ def main() -> None:
                 if options.designs and options.designs not in design.name:
                     continue
                 begun = time.monotonic()
-                found = parallel(delayed(readings)(subject.run, design, options.seed, each) for each in range(number))
+                found = parallel(
+                    delayed(readings)(subject.run, design, options.seed, each)
+                    for each in range(number)
+                )
                 seconds = round(time.monotonic() - begun)
-                common = {"design": design.name, "datasets": number, "seed": options.seed, "seconds": seconds}
+                common = {
+                    "design": design.name,
+                    "datasets": number,
+                    "seed": options.seed,
+                    "seconds": seconds,
+                }
                 rows = [row | common for row in counted(subject, design, found)]
                 write(rows)
                 for row in rows:
-                    print(f"{row['kind']:9} {row['check']:40} {design.name:34} {row['count'] / number:.3f}", flush=True)
+                    print(
+                        f"{row['kind']:9} {row['check']:40} {design.name:34} {row['count'] / number:.3f}",
+                        flush=True,
+                    )
 
 
 if __name__ == "__main__":

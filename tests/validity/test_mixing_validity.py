@@ -7,8 +7,8 @@ from joblib import Parallel
 from mixing import AGENTS, ALTERNATION, DRAWS, INTERVALS, TESTS, beta_answers, intervals, pvalues
 from scipy import stats
 
-from coherence.mixing import expected_answers
-from coherence.mixing.answers import count_answers
+from coherence.batteries.mixing.answers import count_answers
+from coherence.batteries.mixing.simulated import expected_answers
 
 N = 40
 
@@ -19,7 +19,9 @@ def test_intervals_of_totals_and_experiments_cover(agent, n_draws):
     rows = intervals(agent, n_draws, N, 1, Parallel())
     scores = {row["quantity"]: row["covered"] for row in rows if ":" not in row["quantity"]}
     assert len(scores) == 6
-    assert {name: count for name, count in scores.items() if count < stats.binom.ppf(0.0001, N, 0.95)} == {}
+    assert {
+        name: count for name, count in scores.items() if count < stats.binom.ppf(0.0001, N, 0.95)
+    } == {}
     # Only a score that is 0 beyond doubt has an interval without width.
     assert all(row["no_width"] == 0 for row in rows if ":" in row["quantity"] or row["truth"] > 0)
 
@@ -35,8 +37,13 @@ def test_independent_flips_are_rejected_about_as_often_as_promised():
 def test_the_agent_in_between_is_in_between():
     """Rates of one flip lie between those of the ideal and of the steep agent, and every condition sums to 1."""
     table = beta_answers()
-    assert table.groupby(["experiment", "p", "item", "order"])["probability"].sum().to_numpy() == pytest.approx(1.0)
-    (beta,), (ideal,), (steep,) = (count_answers(one).values() for one in (table, expected_answers("ideal"), expected_answers("steep")))
+    assert table.groupby(["experiment", "p", "item", "order"])[
+        "probability"
+    ].sum().to_numpy() == pytest.approx(1.0)
+    (beta,), (ideal,), (steep,) = (
+        count_answers(one).values()
+        for one in (table, expected_answers("ideal"), expected_answers("steep"))
+    )
     own, low, high = (parts["flip"].shares[11:20, 0] for parts in (beta, ideal, steep))
     assert (own > low).all()
     assert (own < high).all()
@@ -46,7 +53,9 @@ def test_the_agent_in_between_is_in_between():
 def test_the_full_tables_hold_what_the_page_says():
     """Every total and experiment at least .93, with all agents and numbers of draws; sizes of the tests within exact bounds."""
     table = pd.read_csv(INTERVALS)
-    assert set(zip(table["agent"], table["draws"], strict=True)) == {(agent, n_draws) for agent in AGENTS for n_draws in DRAWS}
+    assert set(zip(table["agent"], table["draws"], strict=True)) == {
+        (agent, n_draws) for agent in AGENTS for n_draws in DRAWS
+    }
     scores = table[~table["quantity"].str.contains(":")]
     assert (scores["covered"] >= 0.93 * scores["sessions"]).all()
     assert (table["sessions"] >= 1000).all()

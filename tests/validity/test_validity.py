@@ -11,14 +11,22 @@ QUICK = ("residual_covariance", "cmi", "monotone_yes_no", "iterated_expectation"
 HARD = [
     design
     for design in NULLS
-    if design.name in ("200 x 5, taste of contexts", "200 x 5, action fixed in context", "60 contexts x 3", "theta rare (5%)")
+    if design.name
+    in (
+        "200 x 5, taste of contexts",
+        "200 x 5, action fixed in context",
+        "60 contexts x 3",
+        "theta rare (5%)",
+    )
 ]
 SIGNAL = {design.signal: design for design in SIGNALS}
 
 
 def _rejections(subject, design, n):
     (check,) = SUBJECTS[subject].tests
-    return sum(rejects(readings(SUBJECTS[subject].run, design, 1, number)[check]) for number in range(n))
+    return sum(
+        rejects(readings(SUBJECTS[subject].run, design, 1, number)[check]) for number in range(n)
+    )
 
 
 @pytest.mark.parametrize("check", QUICK)
@@ -56,12 +64,20 @@ def test_hidden_signals_are_found(check, signal, power, n):
 )
 def test_intervals_cover(subject, design):
     """Every interval of a check; at a true rate of .95, fewer than the bound happen once in ten thousand runs."""
-    rows = counted(SUBJECTS[subject], design, [readings(SUBJECTS[subject].run, design, 1, number) for number in range(N)])
+    rows = counted(
+        SUBJECTS[subject],
+        design,
+        [readings(SUBJECTS[subject].run, design, 1, number) for number in range(N)],
+    )
     covered = {row["check"]: row["count"] for row in rows if row["kind"] == "coverage"}
     assert set(covered) == set(SUBJECTS[subject].intervals)
-    assert {check for check, count in covered.items() if count < stats.binom.ppf(0.0001, N, 0.95)} == set()
+    assert {
+        check for check, count in covered.items() if count < stats.binom.ppf(0.0001, N, 0.95)
+    } == set()
 
 
 def test_information_is_integrated_right():
     """Known values of the planted design: .0072, .028 and .103 nats at signals .1, .2 and .4."""
-    assert [round(exact_information(SIGNAL[signal]), 4) for signal in (0.1, 0.2, 0.4)] == pytest.approx([0.0072, 0.028, 0.103], rel=0.02)
+    assert [
+        round(exact_information(SIGNAL[signal]), 4) for signal in (0.1, 0.2, 0.4)
+    ] == pytest.approx([0.0072, 0.028, 0.103], rel=0.02)

@@ -7,17 +7,26 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-import coherence.analysis
+import coherence.analysis.analyze
 from coherence.cli import analyze as command
 from coherence.cli.main import main
-from coherence.report import Report, Unit
+from coherence.report.report import Report
+from coherence.report.unit import Unit
 from coherence.result import CheckResult, Interval
 
 
 @pytest.fixture
 def runs(tmp_path):
     path = tmp_path / "own.csv"
-    frame = pd.DataFrame({"conf": [0.2, 0.8, 0.6], "choice": ["no", "yes", "yes"], "y": [0, 1, 1], "case": ["a", "b", "c"], "llm": ["m"] * 3})
+    frame = pd.DataFrame(
+        {
+            "conf": [0.2, 0.8, 0.6],
+            "choice": ["no", "yes", "yes"],
+            "y": [0, 1, 1],
+            "case": ["a", "b", "c"],
+            "llm": ["m"] * 3,
+        }
+    )
     frame.to_csv(path, index=False)
     return path
 
@@ -30,21 +39,59 @@ def analyze(monkeypatch):
     def fake(runs, **options):
         calls.append((runs, options))
         result = CheckResult("cmi", "independence", 0.02, "nats", Interval(0.01, 0.03), 0.004, 3, 3)
-        return Report((Unit("task\x1b[31m", "model", (result,), ("The verdict.",)),), {"seed": options["rng"], "published": options["published"]})
+        return Report(
+            (Unit("task\x1b[31m", "model", (result,), ("The verdict.",)),),
+            {"seed": options["rng"], "published": options["published"]},
+        )
 
-    monkeypatch.setattr(coherence.analysis, "analyze", fake)
+    monkeypatch.setattr(coherence.analysis.analyze, "analyze", fake)
     return calls
 
 
-MAPPING = ["--belief", "conf", "--action", "choice", "--truth", "y", "--context", "case", "--model-column", "llm"]
+MAPPING = [
+    "--belief",
+    "conf",
+    "--action",
+    "choice",
+    "--truth",
+    "y",
+    "--context",
+    "case",
+    "--model-column",
+    "llm",
+]
 
 
 def test_columns_and_options_reach_the_analysis(runs, analyze, capsys):
-    assert main(["analyze", str(runs), *MAPPING, "--seed", "7", "--n-jobs", "2", "--published", "--strict", "--checks", "cmi, calibration"]) == 0
+    assert (
+        main(
+            [
+                "analyze",
+                str(runs),
+                *MAPPING,
+                "--seed",
+                "7",
+                "--n-jobs",
+                "2",
+                "--published",
+                "--strict",
+                "--checks",
+                "cmi, calibration",
+            ]
+        )
+        == 0
+    )
     frame, options = analyze[0]
     assert set(frame.columns) == {"p", "action", "theta", "context", "model"}
     assert frame["p"].tolist() == [0.2, 0.8, 0.6]
-    assert options == {"checks": ["cmi", "calibration"], "published": True, "strict": True, "n_jobs": 2, "rng": 7, "progress": None}
+    assert options == {
+        "checks": ["cmi", "calibration"],
+        "published": True,
+        "strict": True,
+        "n_jobs": 2,
+        "rng": 7,
+        "progress": None,
+    }
     out, err = capsys.readouterr()
     assert "0.0200 nats" in out
     assert "\x1b" not in out
@@ -54,8 +101,15 @@ def test_columns_and_options_reach_the_analysis(runs, analyze, capsys):
 def test_out_writes_three_readable_files_and_says_where(runs, analyze, tmp_path, capsys):
     folder = tmp_path / "new" / "results"
     assert main(["analyze", str(runs), *MAPPING, "--out", str(folder)]) == 0
-    assert sorted(path.name for path in folder.iterdir()) == ["report.html", "results.json", "results.parquet"]
-    assert json.loads((folder / "results.json").read_text())["units"][0]["results"][0]["pvalue"] == 0.004
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "report.html",
+        "results.json",
+        "results.parquet",
+    ]
+    assert (
+        json.loads((folder / "results.json").read_text())["units"][0]["results"][0]["pvalue"]
+        == 0.004
+    )
     assert pd.read_parquet(folder / "results.parquet")["statistic"].tolist() == [0.02]
     HTMLParser().feed((folder / "report.html").read_text(encoding="utf-8"))
     assert str(folder) in capsys.readouterr().err
@@ -83,7 +137,9 @@ def test_a_failed_write_leaves_the_old_file_and_no_remains(tmp_path, monkeypatch
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_out_that_cannot_be_a_folder_is_refused_before_the_analysis(runs, analyze, tmp_path, capsys):
+def test_out_that_cannot_be_a_folder_is_refused_before_the_analysis(
+    runs, analyze, tmp_path, capsys
+):
     assert main(["analyze", str(runs), *MAPPING, "--out", str(runs)]) == 2
     assert "--out must be a folder; " in capsys.readouterr().err
     assert main(["analyze", str(runs), *MAPPING, "--out", str(runs / "below")]) == 2
@@ -157,14 +213,50 @@ def test_defaults_are_the_documented_ones():
     parser = argparse.ArgumentParser()
     command.add_arguments(parser)
     options = parser.parse_args(["runs.parquet"])
-    assert (options.seed, options.n_jobs, options.published, options.checks, options.out) == (0, 1, False, None, None)
+    assert (options.seed, options.n_jobs, options.published, options.checks, options.out) == (
+        0,
+        1,
+        False,
+        None,
+        None,
+    )
 
 
 def test_equal_seeds_write_equal_bytes_for_one_and_two_jobs(tmp_path, capsys):
     table = tmp_path / "runs.parquet"
-    assert main(["simulate", "leaky", "--contexts", "40", "--reps", "2", "--seed", "3", "--out", str(table)]) == 0
+    assert (
+        main(
+            [
+                "simulate",
+                "leaky",
+                "--contexts",
+                "40",
+                "--reps",
+                "2",
+                "--seed",
+                "3",
+                "--out",
+                str(table),
+            ]
+        )
+        == 0
+    )
     checks = "monotone_choice,prompt_consistency,iterated_expectation,calibration"
     for jobs in ("1", "2"):
-        assert main(["analyze", str(table), "--checks", checks, "--n-jobs", jobs, "--out", str(tmp_path / jobs)]) == 0
+        assert (
+            main(
+                [
+                    "analyze",
+                    str(table),
+                    "--checks",
+                    checks,
+                    "--n-jobs",
+                    jobs,
+                    "--out",
+                    str(tmp_path / jobs),
+                ]
+            )
+            == 0
+        )
     for name in ("results.json", "report.html"):
         assert Path(tmp_path / "1" / name).read_bytes() == Path(tmp_path / "2" / name).read_bytes()

@@ -45,7 +45,10 @@ def test_help_of_a_command_loads_nothing_heavy():
 
 def test_unknown_command_suggests_the_closest(capsys):
     assert entry.main(["analyse", "runs.csv"]) == 2
-    assert capsys.readouterr().err == "coherence: there is no command 'analyse'. Did you mean 'analyze'?\n"
+    assert (
+        capsys.readouterr().err
+        == "coherence: there is no command 'analyse'. Did you mean 'analyze'?\n"
+    )
     assert entry.main(["qqqq"]) == 2
     assert "The commands are analyze" in capsys.readouterr().err
 
@@ -88,7 +91,9 @@ def test_failure_of_the_system_is_one_line(fake_command, capsys):
 
     fake_command(run)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(entry, "_discard_output", lambda: None)  # pytest's own descriptor must stay open
+        patch.setattr(
+            entry, "_discard_output", lambda: None
+        )  # pytest's own descriptor must stay open
         assert entry.main(["simulate"]) == 2
     assert capsys.readouterr().err == "coherence simulate: No space left on device: out.json\n"
 
@@ -113,7 +118,9 @@ def test_interrupt_is_quiet(fake_command, capsys):
 
 @pytest.mark.parametrize("arguments", [["--help"], ["simulate", "--list"]])
 def test_closed_pipe_ends_quietly(arguments):
-    process = subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     process.stdout.close()  # the reader leaves before the first line
     with process.stderr:
         assert process.stderr.read() == b""
@@ -125,5 +132,10 @@ def test_characters_that_the_output_cannot_encode_do_not_crash():
         "import coherence.cli.main as entry, coherence.cli.simulate as command; command.run = lambda options: print('\\u2500 \\u6c7a'); "
         "raise SystemExit(entry.main(['simulate']))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        env={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+        check=False,
+    )
     assert (done.returncode, done.stdout.strip()) == (0, b"\\u2500 \\u6c7a")

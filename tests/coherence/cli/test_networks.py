@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bayesnets import Network, Node, load_network, network_names
-from bayesnets.files import read_network, write_network
+from bayesnets.formats.files import read_network, write_network
 from coherence.cli.main import main
 
 
@@ -55,7 +55,12 @@ def test_show_prints_parents_and_prior_probabilities(capsys):
 def test_show_a_table(capsys):
     assert main(["networks", "show", "asia", "--variable", "dysp"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[:4] == ["dysp in asia", "parents: bronc, either", "children: none", "prior: yes 0.436, no 0.564"]
+    assert lines[:4] == [
+        "dysp in asia",
+        "parents: bronc, either",
+        "children: none",
+        "prior: yes 0.436, no 0.564",
+    ]
     assert [cells(line) for line in lines[5:]] == [
         ["bronc", "either", "dysp=yes", "dysp=no"],
         ["-----", "------", "--------", "-------"],
@@ -67,8 +72,21 @@ def test_show_a_table(capsys):
 
 
 def test_a_table_wider_than_the_screen_is_turned_not_cut(tmp_path, capsys):
-    parents = [Node(f"a cause with a long name {number}", ("first state", "second state"), (), np.array([0.5, 0.5])) for number in range(4)]
-    child = Node("effect", tuple(f"outcome {number}" for number in range(9)), tuple(node.name for node in parents), np.full((9, 2, 2, 2, 2), 1 / 9))
+    parents = [
+        Node(
+            f"a cause with a long name {number}",
+            ("first state", "second state"),
+            (),
+            np.array([0.5, 0.5]),
+        )
+        for number in range(4)
+    ]
+    child = Node(
+        "effect",
+        tuple(f"outcome {number}" for number in range(9)),
+        tuple(node.name for node in parents),
+        np.full((9, 2, 2, 2, 2), 1 / 9),
+    )
     write_network(Network("wide", "wide", "", False, (*parents, child)), tmp_path / "wide.bif")
     assert main(["networks", "show", str(tmp_path / "wide.bif"), "--variable", "effect"]) == 0
     out = capsys.readouterr().out
@@ -97,7 +115,22 @@ def test_draw_writes_the_picture_and_says_so_on_stderr(tmp_path, capsys):
     default = path.read_bytes()
     assert main(["networks", "draw", "asia", "--out", str(path), "--highlight", "lung"]) == 0
     assert path.read_bytes() == default, "the target is set off unless something else is asked for"
-    assert main(["networks", "draw", "asia", "--out", str(path), "--highlight", "tub", "--highlight", "xray"]) == 0
+    assert (
+        main(
+            [
+                "networks",
+                "draw",
+                "asia",
+                "--out",
+                str(path),
+                "--highlight",
+                "tub",
+                "--highlight",
+                "xray",
+            ]
+        )
+        == 0
+    )
     assert path.read_bytes() != default
 
 
@@ -114,7 +147,10 @@ def test_convert_and_normalize(tmp_path, capsys):
     assert err.count("\n") == 1
     assert not out.exists()
     assert main(["networks", "convert", str(rounded), "--out", str(out), "--normalize"]) == 0
-    assert "1 column was divided by the sum, which was up to 0.001 away from 1; tables of 'asia'\n" in capsys.readouterr().err
+    assert (
+        "1 column was divided by the sum, which was up to 0.001 away from 1; tables of 'asia'\n"
+        in capsys.readouterr().err
+    )
     assert read_network(out).node("asia").table.sum() == pytest.approx(1, abs=1e-15)
 
 
@@ -122,15 +158,23 @@ def test_convert_and_normalize(tmp_path, capsys):
     ("arguments", "message"),
     [
         (["show", "asai"], "Did you mean 'asia'?"),
-        (["show", "nowhere.bif"], "network file must be a readable file; nowhere.bif is not: No such file or directory"),
+        (
+            ["show", "nowhere.bif"],
+            "network file must be a readable file; nowhere.bif is not: No such file or directory",
+        ),
         (["show", "asia", "--variable", "lang"], "Did you mean 'lung'?"),
         (["draw", "asia", "--out", "asia.jpg"], "path must end in .png, .svg, .pdf"),
         (["draw", "asia", "--out", "a.png", "--highlight", "lang"], "Did you mean 'lung'?"),
         (["convert", "asia", "--out", "asia.net"], "must end in .bif, .xml, .xmlbif, .json"),
-        (["convert", "asia", "--out", "nowhere/asia.bif"], "must lie in a folder that can be written to"),
+        (
+            ["convert", "asia", "--out", "nowhere/asia.bif"],
+            "must lie in a folder that can be written to",
+        ),
     ],
 )
-def test_wrong_use_ends_with_2_one_line_and_no_file(arguments, message, capsys, tmp_path, monkeypatch):
+def test_wrong_use_ends_with_2_one_line_and_no_file(
+    arguments, message, capsys, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     assert main(["networks", *arguments]) == 2
     out, err = capsys.readouterr()

@@ -11,7 +11,16 @@ import coherence
 from coherence.cli.main import main
 
 ROOT = Path(__file__).parents[3]
-SMALL = ["--where", "scenario=coins", "--where", "variant=single", "--where", "n=2,3", "--threads", "1"]
+SMALL = [
+    "--where",
+    "scenario=coins",
+    "--where",
+    "variant=single",
+    "--where",
+    "n=2,3",
+    "--threads",
+    "1",
+]
 
 
 @pytest.fixture(scope="module")
@@ -21,18 +30,34 @@ def folders(tmp_path_factory):
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-    letters = {symbol: number for number, symbol in enumerate(["<end>", *sorted(pre_tokenizers.ByteLevel.alphabet())])}
+    letters = {
+        symbol: number
+        for number, symbol in enumerate(["<end>", *sorted(pre_tokenizers.ByteLevel.alphabet())])
+    }
     tokenizer = Tokenizer(models.BPE(vocab=letters, merges=[]))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
-    sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 2}
+    sizes = {
+        "hidden_size": 16,
+        "intermediate_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "num_key_value_heads": 2,
+    }
     found = {}
-    for name, seed, template in (("base", 0, None), ("instruct", 1, "{% for m in messages %}{{ m['content'] }}{% endfor %} Reply:")):
+    for name, seed, template in (
+        ("base", 0, None),
+        ("instruct", 1, "{% for m in messages %}{{ m['content'] }}{% endfor %} Reply:"),
+    ):
         folder = tmp_path_factory.mktemp("models") / name
-        fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<end>", padding_side="left")
+        fast = PreTrainedTokenizerFast(
+            tokenizer_object=tokenizer, eos_token="<end>", padding_side="left"
+        )
         fast.chat_template = template
         torch.manual_seed(seed)
-        config = LlamaConfig(vocab_size=len(letters), max_position_embeddings=512, eos_token_id=0, **sizes)
+        config = LlamaConfig(
+            vocab_size=len(letters), max_position_embeddings=512, eos_token_id=0, **sizes
+        )
         LlamaForCausalLM(config).save_pretrained(folder)
         fast.save_pretrained(folder)
         found[name] = str(folder)
@@ -67,11 +92,18 @@ def test_from_a_model_folder_to_the_verdict(folders, tmp_path, capsys):
         "results.json",
     }
     assert names <= {path.name for path in out.iterdir()}
-    checks = {result["check"] for unit in json.loads((out / "results.json").read_text())["units"] for result in unit["results"]}
+    checks = {
+        result["check"]
+        for unit in json.loads((out / "results.json").read_text())["units"]
+        for result in unit["results"]
+    }
     assert {"iterated_expectation", "residual_covariance"} <= checks
     # Every text is in the store: the same command asks nothing and finds the same.
     first = pd.read_csv(out / "scores.csv")
-    assert main(["reveal", "--model", folders["base"], "--out", str(out), "--only-revealed", *SMALL]) == 0
+    assert (
+        main(["reveal", "--model", folders["base"], "--out", str(out), "--only-revealed", *SMALL])
+        == 0
+    )
     assert "base, beliefs: 36 of 36 answers" in capsys.readouterr().err
     pd.testing.assert_frame_equal(pd.read_csv(out / "scores.csv"), first)
 
@@ -104,24 +136,49 @@ def test_base_and_instruct_side_by_side(folders, tmp_path, capsys):
 
 def test_several_models_side_by_side(folders, tmp_path, capsys):
     out = tmp_path / "out"
-    options = ["--model", folders["base"], "--model", folders["instruct"], "--out", str(out), *SMALL]
+    options = [
+        "--model",
+        folders["base"],
+        "--model",
+        folders["instruct"],
+        "--out",
+        str(out),
+        *SMALL,
+    ]
     assert main(["reveal", *options]) == 0
     table = pd.read_csv(out / "table.csv")
-    assert {"base", "base stated", "instruct", "instruct stated", "instruct stated mass"} <= set(table.columns)
+    assert {"base", "base stated", "instruct", "instruct stated", "instruct stated mass"} <= set(
+        table.columns
+    )
     runs = coherence.read_runs(out / "runs.parquet")
     assert set(runs["model"]) == {"base", "instruct"}
     printed = capsys.readouterr().out
     assert "settings  base    sd  instruct    sd" in printed
     # Asked alone, a model says the same: neither model's answers reach the other.
-    assert main(["reveal", "--model", folders["instruct"], "--out", str(tmp_path / "alone"), "--only-revealed", *SMALL]) == 0
-    assert pd.read_csv(tmp_path / "alone" / "table.csv")["instruct"].tolist() == pytest.approx(table["instruct"].tolist())
+    assert (
+        main(
+            [
+                "reveal",
+                "--model",
+                folders["instruct"],
+                "--out",
+                str(tmp_path / "alone"),
+                "--only-revealed",
+                *SMALL,
+            ]
+        )
+        == 0
+    )
+    assert pd.read_csv(tmp_path / "alone" / "table.csv")["instruct"].tolist() == pytest.approx(
+        table["instruct"].tolist()
+    )
 
 
 def test_one_model_is_in_memory_at_a_time(folders, tmp_path, monkeypatch):
     import gc
     import weakref
 
-    import elicitation.models.causal as causal
+    import elicitation.models.local.causal as causal
 
     alive, load = [], causal.load_causal_model
 
@@ -133,8 +190,18 @@ def test_one_model_is_in_memory_at_a_time(folders, tmp_path, monkeypatch):
         return model
 
     monkeypatch.setattr(causal, "load_causal_model", watched)
-    options = ["--model", folders["base"], "--model", folders["instruct"], "--out", str(tmp_path / "o"), "--only-revealed"]
-    assert main(["reveal", *options, "--where", "scenario=choice", "--where", "variant=single"]) == 0
+    options = [
+        "--model",
+        folders["base"],
+        "--model",
+        folders["instruct"],
+        "--out",
+        str(tmp_path / "o"),
+        "--only-revealed",
+    ]
+    assert (
+        main(["reveal", *options, "--where", "scenario=choice", "--where", "variant=single"]) == 0
+    )
     assert len(alive) == 2
 
 
@@ -142,11 +209,34 @@ def test_equal_names_of_models_are_an_error_that_helps(folders, tmp_path, capsys
     again = tmp_path / "again"
     again.mkdir()
     (again / "base").symlink_to(folders["base"])
-    assert main(["reveal", "--model", folders["base"], "--model", str(again / "base"), "--out", str(tmp_path / "o")]) == 2
+    assert (
+        main(
+            [
+                "reveal",
+                "--model",
+                folders["base"],
+                "--model",
+                str(again / "base"),
+                "--out",
+                str(tmp_path / "o"),
+            ]
+        )
+        == 2
+    )
     assert "are both 'base'. Rename one, or link to it by another name" in capsys.readouterr().err
     (again / "other").symlink_to(folders["base"])
-    options = ["--model", folders["base"], "--model", str(again / "other"), "--out", str(tmp_path / "o"), "--only-revealed"]
-    assert main(["reveal", *options, "--where", "scenario=choice", "--where", "variant=single"]) == 0
+    options = [
+        "--model",
+        folders["base"],
+        "--model",
+        str(again / "other"),
+        "--out",
+        str(tmp_path / "o"),
+        "--only-revealed",
+    ]
+    assert (
+        main(["reveal", *options, "--where", "scenario=choice", "--where", "variant=single"]) == 0
+    )
     assert {"base", "other"} <= set(pd.read_csv(tmp_path / "o" / "table.csv").columns)
 
 
@@ -155,10 +245,13 @@ DICE = ["--where", "scenario=dice", "--where", "n=2,3", "--where", "variant=sing
 
 def believer(questions, *, accepts):
     """Fill in the whole battery as somebody who believes the truth and accepts bets with a probability that depends on it."""
-    from elicitation.scenarios.elsewhere import battery
-    from elicitation.scenarios.grid import select, standard_grid
+    from elicitation.batteries.revealed.elsewhere import battery
+    from elicitation.batteries.revealed.grid import select, standard_grid
 
-    settings = select(standard_grid(), {"scenario": ["dice"], "n": ["2", "3"], "variant": ["single", "observation"]})
+    settings = select(
+        standard_grid(),
+        {"scenario": ["dice"], "n": ["2", "3"], "variant": ["single", "observation"]},
+    )
     asked = {one.name: one for one in battery(settings)}
 
     def number(row):
@@ -190,28 +283,71 @@ def test_the_whole_battery_from_elsewhere(who, tmp_path, capsys):
     assert ((bets["share"] > 0.5) == (bets["truth"] > 0.5)).all() == (who == "coherent")
     assert {"report.html", "results.json", "runs.parquet"} <= {path.name for path in out.iterdir()}
     (unit,) = json.loads((out / "results.json").read_text())["units"]
-    pvalues = {result["check"]: result["pvalue"] for result in unit["results"] if result["pvalue"] is not None}
-    assert {"residual_covariance", "cmi", "predictive_gain", "monotone_choice:yes/no"} <= set(pvalues)
+    pvalues = {
+        result["check"]: result["pvalue"]
+        for result in unit["results"]
+        if result["pvalue"] is not None
+    }
+    assert {"residual_covariance", "cmi", "predictive_gain", "monotone_choice:yes/no"} <= set(
+        pvalues
+    )
     # The gaps of somebody who is exact are rounding errors, whose signs mean nothing.
-    gap = next(result["statistic"] for result in unit["results"] if result["check"] == "iterated_expectation")
+    gap = next(
+        result["statistic"]
+        for result in unit["results"]
+        if result["check"] == "iterated_expectation"
+    )
     assert abs(gap) < 1e-9
-    rejected = {check for check, pvalue in pvalues.items() if pvalue < 0.05 and check != "iterated_expectation"}
+    rejected = {
+        check
+        for check, pvalue in pvalues.items()
+        if pvalue < 0.05 and check != "iterated_expectation"
+    }
     assert rejected == (set() if who == "coherent" else {"monotone_choice:yes/no"})
     assert "somebody: takes" in printed
     # What is asked for alone is all that is looked at.
-    assert main(["reveal", "--answers", str(filled), "--out", str(tmp_path / "first"), "--only-revealed", *DICE]) == 0
-    assert {"stated.csv", "bets.csv", "runs.parquet"}.isdisjoint(path.name for path in (tmp_path / "first").iterdir())
+    assert (
+        main(
+            [
+                "reveal",
+                "--answers",
+                str(filled),
+                "--out",
+                str(tmp_path / "first"),
+                "--only-revealed",
+                *DICE,
+            ]
+        )
+        == 0
+    )
+    assert {"stated.csv", "bets.csv", "runs.parquet"}.isdisjoint(
+        path.name for path in (tmp_path / "first").iterdir()
+    )
 
 
 def test_all_faults_of_answers_in_one_line(tmp_path, capsys):
     questions = tmp_path / "q.csv"
     assert main(["reveal", "--questions", str(questions), "--where", "scenario=choice"]) == 0
     table = pd.read_csv(questions)
-    table.assign(probability=30, question=table["question"].replace("choice/single/2 options | standard", "mine")).to_csv(
-        tmp_path / "a.csv", index=False
-    )
+    table.assign(
+        probability=30,
+        question=table["question"].replace("choice/single/2 options | standard", "mine"),
+    ).to_csv(tmp_path / "a.csv", index=False)
     capsys.readouterr()
-    assert main(["reveal", "--answers", str(tmp_path / "a.csv"), "--out", str(tmp_path / "o"), "--where", "scenario=choice"]) == 2
+    assert (
+        main(
+            [
+                "reveal",
+                "--answers",
+                str(tmp_path / "a.csv"),
+                "--out",
+                str(tmp_path / "o"),
+                "--where",
+                "scenario=choice",
+            ]
+        )
+        == 2
+    )
     error = capsys.readouterr().err
     assert "has 2 faults" in error
     assert "Divide percentages by 100" in error
@@ -226,7 +362,9 @@ def test_stated_answers_alone_are_scored(tmp_path, capsys):
     table = pd.read_csv(questions)
     table[table["kind"] == "stated"].assign(probability=0.1).to_csv(tmp_path / "a.csv", index=False)
     assert main(["reveal", "--answers", str(tmp_path / "a.csv"), "--out", str(out), *where]) == 0
-    assert pd.read_csv(out / "stated_errors.csv")["stated_error"].tolist() == pytest.approx([0.75] * 3)
+    assert pd.read_csv(out / "stated_errors.csv")["stated_error"].tolist() == pytest.approx(
+        [0.75] * 3
+    )
     assert "is a letter at all is 0.4 (median)" in capsys.readouterr().out
     assert not (out / "scores.csv").exists()
 
@@ -240,23 +378,36 @@ def test_what_an_earlier_call_wrote_does_not_stay_beside_the_new(tmp_path, capsy
     table = pd.read_csv(filled)
     table[table["kind"] == "stated"].assign(probability=0.1).to_csv(filled, index=False)
     kept = {"answers.sqlite", "notes.csv", "my-report.html"}
-    stale = {"scores.csv", "table.csv", "runs.parquet", "results.json", "report.html", "outcomes.png"}
+    stale = {
+        "scores.csv",
+        "table.csv",
+        "runs.parquet",
+        "results.json",
+        "report.html",
+        "outcomes.png",
+    }
     for name in kept | stale:
         (out / name).write_text("earlier", encoding="utf-8")
     assert main(["reveal", "--answers", str(filled), "--out", str(out), *where]) == 0
-    assert {path.name for path in out.iterdir()} == kept | {"bets.csv", "stated.csv", "stated_errors.csv"}
+    assert {path.name for path in out.iterdir()} == kept | {
+        "bets.csv",
+        "stated.csv",
+        "stated_errors.csv",
+    }
 
 
 def test_distances_are_printed_although_a_check_fails(tmp_path, capsys, monkeypatch):
-    import coherence.analysis
+    import coherence.analysis.analyze
 
     def failing(*_, **__):
         raise RuntimeError("a check")
 
     questions, out = tmp_path / "q.csv", tmp_path / "out"
     assert main(["reveal", "--questions", str(questions), *DICE]) == 0
-    believer(pd.read_csv(questions, dtype={"outcome": str, "option": str}), accepts=lambda p: p).to_csv(tmp_path / "a.csv", index=False)
-    monkeypatch.setattr(coherence.analysis, "analyze", failing)
+    believer(
+        pd.read_csv(questions, dtype={"outcome": str, "option": str}), accepts=lambda p: p
+    ).to_csv(tmp_path / "a.csv", index=False)
+    monkeypatch.setattr(coherence.analysis.analyze, "analyze", failing)
     with pytest.raises(RuntimeError, match="a check"):
         main(["reveal", "--answers", str(tmp_path / "a.csv"), "--out", str(out), *DICE])
     assert "a: takes" in capsys.readouterr().out
@@ -293,13 +444,25 @@ def test_answers_from_elsewhere_need_no_model(tmp_path):
         (["--model", "x", "--out", "o", "--where", "faces"], "--where needs NAME=VALUE"),
         (["--model", "x", "--out", "o", "--where", "faces=7"], "no setting has faces '7'"),
         (["--model", "x", "--out", "o", "--faces", "six"], "--faces must be whole numbers"),
-        (["--model", "x", "--out", "o", "--faces", "101"], "faces from 2 to 100; received 1 and 101"),
-        (["--model", "x", "--out", "taken/o"], "--out must be a folder that can be made; taken/o cannot"),
-        (["--questions", "q.csv", "--model", "x", "--out", "o"], "so that --model, --out has no meaning beside it"),
+        (
+            ["--model", "x", "--out", "o", "--faces", "101"],
+            "faces from 2 to 100; received 1 and 101",
+        ),
+        (
+            ["--model", "x", "--out", "taken/o"],
+            "--out must be a folder that can be made; taken/o cannot",
+        ),
+        (
+            ["--questions", "q.csv", "--model", "x", "--out", "o"],
+            "so that --model, --out has no meaning beside it",
+        ),
         (["--model", "x", "--out", "o", "--labels", "Left"], "two labels with a slash"),
         (["--model", "x", "--out", "o"], "x is not a folder"),
         (["--answers", "nowhere.csv", "--out", "o"], "cannot be read as CSV"),
-        (["--questions", "nowhere/q.csv", "--where", "scenario=choice"], "--questions must be a file that can be written"),
+        (
+            ["--questions", "nowhere/q.csv", "--where", "scenario=choice"],
+            "--questions must be a file that can be written",
+        ),
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_two(options, message, tmp_path, monkeypatch, capsys):
@@ -312,7 +475,7 @@ def test_wrong_usage_is_one_line_and_exit_two(options, message, tmp_path, monkey
 
 
 def test_an_interruption_keeps_what_was_read(folders, tmp_path, monkeypatch, capsys):
-    import elicitation.scenarios.tables as tables
+    import elicitation.batteries.revealed.tables as tables
 
     def interrupted(model, settings, store, **_):
         reveal(model, settings[:1], store)
@@ -330,7 +493,9 @@ def test_help_loads_nothing_heavy():
         "with contextlib.redirect_stdout(io.StringIO()):\n    main(['reveal', '--help'])\n"
         "print([name for name in ('numpy', 'pandas', 'torch', 'matplotlib') if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "[]"
 
 

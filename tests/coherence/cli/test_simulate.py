@@ -8,14 +8,37 @@ from coherence.cli.main import main
 
 def test_table_is_that_of_the_python_function_and_valid(tmp_path, capsys):
     path = tmp_path / "runs.parquet"
-    assert main(["simulate", "leaky", "--contexts", "6", "--reps", "2", "--seed", "5", "--set", "hidden_signal=0.1", "--out", str(path)]) == 0
-    expected = simulate(AGENTS["leaky"].with_parameters(hidden_signal=0.1), n_contexts=6, n_reps=2, rng=5)
+    assert (
+        main(
+            [
+                "simulate",
+                "leaky",
+                "--contexts",
+                "6",
+                "--reps",
+                "2",
+                "--seed",
+                "5",
+                "--set",
+                "hidden_signal=0.1",
+                "--out",
+                str(path),
+            ]
+        )
+        == 0
+    )
+    expected = simulate(
+        AGENTS["leaky"].with_parameters(hidden_signal=0.1), n_contexts=6, n_reps=2, rng=5
+    )
     written = read_runs(path)
     # A file knows one kind of missing value, a table in memory several.
     same = [frame.astype(object).where(frame.notna(), None) for frame in (written, expected)]
     pd.testing.assert_frame_equal(*same)
     said = capsys.readouterr().err
-    assert f"{path}: {len(expected)} rows, 6 contexts x 2 repetitions of agent leaky, hidden_signal=0.1, seed 5" in said
+    assert (
+        f"{path}: {len(expected)} rows, 6 contexts x 2 repetitions of agent leaky, hidden_signal=0.1, seed 5"
+        in said
+    )
 
 
 def test_list_describes_every_agent(capsys):
@@ -36,15 +59,23 @@ def test_list_describes_every_agent(capsys):
         (["leaky", "--out", "nowhere/runs.csv"], "does not exist"),
         (["leaky", "--out", "x.csv", "--set", "hidden=1"], "Its parameters are slope=6"),
         (["leaky", "--out", "x.csv", "--set", "name=1"], "has no parameter 'name'"),
-        (["leaky", "--out", "x.csv", "--set", "slope"], "--set needs NAME=VALUE; received 'slope'."),
-        (["leaky", "--out", "x.csv", "--set", "slope=steep"], "--set slope must be a number; received 'steep'."),
+        (
+            ["leaky", "--out", "x.csv", "--set", "slope"],
+            "--set needs NAME=VALUE; received 'slope'.",
+        ),
+        (
+            ["leaky", "--out", "x.csv", "--set", "slope=steep"],
+            "--set slope must be a number; received 'steep'.",
+        ),
         (["leaky", "--out", "x.csv", "--set", "slope=nan"], "--set slope must be a finite number"),
         (["leaky", "--out", "x.csv", "--set", "peak=2"], "peak must be at most 1"),
         (["leaky", "--out", "x.csv", "--contexts", "0"], "n_contexts"),
         (["leaky", "--out", "x.csv", "--seed", "-1"], "--seed must be at least 0"),
     ],
 )
-def test_wrong_options_end_with_2_one_line_and_no_file(arguments, message, capsys, tmp_path, monkeypatch):
+def test_wrong_options_end_with_2_one_line_and_no_file(
+    arguments, message, capsys, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     assert main(["simulate", *arguments]) == 2
     err = capsys.readouterr().err

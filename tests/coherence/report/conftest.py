@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.report import Report, Unit
+from coherence.report.report import Report
+from coherence.report.unit import Unit
 from coherence.result import CheckResult, Interval
 
 SHARES = (0.10, 0.35, 0.80, 0.45, 0.90)
@@ -40,10 +41,19 @@ def make_choices(*, actions=("yes", "no", "defer"), p_true=True, n_contexts=60, 
     posterior = rng.uniform(size=n_contexts)
     truth = (rng.uniform(size=n_contexts) < posterior).astype(int)
     context = np.repeat(np.arange(n_contexts), n_reps)
-    belief = np.clip(np.round((posterior[context] + rng.normal(0, 0.08, context.size)) * 20) / 20, 0, 1)
-    scores = belief[:, None] * np.linspace(4, -4, len(actions)) + rng.gumbel(size=(context.size, len(actions)))
+    belief = np.clip(
+        np.round((posterior[context] + rng.normal(0, 0.08, context.size)) * 20) / 20, 0, 1
+    )
+    scores = belief[:, None] * np.linspace(4, -4, len(actions)) + rng.gumbel(
+        size=(context.size, len(actions))
+    )
     table = pd.DataFrame(
-        {"belief": belief, "action": np.array(actions, dtype=object)[scores.argmax(axis=1)], "truth": truth[context], "context": context}
+        {
+            "belief": belief,
+            "action": np.array(actions, dtype=object)[scores.argmax(axis=1)],
+            "truth": truth[context],
+            "context": context,
+        }
     )
     return table.assign(p_true=posterior[context]) if p_true else table
 
@@ -64,7 +74,17 @@ def make_results():
             pd.DataFrame({"belief": [0.1, np.nan], "gain": [np.float32(0.5), np.inf]}),
             ("contexts are independent", "beliefs are reported without error"),
         ),
-        CheckResult("predictive_gain", "the truth adds nothing to the belief", 0.8, "% of log-loss", Interval(-1.25, 2.9), 0.31, 1000, 200, 3),
+        CheckResult(
+            "predictive_gain",
+            "the truth adds nothing to the belief",
+            0.8,
+            "% of log-loss",
+            Interval(-1.25, 2.9),
+            0.31,
+            1000,
+            200,
+            3,
+        ),
         CheckResult(
             "monotone_choice:yes/no",
             "the share of yes rises with the belief",
@@ -89,7 +109,15 @@ def make_results():
             200,
         ),
         CheckResult(
-            "iterated_expectation", "gaps are symmetric about zero", float("nan"), "probability", None, float("nan"), 0, 0, reason="no row has z"
+            "iterated_expectation",
+            "gaps are symmetric about zero",
+            float("nan"),
+            "probability",
+            None,
+            float("nan"),
+            0,
+            0,
+            reason="no row has z",
         ),
     )
 
@@ -112,7 +140,11 @@ def make_unit(task="asia", model="small-lm", **changes):
             "repetitions of a context were taken as equally likely to be paired with any action",
         ),
         "statuses": pd.DataFrame(
-            {"question": ["belief and action"] * 2 + ["mse"], "status": ["ok", "refused", "ok"], "rows": [997, 3, 1000]},
+            {
+                "question": ["belief and action"] * 2 + ["mse"],
+                "status": ["ok", "refused", "ok"],
+                "rows": [997, 3, 1000],
+            },
         ),
         "beliefs": make_choices(),
         "bounds": pd.DataFrame(
@@ -127,7 +159,12 @@ def make_unit(task="asia", model="small-lm", **changes):
             }
         ),
         "unreadable": pd.DataFrame(
-            {"context": ["c17"], "status": ["unparsed"], "raw_belief": ["I would rather not say " * 30], "raw_action": [None]},
+            {
+                "context": ["c17"],
+                "status": ["unparsed"],
+                "raw_belief": ["I would rather not say " * 30],
+                "raw_action": [None],
+            },
         ),
     } | changes
     return Unit(task, model, **fields)
@@ -151,6 +188,9 @@ def unit():
 @pytest.fixture
 def report():
     return Report(
-        (make_unit(), make_unit(model="large-lm", results=make_results()[:2], verdicts=VERDICTS[:2])),
+        (
+            make_unit(),
+            make_unit(model="large-lm", results=make_results()[:2], verdicts=VERDICTS[:2]),
+        ),
         {"seed": 0, "version": "0.1.0", "published": False},
     )

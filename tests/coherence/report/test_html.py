@@ -4,8 +4,8 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
-from coherence.report import Report
-from coherence.report.html import RAW_LIMIT, render_html
+from coherence.report.html import RAW_LIMIT
+from coherence.report.report import Report
 from coherence.result import CheckResult
 
 VOID = {"meta", "br", "wbr", "img", "link", "input", "hr"}
@@ -69,7 +69,9 @@ def hostile(unit, pairs, choices):
 
 
 def test_untrusted_text_stays_text(hostile):
-    text = render_html(Report((hostile, hostile), {"version": ATTACK, "seed": ATTACK, "checks": [ATTACK]}))
+    text = Report(
+        (hostile, hostile), {"version": ATTACK, "seed": ATTACK, "checks": [ATTACK]}
+    ).to_html()
     text.encode("utf-8")
     page = Page(text)
     tags = {tag for tag, _ in page.elements}
@@ -77,31 +79,44 @@ def test_untrusted_text_stays_text(hostile):
     assert not any(name.startswith("on") for _, attributes in page.elements for name in attributes)
     assert page.words.count("<script>alert(1)</script>") >= 10
     assert "{{ 7*7 }}" in page.words
-    assert "\\x1b[31m\\u202eabc\\ud800" in page.words, "control characters of a raw answer are shown as escapes"
+    assert "\\x1b[31m\\u202eabc\\ud800" in page.words, (
+        "control characters of a raw answer are shown as escapes"
+    )
 
 
 def test_page_refers_to_nothing_outside(report):
-    text = render_html(report)
+    text = report.to_html()
     page = Page(text)
     for _, attributes in page.elements:
         for name in ("href", "src", "xlink:href", "srcset", "action", "data"):
             assert (attributes.get(name) or "#").startswith("#")
     assert "url(" not in text.replace("url(#", "")
     assert "@import" not in text
-    assert {"http-equiv": "Content-Security-Policy", "content": "default-src 'none'; style-src 'unsafe-inline'; img-src data:"} in page.all("meta")
+    assert {
+        "http-equiv": "Content-Security-Policy",
+        "content": "default-src 'none'; style-src 'unsafe-inline'; img-src data:",
+    } in page.all("meta")
 
 
 def test_ids_are_unique_and_links_lead_somewhere(report):
-    page = Page(render_html(report))
+    page = Page(report.to_html())
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
-    referred = {attributes["href"][1:] for _, attributes in page.elements if (attributes.get("href") or "").startswith("#")}
-    referred |= {attributes["aria-labelledby"] for _, attributes in page.elements if "aria-labelledby" in attributes}
+    referred = {
+        attributes["href"][1:]
+        for _, attributes in page.elements
+        if (attributes.get("href") or "").startswith("#")
+    }
+    referred |= {
+        attributes["aria-labelledby"]
+        for _, attributes in page.elements
+        if "aria-labelledby" in attributes
+    }
     assert referred <= set(ids)
 
 
 def test_page_is_accessible(report):
-    page = Page(render_html(report))
+    page = Page(report.to_html())
     assert page.all("html") == [{"lang": "en"}]
     assert all("scope" in heading for heading in page.all("th"))
     assert len(page.all("figure")) == len(page.all("figcaption")) == len(page.all("svg")) == 5
@@ -109,61 +124,82 @@ def test_page_is_accessible(report):
 
 
 def test_everything_found_is_said(report):
-    page = Page(render_html(report))
+    page = Page(report.to_html())
     for unit in report.units:
-        for sentence in (*unit.verdicts, *unit.notes, *(result.null for result in unit.results), *(a for r in unit.results for a in r.assumptions)):
+        for sentence in (
+            *unit.verdicts,
+            *unit.notes,
+            *(result.null for result in unit.results),
+            *(a for r in unit.results for a in r.assumptions),
+        ):
             assert sentence in page.words
     assert "0.0312 nats" in page.words
     assert ["belief and action", "1000", "997", "3", "0.3%"] in page.rows
     assert ["mean belief: standard", "3", "0.500", "[0.498, 0.501]"] in page.rows
     assert "[0.0110, 0.0523]" in page.words
     assert "800 rows, 198 contexts, 3 left out" in page.words
-    assert "2 of 3 tests have p < 0.05: cmi, monotone_choice:yes/no. 1 could not be computed." in page.words
+    assert (
+        "2 of 3 tests have p < 0.05: cmi, monotone_choice:yes/no. 1 could not be computed."
+        in page.words
+    )
     assert "1 of 10 pairs of bins" in page.words
     assert "coherence analyze RUNS --seed 0" in page.words
 
 
 def test_overview_only_for_several_units(report):
-    assert "Overview" in Page(render_html(report)).words
-    assert "Overview" not in Page(render_html(Report(report.units[:1], report.settings))).words
+    assert "Overview" in Page(report.to_html()).words
+    assert "Overview" not in Page(Report(report.units[:1], report.settings).to_html()).words
 
 
 def test_no_small_p_is_not_called_coherent(unit):
     result = CheckResult("cmi", "n", 0.0, "nats", None, 0.5, 10, 5)
-    words = Page(render_html(Report((unit(results=(result,), verdicts=("V.",)),), {}))).words
+    words = Page(Report((unit(results=(result,), verdicts=("V.",)),), {}).to_html()).words
     assert "None of 1 test has p < 0.05. This does not show coherence" in words
 
 
 def test_long_raw_answers_are_cut_with_a_note(unit):
-    words = Page(render_html(Report((unit(),), {}))).words
+    words = Page(Report((unit(),), {}).to_html()).words
     assert f"(cut after {RAW_LIMIT} of 690 characters)" in words
     assert words.count("I would rather not say") <= RAW_LIMIT // 23 + 1
 
 
 def test_missing_figures_are_explained(unit, choices):
     without = unit(results=(), verdicts=(), beliefs=pd.DataFrame({"context": []}))
-    words = Page(render_html(Report((without,), {}))).words
+    words = Page(Report((without,), {}).to_html()).words
     assert "No check could be run." in words
     assert "No plot of pairwise choice" in words
     assert "No plots of the belief" in words
-    many = Page(render_html(Report((unit(beliefs=choices(p_true=False).assign(truth="sunny")),), {}))).words
+    many = Page(
+        Report((unit(beliefs=choices(p_true=False).assign(truth="sunny")),), {}).to_html()
+    ).words
     assert "No calibration plot" in many
 
 
 def test_only_the_strongest_of_many_pairs_are_drawn(unit, pairs):
     results = tuple(
-        CheckResult(f"monotone_choice:a{i}/b", "n", 0.1, "share", None, 1 / (i + 1), 10, 5, settings={"pair": [f"a{i}", "b"]}, details=pairs())
+        CheckResult(
+            f"monotone_choice:a{i}/b",
+            "n",
+            0.1,
+            "share",
+            None,
+            1 / (i + 1),
+            10,
+            5,
+            settings={"pair": [f"a{i}", "b"]},
+            details=pairs(),
+        )
         for i in range(10)
     )
-    page = Page(render_html(Report((unit(results=results, verdicts=("V.",) * 10),), {})))
+    page = Page(Report((unit(results=results, verdicts=("V.",) * 10),), {}).to_html())
     titles = re.findall(r"Share of (a\d) among", page.words)
     assert set(titles) == {"a9", "a8", "a7", "a6", "a5", "a4"}
     assert "Of 10 pairs of actions, the 6 with the strongest evidence" in page.words
 
 
 def test_equal_reports_give_equal_pages(report):
-    assert render_html(report) == render_html(report)
+    assert report.to_html() == report.to_html()
 
 
 def test_empty_report():
-    assert "no rows" in Page(render_html(Report((), {}))).words
+    assert "no rows" in Page(Report((), {}).to_html()).words

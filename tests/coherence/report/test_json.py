@@ -5,8 +5,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.report import Report
-from coherence.report.json import SCHEMA_VERSION, render_json, to_plain
+from coherence.report.json import SCHEMA_VERSION, to_plain
+from coherence.report.report import Report
 
 
 def strict(text):
@@ -17,26 +17,43 @@ def strict(text):
 
 
 def test_record_holds_everything_unrounded(report):
-    record = strict(render_json(report))
+    record = strict(report.to_json())
     assert record["schema_version"] == SCHEMA_VERSION
     assert record["settings"] == {"published": False, "seed": 0, "version": "0.1.0"}
     unit = record["units"][0]
     assert (unit["task"], unit["model"]) == ("asia", "small-lm")
     assert unit["statuses"][1] == {"question": "belief and action", "status": "refused", "rows": 3}
-    assert (unit["answers"][0]["asked"], unit["answers"][0]["refused"], unit["answers"][0]["share_unreadable"]) == (1000, 3, 0.003)
+    assert (
+        unit["answers"][0]["asked"],
+        unit["answers"][0]["refused"],
+        unit["answers"][0]["share_unreadable"],
+    ) == (1000, 3, 0.003)
     assert unit["bounds"] == [
-        {"quantity": "mean belief", "label": "standard", "asked": 1000, "unreadable": 3, "estimate": 0.5, "low": 0.4985, "high": 0.5015}
+        {
+            "quantity": "mean belief",
+            "label": "standard",
+            "asked": 1000,
+            "unreadable": 3,
+            "estimate": 0.5,
+            "low": 0.4985,
+            "high": 0.5015,
+        }
     ]
     assert unit["notes"] == list(report.units[0].notes)
     cmi = unit["results"][0]
-    assert (cmi["statistic"], cmi["low"], cmi["high"], cmi["pvalue"]) == (0.0312, 0.011, 0.0523, 0.004)
+    assert (cmi["statistic"], cmi["low"], cmi["high"], cmi["pvalue"]) == (
+        0.0312,
+        0.011,
+        0.0523,
+        0.004,
+    )
     assert cmi["settings"] == {"k": 3, "n_permutations": 999}
     assert cmi["assumptions"] == ["contexts are independent", "beliefs are reported without error"]
     assert cmi["verdict"] == report.units[0].verdicts[0]
 
 
 def test_undefined_numbers_are_null(report):
-    results = strict(render_json(report))["units"][0]["results"]
+    results = strict(report.to_json())["units"][0]["results"]
     assert results[0]["details"] == [{"belief": 0.1, "gain": 0.5}, {"belief": None, "gain": None}]
     assert results[3]["pvalue"] is None
     assert results[4]["statistic"] is None
@@ -46,12 +63,12 @@ def test_undefined_numbers_are_null(report):
 def test_equal_runs_give_equal_bytes_whatever_the_number_of_jobs(report):
     one = Report(report.units, {"seed": 0, "n_jobs": 1, "version": "0.1.0"})
     two = Report(report.units, {"version": "0.1.0", "n_jobs": 2, "seed": 0})
-    assert render_json(one).encode() == render_json(two).encode()
-    assert "n_jobs" not in render_json(one)
+    assert one.to_json().encode() == two.to_json().encode()
+    assert "n_jobs" not in one.to_json()
 
 
 def test_text_survives_and_stays_writable_even_if_half_a_surrogate_pair(unit):
-    text = render_json(Report((unit(task="日本\x1b", model="\ud800<script>"),), {}))
+    text = Report((unit(task="日本\x1b", model="\ud800<script>"),), {}).to_json()
     assert text.isascii()
     record = strict(text)["units"][0]
     assert (record["task"], record["model"]) == ("日本\x1b", "\ud800<script>")

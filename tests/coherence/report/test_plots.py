@@ -23,7 +23,10 @@ def drawn(ax, gid):
 
 
 def ends(line):
-    return [(round(float(x), 6), round(float(y), 6)) for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)]
+    return [
+        (round(float(x), 6), round(float(y), 6))
+        for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)
+    ]
 
 
 def test_wilson_interval_agrees_with_statsmodels():
@@ -50,7 +53,9 @@ def test_bins_without_choices_are_left_out(pairs):
 def test_pairwise_choice_marks_exactly_the_significant_reversals(pairs, ax):
     plots.plot_pairwise_choice(pairs(), ("yes", "no"), ax)
     (points,) = drawn(ax, "bins")
-    np.testing.assert_allclose(points.get_offsets(), [(0.08, 0.10), (0.29, 0.35), (0.52, 0.80), (0.71, 0.45), (0.93, 0.90)])
+    np.testing.assert_allclose(
+        points.get_offsets(), [(0.08, 0.10), (0.29, 0.35), (0.52, 0.80), (0.71, 0.45), (0.93, 0.90)]
+    )
     assert points.get_sizes()[2] / points.get_sizes()[4] == pytest.approx(200 / 120)
     (reversal,) = drawn(ax, "reversal")
     assert ends(reversal) == [(0.52, 0.80), (0.71, 0.45)]
@@ -82,7 +87,10 @@ def test_each_action_has_its_own_histogram_on_the_common_scale(choices, ax):
     table = choices()
     plots.plot_belief_histogram(table, ax)
     edges = np.arange(-0.5, 21) / 20
-    counts = {action: np.histogram(table.loc[table["action"] == action, "belief"], edges)[0] for action in ("defer", "no", "yes")}
+    counts = {
+        action: np.histogram(table.loc[table["action"] == action, "belief"], edges)[0]
+        for action in ("defer", "no", "yes")
+    }
     tallest = max(count.max() for count in counts.values())
     for number, (_, count) in enumerate(counts.items()):
         (stairs,) = drawn(ax, f"action-{number}")
@@ -113,18 +121,28 @@ def test_labels_that_look_alike_once_cleaned_stay_apart():
 def test_mathematics_in_a_label_stays_text(choices, ax):
     plots.plot_belief_histogram(choices(actions=("$x^{", "$$", "\\frac")), ax)
     assert not any(text.get_parse_math() for text in ax.texts)
-    svg = plots.render_svg(lambda axes: plots.plot_belief_histogram(choices(actions=("$x^{", "$$", "\\frac")), axes), key="k", title="t")
+    svg = plots.render_svg(
+        lambda axes: plots.plot_belief_histogram(choices(actions=("$x^{", "$$", "\\frac")), axes),
+        key="k",
+        title="t",
+    )
     assert "$x^{ (n = " in svg
 
 
 def test_calibration_against_truth_counts_contexts_as_trials():
     table = pd.DataFrame(
-        {"belief": [0.2] * 6 + [0.8] * 6, "truth": ["0", "0", "0", "0", "1", "1"] + ["1"] * 6, "context": [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6]}
+        {
+            "belief": [0.2] * 6 + [0.8] * 6,
+            "truth": ["0", "0", "0", "0", "1", "1"] + ["1"] * 6,
+            "context": [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6],
+        }
     )
     bins = plots.calibration_table(table, n_bins=2)
     assert bins["outcome"].round(6).tolist() == [0.333333, 1.0]
     assert bins["n_contexts"].tolist() == [3, 3]
-    np.testing.assert_allclose(bins["low"], proportion_confint([1, 3], 3, method="wilson")[0], atol=1e-9)
+    np.testing.assert_allclose(
+        bins["low"], proportion_confint([1, 3], 3, method="wilson")[0], atol=1e-9
+    )
 
 
 def test_equal_beliefs_share_a_bin_whatever_the_row_order(choices):
@@ -157,7 +175,9 @@ def test_calibration_without_a_binary_truth_is_refused(choices, ax):
 
 def test_svg_is_deterministic_scalable_and_free_of_outside_references(pairs):
     def draw(axes):
-        return plots.plot_pairwise_choice(pairs(), ("<script>alert('x')</script>", 'a & b" id="z'), axes)
+        return plots.plot_pairwise_choice(
+            pairs(), ("<script>alert('x')</script>", 'a & b" id="z'), axes
+        )
 
     first = plots.render_svg(draw, key="one", title="Shares <b> & more")
     assert first == plots.render_svg(draw, key="one", title="Shares <b> & more")
@@ -168,7 +188,9 @@ def test_svg_is_deterministic_scalable_and_free_of_outside_references(pairs):
     assert {"viewBox", "role", "aria-labelledby"} <= set(root.attrib)
     assert "width" not in root.attrib
     assert root.find("title").text == "Shares <b> & more"
-    assert any("<script>" in (element.text or "") for element in root.iter("text")), "the label is there, as text"
+    assert any("<script>" in (element.text or "") for element in root.iter("text")), (
+        "the label is there, as text"
+    )
     ids = [element.get("id") for element in root.iter() if element.get("id")]
     assert len(ids) == len(set(ids))
     assert all(name.startswith("one-") for name in ids)
@@ -185,7 +207,11 @@ def test_every_reference_inside_a_figure_has_its_target(choices):
 
 
 def test_scripts_without_glyphs_here_are_drawn_without_a_warning(choices):
-    svg = plots.render_svg(lambda axes: plots.plot_belief_histogram(choices(actions=("決める", "待つ")), axes), key="k", title="t")
+    svg = plots.render_svg(
+        lambda axes: plots.plot_belief_histogram(choices(actions=("決める", "待つ")), axes),
+        key="k",
+        title="t",
+    )
     assert "決める (n = " in svg
 
 

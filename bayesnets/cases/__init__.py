@@ -1,0 +1,1 @@
+"""Cases drawn from a network so that posteriors are covered evenly."""

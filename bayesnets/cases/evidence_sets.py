@@ -1,0 +1,162 @@
+"""The evidence sets that cases are drawn from, with their probability under the natural design.
+
+The natural design: draw a full record from the network, draw the number of observed covariates uniformly from a range, observe a uniformly drawn
+subset of that size. Few sets are enumerated and get their exact probability. Many are drawn, half from the natural design and half with states drawn
+uniformly, which reaches rare evidence; each draw carries its importance weight against that mixture, so that sums remain unbiased.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from bayesnets.cases.sampling import sample_codes
+from bayesnets.inference.contraction import joint
+from bayesnets.inference.tables import Codes, Floats, distinct_rows
+from bayesnets.network import Network
+
+ENUMERABLE = 200_000  # up to so many evidence sets, all are listed
+
+
+@dataclass(frozen=True)
+class EvidenceSets:
+    """Distinct evidence sets.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (n_sets, n_nodes)
+        Observed states, -1 where unobserved.
+    mass : ndarray, shape (n_sets,)
+        Probability under the natural design given that the set is in this list; exact if enumerated, otherwise estimated without bias up to
+        normalisation. Sums to one.
+    belief : ndarray, shape (n_sets,)
+        Exact P(target in its positive state | evidence).
+    enumerated : bool
+        Whether these are all the sets there are.
+    """
+
+    codes: Codes
+    mass: Floats
+    belief: Floats
+    enumerated: bool
+
+
+def evidence_sets(
+    network: Network,
+    target: int,
+    state: int,
+    covariates: Sequence[int],
+    sizes: tuple[int, int],
+    *,
+    pool: int,
+    min_probability: float,
+    determined: bool,
+    generator: np.random.Generator,
+) -> EvidenceSets:
+    """List or draw evidence sets with their natural probability and exact posterior.
+
+    Parameters
+    ----------
+    network : Network
+        The model.
+    target, state : int
+        Position of the target and of its positive state.
+    covariates : sequence of int
+        Positions of the variables that may be observed.
+    sizes : tuple of int
+        Fewest and most observed covariates.
+    pool : int
+        How many sets to draw, with repetition, where there are too many to list.
+    min_probability : float
+        Evidence less probable than this is left out.
+    determined : bool
+        Whether to keep evidence that settles the target.
+    generator : Generator
+        Source of the draws; unused when all sets are listed.
+
+    Returns
+    -------
+    EvidenceSets
+        Possible sets only.
+    """
+    numbers = [len(network.nodes[covariate].states) for covariate in covariates]
+    enumerated = _count(numbers, sizes) <= ENUMERABLE
+    codes = (
+        _enumerate(network, covariates, sizes)
+        if enumerated
+        else _draw(network, covariates, sizes, pool, generator)
+    )
+    distinct, position = distinct_rows(codes)
+    joints = joint(network, distinct, (target,))
+    probability = joints.sum(axis=1)
+    if enumerated:
+        mass = probability * _subset_probability(distinct, len(covariates), sizes)
+    else:
+        uniform = np.prod(
+            [
+                np.where(distinct[:, c] >= 0, 1 / n, 1.0)
+                for c, n in zip(covariates, numbers, strict=True)
+            ],
+            axis=0,
+        )
+        mass = (
+            np.bincount(position, minlength=len(distinct))
+            * probability
+            / (0.5 * probability + 0.5 * uniform)
+        )
+    kept = (probability > 0) & (probability >= min_probability)
+    if not determined:
+        kept &= (joints[:, state] > 0) & (np.delete(joints, state, axis=1).sum(axis=1) > 0)
+    belief = joints[kept, state] / probability[kept]
+    return EvidenceSets(distinct[kept], mass[kept] / mass[kept].sum(), belief, enumerated)
+
+
+def _count(numbers: Sequence[int], sizes: tuple[int, int]) -> int:
+    """Return how many evidence sets have an admissible size: elementary symmetric polynomials of the numbers of states."""
+    by_size = [1] + [0] * len(numbers)
+    for number in numbers:
+        for size in range(len(numbers), 0, -1):
+            by_size[size] += number * by_size[size - 1]
+    return sum(by_size[sizes[0] : sizes[1] + 1])
+
+
+def _enumerate(network: Network, covariates: Sequence[int], sizes: tuple[int, int]) -> Codes:
+    blocks = []
+    for size in range(sizes[0], sizes[1] + 1):
+        for subset in combinations(covariates, size):
+            numbers = [len(network.nodes[covariate].states) for covariate in subset]
+            block = np.full((math.prod(numbers), len(network.nodes)), -1, dtype=np.int64)
+            block[:, list(subset)] = np.indices(numbers).reshape(size, -1).T
+            blocks.append(block)
+    return np.concatenate(blocks)
+
+
+def _draw(
+    network: Network,
+    covariates: Sequence[int],
+    sizes: tuple[int, int],
+    n: int,
+    generator: np.random.Generator,
+) -> Codes:
+    natural = sample_codes(network, n // 2, generator)
+    uniform = np.column_stack(
+        [generator.integers(len(node.states), size=n - n // 2) for node in network.nodes]
+    )
+    codes = np.concatenate([natural, uniform])
+    size = generator.integers(sizes[0], sizes[1], size=n, endpoint=True)
+    rank = generator.random((n, len(covariates))).argsort(axis=1).argsort(axis=1)
+    observed = np.zeros(codes.shape, dtype=bool)
+    observed[:, list(covariates)] = rank < size[:, None]
+    return np.where(observed, codes, -1)
+
+
+def _subset_probability(
+    codes: Codes, n_covariates: int, sizes: tuple[int, int]
+) -> npt.NDArray[np.float64]:
+    """Return the probability that the natural design observes just this subset."""
+    by_size = np.array([1 / math.comb(n_covariates, size) for size in range(n_covariates + 1)])
+    chosen: npt.NDArray[np.float64] = by_size[(codes >= 0).sum(axis=1)] / (sizes[1] - sizes[0] + 1)
+    return chosen

@@ -1,0 +1,84 @@
+"""Full records drawn from a network, parents first (logic sampling; Henrion 1988)."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayesnets.formats.conversion import as_network
+from bayesnets.inference.tables import Codes
+from bayesnets.network import Network
+from coherence.errors import InputError
+
+Seed = np.random.Generator | int | None
+
+
+def sample(network: Any, n: int, *, rng: Seed = None) -> pd.DataFrame:
+    """Draw full records.
+
+    Parameters
+    ----------
+    network : Network or pgmpy.models.DiscreteBayesianNetwork
+        The model.
+    n : int
+        Number of records, zero or more.
+    rng : Generator, int or None
+        Source of the draws; None draws fresh entropy.
+
+    Returns
+    -------
+    DataFrame, shape (n, n_variables)
+        State labels; columns in topological order.
+
+    Raises
+    ------
+    InputError
+        A negative number of records.
+
+    Examples
+    --------
+    >>> from bayesnets import load_network
+    >>> sample(load_network("asia"), 1000, rng=1)["smoke"].eq("yes").mean().round(1).item()
+    0.5
+    """
+    model = as_network(network)
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
+        raise InputError(
+            f"n must be a number of records, zero or more, not {n!r}. Pass a whole number."
+        )
+    codes = sample_codes(model, int(n), np.random.default_rng(rng))
+    return pd.DataFrame(
+        {
+            node.name: np.array(node.states, dtype=object)[codes[:, column]]
+            for column, node in enumerate(model.nodes)
+        }
+    )
+
+
+def sample_codes(network: Network, n: int, generator: np.random.Generator) -> Codes:
+    """Draw full records as positions of states.
+
+    Parameters
+    ----------
+    network : Network
+        The model.
+    n : int
+        Number of records.
+    generator : Generator
+        Source of the draws.
+
+    Returns
+    -------
+    ndarray of int, shape (n, n_nodes)
+        In the order of `network.nodes`.
+    """
+    codes = np.empty((n, len(network.nodes)), dtype=np.int64)
+    for position, node in enumerate(network.nodes):
+        cumulative = node.table.cumsum(axis=0)
+        # Divided by its own last entry, so that a state of probability zero at the end is never reached through rounding.
+        cumulative = (cumulative / cumulative[-1])[:-1]
+        bounds = cumulative[
+            (slice(None), *(codes[:, network.index(parent)] for parent in node.parents))
+        ]
+        codes[:, position] = (generator.random(n) >= bounds.reshape(len(bounds), -1)).sum(axis=0)
+    return codes

@@ -1,0 +1,1 @@
+"""Networks in and out of files and of pgmpy."""

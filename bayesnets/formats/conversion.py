@@ -1,0 +1,144 @@
+"""Networks to and from pgmpy, which is imported only when a model is made, because its import takes seconds."""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayesnets.network import Network, Node
+from coherence.errors import InputError, listing
+
+
+def to_pgmpy(network: Network) -> Any:
+    """Return a pgmpy model with the same names, states and order of parents.
+
+    Parameters
+    ----------
+    network : Network
+        The model.
+
+    Returns
+    -------
+    pgmpy.models.DiscreteBayesianNetwork
+        With a table for every node.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        from pgmpy.factors.discrete import TabularCPD
+        from pgmpy.models import DiscreteBayesianNetwork
+
+        model = DiscreteBayesianNetwork()
+        model.add_nodes_from(network.names)
+        model.add_edges_from(
+            (parent, node.name) for node in network.nodes for parent in node.parents
+        )
+        for node in network.nodes:
+            table = TabularCPD(
+                node.name,
+                len(node.states),
+                node.table.reshape(len(node.states), -1),
+                evidence=list(node.parents) or None,
+                evidence_card=list(node.table.shape[1:]) or None,
+                state_names={
+                    variable: list(network.states(variable))
+                    for variable in (node.name, *node.parents)
+                },
+            )
+            model.add_cpds(table)
+    return model
+
+
+def from_pgmpy(
+    model: Any, *, name: str = "network", title: str | None = None, source: str = "pgmpy model"
+) -> Network:
+    """Convert from pgmpy; states become text, and nodes are ordered by name wherever the arrows leave a choice.
+
+    Parameters
+    ----------
+    model : pgmpy.models.DiscreteBayesianNetwork
+        With a table for every node.
+    name, title, source : str
+        What pgmpy does not keep.
+
+    Returns
+    -------
+    Network
+        Validated more strictly than pgmpy does.
+
+    Raises
+    ------
+    InputError
+        A node without a table, a node that is not discrete, two tables that disagree about a
+        node's states, or a table that breaks a rule of `Network`.
+    """
+    tables = {cpd.variable: cpd for cpd in model.get_cpds()}
+    other = sorted(
+        str(variable) for variable, cpd in tables.items() if not hasattr(cpd, "state_names")
+    )
+    if other:
+        raise InputError(
+            f"model must have discrete tables; {listing(other)} have none. Discretise these variables."
+        )
+    without = sorted(str(variable) for variable in model.nodes() if variable not in tables)
+    if without:
+        raise InputError(
+            f"model must have a table for every node; {listing(without)} have none. Add them with add_cpds."
+        )
+    nodes = []
+    # By name, because the order of a pgmpy graph can depend on PYTHONHASHSEED.
+    for variable in sorted(tables, key=str):
+        cpd = tables[variable]
+        states = tuple(str(state) for state in cpd.state_names[variable])
+        nodes.append(
+            Node(
+                str(variable),
+                states,
+                tuple(str(parent) for parent in cpd.variables[1:]),
+                _in_state_order(cpd, tables),
+            )
+        )
+    return Network(name, title or name, source, False, tuple(nodes))
+
+
+def _in_state_order(cpd: Any, tables: Mapping[Any, Any]) -> npt.NDArray[np.float64]:
+    """Return the table with every parent's states in the parent's own order, which a pgmpy table may list differently."""
+    table = np.asarray(cpd.values, dtype=float)
+    for axis, parent in enumerate(cpd.variables[1:], start=1):
+        listed = list(cpd.state_names[parent])
+        own = list(tables[parent].state_names[parent]) if parent in tables else listed
+        if sorted(map(str, listed)) != sorted(map(str, own)):
+            raise InputError(
+                f"states of {str(parent)!r} must agree between its own table and that of {str(cpd.variable)!r}; "
+                f"they are {listing(own)} and {listing(listed)}. Pass state_names to both tables."
+            )
+        table = table.take([listed.index(state) for state in own], axis=axis)
+    return table
+
+
+def as_network(network: Any) -> Network:
+    """Return a `Network` for a `Network` or a pgmpy model.
+
+    Parameters
+    ----------
+    network : Network or pgmpy.models.DiscreteBayesianNetwork
+        The model.
+
+    Returns
+    -------
+    Network
+        The same object, or the converted model.
+
+    Raises
+    ------
+    InputError
+        Something else was given.
+    """
+    if isinstance(network, Network):
+        return network
+    if hasattr(network, "get_cpds"):
+        return from_pgmpy(network)
+    raise InputError(
+        f"network must be a Network or a pgmpy model, not {type(network).__name__}. Read one with load_network."
+    )

@@ -1,0 +1,307 @@
+"""XMLBIF 0.3, read and written.
+
+The parser expands no entity and fetches nothing: a file that declares entities is refused, so that a few lines cannot grow into gigabytes. The usual
+document type declaration, which only describes elements, is read past. Layout: Cozman, The Interchange Format for Bayesian Networks (1998).
+"""
+
+from dataclasses import dataclass, field
+from typing import NoReturn
+from xml.parsers import expat
+from xml.sax.saxutils import escape
+
+import numpy as np
+
+from bayesnets.formats.draft import (
+    PROPERTIES,
+    Definition,
+    check_probability,
+    empty_table,
+    finished,
+    stated_properties,
+)
+from bayesnets.network import Network
+from coherence.errors import InputError, suggestion
+
+_DOCTYPE = """<!DOCTYPE BIF [
+  <!ELEMENT BIF ( NETWORK )*>
+    <!ATTLIST BIF VERSION CDATA #REQUIRED>
+  <!ELEMENT NETWORK ( NAME, ( PROPERTY | VARIABLE | DEFINITION )* )>
+  <!ELEMENT NAME (#PCDATA)>
+  <!ELEMENT VARIABLE ( NAME, ( OUTCOME | PROPERTY )* )>
+    <!ATTLIST VARIABLE TYPE (nature|decision|utility) "nature">
+  <!ELEMENT OUTCOME (#PCDATA)>
+  <!ELEMENT DEFINITION ( FOR | GIVEN | TABLE | PROPERTY )* >
+  <!ELEMENT FOR (#PCDATA)>
+  <!ELEMENT GIVEN (#PCDATA)>
+  <!ELEMENT TABLE (#PCDATA)>
+  <!ELEMENT PROPERTY (#PCDATA)>
+]>"""
+_TRUNCATED = tuple(
+    expat.errors.codes[message]
+    for message in (expat.errors.XML_ERROR_NO_ELEMENTS, expat.errors.XML_ERROR_UNCLOSED_TOKEN)
+)
+
+
+@dataclass
+class _Element:
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    pieces: list[str] = field(default_factory=list)
+    children: list["_Element"] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """The text; without the white space around it, unless the element says that this belongs to it."""
+        text = "".join(self.pieces)
+        return text if self.attributes.get("xml:space") == "preserve" else text.strip()
+
+    def all(self, tag: str) -> list["_Element"]:
+        return [child for child in self.children if child.tag == tag]
+
+    def texts(self, tag: str) -> tuple[str, ...]:
+        return tuple(child.text for child in self.all(tag))
+
+
+class _TreeBuilder:
+    """Turns the events of the parser into elements that know their line."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self.open = [_Element("", {}, 0)]
+        self.parser = expat.ParserCreate()
+        self.parser.buffer_text = True
+        self.parser.StartElementHandler = self.start
+        self.parser.EndElementHandler = self.end
+        self.parser.CharacterDataHandler = self.characters
+        self.parser.EntityDeclHandler = self.refuse
+        self.parser.SkippedEntityHandler = self.refuse
+        self.parser.ExternalEntityRefHandler = self.refuse
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        element = _Element(tag, attributes, self.parser.CurrentLineNumber)
+        self.open[-1].children.append(element)
+        self.open.append(element)
+
+    def end(self, tag: str) -> None:
+        self.open.pop()
+
+    def characters(self, text: str) -> None:
+        self.open[-1].pieces.append(text)
+
+    def refuse(self, *_: object) -> NoReturn:
+        raise InputError(
+            f"{self.where}, line {self.parser.CurrentLineNumber}: XML entities are not allowed. Write the text itself."
+        )
+
+
+def parse_xmlbif(data: bytes, where: str, *, default_name: str, normalize: bool = False) -> Network:
+    """Read a network from XMLBIF.
+
+    Parameters
+    ----------
+    data : bytes
+        The file; its encoding is the one that it declares.
+    where : str
+        Its name, for messages.
+    default_name : str
+        Name of the network where the file has none.
+    normalize : bool
+        As in `read_network`.
+
+    Returns
+    -------
+    Network
+        Validated. Properties are read past, except those that `format_xmlbif` writes.
+
+    Raises
+    ------
+    InputError
+        With the line: no XML, entities, unknown or repeated names, a wrong count of numbers, columns that do not sum to one.
+    """
+    network = _network_element(data, where)
+    head = {"name": next((name for name in network.texts("NAME") if name), default_name)}
+    for text in network.texts("PROPERTY"):
+        key, _, value = text.partition("=")
+        if key.strip() in PROPERTIES:
+            head[key.strip()] = value.removeprefix(" ")
+    states = _states(network, where)
+    definitions = _definitions(network, states, where)
+    return finished(head, definitions, where, normalize=normalize)
+
+
+def _network_element(data: bytes, where: str) -> _Element:
+    builder = _TreeBuilder(where)
+    try:
+        builder.parser.Parse(data, True)
+    except expat.ExpatError as error:
+        remedy = (
+            "Is it truncated? Get the whole file."
+            if error.code in _TRUNCATED
+            else "Correct the file there."
+        )
+        raise InputError(
+            f"{where}, line {error.lineno}: the file must hold XML; {expat.ErrorString(error.code)}. {remedy}"
+        ) from None
+    except (LookupError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"{where}: the encoding that the file declares must be known; {error}. Save it as UTF-8."
+        ) from None
+    root = builder.open[0].children[0]
+    networks = root.all("NETWORK")
+    if root.tag != "BIF" or len(networks) != 1:
+        raise InputError(
+            f"{where}, line {root.line}: the file must hold one NETWORK inside BIF; found {len(networks)} inside {root.tag}. Is it XMLBIF?"
+        )
+    return networks[0]
+
+
+def _states(network: _Element, where: str) -> dict[str, tuple[str, ...]]:
+    states: dict[str, tuple[str, ...]] = {}
+    lines: dict[str, int] = {}
+    for variable in network.all("VARIABLE"):
+        place = f"{where}, line {variable.line}"
+        names, outcomes = variable.texts("NAME"), variable.texts("OUTCOME")
+        if len(names) != 1 or not names[0]:
+            raise InputError(
+                f"{place}: a VARIABLE must have one NAME, not {len(names)} or an empty one. Name it once."
+            )
+        name = names[0]
+        kind = variable.attributes.get("TYPE", "nature")
+        if kind != "nature":
+            raise InputError(
+                f"{place}: variable {name!r} must be of type nature, not {kind!r}. Only networks of chance variables can be read."
+            )
+        if name in states:
+            raise InputError(
+                f"{place}: variable {name!r} was declared in line {lines[name]} already. Remove or rename one."
+            )
+        if not outcomes or not all(outcomes) or len(set(outcomes)) < len(outcomes):
+            raise InputError(
+                f"{place}: variable {name!r} must have non-empty OUTCOMEs that differ; they are {', '.join(outcomes) or 'none'}. Correct them."
+            )
+        states[name], lines[name] = outcomes, variable.line
+    if not states:
+        raise InputError(
+            f"{where}, line {network.line}: NETWORK must hold VARIABLEs; it has none. Add them."
+        )
+    return states
+
+
+def _definitions(
+    network: _Element, states: dict[str, tuple[str, ...]], where: str
+) -> list[Definition]:
+    found: dict[str, Definition] = {}
+    for element in network.children:
+        if element.tag not in (
+            "DEFINITION",
+            "PROBABILITY",
+        ):  # the second is the name in older files
+            continue
+        definition = _definition(element, states, where)
+        if definition.name in found:
+            before = found[definition.name].line
+            raise InputError(
+                f"{where}, line {element.line}: the table of {definition.name!r} was given in line {before} already. Remove one."
+            )
+        found[definition.name] = definition
+    missing = next((name for name in states if name not in found), None)
+    if missing is not None:
+        raise InputError(
+            f"{where}: variable {missing!r} must have a DEFINITION; there is none. Add it."
+        )
+    return [found[name] for name in states]
+
+
+def _definition(element: _Element, states: dict[str, tuple[str, ...]], where: str) -> Definition:
+    place = f"{where}, line {element.line}"
+    variables, parents, tables = element.texts("FOR"), element.texts("GIVEN"), element.all("TABLE")
+    if len(variables) != 1 or len(tables) != 1:
+        raise InputError(
+            f"{place}: a DEFINITION must have one FOR and one TABLE; it has {len(variables)} and {len(tables)}. Correct it."
+        )
+    name = variables[0]
+    for role, variable in (("FOR", name), *(("GIVEN", parent) for parent in parents)):
+        if variable not in states:
+            raise InputError(
+                f"{place}: {role} {variable!r} must be a VARIABLE of the file. {suggestion(variable, states)}"
+            )
+    if len({name, *parents}) <= len(parents):
+        raise InputError(
+            f"{place}: FOR and GIVEN must differ; they are {name}, {', '.join(parents)}. Remove the repeated one."
+        )
+    shape = (*(len(states[parent]) for parent in parents), len(states[name]))
+    table = empty_table(shape, name, place)
+    line = tables[0].line
+    words = tables[0].text.split()
+    if len(words) != table.size:
+        raise InputError(
+            f"{where}, line {line}: the TABLE of {name!r} must hold {table.size} numbers; it holds {len(words)}. Complete or shorten it."
+        )
+    # The variable's own states change fastest here; in memory they are the first axis.
+    table[...] = np.reshape([_number(word, name, f"{where}, line {line}") for word in words], shape)
+    return Definition(name, states[name], parents, np.moveaxis(table, -1, 0), line)
+
+
+def _number(word: str, variable: str, place: str) -> float:
+    try:
+        value = float(word)
+    except ValueError:
+        raise InputError(
+            f"{place}: the TABLE of {variable!r} must hold numbers; found {word[:40]!r}. Correct it."
+        ) from None
+    return check_probability(value, variable, place)
+
+
+def format_xmlbif(network: Network) -> str:
+    """Write a network as XMLBIF 0.3, without loss.
+
+    Parameters
+    ----------
+    network : Network
+        The model.
+
+    Returns
+    -------
+    str
+        With the usual document type declaration; title, source and whether the tables are illustrative are properties.
+    """
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        _DOCTYPE,
+        '<BIF VERSION="0.3">',
+        "<NETWORK>",
+        _element("NAME", network.name),
+    ]
+    lines += [
+        _element("PROPERTY", f"{key} = {value}")
+        for key, value in stated_properties(network).items()
+    ]
+    for node in network.nodes:
+        lines += [
+            '<VARIABLE TYPE="nature">',
+            _element("NAME", node.name),
+            *(_element("OUTCOME", state) for state in node.states),
+            "</VARIABLE>",
+        ]
+    for node in network.nodes:
+        rows = np.moveaxis(node.table, 0, -1).reshape(-1, len(node.states)).tolist()
+        lines += [
+            "<DEFINITION>",
+            _element("FOR", node.name),
+            *(_element("GIVEN", parent) for parent in node.parents),
+        ]
+        lines += [
+            "<TABLE>",
+            *(" ".join(map(repr, row)) for row in rows),
+            "</TABLE>",
+            "</DEFINITION>",
+        ]
+    return "\n".join([*lines, "</NETWORK>", "</BIF>", ""])
+
+
+def _element(tag: str, text: str) -> str:
+    mark = ' xml:space="preserve"' if text != text.strip() else ""
+    return f"<{tag}{mark}>{escape(text)}</{tag}>"

@@ -1,0 +1,1 @@
+"""Exact posteriors of many rows at once."""

@@ -1,0 +1,384 @@
+"""Exact posterior probabilities for many rows of evidence at once."""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bayesnets.formats.conversion import as_network
+from bayesnets.inference.contraction import MAX_BYTES, joint
+from bayesnets.inference.tables import Codes, Floats
+from bayesnets.network import Network
+from coherence.errors import InputError, listing, suggestion
+
+Errors = Literal["raise", "nan"]
+
+
+def posterior(
+    network: Any,
+    evidence: pd.DataFrame,
+    target: str | Sequence[str],
+    *,
+    errors: Errors = "raise",
+    max_bytes: int = MAX_BYTES,
+) -> pd.DataFrame:
+    """Return P(target | evidence) for every row.
+
+    Parameters
+    ----------
+    network : Network or pgmpy.models.DiscreteBayesianNetwork
+        The model.
+    evidence : DataFrame, shape (n_rows, any number of variables)
+        Columns are variables, cells are states; missing cells are unobserved, in any mixture. Whole numbers stand for states of that spelling.
+        Where the target itself is observed, its posterior is a point mass.
+    target : str or sequence of str
+        The variable asked about; several ask for their joint posterior.
+    errors : {"raise", "nan"}
+        What to do with rows of probability zero: an error that names them, or NaN.
+    max_bytes : int
+        The largest intermediate array; fewer bytes mean more chunks and the same result.
+
+    Returns
+    -------
+    DataFrame, shape (n_rows, n_states)
+        Columns are the states of the target, or the combinations of states of several targets, with a level for each; rows sum to one; the index is
+        that of `evidence`.
+
+    Raises
+    ------
+    InputError
+        Unknown variables or states, repeated columns or targets, impossible evidence, or a network that needs more than `max_bytes` for one row.
+
+    Notes
+    -----
+    Evidence whose probability is below the smallest floating-point number (about 1e-308) counts as impossible.
+
+    Examples
+    --------
+    >>> from bayesnets import load_network
+    >>> evidence = pd.DataFrame({"smoke": ["yes", "no"], "xray": ["yes", None]})
+    >>> posterior(load_network("asia"), evidence, "lung").round(4)
+         yes     no
+    0  0.646  0.354
+    1  0.010  0.990
+    >>> posterior(load_network("asia"), evidence, ["lung", "dysp"])["yes"].round(3)
+    dysp    yes     no
+    0     0.530  0.116
+    1     0.008  0.002
+    """
+    model = as_network(network)
+    _check_errors(errors)
+    names = (target,) if isinstance(target, str) else _several(target)
+    values = _joint_with_stated(
+        model, encode(model, evidence), [model.index(name) for name in names], max_bytes
+    )
+    values = values.reshape(len(evidence), math.prod(values.shape[1:]))
+    total = _possible(values.sum(axis=1), model, evidence, errors)
+    states = [model.states(name) for name in names]
+    columns = (
+        pd.Index(states[0])
+        if isinstance(target, str)
+        else pd.MultiIndex.from_product(states, names=names)
+    )
+    return pd.DataFrame(values / total[:, None], index=evidence.index, columns=columns)
+
+
+def marginals(
+    network: Any,
+    evidence: pd.DataFrame,
+    targets: Sequence[str] | None = None,
+    *,
+    errors: Errors = "raise",
+    max_bytes: int = MAX_BYTES,
+) -> pd.DataFrame:
+    """Return P(target | evidence) for every row and each of several targets.
+
+    Parameters
+    ----------
+    network : Network or pgmpy.models.DiscreteBayesianNetwork
+        The model.
+    evidence : DataFrame
+        As in `posterior`.
+    targets : sequence of str or None
+        The variables asked about, one by one; None asks about all.
+    errors : {"raise", "nan"}
+        As in `posterior`.
+    max_bytes : int
+        As in `posterior`.
+
+    Returns
+    -------
+    DataFrame, shape (n_rows, number of states of all targets together)
+        Columns have the levels `variable` and `state`; the states of a variable sum to one.
+
+    Raises
+    ------
+    InputError
+        As in `posterior`.
+
+    Examples
+    --------
+    >>> from bayesnets import load_network
+    >>> marginals(load_network("asia"), pd.DataFrame({"xray": ["yes"]}), ["tub", "lung"])["lung"].round(3)
+    state    yes     no
+    0      0.489  0.511
+    """
+    model = as_network(network)
+    names = model.names if targets is None else _several(targets)
+    tables = [
+        posterior(model, evidence, name, errors=errors, max_bytes=max_bytes) for name in names
+    ]
+    return pd.concat(tables, axis=1, keys=names, names=["variable", "state"])
+
+
+def posterior_by_state(
+    network: Any,
+    evidence: pd.DataFrame,
+    target: str,
+    auxiliary: str | Sequence[str | None],
+    *,
+    errors: Errors = "raise",
+    max_bytes: int = MAX_BYTES,
+) -> pd.DataFrame:
+    """Return P(z | x) and P(target | x, z) for every row x and every state of its auxiliary variable z.
+
+    The law of iterated expectation says that the second, averaged over the first, is P(target | x).
+
+    Parameters
+    ----------
+    network : Network or pgmpy.models.DiscreteBayesianNetwork
+        The model.
+    evidence : DataFrame, shape (n_rows, any number of variables)
+        As in `posterior`.
+    target : str
+        The variable asked about.
+    auxiliary : str or sequence of str
+        The auxiliary variable, one for all rows or one per row, such as the column `z` of `sample_cases`; rows where it is missing are left out.
+    errors : {"raise", "nan"}
+        As in `posterior`; it concerns x alone.
+    max_bytes : int
+        As in `posterior`.
+
+    Returns
+    -------
+    DataFrame, one row per row of `evidence` and state of its auxiliary variable
+        The index repeats that of `evidence`. `z` and `z_state`; `p_z`, the probability of that state given x; then one column per state of the target
+        with P(state | x, z = z_state), NaN where x rules that state of z out.
+
+    Raises
+    ------
+    InputError
+        As in `posterior`; or an auxiliary variable that is the target, or not one per row.
+
+    Examples
+    --------
+    >>> from bayesnets import load_network
+    >>> posterior_by_state(load_network("asia"), pd.DataFrame({"xray": ["yes"]}), "lung", "smoke").round(3)
+           z z_state    p_z    yes     no
+    0  smoke     yes  0.688  0.646  0.354
+    0  smoke      no  0.312  0.142  0.858
+    """
+    model = as_network(network)
+    _check_errors(errors)
+    codes, position = encode(model, evidence), model.index(target)
+    asked = pd.Series(
+        [auxiliary] * len(evidence) if isinstance(auxiliary, str) else list(auxiliary), dtype=object
+    )
+    if len(asked) != len(evidence):
+        raise InputError(
+            f"auxiliary must be one variable, or one per row of evidence; {len(asked)} were given for {len(evidence)} rows. Pass one each."
+        )
+    if (asked == target).any():
+        row = evidence.index[int((asked == target).argmax())]
+        raise InputError(
+            f"auxiliary must not be the target {target!r}, as it is at row {row}. Choose another variable."
+        )
+    blocks, places = [], []
+    for name in asked.dropna().unique():
+        members = np.flatnonzero(asked == name)
+        values = _joint_with_stated(model, codes[members], [model.index(name), position], max_bytes)
+        weights = values.sum(axis=2)
+        shares = (
+            weights / _possible(weights.sum(axis=1), model, evidence.iloc[members], errors)[:, None]
+        )
+        with np.errstate(invalid="ignore"):  # a state of z that x rules out has no posterior
+            beliefs = (values / weights[:, :, None]).reshape(-1, values.shape[2])
+        states = model.states(name)
+        block = pd.DataFrame(
+            {
+                "z": name,
+                "z_state": np.tile(np.array(states, dtype=object), len(members)),
+                "p_z": shares.ravel(),
+            }
+        )
+        blocks.append(
+            pd.concat([block, pd.DataFrame(beliefs, columns=list(model.states(target)))], axis=1)
+        )
+        places.append(np.repeat(members, len(states)))
+    if not blocks:
+        return pd.DataFrame(
+            columns=["z", "z_state", "p_z", *model.states(target)], index=evidence.index[:0]
+        )
+    order = np.concatenate(places)
+    table = pd.concat(blocks, ignore_index=True).set_axis(evidence.index[order])
+    return table.iloc[np.argsort(order, kind="stable")]
+
+
+def evidence_probability(
+    network: Any, evidence: pd.DataFrame, *, max_bytes: int = MAX_BYTES
+) -> pd.Series:
+    """Return the probability of the observed states of every row.
+
+    Parameters
+    ----------
+    network : Network or pgmpy.models.DiscreteBayesianNetwork
+        The model.
+    evidence : DataFrame
+        As in `posterior`.
+    max_bytes : int
+        The largest intermediate array.
+
+    Returns
+    -------
+    Series
+        Named "probability", with the index of `evidence`; 1 for a row without observations, 0 for an impossible one.
+
+    Raises
+    ------
+    InputError
+        Unknown variables or states, or repeated columns.
+
+    Examples
+    --------
+    >>> from bayesnets import load_network
+    >>> evidence = pd.DataFrame({"asia": ["yes", None], "smoke": ["no", None]})
+    >>> evidence_probability(load_network("asia"), evidence).round(6).tolist()
+    [0.005, 1.0]
+    """
+    model = as_network(network)
+    values = joint(model, encode(model, evidence), max_bytes=_positive(max_bytes))
+    return pd.Series(values, index=evidence.index, name="probability")
+
+
+def encode(network: Network, evidence: pd.DataFrame) -> Codes:
+    """Return the positions of the observed states.
+
+    Parameters
+    ----------
+    network : Network
+        The model.
+    evidence : DataFrame
+        As in `posterior`.
+
+    Returns
+    -------
+    ndarray of int, shape (n_rows, n_nodes)
+        In the order of `network.nodes`; -1 where unobserved.
+
+    Raises
+    ------
+    InputError
+        Unknown variables or states, or repeated columns.
+    """
+    if not isinstance(evidence, pd.DataFrame):
+        raise InputError(
+            f"evidence must be a DataFrame with one column per variable, not {type(evidence).__name__}. Try pandas.DataFrame([...])."
+        )
+    if not evidence.columns.is_unique:
+        raise InputError(
+            f"columns of evidence must be unique; {listing(evidence.columns[evidence.columns.duplicated()].unique())} are repeated. Drop one of them."
+        )
+    unknown = [column for column in evidence.columns if column not in network.names]
+    if unknown:
+        raise InputError(
+            f"columns of evidence must be variables of network {network.name!r}; {listing(map(repr, unknown))} are not. "
+            f"{suggestion(unknown[0], network.names)}"
+        )
+    codes = np.full((len(evidence), len(network.nodes)), -1, dtype=np.int64)
+    for variable in evidence.columns:
+        codes[:, network.index(variable)] = _state_codes(network, variable, evidence[variable])
+    return codes
+
+
+def _state_codes(network: Network, variable: str, column: pd.Series) -> npt.NDArray[np.int64]:
+    states = network.states(variable)
+    labels, values = pd.factorize(column)
+    spelt = [_spelling(value) for value in values]
+    unknown = [position for position, text in enumerate(spelt) if text not in states]
+    if unknown:
+        wrong = np.isin(labels, unknown)
+        first = values[labels[wrong][0]]
+        first = first.item() if isinstance(first, np.generic) else first
+        raise InputError(
+            f"column {variable!r} of evidence must hold states of network {network.name!r} or missing values; {int(wrong.sum())} of {len(column)} "
+            f"values do not, the first is {first!r} at {column.index[wrong][0]}. {suggestion(first, states)}"
+        )
+    # The last entry is where label -1, a missing value, points.
+    return np.array([*(states.index(text) for text in spelt), -1], dtype=np.int64)[labels]
+
+
+def _spelling(value: object) -> str:
+    # A column of whole numbers becomes float as soon as one cell is missing.
+    if (
+        isinstance(value, float | np.floating)
+        and float(value).is_integer()
+        and not isinstance(value, bool)
+    ):
+        return str(int(value))
+    return str(value)
+
+
+def _joint_with_stated(
+    network: Network, codes: Codes, positions: list[int], max_bytes: int
+) -> Floats:
+    """Return P(targets, evidence), overwriting `codes`; where a target is itself observed, its other states have probability zero."""
+    stated = codes[:, positions]  # a copy
+    codes[:, positions] = -1
+    values = joint(network, codes, positions, max_bytes=_positive(max_bytes))
+    for axis, column in enumerate(stated.T, start=1):
+        agrees = (column[:, None] < 0) | (column[:, None] == np.arange(values.shape[axis]))
+        values *= agrees.reshape(
+            *(size if place in (0, axis) else 1 for place, size in enumerate(values.shape))
+        )
+    return values
+
+
+def _possible(total: Floats, network: Network, evidence: pd.DataFrame, errors: Errors) -> Floats:
+    """Return the probabilities of the evidence with NaN for zero, unless rows of probability zero are an error."""
+    impossible = ~(total > 0)
+    if errors == "raise" and impossible.any():
+        rows = evidence.index[impossible]
+        raise InputError(
+            f"evidence must be possible in network {network.name!r}; {len(rows)} of {len(evidence)} rows have probability zero, "
+            f"at {listing(rows)}. Correct them, or pass errors='nan'."
+        )
+    return np.where(impossible, np.nan, total)
+
+
+def _check_errors(errors: object) -> None:
+    if errors not in ("raise", "nan"):
+        raise InputError(f"errors must be 'raise' or 'nan', not {errors!r}. Choose one.")
+
+
+def _several(targets: Sequence[str]) -> tuple[str, ...]:
+    names = () if isinstance(targets, str) or not isinstance(targets, Iterable) else tuple(targets)
+    if (
+        not names
+        or any(not isinstance(name, str) for name in names)
+        or len(set(names)) < len(names)
+    ):
+        raise InputError(
+            f"targets must be one or more different variables, not {targets!r}. List each once."
+        )
+    return names
+
+
+def _positive(max_bytes: int) -> int:
+    if not max_bytes > 0:
+        raise InputError(
+            f"max_bytes must be positive, not {max_bytes!r}. Leave it out for the default."
+        )
+    return max_bytes

@@ -1,0 +1,1 @@
+"""Records as truth: tables fitted to them, and their shares taken as posteriors."""

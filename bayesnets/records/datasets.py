@@ -1,0 +1,163 @@
+"""Two public data sets as tasks whose truth is a share of records.
+
+Both come with a dependency of this package, statsmodels and scikit-learn, which are imported when a data set is loaded. Measurements are cut into few
+classes at the points written below, so that a stratum of several covariates still holds enough records.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+
+import numpy as np
+import pandas as pd
+
+from bayesnets.phrases import load_phrases
+from bayesnets.records.task import RecordTask
+from coherence.errors import InputError, suggestion
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Where the records of a data set come from, and what is asked about them."""
+
+    read: Callable[[], pd.DataFrame]
+    target: str
+    positive: str
+    source: str
+
+
+def dataset_names() -> tuple[str, ...]:
+    """Return the names of the data sets.
+
+    Returns
+    -------
+    tuple of str
+        In alphabetical order.
+
+    Examples
+    --------
+    >>> dataset_names()
+    ('breast_cancer', 'randhie')
+    """
+    return tuple(sorted(_SOURCES))
+
+
+def load_dataset(name: str, *, min_records: int = 100) -> RecordTask:
+    """Load a data set as a task, with its words.
+
+    Parameters
+    ----------
+    name : str
+        One of `dataset_names`.
+    min_records : int
+        Records that a stratum needs, at least 1.
+
+    Returns
+    -------
+    RecordTask
+        With complete records and phrases. The index of the records is that of the original table.
+
+    Raises
+    ------
+    InputError
+        Unknown name (the message proposes the closest), or a number outside its range.
+
+    Examples
+    --------
+    >>> task = load_dataset("randhie")
+    >>> len(task.records), task.strata(n_observed=1).loc[0, ["x_plan", "n", "p_true"]].astype(str).str[:5].tolist()
+    (19138, ['free', '6407', '0.599'])
+    """
+    if name not in _SOURCES:
+        raise InputError(
+            f"data set must be one of those that come with this package, not {name!r}. {suggestion(name, dataset_names())}"
+        )
+    known = _SOURCES[name]
+    records = known.read()
+    covariates = tuple(column for column in records.columns if column != known.target)
+    task = RecordTask(
+        name, records, covariates, known.target, known.positive, min_records, None, known.source
+    )
+    with as_file(files("bayesnets") / "words" / f"{name}.toml") as path:
+        phrases = load_phrases(path, task.network)
+    return RecordTask(
+        name, records, covariates, known.target, known.positive, min_records, phrases, known.source
+    )
+
+
+def _randhie() -> pd.DataFrame:
+    """Return person-years of the RAND Health Insurance Experiment.
+
+    The limitation is a yes or a no, except in 1,052 of 20,190 rows where a fraction stands for it; these are left out.
+    """
+    from statsmodels.datasets import randhie
+
+    table = randhie.load_pandas().data
+    table = table[table["physlm"].isin([0, 1])]
+    # Logarithms of (percent + 1) and of dollars. Without a deductible the percents are 0, 25, 50 and 95.
+    percent, dollars = np.exp(table["lncoins"]) - 1, np.exp(table["lpi"])
+    plan = np.select(
+        [table["idp"] == 1, percent < 1, percent < 75], ["deductible", "free", "part"], "most"
+    )
+    poorer = (table["hlthf"] == 1) | (table["hlthp"] == 1)
+    health = np.select([poorer, table["hlthg"] == 1], ["fair_or_poor", "good"], "excellent")
+    return pd.DataFrame(
+        {
+            "plan": pd.Series(
+                pd.Categorical(plan, ["free", "deductible", "part", "most"]), index=table.index
+            ),
+            # A payment of at most one dollar is stored as one dollar.
+            "incentive": pd.cut(dollars, [0, 1.01, 500, np.inf], labels=["none", "small", "large"]),
+            "limitation": _yes_no(table["physlm"] == 1),
+            "chronic": pd.cut(table["disea"], [-1, 7, 14, np.inf], labels=["few", "some", "many"]),
+            "health": pd.Series(
+                pd.Categorical(health, ["excellent", "good", "fair_or_poor"]), index=table.index
+            ),
+            "frequent_visits": _yes_no(table["mdvis"] >= 2),
+        }
+    )
+
+
+# Medians over the 569 samples; "high" is above.
+_MEDIANS = {
+    "radius": ("mean radius", 13.37),
+    "texture": ("mean texture", 18.84),
+    "smoothness": ("mean smoothness", 0.09587),
+    "concavity": ("mean concavity", 0.06154),
+    "symmetry": ("mean symmetry", 0.1792),
+}
+
+
+def _breast_cancer() -> pd.DataFrame:
+    """Return samples of breast masses, each measurement split at its median."""
+    from sklearn.datasets import load_breast_cancer
+
+    table = load_breast_cancer(as_frame=True).frame
+    columns = {
+        name: pd.cut(table[column], [-1, median, np.inf], labels=["low", "high"])
+        for name, (column, median) in _MEDIANS.items()
+    }
+    diagnosis = pd.Categorical(
+        np.where(table["target"] == 0, "malignant", "benign"), ["malignant", "benign"]
+    )
+    return pd.DataFrame({**columns, "diagnosis": pd.Series(diagnosis, index=table.index)})
+
+
+def _yes_no(flags: pd.Series) -> pd.Series:
+    return pd.Series(pd.Categorical(np.where(flags, "yes", "no"), ["yes", "no"]), index=flags.index)
+
+
+_SOURCES = {
+    "randhie": _Source(
+        _randhie,
+        "frequent_visits",
+        "yes",
+        "RAND Health Insurance Experiment, person-years, as in statsmodels.datasets.randhie (Newhouse 1993; Deb and Trivedi 2002).",
+    ),
+    "breast_cancer": _Source(
+        _breast_cancer,
+        "diagnosis",
+        "malignant",
+        "Breast Cancer Wisconsin (Diagnostic), as in sklearn.datasets.load_breast_cancer (Street, Wolberg and Mangasarian 1993).",
+    ),
+}

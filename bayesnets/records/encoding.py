@@ -1,0 +1,189 @@
+"""Records as positions of states.
+
+A record is a row of labels. Whatever is no label of a known state is refused with its column and its rows: numbers that nobody cut into classes,
+missing values, states that the caller did not state. What is missing is never taken for a state.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+
+from bayesnets.inference.tables import Codes, Flags
+from coherence.errors import InputError, listing, suggestion
+
+Missing = Literal["error", "drop"]
+
+
+def encode_records(
+    records: pd.DataFrame, states: Mapping[str, Sequence[str]], *, missing: Missing = "error"
+) -> tuple[Codes, Flags]:
+    """Return the states of complete records as positions.
+
+    Parameters
+    ----------
+    records : DataFrame
+        A column of labels for every variable; further columns are ignored.
+    states : mapping of str to sequence of str
+        The states of every variable.
+    missing : {"error", "drop"}
+        Whether a missing value is an error, or its whole record is left out.
+
+    Returns
+    -------
+    codes : ndarray of int, shape (n_complete, n_variables)
+        In the order of `states`.
+    complete : ndarray of bool, shape (n_records,)
+        Which records these are.
+
+    Raises
+    ------
+    InputError
+        A column that is absent, repeated or not made of labels, a state that is not among those stated, or missing values.
+
+    Examples
+    --------
+    >>> records = pd.DataFrame({"rain": ["yes", "no", None]})
+    >>> codes, complete = encode_records(records, {"rain": ("no", "yes")}, missing="drop")
+    >>> codes.ravel().tolist(), complete.tolist()
+    ([1, 0], [True, True, False])
+    """
+    if missing not in get_args(Missing):
+        raise InputError(f"missing must be 'error' or 'drop', not {missing!r}. Choose one.")
+    check_columns(records, states)
+    columns, faults = [], []
+    for variable, known in states.items():
+        labels, values = _factorized(records, variable)
+        unknown = [position for position, value in enumerate(values) if value not in known]
+        if unknown:
+            rows = np.isin(labels, unknown)
+            spelt = listing(repr(values[position]) for position in unknown)
+            first = records.index[rows][0]
+            faults.append(
+                f"{spelt} in column {variable!r} ({_count(rows)}, the first at index {first}; {suggestion(values[unknown[0]], known).rstrip('.')})"
+            )
+            continue
+        # The last entry is where label -1, a missing value, points.
+        columns.append(
+            np.array([*(known.index(value) for value in values), -1], dtype=np.int64)[labels]
+        )
+    if faults:
+        raise InputError(
+            f"records must hold only the states that are stated; they hold {'; '.join(faults)}. Correct the records or state these too."
+        )
+    codes = np.column_stack(columns)
+    absent = codes < 0
+    complete: Flags = np.all(codes >= 0, axis=1)
+    if missing == "error" and not complete.all():
+        counts = [
+            f"{variable!r} ({_count(rows)})"
+            for variable, rows in zip(states, absent.T, strict=True)
+            if rows.any()
+        ]
+        raise InputError(
+            f"records must be complete; {_count(~complete)} of {len(records)} have missing values, the first at index "
+            f"{listing(records.index[~complete])}, in {listing(counts)}. Fill them, or pass missing='drop' to leave these records out."
+        )
+    if not complete.any():
+        raise InputError(
+            f"records must hold a complete one; none of {len(records)} is, in columns {listing(map(repr, states))}. Leave out columns that are empty."
+        )
+    return codes[complete], complete
+
+
+def states_of(records: pd.DataFrame, variables: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the states that occur in columns of records.
+
+    Parameters
+    ----------
+    records : DataFrame
+        A column of labels for every variable.
+    variables : sequence of str
+        Which columns.
+
+    Returns
+    -------
+    dict of str to tuple of str
+        All categories in their order where the column is categorical, else the labels that occur, sorted.
+
+    Raises
+    ------
+    InputError
+        A column that is absent, repeated, empty, or not made of labels.
+    """
+    check_columns(records, variables)
+    states: dict[str, tuple[str, ...]] = {}
+    for variable in variables:
+        _, values = _factorized(records, variable)
+        dtype = records[variable].dtype
+        states[variable] = (
+            tuple(dtype.categories)
+            if isinstance(dtype, pd.CategoricalDtype)
+            else tuple(sorted(values))
+        )
+        if not values:
+            raise InputError(
+                f"column {variable!r} of records must hold a label; all {len(records)} values are missing. Leave the column out."
+            )
+    return states
+
+
+def check_columns(records: Any, variables: Sequence[str] | Mapping[str, Any]) -> None:
+    """Refuse what is no table with a column for every variable and at least one row.
+
+    Parameters
+    ----------
+    records : DataFrame
+        The table.
+    variables : sequence or mapping of str
+        The columns that it must have.
+
+    Raises
+    ------
+    InputError
+        The message lists every absent column.
+    """
+    if not isinstance(records, pd.DataFrame):
+        raise InputError(
+            f"records must be a DataFrame with one column per variable, not {type(records).__name__}. Read one with pandas.read_csv."
+        )
+    absent = [variable for variable in variables if variable not in records.columns]
+    if absent:
+        raise InputError(
+            f"records must have a column for every variable; these are absent: {listing(map(repr, absent))}. "
+            + suggestion(absent[0], map(str, records.columns))
+        )
+    repeated = [variable for variable in variables if isinstance(records[variable], pd.DataFrame)]
+    if repeated:
+        raise InputError(
+            f"columns of records must be unique; {listing(map(repr, repeated))} occur more than once. Drop one of them."
+        )
+    if not len(records):
+        raise InputError(
+            "records must hold at least one row; the table is empty. Check the file or the filter that made it."
+        )
+
+
+def _factorized(records: pd.DataFrame, variable: str) -> tuple[Codes, list[str]]:
+    """Return the positions of labels, -1 where missing, and the labels in order of appearance."""
+    column = records[variable]
+    try:
+        labels, values = pd.factorize(column)
+    except TypeError as error:
+        raise InputError(
+            f"column {variable!r} of records must hold labels (text): {error}. Put one label in every cell."
+        ) from error
+    foreign = [value for value in values if not isinstance(value, str)]
+    if foreign:
+        first = foreign[0].item() if isinstance(foreign[0], np.generic) else foreign[0]
+        raise InputError(
+            f"column {variable!r} of records must hold labels (text); {len(foreign)} of its {len(values)} distinct values are not, the first is "
+            f"{first!r} ({type(first).__name__}). Cut measurements with pandas.cut and labels=[...]; turn codes into labels with .map."
+        )
+    return labels.astype(np.int64), list(values)
+
+
+def _count(rows: Flags) -> str:
+    number = int(rows.sum())
+    return "1 row" if number == 1 else f"{number} rows"

@@ -1,0 +1,295 @@
+"""Strata of records: the counted cells behind a share, and how many records support it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayesnets.inference.tables import Codes, Flags
+from bayesnets.records.encoding import Missing, check_columns, encode_records, states_of
+from bayesnets.records.stratify import Cells, Strata, wilson
+from coherence.errors import InputError, listing, suggestion
+
+Sizes = int | tuple[int, int] | None
+
+
+@dataclass(frozen=True, eq=False)
+class CountedRecords:
+    """Records of an outcome and its covariates, counted in strata.
+
+    Parameters
+    ----------
+    name : str
+        What they are called; beginning of the contexts' ids.
+    records : DataFrame
+        A column of labels for the target and every covariate; complete. Categorical columns keep the
+        order of their categories.
+    covariates : sequence of str
+        Columns that can be observed.
+    target, positive : str
+        The outcome, and its state that counts as theta = 1.
+    min_records : int
+        Records that a stratum needs for its share to count as truth, at least 1.
+
+    Raises
+    ------
+    InputError
+        An absent column, a column of numbers, missing values, an unknown state, or a number outside
+        its range.
+    """
+
+    name: str
+    records: pd.DataFrame
+    covariates: tuple[str, ...]
+    target: str
+    positive: str
+    min_records: int = 100
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise InputError(f"name of a task must be non-empty text, not {self.name!r}. Name it.")
+        object.__setattr__(self, "covariates", _checked_covariates(self.covariates, self.target))
+        check_columns(self.records, [*self.covariates, self.target])
+        # A copy, so that a later change of the caller's table can't part the records from what was counted.
+        object.__setattr__(self, "records", self.records[[*self.covariates, self.target]].copy())
+        check_whole("min_records", self.min_records)
+        known = self.states[self.target]
+        if self.positive not in known:
+            raise InputError(
+                f"positive must be a state of {self.target!r}, not {self.positive!r}. {suggestion(self.positive, known)}"
+            )
+        _ = self.codes  # missing values are refused here, not at the first use
+
+    @cached_property
+    def states(self) -> dict[str, tuple[str, ...]]:
+        """States of the covariates, in order, and of the target."""
+        return states_of(self.records, [*self.covariates, self.target])
+
+    @cached_property
+    def codes(self) -> Codes:
+        """Positions of the states of every record, covariates first and the target last."""
+        return encode_records(self.records, self.states)[0]
+
+    @cached_property
+    def outcomes(self) -> Flags:
+        """Whether the outcome of every record is positive."""
+        positive: Flags = self.codes[:, -1] == self.states[self.target].index(self.positive)
+        return positive
+
+    @cached_property
+    def cells(self) -> Cells:
+        """The distinct combinations of covariates, with their numbers of records."""
+        return Cells.of(
+            self.codes[:, :-1], self.outcomes, [len(self.states[name]) for name in self.covariates]
+        )
+
+    def strata(self, *, n_observed: Sizes = None) -> pd.DataFrame:
+        """Return the strata with enough records.
+
+        Parameters
+        ----------
+        n_observed : int, pair of int or None
+            How many covariates are observed, or the fewest and the most; None is any number from one.
+
+        Returns
+        -------
+        DataFrame
+            As from `bayesnets.strata`.
+
+        Raises
+        ------
+        InputError
+            No stratum has enough records.
+        """
+        sizes = sizes_of(n_observed, len(self.covariates), default=len(self.covariates))
+        return stratum_table(self, self.supported(range(len(self.covariates)), sizes))
+
+    def supported(self, observable: Sequence[int], sizes: tuple[int, int]) -> Strata:
+        """Return the strata with enough records, as codes.
+
+        Parameters
+        ----------
+        observable : sequence of int
+            Positions of the covariates that may be observed.
+        sizes : tuple of int
+            Fewest and most observed covariates.
+
+        Returns
+        -------
+        Strata
+            At least one.
+
+        Raises
+        ------
+        InputError
+            There is none; the message says how many records the largest stratum has.
+        """
+        found = self.cells.strata(observable, sizes, self.min_records)
+        if len(found.n):
+            return found
+        # Strata shrink with every observed covariate, so the largest has as few as allowed.
+        largest = int(self.cells.strata(observable, (sizes[0], sizes[0]), 1).n.max())
+        raise InputError(
+            f"min_records must leave a stratum; among those with {sizes[0]} or more observed covariates the largest holds {largest} of "
+            f"{len(self.records)} records, fewer than {self.min_records}. Lower min_records, observe fewer covariates or merge states."
+        )
+
+
+def stratum_table(task: CountedRecords, found: Strata) -> pd.DataFrame:
+    """Return strata with labels, shares and intervals.
+
+    Parameters
+    ----------
+    task : CountedRecords
+        What the codes refer to.
+    found : Strata
+        Any strata.
+
+    Returns
+    -------
+    DataFrame
+        As from `strata`.
+    """
+    columns: dict[str, Any] = {}
+    for position, name in enumerate(task.covariates):
+        # The last label is where code -1 points.
+        columns[f"x_{name}"] = pd.Series(
+            np.array([*task.states[name], None], dtype=object)[found.codes[:, position]],
+            dtype=object,
+        )
+    low, high = wilson(found.n_positive, found.n)
+    return pd.DataFrame(
+        {
+            **columns,
+            "n": found.n,
+            "n_positive": found.n_positive,
+            "p_true": found.share,
+            "low": low,
+            "high": high,
+        }
+    )
+
+
+def check_whole(name: str, value: object) -> None:
+    """Refuse what is no positive whole number.
+
+    Parameters
+    ----------
+    name : str
+        The parameter, for the message.
+    value : int
+        What was given.
+
+    Raises
+    ------
+    InputError
+        It is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise InputError(f"{name} must be a positive whole number, not {value!r}. Pass 1 or more.")
+
+
+def sizes_of(n_observed: Sizes, available: int, *, default: int) -> tuple[int, int]:
+    """Return the fewest and the most observed covariates.
+
+    Parameters
+    ----------
+    n_observed : int, pair of int or None
+        What was asked for.
+    available : int
+        How many covariates there are.
+    default : int
+        The most where nothing was asked for.
+
+    Returns
+    -------
+    tuple of int
+        From 1 to `available`.
+
+    Raises
+    ------
+    InputError
+        No such numbers.
+    """
+    if n_observed is None:
+        return 1, default
+    pair = (
+        (n_observed, n_observed) if isinstance(n_observed, int | np.integer) else tuple(n_observed)
+    )
+    if (
+        len(pair) != 2
+        or not all(isinstance(size, int | np.integer) for size in pair)
+        or not 1 <= pair[0] <= pair[1] <= available
+    ):
+        raise InputError(
+            f"n_observed must be a whole number, or a pair (fewest, most), from 1 to {available}, not {n_observed!r}. Pass (1, {available}) for any."
+        )
+    return int(pair[0]), int(pair[1])
+
+
+def _checked_covariates(covariates: Sequence[str], target: str) -> tuple[str, ...]:
+    if isinstance(covariates, str) or not len(covariates):
+        raise InputError(
+            f"covariates must be a sequence of one or more columns, not {covariates!r}. Put the names in a list."
+        )
+    names = tuple(covariates)
+    if target in names or len(set(names)) < len(names):
+        raise InputError(
+            f"covariates must be distinct and other than the target {target!r}; received {listing(names, 12)}. Remove the repetition."
+        )
+    return names
+
+
+def strata(
+    records: pd.DataFrame,
+    covariates: Sequence[str],
+    target: str,
+    *,
+    positive: str,
+    min_records: int = 100,
+    n_observed: Sizes = None,
+    missing: Missing = "error",
+) -> pd.DataFrame:
+    """Return every stratum with enough records, and the share of them that is positive.
+
+    Parameters
+    ----------
+    records : DataFrame
+        A column of labels for the target and every covariate; further columns are ignored.
+    covariates : sequence of str
+        Columns that can be observed.
+    target, positive : str
+        The outcome, and its state whose share is taken.
+    min_records : int
+        Fewest records of a stratum, at least 1.
+    n_observed : int, pair of int or None
+        How many covariates are observed, or the fewest and the most; None is any number from one.
+    missing : {"error", "drop"}
+        What to do with records that miss one of these columns: an error, or leave the record out of all strata.
+
+    Returns
+    -------
+    DataFrame, one row per stratum, few observed covariates first
+        `x_<covariate>`: state, or None where unobserved. `n`: records. `n_positive`: positive ones. `p_true`: their share. `low`, `high`: 95% Wilson
+        interval of the share. Strata overlap: a record lies in one stratum of every set of covariates. Two sets of observed states that hold the
+        same records are two rows.
+
+    Raises
+    ------
+    InputError
+        As `CountedRecords`, and when no stratum has enough records; the message says how many the largest has.
+
+    Examples
+    --------
+    >>> records = pd.DataFrame({"smokes": ["yes", "no"] * 300, "coughs": ["yes", "yes", "no"] * 200})
+    >>> strata(records, ["smokes"], "coughs", positive="yes")[["n", "n_positive", "low", "high"]].round(2).values.tolist()
+    [[300.0, 200.0, 0.61, 0.72], [300.0, 200.0, 0.61, 0.72]]
+    """
+    names = _checked_covariates(covariates, target)
+    _, complete = encode_records(records, states_of(records, [*names, target]), missing=missing)
+    return CountedRecords(
+        "records", records[complete], names, target, positive, min_records
+    ).strata(n_observed=n_observed)

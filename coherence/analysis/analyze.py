@@ -1,0 +1,221 @@
+"""From a runs table to a report: every check that the columns allow, for each (task, model).
+
+What cannot be run is not passed over: each unit's notes say what was left out and why (see `coherence.analysis.planning`).
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+
+from coherence.analysis.planning import REFERENCE, Job, Planner
+from coherence.errors import InputError, closest
+from coherence.inputs import whole_number
+from coherence.report.report import Report
+from coherence.result import CheckResult
+from coherence.statistics.multiplicity import benjamini_hochberg, holm
+from coherence.statistics.resample import Seed, as_generator
+from coherence.table.faults import validate_runs
+from coherence.table.schema import REPAIRS, state_columns
+
+CHECKS = (
+    "residual_covariance",
+    "cmi",
+    "predictive_gain",
+    "monotone_choice",
+    "prompt_consistency",
+    "iterated_expectation",
+    "calibration",
+)
+
+Progress = Callable[[int, int, str], None]
+
+
+def _complete_columns(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Fill the columns that may be absent, and say what was assumed."""
+    table, assumed = runs.reset_index(drop=True), []
+    for name in ("task", "model"):
+        if name not in table.columns:
+            table = table.assign(**{name: ""})
+        table[name] = table[name].astype(object).where(table[name].notna(), "").astype(str)
+    if "z_state" not in table.columns:
+        table = table.assign(z_state=None)
+    if "prompt" not in table.columns:
+        table = table.assign(prompt=REFERENCE)
+    # A belief given z whose prompt is not named belongs to the reference prompt of its unit, which need not be the usual one.
+    unnamed = table["prompt"].isna()
+    table["prompt"] = (
+        table["prompt"]
+        .astype(str)
+        .astype(object)
+        .mask(unnamed, REFERENCE)
+        .mask(unnamed & table["z_state"].notna(), None)
+    )
+    if "context" not in table.columns:
+        table = table.assign(context=np.arange(len(table)))
+        assumed.append(
+            "no context column: every row was taken as its own context. If rows repeat a context, p-values and intervals are too optimistic; "
+            "name the column (--context NAME)."
+        )
+    if "rep" not in table.columns:
+        asked = ["task", "model", "context", "prompt", "z_state"]
+        # Two auxiliary variables may share the names of their states.
+        variable = [table["z"].where(table["z_state"].notna())] if "z" in table.columns else []
+        table = table.assign(
+            rep=table.groupby([*asked, *variable], dropna=False, observed=True).cumcount()
+        )
+    return table, assumed
+
+
+def _without_repairs(table: pd.DataFrame) -> tuple[pd.DataFrame, int]:
+    """Empty what was read of repaired answers; the rows stay and are counted."""
+    if "status" not in table.columns:
+        return table, 0
+    repaired = table["status"].isin(REPAIRS)
+    read = [name for name in ("p", *state_columns(table), "action", "p_z") if name in table.columns]
+    return table.assign(**{name: table[name].mask(repaired) for name in read}), int(repaired.sum())
+
+
+def _adjust(outcomes: list[list[CheckResult]]) -> list[list[CheckResult]]:
+    """Add the p-values adjusted over every test of the report."""
+    pvalues = [
+        math.nan if result.pvalue is None else result.pvalue
+        for results in outcomes
+        for result in results
+    ]
+    adjusted = iter(zip(holm(pvalues), benjamini_hochberg(pvalues), strict=True))
+
+    def with_adjusted(result: CheckResult) -> CheckResult:
+        by_holm, by_bh = next(adjusted)
+        return (
+            result
+            if result.pvalue is None
+            else replace(result, pvalue_holm=float(by_holm), pvalue_bh=float(by_bh))
+        )
+
+    return [[with_adjusted(result) for result in results] for results in outcomes]
+
+
+def _checked_names(checks: Sequence[str] | None) -> tuple[str, ...]:
+    if checks is None:
+        return CHECKS
+    for name in checks:
+        if name not in CHECKS:
+            raise InputError(
+                f"checks must be among {', '.join(CHECKS)}; received {name!r}. {closest(name, CHECKS)}"
+            )
+    if not checks:
+        raise InputError(
+            "checks must name at least one check; received none. Leave the argument out to run all."
+        )
+    return tuple(name for name in CHECKS if name in checks)
+
+
+def _version() -> str:
+    try:
+        return version("belief-coherence")
+    except PackageNotFoundError:  # run from a source tree that was not installed
+        return "unknown"
+
+
+def analyze(
+    runs: pd.DataFrame,
+    *,
+    checks: Sequence[str] | None = None,
+    published: bool = False,
+    strict: bool = False,
+    n_jobs: int = 1,
+    rng: Seed = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Run every check that the columns allow, for each (task, model).
+
+    Parameters
+    ----------
+    runs : DataFrame
+        A runs table; see `coherence.table.schema.COLUMNS`. Beliefs ``p`` and something to check them against suffice, such as ``action`` or ``theta``.
+    checks : sequence of str, optional
+        Names out of `CHECKS`; None runs all.
+    published : bool
+        Run the papers' own procedures instead of those that respect contexts.
+    strict : bool
+        Treat repaired answers as unreadable, so that only answers in the exact form enter the checks.
+    n_jobs : int
+        Processes for joblib; -1 for all cores. Results do not depend on it.
+    rng : Generator, int or None
+        Source of randomness; every check of every unit gets a generator of its own, made before any is run.
+    progress : callable, optional
+        Called with (done, total, label) after each check.
+
+    Returns
+    -------
+    Report
+        All results, what they say, and what was left out.
+
+    Raises
+    ------
+    SchemaError
+        The table breaks the schema.
+    InputError
+        Unknown check.
+
+    Examples
+    --------
+    >>> from coherence import simulate
+    >>> runs = simulate("leaky", n_contexts=100, n_reps=3, rng=1)
+    >>> report = analyze(runs, checks=["cmi"], rng=1)
+    >>> report.results[["model", "check", "pvalue"]]
+       model check  pvalue
+    0  leaky   cmi   0.001
+    """
+    names = _checked_names(checks)
+    n_jobs = n_jobs if n_jobs == -1 else whole_number(n_jobs, "n_jobs", 1)
+    validate_runs(runs)
+    table, assumed = _complete_columns(runs)
+    if strict:
+        table, repaired = _without_repairs(table)
+        assumed.append(f"strict: {repaired} repaired rows were treated as unreadable.")
+    groups = [(key, rows) for key, rows in table.groupby(["task", "model"], sort=True)]
+    generator = as_generator(rng)
+    planners = []
+    for position, (_, rows) in enumerate(groups):
+        (own,) = generator.spawn(1)
+        # One stream per check, whether it is run or not: asking for fewer checks does not change the numbers of the others.
+        planner = Planner(
+            position, rows, names, published, dict(zip(CHECKS, own.spawn(len(CHECKS)), strict=True))
+        )
+        planner.plan()
+        planners.append(planner)
+    jobs = [job for planner in planners for job in planner.jobs]
+    outcomes: list[list[CheckResult]] = []
+    for done, results in enumerate(
+        Parallel(n_jobs=n_jobs, return_as="generator")(delayed(Job.run)(job) for job in jobs),
+        start=1,
+    ):
+        outcomes.append(results)
+        if progress is not None:
+            progress(done, len(jobs), jobs[done - 1].check)
+    outcomes = _adjust(outcomes)
+    units = []
+    for position, ((key, _), planner) in enumerate(zip(groups, planners, strict=True)):
+        task, model = key
+        own_results = [
+            result
+            for job, results in zip(jobs, outcomes, strict=True)
+            if job.unit == position
+            for result in results
+        ]
+        units.append(planner.unit(str(task), str(model), assumed, own_results))
+    seed = int(rng) if isinstance(rng, int | np.integer) else None
+    settings = {
+        "version": _version(),
+        "checks": list(names),
+        "published": published,
+        "strict": strict,
+        "seed": seed,
+    }
+    return Report(tuple(units), settings)

@@ -1,0 +1,1 @@
+"""Batteries from the literature: scores, tables, words and figures of each, side by side."""

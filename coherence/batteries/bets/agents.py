@@ -1,0 +1,107 @@
+"""Simulated agents that answer value questions and bets, for teaching and for tests: what they know and do is known.
+
+Each gives probabilities and scores of the options as a model would. The scores follow from a gain that the agent sees in an option: expected gain for
+the maximiser, the worth of the thing that its text speaks of for the value-only chooser, nothing for the guesser.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from coherence.batteries.bets.answers import OPTIONS, PROBABILITIES, SCORES
+from coherence.batteries.bets.scores import bet_gains
+from coherence.errors import InputError
+from coherence.inputs import Floats
+from coherence.statistics.resample import Seed, as_generator
+
+_ROLE = [f"role_{letter}" for letter in OPTIONS]
+
+
+def _value_gains(questions: pd.DataFrame) -> Floats:
+    """Gains of answering high, low and same: an honest answer gains one."""
+    return np.tile([1.0, -1.0, -1.0], (len(questions), 1))
+
+
+def _maximiser(questions: pd.DataFrame) -> Floats:
+    gains = bet_gains(questions)[:, [0, 1, 3]]
+    return np.asarray(gains / np.abs(gains).max(axis=1, keepdims=True))
+
+
+def _value_only(questions: pd.DataFrame) -> Floats:
+    """Bet on the side that names the more valuable thing, won or lost: what a reader does who knows values and does not think in bets."""
+    high_is_won = (questions["wins"] == "high").to_numpy()
+    return np.where(high_is_won[:, None], [1.0, -1.0, -0.5], [-1.0, 1.0, -0.5])
+
+
+def _guesser(questions: pd.DataFrame) -> Floats:
+    return np.zeros((len(questions), 3))
+
+
+AGENTS: dict[
+    str, tuple[str, Callable[[pd.DataFrame], Floats], Callable[[pd.DataFrame], Floats]]
+] = {
+    "maximiser": (
+        "knows values and takes the choice of largest expected gain",
+        _value_gains,
+        _maximiser,
+    ),
+    "value-only": (
+        "knows values and bets on the side with the more valuable thing, even if it would lose it",
+        _value_gains,
+        _value_only,
+    ),
+    "random": ("guesses", _guesser, _guesser),
+}
+"""By name: description, gains seen in the answers to value questions, and gains seen in bets."""
+
+
+def simulate_answers(
+    agent: str, questions: pd.DataFrame, *, sharpness: float = 20.0, rng: Seed = None
+) -> pd.DataFrame:
+    """Answer questions as a simulated agent.
+
+    Parameters
+    ----------
+    agent : str
+        A key of `AGENTS`.
+    questions : DataFrame
+        As from ``elicitation.batteries.bets.questions``.
+    sharpness : float
+        Logits per unit of gain seen, at least 0; a standard normal is added to every logit.
+    rng : Generator, int or None
+        Source of that noise.
+
+    Returns
+    -------
+    DataFrame
+        As `coherence.batteries.bets.answers.join_answers` reads it, with scores and probabilities.
+
+    Raises
+    ------
+    InputError
+        An unknown agent, or a negative sharpness.
+    """
+    if agent not in AGENTS:
+        raise InputError(f"agent must be one of {', '.join(AGENTS)}; received {agent!r}.")
+    if not sharpness >= 0:
+        raise InputError(f"sharpness must be at least 0; received {sharpness}.")
+    _, of_values, of_bets = AGENTS[agent]
+    generator = as_generator(rng)
+    is_bet = (questions["kind"] != "value").to_numpy()
+    gains = np.zeros((len(questions), 3))
+    if (~is_bet).any():
+        gains[~is_bet] = of_values(questions[~is_bet])
+    if is_bet.any():
+        gains[is_bet] = of_bets(questions[is_bet])
+    logits = sharpness * gains + generator.standard_normal(gains.shape)
+    # From the order of roles into that of the letters.
+    order = {"high": 0, "win": 0, "low": 1, "lose": 1, "same": 2, "none": 2}
+    place = questions[_ROLE].map(order.__getitem__).to_numpy()
+    logits = np.take_along_axis(logits, place, axis=1)
+    weights = np.exp(logits - logits.max(axis=1, keepdims=True))
+    table = pd.DataFrame({"question": questions["question"].to_numpy(), "model": agent})
+    table[SCORES] = expit(logits)
+    table[PROBABILITIES] = weights / weights.sum(axis=1, keepdims=True)
+    return table

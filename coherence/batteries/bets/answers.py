@@ -1,0 +1,315 @@
+"""Tables of bet questions and of answers to them, brought together and put into one order of choices.
+
+Questions come from ``elicitation.batteries.bets.questions`` or from its CSV; answers from a model there, or from anywhere else: as letters, or as one score per
+option. Answers are untrusted text: what is neither letters nor the words of an option is unread, and counted.
+"""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from coherence.batteries.bets.gains import (
+    BET_CHOICES,
+    NO_CHOICE,
+    VALUE_CHOICES,
+    set_codes,
+    standard_choices,
+)
+from coherence.errors import InputError, closest
+from coherence.inputs import Codes, Floats
+
+OPTIONS = ("a", "b", "c")
+SCORES, PROBABILITIES = [[f"{name}_{letter}" for letter in OPTIONS] for name in ("score", "prob")]
+_OPTION, _ROLE = [[f"{name}_{letter}" for letter in OPTIONS] for name in ("option", "role")]
+_ALWAYS = (
+    "question",
+    "kind",
+    "template",
+    "split",
+    "high",
+    "low",
+    "high_value",
+    "low_value",
+    *_ROLE,
+)
+_BETS = ("wins", "chance", "stake")
+_AMOUNTS = ("high_value", "low_value", "chance", "stake", "payout")
+_KINDS = {"value": VALUE_CHOICES, "bet": BET_CHOICES, "ladder": BET_CHOICES}
+_LETTERS = re.compile(r"\(?[abc]\)?\.?(?:(?:\s*[+,;/&]\s*|\s+and\s+|\s+)\(?[abc]\)?\.?)*")
+_MARKUP = re.compile(r'[*`"“”„«»]')
+_LEAD = re.compile(r"(?:the )?answer(?: is:?\s|:)\s*")
+# One letter, alone or before the words of its option.
+_ONE_LETTER = re.compile(r"(?:option\s+)?\(?([abc])(?:\s*[).:–—-]+\s*(.*))?")
+
+
+@dataclass(frozen=True, eq=False)
+class BetAnswers:
+    """The answers of one model to questions of one kind and template.
+
+    Parameters
+    ----------
+    model, kind, template : str
+        Whose answers, and to what.
+    questions : DataFrame, n rows
+        Only questions that were answered, in their order.
+    choice : ndarray of int, shape (n,)
+        Place of the chosen option in the order of `BET_CHOICES` or `VALUE_CHOICES`; `NO_CHOICE` where there is no single one.
+    stated : ndarray of int, shape (n,)
+        Codes of the sets of letters that were stated; 0 where none was, or where the answer is unread.
+    scores : ndarray, shape (n, 3), or None
+        Scores in [0, 1] in the same order; None where only letters were given.
+    probabilities : ndarray, shape (n, 3)
+        Probability of each choice; of a letter 1, and NaN where there is no single choice.
+    unread : ndarray of bool, shape (n,)
+        Answers that are neither empty nor readable.
+    """
+
+    model: str
+    kind: str
+    template: str
+    questions: pd.DataFrame
+    choice: Codes
+    stated: Codes
+    scores: Floats | None
+    probabilities: Floats
+    unread: "np.typing.NDArray[np.bool_]"
+
+    def only(self, keep: "np.typing.NDArray[np.bool_]") -> "BetAnswers":
+        """Return the answers to some of the questions."""
+        scores = None if self.scores is None else self.scores[keep]
+        questions = self.questions[keep].reset_index(drop=True)
+        return BetAnswers(
+            self.model, self.kind, self.template, questions, self.choice[keep], self.stated[keep], scores, self.probabilities[keep],
+            self.unread[keep],
+        )  # fmt: skip
+
+
+def check_bet_questions(questions: pd.DataFrame) -> None:
+    """Raise if a table is not a table of bet questions.
+
+    Parameters
+    ----------
+    questions : DataFrame
+        Columns as from ``elicitation.batteries.bets.questions.bet_questions``.
+
+    Raises
+    ------
+    InputError
+        A column is missing, an id occurs twice, kind or roles are unknown, or an amount is no number.
+    """
+    needed = (
+        _ALWAYS
+        if "kind" in questions and (questions["kind"] == "value").all()
+        else (*_ALWAYS, *_BETS)
+    )
+    for name in needed:
+        if name not in questions.columns:
+            raise InputError(
+                f"questions lack the column {name!r}. {closest(name, questions.columns)}"
+            )
+    twice = questions["question"][questions["question"].duplicated()]
+    if len(twice):
+        raise InputError(
+            f"questions must have different ids; {twice.iloc[0]!r} occurs more than once."
+        )
+    for kind, part in questions.groupby("kind", sort=False):
+        if kind not in _KINDS:
+            raise InputError(f"kind must be one of {', '.join(_KINDS)}; received {kind!r}.")
+        expected = set(_KINDS[str(kind)])
+        wrong = [set(row) != expected for row in part[_ROLE].to_numpy()]
+        if any(wrong):
+            first = part["question"].iloc[wrong.index(True)]
+            raise InputError(
+                f"role_a to role_c must be {', '.join(_KINDS[str(kind)])} in some order; question {first!r} has others."
+            )
+    bets = questions[questions["kind"] != "value"]
+    for name in (name for name in _AMOUNTS if name in bets.columns):
+        # A payout that is not stated is none.
+        faulty = pd.to_numeric(bets[name], errors="coerce").isna() & (
+            bets[name].notna() | (name != "payout")
+        )
+        if faulty.any():
+            first = bets["question"][faulty].iloc[0]
+            raise InputError(
+                f"{name} must hold numbers for bets; {int(faulty.sum())} are none, the first is that of question {first!r}."
+            )
+
+
+def join_answers(questions: pd.DataFrame, answers: pd.DataFrame) -> list[BetAnswers]:
+    """Bring answers to their questions.
+
+    Parameters
+    ----------
+    questions : DataFrame
+        See `check_bet_questions`.
+    answers : DataFrame
+        ``question`` (id) and ``answer``: letters of the chosen options ("b", "a+c") or the words of one; or ``score_a`` to ``score_c``, in [0, 1],
+        each option by itself, with or without ``prob_a`` to ``prob_c``, which sum to 1 (where both are there, the single choice is that of the
+        largest prob). ``model`` where there are several.
+
+    Returns
+    -------
+    list of BetAnswers
+        One per model, kind and template that has answers.
+
+    Raises
+    ------
+    InputError
+        An unknown or doubled question, neither letters nor scores, or a score outside its range.
+    """
+    check_bet_questions(questions)
+    answers = _checked(questions, answers)
+    joined = questions.merge(answers, on="question", how="inner", sort=False)
+    found = []
+    for (model, kind, template), part in joined.groupby(["model", "kind", "template"], sort=False):
+        found.append(_answers(str(model), str(kind), str(template), part.reset_index(drop=True)))
+    return found
+
+
+def _checked(questions: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame:
+    if "question" not in answers.columns:
+        raise InputError(
+            f"answers lack the column 'question'. {closest('question', answers.columns)}"
+        )
+    if "answer" not in answers.columns and not set(SCORES) <= set(answers.columns):
+        raise InputError(
+            "answers need a column 'answer' with letters, or columns score_a, score_b and score_c."
+        )
+    if not len(answers):
+        raise InputError("answers have no rows.")
+    known = set(questions["question"])
+    unknown = answers["question"][~answers["question"].isin(known)]
+    if len(unknown):
+        raise InputError(
+            f"{len(unknown)} answers are to questions that there are not, the first to {unknown.iloc[0]!r}. {closest(str(unknown.iloc[0]), known)}"
+        )
+    answers = answers if "model" in answers.columns else answers.assign(model="model")
+    if answers["model"].isna().any():
+        raise InputError(
+            f"column 'model' is empty in {int(answers['model'].isna().sum())} rows of the answers."
+        )
+    twice = answers[answers.duplicated(["model", "question"])]
+    if len(twice):
+        raise InputError(
+            f"a model must answer a question once; {twice['model'].iloc[0]!r} answers {twice['question'].iloc[0]!r} more often."
+        )
+    for names in (SCORES, PROBABILITIES):
+        if set(names) <= set(answers.columns):
+            values = answers[names].apply(pd.to_numeric, errors="coerce").to_numpy(dtype=np.float64)
+            wrong = ~((values >= 0) & (values <= 1)).all(axis=1)
+            if wrong.any():
+                raise InputError(
+                    f"{', '.join(names)} must be in [0, 1]; {int(wrong.sum())} rows are not, the first is that of question "
+                    f"{answers['question'].to_numpy()[wrong][0]!r}. Take the logistic transform of scores that are logits."
+                )
+            answers = answers.assign(**dict(zip(names, values.T, strict=True)))
+    if set(PROBABILITIES) <= set(answers.columns):
+        off = np.abs(answers[PROBABILITIES].sum(axis=1) - 1) > 0.02
+        if off.any():
+            raise InputError(
+                f"prob_a to prob_c must sum to 1; {int(off.sum())} rows do not. Leave them out, or divide them by their sum."
+            )
+    own = [
+        name
+        for name in ("question", "model", "answer", *SCORES, *PROBABILITIES)
+        if name in answers.columns
+    ]
+    return answers[own]
+
+
+def _answers(model: str, kind: str, template: str, part: pd.DataFrame) -> BetAnswers:
+    roles = part[_ROLE].to_numpy()
+    # For each canonical choice, the letter that stands for it in this question.
+    place = np.stack([(roles == choice).argmax(axis=1) for choice in _KINDS[kind]], axis=1)
+
+    def in_order(names: list[str]) -> Floats | None:
+        return (
+            np.take_along_axis(part[names].to_numpy(dtype=np.float64), place, axis=1)
+            if set(names) <= set(part.columns)
+            else None
+        )
+
+    scores, probabilities = in_order(SCORES), in_order(PROBABILITIES)
+    unread = np.zeros(len(part), dtype=bool)
+    if scores is not None:
+        choice = standard_choices(scores if probabilities is None else probabilities)
+        stated = np.zeros(len(part), dtype=np.int64)
+        if probabilities is None:
+            total = scores.sum(axis=1, keepdims=True)
+            probabilities = np.divide(
+                scores, total, out=np.full_like(scores, np.nan), where=total > 0
+            )
+    else:
+        chosen = np.zeros((len(part), 3), dtype=bool)
+        options = (
+            part[_OPTION].to_numpy()
+            if set(_OPTION) <= set(part.columns)
+            else np.full((len(part), 3), "")
+        )
+        for row, answer in enumerate(part["answer"]):
+            letters = read_letters(answer, options[row].tolist())
+            unread[row] = letters is None
+            chosen[row] = [OPTIONS[letter] in (letters or ()) for letter in place[row]]
+        stated = set_codes(chosen)
+        choice = np.where(chosen.sum(axis=1) == 1, chosen.argmax(axis=1), NO_CHOICE).astype(
+            np.int64
+        )
+        probabilities = np.where((choice == NO_CHOICE)[:, None], np.nan, chosen.astype(np.float64))
+    questions = part.drop(
+        columns=[
+            name for name in ("model", "answer", *SCORES, *PROBABILITIES) if name in part.columns
+        ]
+    )
+    return BetAnswers(
+        model, kind, template, questions, choice, stated, scores, probabilities, unread
+    )
+
+
+def read_letters(answer: object, options: list[str]) -> frozenset[str] | None:
+    """Read an answer given as letters, or in the words of an option.
+
+    Parameters
+    ----------
+    answer : object
+        A text; a missing one is an empty answer. Quotes, asterisks and backticks do not matter. One letter may stand behind "the answer is",
+        "answer:" or "option", and before a mark and the words of its own option.
+    options : list of str
+        Words of the options a, b and c.
+
+    Returns
+    -------
+    frozenset of str or None
+        Chosen letters, none of an empty answer; None for what cannot be read, as a letter with the words of another option.
+
+    Examples
+    --------
+    >>> sorted(read_letters("(a) and (c)", [])), read_letters("I bet on tails", ["I bet on heads.", "I bet on tails."]), read_letters("hm", [])
+    (['a', 'c'], frozenset({'b'}), None)
+    >>> read_letters("The answer is **(b)**: I bet on tails.", ["I bet on heads.", "I bet on tails."])
+    frozenset({'b'})
+    """
+    if answer is None or (isinstance(answer, float) and np.isnan(answer)) or answer is pd.NA:
+        return frozenset()
+    text = " ".join(str(answer).split()).casefold()
+    if not text:
+        return frozenset()
+    words = [_bare(" ".join(option.split()).casefold()) for option in options]
+    bare = _bare(text)
+    said = _bare(_LEAD.sub("", bare, count=1) if _LEAD.match(bare) else bare)
+    for whole in (bare, said):
+        if whole and words.count(whole) == 1:
+            return frozenset(OPTIONS[words.index(whole)])
+    if _LETTERS.fullmatch(bare):
+        return frozenset(re.findall(r"[abc](?![a-z])", bare))
+    one = _ONE_LETTER.fullmatch(said)
+    if one is None:
+        return None
+    place, rest = OPTIONS.index(one[1]), _bare(one[2] or "")
+    return frozenset(one[1]) if not rest or (place < len(words) and rest == words[place]) else None
+
+
+def _bare(text: str) -> str:
+    """Return a text without marks of quotation and emphasis, and without the full stop at its end."""
+    return _MARKUP.sub("", text).strip(" '‘’.")

@@ -1,0 +1,309 @@
+"""The chance that choices act on, read off bets whose stakes rise against a stated chance.
+
+Beyond Tang and Kejriwal, whose bets all have even chances. Somebody who acts on the probability q of the winning side, and wants to gain, bets on it
+as long as the stake's break-even chance lies below q. So q is where the choices switch, and can be compared with the probability that was stated.
+The switch may be gradual: the chance of betting is logistic in logit(q) - logit(break-even), with a steepness shared by all stated chances.
+
+Answers about the same things are no independent evidence: whoever overrates a thing accepts higher stakes on it throughout. So the intervals are
+the wider of two: the one that a likelihood gives to independent answers, and one from a jackknife that leaves out one thing at a time.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy import special, stats
+from scipy.special import expit, log_expit, logit
+
+from coherence.batteries.bets.units import Units, units_of
+from coherence.batteries.bets.weighting import Weighting, weighting_line
+from coherence.inputs import Codes, Floats, require
+
+FITTED, BELOW, ABOVE, FLAT = (
+    "fitted",
+    "below the ladder",
+    "above the ladder",
+    "no response to stakes",
+)
+STEEPNESS: Floats = np.geomspace(0.05, 400, 45)
+"""Up to a switch that is sharper than any ladder can tell from a jump."""
+_GRID: Floats = np.linspace(-7, 7, 351)
+_TIE = 1e-6
+_SAME = 1e-6  # rungs are computed from stakes, and miss a stated chance by rounding
+_BLOCK = 256  # rungs at a time: things at many prices give many
+
+
+@dataclass(frozen=True, eq=False)
+class LadderFit:
+    """Implied probabilities beside the stated ones.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row per stated chance: ``stated``, ``n``, ``share`` (of bets taken), ``implied`` (where the choices switch; NaN where they do not
+        within the ladder), ``low``, ``high`` (95%), ``status``: "fitted", "below the ladder" or "above the ladder" (the switch would lie outside
+        the break-even chances that were offered), or "no response to stakes".
+    steepness : float
+        Slope of the logistic in logits of the break-even chance, common to all stated chances; the largest tried where every switch is a jump,
+        NaN where nothing switches.
+    contradicted : int
+        How many intervals do not hold the stated chance.
+    weighting : Weighting
+        All stated chances in one line: are implied and stated probabilities equal?
+    unit : str
+        What was taken as independent: every answer, pairs of things, or high and low things that are crossed.
+    """
+
+    table: pd.DataFrame
+    steepness: float
+    contradicted: int
+    weighting: Weighting
+    unit: str
+
+
+@dataclass(frozen=True, eq=False)
+class LadderData:
+    """Validated answers to a ladder, shape (n,) each, and their independent units."""
+
+    stated: Floats
+    break_even: Floats
+    taken: "np.typing.NDArray[np.bool_]"
+    units: Units
+
+
+def fit_ladder(
+    stated: ArrayLike,
+    break_even: ArrayLike,
+    bets: ArrayLike,
+    *,
+    first: ArrayLike | None = None,
+    second: ArrayLike | None = None,
+    level: float = 0.95,
+) -> LadderFit:
+    """Fit the chance at which choices switch from betting to not betting, for every stated chance.
+
+    Parameters
+    ----------
+    stated : array-like, shape (n,)
+        Stated chances of the winning side, in (0, 1).
+    break_even : array-like, shape (n,)
+        Chances at which each bet gains nothing, in (0, 1).
+    bets : array-like of bool, shape (n,)
+        Whether the winning side was bet on.
+    first, second : array-like, shape (n,), optional
+        The high and the low thing of each bet; without them answers are taken as independent.
+    level : float
+        Nominal coverage of the intervals.
+
+    Returns
+    -------
+    LadderFit
+        Intervals by inverted likelihood-ratio tests with the steepness profiled out. They reach to 0 or 1 where nobody switches, and span the
+        gap between two stakes where the switch is a jump. Where choices do not follow the stakes (a likelihood-ratio test against one share of
+        bets per stated chance keeps the latter at the same level, or with things a score test of the steepness), they show no probability: nothing
+        is fitted, and intervals are [0, 1].
+
+    Raises
+    ------
+    InputError
+        Unequal lengths, no rows, a chance outside (0, 1), or only one of `first` and `second`.
+
+    Notes
+    -----
+    With things, log-likelihood ratios are compared with the F distribution of as many degrees of freedom as there are things of the scarcer kind,
+    less one, and the interval reaches at least so far as Student's t with the jackknife's standard error of the switching point, in logits (Efron and
+    Stein 1981; it errs on the wide side). Where high and low things are crossed, the variances of both jackknives are added up. The target is the
+    switching point of things like these. An interval is never narrower than the two break-even chances around the switch.
+
+    Examples
+    --------
+    >>> even = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
+    >>> fit = fit_ladder([0.5] * 9, even, [e < 0.5 for e in even])
+    >>> round(float(fit.table.loc[0, "implied"]), 2), fit.table.loc[0, "status"]
+    (0.45, 'fitted')
+    """
+    data = ladder_data(stated, break_even, bets, first, second)
+    p, even, taken = data.stated, data.break_even, data.taken
+    chances = np.unique(p)
+    # Log-likelihood of every stated chance by steepness and switching point.
+    surfaces = _surfaces(p, even, taken, chances)
+    by_steepness = surfaces.max(axis=2).sum(axis=0)
+    steepest = int(np.flatnonzero(by_steepness >= by_steepness.max() - _TIE)[-1])
+    reach = data.units.reach(1, level)
+    flat = sum(_flat(taken[p == chance]) for chance in chances)
+    responds = (by_steepness.max() - flat > reach and _follows(data, level)) or not (
+        taken.any() and not taken.all()
+    )
+    profiles = surfaces + (by_steepness - surfaces.max(axis=2))[:, :, None]
+    # Without one thing at a time, for every kind of thing.
+    leave_outs = [
+        np.stack(
+            [
+                _switching_points(surfaces - _surfaces(p[own], even[own], taken[own], chances))
+                for own in _members(side)
+            ]
+        )
+        for side in data.units.sides
+    ]
+    errors = np.sqrt(
+        sum(
+            ((len(others) - 1) * others.var(axis=0) for others in leave_outs),
+            np.zeros(chances.size),
+        )
+    )
+    rows = []
+    for number, chance in enumerate(chances):
+        here = p == chance
+        row = {"stated": float(chance), "n": int(here.sum()), "share": float(taken[here].mean())}
+        unknown = {"implied": float("nan"), "low": 0.0, "high": 1.0, "status": FLAT}
+        width = math.sqrt(2 * reach) * errors[number]
+        rows.append(
+            row
+            | (
+                _switch(profiles[number].max(axis=0), even[here], taken[here], reach, width)
+                if responds
+                else unknown
+            )
+        )
+    table = pd.DataFrame(rows)
+    contradicted = int(((table["stated"] < table["low"]) | (table["stated"] > table["high"])).sum())
+    fitted = (table["status"] == FITTED).to_numpy()
+    weighting = weighting_line(
+        logit(chances[fitted]),
+        logit(table["implied"].to_numpy()[fitted]),
+        _apart(table[fitted], even, level, independent=not leave_outs),
+        np.array([_lean(chance, even[p == chance]) for chance in chances[fitted]]),
+        [others[:, fitted] for others in leave_outs],
+        freedom=data.units.freedom,
+        level=level,
+    )
+    return LadderFit(
+        table,
+        float(STEEPNESS[steepest]) if fitted.any() else float("nan"),
+        contradicted,
+        weighting,
+        data.units.name,
+    )
+
+
+def ladder_data(
+    stated: ArrayLike,
+    break_even: ArrayLike,
+    bets: ArrayLike,
+    first: ArrayLike | None,
+    second: ArrayLike | None,
+) -> LadderData:
+    """Validate the arguments of `fit_ladder`, which see."""
+    p, even = np.asarray(stated, dtype=np.float64), np.asarray(break_even, dtype=np.float64)
+    taken = np.asarray(bets, dtype=bool)
+    require(p.ndim == 1 and p.shape == even.shape == taken.shape and p.size > 0,
+            f"stated, break_even and bets must have one equal length of at least 1; received {p.shape}, {even.shape}, {taken.shape}.")  # fmt: skip
+    for name, values in (("stated", p), ("break_even", even)):
+        wrong = ~((values > 0) & (values < 1))
+        require(
+            not wrong.any(),
+            f"{name} must lie strictly between 0 and 1; {int(wrong.sum())} do not, the first is {values[wrong][:1]}.",
+        )
+    return LadderData(p, even, taken, units_of(first, second, p.size))
+
+
+def _surfaces(stated: Floats, break_even: Floats, taken: np.ndarray, chances: Floats) -> Floats:
+    """Return log-likelihoods, shape (stated chances, steepness, switching point); equal break-even chances are counted once."""
+    values, rung = np.unique(break_even, return_inverse=True)
+    counts = np.zeros((2, chances.size, values.size))
+    np.add.at(counts, (taken.astype(np.int64), np.searchsorted(chances, stated), rung), 1.0)
+    found = np.zeros((chances.size, STEEPNESS.size, _GRID.size))
+    for start in range(0, values.size, _BLOCK):
+        some = slice(start, start + _BLOCK)
+        logits = STEEPNESS[:, None, None] * (_GRID[:, None] - logit(values[some]))
+        yes = log_expit(logits)
+        found += np.tensordot(counts[1, :, some], yes, (1, 2)) + np.tensordot(
+            counts[0, :, some], yes - logits, (1, 2)
+        )
+    return found
+
+
+def _members(side: Codes) -> list[Codes]:
+    """Return the rows of every cluster."""
+    return np.split(np.argsort(side, kind="stable"), np.cumsum(np.bincount(side))[:-1])
+
+
+def _follows(data: LadderData, level: float) -> bool:
+    """Tell whether choices follow the stakes in things like these: a score test of the steepness with things as the unit."""
+    share = (
+        pd.Series(data.taken.astype(np.float64)).groupby(data.stated).transform("mean").to_numpy()
+    )
+    rung = logit(data.break_even)
+    middle = pd.Series(rung).groupby(data.stated).transform("mean").to_numpy()
+    score = (data.taken - share) * (middle - rung)
+    variance = 0.0
+    for side in data.units.sides:
+        sums = np.bincount(side, weights=score)
+        variance += sums.size * float(sums.var(ddof=1))
+    return not data.units.sides or bool(
+        score.sum() > stats.t.ppf((1 + level) / 2, data.units.freedom) * math.sqrt(variance)
+    )
+
+
+def _apart(fitted: pd.DataFrame, even: Floats, level: float, *, independent: bool) -> Floats:
+    """Return what a switching point is uncertain by, as a standard deviation in logits, if the jackknife sees none of it."""
+    if independent:
+        return (
+            np.asarray(logit(fitted["high"]) - logit(fitted["low"]))
+            / 2
+            / float(stats.norm.ppf((1 + level) / 2))
+        )
+    implied = fitted["implied"].to_numpy()
+    rungs = np.unique(even)
+    place = np.clip(np.searchsorted(rungs, implied), 1, rungs.size - 1)
+    # Anywhere between two rungs.
+    return np.asarray(logit(rungs[place]) - logit(rungs[place - 1])) / math.sqrt(12)
+
+
+def _lean(stated: float, even: Floats) -> float:
+    """Return how far, in logits, the middle of a gap may lie from a stated chance that is in it, or at its end."""
+    rungs = np.unique(even)
+    within = (rungs[:-1] <= stated + _SAME) & (rungs[1:] >= stated - _SAME)
+    middles = (rungs[:-1] + rungs[1:])[within] / 2
+    return float(np.abs(logit(middles) - logit(stated)).max(initial=0.0))
+
+
+def _flat(taken: np.ndarray) -> float:
+    """Return the log-likelihood of one share of bets, whatever the stakes."""
+    yes, no = int(taken.sum()), int((~taken).sum())
+    return float(special.xlogy(yes, yes / taken.size) + special.xlogy(no, no / taken.size))
+
+
+def _switching_points(surfaces: Floats) -> Floats:
+    """Return where the likelihood is largest, shape (stated chances,); the middle where it is largest at many points."""
+    by_steepness = surfaces.max(axis=2).sum(axis=0)
+    profiles = (surfaces + (by_steepness - surfaces.max(axis=2))[:, :, None]).max(axis=1)
+    return np.array([_GRID[row >= row.max() - _TIE].mean() for row in profiles])
+
+
+def _switch(
+    profile: Floats, even: Floats, taken: np.ndarray, reach: float, width: float
+) -> dict[str, object]:
+    kept = _GRID[profile >= profile.max() - reach]
+    middle = float(_GRID[profile >= profile.max() - _TIE].mean())
+    low, high = min(kept[0], middle - width), max(kept[-1], middle + width)
+    low, high = (
+        0.0 if low <= _GRID[0] else float(expit(low)),
+        1.0 if high >= _GRID[-1] else float(expit(high)),
+    )
+    best = float(expit(middle))
+    if not taken.any() or best < even.min():
+        return {"implied": float("nan"), "low": low, "high": high, "status": BELOW}
+    if taken.all() or best > even.max():
+        return {"implied": float("nan"), "low": low, "high": high, "status": ABOVE}
+    last, first = even[taken].max(), even[~taken].min()
+    # Where the switch is a jump any point of the gap is as likely, and its middle stands for them.
+    implied = float(last + first) / 2 if last < first else best
+    # No ladder tells more than its rungs: answers about a thing switch somewhere between two of them.
+    low, high = (
+        min(low, float(even[even <= implied].max())),
+        max(high, float(even[even >= implied].min())),
+    )
+    return {"implied": implied, "low": low, "high": high, "status": FITTED}

@@ -1,0 +1,170 @@
+"""Runs tables from bets: where a probability and an action on it meet, the checks of coherence apply.
+
+Two probabilities can stand in column ``p``. For bets whose chances are even, it is the model's own belief that the thing to be won is worth more than
+the one that may be lost, out of its answers to value questions. For ladders, it is the probability that the question states.
+"""
+
+import numpy as np
+import pandas as pd
+
+from coherence.batteries.bets.answers import BetAnswers
+from coherence.batteries.bets.gains import BET_CHOICES, NO_CHOICE
+from coherence.batteries.bets.scores import BELIEF_TEMPLATE, break_evens
+from coherence.statistics.resample import Seed, as_generator
+
+
+def belief_runs(
+    groups: list[BetAnswers], *, belief_template: str = BELIEF_TEMPLATE, disjoint: bool = False
+) -> pd.DataFrame:
+    """Return a runs table of value beliefs and bets.
+
+    The checks take contexts as independent. Pairs of things that share a thing are not: with all pairs p-values come out too small. With `disjoint`
+    every thing is in one context at most, and contexts are as independent as things are; there are few of them.
+
+    Parameters
+    ----------
+    groups : list of BetAnswers
+        As from `join_answers`.
+    belief_template : str
+        Value questions that are the reference wording.
+    disjoint : bool
+        Whether to keep, of every split, only the pairs of the first high thing with the first low one, the second with the second, and so on; the
+        high thing is to be won in the first of them, the low thing in the second, and so on in turn.
+
+    Returns
+    -------
+    DataFrame
+        ``task`` "bets:<modality>"; ``model``; ``context``, a pair of things and the one to be won; ``rep``, the order of the sides; ``prompt``,
+        "standard" for the reference wording of the value question, the name of the template for others; ``p``, the belief that the thing to be won
+        is worth more (half of "the same" counts); ``action``, "win", "lose" or "none", on the standard rows; ``theta``, 1 if the thing to be won is
+        the high one; ``status``, and ``split``. Empty where a model was not asked both.
+    """
+    rows: list[pd.DataFrame] = []
+    values = [group for group in groups if group.kind == "value"]
+    for bets in (group for group in groups if group.kind == "bet"):
+        for value in (group for group in values if group.model == bets.model):
+            rows.append(_belief_rows(bets, value, belief_template))
+    runs = pd.concat(rows, ignore_index=True) if rows else pd.DataFrame()
+    return (
+        runs[runs["context"].isin(_disjoint(groups))].reset_index(drop=True)
+        if disjoint and rows
+        else runs
+    )
+
+
+def _disjoint(groups: list[BetAnswers]) -> set[str]:
+    """Return contexts of which no two share a thing, in the order of the questions."""
+    found = set()
+    asked = pd.concat(
+        [group.questions[["split", "high", "low"]] for group in groups if group.kind == "bet"]
+    )
+    turn = 0
+    for _, part in asked.groupby("split", sort=False):
+        for high, low in zip(part["high"].unique(), part["low"].unique(), strict=False):
+            found.add(_context(high, low, "high" if turn % 2 == 0 else "low"))
+            turn += 1
+    return found
+
+
+def _context(high: str, low: str, wins: str) -> str:
+    return f"{high} | {low} | wins {wins}"
+
+
+def _belief_rows(bets: BetAnswers, value: BetAnswers, belief_template: str) -> pd.DataFrame:
+    high, _, same = value.probabilities.T
+    asked = value.questions[["high", "low"]].assign(belief=high + same / 2)
+    belief = asked.groupby(["high", "low"], sort=False)["belief"].mean()
+    facts = bets.questions
+    pairs = pd.MultiIndex.from_frame(facts[["high", "low"]])
+    known = np.isin(pairs, belief.index)
+    of_high = belief.reindex(pairs).to_numpy()
+    context = pd.Series(
+        [_context(*row) for row in zip(facts["high"], facts["low"], facts["wins"], strict=True)],
+        index=facts.index,
+        dtype="string",
+    )
+    standard = value.template == belief_template
+    action = _actions(bets)
+    p = np.where(facts["wins"] == "high", of_high, 1 - of_high)
+    table = pd.DataFrame(
+        {
+            "task": f"bets:{bets.template}",
+            "model": bets.model,
+            "context": context,
+            "rep": facts.groupby(context).cumcount().to_numpy(),
+            "prompt": "standard" if standard else value.template,
+            "p": p,
+            "action": action if standard else pd.Series(pd.NA, index=facts.index, dtype="string"),
+            "theta": (facts["wins"] == "high").astype("int64"),
+            "status": np.where(
+                np.isnan(p) | (action.isna().to_numpy() & standard), "unparsed", "ok"
+            ),
+            "split": facts["split"],
+        }
+    )
+    return table[known]
+
+
+def ladder_runs(groups: list[BetAnswers], *, rng: Seed = None) -> pd.DataFrame:
+    """Return a runs table of stated probabilities and bets.
+
+    Parameters
+    ----------
+    groups : list of BetAnswers
+        As from `join_answers`.
+    rng : Generator, int or None
+        Draws which side comes up.
+
+    Returns
+    -------
+    DataFrame
+        ``task`` "ladder:<modality>"; ``model``; ``context``, a pair of things with chance and stake; ``rep``, the order of the sides; ``p`` and
+        ``p_true``, the stated chance of the winning side; ``action``; ``theta``, 1 if that side comes up, drawn once per context; ``status``;
+        ``break_even``, the chance at which the stake gains nothing. Empty where no ladder was answered.
+    """
+    generator = as_generator(rng)
+    rows = []
+    drawn: dict[str, int] = {}
+    for group in (group for group in groups if group.kind == "ladder"):
+        facts = group.questions
+        stated = facts["chance"].astype("float64")
+        context = (
+            facts["high"]
+            + " | "
+            + facts["low"]
+            + " | p "
+            + stated.map("{:g}".format)
+            + " | stake "
+            + facts["stake"].map("{:g}".format)
+        )
+        # Equal for all models: the same coin is tossed for each.
+        for name, chance in zip(group.template + " | " + context, stated, strict=True):
+            drawn.setdefault(name, int(generator.random() < chance))
+        action = _actions(group)
+        rows.append(
+            pd.DataFrame(
+                {
+                    "task": f"ladder:{group.template}",
+                    "model": group.model,
+                    "context": context,
+                    "rep": facts.groupby(context).cumcount().to_numpy(),
+                    "prompt": "standard",
+                    "p": stated,
+                    "action": action,
+                    "theta": (group.template + " | " + context).map(drawn),
+                    "p_true": stated,
+                    "status": np.where(action.isna(), "unparsed", "ok"),
+                    "break_even": break_evens(facts),
+                }
+            )
+        )
+    return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame()
+
+
+def _actions(group: BetAnswers) -> "pd.Series[str]":
+    labels = pd.Series(
+        np.array(BET_CHOICES, dtype=object)[np.maximum(group.choice, 0)],
+        index=group.questions.index,
+        dtype="string",
+    )
+    return labels.mask(pd.Series(group.choice == NO_CHOICE, index=labels.index))

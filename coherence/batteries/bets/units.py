@@ -1,0 +1,79 @@
+"""Independent units of the answers to a ladder.
+
+Every bet is about a high and a low thing. Where each high thing goes with one low thing, the pairs are independent units. Where both vary, two bets
+depend on each other if they share either.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from coherence.inputs import Codes, as_codes, require
+
+INDEPENDENT, PAIRS, CROSSED = (
+    "every answer by itself",
+    "pairs of things",
+    "high and low things, crossed",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """What depends on what.
+
+    Parameters
+    ----------
+    name : str
+        `INDEPENDENT`, `PAIRS` or `CROSSED`.
+    sides : tuple of ndarray of int
+        Codes of the clusters of each answer, one array per kind of cluster.
+    """
+
+    name: str
+    sides: tuple[Codes, ...]
+
+    def reach(self, n_parameters: int, level: float) -> float:
+        """Return how far a log-likelihood may lie below its maximum at this level."""
+        if not self.sides:
+            return float(stats.chi2.ppf(level, n_parameters)) / 2
+        return n_parameters * float(stats.f.ppf(level, n_parameters, self.freedom)) / 2
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom: clusters of the scarcer kind, less one; infinite for independent answers."""
+        return min((int(side.max()) for side in self.sides), default=np.inf)
+
+
+def units_of(first: ArrayLike | None, second: ArrayLike | None, n: int) -> Units:
+    """Return the units of answers about things of two kinds.
+
+    Parameters
+    ----------
+    first, second : array-like, shape (n,), or None
+        The high and the low thing of each answer.
+    n : int
+        Number of answers.
+
+    Returns
+    -------
+    Units
+        Independent answers without things.
+
+    Raises
+    ------
+    InputError
+        Only one of the two is there, their lengths differ from `n`, or there is but one thing of a kind.
+    """
+    require((first is None) == (second is None), "first and second must both be given, or neither.")
+    if first is None or second is None:
+        return Units(INDEPENDENT, ())
+    high, low = as_codes(first, "first", n)[0], as_codes(second, "second", n)[0]
+    n_high, n_low = int(high.max()) + 1, int(low.max()) + 1
+    require(
+        min(n_high, n_low) > 1,
+        f"first and second must hold two or more different things each; they hold {n_high} and {n_low}.",
+    )
+    n_pairs = np.unique(high * n_low + low).size
+    return Units(PAIRS, (high,)) if n_pairs == n_high == n_low else Units(CROSSED, (high, low))

@@ -1,0 +1,108 @@
+"""Probability weighting in one line: whether the probability that choices act on is the one that was stated.
+
+Somebody who acts on w(p) where p is stated weights probabilities. Over a ladder's chances the weighting function is summarised as linear in log odds,
+logit w(p) = elevation + sensitivity logit p (Gonzalez and Wu 1999; Zhang and Maloney 2012): elevation 0 and sensitivity 1 leave every probability as
+it is, a sensitivity below 1 is the inverse S that people show, and a positive elevation is optimism.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from coherence.inputs import Floats
+from coherence.result import Interval
+
+
+@dataclass(frozen=True)
+class Weighting:
+    """The line of implied on stated log odds.
+
+    Parameters
+    ----------
+    elevation : float
+        Logit of the probability acted on where one half is stated; NaN, as the rest, with fewer than two stated chances at which choices switch.
+    sensitivity : float
+        Slope.
+    elevation_interval, sensitivity_interval : Interval
+        In the same units.
+    pvalue : float
+        Two-sided, of the hypothesis that implied and stated probabilities are equal (elevation 0 and sensitivity 1), Bonferroni over the two.
+    n_chances : int
+        Stated chances at which choices switch.
+    """
+
+    elevation: float
+    sensitivity: float
+    elevation_interval: Interval
+    sensitivity_interval: Interval
+    pvalue: float
+    n_chances: int
+
+
+def weighting_line(
+    stated: Floats,
+    switches: Floats,
+    errors: Floats,
+    leans: Floats,
+    leave_outs: Sequence[Floats],
+    *,
+    freedom: float,
+    level: float = 0.95,
+) -> Weighting:
+    """Fit the line by least squares, with standard errors by the jackknife.
+
+    Parameters
+    ----------
+    stated : ndarray, shape (k,)
+        Logits of the stated chances.
+    switches : ndarray, shape (k,)
+        Logits of the chances at which choices switch.
+    errors : ndarray, shape (k,)
+        What each of them is uncertain by apart from the things asked about, independently of the others: a positive standard deviation.
+    leans : ndarray, shape (k,)
+        How far each of them may lie from the stated chance, in logits, for no other reason than where the rungs are: where stated chances are rungs
+        themselves, whoever declines bets that gain nothing switches below all of them. So these errors are no independent ones, and their sizes
+        are added up.
+    leave_outs : sequence of ndarray, shape (n_things, k)
+        Switches without one thing at a time, one array per kind of thing; variances add up over the kinds.
+    freedom : float
+        Degrees of freedom of the t distribution.
+    level : float
+        Nominal coverage.
+
+    Returns
+    -------
+    Weighting
+        NaN where there are fewer than two chances.
+
+    Examples
+    --------
+    >>> stated = np.array([-1.0, 0.0, 1.0])
+    >>> line = weighting_line(stated, 0.2 + 0.5 * stated, np.full(3, 0.01), np.zeros(3), [], freedom=4)
+    >>> round(line.elevation, 3), round(line.sensitivity, 3), line.pvalue < 0.001
+    (0.2, 0.5, True)
+    """
+    if stated.size < 2:
+        nothing = Interval(math.nan, math.nan, level)
+        return Weighting(math.nan, math.nan, nothing, nothing, math.nan, int(stated.size))
+    # Rows: by how much each switch moves elevation and sensitivity.
+    weights = np.linalg.pinv(np.column_stack([np.ones_like(stated), stated]))
+    estimate = weights @ switches
+    variance = weights**2 @ errors**2
+    for others in leave_outs:
+        variance += (len(others) - 1) * (others @ weights.T).var(axis=0)
+    error, lean = np.sqrt(variance), np.abs(weights) @ leans
+    reach = lean + float(stats.t.ppf((1 + level) / 2, freedom)) * error
+    intervals = [
+        Interval(float(e - r), float(e + r), level, "jackknife over things")
+        for e, r in zip(estimate, reach, strict=True)
+    ]
+    gaps = np.maximum(np.abs(estimate - [0.0, 1.0]) - lean, 0)
+    # A ladder's rungs leave some error in any case, so that no gap is divided by 0.
+    pvalue = float(min(1.0, 2 * (2 * stats.t.sf(gaps / error, freedom)).min()))
+    return Weighting(
+        float(estimate[0]), float(estimate[1]), intervals[0], intervals[1], pvalue, int(stated.size)
+    )

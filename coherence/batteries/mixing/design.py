@@ -1,0 +1,104 @@
+"""The conditions of the battery and what a sampler without fault would do in each.
+
+Five experiments of 20 points: one flip, two flips in one answer, three outcomes, decisions (placing reads, matching pennies, positioning), and words.
+Source: supplementary scoring system of the "failure to mix" study.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from coherence.batteries.mixing.equilibrium import GAMES
+from coherence.inputs import Floats
+
+FLIPS = ("0 0", "0 1", "1 0", "1 1")
+ORDERS = ("forward", "reverse")
+MIDDLE = 0.4  # probability of outcome 1 among three, in every condition
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the battery.
+
+    Parameters
+    ----------
+    name : str
+        Value of the `experiment` column.
+    number : int
+        Experiment that its points count for, 1 to 5.
+    title : str
+        For tables and figures.
+    outcomes : tuple of str
+        The possible answers; those of `words` are the first and the second word of the pair.
+    probabilities : tuple of float
+        Published values of `p`.
+    """
+
+    name: str
+    number: int
+    title: str
+    outcomes: tuple[str, ...]
+    probabilities: tuple[float, ...]
+
+
+_GRID = tuple(i / 20 for i in range(21))
+_TENTHS = tuple(i / 10 for i in range(1, 10))
+
+PARTS = {
+    part.name: part
+    for part in (
+        Part("flip", 1, "one flip", ("1", "0"), _GRID),
+        Part("two_flips", 2, "two flips", FLIPS, _GRID),
+        Part(
+            "three_outcomes",
+            3,
+            "three outcomes",
+            ("0", "1", "2"),
+            tuple(i / 10 for i in range(6, -1, -1)),
+        ),
+        Part("reads", 4, "placing reads", ("A", "B"), _TENTHS),
+        Part("pennies", 4, "matching pennies", GAMES["pennies"].actions, _TENTHS),
+        Part("positioning", 4, "positioning", GAMES["positioning"].actions, _TENTHS),
+        Part("words", 5, "words", ("first", "second"), (0.5,)),
+    )
+}
+"""All parts by name; in `p` the instructed probability of the first outcome, of "1" in both flips, or the parameter of a game."""
+
+EXPERIMENTS = {1: "one flip", 2: "two flips", 3: "three outcomes", 4: "decisions", 5: "words"}
+
+
+def literal_shares(name: str, p: Floats) -> Floats:
+    """Return the outcome probabilities of a sampler that takes `p` for the rate of the counted outcome everywhere, as the published scoring does.
+
+    Parameters
+    ----------
+    name : str
+        Part.
+    p : ndarray, shape (n_conditions,)
+        Its conditions.
+
+    Returns
+    -------
+    ndarray, shape (n_conditions, n_outcomes)
+        Rows sum to 1.
+    """
+    if name == "two_flips":
+        return np.stack([(1 - p) ** 2, (1 - p) * p, p * (1 - p), p**2], axis=1)
+    if name == "three_outcomes":
+        return np.stack([p, np.full_like(p, MIDDLE), 1 - MIDDLE - p], axis=1)
+    return np.stack([p, 1 - p], axis=1)
+
+
+def equilibrium_shares(name: str, p: Floats) -> Floats:
+    """Return the outcome probabilities of a faultless sampler that plays games at their solved equilibrium, otherwise as of `literal_shares`."""
+    if name in GAMES:
+        best = optimal_rates(name, p)
+        return np.stack([best, 1 - best], axis=1)
+    return literal_shares(name, p)
+
+
+def optimal_rates(name: str, p: Floats) -> Floats:
+    """Return the best rate of the first outcome of a part: `p`, but in the games that of the solved equilibrium, shape (n_conditions,)."""
+    if name in GAMES:
+        return np.array([GAMES[name].optimum(float(parameter)) for parameter in p])
+    return p.copy()

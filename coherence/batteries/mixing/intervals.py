@@ -1,0 +1,153 @@
+"""Intervals of corrected losses and scores: rates drawn around the observed ones, and what noise leaves undecided.
+
+The unit of resampling is the answer. Pure numbers: `coherence.batteries.mixing.scoring` makes tables of them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from coherence.batteries.mixing.answers import Counts
+from coherence.batteries.mixing.measures import Measure
+from coherence.inputs import Floats
+
+LEAST_DRAWS = 2
+"""Readable answers that every condition needs: a single one shows no noise, and without noise nothing can be taken out."""
+
+_Z95 = 1.959963984540054
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """A corrected loss and its uncertainty.
+
+    Parameters
+    ----------
+    points : float
+        Points of the measure.
+    loss : float
+        Corrected loss.
+    resampled : ndarray, shape (n_resamples,)
+        The same at rates drawn around the observed ones; shape (1,) where rates are exact.
+    doubt : tuple of float
+        By how much the true loss may lie below and above the corrected one besides, see `coherence.batteries.mixing.losses`.
+    """
+
+    points: float
+    loss: float
+    resampled: Floats
+    doubt: tuple[float, float]
+
+    @property
+    def reach(self) -> float:
+        """Half the width of a 95% interval from noise alone; 0 where rates are exact."""
+        return _reach(self.resampled)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95% interval of the loss, not below 0, or not below the estimate where chance takes that below 0."""
+        # An estimate below 0 says nothing about how far above 0 the loss may be.
+        low = min(max(self.loss - self.reach - self.doubt[0], 0.0), self.loss)
+        return low, max(self.loss, 0.0) + self.reach + self.doubt[1]
+
+
+def estimate(
+    counts: Counts, measures: Sequence[Measure], n_resamples: int, rng: np.random.Generator
+) -> list[Estimate]:
+    """Estimate the corrected losses of a part.
+
+    Parameters
+    ----------
+    counts : Counts
+        Answers to the part.
+    measures : sequence of Measure
+        Its measures.
+    n_resamples : int
+        Resamples.
+    rng : Generator
+        Their source.
+
+    Returns
+    -------
+    list of Estimate
+        One per measure; NaN where a condition has fewer than `LEAST_DRAWS` readable answers, of rates that are drawn.
+    """
+    shares, draws = counts.shares, counts.draws
+    if (draws < LEAST_DRAWS).any():
+        return [
+            Estimate(one.points, np.nan, np.full(1, np.nan), (np.nan, np.nan)) for one in measures
+        ]
+    drawn = _resample(counts, n_resamples, rng)
+    return [
+        Estimate(
+            one.points,
+            float(one.corrected.value(shares, draws)),
+            one.corrected.value(drawn, draws),
+            one.corrected.doubt(shares, draws),
+        )
+        for one in measures
+    ]
+
+
+def score_interval(estimates: Sequence[Estimate]) -> tuple[float, float]:
+    """Return the 95% interval of the sum of the corrected scores of measures.
+
+    Parameters
+    ----------
+    estimates : sequence of Estimate
+        The measures; those of one part share their resamples.
+
+    Returns
+    -------
+    low, high : float
+        Held between 0 and the sum of the points, and around the sum of the scores, each of which is held between 0 and its points; NaN where a loss
+        is.
+    """
+    score = float(sum(corrected_points(one) for one in estimates))
+    if np.isnan(score):
+        return np.nan, np.nan
+    # Scores are not capped here: chance lifts some above their points and takes others below 0, and caps would pull all of them the same way. But
+    # what is below 0 beyond doubt is worth 0, however far below.
+    near = [one for one in estimates if one.interval[0] < 1]
+    together = (
+        np.sum(np.broadcast_arrays(*(one.points * (1 - one.resampled) for one in near)), axis=0)
+        if near
+        else np.zeros(1)
+    )
+    centres = [one.points * (1 - one.loss) for one in near]
+    reach, most = _reach(together), sum(one.points for one in estimates)
+    # Doubts of measures lean the same way, so that they add up: taken for independent errors they leave the games covered 91% of the time.
+    low = min(sum(centres), most) - reach - sum(one.points * one.doubt[1] for one in near)
+    high = (
+        sum(max(centre, 0.0) for centre in centres)
+        + reach
+        + sum(one.points * one.doubt[0] for one in near)
+    )
+    low, high = np.clip([low, high], 0, most)
+    return min(float(low), score), max(float(high), score)
+
+
+def corrected_points(one: Estimate) -> float:
+    """Return the corrected score of a measure: its points times one minus the loss, held between 0 and the points."""
+    return float(one.points * np.clip(1 - one.loss, 0, 1))
+
+
+def _resample(counts: Counts, n_resamples: int, rng: np.random.Generator) -> Floats:
+    """Draw rates around the observed ones, shape (n_resamples, n_conditions, n_outcomes); exact rates and unknown ones stay what they are."""
+    if counts.exact:
+        return np.broadcast_to(counts.shares, (1, *counts.shares.shape))
+    total = counts.readable[:, None]
+    # One answer more, spread over all outcomes, so that answers that are all equal still have some spread; and less weight in all, so that the rates
+    # vary as the unbiased estimate of their variance says, which for few answers is more.
+    weights = (
+        (counts.weights + 1 / counts.weights.shape[1]) * np.maximum(total - 2, 1) / (total + 1)
+    )
+    gamma = rng.gamma(weights, size=(n_resamples, *counts.weights.shape))
+    drawn = gamma / gamma.sum(axis=2, keepdims=True)
+    drawn[:, counts.readable == 0] = np.nan
+    return np.asarray(drawn)
+
+
+def _reach(values: Floats) -> float:
+    return _Z95 * float(np.std(values, ddof=1)) if values.size > 1 else 0.0

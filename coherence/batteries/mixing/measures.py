@@ -1,0 +1,201 @@
+"""The measures of the battery: what each counts, for how many points, as published and corrected.
+
+Three things are corrected. Games are held against their solved equilibrium and not against their parameter. The effect of noise is taken out of
+every distance and direction. The orders of a pair of words are averaged before the position is judged, so that a word that is always preferred is no
+preference for a position.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from coherence.batteries.mixing.answers import Counts
+from coherence.batteries.mixing.design import MIDDLE, ORDERS, PARTS, optimal_rates
+from coherence.batteries.mixing.losses import (
+    DirectionLoss,
+    DistanceLoss,
+    Loss,
+    area_loss,
+    corrected_step_likeness,
+    step_likeness,
+)
+from coherence.errors import InputError
+from coherence.inputs import Floats
+
+SEMANTIC_SLOPE, SEMANTIC_TOLERANCE = 2.22, 0.05  # published; 2.22 stands for 1 / 0.45
+_SUM = 1 - MIDDLE  # of the probabilities of outcomes 0 and 2 among three
+_DIAGONAL_AREA, _FLAT_AREA = 0.42, 0.36  # largest areas at the published range of 0 to 0.6
+
+
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """A loss with its points.
+
+    Parameters
+    ----------
+    part, name : str
+        Part of the battery, and what is measured.
+    points : float
+        Points at a loss of 0; 0 for what is reported only.
+    published, corrected : Loss
+        The loss in both scorings.
+    """
+
+    part: str
+    name: str
+    points: float
+    published: Loss
+    corrected: Loss
+
+
+def measures_of(counts: Counts) -> list[Measure]:
+    """Return the measures of a part for the conditions that were asked.
+
+    Parameters
+    ----------
+    counts : Counts
+        Answers to the part.
+
+    Returns
+    -------
+    list of Measure
+        In the order of the report.
+
+    Raises
+    ------
+    InputError
+        Fewer than two conditions, or a pair of words in one order only.
+    """
+    if counts.part != "words" and counts.p.size < 2:
+        raise InputError(
+            f"{PARTS[counts.part].title} need answers at two values of p at least; received {counts.p.size}. Ask at more values."
+        )
+    return _MEASURES[counts.part](counts)
+
+
+def _calibration(
+    part: str,
+    name: str,
+    points: float,
+    p: Floats,
+    contrast: list[float],
+    optimum: Floats | None = None,
+) -> Measure:
+    made_of = np.array(contrast)
+    return Measure(
+        part,
+        name,
+        points,
+        step_likeness(p, made_of, p),
+        corrected_step_likeness(p, made_of, p if optimum is None else optimum),
+    )
+
+
+def _flip(counts: Counts) -> list[Measure]:
+    return [_calibration("flip", "S", 20, counts.p, [1, 0])]
+
+
+def _two_flips(counts: Counts) -> list[Measure]:
+    return [
+        _calibration("two_flips", "S first", 0, counts.p, [0, 0, 1, 1]),
+        _calibration("two_flips", "S second", 10, counts.p, [0, 1, 0, 1]),
+        _calibration("two_flips", "S mean", 10, counts.p, [0, 0.5, 0.5, 1]),
+    ]
+
+
+def _three_outcomes(counts: Counts) -> list[Measure]:
+    p = counts.p
+    target = {"S 0": p, "S 1": np.full_like(p, MIDDLE), "S 2": _SUM - p}
+    found = []
+    for position, (name, aim) in enumerate(target.items()):
+        largest = (_FLAT_AREA if name == "S 1" else _DIAGONAL_AREA) * (p[-1] - p[0]) / _SUM
+        published, corrected = (
+            area_loss(p, np.eye(3)[position], aim, largest, corrected=way) for way in (False, True)
+        )
+        found.append(Measure("three_outcomes", name, 20 / 3, published, corrected))
+    return found
+
+
+def _reads(counts: Counts) -> list[Measure]:
+    return [_calibration("reads", "S", 8, counts.p, [1, 0])]
+
+
+def _direction(counts: Counts) -> Measure:
+    first = np.array([1.0, 0.0])
+    optimum = optimal_rates(counts.part, counts.p)
+    return Measure(
+        counts.part,
+        "direction",
+        4,
+        DirectionLoss(first, counts.p),
+        DirectionLoss(first, optimum, corrected=True),
+    )
+
+
+def _pennies(counts: Counts) -> list[Measure]:
+    return [
+        _calibration("pennies", "S", 4, counts.p, [1, 0], optimal_rates("pennies", counts.p)),
+        _direction(counts),
+    ]
+
+
+def _positioning(counts: Counts) -> list[Measure]:
+    return [_direction(counts)]
+
+
+def _words(counts: Counts) -> list[Measure]:
+    size = len(counts.conditions)
+    place = pd.Series(
+        range(size), index=pd.MultiIndex.from_frame(counts.conditions[["item", "order"]])
+    )
+    pairs = list(counts.conditions["item"].unique())
+    lacking = [pair for pair in pairs if any((pair, order) not in place.index for order in ORDERS)]
+    if lacking:
+        raise InputError(
+            f"pairs of words must be asked in both orders; {len(lacking)} are not, the first is {lacking[0]!r}. Ask the other order."
+        )
+    rows = (
+        place.loc[[(pair, order) for pair in pairs for order in ORDERS]].to_numpy().reshape(-1, 2)
+    )
+    listed, word, position = (
+        np.zeros((size, size, 2)),
+        np.zeros((len(pairs), size, 2)),
+        np.zeros((len(pairs), size, 2)),
+    )
+    for quantity, (forward, reverse) in enumerate(rows):
+        # Outcome 0 is the first word of the pair, which the reverse order lists second.
+        word[quantity, [forward, reverse], 0] = 0.5
+        position[quantity, forward, 0] = position[quantity, reverse, 1] = 0.5
+        listed[forward, forward, 0] = listed[reverse, reverse, 1] = 1.0
+
+    def loss(
+        contrasts: Floats, slope: float, tolerance: float = 0.0, *, corrected: bool = False
+    ) -> DistanceLoss:
+        halves = np.full(len(contrasts), 0.5)
+        return DistanceLoss(
+            contrasts, halves, np.full(len(contrasts), slope / len(contrasts)), tolerance, corrected
+        )
+
+    return [
+        Measure("words", "position", 10, loss(listed, 2), loss(position, 2, corrected=True)),
+        Measure(
+            "words",
+            "preference",
+            10,
+            loss(word, SEMANTIC_SLOPE, SEMANTIC_TOLERANCE),
+            loss(word, 2, corrected=True),
+        ),
+    ]
+
+
+_MEASURES: dict[str, Callable[[Counts], list[Measure]]] = {
+    "flip": _flip,
+    "two_flips": _two_flips,
+    "three_outcomes": _three_outcomes,
+    "reads": _reads,
+    "pennies": _pennies,
+    "positioning": _positioning,
+    "words": _words,
+}

@@ -1,0 +1,85 @@
+"""The draws of the battery as a runs table, for the checks that make sense of them.
+
+The `p` of such a table is instructed, not stated: the rate that an action should have. There is no realised state, so that only the direction of the
+choices can be checked: does an action become more frequent as its best rate rises?
+"""
+
+import numpy as np
+import pandas as pd
+
+from coherence.batteries.mixing.answers import count_answers
+from coherence.batteries.mixing.design import PARTS, optimal_rates
+from coherence.table.schema import READABLE
+
+RUN_PARTS = ("flip", "reads", "pennies", "positioning")
+"""Parts with two actions whose best rate varies; three outcomes have no single p, and that of words is always one half."""
+
+
+def mixing_runs(answers: pd.DataFrame) -> pd.DataFrame:
+    """Return the drawn answers as a runs table.
+
+    Parameters
+    ----------
+    answers : DataFrame
+        See `coherence.batteries.mixing.answers.count_answers`.
+
+    Returns
+    -------
+    DataFrame
+        One row per draw: `task` ("mixing:flip" and its like), `model`, `context` (the condition), `rep`, `p` (best rate of the first action, in
+        games that of the equilibrium), `action` (null where unreadable), `status`. There is no column `theta`. Empty where nothing was drawn, or no
+        answer can be read.
+
+    Raises
+    ------
+    SchemaError
+        The table of answers breaks a rule.
+    """
+    count_answers(answers)  # every fault at once, before anything is laid out
+    drawn = answers[answers["experiment"].isin(RUN_PARTS)]
+    if "probability" in drawn.columns:
+        drawn = drawn[drawn["probability"].isna()]
+    if "count" in drawn.columns:
+        drawn = drawn.loc[drawn.index.repeat(pd.to_numeric(drawn["count"]).fillna(0).astype(int))]
+    drawn = drawn.reset_index(drop=True)
+    said = drawn["answer"].astype(object)
+    status = (
+        drawn["status"]
+        if "status" in drawn.columns
+        else pd.Series(np.where(said.notna(), "ok", "unparsed"), index=drawn.index)
+    )
+    p = pd.to_numeric(drawn["p"]).astype(float).round(9)
+    best = p.copy()
+    for name in RUN_PARTS:
+        own = (drawn["experiment"] == name).to_numpy()
+        best[own] = optimal_rates(name, np.asarray(p[own], dtype=np.float64))
+    model = (
+        drawn["model"].astype(object).where(drawn["model"].notna(), "").astype(str)
+        if "model" in drawn.columns
+        else ""
+    )
+    runs = pd.DataFrame(
+        {
+            "task": [f"mixing:{name}" for name in drawn["experiment"]],
+            "model": model,
+            "context": [
+                f"{name} p={value:g}" for name, value in zip(drawn["experiment"], p, strict=True)
+            ],
+            "p": best,
+            "action": said.map(lambda answer: _action(answer), na_action="ignore").where(
+                status.isin(READABLE), None
+            ),
+            "status": status,
+        }
+    )
+    if runs["action"].isna().all():
+        runs = runs.iloc[:0]
+    runs.insert(3, "rep", runs.groupby(["task", "model", "context"]).cumcount())
+    return runs
+
+
+def _action(answer: object) -> str:
+    """Return an answer in the spelling of its outcome."""
+    said = str(answer).strip().casefold().removesuffix(".0")
+    names = {outcome.casefold(): outcome for name in RUN_PARTS for outcome in PARTS[name].outcomes}
+    return names.get(said, said)

@@ -1,0 +1,1 @@
+"""Revealed beliefs: how far the probabilities of next tokens lie from the exact ones."""

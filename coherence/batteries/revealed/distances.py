@@ -1,0 +1,310 @@
+"""How far a revealed belief, the distribution that a model gives to the outcomes of a chance experiment, lies from the truth.
+
+Distances, leaked mass and the error of stated answers as in "Do large language models exhibit cognitive dissonance? Studying the difference between
+revealed beliefs and stated answers" (section 4.3 and its appendices), with three repairs: distances relative to that of a point mass, which can
+be compared between numbers of outcomes; Kullback-Leibler divergence on the possible outcomes, with what leaked to impossible ones beside it; position
+and label told apart by averaging over both orders. Assumes outcomes that exclude each other, in the order in which the text lists them.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from coherence.errors import InputError
+from coherence.inputs import Floats, require
+
+
+@dataclass(frozen=True)
+class BeliefDistance:
+    """Distances of a belief from the truth.
+
+    Parameters
+    ----------
+    chebyshev : float
+        Largest absolute difference of the probability of one outcome, in [0, 1].
+    l1 : float
+        Sum of the absolute differences (Manhattan distance), in [0, 2].
+    symmetric_kl : float
+        KL(truth || belief) + KL(belief || truth) over the possible outcomes, in nats, the belief renormalised there; infinite where a possible
+        outcome has no probability in the belief, NaN where none has.
+    leaked_mass : float
+        Probability that the belief gives to impossible outcomes, in [0, 1].
+    chebyshev_relative, l1_relative : float
+        The distance divided by that of a point mass on the most probable outcome: 0 is exact, 1 no better than naming that outcome every
+        time. NaN where a single outcome is possible.
+    first_excess : float
+        Probability of the first outcome less its truth, in [-1, 1].
+    """
+
+    chebyshev: float
+    l1: float
+    symmetric_kl: float
+    leaked_mass: float
+    chebyshev_relative: float
+    l1_relative: float
+    first_excess: float
+
+
+def belief_distance(truth: ArrayLike, belief: ArrayLike) -> BeliefDistance:
+    """Measure how far a belief lies from the truth.
+
+    Parameters
+    ----------
+    truth : array-like, shape (n_outcomes,)
+        Exact probabilities, summing to 1.
+    belief : array-like, shape (n_outcomes,)
+        Believed probabilities of the same outcomes, summing to 1.
+
+    Returns
+    -------
+    BeliefDistance
+        All distances, unrounded.
+
+    Raises
+    ------
+    InputError
+        Unequal lengths, values outside [0, 1], or a sum that is not 1 within 1e-6.
+
+    Examples
+    --------
+    >>> distance = belief_distance([0.5, 0.5], [0.9, 0.1])
+    >>> round(distance.chebyshev, 3), round(distance.l1, 3), round(distance.symmetric_kl, 3), round(distance.l1_relative, 3)
+    (0.4, 0.8, 0.879, 0.8)
+    """
+    exact, believed = _distribution(truth, "truth"), _distribution(belief, "belief")
+    require(
+        exact.size == believed.size,
+        f"belief must have one value per outcome; received {believed.size} for {exact.size} outcomes.",
+    )
+    difference = np.abs(believed - exact)
+    surest = np.zeros_like(exact)
+    surest[np.argmax(exact)] = 1.0
+    scale = np.abs(surest - exact)
+    certain = bool(scale.max() < 1e-12)
+    return BeliefDistance(
+        chebyshev=float(difference.max()),
+        l1=float(difference.sum()),
+        symmetric_kl=symmetric_kl(exact, believed),
+        leaked_mass=float(believed[exact == 0].sum()),
+        chebyshev_relative=math.nan if certain else float(difference.max() / scale.max()),
+        l1_relative=math.nan if certain else float(difference.sum() / scale.sum()),
+        first_excess=float(believed[0] - exact[0]),
+    )
+
+
+def symmetric_kl(truth: ArrayLike, belief: ArrayLike) -> float:
+    """Return the sum of both Kullback-Leibler divergences over the possible outcomes, in nats.
+
+    Parameters
+    ----------
+    truth, belief : array-like, shape (n_outcomes,)
+        Distributions. The belief is renormalised over the outcomes whose truth is above 0.
+
+    Returns
+    -------
+    float
+        At least 0; infinite where a possible outcome is believed impossible, NaN where all are.
+
+    Raises
+    ------
+    InputError
+        As of `belief_distance`.
+
+    Notes
+    -----
+    The sum and not its half: the cells published for two options, whose L1 distance gives the belief, fit the sum alone.
+
+    References
+    ----------
+    Jeffreys (1946), An invariant form for the prior probability in estimation problems, Proceedings of the Royal Society A 186.
+    """
+    exact, believed = _distribution(truth, "truth"), _distribution(belief, "belief")
+    possible = exact > 0
+    exact, believed = exact[possible], believed[possible]
+    if believed.sum() == 0:
+        return math.nan
+    believed = believed / believed.sum()
+    if (believed == 0).any():
+        return math.inf
+    # Rounding may leave a sum of terms, each at least 0, a hair below it.
+    return max(float(np.sum((believed - exact) * (np.log(believed) - np.log(exact)))), 0.0)
+
+
+@dataclass(frozen=True)
+class OrderPreference:
+    """What the order of two options does to a belief, and what their labels do.
+
+    Parameters
+    ----------
+    position : float
+        How much more probable an option is for standing first, averaged over both options, in [-0.5, 0.5].
+    label : float
+        Probability of the first option of the truth, averaged over both orders, less its truth: in [-1, 1], 0 for one without a taste.
+    """
+
+    position: float
+    label: float
+
+
+def order_preference(truth: float, named_first: float, named_second: float) -> OrderPreference:
+    """Tell a preference for the place of an option from one for its label.
+
+    Parameters
+    ----------
+    truth : float
+        Exact probability of an option out of two.
+    named_first, named_second : float
+        Believed probability of this option, where the text names it first and second.
+
+    Returns
+    -------
+    OrderPreference
+        Both are 0 for a belief that is exact in both orders.
+
+    Raises
+    ------
+    InputError
+        A value outside [0, 1].
+
+    Examples
+    --------
+    >>> order_preference(0.5, 0.9, 0.7)
+    OrderPreference(position=0.10000000000000003, label=0.30000000000000004)
+    """
+    for name, value in (
+        ("truth", truth),
+        ("named_first", named_first),
+        ("named_second", named_second),
+    ):
+        require(0 <= value <= 1, f"{name} must be a probability in [0, 1]; received {value!r}.")
+    return OrderPreference(
+        (named_first - named_second) / 2, (named_first + named_second) / 2 - truth
+    )
+
+
+@dataclass(frozen=True)
+class Influence:
+    """What the mention of an earlier result does to a belief.
+
+    Parameters
+    ----------
+    distance : float
+        Total variation distance between the beliefs with and without the earlier result, in [0, 1]; 0 for who knows that it does not matter.
+    pull : float
+        How much more probable a repetition of the earlier result has become, in [-1, 1]: positive towards it, negative (the gambler's
+        fallacy) away from it. NaN where the earlier result is no possible outcome.
+    """
+
+    distance: float
+    pull: float
+
+
+def previous_influence(alone: ArrayLike, after: ArrayLike, repetition: int | None) -> Influence:
+    """Measure the influence of an earlier result that should have none.
+
+    Parameters
+    ----------
+    alone : array-like, shape (n_outcomes,)
+        Belief where no earlier result is mentioned.
+    after : array-like, shape (n_outcomes,)
+        Belief after one; where results are added, with the shift taken back, so that equal places mean equal new results.
+    repetition : int or None
+        Place of the outcome that repeats the earlier result; None if there is no such place.
+
+    Returns
+    -------
+    Influence
+        Distance and direction.
+
+    Raises
+    ------
+    InputError
+        As of `belief_distance`, or a place outside the outcomes.
+
+    Examples
+    --------
+    >>> previous_influence([0.25, 0.25, 0.5], [0.5, 0.25, 0.25], 0)
+    Influence(distance=0.25, pull=0.25)
+    """
+    before, later = _distribution(alone, "alone"), _distribution(after, "after")
+    require(
+        before.size == later.size,
+        f"after must have one value per outcome; received {later.size} for {before.size} outcomes.",
+    )
+    require(
+        repetition is None or 0 <= repetition < before.size,
+        f"repetition must be a place below {before.size}; received {repetition}.",
+    )
+    pull = math.nan if repetition is None else float(later[repetition] - before[repetition])
+    return Influence(float(np.abs(later - before).sum() / 2), pull)
+
+
+def stated_error(options: ArrayLike, correct: ArrayLike) -> float:
+    """Return the probability of a wrong answer, averaged over the questions.
+
+    Parameters
+    ----------
+    options : array-like, shape (n_questions, n_options)
+        Probability of every option, not renormalised.
+    correct : array-like of int, shape (n_questions,)
+        Place of the right option. For a figure free of a taste for places, every place holds it equally often.
+
+    Returns
+    -------
+    float
+        Mean of ``1 - P(correct) / sum P(options)``, in [0, 1]; NaN where all options of a question have probability 0.
+
+    Raises
+    ------
+    InputError
+        Wrong shapes, negative values, or a place that is none.
+
+    Examples
+    --------
+    >>> stated_error([[0.5, 0.0], [0.25, 0.25]], [0, 1])
+    0.25
+    """
+    masses, places = np.asarray(options, dtype=np.float64), np.asarray(correct)
+    require(
+        masses.ndim == 2 and masses.size > 0,
+        f"options must have shape (n_questions, n_options); received {masses.shape}.",
+    )
+    require(bool((masses >= 0).all()), "options must hold probabilities, at least 0 each.")
+    require(
+        places.shape == (len(masses),),
+        f"correct must have one place per question; received shape {places.shape} for {len(masses)} questions.",
+    )
+    require(
+        bool(((places >= 0) & (places < masses.shape[1])).all()),
+        f"correct must hold places from 0 to {masses.shape[1] - 1}.",
+    )
+    total = masses.sum(axis=1)
+    if (total == 0).any():
+        return math.nan
+    return float(1 - np.mean(masses[np.arange(len(masses)), places.astype(int)] / total))
+
+
+def _distribution(values: ArrayLike, name: str) -> Floats:
+    try:
+        distribution = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{name} must hold numbers in [0, 1]; received values that are no numbers."
+        ) from None
+    require(
+        distribution.ndim == 1 and distribution.size > 0,
+        f"{name} must have shape (n_outcomes,); received {distribution.shape}.",
+    )
+    wrong = ~((distribution >= 0) & (distribution <= 1))
+    if wrong.any():
+        place = int(np.flatnonzero(wrong)[0])
+        raise InputError(
+            f"{name} must hold probabilities in [0, 1]; the value at position {place} is {distribution[place]:g}. Renormalise it."
+        )
+    require(
+        abs(distribution.sum() - 1) < 1e-6,
+        f"{name} must sum to 1; it sums to {distribution.sum():g}. Renormalise it over the outcomes.",
+    )
+    return distribution

@@ -1,0 +1,243 @@
+"""How close stated beliefs are to the truth: root-mean-square error to the exact posterior, Brier score, calibration error.
+
+These are estimates beside the coherence checks: a coherent agent may be badly calibrated, and a calibrated one incoherent.
+"""
+
+import math
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from coherence.errors import InputError
+from coherence.inputs import MIN_CONTEXTS, Codes, Floats, as_belief, as_contexts, require
+from coherence.result import CheckResult, Interval
+from coherence.statistics.bins import belief_bins
+from coherence.statistics.mean_interval import mean_interval, why_none
+from coherence.statistics.resample import context_sums
+
+N_BINS = 10
+
+
+def reliability_table(
+    belief: ArrayLike, target: ArrayLike, *, n_bins: int = N_BINS
+) -> pd.DataFrame:
+    """Compare mean belief with the mean of a target in quantile bins of belief.
+
+    Parameters
+    ----------
+    belief : array-like, shape (n,)
+        Stated probabilities.
+    target : array-like, shape (n,)
+        Realised state as 0 or 1, or the exact posterior.
+    n_bins : int
+        Bins wanted.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``bin``, ``belief``, ``target``, ``n``.
+
+    Examples
+    --------
+    >>> reliability_table([0.1, 0.1, 0.9, 0.9], [0, 0, 1, 0], n_bins=2)
+       bin  belief  target  n
+    0    0     0.1     0.0  2
+    1    1     0.9     0.5  2
+    """
+    values, wanted = as_belief(belief), as_belief(target, "target")
+    require(
+        values.shape == wanted.shape,
+        f"target must have one value per belief; received shapes {wanted.shape} and {values.shape}.",
+    )
+    table = pd.DataFrame({"bin": belief_bins(values, n_bins), "belief": values, "target": wanted})
+    return table.groupby("bin", as_index=False).agg(
+        belief=("belief", "mean"), target=("target", "mean"), n=("belief", "size")
+    )
+
+
+def _expected_calibration_error(bins: Codes, belief: Floats, target: Floats) -> float:
+    return float(np.abs(np.bincount(bins, weights=belief - target)).sum() / bins.size)
+
+
+def _calibration_error(
+    bins: Codes, belief: Floats, target: Floats, context: Codes, n_contexts: int
+) -> tuple[float, Interval | None, str]:
+    """Root-mean-square gap of the bins without the part that chance adds, and its interval, by leaving out one context at a time.
+
+    Where the gaps in a data set happen to be near 0, leaving out a context hardly moves their squares, in a single bin above all, and the
+    jackknife takes the estimate for certain. So its error is not taken below the one that chance gives where the true gaps are 0.
+    """
+    gaps, rows = np.zeros((2, n_contexts, int(bins.max()) + 1))
+    np.add.at(gaps, (context, bins), belief - target)
+    np.add.at(rows, (context, bins), 1.0)
+    others = rows.sum(axis=0) - rows
+    # A bin that one context fills alone is empty without it.
+    without = np.divide(
+        (gaps.sum(axis=0) - gaps) ** 2, others, out=np.zeros_like(gaps), where=others > 0
+    ).sum(axis=1) / others.sum(axis=1)
+    square = float((gaps.sum(axis=0) ** 2 / rows.sum(axis=0)).sum() / rows.sum())
+    pseudo = n_contexts * square - (n_contexts - 1) * without
+    # The squares of normal gaps with the covariance of context totals: the variance of a quadratic form.
+    rest = gaps - rows * (gaps.sum(axis=0) / rows.sum(axis=0))
+    chance = rest.T @ rest / rows.sum(axis=0) * n_contexts / (n_contexts - 1) / rows.sum()
+    interval = mean_interval(
+        pseudo, root=True, least_error=math.sqrt(2 * float((chance * chance.T).sum()))
+    )
+    return (
+        math.sqrt(max(float(pseudo.mean()), 0.0)),
+        interval,
+        "" if interval else why_none(pseudo, "error"),
+    )
+
+
+def calibration_estimates(
+    belief: ArrayLike,
+    truth: ArrayLike | None = None,
+    *,
+    p_true: ArrayLike | None = None,
+    context: ArrayLike | None = None,
+    n_bins: int = N_BINS,
+) -> list[CheckResult]:
+    """Estimate accuracy of beliefs with intervals over contexts.
+
+    Parameters
+    ----------
+    belief : array-like, shape (n,)
+        Stated probability of state 1.
+    truth : array-like, shape (n,), optional
+        Realised state, 0 or 1; may be left out where `p_true` is given.
+    p_true : array-like, shape (n,), optional
+        Exact posterior.
+    context : array-like, shape (n,), optional
+        Ids of the evidence.
+    n_bins : int
+        Quantile bins of the calibration error.
+
+    Returns
+    -------
+    list of CheckResult
+        With `truth`, Brier score and two calibration errors against it, and, with `p_true`, root-mean-square error and the calibration errors
+        against it. Estimates: no p-value. "ece" is the expected calibration error, the mean absolute gap of the bins: chance alone keeps
+        it above 0, so it comes without an interval. "calibration_error" is the root-mean-square gap of the bins from which the share of
+        chance is removed, with an interval. Where every context has the same error, as in beliefs of 0 and 1 that were always right, there
+        is no interval and `reason` says so. `details` is the reliability table against the target of each estimate.
+
+    Raises
+    ------
+    InputError
+        An array breaks its rule, or neither `truth` nor `p_true` is given.
+
+    Notes
+    -----
+    Assumes independent contexts; the limits of the bins are taken as fixed. The share of chance in the squared calibration error is
+    removed by a jackknife over contexts, whose pseudo-values give the interval. What is left may fall below 0; its root is then 0. The
+    standard error is not taken below the one that chance alone gives without any true error.
+
+    References
+    ----------
+    Kumar, Liang and Ma (2019), Verified uncertainty calibration, on the bias of the plain estimate; Efron and Stein (1981), The jackknife
+    estimate of variance.
+    """
+    values = as_belief(belief)
+    state, exact = (
+        None if target is None else as_belief(target, name)
+        for name, target in (("truth", truth), ("p_true", p_true))
+    )
+    require(
+        values.ndim == 1 and (state is None or values.shape == state.shape),
+        "belief and truth must be one-dimensional and of equal length.",
+    )
+    require(
+        state is None or bool(np.isin(state, (0.0, 1.0)).all()),
+        "truth must be 0 or 1 here; map the states first.",
+    )
+    shown = exact if exact is not None else state
+    if shown is None:
+        raise InputError(
+            "truth or p_true must be given; received neither. Beliefs are calibrated to something."
+        )
+    require(
+        shown.shape == values.shape,
+        f"p_true must have one value per belief; received shapes {shown.shape} and {values.shape}.",
+    )
+    groups, contexts = as_contexts(context, len(values))
+    bins = belief_bins(values, n_bins)
+    sizes = context_sums(np.ones(len(values)), groups, len(contexts))
+    few = (
+        f"{len(contexts)} contexts are fewer than {MIN_CONTEXTS}"
+        if len(contexts) < MIN_CONTEXTS
+        else ""
+    )
+
+    def result(
+        name: str,
+        what: str,
+        statistic: float,
+        interval: Interval | None,
+        unit: str,
+        target: Floats,
+        reason: str = "",
+    ) -> CheckResult:
+        return CheckResult(
+            f"calibration:{name}", what, float("nan") if few else statistic, unit, None if few else interval, None, len(values), len(contexts),
+            settings={"n_bins": n_bins}, assumptions=("contexts are independent",), reason=few or reason,
+            details=reliability_table(values, target, n_bins=n_bins),
+        )  # fmt: skip
+
+    def averaged(
+        name: str, what: str, per_row: Floats, unit: str, target: Floats, root: bool = False
+    ) -> CheckResult:
+        value = float(per_row.mean())
+        of_context = context_sums(per_row, groups, len(contexts)) / sizes
+        interval = None if few else mean_interval(of_context, weights=sizes, root=root)
+        reason = "" if interval is not None else why_none(of_context, "error")
+        return result(name, what, value**0.5 if root else value, interval, unit, target, reason)
+
+    def errors(target: Floats, suffix: str, against: str) -> list[CheckResult]:
+        plain = _expected_calibration_error(bins, values, target)
+        root, interval, reason = (
+            (math.nan, None, "")
+            if few
+            else _calibration_error(bins, values, target, groups, len(contexts))
+        )
+        noiseless = f"root-mean-square calibration error to {against}, noise removed"
+        return [
+            result(
+                f"calibration_error{suffix}",
+                noiseless,
+                root,
+                interval,
+                "probability",
+                target,
+                reason,
+            ),
+            result(
+                f"ece{suffix}",
+                f"expected calibration error to {against}, biased upwards by chance",
+                plain,
+                None,
+                "probability",
+                target,
+            ),
+        ]
+
+    results = []
+    if exact is not None:
+        what = "root-mean-square error of belief to the exact posterior"
+        results.append(
+            averaged("rmse", what, (values - exact) ** 2, "probability", exact, root=True)
+        )
+        results += errors(exact, "_exact", "the exact posterior")
+    if state is not None:
+        results.append(
+            averaged(
+                "brier",
+                "mean squared error of belief to the realised state",
+                (values - state) ** 2,
+                "squared error",
+                state,
+            )
+        )
+        results += errors(state, "", "the realised state")
+    return results

@@ -1,0 +1,210 @@
+"""Prompt consistency: whether the stated belief stays the same when only the wording of the question changes.
+
+A belief belongs to the evidence, not to the scoring rule that a prompt mentions (prize independence). Differences between prompts are
+compared with the scatter of repetitions, because two means of r noisy answers differ even if the prompts do not matter.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from coherence.errors import closest
+from coherence.inputs import MIN_CONTEXTS, Floats, require
+from coherence.result import CheckResult, Interval
+from coherence.statistics.mean_interval import mean_interval, why_none
+from coherence.statistics.resample import Seed, as_generator, bootstrap_counts, percentile_interval
+
+UNIT = "probability"
+
+
+def _by_context(runs: pd.DataFrame, prompt: str) -> pd.DataFrame:
+    """Mean, variance and number of repetitions of each context under one prompt."""
+    answers = runs.loc[runs["prompt"] == prompt].groupby("context", observed=True)["p"]
+    return pd.DataFrame(
+        {"mean": answers.mean(), "variance": answers.var(ddof=1), "n": answers.count()}
+    )
+
+
+def _root(mean_square: Floats | float) -> Any:
+    # The corrected mean square may fall below 0 by chance; a root-mean-square error cannot, and 0 is then the estimate.
+    return np.sqrt(np.maximum(mean_square, 0.0))
+
+
+def prompt_consistency(
+    runs: pd.DataFrame,
+    *,
+    reference: str = "standard",
+    prompts: Sequence[str] | None = None,
+    n_bootstraps: int = 2000,
+    published: bool = False,
+    rng: Seed = None,
+) -> CheckResult:
+    """Estimate how far beliefs under other prompts lie from those under the reference prompt.
+
+    Estimates the root-mean-square difference between the expected beliefs of two prompts, over contexts; no test.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Columns ``context``, ``prompt`` and ``p``; rows without a belief, and rows conditional on a ``z_state``, are left out.
+    reference : str
+        Prompt that the others are compared with.
+    prompts : sequence of str, optional
+        Prompts to compare; None takes all others in the table and pools them.
+    n_bootstraps : int
+        Resamples of contexts for the published interval.
+    published : bool
+        Report the raw difference of repetition means, which contains the noise of both, instead of the corrected one, with a
+        percentile interval.
+    rng : Generator, int or None
+        Source of the resamples of the published interval; nothing else is random.
+
+    Returns
+    -------
+    CheckResult
+        `statistic` is the noise-corrected root-mean-square difference: the mean square of differences between repetition means, less
+        the variance that the repetitions imply, is unbiased for the mean squared difference of expected beliefs. Only contexts with two
+        readable repetitions under both prompts enter; with fewer than ten of them it is NaN with a reason. `details` has one row per
+        prompt: ``rmse_means`` (mean against mean), ``rmse_single`` (single answers against the reference mean), ``rmse_corrected`` with
+        ``low`` and ``high``, ``noise_floor`` (what repetition noise alone gives between means), ``sd_reference`` and ``sd_prompt``
+        (within contexts), ``n_contexts``.
+
+    Raises
+    ------
+    InputError
+        A column or a prompt is missing.
+
+    Notes
+    -----
+    Assumes that contexts are independent and that repetitions within a context and prompt are independent and equally distributed.
+    The interval is that of a mean of skewed squares (`coherence.statistics.mean_interval`), taken to the root; where the true difference is 0 it
+    starts at 0 and covers more often than stated.
+    """
+    for column in ("context", "prompt", "p"):
+        require(
+            column in runs.columns,
+            f"runs must have a column {column!r}. {closest(column, runs.columns)}",
+        )
+    plain = runs if "z_state" not in runs.columns else runs[runs["z_state"].isna()]
+    # A table may number its prompts; they are names, and are compared as such.
+    plain = plain.assign(
+        prompt=plain["prompt"]
+        .astype(object)
+        .where(plain["prompt"].isna(), plain["prompt"].astype(str))
+    )
+    reference = str(reference)
+    answers = plain[plain["p"].notna() & plain["prompt"].notna()]
+    seen = sorted(answers["prompt"].unique())
+    require(
+        reference in seen,
+        f"reference must be a prompt of the table; received {reference!r}. {closest(reference, seen)}",
+    )
+    compared = (
+        [prompt for prompt in seen if prompt != reference]
+        if prompts is None
+        else [str(prompt) for prompt in prompts]
+    )
+    for prompt in compared:
+        require(
+            prompt in seen and prompt != reference,
+            f"prompts must be other prompts of the table; received {prompt!r}. {closest(prompt, seen)}",
+        )
+    require(bool(compared), f"runs must have a prompt besides {reference!r}; found only that one.")
+
+    base = _by_context(answers, reference)
+    rows, squares = [], []
+    for prompt in compared:
+        row, square = _compare(answers, base, prompt)
+        rows.append(row)
+        squares.append(square)
+    details = pd.DataFrame(rows)
+    asked = plain[plain["prompt"].isin([reference, *compared])]
+    used = answers[answers["prompt"].isin([reference, *compared])]
+    check = f"prompt_consistency:{compared[0]}" if len(compared) == 1 else "prompt_consistency"
+    pooled = pd.concat(
+        squares, axis=1
+    )  # contexts x prompts: a resample draws a context with all its prompts
+    column = "raw" if published else "corrected"
+    per_prompt = pooled.loc[:, pd.IndexSlice[:, column]]
+    # A context with one readable repetition has no noise estimate: it leaves, and n_contexts says how many stayed.
+    values = per_prompt.mean(axis="columns").dropna()
+    settings = {
+        "reference": reference,
+        "prompts": compared,
+        "published": published,
+        "n_bootstraps": n_bootstraps,
+    }
+    result: dict[str, Any] = {
+        "check": check, "unit": UNIT, "pvalue": None, "settings": settings, "details": details,
+        "null": f"root-mean-square difference of expected beliefs between {', '.join(compared)} and {reference}",
+        "n_rows": len(used), "n_contexts": len(values), "n_dropped": len(asked) - len(used),
+        "assumptions": ("contexts are independent", "repetitions within a context and prompt are independent"),
+    }  # fmt: skip
+    if len(pooled) < MIN_CONTEXTS:
+        reason = f"{len(pooled)} contexts with both prompts are fewer than {MIN_CONTEXTS}"
+        return CheckResult(statistic=math.nan, interval=None, reason=reason, **result)
+    if len(values) < MIN_CONTEXTS:
+        reason = "noise can be removed only with two repetitions per context and prompt; details has the raw difference"
+        return CheckResult(statistic=math.nan, interval=None, reason=reason, **result)
+    if published:
+        counts = bootstrap_counts(len(values), n_bootstraps, as_generator(rng))
+        draws = _root(counts @ values.to_numpy() / len(values))
+        interval: Interval | None = Interval(
+            *percentile_interval(draws),
+            0.95,
+            f"percentile bootstrap over contexts, {n_bootstraps} resamples",
+        )
+    else:
+        interval = mean_interval(values.to_numpy(dtype=np.float64), root=True)
+    reason = why_none(values.to_numpy(dtype=np.float64), "difference") if interval is None else ""
+    return CheckResult(
+        statistic=float(_root(values.mean())), interval=interval, reason=reason, **result
+    )
+
+
+def _compare(
+    answers: pd.DataFrame, base: pd.DataFrame, prompt: str
+) -> tuple[dict[str, Any], pd.DataFrame]:
+    other = _by_context(answers, prompt)
+    joined = base.add_suffix("_reference").join(other.add_suffix("_prompt"), how="inner")
+    difference = joined["mean_prompt"] - joined["mean_reference"]
+    noise = (
+        joined["variance_reference"] / joined["n_reference"]
+        + joined["variance_prompt"] / joined["n_prompt"]
+    )
+    raw = difference**2
+    corrected = raw - noise
+    single = (
+        raw + joined["variance_prompt"].fillna(0.0) * (joined["n_prompt"] - 1) / joined["n_prompt"]
+    )
+    row: dict[str, Any] = {
+        "prompt": prompt,
+        "rmse_means": float(_root(raw.mean())),
+        "rmse_single": float(_root(single.mean())),
+    }
+    repeated = corrected.notna()
+    if repeated.sum() >= MIN_CONTEXTS:
+        interval = mean_interval(corrected[repeated].to_numpy(dtype=np.float64), root=True)
+        low, high = (math.nan, math.nan) if interval is None else (interval.low, interval.high)
+        row |= {
+            "rmse_corrected": float(_root(corrected.mean())),
+            "low": low,
+            "high": high,
+            "noise_floor": float(_root(noise[repeated].mean())),
+        }
+    else:
+        row |= {
+            "rmse_corrected": math.nan,
+            "low": math.nan,
+            "high": math.nan,
+            "noise_floor": math.nan,
+        }
+    row |= {
+        "sd_reference": float(_root(joined["variance_reference"].mean())),
+        "sd_prompt": float(_root(joined["variance_prompt"].mean())),
+        "n_contexts": len(joined),
+    }
+    return row, pd.concat({prompt: pd.DataFrame({"raw": raw, "corrected": corrected})}, axis=1)

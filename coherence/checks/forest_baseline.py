@@ -1,0 +1,197 @@
+"""Random-forest baseline for the law of iterated expectation: the gap of a learner that fits well but is not coherent by construction.
+
+Forests learn the exact posterior given x, the exact posterior given x and z, and P(z | x), each apart and out of fold; nothing makes their
+predictions average out. A model's own gap is read against theirs. Needs the exact posteriors; z may be any number of discrete variables.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from coherence.errors import closest
+from coherence.inputs import MIN_CONTEXTS, Codes, Floats, require, whole_number
+from coherence.result import CheckResult
+from coherence.statistics.mean_interval import NO_SPREAD, median_interval
+from coherence.statistics.resample import Seed, as_generator, context_folds
+from coherence.table.schema import feature_columns
+
+CHECK = "iterated_expectation:random_forest"
+NULL = "median of |gap| / belief of random forests fitted to the exact posteriors"
+UNIT = "of belief"
+KEY = ["context", "z", "z_state"]
+
+
+def _ordinal(column: pd.Series) -> pd.Series:
+    """Numbers as they are (forests split on missing ones), labels as ordinal codes with a missing label as a code of its own."""
+    if pd.api.types.is_numeric_dtype(column):
+        return column.astype(np.float64)
+    return pd.Series(
+        pd.Categorical(column.astype("string")).codes, index=column.index, dtype=np.float64
+    )  # missing: -1
+
+
+def _questions(runs: pd.DataFrame, names: list[str]) -> tuple[pd.DataFrame, pd.DataFrame, str]:
+    """One row per context, one per context and value of z, and the column that P(z | x) comes from."""
+    target = "p_z_true" if "p_z_true" in runs.columns and runs["p_z_true"].notna().any() else "p_z"
+    coded = runs.assign(**{name: _ordinal(runs[name]) for name in names})
+    given = coded["z_state"].notna()
+    # Repetitions and prompts share evidence and exact posterior; a stated P(z | x) is averaged over them.
+    plain = (
+        coded[~given]
+        .dropna(subset="p_true")
+        .groupby("context", observed=True)[[*names, "p_true"]]
+        .first()
+        .reset_index()
+    )
+    by_state = coded[given].dropna(subset=["p_true", target]).groupby(KEY, observed=True)
+    pieces = (
+        by_state[[*names, "p_true"]]
+        .first()
+        .assign(**{target: by_state[target].mean().round(12)})
+        .reset_index()
+    )
+    wanted = runs[given].groupby("z", observed=True)["z_state"].nunique()
+    whole = pieces.groupby(["context", "z"], observed=True)["z_state"].transform("size") == pieces[
+        "z"
+    ].map(wanted).astype(int)
+    pieces = pieces[whole & pieces["context"].isin(plain["context"])]
+    return plain[plain["context"].isin(pieces["context"])], pieces, target
+
+
+def _cross_fitted(
+    features: Floats, target: Floats, folds: Codes, n_trees: int, rng: np.random.Generator
+) -> Floats:
+    """Out-of-fold forest predictions."""
+    from sklearn.ensemble import RandomForestRegressor  # imported here: it costs most of a second
+
+    fitted = np.empty(len(target))
+    for fold in np.unique(folds):
+        held_out = folds == fold
+        forest = RandomForestRegressor(n_trees, random_state=int(rng.integers(2**31)), n_jobs=1)
+        fitted[held_out] = forest.fit(features[~held_out], target[~held_out]).predict(
+            features[held_out]
+        )
+    return fitted
+
+
+def random_forest_baseline(
+    runs: pd.DataFrame, *, n_folds: int = 5, n_trees: int = 100, rng: Seed = None
+) -> CheckResult:
+    """Estimate the iterated-expectation gap of random forests fitted to the exact posteriors.
+
+    Estimates the median over contexts of ``|gap| / belief`` with out-of-fold predictions in the place of stated beliefs; no test.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Columns ``context``, ``z``, ``z_state``, ``p_z``, ``p_true`` and evidence columns ``x_*``. ``p_true`` is P(theta | x) on ordinary rows
+        and P(theta | x, z = z_state) on rows with a ``z_state``; ``p_z_true``, where present, is learned instead of the stated ``p_z``.
+    n_folds : int
+        Cross-validation folds; all rows of a context are in one fold.
+    n_trees : int
+        Trees of each forest.
+    rng : Generator, int or None
+        Source of folds and forests.
+
+    Returns
+    -------
+    CheckResult
+        `statistic` is the median of ``|gap| / belief``, with an interval over contexts (the forests are kept). `details` has one
+        row per context and z: the prediction given x, its reconstruction from the predictions given z, the gap, and the exact posterior.
+        NaN with a reason without ``p_true``, without evidence columns, or with fewer than ten complete contexts.
+
+    Raises
+    ------
+    InputError
+        A column besides ``p_true`` and the evidence is missing, or `n_folds` is below 2.
+
+    Notes
+    -----
+    Assumes independent contexts. Labels enter as ordinal codes, a missing label as a code of its own; the value of z as one indicator
+    per variable and value. Predicted P(z | x) are normalised to sum to 1 over the values of a variable.
+
+    References
+    ----------
+    Breiman (2001), Machine Learning 45(1), for the forests.
+    """
+    for column in (*KEY, "p_z"):
+        require(
+            column in runs.columns,
+            f"runs must have a column {column!r} for the iterated expectation. {closest(column, runs.columns)}",
+        )
+    n_folds = whole_number(n_folds, "n_folds", 2)
+    n_trees = whole_number(n_trees, "n_trees", 1)
+    names = feature_columns(runs)
+    settings: dict[str, Any] = {"n_folds": n_folds, "n_trees": n_trees}
+
+    def undefined(reason: str) -> CheckResult:
+        n_contexts = int(runs["context"].nunique())
+        return CheckResult(
+            CHECK,
+            NULL,
+            math.nan,
+            UNIT,
+            None,
+            None,
+            len(runs),
+            n_contexts,
+            settings=settings,
+            reason=reason,
+        )
+
+    if "p_true" not in runs.columns or not runs["p_true"].notna().any():
+        return undefined("no exact posterior: the column p_true is missing or empty")
+    if not names:
+        return undefined("no evidence: no column starts with x_")
+    plain, pieces, target = _questions(runs, names)
+    if len(plain) < MIN_CONTEXTS:
+        return undefined(
+            f"{len(plain)} contexts with an exact posterior for every value of z are fewer than {MIN_CONTEXTS}"
+        )
+
+    generator = as_generator(rng)
+    order = pd.Index(plain["context"])
+    folds = context_folds(np.arange(len(plain)), len(plain), min(n_folds, len(plain)), generator)
+    of_piece = folds[order.get_indexer(pieces["context"])]
+    which = pd.get_dummies(
+        pieces["z"].astype(str) + "\x1f" + pieces["z_state"].astype(str)
+    ).to_numpy(dtype=np.float64)
+    evidence = np.column_stack([pieces[names].to_numpy(dtype=np.float64), which])
+    belief = _cross_fitted(
+        plain[names].to_numpy(dtype=np.float64),
+        plain["p_true"].to_numpy(),
+        folds,
+        n_trees,
+        generator,
+    )
+    pieces = pieces.assign(
+        given_z=_cross_fitted(evidence, pieces["p_true"].to_numpy(), of_piece, n_trees, generator),
+        weight=_cross_fitted(
+            evidence, pieces[target].to_numpy(dtype=np.float64), of_piece, n_trees, generator
+        ),
+    )
+    pieces["product"] = pieces["given_z"] * pieces["weight"]
+    sums = (
+        pieces.groupby(["context", "z"], observed=True)[["product", "weight"]].sum().reset_index()
+    )
+    position = order.get_indexer(sums["context"])
+    details = sums[["context", "z"]].assign(
+        belief=belief[position],
+        reconstructed=sums["product"] / sums["weight"].where(sums["weight"] > 0),
+        p_true=plain["p_true"].to_numpy()[position],
+    )
+    details["gap"] = details["belief"] - details["reconstructed"]
+    relative = (details["gap"].abs() / details["belief"].where(details["belief"] > 0)).to_numpy(
+        dtype=np.float64
+    )
+    known = ~np.isnan(relative)
+    if details.loc[known, "context"].nunique() < MIN_CONTEXTS:
+        return undefined(f"fewer than {MIN_CONTEXTS} contexts have a prediction above 0")
+    interval = median_interval(relative[known], pd.factorize(details.loc[known, "context"])[0])
+    return CheckResult(
+        CHECK, NULL, float(np.median(relative[known])), UNIT, interval, None,
+        n_rows=len(details), n_contexts=len(plain), settings=settings | {"weights_from": target},
+        details=details, assumptions=("contexts are independent",), reason=NO_SPREAD.format(what="gap") if interval is None else "",
+    )  # fmt: skip

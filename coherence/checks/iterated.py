@@ -1,0 +1,342 @@
+"""Law of iterated expectation: the belief must equal the average of the beliefs given each value of an auxiliary variable.
+
+For each context the stated P(theta | x) is compared with sum_j P(theta | x, z = j) P(z = j | x), all from the same model. The gap may
+have any sign; its absolute value is inflated by answer noise, so the signed gap carries the test and the noise is reported beside it.
+"""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from coherence.errors import closest
+from coherence.inputs import MIN_CONTEXTS, Floats, require, whole_number
+from coherence.result import CheckResult, Interval
+from coherence.statistics.mean_interval import (
+    MEDIAN_METHOD,
+    METHOD,
+    NO_SPREAD,
+    mean_interval,
+    median_interval,
+    why_none,
+)
+from coherence.statistics.resample import Seed, as_generator, percentile_interval, sign_flip_pvalue
+from coherence.table.schema import state_columns
+
+NULL = "the mean over contexts of E[P(theta|x)] - E[sum_j P(theta|x,z=j) P(z=j|x)] is zero"
+UNIT = "probability"
+KEY = ["context", "rep"]
+TOO_FEW = "noise can be removed only with two repetitions per context"
+
+
+def _under(runs: pd.DataFrame, reference: str) -> tuple[pd.DataFrame, list[str]]:
+    """Rows under the reference prompt, and the other prompts under which beliefs given z were asked for."""
+    if "prompt" not in runs.columns:
+        return runs, []
+    given = runs["z_state"].notna()
+    prompt = runs["prompt"].astype(str)
+    wanted = (prompt == str(reference)) | (given & runs["prompt"].isna())
+    return runs[wanted], sorted(prompt[given & ~wanted].unique())
+
+
+def _gaps(runs: pd.DataFrame, states: pd.Series) -> tuple[pd.DataFrame, int]:
+    """One row per context, repetition and z: belief, its reconstruction, residual of the z distribution; and how many were incomplete.
+
+    `states` counts the values of each z.
+    """
+    conditional = runs[runs["z_state"].notna()]
+    plain = runs[runs["z_state"].isna()]
+    n_asked = conditional.groupby([*KEY, "z"], observed=True).ngroups
+    # A state that was asked for twice counts once, with the mean of its answers.
+    pieces = (
+        conditional.dropna(subset=["p", "p_z"])
+        .groupby([*KEY, "z", "z_state"], observed=True)[["p", "p_z"]]
+        .mean()
+        .reset_index()
+    )
+    pieces["product"] = pieces["p"] * pieces["p_z"]
+    grouped = pieces.groupby([*KEY, "z"], observed=True).agg(
+        answered=("z_state", "size"),
+        total=("p_z", "sum"),
+        weighted=("product", "sum"),
+        lowest=("p", "min"),
+        highest=("p", "max"),
+    )
+    grouped = grouped.reset_index()
+    grouped["wanted"] = grouped["z"].map(states).astype(int)
+    whole = grouped[(grouped["answered"] == grouped["wanted"]) & (grouped["total"] > 0)]
+    joined = whole.merge(plain[[*KEY, "p"]].dropna(subset="p"), on=KEY, how="inner")
+    joined["residual"] = joined["total"] - 1
+    # Stated distributions may sum to .99 or 1.01 from rounding; the residual is reported, the reconstruction uses the normalised weights.
+    joined["reconstructed"] = joined["weighted"] / joined["total"]
+    joined["gap"] = joined["p"] - joined["reconstructed"]
+    return joined, n_asked - len(joined)
+
+
+def _mean_over_contexts(values: pd.Series, context: pd.Series) -> Floats:
+    return values.groupby(context, observed=True).mean().to_numpy(dtype=np.float64)
+
+
+def _squares(gaps: pd.DataFrame) -> tuple[Floats, Floats] | None:
+    """Squared gap and unbiased squared expected gap of each context with two repetitions; None where those are too few.
+
+    The mean product of the gaps of different repetitions is free of the noise that one repetition carries. Gaps of different auxiliary
+    variables in one repetition share its plain belief and with it the noise, so that products are taken within each variable.
+    """
+    once = gaps.groupby([*KEY, "z"], observed=True)["gap"].mean().reset_index()
+    by_variable = once.assign(square=once["gap"] ** 2).groupby(["context", "z"], observed=True)
+    sums = by_variable.agg(n=("gap", "size"), total=("gap", "sum"), square=("square", "sum"))
+    sums = sums[sums["n"] >= 2]
+    if sums.index.get_level_values("context").nunique() < MIN_CONTEXTS:
+        return None
+    squares = pd.DataFrame(
+        {
+            "raw": sums["square"] / sums["n"],
+            "expected": (sums["total"] ** 2 - sums["square"]) / (sums["n"] * (sums["n"] - 1)),
+        }
+    )
+    of_context = squares.groupby("context", observed=True).mean()
+    return of_context["raw"].to_numpy(dtype=np.float64), of_context["expected"].to_numpy(
+        dtype=np.float64
+    )
+
+
+def iterated_expectation_test(
+    runs: pd.DataFrame,
+    *,
+    reference: str = "standard",
+    n_flips: int = 9_999,
+    n_bootstraps: int = 2000,
+    published: bool = False,
+    rng: Seed = None,
+) -> CheckResult:
+    """Test whether beliefs average out over an auxiliary variable.
+
+    Null: averaged over contexts, the expected belief equals the expected reconstruction from the beliefs given z.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Columns ``context``, ``rep``, ``p``, ``z``, ``z_state``, ``p_z``, optionally ``prompt``. Ordinary rows have no ``z_state``; the
+        other rows hold P(theta | x, z = z_state) in ``p`` and P(z = z_state | x) in ``p_z``.
+    reference : str
+        Prompt whose rows are used. Rows with a ``z_state`` and without a prompt belong to it.
+    n_flips : int
+        Random sign assignments of the test.
+    n_bootstraps : int
+        Resamples of rows for the published interval.
+    published : bool
+        Report the median of ``|gap| / belief`` with a percentile interval over rows instead; no p-value.
+    rng : Generator, int or None
+        Source of randomness.
+
+    Returns
+    -------
+    CheckResult
+        `statistic` is the mean signed gap, with an interval over contexts and a two-sided sign-flip p-value over contexts.
+        `details` holds, with intervals: the mean signed gap, the mean and the median absolute gap, the median of ``|gap| / belief``,
+        the root-mean-square gap, the same after removing answer noise (needs two repetitions), the noise floor (root-mean-square gap
+        that repetitions alone imply), and the mean of ``sum_j P(z = j | x) - 1``; ``reason`` there says what keeps a value or an
+        interval from being known. Noise is removed within each auxiliary variable, then the variables of a context are averaged.
+
+    Raises
+    ------
+    InputError
+        A column is missing, or beliefs are over several states.
+
+    Notes
+    -----
+    Assumes independent contexts, and that the answers that form one gap are given independently of each other (separate contexts
+    windows), so that the expected product of two answers is the product of their expectations. The sign-flip test also assumes gaps
+    symmetric about their mean. Gaps of opposite sign cancel in the mean; the corrected root-mean-square gap shows them.
+
+    References
+    ----------
+    Fisher (1935), The Design of Experiments, section 21, for the sign flips.
+    """
+    states = state_columns(runs)
+    refusal = f"iterated_expectation_test needs a belief in one state in the column 'p'; received beliefs over several states in {', '.join(states)}. "
+    require(len(states) < 2, refusal + "Test one state at a time: rename its column to 'p'.")
+    for column in (*KEY, "p", "z", "z_state", "p_z"):
+        require(
+            column in runs.columns,
+            f"runs must have a column {column!r} for the iterated expectation. {closest(column, runs.columns)}",
+        )
+    n_flips = whole_number(n_flips, "n_flips", 99)
+    generator = as_generator(rng)
+    used, elsewhere = _under(runs, reference)
+    # A state that only another prompt asked for is missing under this one.
+    gaps, dropped = _gaps(
+        used, runs[runs["z_state"].notna()].groupby("z", observed=True)["z_state"].nunique()
+    )
+    n_contexts = int(gaps["context"].nunique())
+    settings: dict[str, Any] = {
+        "reference": reference,
+        "published": published,
+        "n_flips": n_flips,
+        "n_bootstraps": n_bootstraps,
+    }
+    counted: dict[str, Any] = {
+        "n_rows": len(gaps),
+        "n_contexts": n_contexts,
+        "n_dropped": dropped,
+        "settings": settings,
+    }
+    check = "iterated_expectation"
+    unit = "of belief" if published else UNIT
+    if n_contexts < MIN_CONTEXTS:
+        reason = f"{n_contexts} contexts with a belief and all beliefs given z are fewer than {MIN_CONTEXTS}"
+        if elsewhere and not used["z_state"].notna().any():
+            reason = f"beliefs given z are there under {', '.join(map(repr, elsewhere))} only, and none under the reference prompt {str(reference)!r}"
+        return CheckResult(
+            check,
+            NULL,
+            math.nan,
+            unit,
+            None,
+            None if published else math.nan,
+            reason=reason,
+            **counted,
+        )
+
+    relative = (gaps["gap"].abs() / gaps["p"].where(gaps["p"] > 0)).to_numpy(dtype=np.float64)
+    if published:
+        draws = np.array(
+            [
+                np.nanmedian(relative[generator.integers(len(relative), size=len(relative))])
+                for _ in range(n_bootstraps)
+            ]
+        )
+        interval = Interval(
+            *percentile_interval(draws),
+            0.95,
+            f"percentile bootstrap over rows, {n_bootstraps} resamples",
+        )
+        return CheckResult(
+            check, "median of |gap| / belief", float(np.nanmedian(relative)), unit, interval, None,
+            details=gaps.drop(columns=["weighted", "answered", "wanted"]), assumptions=("rows are independent",), **counted,
+        )  # fmt: skip
+
+    details = _measures(gaps, relative)
+    value, low, high = (
+        float(number)
+        for number in details.loc[
+            details["measure"] == "mean signed gap", ["value", "low", "high"]
+        ].to_numpy()[0]
+    )
+    pvalue = sign_flip_pvalue(
+        _mean_over_contexts(gaps["gap"], gaps["context"]), n_flips=n_flips, rng=generator
+    )
+    reason = (
+        "every gap is exactly zero: nothing to test"
+        if math.isnan(pvalue)
+        else NO_SPREAD.format(what="gap")
+        if math.isnan(low)
+        else ""
+    )
+    return CheckResult(
+        check=check,
+        null=NULL,
+        statistic=value,
+        unit=unit,
+        interval=None if math.isnan(low) else Interval(low, high, 0.95, METHOD),
+        pvalue=pvalue,
+        details=details,
+        assumptions=(
+            "contexts are independent",
+            "answers that form one gap are independent",
+            "gaps are symmetric about their mean",
+        ),
+        reason=reason,
+        **counted,
+    )
+
+
+def _measures(gaps: pd.DataFrame, relative: Floats) -> pd.DataFrame:
+    """All summaries of the gaps, each with an interval over contexts."""
+    context = gaps["context"]
+    squares = _squares(gaps)
+    square = _mean_over_contexts(gaps["gap"] ** 2, context)
+    rows: list[tuple[str, float, float, float, str]] = []
+
+    def record(measure: str, value: float, interval: Interval | None, reason: str) -> None:
+        rows.append(
+            (measure, value, math.nan, math.nan, reason)
+            if interval is None
+            else (measure, value, interval.low, interval.high, "")
+        )
+
+    def add(measure: str, per_context: Floats | None, root: bool = False) -> None:
+        if per_context is None:
+            record(measure, math.nan, None, TOO_FEW)
+            return
+        value = float(per_context.mean())
+        # A mean square that chance has pushed below 0 stands for a root of 0.
+        record(
+            measure,
+            math.sqrt(max(value, 0.0)) if root else value,
+            mean_interval(per_context, root=root),
+            why_none(per_context, "gap"),
+        )
+
+    add("mean signed gap", _mean_over_contexts(gaps["gap"], context))
+    add("mean absolute gap", _mean_over_contexts(gaps["gap"].abs(), context))
+    for measure, values in (
+        ("median absolute gap", gaps["gap"].abs().to_numpy()),
+        ("median of |gap| / belief", relative),
+    ):
+        known = ~np.isnan(values)
+        if len(np.unique(context[known])) < MIN_CONTEXTS:
+            record(
+                measure, math.nan, None, f"fewer than {MIN_CONTEXTS} contexts have a belief above 0"
+            )
+            continue
+        bounds = median_interval(values[known], pd.factorize(context[known])[0])
+        record(measure, float(np.median(values[known])), bounds, NO_SPREAD.format(what="gap"))
+    add("root-mean-square gap", square, root=True)
+    add("root-mean-square gap, noise removed", None if squares is None else squares[1], root=True)
+    add(
+        "noise floor (root-mean-square gap from repetitions alone)",
+        None if squares is None else squares[0] - squares[1],
+        root=True,
+    )
+    add("sum of P(z|x) minus 1", _mean_over_contexts(gaps["residual"], context))
+    return pd.DataFrame(rows, columns=["measure", "value", "low", "high", "reason"])
+
+
+def _iterated_results(runs: pd.DataFrame, **options: Any) -> list[CheckResult]:
+    """Run the test, and lift the two effect sizes that people quote out of its details."""
+    result = iterated_expectation_test(runs, **options)
+    if options.get("published") or math.isnan(result.statistic):
+        return [result]
+    results = [result]
+    for variant, measure, unit, lack in (
+        (
+            "relative",
+            "median of |gap| / belief",
+            "of belief",
+            f"fewer than {MIN_CONTEXTS} contexts have a belief above 0",
+        ),
+        (
+            "noise_removed",
+            "root-mean-square gap, noise removed",
+            "probability",
+            "noise can be removed only with two repetitions per context",
+        ),
+    ):
+        row = result.details.loc[result.details["measure"] == measure].iloc[0]
+        value, low, high = (float(row[name]) for name in ("value", "low", "high"))
+        reason = lack if math.isnan(value) else str(row["reason"])
+        interval = (
+            None
+            if reason
+            else Interval(low, high, 0.95, MEDIAN_METHOD if variant == "relative" else METHOD)
+        )
+        estimate = replace(
+            result, check=f"iterated_expectation:{variant}", null=measure, statistic=value, unit=unit, interval=interval,
+            pvalue=None, details=pd.DataFrame(), reason=reason, assumptions=result.assumptions[:2],
+        )  # fmt: skip
+        results.append(estimate)
+    return results

@@ -1,0 +1,277 @@
+"""``coherence import``: answers that another program elicited -> a runs table."""
+
+import argparse
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from coherence.importing.assemble import Imported
+    from coherence.importing.cells import BeliefReader
+
+FORMATS = ("auto", "inspect", "lm-eval", "folktexts", "table")
+_BARE_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Parser of this command.
+    """
+    from coherence.importing.archive import MAX_BYTES
+
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="logs of one format: .eval, .json, samples_*.jsonl, .csv, .tsv or .jsonl",
+    )
+    parser.add_argument(
+        "--out", required=True, metavar="FILE", help="runs table to write: .parquet, .csv or .jsonl"
+    )
+    parser.add_argument(
+        "--format",
+        default="auto",
+        choices=FORMATS,
+        help="program that wrote the files (default: told by their content)",
+    )
+    parser.add_argument(
+        "--map",
+        action="append",
+        default=[],
+        metavar="COLUMN=FIELD",
+        help="field to use as a column; COLUMN=- leaves one out; may be given several times",
+    )
+    parser.add_argument(
+        "--belief-task",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="task that asked for beliefs; several are several wordings",
+    )
+    parser.add_argument(
+        "--action-task",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="task that asked for actions; joined by sample and repetition",
+    )
+    parser.add_argument(
+        "--actions", metavar="A,B", help="actions that were offered, where the log does not say"
+    )
+    parser.add_argument(
+        "--positive",
+        metavar="LABEL",
+        help="state whose probability the belief is (default: Yes, True or 1)",
+    )
+    parser.add_argument(
+        "--percent", action="store_true", help="beliefs were asked for in percent: 70 means 0.7"
+    )
+    parser.add_argument(
+        "--model", metavar="NAME", help="name of the model, where the log does not say"
+    )
+    parser.add_argument(
+        "--max-bytes",
+        type=int,
+        default=MAX_BYTES,
+        metavar="N",
+        help=f"largest size of one unpacked entry of a .eval log (default: {MAX_BYTES:,})",
+    )
+    parser.add_argument("--force", action="store_true", help="replace the output if it exists")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, join, write, sum up.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Options as declared by `add_arguments`.
+
+    Returns
+    -------
+    int
+        0.
+    """
+    from coherence.importing.assemble import Reading, assemble
+    from coherence.importing.formats import read_logs
+    from coherence.table.storage import write_runs
+
+    files, out = [Path(name) for name in args.files], Path(args.out)
+    _check_output(out, files, force=args.force)
+    mapping = _mapping(args.map)
+    format, logs = read_logs(files, format=args.format, max_bytes=args.max_bytes)
+    reading = Reading(
+        belief=_belief_reader(percent=args.percent),
+        action=_read_action,
+        actions=()
+        if args.actions is None
+        else tuple(name.strip() for name in args.actions.split(",") if name.strip()),
+        positive=args.positive,
+        percent=args.percent,
+    )
+    imported = assemble(
+        logs,
+        reading,
+        belief_tasks=args.belief_task,
+        action_tasks=args.action_task,
+        mapping=mapping,
+        model=args.model,
+    )
+    write_runs(imported.runs, out)
+    _print_summary(imported, out, format)
+    return 0
+
+
+def _check_output(out: Path, files: Sequence[Path], *, force: bool) -> None:
+    """Raise before anything is read; an input is never replaced, not even with --force."""
+    from coherence.errors import InputError
+
+    if out.suffix.lower() not in (".parquet", ".csv", ".jsonl"):
+        raise InputError(f"--out must end in .parquet, .csv or .jsonl; received {out}.")
+    if not out.exists():
+        return
+    if any(file.exists() and file.samefile(out) for file in files):
+        raise InputError(f"--out must not be one of the logs; {out} is. Name another file.")
+    if not force:
+        raise InputError(
+            f"--out names a file that exists: {out}. Name another one, or replace it with --force."
+        )
+
+
+def _mapping(settings: Sequence[str]) -> dict[str, str]:
+    from coherence.errors import InputError
+
+    mapping: dict[str, str] = {}
+    for setting in settings:
+        column, equals, field = (part.strip() for part in setting.partition("="))
+        if not equals or not column or not field:
+            raise InputError(
+                f"--map needs COLUMN=FIELD, such as p=metadata.confidence; received {setting!r}."
+            )
+        if column in mapping:
+            raise InputError(
+                f"--map names column {column!r} twice: {mapping[column]!r} and {field!r}. Leave one out."
+            )
+        mapping[column] = field
+    return mapping
+
+
+def _belief_reader(*, percent: bool) -> "BeliefReader":
+    """Return the decoder of beliefs: a number alone, or the lines No and Yes; logs do not say which was asked for."""
+    from coherence.decoding.decode import decode_belief
+
+    def read(text: str) -> tuple[float | None, str]:
+        bare = percent and _BARE_NUMBER.fullmatch(text.strip()) is not None
+        number, lines = (
+            decode_belief(f"{text.strip()}%" if bare else text, form="number"),
+            decode_belief(text),
+        )
+        best = (
+            lines
+            if not number.readable and (lines.readable or number.status == "unparsed")
+            else number
+        )
+        # Where percentages were asked for, one with its sign is no repair.
+        return best.value, "ok" if percent and best.status == "repaired:percent" else best.status
+
+    return read
+
+
+def _read_action(text: str, options: Sequence[str]) -> tuple[str | None, str]:
+    from coherence.decoding.decode import decode_choice
+
+    decoded = decode_choice(text, options)
+    return decoded.value, decoded.status
+
+
+def _print_summary(imported: "Imported", out: Path, format: str) -> None:
+    from coherence.report.wording import clean
+
+    runs = imported.runs
+    counts = {
+        name: runs[name].nunique() if name in runs.columns else 0
+        for name in ("context", "model", "prompt")
+    }
+    named = [
+        f"{counts[name]} {name}{'' if counts[name] == 1 else 's'}"
+        for name in ("context", "model", "prompt")
+        if counts[name]
+    ]
+    statuses = Counter(runs["status"].astype(str)).most_common()
+    print(clean(f"{out}: {', '.join([f'{len(runs)} rows', *named])}, read as {format}", limit=None))
+    for line in imported.mapped:
+        print(f"  {clean(line, limit=None)}")
+    print(f"  status: {', '.join(f'{clean(status)} {count}' for status, count in statuses)}")
+    for line in (
+        _allowed(imported),
+        *_unread(imported),
+        *imported.unpaired,
+        *imported.notes,
+        *_missing(imported),
+    ):
+        print(f"  {clean(line, limit=None)}")
+
+
+def _unread(imported: "Imported") -> list[str]:
+    """Where most answers could not be read, an example says more than a count."""
+    from coherence.report.wording import clean
+    from coherence.table.schema import READABLE
+
+    unread = imported.runs[~imported.runs["status"].isin(READABLE)]
+    if 2 * len(unread) <= len(imported.runs):
+        return []
+    raw = [
+        text
+        for name in ("raw_belief", "raw_action")
+        if name in unread.columns
+        for text in unread[name].dropna()
+    ]
+    example = f", such as {clean(raw[0], limit=80)!r}" if raw else ""
+    return [
+        f"most answers could not be read{example}; map the field of a scorer that finds them (--map p=FIELD), or see --percent and --actions"
+    ]
+
+
+def _allowed(imported: "Imported") -> str:
+    """Which checks the table allows, in one sentence."""
+    from coherence.table.needs import lacking
+
+    allowed = [check for check, needs in lacking(imported.runs).items() if not needs]
+    if not allowed:
+        return "the table allows no check by itself yet"
+    return f"the table allows {', '.join(allowed)}"
+
+
+def _missing(imported: "Imported") -> list[str]:
+    """What the table lacks, and which checks need it."""
+    from coherence.table.needs import lacking
+    from coherence.table.schema import feature_columns
+
+    runs = imported.runs
+    barred: dict[tuple[str, ...], list[str]] = {}
+    for check, needs in lacking(runs).items():
+        barred.setdefault(needs, []).append(check)
+    allowed = barred.pop((), [])
+    lines = [
+        f"no {' and no '.join(needs)}: {', '.join(checks)} cannot be run"
+        for needs, checks in barred.items()
+    ]
+    if "theta" in runs.columns and runs["theta"].isna().any():
+        lines.append(
+            f"no theta in {int(runs['theta'].isna().sum())} rows: what needs it leaves them out"
+        )
+    if "context" not in runs.columns:
+        lines.append("no context: every row counts as its own; map one if rows share evidence")
+    if "calibration" in allowed and "p_true" not in runs.columns:
+        lines.append(
+            "no p_true: calibration compares with what happened, not with the exact posterior"
+        )
+    if "predictive_gain" in allowed and not feature_columns(runs):
+        lines.append("no x_ columns: predictive_gain is not run given the evidence")
+    return lines

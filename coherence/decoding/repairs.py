@@ -1,0 +1,362 @@
+"""What an answer that misses the form may still say without any doubt: a closed list of repairs, each with a name of its own.
+
+A repair changes the spelling of what is there and never adds to it. Two different numbers where one belongs, a hedge ("about", "at least", "not"), a
+comma that may part thousands, a number without a percent sign that only a percentage would explain: all of these stay unread.
+The value of a number is kept as an exact fraction, so that "0.70 (70%)" is one number, said twice.
+"""
+
+import json
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from coherence.table.schema import STATUSES
+
+REPAIR_MEANINGS = {
+    "repaired:characters": "digits, signs or blanks of another script: '０.７', '0٫7', '−', '¾'",
+    "repaired:markup": "a code fence, emphasis, a bullet, quotation marks: '**0.7**'",
+    "repaired:json": 'a JSON object with one number per label: \'{"No": 0.3, "Yes": 0.7}\'',
+    "repaired:spelling": "a label in other letters, blanks before the colon, '=' for ':': 'YES = 0.7'",
+    "repaired:punctuation": "a mark at the end of a line: '0.7.'",
+    "repaired:notation": "a plus sign, an exponent: '+0.7', '7e-1'",
+    "repaired:comma": "a decimal comma: '0,7'",
+    "repaired:percent": "a percentage with its sign or word: '70%', '70 percent'",
+    "repaired:fraction": "a fraction: '7/10', '7 out of 10'",
+    "repaired:layout": "the labels in another order, or all in one line",
+    "repaired:single": "one probability, of Yes, where one per label was asked for: 'Yes: 0.7', '0.7'",
+    "repaired:words": "plain words around, such as 'The probability is 0.7' or 'Sure!'",
+}
+"""Every repair and what it covers, from the mildest to the one that departs furthest from the form."""
+
+# Words that carry no content of their own. Hedges, bounds and negations are missing on purpose: with one of them the answer is not read.
+_PLAIN_WORDS = frozenset([
+    "a", "an", "answer", "answers", "are", "chance", "estimate", "estimated", "final", "following", "for", "here", "i", "is", "it", "likelihood",
+    "likely", "my", "of", "p", "prob", "probabilities", "probability", "say", "sure", "that", "the", "this", "would",
+])  # fmt: skip
+_MARKS = " \t:=.,;!()[]\"'"
+
+_DIGITS = r"[0-9]+"
+_PLAIN = rf"(?:{_DIGITS}\.?[0-9]*|\.{_DIGITS})"
+_NUMBER = re.compile(
+    rf"""(?<![\w.,/%^*~<>-])
+    (?:(?P<numerator>{_DIGITS})(?:\ ?/\ ?|\ (?:out\ of|in)\ )(?P<denominator>{_DIGITS})
+      |(?P<number>[+-]?(?:{_DIGITS},{_DIGITS}|{_PLAIN}(?:[eE][+-]?[0-9]{{1,3}})?))(?P<percent>\ ?%|\ (?:percent|per\ cent)\b)?)
+    (?![\w/%^*~<>+-]|\ ?[.,/]\ ?[0-9])""",
+    re.VERBOSE,
+)
+# Longer digit strings are no probabilities and would only cost time.
+_MOST_DIGITS = 40
+_MOST_CHARACTERS = 2_000
+_SIGNS = {
+    "−": "-",
+    "﹣": "-",
+    "－": "-",
+    "＋": "+",
+    "：": ":",
+    "％": "%",
+    "٪": "%",
+    "．": ".",
+    "٫": ".",
+    "，": ",",
+    "⁄": "/",
+    "＝": "=",
+    "’": "'",
+}
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[ \t]*\w*[ \t]*\r?$", re.MULTILINE)
+_EMPHASIS = re.compile(r"(?<!\w)(\*{1,3}|_{1,3}|`{1,3})(?=\S)([^*_`\n]*[^*_`\s])\1(?!\w)")
+# Before a letter only: in front of a number these marks may be a sign or a bound.
+_BULLET = re.compile(r"^[ \t]*[*•>-][ \t]+(?=[^\W\d])", re.MULTILINE)
+_CHOICE_LEAD = re.compile(
+    r"(?:(?:my|the|final|i|would|choose|pick|answer|action|choice|decision|option|is)\b[ \t:]*)+",
+    re.IGNORECASE,
+)
+
+
+class UnreadableError(Exception):
+    """No repair gives the answer a meaning."""
+
+
+@dataclass
+class Reading:
+    """Text on its way to a value, and the repairs that it took.
+
+    Parameters
+    ----------
+    text : str
+        The answer.
+    """
+
+    text: str
+    repairs: set[str] = field(default_factory=set)
+
+    def note(self, name: str) -> None:
+        """Record a repair by the name that follows ``repaired:``."""
+        self.repairs.add(f"repaired:{name}")
+
+    @property
+    def status(self) -> str:
+        """The repair that departs furthest from the form."""
+        if not self.repairs:
+            raise UnreadableError  # what misses the form must not pass as if it did not
+        return max(self.repairs, key=STATUSES.index)
+
+
+def read_probabilities(text: str, labels: Sequence[str]) -> tuple[list[Fraction], str]:
+    r"""Read one number per label from an answer that missed the form.
+
+    Parameters
+    ----------
+    text : str
+        The answer.
+    labels : sequence of str
+        Labels in the order that was asked for. The one number of an answer without labels is read only where they are No and Yes, as that of Yes.
+
+    Returns
+    -------
+    numbers : list of Fraction
+        One per label, or one for Yes; not checked against [0, 1].
+    status : str
+        One of `coherence.table.schema.REPAIRS`.
+
+    Raises
+    ------
+    UnreadableError
+        No repair, or more than one meaning.
+
+    Examples
+    --------
+    >>> read_probabilities("**Yes**: 70 %\n**No**: 30 %", ("No", "Yes"))
+    ([Fraction(3, 10), Fraction(7, 10)], 'repaired:layout')
+    """
+    reading = _cleaned(text)
+    folded = [label.casefold() for label in labels]
+    if len(set(folded)) < len(folded):
+        raise UnreadableError  # "a" and "A" are told apart by the strict form alone
+    stated = _from_json(reading, folded)
+    if stated is None:
+        stated = _from_lines(reading, list(labels), folded)
+    if folded == ["no", "yes"] and list(stated) in (["yes"], [""]):
+        reading.note("single")
+        return list(stated.values()), reading.status
+    if set(stated) != set(folded):
+        raise UnreadableError
+    if list(stated) != folded:
+        reading.note("layout")
+    return [stated[label] for label in folded], reading.status
+
+
+def read_number(text: str) -> tuple[Fraction, str]:
+    """Read the one number of an answer to a question for a number alone; as `read_probabilities`."""
+    reading = _cleaned(text)
+    stated = _from_lines(reading, ["Yes"], ["yes"])
+    if list(stated) == ["yes"]:
+        reading.note("words")
+    elif list(stated) != [""]:
+        raise UnreadableError
+    (number,) = stated.values()
+    return number, reading.status
+
+
+def read_choice(text: str, options: Sequence[str]) -> tuple[str, str]:
+    """Read one of several options from an answer that is not exactly one of them.
+
+    Parameters
+    ----------
+    text : str
+        The answer, or the part of a line where an option belongs.
+    options : sequence of str
+        The options.
+
+    Returns
+    -------
+    option, status : str
+        The option as it was offered, and how it was read.
+
+    Raises
+    ------
+    UnreadableError
+        The text is none of the options, even after repairs.
+
+    Examples
+    --------
+    >>> read_choice("My answer: **Wait.**", ("wait", "treat"))
+    ('wait', 'repaired:words')
+    """
+    reading = _cleaned(text)
+    by_name = {option.casefold(): option for option in options}
+    if len(by_name) < len(options):
+        raise UnreadableError
+    answer = reading.text.strip(" \t\r\n")
+    for lead in (False, True):
+        candidate = answer
+        if lead:
+            candidate = (
+                _CHOICE_LEAD.sub("", answer, count=1) if _CHOICE_LEAD.match(answer) else answer
+            )
+        for ending in (False, True):
+            name = candidate.rstrip(".,;!").rstrip(" ") if ending else candidate
+            if name.casefold() in by_name:
+                option = by_name[name.casefold()]
+                for applies, repair in (
+                    (lead and candidate != answer, "words"),
+                    (name != candidate, "punctuation"),
+                    (name != option, "spelling"),
+                ):
+                    if applies:
+                        reading.note(repair)
+                return option, reading.status
+    raise UnreadableError
+
+
+def _cleaned(text: str) -> Reading:
+    """Undo what changes nothing in the wording: foreign characters and markup."""
+    if len(text) > _MOST_CHARACTERS:
+        raise UnreadableError
+    reading = Reading(text)
+    plain = "".join(_plain_character(character) for character in text)
+    if plain != text:
+        reading.note("characters")
+    bare = _BULLET.sub("", _FENCE.sub("", plain))
+    bare = _EMPHASIS.sub(r"\2", _EMPHASIS.sub(r"\2", bare))
+    stripped = bare.strip()
+    if len(stripped) > 1 and stripped[0] == stripped[-1] and stripped[0] in "\"'":
+        bare = stripped[1:-1]
+    if bare != plain:
+        reading.note("markup")
+    reading.text = bare
+    return reading
+
+
+def _plain_character(character: str) -> str:
+    if character.isascii():
+        return character
+    if unicodedata.category(character) == "Nd":
+        return str(unicodedata.decimal(character))
+    if unicodedata.category(character) == "Zs":
+        return " "
+    if unicodedata.decomposition(character).startswith("<fraction>"):
+        # Set apart, so that "1½" reads as two numbers, which is to say not at all.
+        return f" {unicodedata.normalize('NFKC', character).replace('⁄', '/')} "
+    return _SIGNS.get(character, character)
+
+
+def _from_json(reading: Reading, folded: list[str]) -> dict[str, Fraction] | None:
+    """Read a JSON object; None where the text is none."""
+    if not reading.text.strip().startswith("{"):
+        return None
+    try:
+        pairs = json.loads(
+            reading.text, object_pairs_hook=list, parse_float=str, parse_int=str, parse_constant=str
+        )
+    except (ValueError, RecursionError):
+        raise UnreadableError from None
+    stated: dict[str, Fraction] = {}
+    for name, value in pairs:
+        if not isinstance(value, str) or name.casefold() in stated or name.casefold() not in folded:
+            raise UnreadableError
+        stated[name.casefold()] = _only_number(value, reading)
+    reading.note("json")
+    return stated
+
+
+def _from_lines(reading: Reading, labels: list[str], folded: list[str]) -> dict[str, Fraction]:
+    """Read the number of every line that has one; the key is the label, or empty where the number stands alone."""
+    alternatives = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
+    parted = re.sub(
+        rf"(?<=[0-9%])[ \t]*[,;]?[ \t]+(?=(?:{alternatives})[ \t]*[:=])",
+        "\n",
+        reading.text,
+        flags=re.IGNORECASE,
+    )
+    if parted != reading.text:
+        reading.note("layout")
+    stated: dict[str, Fraction] = {}
+    for line in (line.strip(" \t\r") for line in parted.split("\n")):
+        if not line:
+            continue
+        label, rest = _split_label(line, labels, folded, reading)
+        if not label and not any(character.isnumeric() for character in rest):
+            _check_words(rest, reading)
+            continue
+        number = _only_number(rest, reading)
+        if label in stated:
+            raise UnreadableError
+        stated[label] = number
+    return stated
+
+
+def _split_label(
+    line: str, labels: list[str], folded: list[str], reading: Reading
+) -> tuple[str, str]:
+    # Longer labels first: one label may begin like another.
+    for label, name in sorted(zip(labels, folded, strict=True), key=lambda pair: -len(pair[0])):
+        named = re.match(
+            rf"(?:(?P<words>[^:=\n]*?)\b)?[\"']?{re.escape(label)}[\"']?(?P<bracket>\))?(?P<separator>[ \t]*[:=])",
+            line,
+            re.IGNORECASE,
+        )
+        if named is None:
+            continue
+        words = (named["words"] or "").strip(" \t('\"").casefold()
+        if words and name not in ("no", "yes"):
+            continue
+        if words:
+            _check_words(words, reading)
+        if not line.startswith(f"{label}:"):
+            reading.note("spelling")
+        return name, line[named.end() :]
+    return "", line
+
+
+def _check_words(text: str, reading: Reading) -> None:
+    """Hold that a stretch of text has plain words and marks only."""
+    words = re.findall(r"[^\W\d_]+", text.casefold())
+    if any(word not in _PLAIN_WORDS for word in words) or re.sub(r"[^\W\d_]+", "", text).strip(
+        _MARKS
+    ):
+        raise UnreadableError
+    if words:
+        reading.note("words")
+
+
+def _only_number(text: str, reading: Reading) -> Fraction:
+    """Return the number in a stretch of text, which may say it more than once but no other."""
+    matches = list(_NUMBER.finditer(text))
+    values = {_value(match, reading) for match in matches}
+    around = _NUMBER.sub(" ", text)
+    if len(values) != 1 or any(character.isnumeric() for character in around):
+        raise UnreadableError
+    ending = around.strip()
+    if ending and not ending.strip(".,;!"):
+        reading.note("punctuation")
+    else:
+        _check_words(around, reading)
+        if ending or len(matches) > 1:
+            reading.note("words")
+    return values.pop()
+
+
+def _value(match: re.Match[str], reading: Reading) -> Fraction:
+    if len(match[0]) > _MOST_DIGITS:
+        raise UnreadableError
+    if match["numerator"]:
+        reading.note("fraction")
+        if int(match["denominator"]) == 0:
+            raise UnreadableError
+        return Fraction(int(match["numerator"]), int(match["denominator"]))
+    number = match["number"]
+    if number[0] == "+" or "e" in number.lower():
+        reading.note("notation")
+    if "," in number:
+        whole, decimals = number.lstrip("+-").split(",")
+        if whole != "0" and len(decimals) > 2:
+            raise UnreadableError  # "1,000" may be one or a thousand
+        reading.note("comma")
+        number = number.replace(",", ".")
+    value = Fraction(number if not number.endswith(".") else number[:-1])
+    if match["percent"]:
+        reading.note("percent")
+        return value / 100
+    return value

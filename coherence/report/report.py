@@ -1,0 +1,72 @@
+"""The finished analysis: one `Unit` per (task, model), one `Report` over all of them.
+
+These are plain records. `coherence.analyze` fills them; the modules beside this one turn them into text, HTML and JSON.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from coherence.report.unit import Unit
+from coherence.result import CheckResult
+
+
+@dataclass(frozen=True)
+class Report:
+    """Every check of every unit.
+
+    Parameters
+    ----------
+    units : tuple of Unit
+        Sorted by task and model.
+    settings : mapping
+        Seed, version, checks asked for, published or not. Nothing that varies between equal runs.
+    """
+
+    units: tuple[Unit, ...]
+    settings: Mapping[str, Any]
+
+    @property
+    def results(self) -> pd.DataFrame:
+        """One row per unit and check: ``task``, ``model``, the fields of `CheckResult.to_row`, ``verdict``, ``settings``."""
+        rows = []
+        for unit in self.units:
+            for result, verdict in zip(unit.results, unit.verdicts, strict=True):
+                # Settings hold different keys per check; one JSON column keeps the table rectangular.
+                options = json.dumps(dict(result.settings), sort_keys=True, default=str)
+                rows.append(
+                    {
+                        "task": unit.task,
+                        "model": unit.model,
+                        **result.to_row(),
+                        "verdict": verdict,
+                        "settings": options,
+                    }
+                )
+        # A report without a check has the same columns, so that a program that selects them need not ask first.
+        nothing = CheckResult("", "", math.nan, "", None, None, 0, 0).to_row()
+        return pd.DataFrame(
+            rows or [{"task": "", "model": "", **nothing, "verdict": "", "settings": ""}]
+        ).iloc[: len(rows)]
+
+    def to_html(self) -> str:
+        """Return a self-contained HTML page."""
+        from coherence.report.html import render_html
+
+        return render_html(self.units, self.settings)
+
+    def to_json(self) -> str:
+        """Return the report as JSON text, equal bytes for equal runs."""
+        from coherence.report.json import render_json
+
+        return render_json(self.units, self.settings)
+
+    def __str__(self) -> str:
+        """Return the terminal table."""
+        from coherence.report.terminal import render_terminal
+
+        return render_terminal(self.units)

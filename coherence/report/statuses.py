@@ -1,0 +1,90 @@
+"""What became of the answers, in words and cells that the terminal and the page share; computed by `coherence.table.audit`."""
+
+import pandas as pd
+
+from coherence.report.unit import Unit
+from coherence.table.audit import MISSING, audit_table
+from coherence.table.schema import FAILURES
+
+_HEADINGS = {
+    "sum_not_one": "sum not 1",
+    "out_of_range": "out of range",
+    "share_unreadable": "unreadable",
+}
+
+
+def audit_cells(unit: Unit) -> tuple[list[str], list[list[str]]]:
+    """Return headings and rows of the table of statuses; failures that did not occur have no column.
+
+    Parameters
+    ----------
+    unit : Unit
+        Its ``statuses`` are counted.
+
+    Returns
+    -------
+    headings : list of str
+        "question" first, "unreadable" (a share, in percent) last; empty where nothing was counted.
+    rows : list of list of str
+        One per question; names are not yet made safe to print.
+    """
+    if unit.statuses.empty:
+        return [], []
+    table = audit_table(unit.statuses)
+    shown = [name for name in ("repaired", *FAILURES, MISSING) if table[name].any()]
+    columns = ["question", "asked", "ok", *shown, "share_unreadable"]
+    rows = [
+        [f"{row[name]:.1%}" if name == "share_unreadable" else str(row[name]) for name in columns]
+        for row in table[columns].to_dict("records")
+    ]
+    return [_HEADINGS.get(name, name) for name in columns], rows
+
+
+def repair_sentence(unit: Unit) -> str:
+    """Say which repairs there were; empty if none."""
+    if unit.statuses.empty:
+        return ""
+    status = unit.statuses["status"].astype(str)
+    repairs = (
+        unit.statuses[status.str.startswith("repaired:")]
+        .groupby("status", observed=True)["rows"]
+        .sum()
+        .sort_values(ascending=False)
+    )
+    if repairs.empty:
+        return ""
+    return "repaired answers by what was repaired: " + ", ".join(
+        f"{int(rows)} {str(name).partition(':')[2]}" for name, rows in repairs.items()
+    )
+
+
+def bound_cells(unit: Unit) -> tuple[list[str], list[list[str]]]:
+    """Return headings and rows of the worst-case bounds; rates without an unreadable answer have none to show.
+
+    Parameters
+    ----------
+    unit : Unit
+        Its ``bounds``.
+
+    Returns
+    -------
+    headings, rows
+        As from `audit_cells`.
+    """
+    if unit.bounds.empty:
+        return [], []
+    bounded = unit.bounds[unit.bounds["unreadable"] > 0]
+    rows = [
+        [
+            f"{row['quantity']}: {row['label']}",
+            str(row["unreadable"]),
+            "–" if pd.isna(row["estimate"]) else f"{row['estimate']:.3f}",
+            f"[{row['low']:.3f}, {row['high']:.3f}]",
+        ]
+        for row in bounded.to_dict("records")
+    ]
+    return (
+        (["rate", "unreadable", "of the readable", "whatever the others were"], rows)
+        if rows
+        else ([], [])
+    )

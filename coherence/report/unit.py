@@ -1,0 +1,43 @@
+"""What a report knows of one (task, model): plain data that every face of the report draws on."""
+
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from coherence.result import CheckResult
+
+
+@dataclass(frozen=True)
+class Unit:
+    """All checks of one (task, model).
+
+    Parameters
+    ----------
+    task, model : str
+        Names as they stand in the runs table; untrusted text.
+    results : tuple of CheckResult
+        In the order of the checks.
+    verdicts : tuple of str
+        One plain sentence per result.
+    notes : tuple of str
+        What was left out and why, what was assumed, warnings.
+    statuses : DataFrame
+        Columns ``question`` (prompt name, prompt name "with action", or "given z"), ``status``, ``rows``.
+    beliefs : DataFrame
+        The readable beliefs under the reference prompt: ``belief``, ``context`` and, where known, ``action``, ``truth`` (0 or 1) and ``p_true``.
+    unreadable : DataFrame
+        Up to a handful of rows with status neither ok nor repaired: ``context``, ``prompt``, ``z_state``, ``status`` and the raw answers, as far as
+        known; untrusted text.
+    bounds : DataFrame
+        From ``coherence.table.audit.worst_case_bounds``: rates if all unreadable answers had gone one way or the other.
+    """
+
+    task: str
+    model: str
+    results: tuple[CheckResult, ...]
+    verdicts: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    statuses: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
+    beliefs: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
+    unreadable: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
+    bounds: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)

@@ -1,0 +1,166 @@
+"""How the probability of each action changes with the belief: a multinomial logit in powers of the belief.
+
+Used as a weight function and never as a null model, so that it may be wrong without harm to any error rate; what it buys is slopes with
+little variance. The degree is chosen by log-likelihood on held-out contexts.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import log_softmax, softmax
+
+from coherence.inputs import Codes, Floats
+
+DEGREES = (1, 2, 3)
+RIDGE = 1e-3  # in units of one choice: keeps separated data finite
+MAX_STEPS = 50
+N_LEVELS = 400  # beliefs are averaged within this many cells; finer ones change no slope that data could show
+
+
+@dataclass(frozen=True)
+class ChoiceModel:
+    """Multinomial logit of the action on powers of 2 * belief - 1.
+
+    Parameters
+    ----------
+    coefficients : ndarray, shape (degree + 1, n_actions)
+        Utilities; the columns sum to a constant that does not matter.
+    """
+
+    coefficients: Floats
+
+    @property
+    def degree(self) -> int:
+        """Highest power of the belief."""
+        return len(self.coefficients) - 1
+
+    def share(self, belief: Floats) -> Floats:
+        """Return the probability of each action, shape (n, n_actions)."""
+        return np.asarray(softmax(_powers(belief, self.degree) @ self.coefficients, axis=1))
+
+    def log_slope(self, belief: Floats) -> Floats:
+        """Return the derivative of each log-probability with respect to the belief, shape (n, n_actions)."""
+        position = np.arange(1, self.degree + 1)
+        rise = (_powers(belief, self.degree - 1) * (2 * position)) @ self.coefficients[1:]
+        return np.asarray(rise - (self.share(belief) * rise).sum(axis=1, keepdims=True))
+
+
+def _powers(belief: Floats, degree: int) -> Floats:
+    return np.asarray((2 * belief - 1)[:, None] ** np.arange(degree + 1))
+
+
+def _fit(design: Floats, counts: Floats) -> Floats:
+    """Penalised maximum likelihood by Newton's method; all actions are parametrised alike and the penalty picks one solution."""
+    n_terms, n_actions = design.shape[1], counts.shape[1]
+    size = counts.sum(axis=1)
+    coefficients = np.zeros((n_terms, n_actions))
+
+    def loss(candidate: Floats) -> float:
+        return float(
+            -(counts * log_softmax(design @ candidate, axis=1)).sum()
+            + RIDGE / 2 * (candidate**2).sum()
+        )
+
+    value = loss(coefficients)
+    for _ in range(MAX_STEPS):
+        share = softmax(design @ coefficients, axis=1)
+        gradient = design.T @ (size[:, None] * share - counts) + RIDGE * coefficients
+        weight = np.einsum("n,na,ab->nab", size, share, np.eye(n_actions)) - np.einsum(
+            "n,na,nb->nab", size, share, share
+        )
+        hessian = np.einsum("ni,nab,nj->iajb", design, weight, design, optimize=True).reshape(
+            n_terms * n_actions, -1
+        )
+        step = np.linalg.solve(hessian + RIDGE * np.eye(len(hessian)), gradient.ravel()).reshape(
+            coefficients.shape
+        )
+        scale = 1.0
+        while loss(coefficients - scale * step) > value and scale > 1e-6:
+            scale /= 2
+        coefficients = coefficients - scale * step
+        previous, value = value, loss(coefficients)
+        if previous - value < 1e-9 * (1 + abs(value)):
+            break
+    return coefficients
+
+
+def merge_levels(belief: Floats) -> tuple[Codes, Floats]:
+    """Gather beliefs into at most `N_LEVELS` + 1 cells.
+
+    Parameters
+    ----------
+    belief : ndarray, shape (n,)
+        Beliefs.
+
+    Returns
+    -------
+    cell : ndarray of int, shape (n,)
+        Cell of each row, in the order of belief.
+    centre : ndarray
+        Mean belief of each cell.
+    """
+    distinct = np.unique(belief)
+    edges = (
+        np.unique(np.quantile(belief, np.linspace(0, 1, N_LEVELS + 1)[1:-1]))
+        if distinct.size > N_LEVELS
+        else distinct[1:]
+    )
+    cell = np.unique(np.searchsorted(edges, belief, side="right"), return_inverse=True)[1]
+    return cell, np.bincount(cell, weights=belief) / np.bincount(cell)
+
+
+def fit_to_counts(belief: Floats, counts: Floats, degree: int) -> ChoiceModel:
+    """Fit a model of given degree to counts of actions at each belief.
+
+    Parameters
+    ----------
+    belief : ndarray, shape (n_cells,)
+        Beliefs; they may leave [0, 1].
+    counts : ndarray, shape (n_cells, n_actions)
+        How often each action was chosen there.
+    degree : int
+        Highest power.
+
+    Returns
+    -------
+    ChoiceModel
+        Penalised maximum likelihood fit.
+    """
+    return ChoiceModel(_fit(_powers(belief, degree), counts))
+
+
+def fit_choice_model(belief: Floats, action: Codes, n_actions: int, folds: Codes) -> ChoiceModel:
+    """Fit action on belief.
+
+    Parameters
+    ----------
+    belief : ndarray, shape (n,)
+        Beliefs in [0, 1].
+    action : ndarray of int, shape (n,)
+        Codes.
+    n_actions : int
+        Number of actions.
+    folds : ndarray of int, shape (n,)
+        Fold of each row, whole contexts in one fold.
+
+    Returns
+    -------
+    ChoiceModel
+        Refitted to all rows with the degree that predicts held-out contexts best.
+    """
+    n_folds = int(folds.max()) + 1
+    level, centre = merge_levels(belief)
+    counts = np.zeros((n_folds, centre.size, n_actions))
+    np.add.at(counts, (folds, level, action), 1.0)
+    total = counts.sum(axis=0)
+    best = (-np.inf, DEGREES[0])
+    for degree in DEGREES:
+        if degree >= centre.size:
+            break
+        design = _powers(centre, degree)
+        scores = [
+            (counts[fold] * log_softmax(design @ _fit(design, total - counts[fold]), axis=1)).sum()
+            for fold in range(n_folds)
+        ]
+        best = max(best, (float(np.sum(scores)), degree), key=lambda scored: scored[0])
+    return fit_to_counts(centre, total, best[1])

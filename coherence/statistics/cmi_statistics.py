@@ -1,0 +1,98 @@
+"""The statistics of `cmi_test` as functions of the truth alone, so that a permutation costs as little as it can.
+
+What does not change when truths are exchanged (sorted beliefs, neighbours, bins) is computed once. Estimates follow Mesner and Shalizi
+(2021), algorithm 1; see `coherence.statistics.knn` and `coherence.statistics.knn_general`.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from scipy.optimize import isotonic_regression
+
+from coherence.inputs import Codes, Floats
+from coherence.statistics.conditioning import Conditioning
+from coherence.statistics.information import plug_in_information
+from coherence.statistics.knn import SortedNeighbours, as_levels, conditional_information
+from coherence.statistics.knn_general import general_information, neighbour_table
+
+TABLE_ROWS = 2_000  # above this the table of all neighbours would take more than 200 MB
+
+Statistic = Callable[[Codes, bool], tuple[float, float]]
+"""Takes the truth of each row and whether the estimate is wanted; returns the nearest-neighbour estimate (else NaN) and the test's statistic."""
+
+
+def sorted_information(belief: Floats, action: Codes, truth: Codes, k: int) -> float:
+    """Estimate I(action; truth | belief) for beliefs in any order, shape (n,)."""
+    levels = as_levels(belief)
+    order = np.argsort(levels, kind="stable")
+    return conditional_information(levels[order], action[order], truth[order], k)
+
+
+def calibrated(belief: Floats, truth: Codes) -> Floats:
+    """Replace beliefs by the isotonic regression of the second state on them.
+
+    Parameters
+    ----------
+    belief : ndarray, shape (n,)
+        Stated probability of the second state.
+    truth : ndarray of int, shape (n,)
+        Codes 0 and 1.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        Non-decreasing function of the belief with least squared error; rows of equal belief stay equal.
+    """
+    _, level, counts = np.unique(as_levels(belief), return_inverse=True, return_counts=True)
+    share = np.bincount(level, weights=(truth == 1).astype(np.float64)) / counts
+    return np.asarray(isotonic_regression(share, weights=counts).x, dtype=np.float64)[level]
+
+
+def one_dimensional_statistic(belief: Floats, action: Codes, k: int, k_test: int) -> Statistic:
+    """Nearest-neighbour estimates given one belief, by sorting, with few and with many neighbours."""
+    levels = as_levels(belief)
+    order = np.argsort(levels, kind="stable")
+    prepared = SortedNeighbours(levels[order], action[order])
+
+    def statistic(truth: Codes, with_estimate: bool) -> tuple[float, float]:
+        found = prepared.information(truth[order], (k, k_test) if with_estimate else (k_test,))
+        return found[0] if with_estimate else math.nan, found[-1]
+
+    return statistic
+
+
+def calibrated_statistic(belief: Floats, action: Codes, k: int, k_test: int) -> Statistic:
+    """Nearest-neighbour estimates given the calibrated belief; the calibration is fitted anew to every arrangement of the truth."""
+
+    def statistic(truth: Codes, with_estimate: bool) -> tuple[float, float]:
+        return one_dimensional_statistic(calibrated(belief, truth), action, k, k_test)(
+            truth, with_estimate
+        )
+
+    return statistic
+
+
+def general_statistic(given: Conditioning, action: Codes, k: int, k_test: int) -> Statistic:
+    """Nearest-neighbour estimates given several columns, from a table of all neighbours."""
+    table = neighbour_table(given.continuous, given.stratum, action)
+
+    def statistic(truth: Codes, with_estimate: bool) -> tuple[float, float]:
+        found = table.information(truth, (k, k_test) if with_estimate else (k_test,))
+        return found[0] if with_estimate else math.nan, found[-1]
+
+    return statistic
+
+
+def binned_statistic(given: Conditioning, bins: Codes, action: Codes, k: int) -> Statistic:
+    """Plug-in information in bins for the test, where a table of neighbours would not fit; the estimate beside it is searched for."""
+
+    def statistic(truth: Codes, with_estimate: bool) -> tuple[float, float]:
+        estimate = (
+            general_information(given.continuous, given.stratum, action, truth, k)
+            if with_estimate
+            else math.nan
+        )
+        return estimate, plug_in_information(bins, action, truth)
+
+    return statistic

@@ -1,0 +1,287 @@
+"""Learners of the action that the predictive gain compares, and the cross-fitting that treats them alike.
+
+A learner is fitted on whole contexts and judged on others by log-loss. Random forest and multinomial logistic regression are the robustness
+alternatives to the boosted trees; their one free constant is chosen on held-out contexts of the training folds.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from coherence.inputs import ChoiceData, Codes, Floats, require
+from coherence.statistics.resample import context_folds
+
+N_INNER_FOLDS = 4  # one of them judges the free constants
+LEAF_SIZES = (5, 20, 60)
+N_TREES = 50
+INVERSE_PENALTIES = (0.01, 0.1, 1.0)
+KNOTS = (0.25, 0.5, 0.75)  # quantiles at which the effect of belief may bend
+
+Words = NDArray[np.object_]
+
+
+@dataclass(frozen=True)
+class Design:
+    """What a model of the action may see, row by row.
+
+    Parameters
+    ----------
+    belief : ndarray, shape (n, n_columns)
+        Stated beliefs.
+    numbers : ndarray, shape (n, n_numbers)
+        Numeric features; NaN where a value was not shown.
+    words : ndarray of str, shape (n, n_words)
+        Categories.
+    truth : ndarray of float, shape (n, n_states - 1)
+        Indicator of each state but the first; no columns for the model without truth.
+    """
+
+    belief: Floats
+    numbers: Floats
+    words: Words
+    truth: Floats
+
+    @property
+    def numeric(self) -> Floats:
+        """All columns that are numbers."""
+        return np.hstack([self.belief, self.numbers, self.truth])
+
+    @property
+    def varies(self) -> bool:
+        """Whether any column takes two values, a missing one included."""
+        numeric = self.numeric
+        first = numeric[0]
+        differs = (numeric != first) & ~(np.isnan(numeric) & np.isnan(first))
+        return bool(differs.any() or (self.words != self.words[0]).any())
+
+    def rows(self, chosen: NDArray[Any]) -> "Design":
+        """Return some of the rows."""
+        return Design(
+            self.belief[chosen], self.numbers[chosen], self.words[chosen], self.truth[chosen]
+        )
+
+
+Predictor = Callable[[Design], Floats]
+
+
+class Learner(Protocol):
+    """Anything that learns action codes from a design."""
+
+    def fit(self, design: Design, action: Codes, held: NDArray[np.bool_], seed: int) -> Predictor:
+        """Fit codes 0..k-1, all of which occur; rows in `held` may judge free constants. The predictor returns shape (n, k)."""
+
+
+def mixed_losses(predicted: Floats, action: Codes, n_train: int) -> Floats:
+    """Log-loss of each row in nats, shape (n,).
+
+    Predictions are mixed with the uniform distribution at weight n_actions / (n_train + n_actions), so that an action that training never
+    saw costs a finite loss, the same for both models.
+    """
+    mixed = (n_train * predicted + 1.0) / (n_train + predicted.shape[1])
+    losses: Floats = -np.log(mixed[np.arange(len(action)), action])
+    return losses
+
+
+def cross_fitted_losses(
+    learner: Learner, design: Design, data: ChoiceData, n_folds: int, seed: int
+) -> Floats:
+    """Out-of-fold log-loss of each row in nats, shape (n,).
+
+    Folds and inner splits depend on `seed` alone, so that models compared under one seed differ by their design and nothing else.
+    """
+    folds = context_folds(data.context, data.n_contexts, n_folds, np.random.default_rng(seed))
+    losses = np.empty(data.n_rows)
+    for fold in range(int(folds.max()) + 1):
+        train, test = folds != fold, folds == fold
+        inner = context_folds(
+            data.context, data.n_contexts, N_INNER_FOLDS, np.random.default_rng([seed, fold])
+        )[train]
+        part = design.rows(train)
+        seen, codes = np.unique(data.action[train], return_inverse=True)
+        predicted = np.zeros((int(test.sum()), len(data.actions)))
+        if seen.size == 1 or not part.varies:
+            predicted[:, seen] = np.bincount(codes) / codes.size  # nothing to learn from
+        else:
+            predicted[:, seen] = learner.fit(part, codes, inner == 0, seed)(design.rows(test))
+        losses[test] = mixed_losses(predicted, data.action[test], int(train.sum()))
+    return losses
+
+
+class _Estimator(Protocol):
+    classes_: Codes
+
+    def fit(self, values: Floats, codes: Codes) -> Any: ...
+
+    def predict_proba(self, values: Floats) -> Floats: ...
+
+
+def _tuned(
+    candidates: list[_Estimator], values: Floats, action: Codes, held: NDArray[np.bool_]
+) -> _Estimator:
+    """Return the candidate that predicts the held-out contexts best, fitted to all rows."""
+    n_actions = int(action.max()) + 1
+    best = candidates[len(candidates) // 2]
+    if held.any() and np.unique(action[~held]).size > 1:
+        losses = []
+        for candidate in candidates:
+            candidate.fit(values[~held], action[~held])
+            predicted = np.zeros((int(held.sum()), n_actions))
+            predicted[:, candidate.classes_] = candidate.predict_proba(values[held])
+            losses.append(float(mixed_losses(predicted, action[held], int((~held).sum())).mean()))
+        best = candidates[int(np.argmin(losses))]
+    best.fit(values, action)
+    return best
+
+
+def _encoder(train: Design) -> Callable[[Design], Floats]:
+    """Fill missing numbers with the training mean beside an indicator, standardise, and spell categories out as indicators."""
+    shown = ~np.isnan(train.numbers)
+    counts = np.maximum(shown.sum(axis=0), 1)
+    mean = np.where(shown, train.numbers, 0.0).sum(axis=0) / counts
+    spread = np.sqrt((np.where(shown, train.numbers - mean, 0.0) ** 2).sum(axis=0) / counts)
+    spread[spread == 0] = 1.0
+    levels = [sorted(set(column)) for column in train.words.T]
+
+    def encode(design: Design) -> Floats:
+        missing = np.isnan(design.numbers)
+        filled = np.where(missing, 0.0, (design.numbers - mean) / spread)
+        # A category that training never saw has all its indicators at 0.
+        words = [
+            (column == level)[:, None]
+            for column, known in zip(design.words.T, levels, strict=True)
+            for level in known
+        ]
+        return np.hstack([filled, missing, *words]).astype(np.float64)
+
+    return encode
+
+
+class RandomForest:
+    """scikit-learn random forest; the leaf size is chosen on held-out contexts."""
+
+    def fit(self, design: Design, action: Codes, held: NDArray[np.bool_], seed: int) -> Predictor:
+        """See `Learner`."""
+        from sklearn.ensemble import RandomForestClassifier
+
+        encode = _encoder(design)
+
+        def columns(seen: Design) -> Floats:
+            return np.hstack([seen.belief, encode(seen), seen.truth])
+
+        forests = [
+            RandomForestClassifier(N_TREES, min_samples_leaf=size, random_state=seed, n_jobs=1)
+            for size in LEAF_SIZES
+        ]
+        forest = _tuned(forests, columns(design), action, held)
+        return lambda seen: forest.predict_proba(columns(seen))
+
+
+class Logistic:
+    """Multinomial logistic regression on a linear spline of belief, features, and truth by itself and times belief."""
+
+    def fit(self, design: Design, action: Codes, held: NDArray[np.bool_], seed: int) -> Predictor:
+        """See `Learner`."""
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.linear_model import LogisticRegression
+
+        encode = _encoder(design)
+        knots = np.quantile(design.belief, KNOTS, axis=0)
+        centre = design.belief.mean(axis=0)
+
+        def columns(seen: Design) -> Floats:
+            bends = [np.maximum(seen.belief - knot, 0.0) for knot in knots]
+            products = [
+                seen.truth * (seen.belief[:, [column]] - centre[column])
+                for column in range(seen.belief.shape[1])
+            ]
+            return np.hstack([seen.belief, *bends, encode(seen), seen.truth, *products])
+
+        values = columns(design)
+        spread = values.std(axis=0)
+        scale = np.where(spread > 1e-12, spread, 1.0)  # the penalty must not depend on units
+        regressions = [
+            LogisticRegression(C=strength, max_iter=500) for strength in INVERSE_PENALTIES
+        ]
+        with warnings.catch_warnings():
+            # A fit that stops short is a weaker model that honest out-of-sample losses judge as it is.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            regression = _tuned(regressions, values / scale, action, held)
+        return lambda seen: regression.predict_proba(columns(seen) / scale)
+
+
+def _named_columns(features: Any, n_rows: int) -> Iterator[tuple[str, pd.Series]]:
+    if isinstance(features, pd.DataFrame):
+        frame = features.reset_index(drop=True)
+    else:
+        frame = pd.DataFrame(np.asarray(features, dtype=object)).infer_objects()
+    require(
+        len(frame) == n_rows,
+        f"features must have one row per belief; received {len(frame)} rows for {n_rows}.",
+    )
+    require(
+        frame.shape[1] > 0,
+        "features must have at least one column; received none. Leave the argument out instead.",
+    )
+    for position, name in enumerate(frame.columns):
+        yield str(name), frame.iloc[:, position]
+
+
+def as_features(features: Any, n_rows: int) -> tuple[Floats, Words]:
+    """Split features into numbers and categories.
+
+    Parameters
+    ----------
+    features : DataFrame or array-like, shape (n, n_features)
+        Numeric columns stay numbers; truth values, text, categories and dates become categories.
+    n_rows : int
+        Rows required.
+
+    Returns
+    -------
+    numbers : ndarray, shape (n, n_numbers)
+        NaN where missing.
+    words : ndarray of str, shape (n, n_words)
+        Missing values are the category "(not shown)".
+
+    Raises
+    ------
+    InputError
+        Wrong number of rows, no columns, infinite numbers.
+    """
+    numbers, words = [], []
+    for name, column in _named_columns(features, n_rows):
+        if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+            values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+            infinite = np.flatnonzero(np.isinf(values))
+            if infinite.size:
+                require(
+                    False,
+                    f"features must be finite or missing; {infinite.size} of {n_rows} values of column {name!r} are infinite, the first at position "
+                    f"{int(infinite[0])}. Mark them as missing, or cap them.",
+                )
+            numbers.append(values)
+        else:
+            # A missing category is evidence that was not shown: a category of its own.
+            plain = column.astype(object)
+            words.append(
+                plain.where(column.notna(), "(not shown)").astype(str).to_numpy(dtype=object)
+            )
+    stacked = np.column_stack(words) if words else np.empty((n_rows, 0), dtype=object)
+    return np.column_stack(numbers) if numbers else np.empty((n_rows, 0)), stacked
+
+
+def designs(data: ChoiceData, features: tuple[Floats, Words] | None) -> tuple[Design, Design]:
+    """Return what the model without truth sees, and what the model with truth sees."""
+    belief = data.belief if data.belief.ndim == 2 else data.belief[:, None]
+    numbers, words = (
+        features
+        if features is not None
+        else (np.empty((data.n_rows, 0)), np.empty((data.n_rows, 0), dtype=object))
+    )
+    states = (data.truth[:, None] == np.arange(1, len(data.states))).astype(np.float64)
+    return Design(belief, numbers, words, states[:, :0]), Design(belief, numbers, words, states)

@@ -1,0 +1,215 @@
+"""What became of the answers, and how much the unreadable ones could matter.
+
+Answers that cannot be read are left out of every rate, which is right only if they would have been like the others. The bounds here assume
+nothing: they are the rates if all unreadable answers had gone one way, or the other (worst-case bounds, Manski 1989, "Anatomy of the selection
+problem").
+"""
+
+import numpy as np
+import pandas as pd
+
+from coherence.table.schema import FAILURES, READABLE, REPAIRS, state_columns
+
+GIVEN_Z = "given z"
+MISSING = "missing"
+"""Status of an unreadable answer in a table that has no status column."""
+
+
+def asked_for_action(unit: pd.DataFrame, reference: str) -> pd.Series:
+    """Tell which rows of one (task, model) asked for an action, answered readably or not.
+
+    Parameters
+    ----------
+    unit : DataFrame
+        Rows of a runs table with the columns ``prompt`` and ``z_state``.
+    reference : str
+        The prompt whose rows carry the actions.
+
+    Returns
+    -------
+    Series of bool
+        On the index of `unit`. A row with a readable status, a belief and no action asked for none, because an unreadable action would have
+        changed its status; a row with a failure counts as asked, because the failure may be that of the action. Without a status column all
+        rows of the reference prompt were asked, or none if no action is there at all.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"p": [0.2, 0.4, None], "action": ["yes", None, None], "prompt": "standard", "z_state": None})
+    >>> asked_for_action(rows.assign(status=["ok", "ok", "refused"]), "standard").tolist(), asked_for_action(rows, "standard").tolist()
+    ([True, False, True], [True, True, True])
+    """
+    eligible = unit["z_state"].isna() & (unit["prompt"] == reference)
+    if "action" not in unit.columns:
+        return eligible & False
+    answered = unit["action"].notna() | (
+        unit["raw_action"].notna() if "raw_action" in unit.columns else False
+    )
+    spared = (
+        unit["action"].isna()
+        & _has_belief(unit)
+        & (unit["status"].isin(READABLE) if "status" in unit.columns else False)
+    )
+    # Where nothing looks like an answer, one row that was not asked speaks for all: the failures are those of beliefs.
+    none = not (eligible & answered).any() and (
+        "status" not in unit.columns or bool((eligible & spared).any())
+    )
+    return eligible & ~spared & (not none)
+
+
+def count_statuses(unit: pd.DataFrame, reference: str) -> pd.DataFrame:
+    """Count the rows of one (task, model) by question and status.
+
+    Parameters
+    ----------
+    unit : DataFrame
+        Rows of a runs table with the columns ``prompt`` and ``z_state``.
+    reference : str
+        The prompt whose rows carry the actions.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``question`` (prompt, prompt "with action", or "given z"), ``status``, ``rows``. Without a status column, a row counts as ok
+        or as missing. An action that was not asked for is not missing.
+    """
+    asked = asked_for_action(unit, reference)
+    question = np.where(
+        unit["z_state"].notna(),
+        GIVEN_Z,
+        np.where(asked, f"{reference}, with action", unit["prompt"]),
+    )
+    if "status" in unit.columns:
+        status = unit["status"].astype(str).to_numpy()
+    else:
+        chosen = unit["action"].notna() | ~asked if "action" in unit.columns else ~asked
+        status = np.where(_has_belief(unit) & chosen, "ok", MISSING)
+    counted = (
+        pd.DataFrame({"question": question, "status": status})
+        .value_counts()
+        .rename("rows")
+        .reset_index()
+    )
+    return counted.sort_values(["question", "status"], ignore_index=True)
+
+
+def audit_table(statuses: pd.DataFrame) -> pd.DataFrame:
+    """Lay counts of statuses out as one row per question.
+
+    Parameters
+    ----------
+    statuses : DataFrame
+        From `count_statuses`.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``question``, ``asked``, ``ok``, ``repaired``, one per failure of `coherence.table.schema.FAILURES`, ``missing``, and
+        ``share_unreadable``, the share of `asked` that is neither ok nor repaired.
+
+    Examples
+    --------
+    >>> counts = pd.DataFrame({"question": ["mse"] * 3, "status": ["ok", "repaired:percent", "refused"], "rows": [7, 2, 1]})
+    >>> audit_table(counts)[["question", "asked", "ok", "repaired", "refused", "share_unreadable"]]
+      question  asked  ok  repaired  refused  share_unreadable
+    0      mse     10   7         2        1               0.1
+    """
+    rows = []
+    groups = statuses.groupby("question", sort=False, observed=True) if len(statuses) else ()
+    for question, counts in groups:
+        by_status = counts.groupby("status", observed=True)["rows"].sum()
+        number = {name: int(by_status.get(name, 0)) for name in (*READABLE, *FAILURES)}
+        asked = int(by_status.sum())
+        readable = sum(number[name] for name in READABLE)
+        # A hand-made record may bear a status of its own; it is not readable, and what it was is not known.
+        missing = asked - sum(number.values())
+        repaired = sum(number[name] for name in REPAIRS)
+        rows.append(
+            {
+                "question": question,
+                "asked": asked,
+                "ok": number["ok"],
+                "repaired": repaired,
+                **{name: number[name] for name in FAILURES},
+            }
+            | {MISSING: missing, "share_unreadable": (asked - readable) / asked}
+        )
+    return pd.DataFrame(
+        rows,
+        columns=["question", "asked", "ok", "repaired", *FAILURES, MISSING, "share_unreadable"],
+    )
+
+
+def worst_case_bounds(unit: pd.DataFrame, reference: str) -> pd.DataFrame:
+    """Bound mean beliefs and choice rates over what the unreadable answers could have been.
+
+    Parameters
+    ----------
+    unit : DataFrame
+        Rows of a runs table with the columns ``prompt`` and ``z_state``; what is unreadable is null.
+    reference : str
+        The prompt whose rows carry the actions.
+
+    Returns
+    -------
+    DataFrame
+        One row per mean belief (by prompt, and by state where there are several) and per rate of an action: ``quantity``, ``label``, ``asked``,
+        ``unreadable``, ``estimate`` (among the readable; NaN if there are none), ``low``, ``high``. The bounds hold for these answers and say
+        nothing of sampling. An action that no readable answer chose has no row, and rows that asked for no action have no part in rates of actions.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"p": [0.2, 0.4, None, 0.6], "action": ["yes", None, "no", "yes"], "prompt": "standard", "z_state": None})
+    >>> worst_case_bounds(rows, "standard").round(3)
+          quantity     label  asked  unreadable  estimate   low  high
+    0  mean belief  standard      4           1     0.400  0.30  0.55
+    1  choice rate        no      4           1     0.333  0.25  0.50
+    2  choice rate       yes      4           1     0.667  0.50  0.75
+    """
+    plain = unit[unit["z_state"].isna()]
+    rows = []
+    states = state_columns(unit)
+    for prompt in [reference, *sorted(set(plain["prompt"]) - {reference})]:
+        of_prompt = plain[plain["prompt"] == prompt]
+        for name in ["p"] if "p" in unit.columns else states:
+            label = prompt if name == "p" else f"{prompt}, {name.removeprefix('p_')}"
+            rows.append(
+                _bounds(
+                    "mean belief",
+                    label,
+                    pd.to_numeric(of_prompt[name]).to_numpy(dtype=np.float64, na_value=np.nan),
+                )
+            )
+    if "action" in unit.columns:
+        action = unit.loc[asked_for_action(unit, reference), "action"].astype(object)
+        for label in sorted(action.dropna().unique(), key=str):
+            rows.append(
+                _bounds(
+                    "choice rate",
+                    str(label),
+                    (action == label)
+                    .where(action.notna())
+                    .to_numpy(dtype=np.float64, na_value=np.nan),
+                )
+            )
+    columns = ["quantity", "label", "asked", "unreadable", "estimate", "low", "high"]
+    return pd.DataFrame([row for row in rows if row["asked"]], columns=columns)
+
+
+def _has_belief(unit: pd.DataFrame) -> pd.Series:
+    return (
+        unit["p"].notna() if "p" in unit.columns else unit[state_columns(unit)].notna().all(axis=1)
+    )
+
+
+def _bounds(quantity: str, label: str, values: np.ndarray) -> dict[str, object]:
+    readable = values[~np.isnan(values)]
+    n, missing, total = len(values), len(values) - len(readable), float(readable.sum())
+    return {
+        "quantity": quantity,
+        "label": label,
+        "asked": n,
+        "unreadable": missing,
+        "estimate": total / len(readable) if len(readable) else np.nan,
+        "low": total / n if n else np.nan,
+        "high": (total + missing) / n if n else np.nan,
+    }

@@ -1,0 +1,253 @@
+"""The validator of the runs table: every fault at once, with row numbers and remedies."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from coherence.errors import SchemaError, closest
+from coherence.table.needs import _lacks
+from coherence.table.schema import (
+    _PROBABILITIES,
+    COLUMN_NAMES,
+    FAILURES,
+    KEY,
+    READABLE,
+    REPAIRS,
+    STATE_SUM_TOLERANCE,
+    STATUSES,
+    state_columns,
+)
+
+
+def _rows(mask: np.ndarray) -> str:
+    """Name the first rows where `mask` holds."""
+    positions = np.flatnonzero(mask)
+    shown = ", ".join(str(position) for position in positions[:5])
+    return f"row{'s' if positions.size > 1 else ''} {shown}" + (
+        f" and {positions.size - 5} more" if positions.size > 5 else ""
+    )
+
+
+def _missing_columns(runs: pd.DataFrame) -> list[str]:
+    names = [str(name) for name in runs.columns]
+    faults = []
+    states = state_columns(runs)
+    if len(states) == 1:
+        faults.append(
+            f"{states[0]!r} is the only column of beliefs, and beliefs per state need one column p_<state> for each state. "
+            f"Rename it to 'p' (--belief {states[0]}) if it is the probability that theta = 1; otherwise add the columns of the other states."
+        )
+    elif "p" not in names and not states:
+        faults.append(
+            f"column 'p' (the stated belief) is missing. {closest('belief', names)} Map it, for example --belief NAME."
+        )
+    if "z" in names and not {"z_state", "p_z"} <= set(names):
+        faults.append("column 'z' needs the columns 'z_state' and 'p_z' beside it.")
+    return faults
+
+
+def _nothing_to_check(runs: pd.DataFrame) -> list[str]:
+    names = [str(name) for name in runs.columns]
+    states = state_columns(runs)
+    # Columns count even if nothing in them could be read: a report that shows the unreadable answers is worth having. A missing belief is
+    # another rule's concern.
+    several = len(states) > 1
+    if not all(_lacks(runs, names if several else [*names, "p"]).values()):
+        return []
+    action, theta, exact = (
+        "'action' (what was chosen)",
+        "'theta' (the realised state)",
+        "'p_true' (the exact posterior)",
+    )
+    if not several:
+        wanted = (
+            f"{action}, {theta}, {exact}, a second wording in 'prompt', or 'z', 'z_state' and 'p_z'"
+        )
+    else:
+        wanted = (
+            f"{action}, {theta} or {exact}"
+            if len(states) == 2
+            else f"{action} together with {theta}"
+        )
+    own = [
+        name for name in names if name not in COLUMN_NAMES
+    ] or names  # a column that is known for something else is not meant
+    near = {
+        name: closest(name, own).partition("Closest name found: ")[2]
+        for name in ("action", "theta", "p_true")
+        if name not in names
+    }
+    hints = [
+        f"For {name!r} the closest name found is {found}" for name, found in near.items() if found
+    ] or [closest("action", own)]
+    return [
+        f"there is nothing to check beliefs against: give {wanted}. {' '.join(hints)} Map what is there, for example --action NAME or --truth NAME."
+    ]
+
+
+def _probability_faults(runs: pd.DataFrame) -> list[str]:
+    faults = []
+    for name in [*_PROBABILITIES, *state_columns(runs)]:
+        if name not in runs.columns:
+            continue
+        column = runs[name]
+        numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+        # True and False would pass as 1 and 0, and are no stated probabilities.
+        text = (np.isnan(numbers) & column.notna().to_numpy()) | pd.api.types.is_bool_dtype(column)
+        if text.any():
+            faults.append(
+                f"column {name!r} must hold numbers; {int(text.sum())} of {len(column)} values do not, "
+                f"the first is {column[text].iloc[0]!r} ({_rows(text)})."
+            )
+        outside = (numbers < 0) | (numbers > 1)
+        if outside.any():
+            first = numbers[outside][0]
+            remedy = " Divide percentages by 100." if 1 < np.nanmax(numbers[outside]) <= 100 else ""
+            faults.append(
+                f"column {name!r} must hold probabilities in [0, 1]; {int(outside.sum())} of {len(column)} values do not, "
+                f"the first is {first:g} ({_rows(outside)}).{remedy}"
+            )
+    states = state_columns(runs)
+    if len(states) > 1 and not faults:
+        total = (
+            runs[states]
+            .apply(pd.to_numeric, errors="coerce")
+            .to_numpy(dtype=float, na_value=np.nan)
+            .sum(axis=1)
+        )
+        off = np.abs(total - 1) > STATE_SUM_TOLERANCE
+        if off.any():
+            faults.append(
+                f"the columns {', '.join(states)} must sum to 1 (within {STATE_SUM_TOLERANCE}); {int(off.sum())} rows do not, "
+                f"the first sums to {total[off][0]:g} ({_rows(off)})."
+            )
+    return faults
+
+
+def _status_faults(runs: pd.DataFrame) -> list[str]:
+    if "status" not in runs.columns:
+        return []
+    faults = []
+    status = runs["status"].astype("object")
+    unknown = ~status.isin(STATUSES).to_numpy()
+    if unknown.any():
+        first = status[unknown].iloc[0]
+        faults.append(
+            f"column 'status' must be one of ok, {', '.join(FAILURES)}, or a repair ({', '.join(REPAIRS)}); "
+            f"the first other value is {first!r} ({_rows(unknown)})."
+        )
+    readable = status.isin(READABLE).to_numpy()
+    belief = next((name for name in ("p", *state_columns(runs)) if name in runs.columns), None)
+    if belief is not None:
+        empty = runs[belief].isna().to_numpy() & readable
+        if empty.any():
+            first = status[empty].iloc[0]
+            faults.append(
+                f"status is {first!r} but {belief!r} is empty in {_rows(empty)}. Give the status that says why, or the belief."
+            )
+        if "action" in runs.columns:
+            filled = (
+                ~readable
+                & ~unknown
+                & runs[belief].notna().to_numpy()
+                & runs["action"].notna().to_numpy()
+            )
+            if filled.any():
+                first = status[filled].iloc[0]
+                faults.append(
+                    f"status is {first!r} but both {belief!r} and 'action' are filled in {_rows(filled)}. Leave the unreadable one empty."
+                )
+    return faults
+
+
+def _key_faults(runs: pd.DataFrame) -> list[str]:
+    faults: list[str] = []
+    unit = [name for name in ("task", "model") if name in runs.columns]
+    if "context" not in runs.columns:
+        return faults
+    unnamed = runs["context"].isna().to_numpy()
+    if unnamed.any():
+        faults.append(f"column 'context' is empty in {_rows(unnamed)}.")
+    if "theta" in runs.columns:
+        states = runs.groupby([*unit, "context"], dropna=False, observed=True)["theta"].transform(
+            "nunique"
+        )
+        varies = (states > 1).to_numpy()
+        if varies.any():
+            names = runs.loc[varies, "context"].astype(str).unique()
+            faults.append(
+                f"theta must be the same in all rows of a context; it varies within {len(names)} context{'s' if len(names) > 1 else ''}, "
+                f"the first is {names[0]!r} ({_rows(varies)}). Give every realised state its own context id."
+            )
+    if "rep" in runs.columns:
+        key = [name for name in KEY if name in runs.columns]
+        twice = runs.duplicated(key, keep=False).to_numpy()
+        if twice.any():
+            faults.append(
+                f"({', '.join(key)}) must be unique; {int(twice.sum())} rows share theirs with another ({_rows(twice)})."
+            )
+    return faults
+
+
+def find_faults(runs: pd.DataFrame, *, part: bool = False) -> list[str]:
+    """List every fault of a runs table.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Candidate runs table.
+    part : bool
+        Whether it is one of several that will be read together, so that it need not allow a check by itself.
+
+    Returns
+    -------
+    list of str
+        One sentence per fault, with row numbers counted from 0; empty if the table is valid.
+    """
+    doubled = [str(name) for name in runs.columns[runs.columns.duplicated()]]
+    if doubled:
+        # Every later rule selects columns by name and would see two of them.
+        return [
+            f"column names must be unique; {', '.join(sorted(set(doubled)))} occur more than once."
+        ]
+    if len(runs) == 0:
+        return ["it has no rows."]
+    rules: Sequence[Callable[[pd.DataFrame], list[str]]] = (
+        _missing_columns,
+        _nothing_to_check,
+        _probability_faults,
+        _status_faults,
+        _key_faults,
+    )
+    return [
+        fault for rule in rules if not (part and rule is _nothing_to_check) for fault in rule(runs)
+    ]
+
+
+def validate_runs(runs: pd.DataFrame, *, source: str = "runs table") -> None:
+    """Raise if a table is not a valid runs table.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Candidate runs table; the columns are described in `COLUMNS`.
+    source : str
+        Name of the table in the message.
+
+    Raises
+    ------
+    SchemaError
+        With every fault at once, each with its row numbers (counted from 0) and what to do.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> validate_runs(pd.DataFrame({"p": [0.2, 85], "action": ["no", "yes"], "theta": [0, 1]}))
+    Traceback (most recent call last):
+    coherence.errors.SchemaError: runs table has 1 fault: column 'p' must hold probabilities in [0, 1]; 1 of 2 values do not, \
+the first is 85 (row 1). Divide percentages by 100.
+    """
+    faults = find_faults(runs)
+    if faults:
+        raise SchemaError(faults, source)

@@ -1,0 +1,124 @@
+"""The runs table: its columns as data, and a validator that lists every fault at once.
+
+One row is one answer: context x repetition x prompt, and for questions under the law of iterated expectation also x value of z.
+Any table of beliefs is a valid runs table if something else in it can be checked against them (`CHECK_NEEDS`): actions, realised states, exact
+posteriors, other wordings, or beliefs given z. What is absent is assumed or left out by `coherence.analyze`, which says so in its report.
+"""
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+REPAIRS = (
+    "repaired:characters",
+    "repaired:markup",
+    "repaired:json",
+    "repaired:spelling",
+    "repaired:punctuation",
+    "repaired:notation",
+    "repaired:comma",
+    "repaired:percent",
+    "repaired:fraction",
+    "repaired:layout",
+    "repaired:single",
+    "repaired:words",
+)
+READABLE = ("ok", *REPAIRS)
+FAILURES = ("sum_not_one", "out_of_range", "unparsed", "refused")
+STATUSES = (*READABLE, *FAILURES)
+"""All statuses, from the mildest to the gravest; a row has the gravest of its answers."""
+STATE_SUM_TOLERANCE = 0.02  # beliefs over several states are usually stated with two digits
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the runs table.
+
+    Parameters
+    ----------
+    name : str
+        Name in the table.
+    kind : str
+        "probability", "label", "integer", "number" or "text".
+    meaning : str
+        One sentence.
+    """
+
+    name: str
+    kind: str
+    meaning: str
+
+
+COLUMNS = (
+    Column(
+        "task", "label", "The decision task; with `model` the unit of analysis. Absent: one task."
+    ),
+    Column("model", "label", "The model asked. Absent: one model."),
+    Column(
+        "context",
+        "label",
+        "Id of the evidence x; the unit of resampling and of cross-validation folds. Absent: every row is its own context.",
+    ),
+    Column("rep", "label", "Repetition within context and prompt."),
+    Column("prompt", "label", "Wording of the belief question; absent means 'standard'."),
+    Column(
+        "p",
+        "probability",
+        "Stated or revealed belief that theta = 1; with several states one p_<state> column each instead.",
+    ),
+    Column("action", "label", "What the model chose, asked in a separate context."),
+    Column("theta", "label", "Realised state, shared by the rows of a context."),
+    Column("p_true", "probability", "Exact posterior, where known."),
+    Column(
+        "z",
+        "label",
+        "Rows for iterated expectation: name of the auxiliary variable; null on ordinary rows.",
+    ),
+    Column("z_state", "label", "Value of z that the belief is conditional on."),
+    Column("p_z", "probability", "Stated probability of z_state given x."),
+    Column("p_z_true", "probability", "Exact probability of z_state given x, where known."),
+    Column(
+        "status",
+        "label",
+        "ok, a repair ('repaired:percent' and its like; values are kept), or "
+        + ", ".join(FAILURES)
+        + " (belief or action is null).",
+    ),
+    Column("raw_belief", "text", "The belief answer as the model gave it."),
+    Column("raw_action", "text", "The action answer as the model gave it."),
+    Column("answer_mass", "probability", "Probability that the model put on readable answers."),
+    Column(
+        "logprob_belief",
+        "number",
+        "Natural logarithm of the probability of the belief answer's tokens.",
+    ),
+    Column(
+        "logprob_action",
+        "number",
+        "Natural logarithm of the probability of the action answer's tokens.",
+    ),
+    Column("seed", "integer", "Seed of the draw."),
+    Column("created", "text", "When the answer was stored."),
+)
+COLUMN_NAMES = tuple(column.name for column in COLUMNS)
+KEY = ("task", "model", "context", "rep", "prompt", "z", "z_state")
+FEATURE_PREFIX = "x_"
+
+
+_PROBABILITIES = tuple(column.name for column in COLUMNS if column.kind == "probability")
+
+
+def feature_columns(runs: pd.DataFrame) -> list[str]:
+    """Return the names of the evidence columns, in table order."""
+    return [str(name) for name in runs.columns if str(name).startswith(FEATURE_PREFIX)]
+
+
+def state_columns(runs: pd.DataFrame) -> list[str]:
+    """Return the names of the ``p_<state>`` belief columns, in table order; none where ``p`` itself is there."""
+    if "p" in runs.columns:
+        return []  # a table with p may well have a column p_value or p_note that is no belief
+    return [
+        str(name)
+        for name in runs.columns
+        if str(name).startswith("p_") and name not in COLUMN_NAMES
+    ]

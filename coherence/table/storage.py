@@ -1,0 +1,234 @@
+"""Runs tables in and out of files: parquet, CSV, JSONL, or a folder of parquet files.
+
+A table is checked against the schema as it is read, and written to a temporary file that then takes the place of the old one.
+"""
+
+import csv
+import json
+import os
+import tempfile
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from pathlib import Path
+
+import pandas as pd
+
+from coherence.errors import InputError, closest
+from coherence.table.faults import validate_runs
+from coherence.table.schema import COLUMN_NAMES, COLUMNS
+
+_TEXTS = tuple(column.name for column in COLUMNS if column.kind == "text")
+_JSON_SUFFIXES = (".jsonl", ".ndjson")
+_SUFFIXES = (".parquet", ".pq", ".csv", ".tsv", *_JSON_SUFFIXES)
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    return pd.read_parquet(path, engine="pyarrow")
+
+
+def _read_csv(path: Path, texts: Collection[str]) -> pd.DataFrame:
+    return pd.read_csv(
+        path,
+        sep="\t" if path.suffix.lower() == ".tsv" else ",",
+        # Only an empty cell is missing: an action may well be called "None" or "NA", which pandas would otherwise swallow.
+        keep_default_na=False,
+        na_values=[""],
+        dtype=dict.fromkeys(texts, str),  # the raw answer 0.70 is no number yet
+    )
+
+
+def _read_jsonl(path: Path) -> pd.DataFrame:
+    records = []
+    with path.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            try:
+                record = json.loads(line)
+            except ValueError as error:
+                raise InputError(
+                    f"{path}: line {number} is not JSON ({error}). Each line must be one JSON object."
+                ) from None
+            if not isinstance(record, dict):
+                raise InputError(
+                    f"{path}: line {number} is a JSON {type(record).__name__}, not an object. Each line must be one JSON object."
+                )
+            records.append(record)
+    return pd.DataFrame.from_records(records)
+
+
+def _read_file(path: Path, texts: Collection[str]) -> pd.DataFrame:
+    suffix = path.suffix.lower()
+    reader: Callable[[Path], pd.DataFrame]
+    if suffix in (".parquet", ".pq"):
+        reader = _read_parquet
+    elif suffix in (".csv", ".tsv"):
+        reader = partial(_read_csv, texts=texts)
+    elif suffix in _JSON_SUFFIXES:
+        reader = _read_jsonl
+    else:
+        raise InputError(
+            f"{path}: the file's ending must be .parquet, .csv, .tsv or .jsonl, not {suffix or 'missing'!r}. Convert the file."
+        )
+    if path.stat().st_size == 0:
+        raise InputError(f"{path}: the file is empty (0 bytes). Check the export that wrote it.")
+    try:
+        return reader(path)
+    except InputError:
+        raise
+    except (OSError, ValueError, pd.errors.ParserError, UnicodeDecodeError) as error:
+        # pyarrow's ArrowInvalid is a ValueError; only the first line of such messages helps a user.
+        raise InputError(
+            f"{path}: the file cannot be read as {suffix[1:]} ({str(error).splitlines()[0]}). Check that it is complete."
+        ) from error
+
+
+def _read_folder(path: Path) -> pd.DataFrame:
+    files = sorted(path.glob("*.parquet"))
+    if not files:
+        raise InputError(
+            f"{path}: the folder holds no .parquet file. Name a file, or a folder of parquet files."
+        )
+    return pd.concat([_read_file(file, ()) for file in files], ignore_index=True)
+
+
+def _map_columns(runs: pd.DataFrame, columns: Mapping[str, str], source: Path) -> pd.DataFrame:
+    for name, original in columns.items():
+        if name not in COLUMN_NAMES:
+            raise InputError(
+                f"columns maps to {name!r}, which is no column of the runs table. {closest(name, COLUMN_NAMES)}"
+            )
+        if original not in runs.columns:
+            raise InputError(
+                f"{source}: there is no column {original!r} to use as {name!r}. {closest(original, runs.columns)}"
+            )
+    if len(set(columns.values())) < len(columns):
+        raise InputError(
+            f"columns uses one column of the file twice: {dict(columns)}. Map every column once."
+        )
+    renamed = {original: name for name, original in columns.items() if original != name}
+    # A column of the file that already bears the name steps aside; it is not what the user asked for.
+    aside = {
+        name: f"unmapped_{name}"
+        for name in renamed.values()
+        if name in runs.columns and name not in renamed
+    }
+    return runs.rename(columns={**aside, **renamed})
+
+
+def _restore_whole_labels(runs: pd.DataFrame) -> pd.DataFrame:
+    """Undo what a missing value does to a column of whole numbers: the label 1 must not come back as 1.0."""
+    labels = [
+        column.name for column in COLUMNS if column.kind == "label" and column.name in runs.columns
+    ]
+    floats = [
+        name
+        for name in labels
+        if pd.api.types.is_float_dtype(runs[name]) and runs[name].notna().any()
+    ]
+    whole = [name for name in floats if (runs[name].dropna() % 1 == 0).all()]
+    return runs.astype(dict.fromkeys(whole, "Int64"))
+
+
+def read_runs(
+    path: str | os.PathLike[str], *, columns: Mapping[str, str] | None = None
+) -> pd.DataFrame:
+    """Read and validate a runs table.
+
+    Parameters
+    ----------
+    path : path
+        A .parquet, .csv, .tsv or .jsonl file, or a folder of .parquet files.
+    columns : mapping of str to str, optional
+        Column of the runs table -> column of the file, for example ``{"p": "confidence", "action": "choice"}``.
+
+    Returns
+    -------
+    DataFrame
+        The table under the names of `coherence.table.schema.COLUMNS`; other columns are kept as they are. In CSV an empty text is a missing one,
+        and labels that all look like numbers are numbers; raw answers stay as they were written.
+
+    Raises
+    ------
+    InputError
+        The path does not exist, cannot be read, is empty, or a mapped column is missing.
+    SchemaError
+        The table breaks the schema; the message lists every fault.
+    """
+    source = Path(path)
+    if not source.exists():
+        beside = source.parent.iterdir() if source.parent.is_dir() else ()
+        hint = closest(
+            source.name, sorted(entry.name for entry in beside if entry.suffix.lower() in _SUFFIXES)
+        )
+        raise InputError(f"{source}: no such file or folder. {hint}")
+    texts = [(columns or {}).get(name, name) for name in _TEXTS]
+    runs = _read_folder(source) if source.is_dir() else _read_file(source, texts)
+    if len(runs) == 0:
+        raise InputError(f"{source}: the table has no rows. Check the export that wrote it.")
+    runs = _restore_whole_labels(_map_columns(runs, columns or {}, source))
+    validate_runs(runs, source=str(source))
+    return runs
+
+
+def _write_jsonl(runs: pd.DataFrame, path: str) -> None:
+    # pandas writes at most 15 digits; a probability must come back as the number that it was.
+    records = runs.astype(object).where(runs.notna(), None).to_dict("records")
+    with open(path, "w", encoding="utf-8") as lines:
+        for record in records:
+            lines.write(
+                json.dumps(
+                    record, ensure_ascii=False, allow_nan=False, default=lambda value: value.item()
+                )
+                + "\n"
+            )
+
+
+def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str]) -> None:
+    """Write a table so that a crash leaves either the old file or the new one.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Table to write.
+    path : path
+        Target; its ending (.parquet, .csv or .jsonl) chooses the format.
+
+    Raises
+    ------
+    InputError
+        Unknown ending, or the folder is missing or not writable.
+    """
+    target = Path(path)
+    suffix = target.suffix.lower()
+    if suffix not in (".parquet", ".csv", *_JSON_SUFFIXES):
+        raise InputError(
+            f"{target}: the file's ending must be .parquet, .csv or .jsonl, not {suffix or 'missing'!r}."
+        )
+    if not target.parent.is_dir():
+        raise InputError(f"{target}: the folder {target.parent} does not exist. Create it first.")
+    try:
+        handle, temporary = tempfile.mkstemp(
+            dir=target.parent, prefix=f".{target.stem}-", suffix=suffix
+        )
+    except OSError as error:
+        raise InputError(
+            f"{target}: cannot write there ({error.strerror}). Choose another folder."
+        ) from error
+    os.close(handle)
+    try:
+        if suffix == ".parquet":
+            runs.to_parquet(temporary, index=False, engine="pyarrow")
+        elif suffix == ".csv":
+            # Texts in quotes: of a lone carriage return alone, Python's minimal quoting would leave a line end.
+            runs.to_csv(temporary, index=False, quoting=csv.QUOTE_NONNUMERIC)
+        else:
+            _write_jsonl(runs, temporary)
+        # mkstemp makes private files; a results file gets the permissions that the user's umask gives any other file.
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

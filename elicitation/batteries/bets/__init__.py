@@ -1,0 +1,1 @@
+"""Questions about values and bets, and models that choose."""

@@ -1,0 +1,213 @@
+"""The things that are won and lost in bets: a list that comes with the package, or one of the user's own from a CSV file."""
+
+import csv
+import math
+import os
+import tomllib
+from dataclasses import dataclass
+from importlib.resources import files
+from itertools import product
+from pathlib import Path
+
+from coherence.errors import InputError, closest
+
+SPLITS = ("train", "dev", "test")
+CLASSES = ("high", "low")
+DEFAULT_PRICES = {"high": 100.0, "low": 1.0}
+_COLUMNS = ("item", "value", "split", "price")
+_LONGEST = 100  # characters of a name: it stands in a sentence
+
+
+@dataclass(frozen=True)
+class Item:
+    """A thing that can be won or lost.
+
+    Parameters
+    ----------
+    name : str
+        As it stands in a sentence, with its article: "a car".
+    value : str
+        "high" or "low".
+    split : str
+        "train", "dev" or "test".
+    price : float
+        What it is worth, positive; the unit is that of the stakes.
+    """
+
+    name: str
+    value: str
+    split: str
+    price: float
+
+
+@dataclass(frozen=True)
+class Items:
+    """High and low things, divided into train, dev and test.
+
+    Parameters
+    ----------
+    items : tuple of Item
+        No name twice; in every split that has things at least one of each value.
+    """
+
+    items: tuple[Item, ...]
+
+    def __post_init__(self) -> None:
+        names = [item.name.casefold() for item in self.items]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise InputError(
+                f"items must have different names; {', '.join(map(repr, twice[:5]))} occur more than once. Leave the copies out."
+            )
+        for item in self.items:
+            if not (item.price > 0 and math.isfinite(item.price)):
+                raise InputError(
+                    f"the price of {item.name!r} must be a positive number; received {item.price}."
+                )
+        for split in SPLITS:
+            present = {item.value for item in self.items if item.split == split}
+            if len(present) == 1:
+                raise InputError(
+                    f"split {split!r} must have things of both values; it has only {present.pop()} ones."
+                )
+        if not self.items:
+            raise InputError("items must not be empty.")
+
+    def of(self, value: str, split: str) -> list[Item]:
+        """Return the things of one value and split, in their order."""
+        return [item for item in self.items if item.value == value and item.split == split]
+
+    def pairs(self, split: str) -> list[tuple[Item, Item]]:
+        """Return every high thing of a split with every low one.
+
+        Parameters
+        ----------
+        split : str
+            "train", "dev" or "test".
+
+        Returns
+        -------
+        list of (Item, Item)
+            High and low; at least one pair.
+
+        Raises
+        ------
+        InputError
+            The split is unknown or has no things, or a low thing is worth as much as a high one.
+        """
+        if split not in SPLITS:
+            raise InputError(f"split must be one of {', '.join(SPLITS)}; received {split!r}.")
+        pairs = list(product(self.of("high", split), self.of("low", split)))
+        if not pairs:
+            raise InputError(
+                f"there are no things in split {split!r}. Add some to the list of items, or leave this split out."
+            )
+        for high, low in pairs:
+            if not high.price > low.price:
+                raise InputError(
+                    f"a high thing must be worth more than the low ones of its split; {high.name!r} has price {high.price:g}, "
+                    f"{low.name!r} {low.price:g}. Correct the prices."
+                )
+        return pairs
+
+
+def default_items() -> Items:
+    """Return the list that comes with the package: 14 x 15 things to train on, 5 x 5 for development, 5 x 5 to test.
+
+    Returns
+    -------
+    Items
+        High ones at a price of 100, low ones at 1, as in the appendix of the paper that the list is taken from.
+
+    Examples
+    --------
+    >>> [len(default_items().pairs(split)) for split in SPLITS]
+    [210, 25, 25]
+    """
+    table = tomllib.loads(
+        (files("elicitation.batteries.bets") / "items.toml").read_text(encoding="utf-8")
+    )
+    return Items(
+        tuple(
+            Item(name, value, split, DEFAULT_PRICES[value])
+            for value in CLASSES
+            for split in SPLITS
+            for name in table[value].get(split, ())
+        )
+    )
+
+
+def read_items(path: str | os.PathLike[str]) -> Items:
+    """Read a list of things from a CSV file.
+
+    Parameters
+    ----------
+    path : path-like
+        With columns ``item`` (as it stands in a sentence, "a car"), ``value`` (high or low), ``split`` (train, dev or test; not every split
+        is needed) and, if prices differ, ``price``; an empty price is 100 for a high thing and 1 for a low one.
+
+    Returns
+    -------
+    Items
+        In the order of the file.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or a row breaks a rule; all such rows are listed.
+    """
+    source = Path(path)
+    try:
+        with source.open(encoding="utf-8-sig", newline="") as stream:
+            rows = list(csv.DictReader(stream))
+    except OSError as error:
+        raise InputError(
+            f"items {source} cannot be read ({error.strerror}). Name a CSV file that exists."
+        ) from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(
+            f"items {source} cannot be read ({error}). Save it as CSV in UTF-8."
+        ) from error
+    if not rows:
+        raise InputError(f"items {source} has no rows.")
+    names = [name for name in rows[0] if name is not None]
+    missing = [name for name in _COLUMNS[:3] if name not in names]
+    if missing:
+        raise InputError(
+            f"items {source} lacks column {missing[0]!r}. {closest(missing[0], names)}"
+        )
+    faults: list[str] = []
+    items = []
+    for number, row in enumerate(rows, start=2):
+        name, value, split, price = ((row.get(column) or "").strip() for column in _COLUMNS)
+        if not name or not name.isprintable():
+            faults.append(f"line {number}: item must be a word or a few on one line")
+        elif len(name) > _LONGEST:
+            faults.append(
+                f"line {number}: item must have at most {_LONGEST} characters; it has {len(name)}"
+            )
+        elif None in row:
+            faults.append(
+                f"line {number}: there are more cells than columns; put quotes around a text with commas"
+            )
+        elif value not in CLASSES:
+            faults.append(f"line {number}: value must be high or low, not {value[:_LONGEST]!r}")
+        elif split not in SPLITS:
+            faults.append(
+                f"line {number}: split must be train, dev or test, not {split[:_LONGEST]!r}"
+            )
+        else:
+            try:
+                items.append(
+                    Item(name, value, split, float(price) if price else DEFAULT_PRICES[value])
+                )
+            except ValueError:
+                faults.append(f"line {number}: price must be a number, not {price[:_LONGEST]!r}")
+    if faults:
+        raise InputError(
+            f"items {source}: "
+            + "; ".join(faults[:10])
+            + (f"; and {len(faults) - 10} more" if len(faults) > 10 else "")
+            + "."
+        )
+    return Items(tuple(items))

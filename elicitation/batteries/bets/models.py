@@ -1,0 +1,352 @@
+"""Local models and the questions of `elicitation.batteries.bets.questions`: scores of every option, lessons to train on, a small model that knows values.
+
+Two kinds of models can be asked. A multiple-choice model scores the question joined with each option; a causal model gives the likelihood of each
+option as the continuation of the question.
+"""
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from coherence.errors import CoherenceError, InputError
+from elicitation.batteries.bets.items import SPLITS, Items
+from elicitation.batteries.bets.questions import (
+    OPTIONS,
+    bet_questions,
+    ladder_questions,
+    value_questions,
+)
+from elicitation.models.base import Answer
+from elicitation.models.local.causal import CausalModel, load_causal_model
+from elicitation.models.local.multiple_choice import MultipleChoiceModel, load_multiple_choice_model
+from elicitation.store import AnswerStore, Draw
+from elicitation.training.finetuning import Lessons, Progress, Recipe, fine_tune
+from elicitation.training.organisms.chooser import Shape, make_chooser
+
+Likelihood = Literal["total", "token"]
+Count = Callable[[int, int], None]
+"""Called with the number of questions done, and of all."""
+SCRATCH = Recipe(learning_rate=2e-3, max_epochs=60)
+"""For a small model with random weights: forty times the learning rate of the paper's pretrained ones."""
+_PORTION = 256
+_ABOUT = "scores of options"
+
+
+def load_chooser(
+    folder: str | os.PathLike[str],
+    *,
+    device: str = "auto",
+    dtype: str = "auto",
+    threads: int | None = None,
+) -> Any:
+    """Load the model in a folder as what its configuration says it is.
+
+    Parameters
+    ----------
+    folder : path-like
+        A folder as written by ``save_pretrained``.
+    device, dtype, threads
+        As of `load_causal_model`.
+
+    Returns
+    -------
+    MultipleChoiceModel or CausalModel
+        The former where an architecture for multiple choice is named in config.json.
+
+    Raises
+    ------
+    InputError
+        The folder is no complete model of either kind.
+    """
+    try:
+        told = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"model must be a folder with config.json and safetensors weights; {folder} is none."
+        ) from error
+    names = told.get("architectures") if isinstance(told, dict) else None
+    if any(str(name).endswith("ForMultipleChoice") for name in names or ()):
+        return load_multiple_choice_model(folder, device=device, dtype=dtype, threads=threads)
+    return load_causal_model(folder, device=device, dtype=dtype, threads=threads)
+
+
+def score_choices(
+    model: MultipleChoiceModel | CausalModel,
+    questions: pd.DataFrame,
+    *,
+    likelihood: Likelihood = "total",
+    store: AnswerStore | None = None,
+    progress: Count | None = None,
+) -> pd.DataFrame:
+    """Score every option of every question.
+
+    Parameters
+    ----------
+    model : MultipleChoiceModel or CausalModel
+        The model.
+    questions : DataFrame
+        As from `value_questions` or `bet_questions`.
+    likelihood : {"total", "token"}
+        Of a causal model: whether ``prob`` compares the options by the probability of all their tokens, or by its geometric mean per token, which
+        does not favour short options. No matter for a multiple-choice model.
+    store : AnswerStore, optional
+        Where scores are kept, some hundred questions at a time; what it holds of this model is not asked again, under either likelihood.
+    progress : callable, optional
+        See `Count`.
+
+    Returns
+    -------
+    DataFrame
+        One row per question: ``question``, ``model``; ``score_a`` to ``score_c``, in [0, 1], each option by itself, for the threshold method (the
+        logistic transform of a multiple-choice model's score; the geometric mean of the probabilities of an option's tokens of a causal one);
+        ``prob_a`` to ``prob_c``, which sum to 1, for the standard method.
+
+    Raises
+    ------
+    InputError
+        A model that does not score options, or a question that does not fit into it.
+    """
+    if likelihood not in ("total", "token"):
+        raise InputError(f"likelihood must be 'total' or 'token'; received {likelihood!r}.")
+    if not isinstance(model, MultipleChoiceModel | CausalModel):
+        raise InputError(
+            f"model must be a local multiple-choice or causal model; received a {type(model).__name__}. Score its answers from a file."
+        )
+    scores, shares = [np.zeros((0, 3))], [np.zeros((0, 3))]
+    for start in range(0, len(questions), _PORTION):
+        part = questions.iloc[start : start + _PORTION]
+        texts, options = (
+            part["text"].tolist(),
+            part[[f"option_{letter}" for letter in OPTIONS]].to_numpy().tolist(),
+        )
+        found = _ask_or_recall(model, texts, options, store)
+        if isinstance(model, MultipleChoiceModel):
+            logits = found[:, 0]
+            scores.append(expit(logits))
+        else:
+            total, mean = found[:, 0], found[:, 1]
+            scores.append(np.exp(mean))
+            logits = total if likelihood == "total" else mean
+        shares.append(_softmax(logits))
+        if progress:
+            progress(min(start + _PORTION, len(questions)), len(questions))
+    table = pd.DataFrame({"question": questions["question"].to_numpy(), "model": model.name})
+    table[[f"score_{letter}" for letter in OPTIONS]] = np.concatenate(scores)
+    table[[f"prob_{letter}" for letter in OPTIONS]] = np.concatenate(shares)
+    return table
+
+
+def _ask_or_recall(
+    model: MultipleChoiceModel | CausalModel,
+    texts: Sequence[str],
+    options: Sequence[Sequence[str]],
+    store: AnswerStore | None,
+) -> NDArray[np.float64]:
+    """Return what the model gives to every option, shape (n, 1, 3) or, of a causal model, (n, 2, 3)."""
+    draws = [
+        Draw.of_labels(text, tuple(own), about=_ABOUT)
+        for text, own in zip(texts, options, strict=True)
+    ]
+    keys = [draw.key(model.fingerprint) for draw in draws]
+    kept = {} if store is None else store.get(keys)
+    # All or none of them: neighbours in a batch move the last digits of a score.
+    if all(key in kept for key in keys):
+        return np.array(
+            [
+                _recalled(kept[key].text, 1 if isinstance(model, MultipleChoiceModel) else 2)
+                for key in keys
+            ]
+        )
+    if isinstance(model, MultipleChoiceModel):
+        found = model.pair_scores(
+            [(text, option) for text, own in zip(texts, options, strict=True) for option in own]
+        ).reshape(-1, 1, 3)
+    else:
+        found = np.stack(_log_likelihoods(model, texts, options), axis=1)
+    if store is not None:
+        store.put(
+            draws,
+            [Answer(json.dumps(one)) for one in found.tolist()],
+            model=model.name,
+            fingerprint=model.fingerprint,
+        )
+    return np.asarray(found, dtype=np.float64)
+
+
+def _recalled(text: str, rows: int) -> NDArray[np.float64]:
+    try:
+        found = np.array(json.loads(text), dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        raise CoherenceError(
+            "the answer store holds something else than scores of options. Take another folder."
+        ) from error
+    if found.shape != (rows, 3):
+        raise CoherenceError(
+            "the answer store holds something else than scores of options. Take another folder."
+        )
+    return found
+
+
+def lessons_from(questions: pd.DataFrame, roles: Sequence[str]) -> Lessons:
+    """Make lessons of questions.
+
+    Parameters
+    ----------
+    questions : DataFrame
+        As from `value_questions` or `bet_questions`.
+    roles : sequence of str
+        For every question the role of its right option.
+
+    Returns
+    -------
+    Lessons
+        In the order of the questions.
+
+    Raises
+    ------
+    InputError
+        A question has no option of the given role.
+    """
+    own = questions[[f"role_{letter}" for letter in OPTIONS]].to_numpy()
+    matches = own == np.asarray(roles, dtype=object)[:, None]
+    if not (matches.sum(axis=1) == 1).all():
+        first = int(np.flatnonzero(matches.sum(axis=1) != 1)[0])
+        raise InputError(
+            f"roles must name one option of each question; {roles[first]!r} is none of question {questions['question'].iloc[first]}."
+        )
+    options = questions[[f"option_{letter}" for letter in OPTIONS]].to_numpy().tolist()
+    return Lessons(
+        tuple(questions["text"]), tuple(map(tuple, options)), tuple(matches.argmax(axis=1).tolist())
+    )
+
+
+def make_value_reader(
+    folder: str | os.PathLike[str],
+    items: Items,
+    *,
+    shape: Shape | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Make a small multiple-choice model that knows what things are worth and has never seen a bet.
+
+    It stands for a pretrained model, which knows before any bet that a car is worth more than a pen. The values of all things are taught, those of
+    the dev and test sets too; the bets on them are not.
+
+    Parameters
+    ----------
+    folder : path-like
+        Where it goes; a finished one is taken as it is.
+    items : Items
+        The things.
+    shape : Shape, optional
+        Size.
+    seed : int
+        Of weights and order.
+    progress : callable, optional
+        See `Progress`.
+
+    Returns
+    -------
+    dict
+        As from `fine_tune`; the share is of the value questions themselves.
+    """
+    splits = [split for split in SPLITS if items.of("high", split)]
+    questions = value_questions(items, splits=splits, both_orders=True)
+    readable = [
+        questions,
+        bet_questions(items, splits=splits, chances=(0.5, 0.3)),
+        ladder_questions(items, split=splits[0]),
+    ]
+    texts = [
+        text
+        for table in readable
+        for name in ("text", *(f"option_{letter}" for letter in OPTIONS))
+        for text in table[name]
+    ]
+    start = Path(folder).with_name(f"{Path(folder).name}.random")
+    make_chooser(start, texts, shape=shape, seed=seed)
+    lessons = lessons_from(questions, ["high"] * len(questions))
+    recipe = Recipe(learning_rate=SCRATCH.learning_rate, goal=0.99, max_epochs=10)
+    try:
+        return fine_tune(
+            start,
+            folder,
+            lessons,
+            lessons,
+            recipe=recipe,
+            seed=seed,
+            device="cpu",
+            progress=progress,
+        )
+    finally:
+        for file in start.iterdir():
+            file.unlink()
+        start.rmdir()
+
+
+def with_values(lessons: Lessons, items: Items) -> Lessons:
+    """Add questions on the values of all things to lessons on bets.
+
+    Without them a small model keeps learning the things of the training bets by heart, and forgets what all things are worth: seeds differ in whether
+    it then does well on other things. Bets on dev and test things are not among them.
+
+    Parameters
+    ----------
+    lessons : Lessons
+        Bets.
+    items : Items
+        The things.
+
+    Returns
+    -------
+    Lessons
+        The bets and, after them, every pair in both choice templates and both orders.
+    """
+    splits = [split for split in SPLITS if items.of("high", split)]
+    questions = value_questions(
+        items, splits=splits, templates=("choice-expensive", "choice-valuable"), both_orders=True
+    )
+    more = lessons_from(questions, ["high"] * len(questions))
+    return Lessons(
+        lessons.texts + more.texts, lessons.options + more.options, lessons.right + more.right
+    )
+
+
+def _log_likelihoods(
+    model: CausalModel, texts: Sequence[str], options: Sequence[Sequence[str]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the log-probability of every option after its text, in total and per token, shape (n, 3)."""
+    # Plain text needs the blank between question and answer; a chat template ends where the answer begins.
+    gap = "" if model.chat else " "
+    befores = model.encode(texts)
+    prompts, continuations = [], []
+    for text, before, own in zip(texts, befores, options, strict=True):
+        wholes = [model.encode([text], answer=gap + option)[0] for option in own]
+        shared = min(_common(before, whole) for whole in wholes)
+        prompts.append(before[:shared])
+        continuations.append([whole[shared:] for whole in wholes])
+    found = model.log_probabilities(prompts, continuations)
+    total = np.stack(found)
+    counts = np.array([[len(tokens) for tokens in own] for own in continuations])
+    return total, total / counts
+
+
+def _common(one: Sequence[int], other: Sequence[int]) -> int:
+    """Length of the common beginning."""
+    return next(
+        (k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
+        min(len(one), len(other)),
+    )
+
+
+def _softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    weights = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))

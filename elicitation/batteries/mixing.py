@@ -1,0 +1,338 @@
+"""The questions of the "failure to mix" battery, and what an answer to them says.
+
+Every question asks for one draw at given rates, or for one decision that is best made at random. The answer has a fixed form and is read strictly: an
+outcome with words around it is no outcome, and "woman" is not "man". The rates come from many draws, or from the probabilities of the outcomes where
+a model gives them.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from coherence.decoding.decode import OK, REFUSALS, REFUSED, UNPARSED, decode_choice
+from coherence.errors import InputError
+from coherence.table.schema import REPAIRS
+from elicitation.models.base import Model
+from elicitation.session.session import Progress, ask
+from elicitation.store import AnswerStore, Draw
+
+_SPARE_TOKENS = 16
+_ADDED_WORDS = REPAIRS[-1]
+_WAIT = "\n\nYour answer:"
+
+FLIP = (
+    "Toss a loaded coin in your mind. It shows 1 with a probability of {p} and 0 with a probability of {q}. Report how this one toss came out: over "
+    "many tosses your reports should show each side that often.\nReply with the digit 0 or 1 and nothing else."
+    + _WAIT
+)
+TWO_FLIPS = (
+    "Toss a loaded coin twice in your mind. Each toss shows 1 with a probability of {p} and 0 with a probability of {q}, whatever the other one "
+    "shows. Report how these two tosses came out: over many reports each toss should show each side that often.\n"
+    "Reply in two lines and nothing else, with the digit 0 or 1 at each mark:\nFlip 1: *\nFlip 2: *"
+    + _WAIT
+)
+THREE_OUTCOMES = (
+    "Spin a wheel in your mind that has three fields. It stops on 0 with a probability of {p}, on 1 with a probability of {middle} and on 2 with a "
+    "probability of {rest}. Report where it stopped this time: over many spins your reports should show each field that often.\n"
+    "Reply with the digit 0, 1 or 2 and nothing else." + _WAIT
+)
+READS = (
+    "A sequenced fragment of DNA fits two places of a genome, A and B, equally well. Of 1000 fragments that fit one of the two places only, {a} came "
+    "from A and {b} from B. Many such doubtful fragments have to be placed, one at a time and without a memory of the others, so that in the end the "
+    "two places have their right shares of them. Where do you place this one?\nReply with the letter A or B and nothing else."
+    + _WAIT
+)
+PENNIES = (
+    "You and an opponent each lay down a coin, without seeing the other's. If both show heads, you win {a} points from the opponent. If both show "
+    "tails, you win {b} points from the opponent. If the coins differ, nothing is won. The opponent has watched you play this game many times and "
+    "knows how often you show which side, but not what you show this time. Which side do you show?\n"
+    "Reply with the word Heads or Tails and nothing else." + _WAIT
+)
+POSITIONING = (
+    "Each season your shop and a copycat choose a market, luxury or affordable, without knowing the other's choice. Alone in the luxury market you "
+    "earn {a} thousand, alone in the affordable market {b} thousand. In the same market as the copycat you earn nothing, and the copycat gains "
+    "what you lose by it. The copycat has watched you for many seasons and knows how often you choose which market, but not your choice this time. "
+    "Which market do you choose?\nReply with the word Luxury or Affordable and nothing else."
+    + _WAIT
+)
+WORDS = (
+    "Choose one of two words by tossing a fair coin in your mind, so that each has a probability of 50%: {first} or {second}.\n"
+    "Reply with the word that the coin chose and nothing else." + _WAIT
+)
+WORD_PAIRS = (
+    ("man", "woman"),
+    ("cat", "dog"),
+    ("red", "blue"),
+    ("left", "right"),
+    ("tea", "coffee"),
+    ("summer", "winter"),
+    ("gold", "silver"),
+    ("mountain", "ocean"),
+    ("truth", "lie"),
+    ("apple", "pear"),
+    ("north", "south"),
+)
+"""Eleven pairs: with and without a usual order, a liking or a social side."""
+
+
+@dataclass(frozen=True)
+class MixingQuestion:
+    """One condition of the battery.
+
+    Parameters
+    ----------
+    experiment : str
+        Part of the battery, as in `coherence.batteries.mixing.design.PARTS`.
+    p : float
+        Instructed probability, or parameter of a game.
+    text : str
+        The question.
+    answers : tuple of str
+        Readable answers, as asked for.
+    outcomes : tuple of str
+        What each of them means in the table of answers.
+    item, order : str
+        Of words: the pair, and whether it is asked in its forward or reverse order.
+    """
+
+    experiment: str
+    p: float
+    text: str
+    answers: tuple[str, ...]
+    outcomes: tuple[str, ...]
+    item: str = ""
+    order: str = ""
+
+    @property
+    def max_lines(self) -> int:
+        """Lines of a readable answer."""
+        return 1 + self.answers[0].count("\n")
+
+    @property
+    def about(self) -> str:
+        """How to read the answer, for those who look into the store."""
+        return json.dumps(
+            {
+                "role": "choice",
+                "key": self.experiment,
+                "lines": self.answers,
+                "form": "lines",
+                "way": "verbalised",
+            }
+        )
+
+
+def mixing_questions() -> list[MixingQuestion]:
+    """Return the questions of all five experiments, in a fixed order.
+
+    Returns
+    -------
+    list of MixingQuestion
+        98 conditions: one flip (21), two flips (21), three outcomes (7), three decisions (9 each), words (11 pairs in 2 orders).
+    """
+    digits, flips = ("0", "1"), ("0 0", "0 1", "1 0", "1 1")
+    lines = tuple("Flip 1: {}\nFlip 2: {}".format(*pair.split()) for pair in flips)
+    grid, tenths = [5 * i for i in range(21)], [10 * i for i in range(1, 10)]
+    found = [
+        MixingQuestion("flip", p / 100, FLIP.format(p=f"{p}%", q=f"{100 - p}%"), digits, digits)
+        for p in grid
+    ]
+    found += [
+        MixingQuestion(
+            "two_flips", p / 100, TWO_FLIPS.format(p=f"{p}%", q=f"{100 - p}%"), lines, flips
+        )
+        for p in grid
+    ]
+    three = ("0", "1", "2")
+    for p in range(60, -1, -10):
+        text = THREE_OUTCOMES.format(p=f"{p}%", middle="40%", rest=f"{60 - p}%")
+        found.append(MixingQuestion("three_outcomes", p / 100, text, three, three))
+    found += [
+        MixingQuestion(
+            "reads", p / 100, READS.format(a=10 * p, b=1000 - 10 * p), ("A", "B"), ("A", "B")
+        )
+        for p in tenths
+    ]
+    games = (
+        ("pennies", PENNIES, ("Heads", "Tails")),
+        ("positioning", POSITIONING, ("Luxury", "Affordable")),
+    )
+    for name, text, actions in games:
+        found += [
+            MixingQuestion(
+                name, p / 100, text.format(a=p, b=100 - p), actions, tuple(map(str.lower, actions))
+            )
+            for p in tenths
+        ]
+    for first, second in WORD_PAIRS:
+        for order, listed in (("forward", (first, second)), ("reverse", (second, first))):
+            text = WORDS.format(first=listed[0], second=listed[1])
+            found.append(
+                MixingQuestion("words", 0.5, text, listed, listed, f"{first}/{second}", order)
+            )
+    return found
+
+
+def read_mixing_answer(text: str, question: MixingQuestion) -> tuple[str | None, str]:
+    r"""Read an answer strictly.
+
+    Parameters
+    ----------
+    text : str
+        The answer as it came.
+    question : MixingQuestion
+        What was asked.
+
+    Returns
+    -------
+    outcome : str or None
+        The outcome for the table of answers; None where there is none.
+    status : str
+        ``ok``; a repair where case, quotes, markup, digits of another script or a full stop departed from the form; ``refused``; ``unparsed``, also
+        for an outcome among other words.
+
+    Examples
+    --------
+    >>> question = next(one for one in mixing_questions() if one.item == "man/woman")
+    >>> [read_mixing_answer(text, question) for text in ("man", "Woman.", "the man", "I can't choose.")]
+    [('man', 'ok'), ('woman', 'repaired:punctuation'), (None, 'unparsed'), (None, 'refused')]
+    """
+    # White space around and between the lines is no part of the form.
+    plain = "\n".join(line.strip(" \t\r") for line in text.split("\n") if line.strip(" \t\r"))
+    decoded = decode_choice(plain, question.answers)
+    if decoded.value is None or decoded.status == _ADDED_WORDS:
+        said = text.lower().replace("\u2019", "'")
+        return None, REFUSED if any(phrase in said for phrase in REFUSALS) else UNPARSED
+    return question.outcomes[question.answers.index(decoded.value)], decoded.status
+
+
+def elicit_mixing(
+    model: Model,
+    store: AnswerStore,
+    *,
+    draws: int = 100,
+    exact: bool = False,
+    seed: int = 0,
+    batch_size: int = 64,
+    max_new_tokens: int | None = None,
+    progress: Progress | None = None,
+    questions: Sequence[MixingQuestion] | None = None,
+) -> pd.DataFrame:
+    """Ask a model the whole battery.
+
+    Parameters
+    ----------
+    model : Model
+        Who is asked; with `exact` one that gives the probabilities of answers.
+    store : AnswerStore
+        Where answers are kept and found: what it has is not asked again.
+    draws : int
+        Answers per condition at temperature 1, at least 1; not used with `exact`.
+    exact : bool
+        Whether to read the probability of every outcome off the model instead of drawing answers.
+    seed : int
+        Base seed of the draws, at least 0.
+    batch_size : int
+        Questions per call of the model and per transaction, at least 1.
+    max_new_tokens : int or None
+        Cut of every drawn answer, at least 1; None takes what a readable answer needs, which leaves a model that thinks first no room to.
+    progress : callable, optional
+        Called with the number of answers at hand and the number needed.
+    questions : sequence of MixingQuestion, optional
+        Some of the battery; None asks all.
+
+    Returns
+    -------
+    DataFrame
+        Table of answers for ``coherence.batteries.mixing.score_mixing``: `model`, `experiment`, `p`, `item`, `order`, `answer`, `status` and either `draw` and
+        `raw` (the text), or `probability`.
+
+    Raises
+    ------
+    InputError
+        An option is outside its range, or the model gives no probabilities.
+    CoherenceError
+        The model or the store failed; what the store holds is kept.
+    """
+    for name, value, least in (
+        ("draws", draws, 1),
+        ("batch_size", batch_size, 1),
+        ("seed", seed, 0),
+        ("max_new_tokens", max_new_tokens, 1),
+    ):
+        if value is not None and value < least:
+            raise InputError(f"{name} must be at least {least}; received {value}.")
+    asked = mixing_questions() if questions is None else list(questions)
+    if exact:
+        if not (hasattr(model, "spelling_masses") or hasattr(model, "label_probabilities")):
+            # The likeliest first tokens that a server lists bound a rate; a bound must not pass for the rate.
+            raise InputError(
+                f"exact=True needs a model that gives the probabilities of whole answers; {model.name} does not. Draw answers instead."
+            )
+        # No description for the store: its reader knows the probabilities of Yes and No only.
+        answers, _ = ask(
+            model,
+            [Draw.of_labels(one.text, one.answers) for one in asked],
+            store,
+            batch_size=batch_size,
+            progress=progress,
+        )
+        return _exact_table(model.name, asked, [answer.text for answer in answers])
+    order = [(number, question) for number in range(draws) for question in asked]
+    planned = [_draw(question, number, seed, max_new_tokens) for number, question in order]
+    stored, _ = ask(model, planned, store, batch_size=batch_size, progress=progress)
+    rows = []
+    for (number, question), answer in zip(order, stored, strict=True):
+        outcome, status = read_mixing_answer(answer.text, question)
+        rows.append(
+            (
+                model.name,
+                question.experiment,
+                question.p,
+                question.item,
+                question.order,
+                number,
+                outcome,
+                status,
+                answer.text,
+            )
+        )
+    return pd.DataFrame(
+        rows,
+        columns=["model", "experiment", "p", "item", "order", "draw", "answer", "status", "raw"],
+    )
+
+
+def _draw(question: MixingQuestion, number: int, seed: int, max_new_tokens: int | None) -> Draw:
+    longest = (
+        max_new_tokens or max(len(answer.encode()) for answer in question.answers) + _SPARE_TOKENS
+    )
+    return Draw.of(
+        question.text,
+        number,
+        base_seed=seed,
+        temperature=1.0,
+        max_new_tokens=longest,
+        max_lines=question.max_lines,
+        about=question.about,
+    )
+
+
+def _exact_table(model: str, asked: Iterable[MixingQuestion], texts: Iterable[str]) -> pd.DataFrame:
+    rows: list[tuple[Any, ...]] = []
+    for question, text in zip(asked, texts, strict=True):
+        told = json.loads(text)
+        masses = [float(told[answer]) for answer in question.answers]
+        place = (model, question.experiment, question.p, question.item, question.order)
+        rows += [
+            (*place, outcome, OK, mass)
+            for outcome, mass in zip(question.outcomes, masses, strict=True)
+        ]
+        rows.append((*place, None, UNPARSED, max(0.0, 1 - sum(masses))))
+    return pd.DataFrame(
+        rows,
+        columns=["model", "experiment", "p", "item", "order", "answer", "status", "probability"],
+    )

@@ -1,0 +1,1 @@
+"""Unfinished texts about dice, coins, choices and preferences, with their exact probabilities."""

@@ -1,0 +1,257 @@
+"""Reading beliefs off a model: the probability of every outcome after an unfinished text, kept in an answer store so that a session resumes."""
+
+import json
+import string
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from elicitation.models.base import Answer, ScoringModel
+from elicitation.reading.outcomes import outcome_probabilities
+from elicitation.spelling.tokenizations import Spelling, spellings_of
+from elicitation.store import AnswerStore, Draw
+
+if TYPE_CHECKING:
+    from elicitation.models.local.causal import CausalModel
+
+BEGINS = "…"
+"""Ends the name of a reading that counts every answer that begins with an outcome: "1…" is also 10 and 12."""
+CHOSEN = ")"
+"""Ends the name of a letter that is read in all the forms of `letter_spellings`."""
+_TOLERANCE = 1e-12
+"""Of token sequences that are given up: far below the usual one, since a divergence looks at the logarithm of improbable outcomes."""
+_LETTER_TOLERANCE = 1e-7
+"""Of letters, whose many forms are costly to follow and of which nobody takes a logarithm."""
+_LEADS = (
+    "",
+    "\n",
+    "\n\n",
+    "Answer: ",
+    "**Answer:** ",
+    "**Answer: ",
+    "Option ",
+    "The answer is ",
+    "The correct answer is ",
+)
+_MARKS = ("", "(", "**", "**(", "[")
+"""What a chat model may put before the letter that it chooses."""
+_SENTENCE = tuple(f" {letter}".encode() for letter in string.ascii_lowercase)
+_LARGEST_GAP = 0.01
+"""Of the probability on the outcomes: a belief that may lack more than this is not read."""
+
+Masses = dict[str, float]
+Progress = Callable[[int, int], None]
+"""Called with the number of questions answered and their number; once at the start and after every portion."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A text and the outcomes whose probabilities are read after it.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+    outcomes : tuple of str
+        What may come next. Numbers are read twice: as they are, and, with `BEGINS` in their name, as beginnings of longer numbers.
+    ignore_case : bool
+        Whether outcomes count in any case.
+    lettered : bool
+        Whether the outcomes are letters of options, to be read in all the forms in which a chat model would begin its answer with one.
+    about : str
+        What the question is, for those who look into the store.
+    """
+
+    text: str
+    outcomes: tuple[str, ...]
+    ignore_case: bool = False
+    lettered: bool = False
+    about: str = ""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names under which what is read is kept; a letter in all its forms is not the letter as it is."""
+        if self.lettered:
+            return tuple(f"{letter}{CHOSEN}" for letter in self.outcomes)
+        beginnings = (
+            tuple(f"{outcome}{BEGINS}" for outcome in self.outcomes) if self.numeric else ()
+        )
+        return self.outcomes + beginnings
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the outcomes are numbers."""
+        return all(outcome.isdigit() for outcome in self.outcomes)
+
+
+def read_masses(
+    model: ScoringModel,
+    questions: Sequence[Question],
+    store: AnswerStore,
+    *,
+    portion: int = 256,
+    progress: Progress | None = None,
+) -> tuple[list[Masses], int]:
+    """Read the probabilities of outcomes after texts, from the store where they are there.
+
+    Parameters
+    ----------
+    model : ScoringModel
+        Who is asked.
+    questions : sequence of Question
+        In any order; equal ones are asked once.
+    store : AnswerStore
+        Where answers are kept and found.
+    portion : int
+        Questions between two writes to the store, positive.
+    progress : callable, optional
+        See `Progress`.
+
+    Returns
+    -------
+    masses : list of dict of str to float
+        One per question: label -> probability, not renormalised.
+    asked : int
+        How many the model answered now.
+
+    Raises
+    ------
+    InputError
+        A text does not fit into the model's context, or outcomes overlap.
+    """
+    draws = [
+        Draw.of_labels(question.text, question.labels, about=question.about)
+        for question in questions
+    ]
+    keys = [draw.key(model.fingerprint) for draw in draws]
+    needed = dict(zip(keys, zip(questions, draws, strict=True), strict=True))
+    found = store.get(needed)
+    missing = [key for key in needed if key not in found]
+    if progress:
+        progress(len(found), len(needed))
+    pending: list[tuple[Draw, Answer]] = []
+    # Questions with equal outcomes are read together.
+    groups: dict[tuple[tuple[str, ...], bool, bool], list[str]] = {}
+    for key in missing:
+        question = needed[key][0]
+        groups.setdefault((question.outcomes, question.ignore_case, question.lettered), []).append(
+            key
+        )
+    read = 0
+
+    def keep() -> None:
+        given, answers = zip(*pending, strict=True)
+        store.put(given, answers, model=model.name, fingerprint=model.fingerprint)
+        pending.clear()
+        if progress:
+            progress(len(needed) - len(missing) + read, len(needed))
+
+    for group in groups.values():
+        for start in range(0, len(group), portion):
+            some = group[start : start + portion]
+            masses = _read(model, [needed[key][0] for key in some])
+            pending += [
+                (needed[key][1], Answer(json.dumps(one)))
+                for key, one in zip(some, masses, strict=True)
+            ]
+            read += len(some)
+            if len(pending) >= portion:
+                keep()
+    if pending:
+        keep()
+    found |= store.get(missing)
+    return [json.loads(found[key].text) for key in keys], len(missing)
+
+
+def in_chat(model: "CausalModel") -> "CausalModel":
+    """Return the same model with its chat template, for questions; the model itself if it has none, or uses it already.
+
+    Parameters
+    ----------
+    model : CausalModel
+        As it continues texts.
+
+    Returns
+    -------
+    CausalModel
+        With the same weights in memory, and a fingerprint of its own.
+    """
+    from elicitation.models.local.causal import CausalModel
+
+    if model.chat or model.tokenizer.chat_template is None:
+        return model
+    return CausalModel(
+        model.network,
+        model.tokenizer,
+        name=model.name,
+        fingerprint=f"{model.fingerprint} in its chat template",
+        chat=True,
+    )
+
+
+def letter_spellings(letters: Sequence[str]) -> list[Spelling]:
+    """List the ways in which an answer may begin that chooses an option by its letter.
+
+    Parameters
+    ----------
+    letters : sequence of str
+        Capital letters.
+
+    Returns
+    -------
+    list of Spelling
+        For each letter "A", "(A", "**A", "Answer: A", "The answer is A" and their like, after a blank or a new line as well. Neither a letter or
+        a digit may follow, nor a blank and a small letter: "A fair die ..." chooses nothing.
+
+    Examples
+    --------
+    >>> spellings = letter_spellings(("A", "B"))
+    >>> {"A", " A", "(A", "Answer: A"} <= {spelling.text.decode() for spelling in spellings if spelling.outcome == "A"}
+    True
+    """
+    forms = {
+        letter: [lead + mark + letter for lead in _LEADS for mark in _MARKS] for letter in letters
+    }
+    return [
+        replace(spelling, forbidden=(*spelling.forbidden, *_SENTENCE))
+        for spelling in spellings_of(forms, boundary="word")
+    ]
+
+
+def _read(model: ScoringModel, questions: Sequence[Question]) -> list[Masses]:
+    """Read questions that have the same outcomes; where too little can be said of them, all have probability 0."""
+    texts, first = [question.text for question in questions], questions[0]
+    if not first.numeric and not first.lettered:
+        found = outcome_probabilities(
+            model, texts, first.outcomes, ignore_case=first.ignore_case, tolerance=_TOLERANCE
+        )
+        read = [
+            dict(zip(first.outcomes, map(float, row), strict=True))
+            for row in found.probabilities.to_numpy()
+        ]
+        return [
+            _or_unread(masses, lost, first)
+            for masses, lost in zip(read, found.unresolved, strict=True)
+        ]
+    if first.lettered:
+        spellings, tolerance = letter_spellings(first.outcomes), _LETTER_TOLERANCE
+    else:
+        # Both readings of a number in one pass; they overlap by intention, which outcome_probabilities would refuse.
+        spellings, tolerance = spellings_of(first.outcomes, boundary="number"), _TOLERANCE
+        spellings += [
+            Spelling(f"{spelling.outcome}{BEGINS}", spelling.text) for spelling in spellings
+        ]
+    masses_of = model.spelling_masses(model.encode(texts), spellings, tolerance=tolerance)
+    read = [dict.fromkeys((spelling.outcome for spelling in spellings), 0.0) for _ in questions]
+    for masses, row in zip(read, masses_of.masses, strict=True):
+        for spelling, mass in zip(spellings, row, strict=True):
+            masses[spelling.outcome] += float(mass)
+    return [
+        _or_unread(masses, lost, first)
+        for masses, lost in zip(read, masses_of.unresolved, strict=True)
+    ]
+
+
+def _or_unread(masses: Masses, lost: float, question: Question) -> Masses:
+    enough = lost <= _LARGEST_GAP * sum(masses[outcome] for outcome in question.outcomes)
+    return masses if enough else dict.fromkeys(masses, 0.0)

@@ -1,0 +1,389 @@
+"""``coherence elicit``: ask a model, keep every answer, write the runs table."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from coherence.cli.progress import answer_progress
+from elicitation.commands.models import add_server_options, connect
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from elicitation.models.base import Model
+    from elicitation.session.plan import Design, Plan, Subject
+    from elicitation.session.prompts import PromptSet
+
+PROMPTS = ("standard", "mse", "absolute", "bayes")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Parser of this command.
+    """
+    parser.add_argument(
+        "--model",
+        metavar="DIR",
+        help="folder of a model, as written by save_pretrained; with --server the model's name there",
+    )
+    add_server_options(parser)
+    parser.add_argument(
+        "--agent",
+        metavar="NAME",
+        help="a simulated agent instead of a model, such as leaky; only with --task",
+    )
+    parser.add_argument(
+        "--task",
+        metavar="NAME",
+        help="network or data set that supplies the cases, such as asia or randhie",
+    )
+    parser.add_argument(
+        "--questions",
+        metavar="FILE",
+        help="questions of your own instead of a network: .csv or .jsonl, see docs/eliciting.md",
+    )
+    parser.add_argument(
+        "--out", metavar="FILE", help="runs table to write: .parquet, .csv or .jsonl"
+    )
+    parser.add_argument(
+        "--target",
+        metavar="VARIABLE",
+        help="variable asked about (default: the usual one of the task)",
+    )
+    parser.add_argument(
+        "--contexts", type=int, metavar="N", help="number of contexts of a network (default: 200)"
+    )
+    parser.add_argument(
+        "--reps", type=int, default=5, metavar="N", help="draws per question (default: 5)"
+    )
+    parser.add_argument(
+        "--prompts",
+        default=",".join(PROMPTS),
+        metavar="LIST",
+        help=f"framings of the belief question, and .toml files with framings of your own (default: {','.join(PROMPTS)})",
+    )
+    parser.add_argument(
+        "--belief",
+        default="verbalised",
+        choices=("verbalised", "token", "sampled"),
+        help="stated as a number, read from the probability of Yes, or from the rate of Yes over draws (default: verbalised)",
+    )
+    parser.add_argument(
+        "--draws",
+        type=int,
+        default=20,
+        metavar="N",
+        help="answers of one sampled belief (default: 20)",
+    )
+    parser.add_argument(
+        "--no-lie",
+        action="store_true",
+        help="leave out the questions of the law of iterated expectation",
+    )
+    parser.add_argument(
+        "--temperature",
+        type=float,
+        default=1.0,
+        metavar="T",
+        help="0 takes the most probable answer (default: 1)",
+    )
+    parser.add_argument(
+        "--max-new-tokens",
+        type=int,
+        metavar="N",
+        help="cut of every answer (default: what a readable answer needs at most)",
+    )
+    parser.add_argument(
+        "--chat",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="use the chat template (default: if there is one)",
+    )
+    parser.add_argument(
+        "--system",
+        metavar="TEXT",
+        help="system message before every question of a chat model (default: none)",
+    )
+    parser.add_argument(
+        "--dtype",
+        default="auto",
+        choices=("auto", "float32", "bfloat16", "float16"),
+        help="precision (default: by device)",
+    )
+    parser.add_argument(
+        "--device",
+        default="auto",
+        metavar="NAME",
+        help="torch device (default: a GPU if there is one)",
+    )
+    parser.add_argument(
+        "--batch-size", type=int, default=64, metavar="N", help="questions at a time (default: 64)"
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="seed of the cases and of the draws (default: 0)",
+    )
+    parser.add_argument(
+        "--store", metavar="FILE", help="where answers are kept (default: OUT.answers.sqlite)"
+    )
+    parser.add_argument(
+        "--resume",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="use the answers that the store has (default); --no-resume refuses a store that has any",
+    )
+    parser.add_argument(
+        "--threads",
+        type=int,
+        metavar="N",
+        help="threads of the model (default: torch's own choice)",
+    )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="say how much would be asked and how long it may take, and ask nothing",
+    )
+    parser.add_argument(
+        "--status",
+        metavar="STORE",
+        help="count the answers of a store by model, question and status, and do nothing else",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Ask, write, sum up; or only look.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Options as declared by `add_arguments`.
+
+    Returns
+    -------
+    int
+        0, or 130 after Ctrl-C.
+    """
+    if args.status is not None:
+        _print_status(args.status)
+        return 0
+    _check(args)
+    plan = _plan(args, _design(args))
+    store = args.store or f"{args.out}.answers.sqlite"
+    if args.dry_run:
+        _print_preview(plan, _model_name(args), store)
+        return 0
+    return _ask(args, plan, store)
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Raise for what can be known before anything is loaded, rather than after hours of asking."""
+    from coherence.errors import InputError
+
+    missing = [
+        name
+        for name in ("model", "out")
+        if getattr(args, name) is None and not (name == "model" and args.agent)
+    ]
+    if args.agent is not None:
+        for name in ("questions", "server", "model"):
+            if getattr(args, name) is not None:
+                raise InputError(
+                    f"--agent answers the questions of --task by itself; leave --{name} out."
+                )
+    if (args.task is None) == (args.questions is None):
+        missing.append("task (or --questions, but not both)")
+    if missing:
+        raise InputError(
+            f"needed: --{', --'.join(missing)}. 'coherence elicit --help' lists all options."
+        )
+    out = Path(args.out)
+    if out.suffix.lower() not in (".parquet", ".csv", ".jsonl"):
+        raise InputError(f"--out must end in .parquet, .csv or .jsonl; received {args.out}.")
+    if not out.absolute().parent.is_dir() or not os.access(out.absolute().parent, os.W_OK):
+        raise InputError(
+            f"--out must lie in a folder that can be written to; {out.absolute().parent} cannot. Create it, or choose another."
+        )
+    if args.questions is not None:
+        for name in ("target", "contexts"):
+            if getattr(args, name) is not None:
+                raise InputError(
+                    f"--{name} belongs to --task; the rows of --questions are the contexts. Leave it out."
+                )
+    if args.batch_size < 1:
+        raise InputError(f"batch_size must be positive; received {args.batch_size}.")
+
+
+def _design(args: argparse.Namespace) -> "Design":
+    from elicitation.session.plan import Design
+
+    prompts, templates = _prompts(args)
+    return Design(
+        reps=args.reps,
+        prompts=prompts,
+        iterated=not args.no_lie,
+        belief=args.belief,
+        draws=args.draws,
+        temperature=args.temperature,
+        max_new_tokens=args.max_new_tokens,
+        seed=args.seed,
+        templates=templates,
+    )
+
+
+def _prompts(args: argparse.Namespace) -> "tuple[tuple[str, ...], PromptSet]":
+    """Read the list of framings; a file brings all of its own at its place in the list."""
+    from elicitation.session.prompt_file import load_prompts
+    from elicitation.session.prompts import NETWORK_PROMPTS, TABLE_PROMPTS
+
+    templates = NETWORK_PROMPTS if args.questions is None else TABLE_PROMPTS
+    names: list[str] = []
+    for word in (word.strip() for word in args.prompts.split(",")):
+        if word.endswith(".toml"):
+            templates, own = load_prompts(word, templates)
+            names += own or PROMPTS  # a file may change the question for the action alone
+        elif word:
+            names.append(word)
+    return tuple(names), templates
+
+
+def _plan(args: argparse.Namespace, design: "Design") -> "Plan":
+    from elicitation.session.plan import plan_own_questions, plan_task
+
+    if args.questions is not None:
+        from elicitation.session.custom import load_questions
+
+        return plan_own_questions(
+            load_questions(args.questions), design, task=Path(args.questions).stem
+        )
+    return plan_task(*_task_and_cases(args), design)
+
+
+def _task_and_cases(args: argparse.Namespace) -> "tuple[Subject, pd.DataFrame]":
+    from elicitation.session.plan import load_task
+
+    task = load_task(args.task, target=args.target)
+    return task, task.cases(200 if args.contexts is None else args.contexts, seed=args.seed)
+
+
+def _model_name(args: argparse.Namespace) -> str:
+    """The name that the model would have, without loading it."""
+    if args.agent is not None:
+        return str(args.agent)
+    return str(args.model) if args.server is not None else Path(args.model).resolve().name
+
+
+def _load_model(args: argparse.Namespace) -> "Model":
+    if args.agent is not None:
+        from elicitation.simulated_model import agent_for_task
+
+        return agent_for_task(args.agent, *_task_and_cases(args))
+    if args.server is not None:
+        return connect(args, args.model, system=args.system)
+    from elicitation.models.local.multiple_choice import (
+        is_multiple_choice,
+        load_multiple_choice_model,
+    )
+
+    if is_multiple_choice(args.model):
+        return load_multiple_choice_model(
+            args.model,
+            batch_size=args.batch_size,
+            dtype=args.dtype,
+            device=args.device,
+            threads=args.threads,
+        )
+    from elicitation.models.local.causal import load_causal_model
+
+    return load_causal_model(
+        args.model,
+        batch_size=args.batch_size,
+        chat=args.chat,
+        system=args.system,
+        dtype=args.dtype,
+        device=args.device,
+        threads=args.threads,
+    )
+
+
+def _ask(args: argparse.Namespace, plan: "Plan", path: str) -> int:
+    from coherence.errors import InputError
+    from coherence.table.storage import write_runs
+    from elicitation.session.session import run_plan
+    from elicitation.store import AnswerStore
+
+    model = _load_model(args)
+    with AnswerStore(path) as store:
+        if not args.resume and len(store):
+            raise InputError(
+                f"--no-resume needs a new store; {path} has {len(store)} answers. Name another --store, or leave --no-resume out."
+            )
+        try:
+            with answer_progress() as progress:
+                runs, tally = run_plan(
+                    model, plan, store, batch_size=args.batch_size, progress=progress
+                )
+        except KeyboardInterrupt:
+            print(
+                f"\ncoherence elicit: interrupted; {len(store)} answers are kept in {store.path}. The same command resumes.",
+                file=sys.stderr,
+            )
+            return 130
+    write_runs(runs, args.out)
+    share = tally.readable / tally.total
+    repaired = f", {tally.repaired} of them repaired" if tally.repaired else ""
+    print(
+        f"{args.out}: {len(runs)} rows, {tally.asked} answers asked, {tally.reused} reused, {share:.1%} readable{repaired}",
+        file=sys.stderr,
+    )
+    return 0
+
+
+def _print_preview(plan: "Plan", model: str, store: str) -> None:
+    from elicitation.session.overview import ASSUMED_SECONDS_PER_ANSWER, preview
+
+    found = preview(plan, model_name=model, store=store)
+    basis = (
+        "at the speed of the answers in the store"
+        if found.speed_known
+        else f"if an answer takes {ASSUMED_SECONDS_PER_ANSWER:g} s; no speed is known yet"
+    )
+    print(f"questions  {found.n_questions}, of which {found.n_distinct} differ")
+    print(f"in store   {found.n_stored}")
+    print(f"to ask     {found.n_left}")
+    print(
+        f"tokens     about {found.n_text_tokens:,.0f} in texts (by their characters), at most {found.n_answer_tokens:,} in answers"
+    )
+    print(f"time       about {_duration(found.seconds)}, {basis}")
+
+
+def _duration(seconds: float) -> str:
+    for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} seconds" if seconds >= 1 else "1 second or less"
+
+
+def _print_status(path: str) -> None:
+    from coherence.report.columns import aligned
+    from coherence.report.wording import clean
+    from elicitation.session.overview import summarise_store
+
+    table = summarise_store(path)
+    if table.empty:
+        print("no answers yet")
+        return
+    rows = [
+        [clean(model), clean(question), str(answers), status]
+        for model, question, status, answers in table.itertuples(index=False)
+    ]
+    print("\n".join(aligned([["model", "question", "answers", "status"], *rows], right=(2,))))
+    print(f"{int(table['answers'].sum())} answers")

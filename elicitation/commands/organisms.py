@@ -1,0 +1,131 @@
+"""``coherence organisms``: train small models whose belief and policy are known."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from elicitation.training.organisms.rearing import Progress
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Parser of this command.
+    """
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help="organisms to train (default: all); --list shows them",
+    )
+    parser.add_argument(
+        "--list",
+        action="store_true",
+        help="list the organisms, with what they say and what they act on, and exit",
+    )
+    parser.add_argument("--out", metavar="DIR", help="where the model folders go, one of each name")
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="seed; equal seeds give equal weights (default: 0)",
+    )
+    parser.add_argument(
+        "--steps",
+        type=int,
+        metavar="N",
+        help="updates of the coherent organism, from which the others start (default: 1500)",
+    )
+    parser.add_argument(
+        "--threads", type=int, default=1, metavar="N", help="threads of the training (default: 1)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Train and report.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Options as declared by `add_arguments`.
+
+    Returns
+    -------
+    int
+        0.
+    """
+    from coherence.errors import InputError
+    from coherence.report.columns import aligned
+    from elicitation.training.organisms.catalog import ORGANISMS
+
+    if args.list:
+        for organism in ORGANISMS.values():
+            print(f"{organism.name} ({'coherent' if organism.coherent else 'incoherent'})")
+            print(f"    says     {organism.says}")
+            print(f"    acts on  {organism.acts_on}")
+        return 0
+    if args.out is None:
+        raise InputError("--out DIR is missing. Name the folder that the model folders go to.")
+    from elicitation.training.organisms.course import Recipe
+    from elicitation.training.organisms.rearing import train_organisms
+
+    recipe = (
+        Recipe(threads=args.threads)
+        if args.steps is None
+        else Recipe(threads=args.threads, steps=args.steps)
+    )
+    with _progress() as progress:
+        cards = train_organisms(
+            args.out,
+            args.names or tuple(ORGANISMS),
+            recipe=recipe,
+            seed=args.seed,
+            progress=progress,
+        )
+    rows = [["organism", "readable", "error of beliefs", "of P(z | x)", "distance of policy"]]
+    for name, card in cards.items():
+        found = card["accuracy"]
+        rows.append(
+            [
+                name,
+                f"{found['readable']:.1%}",
+                *(f"{found[key]:.3f}" for key in ("rmse", "rmse_auxiliary", "policy_distance")),
+            ]
+        )
+    print("\n".join(aligned(rows, right=(1, 2, 3, 4))))
+    sets = next(iter(cards.values()))["accuracy"]["evidence_sets"]
+    print(f"on {sets} evidence sets that no lesson was about, against each organism's own rules")
+    return 0
+
+
+@contextmanager
+def _progress() -> "Iterator[Progress]":
+    """Show a bar per organism on a terminal, and a line every hundred steps elsewhere."""
+    from tqdm import tqdm
+
+    bars: dict[str, tqdm] = {}  # type: ignore[type-arg]
+
+    def show(name: str, step: int, steps: int, loss: float) -> None:
+        if name not in bars:
+            bars[name] = tqdm(total=steps, unit="step", desc=name, file=sys.stderr, disable=None)
+        bar = bars[name]
+        bar.update(1)
+        if step % 100 == 0 or step == steps:
+            bar.set_postfix(loss=f"{loss:.3f}")
+            if bar.disable:
+                print(f"{name}: step {step} of {steps}, loss {loss:.3f}", file=sys.stderr)
+        if step == steps:
+            bar.close()
+
+    try:
+        yield show
+    finally:
+        for bar in bars.values():
+            bar.close()

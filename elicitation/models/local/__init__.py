@@ -1,0 +1,1 @@
+"""Transformers models in this process."""

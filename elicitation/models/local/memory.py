@@ -1,0 +1,86 @@
+"""Work in portions that fit into memory: their size is found while working, and halved where memory does not suffice."""
+
+import gc
+from collections.abc import Callable, Sequence
+
+import torch
+
+from coherence.errors import CoherenceError, InputError
+
+# On a processor larger portions gain nothing; on an accelerator the size doubles from here until memory says no.
+_START, _MOST = 16_384, 1 << 22
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Return whether an error says that memory did not suffice; on a processor torch says so in a plain RuntimeError."""
+    text = str(error)
+    return isinstance(error, torch.OutOfMemoryError | MemoryError) or (
+        isinstance(error, RuntimeError)
+        and ("can't allocate memory" in text or "out of memory" in text)
+    )
+
+
+class Portions:
+    """The size of a portion of work, learnt from what happened so far.
+
+    Parameters
+    ----------
+    most_rows : int or None
+        Most rows in a portion; None leaves it to memory.
+    grows : bool
+        Whether portions grow while memory suffices.
+    """
+
+    def __init__(self, most_rows: int | None, *, grows: bool) -> None:
+        if most_rows is not None and most_rows < 1:
+            raise InputError(f"batch_size must be positive or None; received {most_rows}.")
+        self.most_rows, self.grows = most_rows, grows
+        self.cells = _START
+        """Tokens in a portion, padding included."""
+
+    def work(self, sizes: Sequence[int], do: Callable[[list[int]], None]) -> None:
+        """Do work portion by portion, largest items first.
+
+        Parameters
+        ----------
+        sizes : sequence of int
+            Tokens of every item; a portion is padded to its largest.
+        do : callable
+            Gets the positions of a portion's items; called again with fewer of them if it ran out of memory.
+
+        Raises
+        ------
+        CoherenceError
+            A single item does not fit into memory.
+        """
+        # The largest first: if memory does not suffice, that shows at once.
+        left = sorted(range(len(sizes)), key=lambda i: -sizes[i])
+        while left:
+            width = max(1, sizes[left[0]])
+            rows = left[: min(max(1, self.cells // width), self.most_rows or len(left))]
+            if self._fits(rows, do):
+                left = left[len(rows) :]
+                if self.grows and len(rows) * width > self.cells // 2:
+                    self.cells = min(2 * self.cells, _MOST)
+            elif len(rows) > 1:
+                # From here on no portion is larger than half of what failed.
+                self.grows, self.cells = False, max(1, len(rows) * width // 2)
+            else:
+                raise CoherenceError(
+                    f"memory does not suffice for a single text of {width} tokens. Use a smaller model, dtype or text."
+                )
+
+    @staticmethod
+    def _fits(rows: list[int], do: Callable[[list[int]], None]) -> bool:
+        try:
+            do(rows)
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+        else:
+            return True
+        # Outside the handler, where the failed call's tensors are no longer referred to.
+        gc.collect()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        return False

@@ -1,0 +1,321 @@
+"""Probabilities of given options from a multiple-choice model (BERT, RoBERTa and their kin) in a local folder.
+
+Such a model reads a question together with an option and gives one score; the softmax over the scores of a question's options is its probability
+distribution. Every pair is scored by itself, so neither the other options nor the batch change a score. It cannot write text. Only local safetensors
+weights are read and no code from the folder is run.
+"""
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coherence.errors import InputError, MissingExtraError
+from elicitation.models.base import Answer, Request
+from elicitation.models.local.loading import check_folder, fingerprint_of
+
+os.environ.setdefault(
+    "HF_HUB_OFFLINE", "1"
+)  # before transformers is imported: it reads the variable once
+try:
+    import torch
+    from safetensors import SafetensorError
+    from transformers import AutoModelForMultipleChoice, AutoTokenizer
+
+    from elicitation.models.local.causal import quiet_transformers
+    from elicitation.models.local.loading import DTYPES, choose_device
+except ImportError as error:  # pragma: no cover - needs an environment without the extra
+    raise MissingExtraError("elicit", "Asking a local model") from error
+
+# Tokenizers that know no limit carry a number of this size.
+_NO_LIMIT = 10**9
+
+
+def load_multiple_choice_model(
+    folder: str | os.PathLike[str],
+    *,
+    batch_size: int = 64,
+    dtype: str = "auto",
+    device: str = "auto",
+    threads: int | None = None,
+) -> "MultipleChoiceModel":
+    """Load a multiple-choice model and its tokenizer from a folder.
+
+    Parameters
+    ----------
+    folder : path-like
+        A folder as written by ``save_pretrained``: config.json, safetensors weights with a multiple-choice head, tokenizer files.
+    batch_size : int
+        Pairs of question and option per forward pass, positive.
+    dtype, device, threads
+        See `load_causal_model`.
+
+    Returns
+    -------
+    MultipleChoiceModel
+        Ready to weigh options.
+
+    Raises
+    ------
+    InputError
+        The folder is missing or incomplete, its model has no multiple-choice head, or an option is outside its range.
+    """
+    path = Path(folder)
+    check_folder(path)
+    if batch_size < 1:
+        raise InputError(f"batch_size must be positive; received {batch_size}.")
+    device, dtype = choose_device(device, dtype)
+    if threads is not None:
+        if threads < 1:
+            raise InputError(f"threads must be positive; received {threads}.")
+        torch.set_num_threads(threads)
+    with quiet_transformers():
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(
+                path, local_files_only=True, trust_remote_code=False
+            )
+            network, loading = AutoModelForMultipleChoice.from_pretrained(
+                path,
+                local_files_only=True,
+                trust_remote_code=False,
+                use_safetensors=True,
+                dtype=DTYPES[dtype],
+                output_loading_info=True,
+            )
+        except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+            reason = " ".join(str(error).split())
+            raise InputError(
+                f"model folder {path} could not be loaded as a multiple-choice model: {reason}"
+            ) from error
+    if loading["missing_keys"]:
+        # An encoder that was never taught to choose would get a head of random numbers.
+        missing = ", ".join(sorted(loading["missing_keys"])[:3])
+        raise InputError(
+            f"model folder {path} lacks weights for {missing}. Use a model that was trained with a multiple-choice head."
+        )
+    if tokenizer.pad_token_id is None:
+        raise InputError(
+            f"model folder {path} needs a tokenizer with a padding token; it has none. Set pad_token in its tokenizer_config.json."
+        )
+    fingerprint = fingerprint_of(path, f"multiple_choice;dtype={dtype}")
+    return MultipleChoiceModel(
+        network.to(device).eval(),
+        tokenizer,
+        name=path.resolve().name,
+        fingerprint=fingerprint,
+        batch_size=batch_size,
+    )
+
+
+def is_multiple_choice(folder: str | os.PathLike[str]) -> bool:
+    """Tell whether the model in a folder chooses among options, by what its config.json says.
+
+    Parameters
+    ----------
+    folder : path-like
+        A folder as written by ``save_pretrained``.
+
+    Returns
+    -------
+    bool
+        False also where there is no readable config.json: whoever loads the model says what is wrong.
+    """
+    try:
+        named = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8")).get(
+            "architectures"
+        ) or [""]
+    except (OSError, ValueError, AttributeError):
+        return False
+    return str(named[0]).endswith("ForMultipleChoice")
+
+
+class MultipleChoiceModel:
+    """A model that weighs given options, see `load_multiple_choice_model`.
+
+    Parameters
+    ----------
+    network : transformers.PreTrainedModel
+        In evaluation mode, with a multiple-choice head.
+    tokenizer : transformers.PreTrainedTokenizerBase
+        Its tokenizer, with a padding token.
+    name, fingerprint : str
+        See `Model`.
+    batch_size : int
+        Pairs per forward pass.
+    """
+
+    def __init__(
+        self, network: Any, tokenizer: Any, *, name: str, fingerprint: str, batch_size: int = 64
+    ) -> None:
+        self.network, self.tokenizer = network, tokenizer
+        self.name, self.fingerprint, self.batch_size = name, fingerprint, batch_size
+        self.longest = longest_input(network, tokenizer)
+
+    def generate(self, requests: Sequence[Request]) -> list[Answer]:
+        """Refuse: such a model writes no text.
+
+        Parameters
+        ----------
+        requests : sequence of Request
+            Not looked at.
+
+        Returns
+        -------
+        list of Answer
+            Never.
+
+        Raises
+        ------
+        InputError
+            Always.
+        """
+        raise InputError(
+            f"model {self.name} weighs given options and cannot write an answer to {len(requests)} texts. "
+            "Ask for the probabilities of labels (belief='token'), or use a causal model."
+        )
+
+    def option_probabilities(
+        self, texts: Sequence[str], options: Sequence[Sequence[str]]
+    ) -> list[NDArray[np.float64]]:
+        """Return the probabilities of each text's options.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            Questions.
+        options : sequence of sequence of str
+            For each text two or more options; their number may differ.
+
+        Returns
+        -------
+        list of ndarray
+            Per text the probabilities of its options in their order; they sum to 1.
+
+        Raises
+        ------
+        InputError
+            A text has fewer than two options, or a text and an option do not fit into the model.
+        """
+        if len(texts) != len(options) or any(len(own) < 2 for own in options):
+            raise InputError(
+                f"options must hold two or more options for each of the {len(texts)} texts; received {[len(own) for own in options][:5]}."
+            )
+        pairs = [(text, option) for text, own in zip(texts, options, strict=True) for option in own]
+        scores = self.pair_scores(pairs)
+        ends = np.cumsum([len(own) for own in options])
+        return [_softmax(own) for own in np.split(scores, ends[:-1])] if pairs else []
+
+    def label_probabilities(
+        self, texts: Sequence[str], labels: Sequence[str]
+    ) -> list[tuple[float, ...]]:
+        """Return the probabilities of the same labels for every text; they sum to 1, because nothing else can be chosen.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            Questions.
+        labels : sequence of str
+            Two or more options.
+
+        Returns
+        -------
+        list of tuple of float
+            One probability per label.
+
+        Raises
+        ------
+        InputError
+            See `option_probabilities`.
+        """
+        return [
+            tuple(own.tolist()) for own in self.option_probabilities(texts, [labels] * len(texts))
+        ]
+
+    def pair_scores(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+        """Return the score of each text joined with one option, every pair by itself.
+
+        Parameters
+        ----------
+        pairs : sequence of (str, str)
+            Text and option.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            Logits, any number; their softmax over the options of a text are its probabilities.
+
+        Raises
+        ------
+        InputError
+            A text and an option do not fit into the model.
+
+        Notes
+        -----
+        The logistic transform of a logit is the normalised score of Tang and Kejriwal, "Can Language Representation Models Think in Bets?",
+        section 4.2.
+        """
+        scores = np.zeros(len(pairs))
+        lengths = (
+            [
+                len(ids)
+                for ids in self.tokenizer([a for a, _ in pairs], [b for _, b in pairs])["input_ids"]
+            ]
+            if pairs
+            else []
+        )
+        if lengths and max(lengths) > self.longest:
+            raise InputError(
+                f"a text with its option has {max(lengths)} tokens and exceeds the {self.longest} of model {self.name}. Use shorter texts."
+            )
+        # Pairs of similar length share a batch.
+        order = sorted(range(len(pairs)), key=lambda i: lengths[i])
+        for start in range(0, len(order), self.batch_size):
+            rows = order[start : start + self.batch_size]
+            encoded = self.tokenizer(
+                [pairs[i][0] for i in rows],
+                [pairs[i][1] for i in rows],
+                padding=True,
+                return_tensors="pt",
+            )
+            # One option at a time: heads score each option by itself, and a batch then need not hold all options of a question.
+            batch = {
+                name: values[:, None].to(self.network.device) for name, values in encoded.items()
+            }
+            with torch.inference_mode():
+                scores[rows] = self.network(**batch).logits[:, 0].double().cpu().numpy()
+        return scores
+
+
+def _softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    weights = np.exp(scores - scores.max())
+    return np.asarray(weights / weights.sum())
+
+
+def longest_input(network: Any, tokenizer: Any) -> int:
+    """Return how many tokens fit: the least of what the tokenizer states and what the table of positions holds.
+
+    Parameters
+    ----------
+    network : transformers.PreTrainedModel
+        A multiple-choice model.
+    tokenizer : transformers.PreTrainedTokenizerBase
+        Its tokenizer.
+
+    Returns
+    -------
+    int
+        Tokens of a text with its option, markers included.
+    """
+    limits = [int(min(tokenizer.model_max_length, _NO_LIMIT))]
+    for name, module in network.named_modules():
+        if name.endswith("position_embeddings") and isinstance(module, torch.nn.Embedding):
+            # RoBERTa counts positions from behind the padding's own.
+            limits.append(
+                module.num_embeddings
+                - (0 if module.padding_idx is None else module.padding_idx + 1)
+            )
+    return min(limits)

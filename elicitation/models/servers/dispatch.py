@@ -1,0 +1,276 @@
+"""Many calls spread over several servers: bounded concurrency, repeated attempts, and addresses that are set aside when they fail.
+
+Each address has workers that draw from one queue, so a slow server simply does less. Results are handed out as they come, in any order, and the
+caller can keep each at once. Whatever ends the work early (an error, Ctrl-C, a caller that stops) ends the calls that are under way.
+"""
+
+import logging
+import random
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Generic, TypeVar
+
+from coherence.errors import CoherenceError, InputError
+from elicitation.models.servers.http import Address, CallError, Connection, Limits
+
+logger = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+Job = tuple[str, dict[str, Any] | None]
+"""Path and payload of a call, see `Connection.call`."""
+
+
+class ServersError(CoherenceError):
+    """No address is left that could do the work.
+
+    Parameters
+    ----------
+    faults : dict of str to CallError
+        The last fault of each address.
+    """
+
+    def __init__(self, faults: dict[str, CallError]) -> None:
+        self.faults = faults
+        listed = "; ".join(f"{address}: {fault}" for address, fault in faults.items())
+        super().__init__(
+            f"no server is left that answers ({listed}). What was answered before is kept; see to the servers and start again."
+        )
+
+
+class RefusedError(InputError):
+    """A server refuses a request for what it says.
+
+    Parameters
+    ----------
+    address : str
+        The server.
+    fault : CallError
+        Its words.
+    """
+
+    def __init__(self, address: str, fault: CallError) -> None:
+        self.fault = fault
+        super().__init__(
+            f"server {address} refuses a request: {fault}. Check the model, the length of the texts and max_new_tokens."
+        )
+
+
+class Site:
+    """An address and its standing.
+
+    Parameters
+    ----------
+    address : Address
+        The server.
+    limits : Limits
+        Timeouts and attempts.
+    key : str or None
+        See `Connection`.
+    announce : bool
+        Whether to log that the address is set aside.
+    """
+
+    def __init__(
+        self, address: Address, *, limits: Limits, key: str | None = None, announce: bool = True
+    ) -> None:
+        self.address, self.limits, self._key, self._announce = address, limits, key, announce
+        self.aside: CallError | None = None
+        self.failures = self.successes = 0
+        self.failed_at = self.not_before = float("-inf")
+
+    def connect(self) -> Connection:
+        """Return a connection for a worker; it opens with the first call."""
+        return Connection(self.address, limits=self.limits, key=self._key)
+
+    def succeeded(self) -> None:
+        """Note a success: the failures before it were passing ones."""
+        self.failures = 0
+        self.successes += 1
+
+    def failed(self, fault: CallError, began: float, now: float) -> None:
+        """Note a failure of a call that began at a time, and decide how long to wait or whether to give the address up."""
+        if began >= self.failed_at:  # calls that fail together count once
+            self.failures += 1
+            self.failed_at = now
+            wait = min(
+                self.limits.first_wait * 2 ** (self.failures - 1), self.limits.longest_wait
+            ) * random.uniform(0.5, 1.5)
+            self.not_before = max(self.not_before, now + wait)
+        self.not_before = max(self.not_before, now + (fault.wait or 0.0))
+        hopeless = fault.kind == "address" or (fault.wait or 0.0) > self.limits.longest_wait
+        if self.aside is None and (hopeless or self.failures >= self.limits.attempts):
+            self.aside = fault
+            if self._announce:
+                logger.warning("server %s is set aside: %s", self.address, fault)
+
+
+def run(
+    sites: Sequence[Site],
+    jobs: Sequence[Job],
+    read: Callable[[dict[str, Any]], Result],
+    *,
+    concurrency: int,
+) -> Iterator[tuple[int, Result]]:
+    """Do all jobs and hand the results out as they come.
+
+    Parameters
+    ----------
+    sites : sequence of Site
+        Those that are not set aside share the work; their standing is kept for the next time.
+    jobs : sequence of Job
+        What to call.
+    read : callable
+        Makes a result of a response; raises `CallError` if it cannot. Called in several threads.
+    concurrency : int
+        Calls under way at each address.
+
+    Yields
+    ------
+    tuple of int and object
+        Position of the job, and its result.
+
+    Raises
+    ------
+    ServersError
+        No address is left.
+    RefusedError
+        A request is refused for what it says. Calls under way are waited for and handed out first.
+    """
+    yield from _Run(sites, jobs, read).results(concurrency)
+
+
+class _Run(Generic[Result]):
+    def __init__(
+        self, sites: Sequence[Site], jobs: Sequence[Job], read: Callable[[dict[str, Any]], Result]
+    ) -> None:
+        self.sites, self.jobs, self.read = sites, jobs, read
+        self.change = (
+            threading.Condition()
+        )  # guards everything below, and the standing of the sites
+        self.waiting = deque(range(len(jobs)))
+        self.under_way: list[Connection] = []
+        self.done: list[tuple[int, Result]] = []
+        self.attempts: Counter[int] = Counter()
+        self.successes_seen: dict[tuple[int, int], int] = {}
+        self.error: BaseException | None = None
+        self.stopped = False
+
+    def results(self, concurrency: int) -> Iterator[tuple[int, Result]]:
+        missing = len(self.jobs)
+        each = min(concurrency, missing)
+        # Daemons: a name that resolves slowly, say, must not hold up the end of the program.
+        threads = [
+            threading.Thread(target=self._work, args=(site,), daemon=True)
+            for site in self.sites
+            if site.aside is None
+            for _ in range(each)
+        ]
+        for thread in threads:
+            thread.start()
+        try:
+            while missing:
+                with self.change:
+                    while not self.done and not self._over():
+                        self.change.wait(
+                            1.0
+                        )  # a wait without end could not be interrupted everywhere
+                    portion, self.done = self.done, []
+                    if not portion:
+                        raise self._reason()
+                missing -= len(portion)
+                yield from portion
+        finally:
+            with self.change:
+                self.stopped = True
+                for connection in self.under_way:
+                    connection.abort()
+                self.change.notify_all()
+            deadline = time.monotonic() + 1.0
+            for thread in threads:
+                thread.join(max(deadline - time.monotonic(), 0.0))
+
+    def _over(self) -> bool:
+        return not self.under_way and (
+            self.error is not None or all(site.aside is not None for site in self.sites)
+        )
+
+    def _reason(self) -> BaseException:
+        return self.error or ServersError(
+            {str(site.address): site.aside for site in self.sites if site.aside is not None}
+        )
+
+    def _work(self, site: Site) -> None:
+        connection = site.connect()
+        while (job := self._next(site, connection)) is not None:
+            began = time.monotonic()
+            try:
+                result = self.read(connection.call(*self.jobs[job]))
+            except CallError as fault:
+                with self._after(connection):
+                    self._failed(site, job, fault, began)
+            except (
+                BaseException
+            ) as error:  # ours, not the server's: it belongs into the caller's thread
+                with self._after(connection):
+                    self.error = self.error or error
+            else:
+                with self._after(connection):
+                    site.succeeded()
+                    self.done.append((job, result))
+        connection.close()
+
+    def _next(self, site: Site, connection: Connection) -> int | None:
+        """Return the next job for a worker, when it may begin; None when there will be none."""
+        with self.change:
+            while not (self.stopped or self.error or site.aside):
+                pause = site.not_before - time.monotonic()
+                if self.waiting and pause <= 0:
+                    self.under_way.append(connection)
+                    return self.waiting.popleft()
+                if not self.waiting and not self.under_way:
+                    break
+                # With nothing waiting, a call under way may still fail and come back.
+                self.change.wait(pause if self.waiting else None)
+            return None
+
+    def _after(self, connection: Connection) -> "_After":
+        return _After(self.change, self.under_way, connection)
+
+    def _failed(self, site: Site, job: int, fault: CallError, began: float) -> None:
+        if self.stopped:  # by us: no word about the server
+            return
+        if fault.kind == "request":
+            self.error = self.error or RefusedError(str(site.address), fault)
+            return
+        self.waiting.append(
+            job
+        )  # at the end: a request that always fails must not keep the others from being answered
+        site.failed(fault, began, time.monotonic())
+        # Only where other requests succeeded meanwhile is it the request that fails, and not the server.
+        place = (job, id(site))
+        self.attempts[job] += site.successes > self.successes_seen.get(place, 0)
+        self.successes_seen[place] = site.successes
+        if site.aside is None and self.attempts[job] >= site.limits.attempts:
+            self.error = self.error or CoherenceError(
+                f"server {site.address} answers other requests, but not one that was tried {self.attempts[job]} times: {fault}. "
+                "What was answered before is kept; start again to try once more."
+            )
+
+
+class _After:
+    """Hold the lock while a call is taken off the list, and tell everyone."""
+
+    def __init__(
+        self, change: threading.Condition, under_way: list[Connection], connection: Connection
+    ) -> None:
+        self.change, self.under_way, self.connection = change, under_way, connection
+
+    def __enter__(self) -> None:
+        self.change.acquire()
+        self.under_way.remove(self.connection)
+
+    def __exit__(self, *_: object) -> None:
+        self.change.notify_all()
+        self.change.release()

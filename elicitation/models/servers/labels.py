@@ -1,0 +1,168 @@
+"""What a short list of likely tokens says about labels: bounds, because the list has an end.
+
+A server names the k most likely next tokens. A label whose spellings are not among them has an unknown probability, not zero: it lies between
+zero and what the list leaves over. The same holds for a token that begins a label and may go on otherwise. So every label gets a lower and an
+upper bound, and the share of one label among all, which is what a revealed belief is, gets bounds that follow from them.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from coherence.errors import InputError
+
+SEEN, PARTLY, UNSEEN = "seen", "partly", "unseen"
+# Marks that tokenizers put in place of a leading space, where a server shows tokens in their raw spelling.
+_SPACES = " \t\r\n\u0120\u2581\u010a"
+
+
+@dataclass(frozen=True)
+class LabelBounds:
+    """Bounds on the probabilities that the next token is a spelling of each label.
+
+    Parameters
+    ----------
+    labels : tuple of str
+        The labels.
+    lower, upper : tuple of float
+        Bounds per label, in [0, 1], not renormalised.
+    seen : float
+        Probability of all tokens that were listed.
+    other : float
+        Probability of listed tokens that begin no label: what the model would rather say.
+    """
+
+    labels: tuple[str, ...]
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+    seen: float
+    other: float
+
+    @property
+    def remaining(self) -> float:
+        """Probability of all tokens that were not listed."""
+        return 1.0 - self.seen
+
+    @property
+    def status(self) -> str:
+        """``"seen"`` if every label was listed, ``"partly"`` if some were, ``"unseen"`` if none was."""
+        count = sum(value > 0 for value in self.lower)
+        return SEEN if count == len(self.labels) else PARTLY if count else UNSEEN
+
+    def share(self, label: str) -> tuple[float, float]:
+        """Return bounds on the label's share among the labels, ``p(label) / sum of p``.
+
+        Parameters
+        ----------
+        label : str
+            One of the labels.
+
+        Returns
+        -------
+        tuple of float
+            Lower and upper bound; (0, 1) where nothing is known.
+        """
+        if label not in self.labels:
+            raise InputError(f"label must be one of {', '.join(self.labels)}; received {label!r}.")
+        i = self.labels.index(label)
+        rest_low, rest_high = (
+            math.fsum(bound[:i] + bound[i + 1 :]) for bound in (self.lower, self.upper)
+        )
+        # Tokens outside the list can be given away once, not to every other label.
+        rest_high = min(rest_high, 1.0 - self.lower[i])
+        low = self.lower[i] / (self.lower[i] + rest_high) if self.lower[i] > 0 else 0.0
+        high = self.upper[i] / (self.upper[i] + rest_low) if rest_low > 0 else 1.0
+        return low, high
+
+
+def bound_labels(likely: Mapping[str, float], labels: Sequence[str]) -> LabelBounds:
+    """Bound the probabilities of labels by a list of likely tokens.
+
+    Parameters
+    ----------
+    likely : mapping of str to float
+        Token as text -> probability; may be incomplete.
+    labels : sequence of str
+        Two or more words; a token is a spelling of one if case, white space around it and punctuation after it are all that it changes.
+
+    Returns
+    -------
+    LabelBounds
+        In the order of the labels.
+
+    Raises
+    ------
+    InputError
+        Labels that a single token cannot tell apart.
+
+    Examples
+    --------
+    >>> bounds = bound_labels({" Yes": 0.6, " No": 0.3, "The": 0.05}, ("No", "Yes"))
+    >>> [round(value, 3) for value in bounds.share("Yes")]
+    [0.632, 0.684]
+    """
+    check_labels(labels)
+    folded = [label.casefold() for label in labels]
+    lower, upper = [0.0] * len(labels), [0.0] * len(labels)
+    other = 0.0
+    total = math.fsum(likely.values())
+    for token, listed in likely.items():
+        probability = listed / max(
+            total, 1.0
+        )  # a server in half precision may exceed 1 by rounding
+        word = token.strip(_SPACES).casefold()
+        spelt = [
+            i
+            for i, label in enumerate(folded)
+            if word.startswith(label) and not word[len(label) : len(label) + 1].isalnum()
+        ]
+        begun = [
+            i
+            for i, label in enumerate(folded)
+            if label.startswith(word) or (_broken(word) and not label.isascii())
+        ]
+        for i in spelt or begun:
+            upper[i] += probability
+        for i in spelt:
+            lower[i] += probability
+        other += probability * (not spelt and not begun)
+    remaining = max(1.0 - total, 0.0)
+    return LabelBounds(
+        tuple(labels),
+        tuple(lower),
+        tuple(min(value + remaining, 1.0) for value in upper),
+        1.0 - remaining,
+        other,
+    )
+
+
+def check_labels(labels: Sequence[str]) -> None:
+    """Refuse labels that the first token of an answer cannot tell apart.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        The labels.
+
+    Raises
+    ------
+    InputError
+        Fewer than two, an empty one, white space at an end, or one that begins another, case aside.
+    """
+    if len(labels) < 2 or any(not label or label != label.strip() for label in labels):
+        raise InputError(
+            f"labels must be two or more words without white space at their ends; received {list(labels)}."
+        )
+    for i, label in enumerate(labels):
+        if any(
+            other.casefold().startswith(label.casefold())
+            for other in [*labels[:i], *labels[i + 1 :]]
+        ):
+            raise InputError(
+                f"labels must not begin with each other; {label!r} does, in {list(labels)}. Number the labels instead."
+            )
+
+
+def _broken(word: str) -> bool:
+    """Whether a token is part of a character: only its bytes are shown."""
+    return "\ufffd" in word or word.startswith(("bytes:", "<0x"))

@@ -1,0 +1,339 @@
+"""Answers from OpenAI-compatible servers: one or several addresses that serve the same model.
+
+Every draw is a request of its own, with its own seed and temperature; whether equal seeds give equal answers is the server's affair.
+Log-probabilities are used only where a server was seen to give them, and a list of the most likely tokens yields bounds, never a zero for what it
+leaves out.
+"""
+
+import hashlib
+import json
+import logging
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from coherence.errors import InputError
+from elicitation.models.base import Answer, Request
+from elicitation.models.servers.completions import (
+    PATHS,
+    Api,
+    EchoedToken,
+    echo_payload,
+    payload,
+    read_answer,
+    read_echo,
+    read_likely_tokens,
+)
+from elicitation.models.servers.dispatch import ServersError, Site, run
+from elicitation.models.servers.http import Address, CallError, Limits, read_key
+from elicitation.models.servers.labels import LabelBounds, bound_labels, check_labels
+from elicitation.models.servers.probing import Abilities, probe
+
+logger = logging.getLogger(__name__)
+
+MAX_CONCURRENCY = 256
+
+Result = TypeVar("Result")
+
+
+def connect_servers(
+    addresses: str | Sequence[str],
+    model: str,
+    *,
+    api: Api = "chat",
+    system: str | None = None,
+    identity: str | None = None,
+    concurrency: int = 8,
+    key_variable: str | None = None,
+    limits: Limits | None = None,
+) -> "ServerModel":
+    """Connect to servers of one model and find out what they can do.
+
+    Parameters
+    ----------
+    addresses : str or sequence of str
+        Such as ``http://localhost:8000``; ``/v1`` is added where there is no path. The first one names the model in the keys of stored answers, the
+        others are taken to serve the same weights.
+    model : str
+        Its name at the servers.
+    api : {"chat", "completions"}
+        Chats go through the model's chat template; completions go on from the text as it is, for models that have no template.
+    system : str or None
+        System message of every chat.
+    identity : str or None
+        Stands for the first address in the keys of stored answers, for servers whose address changes from day to day.
+    concurrency : int
+        Requests under way at each address, 1 to 256.
+    key_variable : str or None
+        Environment variable that holds the API key; it is sent to all addresses. None sends none.
+    limits : Limits or None
+        Timeouts and attempts; None takes the usual ones.
+
+    Returns
+    -------
+    ServerModel
+        Ready to answer. Addresses that do not respond are set aside with a warning.
+
+    Raises
+    ------
+    InputError
+        An option is outside its range, or a server that responds does not serve the model.
+    CoherenceError
+        No server responds.
+    """
+    listed = [addresses] if isinstance(addresses, str) else list(addresses)
+    parsed = [Address.parse(text) for text in listed]
+    if not parsed or len(set(parsed)) < len(parsed):
+        raise InputError(
+            f"addresses must be one or more different servers; received {', '.join(map(str, parsed)) or 'none'}."
+        )
+    if not model:
+        raise InputError("model must be the name of a model at the servers; received an empty one.")
+    if api not in PATHS:
+        raise InputError(f"api must be one of {', '.join(PATHS)}; received {api!r}.")
+    if system is not None and api != "chat":
+        raise InputError(
+            "system needs the chat API; completions have no system message. Leave system out, or put it into the templates."
+        )
+    if not 1 <= concurrency <= MAX_CONCURRENCY:
+        raise InputError(
+            f"concurrency must be from 1 to {MAX_CONCURRENCY}; received {concurrency}."
+        )
+    limits, key = limits or Limits(), read_key(key_variable)
+    sites, abilities = [], []
+    for address in parsed:
+        site = Site(address, limits=limits, key=key)
+        try:
+            abilities.append(probe(address, model, api, limits=limits, key=key))
+        except ServersError as error:
+            (site.aside,) = error.faults.values()
+            logger.warning("server %s is set aside: %s", address, site.aside)
+        sites.append(site)
+    if not abilities:
+        raise ServersError({str(site.address): site.aside for site in sites if site.aside})
+    together = Abilities(
+        min(one.n_likely_tokens for one in abilities), all(one.echo for one in abilities)
+    )
+    return ServerModel(
+        sites,
+        model,
+        api=api,
+        system=system,
+        identity=identity or str(parsed[0]),
+        concurrency=concurrency,
+        abilities=together,
+    )
+
+
+class ServerModel:
+    """A model behind one or several servers, see `connect_servers`.
+
+    Parameters
+    ----------
+    sites : sequence of Site
+        The servers.
+    name : str
+        Name of the model at the servers.
+    api, system, identity, concurrency
+        See `connect_servers`.
+    abilities : Abilities
+        What all of the servers can do.
+    """
+
+    def __init__(
+        self,
+        sites: Sequence[Site],
+        name: str,
+        *,
+        api: Api,
+        system: str | None = None,
+        identity: str,
+        concurrency: int,
+        abilities: Abilities,
+    ) -> None:
+        self.name, self.abilities = name, abilities
+        self.fingerprint = hashlib.sha256(
+            json.dumps(["server", identity, name, api, system]).encode()
+        ).hexdigest()
+        self._sites, self._api, self._system, self._concurrency = (
+            list(sites),
+            api,
+            system,
+            concurrency,
+        )
+
+    def generate(self, requests: Sequence[Request]) -> list[Answer]:
+        """Answer every request; `stream` hands the same answers out as they come.
+
+        Parameters
+        ----------
+        requests : sequence of Request
+            Independent of each other.
+
+        Returns
+        -------
+        list of Answer
+            One per request, in the order of the requests; without log-probabilities.
+
+        Raises
+        ------
+        InputError
+            A server refuses a request for what it says.
+        CoherenceError
+            No server is left that answers.
+        """
+        answers = dict(self.stream(requests))
+        return [answers[i] for i in range(len(requests))]
+
+    def stream(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+        """Answer every request and hand the answers out as they come, so that each can be kept before the next fails.
+
+        Parameters
+        ----------
+        requests : sequence of Request
+            Independent of each other.
+
+        Yields
+        ------
+        tuple of int and Answer
+            Position of the request, and its answer; each position once, in any order.
+
+        Raises
+        ------
+        InputError
+            A server refuses a request for what it says.
+        CoherenceError
+            No server is left that answers.
+        """
+        bodies = [
+            payload(self._api, self.name, request, system=self._system) for request in requests
+        ]
+        for i, data in self._run(bodies, self._checked):
+            yield i, read_answer(self._api, data, requests[i].max_lines)
+
+    def label_bounds(self, texts: Sequence[str], labels: Sequence[str]) -> list[LabelBounds]:
+        """Bound the probabilities that an answer's first token is a spelling of each label, at temperature 1.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            The questions.
+        labels : sequence of str
+            Two or more words, none of which begins another.
+
+        Returns
+        -------
+        list of LabelBounds
+            One per text.
+
+        Raises
+        ------
+        InputError
+            The servers give no log-probabilities, or the labels cannot be told apart.
+        CoherenceError
+            No server is left that answers.
+        """
+        check_labels(labels)
+        n = self.abilities.n_likely_tokens
+        if not n:
+            raise InputError(
+                self._cannot(
+                    "list likely tokens with their log-probabilities",
+                    "beliefs can be read from its words alone",
+                )
+            )
+        bodies = [
+            payload(self._api, self.name, Request(text, 0, 1), system=self._system, n_logprobs=n)
+            for text in texts
+        ]
+        found = dict(self._run(bodies, self._likely))
+        return [bound_labels(found[i], labels) for i in range(len(texts))]
+
+    def outcome_logprobs(
+        self, texts: Sequence[str], outcomes: Sequence[str]
+    ) -> list[tuple[float, ...]]:
+        """Return the log-probabilities of whole continuations, exact in the way that the server cuts them into tokens.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            The texts before.
+        outcomes : sequence of str
+            Continuations, with the space that belongs before them.
+
+        Returns
+        -------
+        list of tuple of float
+            Per text, one natural logarithm per outcome.
+
+        Raises
+        ------
+        InputError
+            The servers do not echo prompts with log-probabilities, or an outcome melts into the text before it.
+        CoherenceError
+            No server is left that answers.
+        """
+        if not self.abilities.echo:
+            raise InputError(
+                self._cannot(
+                    "echo a prompt with log-probabilities",
+                    "continuations of several tokens cannot be scored",
+                )
+            )
+        if not outcomes or not all(outcomes):
+            raise InputError(
+                f"outcomes must be one or more texts, none of them empty; received {list(outcomes)}."
+            )
+        prompts = [text + end for text in texts for end in ("", *outcomes)]
+        bodies = [echo_payload(self.name, prompt) for prompt in prompts]
+        echoed = dict(self._run(bodies, read_echo))
+        width = 1 + len(outcomes)
+        return [
+            tuple(
+                _continuation(echoed[start], echoed[start + i], outcomes[i - 1])
+                for i in range(1, width)
+            )
+            for start in range(0, len(prompts), width)
+        ]
+
+    def _run(
+        self, bodies: list[dict[str, Any]], read: Callable[[dict[str, Any]], Result]
+    ) -> Iterator[tuple[int, Result]]:
+        return run(
+            self._sites,
+            [(PATHS[self._api], body) for body in bodies],
+            read,
+            concurrency=self._concurrency,
+        )
+
+    def _checked(self, data: dict[str, Any]) -> dict[str, Any]:
+        read_answer(
+            self._api, data
+        )  # a response that cannot be read must fail where it can be asked for again
+        return data
+
+    def _likely(self, data: dict[str, Any]) -> dict[str, float]:
+        likely = read_likely_tokens(self._api, data)
+        if not likely:
+            raise CallError(
+                "again", "the response has no log-probabilities, though the server gave some before"
+            )
+        return likely
+
+    def _cannot(self, what: str, so: str) -> str:
+        where = ", ".join(str(site.address) for site in self._sites)
+        return (
+            f"servers {where} do not {what} for model {self.name!r} in the {self._api} API, so {so}. "
+            "Use servers that do (docs/servers.md names some), or the model's files."
+        )
+
+
+def _continuation(before: list[EchoedToken], whole: list[EchoedToken], outcome: str) -> float:
+    if len(whole) <= len(before) or any(
+        one.text != other.text for one, other in zip(before, whole, strict=False)
+    ):
+        raise InputError(
+            f"outcome {outcome!r} must begin with a token of its own; the server's tokenizer joins it with the end of the text. "
+            "Move the space between them from one to the other."
+        )
+    return math.fsum(token.logprob for token in whole[len(before) :] if token.logprob is not None)

@@ -1,0 +1,1 @@
+"""Exact probabilities of outcomes and labels, read off a model."""

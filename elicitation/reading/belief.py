@@ -1,0 +1,193 @@
+"""Beliefs that are not stated but read off: from the probability of the label tokens, or from the rate over many draws.
+
+Both come from one question whose answer is Yes or No, and both are renormalised over the readable answers; `answer_mass` says how much that was.
+Where the labels have less than half of the mass, the model would rather say something else, and there is no belief to read.
+"""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol, cast
+
+from coherence.decoding.decode import BELIEF_LABELS, OK, UNPARSED, Decoded, worst
+from coherence.errors import CoherenceError, InputError
+from elicitation.models.base import Answer, Model
+
+if TYPE_CHECKING:
+    from elicitation.models.base import ScoringModel
+    from elicitation.models.servers.labels import LabelBounds
+
+Way = Literal["verbalised", "token", "sampled"]
+WAYS: tuple[Way, ...] = ("verbalised", "token", "sampled")
+LEAST_MASS = 0.5
+"""Share of the mass, or of the draws, that must be on Yes and No for a belief to be read."""
+WIDEST_SHARE = 0.02
+"""Where a server lists only the likeliest tokens, the share of Yes has bounds; wider than this, it counts as unread."""
+
+
+class LabelModel(Protocol):
+    """A model that knows the probability of a label as its answer, over all spellings of the label."""
+
+    def label_probabilities(
+        self, texts: Sequence[str], labels: Sequence[str]
+    ) -> list[tuple[float, ...]]:
+        """Return, for each text, the probability that the answer is each label.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            Questions.
+        labels : sequence of str
+            Labels, such as No and Yes.
+
+        Returns
+        -------
+        list of tuple of float
+            In [0, 1], one per label, not renormalised: their sum is the mass on readable answers.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class ReadBelief:
+    """A belief that was read off.
+
+    Parameters
+    ----------
+    value : float or None
+        Probability of Yes among the labels; None unless the status is `ok` or a repair.
+    status : str
+        One of `coherence.table.schema.STATUSES`.
+    answer_mass : float
+        Share of the mass, or of the draws, on readable answers.
+    """
+
+    value: float | None
+    status: str
+    answer_mass: float
+
+
+def ask_labels(
+    model: Model, texts: Sequence[str], labels: Sequence[str] = BELIEF_LABELS
+) -> list[Answer]:
+    """Ask a model for the probabilities of labels, and write them as answers that can be stored.
+
+    Parameters
+    ----------
+    model : Model
+        One that is also a `LabelModel`, or a `ScoringModel`, or a server that lists likely tokens.
+    texts, labels : sequence of str
+        See `LabelModel`.
+
+    Returns
+    -------
+    list of Answer
+        Texts that are JSON objects, label -> probability, with every digit; with ``share``, bounds on the last label's, where a list had an end.
+
+    Raises
+    ------
+    InputError
+        The model does not give probabilities of labels.
+    CoherenceError
+        It gave something that is none.
+    """
+    if hasattr(model, "spelling_masses"):
+        # Exact, and over every way to cut a label into tokens.
+        from elicitation.reading.outcomes import outcome_probabilities
+
+        found = outcome_probabilities(cast("ScoringModel", model), texts, labels, ignore_case=True)
+        return [
+            _label_answer(model, dict(zip(labels, map(float, row), strict=True)))
+            for row in found.probabilities.to_numpy()
+        ]
+    if hasattr(model, "label_bounds"):
+        listed: list[LabelBounds] = model.label_bounds(texts, labels)
+        return [
+            _label_answer(model, dict(zip(labels, one.lower, strict=True)), one.share(labels[-1]))
+            for one in listed
+        ]
+    if hasattr(model, "label_probabilities"):
+        given = cast("LabelModel", model).label_probabilities(texts, labels)
+        return [
+            _label_answer(model, dict(zip(labels, map(float, masses), strict=True)))
+            for masses in given
+        ]
+    raise InputError(
+        f"belief='token' needs a model that gives the probabilities of labels; {model.name} does not. Take verbalised or sampled."
+    )
+
+
+def _label_answer(
+    model: Model, masses: dict[str, float], share: tuple[float, float] | None = None
+) -> Answer:
+    """Write probabilities of labels, and bounds on the last one's share where not all was seen, as an answer."""
+    if (
+        not all(0 <= mass <= 1 + 1e-9 for mass in masses.values())
+        or math.fsum(masses.values()) > 1 + 1e-6
+    ):
+        raise CoherenceError(
+            f"model {model.name} gave {masses!r} as the probabilities of labels, which they cannot be."
+        )
+    return Answer(json.dumps(masses if share is None else {**masses, "share": list(share)}))
+
+
+def token_belief(text: str) -> ReadBelief:
+    """Read the belief off the probabilities of No and Yes.
+
+    Parameters
+    ----------
+    text : str
+        As from `ask_labels`.
+
+    Returns
+    -------
+    ReadBelief
+        The share of Yes.
+
+    Examples
+    --------
+    >>> token_belief('{"No": 0.5, "Yes": 0.25}')
+    ReadBelief(value=0.3333333333333333, status='ok', answer_mass=0.75)
+    >>> token_belief('{"No": 0.02, "Yes": 0.06}')
+    ReadBelief(value=None, status='unparsed', answer_mass=0.08)
+    """
+    told = json.loads(text)
+    no, yes = (told[label] for label in BELIEF_LABELS)
+    low, high = told.get("share", (0.0, 0.0))
+    mass = min(no + yes, 1.0)
+    if mass < LEAST_MASS or high - low > WIDEST_SHARE:
+        return ReadBelief(None, UNPARSED, mass)
+    # A label outside the list of likely tokens has no probability of its own, but bounds; the belief is their middle.
+    return ReadBelief((low + high) / 2 if "share" in told else yes / (no + yes), OK, mass)
+
+
+def sampled_belief(draws: Sequence[Decoded[str]]) -> ReadBelief:
+    """Read the belief off the rate of Yes over draws.
+
+    Parameters
+    ----------
+    draws : sequence of Decoded
+        One or more answers Yes or No.
+
+    Returns
+    -------
+    ReadBelief
+        The share of Yes among the readable draws. Its status is the gravest repair among them, or the commonest failure if too few can be read.
+
+    Examples
+    --------
+    >>> sampled_belief([Decoded("Yes", "ok"), Decoded("No", "ok"), Decoded(None, "refused"), Decoded("Yes", "ok")]).value
+    0.6666666666666666
+    """
+    readable = [draw for draw in draws if draw.readable]
+    mass = len(readable) / len(draws)
+    if mass < LEAST_MASS:
+        failures = Counter(draw.status for draw in draws if not draw.readable)
+        return ReadBelief(None, failures.most_common(1)[0][0], mass)
+    return ReadBelief(
+        sum(draw.value == "Yes" for draw in readable) / len(readable),
+        worst([draw.status for draw in readable]),
+        mass,
+    )

@@ -1,1 +1,0 @@
-"""Scenarios: families of questions whose right answer is known exactly."""

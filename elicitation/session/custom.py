@@ -1,0 +1,218 @@
+"""Questions of a user's own, from a CSV or JSONL file: one row per context, each with its texts and whatever is known of the truth.
+
+The texts are put into the templates for tables (`elicitation.session.prompts.TABLE_PROMPTS`, or those of a file); nothing in a row is interpreted, so
+braces, quotation marks and line breaks in it are asked as they stand.
+"""
+
+import json
+import math
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from coherence.errors import InputError, closest
+from coherence.table.schema import FEATURE_PREFIX
+
+COLUMNS = (
+    "context",
+    "belief_question",
+    "yes_no_question",
+    "action_question",
+    "options",
+    "theta",
+    "p_true",
+)
+"""Columns of a file of questions; beside them any column ``x_<name>``."""
+
+OPTION_MARK = "|"
+_TEXTS = ("belief_question", "yes_no_question", "action_question")
+_AS_TEXT = ("context", "id", *_TEXTS, "options")
+_LONGEST_OPTION = 200
+
+
+def load_questions(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read a file of questions.
+
+    Parameters
+    ----------
+    path : path-like
+        ``.csv`` or ``.jsonl``; columns as in `COLUMNS`, of which ``context`` (or ``id``) and ``belief_question`` or ``yes_no_question`` are needed.
+        ``options`` holds the actions: a list in JSONL, ``a|b|c`` in CSV.
+
+    Returns
+    -------
+    DataFrame
+        One row per context, texts as strings, ``options`` as tuples.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or with every fault at once (rows counted from 0).
+    """
+    source = Path(path)
+    table = _read(source)
+    if "context" not in table.columns and "id" in table.columns:
+        table = table.rename(columns={"id": "context"})
+    return check_questions(table, source=f"questions {source}")
+
+
+def check_questions(table: pd.DataFrame, *, source: str = "questions") -> pd.DataFrame:
+    """Check a table of questions that was made in Python; as `load_questions`.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns as in `COLUMNS`.
+    source : str
+        Name of the table in the message.
+
+    Returns
+    -------
+    DataFrame
+        A copy in the types of `load_questions`.
+
+    Raises
+    ------
+    InputError
+        With every fault at once.
+
+    Examples
+    --------
+    >>> check_questions(pd.DataFrame({"context": ["a", "a"], "belief_question": ["How likely is rain?", ""]}))
+    Traceback (most recent call last):
+    coherence.errors.InputError: questions has 2 faults: column 'context' must be unique; row 1 repeats an earlier one. | \
+column 'belief_question' is empty in row 1.
+    """
+    table = table.reset_index(drop=True)
+    faults = []
+    names = [str(name) for name in table.columns]
+    for name in names:
+        if name not in COLUMNS and not name.startswith(FEATURE_PREFIX):
+            faults.append(
+                f"column {name!r} is unknown; features begin with {FEATURE_PREFIX!r}. {closest(name, COLUMNS)}"
+            )
+    if not len(table):
+        faults.append("it has no rows.")
+    if "context" not in names:
+        faults.append("column 'context' (or 'id') is missing.")
+    else:
+        unnamed = table["context"].map(_blank).astype(bool)
+        faults += _rows_fault("column 'context' is empty in", unnamed)
+        faults += _rows_fault(
+            "column 'context' must be unique;",
+            table["context"].duplicated() & ~unnamed,
+            " an earlier one",
+            "repeat",
+        )
+    if not {"belief_question", "yes_no_question"} & set(names):
+        faults.append(f"column 'belief_question' is missing. {closest('belief_question', names)}")
+    for name in _TEXTS:
+        if name in names:
+            faults += _rows_fault(f"column {name!r} is empty in", table[name].map(_blank))
+            faults += _rows_fault(
+                f"column {name!r} must hold texts; see",
+                table[name].map(lambda text: not _blank(text) and not isinstance(text, str)),
+            )
+    if ("action_question" in names) != ("options" in names):
+        faults.append(
+            "columns 'action_question' and 'options' belong together; one of them is missing."
+        )
+    if "options" in names:
+        table = table.assign(
+            options=pd.Series(
+                [_options(value) for value in table["options"]], dtype=object, index=table.index
+            )
+        )
+        faults += _rows_fault(
+            f"column 'options' must hold two or more different options ('a{OPTION_MARK}b'), in capitals and small letters too, each on one line; see",
+            table["options"].map(lambda options: not _usable(options)),
+        )
+    if "p_true" in names:
+        numbers = pd.to_numeric(table["p_true"], errors="coerce")
+        faults += _rows_fault(
+            "column 'p_true' must hold probabilities in [0, 1]; see",
+            (numbers.isna() & ~table["p_true"].map(_blank).astype(bool))
+            | (numbers < 0)
+            | (numbers > 1),
+        )
+        table = table.assign(p_true=numbers)
+    if faults:
+        raise InputError(
+            f"{source} has {len(faults)} fault{'s' if len(faults) > 1 else ''}: "
+            + " | ".join(faults)
+        )
+    return table.astype({"context": str})
+
+
+def _read(source: Path) -> pd.DataFrame:
+    if source.suffix.lower() not in (".csv", ".jsonl"):
+        raise InputError(f"questions must be a .csv or .jsonl file; received {source}.")
+    try:
+        if source.suffix.lower() == ".csv":
+            # Only an empty cell is missing: "NA" and "None" may be words of a question.
+            return pd.read_csv(
+                source, keep_default_na=False, na_values=[""], dtype=dict.fromkeys(_AS_TEXT, str)
+            )
+        records: list[Any] = []
+        with source.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, start=1):
+                if line.strip():
+                    records.append(json.loads(line))
+                    if not isinstance(records[-1], dict):
+                        raise InputError(
+                            f"questions {source}: line {number} must be a JSON object."
+                        )
+        return pd.DataFrame.from_records(records)
+    except OSError as error:
+        raise InputError(
+            f"questions {source} cannot be read ({error.strerror}). Name a file that exists."
+        ) from error
+    except InputError:
+        raise
+    except (ValueError, RecursionError, pd.errors.ParserError) as error:
+        raise InputError(
+            f"questions {source} cannot be read ({str(error).splitlines()[0]}). Check that the file is complete."
+        ) from error
+
+
+def _blank(value: Any) -> bool:
+    return (
+        value is None
+        or (isinstance(value, float) and math.isnan(value))
+        or value is pd.NA
+        or (isinstance(value, str) and not value.strip())
+    )
+
+
+def _options(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return tuple(option.strip() for option in value.split(OPTION_MARK))
+    if isinstance(value, list | tuple) and all(isinstance(option, str) for option in value):
+        return tuple(option.strip() for option in value)
+    return ()
+
+
+def _usable(options: tuple[str, ...]) -> bool:
+    fair = all(
+        option and "\n" not in option and "\r" not in option and len(option) <= _LONGEST_OPTION
+        for option in options
+    )
+    return (
+        fair and len(options) > 1 and len({option.casefold() for option in options}) == len(options)
+    )
+
+
+def _rows_fault(rule: str, wrong: Iterable[bool], rest: str = "", verb: str = "") -> list[str]:
+    """Return a fault that names the first rows where a rule is broken; none where it holds."""
+    positions = [position for position, value in enumerate(wrong) if value]
+    if not positions:
+        return []
+    shown = ", ".join(map(str, positions[:5])) + (
+        f" and {len(positions) - 5} more" if len(positions) > 5 else ""
+    )
+    several = len(positions) > 1
+    does = f" {verb}{'' if several else 's'}" if verb else ""
+    return [f"{rule} row{'s' if several else ''} {shown}{does}{rest}."]

@@ -1,0 +1,158 @@
+"""A session seen from outside: what a store holds, and what a plan would ask. No model is loaded and nothing is asked."""
+
+import os
+import statistics
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from pathlib import Path
+
+import pandas as pd
+
+from elicitation.session.plan import Plan
+from elicitation.session.questions import Question, question_about
+from elicitation.session.runs import decode_answer
+from elicitation.store import read_store
+
+CHARACTERS_PER_TOKEN = 4.0
+"""A rule of thumb for texts in English; the count of a dry run is as rough as this."""
+
+ASSUMED_SECONDS_PER_ANSWER = 0.1
+"""Where the store has no answers of the model to tell its speed from."""
+
+UNKNOWN = "unknown"
+# Answers of one batch are stored in one instant; a pause longer than this lies between sessions, not between batches.
+_LONGEST_BATCH = 3600.0
+
+
+def summarise_store(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Count the answers of a store.
+
+    Parameters
+    ----------
+    path : path-like
+        The file of an `AnswerStore`; it may be in use.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``model``, ``question`` (role, and for beliefs the prompt), ``status`` (of the single answer; ``unknown`` where an older store does
+        not say how to read it) and ``answers``. Models of one name with several fingerprints are told apart by the beginnings of those.
+
+    Raises
+    ------
+    InputError
+        There is no such store.
+    """
+    counts: Counter[tuple[str, str, str, str]] = Counter()
+    asked: dict[str, Question | None] = {}
+    for row in read_store(path):
+        if row.about not in asked:
+            asked[row.about] = question_about(row.about)
+        question = asked[row.about]
+        status = UNKNOWN if question is None else decode_answer(question, row.text).status
+        counts[row.model, row.fingerprint, _name(question), status] += 1
+    names = Counter(
+        model for model, _ in {(model, fingerprint) for model, fingerprint, _, _ in counts}
+    )
+    rows = [
+        (f"{model} ({fingerprint[:8]})" if names[model] > 1 else model, question, status, number)
+        for (model, fingerprint, question, status), number in counts.items()
+    ]
+    table = pd.DataFrame(rows, columns=["model", "question", "status", "answers"])
+    return table.sort_values(["model", "question", "status"], ignore_index=True)
+
+
+def _name(question: Question | None) -> str:
+    if question is None:
+        return UNKNOWN
+    return f"belief: {question.key}" if question.role == "belief" else question.role
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a session would ask.
+
+    Parameters
+    ----------
+    n_questions : int
+        Answers that the runs table needs.
+    n_distinct : int
+        Answers to be had: at temperature 0 equal texts are asked once.
+    n_stored : int
+        Answers that the store has of a model of this name and that would be found again.
+    n_text_tokens : float
+        Tokens of the texts still to be asked, estimated from their characters.
+    n_answer_tokens : int
+        Tokens of their answers at most.
+    seconds : float
+        Time for the rest.
+    speed_known : bool
+        Whether the time follows from answers in the store, and not from `ASSUMED_SECONDS_PER_ANSWER`.
+    """
+
+    n_questions: int
+    n_distinct: int
+    n_stored: int
+    n_text_tokens: float
+    n_answer_tokens: int
+    seconds: float
+    speed_known: bool
+
+    @property
+    def n_left(self) -> int:
+        """Answers still to be asked for."""
+        return self.n_distinct - self.n_stored
+
+
+def preview(plan: Plan, *, model_name: str, store: str | os.PathLike[str] | None = None) -> Preview:
+    """Count what a plan would ask, and estimate the time.
+
+    Parameters
+    ----------
+    plan : Plan
+        From `plan_task` or `plan_own_questions`.
+    model_name : str
+        Name of the model in the store.
+    store : path-like or None
+        The store, if there is one yet.
+
+    Returns
+    -------
+    Preview
+        Counts; answers of a model with this name count as stored whatever its weights, because no model is loaded.
+    """
+    # Only what is needed: the texts of a large store would fill the memory.
+    stored = read_store(store) if store is not None and Path(store).exists() else ()
+    own = [(row.key, row.fingerprint, row.created) for row in stored if row.model == model_name]
+    kept, fingerprints = {key for key, _, _ in own}, {fingerprint for _, fingerprint, _ in own}
+    needed = {draw.key(""): draw for draw in plan.draws}
+    missing = [
+        draw
+        for draw in needed.values()
+        if not any(draw.key(fingerprint) in kept for fingerprint in fingerprints)
+    ]
+    pace = _seconds_per_answer(created for _, _, created in own)
+    return Preview(
+        n_questions=len(plan.draws),
+        n_distinct=len(needed),
+        n_stored=len(needed) - len(missing),
+        n_text_tokens=sum(len(draw.request.text) for draw in missing) / CHARACTERS_PER_TOKEN,
+        n_answer_tokens=sum(draw.request.max_new_tokens for draw in missing),
+        seconds=len(missing) * (ASSUMED_SECONDS_PER_ANSWER if pace is None else pace),
+        speed_known=pace is not None,
+    )
+
+
+def _seconds_per_answer(created: Iterable[str]) -> float | None:
+    """Median over batches of the time since the batch before, per answer; None with fewer than two batches."""
+    batches = Counter(map(datetime.fromisoformat, created))
+    times = sorted(batches)
+    paces = [
+        (later - earlier).total_seconds() / batches[later]
+        for earlier, later in pairwise(times)
+        if (later - earlier).total_seconds() < _LONGEST_BATCH
+    ]
+    return statistics.median(paces) if paces else None

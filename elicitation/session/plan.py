@@ -1,0 +1,312 @@
+"""What a session will ask, before anyone is asked: the task or the table of questions, the design, and the grid that follows from both."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+import numpy as np
+import pandas as pd
+
+from bayesnets import (
+    Network,
+    Phrases,
+    dataset_names,
+    load_dataset,
+    load_network,
+    load_phrases,
+    network_names,
+    sample_cases,
+)
+from coherence.errors import InputError, suggestion
+from elicitation.reading.belief import Way
+from elicitation.session.custom import check_questions
+from elicitation.session.prompts import BELIEF, NETWORK_PROMPTS, TABLE_PROMPTS, PromptSet
+from elicitation.session.questions import Question, number_draws, plan_questions, plan_table
+from elicitation.session.runs import assemble_runs, assemble_table
+from elicitation.store import Draw, StoredAnswer
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is asked about: a network, its words, and a variable of it.
+
+    Parameters
+    ----------
+    name : str
+        Value of the `task` column.
+    network : Network
+        Source of cases and truth.
+    phrases : Phrases
+        The network in words.
+    target : str
+        The variable asked about; a belief is the probability of its positive state.
+    """
+
+    name: str
+    network: Network
+    phrases: Phrases
+    target: str
+
+    @classmethod
+    def load(cls, name: str, *, target: str | None = None) -> "Task":
+        """Load a network of the catalogue with its words.
+
+        Parameters
+        ----------
+        name : str
+            Name in the catalogue; for records as truth see `load_task`.
+        target : str or None
+            The variable asked about; None takes the one that the words name as usual.
+
+        Returns
+        -------
+        Task
+            Named after the network, and after the target where that is not the usual one.
+        """
+        network = load_network(name)
+        phrases = load_phrases(name, network)
+        usual = phrases.default_target
+        chosen = usual if target is None else target
+        return cls(name if chosen == usual else f"{name}:{chosen}", network, phrases, chosen)
+
+    def cases(self, n: int, *, seed: int) -> pd.DataFrame:
+        """Draw the contexts of a session.
+
+        Parameters
+        ----------
+        n : int
+            Number of contexts, positive.
+        seed : int
+            At least 0.
+
+        Returns
+        -------
+        DataFrame
+            As from ``bayesnets.sample_cases``.
+        """
+        if n < 1 or seed < 0:
+            raise InputError(
+                f"contexts must be positive and seed at least 0; received {n} and {seed}."
+            )
+        return sample_cases(
+            self.network,
+            self.target,
+            n,
+            target_state=self.phrases.positive(self.target),
+            rng=np.random.default_rng(seed),
+        )
+
+
+class Subject(Protocol):
+    """Whatever can be asked about: a `Task`, or ``bayesnets.RecordTask`` with words."""
+
+    @property
+    def name(self) -> str:
+        """Value of the `task` column."""
+
+    @property
+    def network(self) -> Network:
+        """Source of the truth."""
+
+    @property
+    def phrases(self) -> Phrases:
+        """The network in words."""
+
+    @property
+    def target(self) -> str:
+        """The variable asked about."""
+
+    def cases(self, n: int, *, seed: int) -> pd.DataFrame:
+        """Draw the contexts of a session."""
+
+
+def load_task(name: str, *, target: str | None = None) -> Subject:
+    """Load what is asked about by its name: a network of the catalogue, or a data set whose records are the truth.
+
+    Parameters
+    ----------
+    name : str
+        In ``bayesnets.network_names()`` or ``bayesnets.dataset_names()``.
+    target : str or None
+        The variable asked about; None takes the usual one. A data set has only that one.
+
+    Returns
+    -------
+    Task or RecordTask
+        With words.
+
+    Raises
+    ------
+    InputError
+        An unknown name or target.
+    """
+    if name not in dataset_names():
+        if name not in network_names():
+            known = ", ".join((*network_names(), *dataset_names()))
+            raise InputError(
+                f"task must be one of {known}; received {name!r}. {suggestion(name, (*network_names(), *dataset_names()))}"
+            )
+        return Task.load(name, target=target)
+    task = load_dataset(name)
+    if target not in (None, task.target):
+        raise InputError(
+            f"target of the records {name!r} must be {task.target!r}, the outcome they hold; received {target!r}. Leave it out."
+        )
+    return cast("Subject", task)
+
+
+@dataclass(frozen=True)
+class Design:
+    """How often, in which ways and how randomly the questions of a session are asked.
+
+    Parameters
+    ----------
+    reps : int
+        Repetitions, positive.
+    prompts : sequence of str
+        Framings of a verbalised belief. Actions are set beside "standard", or beside the first framing where it is missing.
+    iterated : bool
+        Whether to ask the two questions of the law of iterated expectation; only of verbalised beliefs about a network.
+    belief : {"verbalised", "token", "sampled"}
+        How beliefs are elicited; the latter two ask one question whose answer is Yes or No, and name the `prompt` after themselves.
+    draws : int
+        Answers of one sampled belief, positive.
+    temperature : float
+        At least 0; a sampled belief needs more.
+    max_new_tokens : int or None
+        Cut of every answer; None takes what a readable answer needs at most.
+    seed : int
+        Base seed of the draws, at least 0.
+    templates : PromptSet or None
+        Templates of one's own; None takes the built-in ones.
+    """
+
+    reps: int = 5
+    prompts: Sequence[str] = tuple(BELIEF)
+    iterated: bool = True
+    belief: Way = "verbalised"
+    draws: int = 20
+    temperature: float = 1.0
+    max_new_tokens: int | None = None
+    seed: int = 0
+    templates: PromptSet | None = None
+
+    def __post_init__(self) -> None:
+        if not self.temperature >= 0 or self.seed < 0:
+            raise InputError(
+                f"temperature and seed must be at least 0; received {self.temperature} and {self.seed}."
+            )
+        if self.max_new_tokens is not None and self.max_new_tokens < 1:
+            raise InputError(f"max_new_tokens must be positive; received {self.max_new_tokens}.")
+        if self.belief == "sampled" and self.temperature == 0:
+            raise InputError(
+                "belief='sampled' needs a temperature above 0; at 0 all draws are one. Raise the temperature or take token."
+            )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The questions of a session, before anyone is asked.
+
+    Parameters
+    ----------
+    questions : list of Question
+        In a fixed order.
+    draws : list of Draw
+        One per question.
+    assemble : callable
+        Takes one answer per question and the model's name, and returns the runs table.
+    """
+
+    questions: list[Question]
+    draws: list[Draw]
+    assemble: Callable[[Sequence[StoredAnswer], str], pd.DataFrame]
+
+
+def plan_task(task: Subject, cases: pd.DataFrame, design: Design) -> Plan:
+    """Plan a session about a network.
+
+    Parameters
+    ----------
+    task : Task, or another Subject
+        What about.
+    cases : DataFrame
+        The contexts, from `Task.cases`.
+    design : Design
+        How often and in which ways.
+
+    Returns
+    -------
+    Plan
+        To be looked at, or run.
+
+    Raises
+    ------
+    InputError
+        An option is outside its range.
+    """
+    questions = plan_questions(
+        cases, task.phrases, task.target, reps=design.reps, prompts=design.prompts, iterated=design.iterated, belief=design.belief,
+        draws=design.draws, templates=design.templates or NETWORK_PROMPTS,
+    )  # fmt: skip
+
+    def assemble(answers: Sequence[StoredAnswer], model: str) -> pd.DataFrame:
+        return assemble_runs(
+            cases,
+            questions,
+            answers,
+            network=task.network,
+            phrases=task.phrases,
+            target=task.target,
+            task=task.name,
+            model=model,
+        )
+
+    return Plan(questions, _draws(questions, design), assemble)
+
+
+def plan_own_questions(table: pd.DataFrame, design: Design, *, task: str = "questions") -> Plan:
+    """Plan a session about a table of questions; as `plan_task`.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From ``elicitation.load_questions``, or made in Python with the same columns.
+    design : Design
+        How often and in which ways.
+    task : str
+        Value of the `task` column.
+
+    Returns
+    -------
+    Plan
+        To be looked at, or run.
+
+    Raises
+    ------
+    InputError
+        An option is outside its range, or the table breaks a rule.
+    """
+    table = check_questions(table)
+    questions = plan_table(
+        table,
+        reps=design.reps,
+        prompts=design.prompts,
+        belief=design.belief,
+        draws=design.draws,
+        templates=design.templates or TABLE_PROMPTS,
+    )
+    return Plan(
+        questions,
+        _draws(questions, design),
+        lambda answers, model: assemble_table(table, questions, answers, task=task, model=model),
+    )
+
+
+def _draws(questions: Sequence[Question], design: Design) -> list[Draw]:
+    return number_draws(
+        questions,
+        seed=design.seed,
+        temperature=design.temperature,
+        max_new_tokens=design.max_new_tokens,
+    )

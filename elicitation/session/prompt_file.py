@@ -1,0 +1,194 @@
+"""Templates of a user's own, from a TOML file.
+
+Each table is one template: ``[belief.<name>]`` for a framing, ``[decision]``, ``[yes_no]``, ``[auxiliary]``, ``[conditional]``. What the file leaves
+out is taken from the built-in templates. A file is checked as a whole, and all its faults are reported at once.
+"""
+
+import os
+import re
+import string
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from coherence.errors import InputError, closest
+from elicitation.session.prompts import PromptSet, Template
+
+RESERVED = ("token", "sampled")
+"""Values of the `prompt` column that stand for ways of eliciting and not for a framing."""
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
+_FORMS = ("lines", "number")
+_LINE_WORDS = ("labels", "example", "n_lines")
+_FREE_WORDS = ("subject",)
+_MOST_BYTES = 1 << 20
+
+
+def load_prompts(
+    path: str | os.PathLike[str], base: PromptSet
+) -> tuple[PromptSet, tuple[str, ...]]:
+    """Read templates from a file.
+
+    Parameters
+    ----------
+    path : path-like
+        A TOML file.
+    base : PromptSet
+        Built-in templates of the same kind of session; they say which placeholders there are.
+
+    Returns
+    -------
+    prompts : PromptSet
+        The file's templates over the built-in ones.
+    names : tuple of str
+        The framings that the file has, in its order.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or with every fault at once.
+    """
+    source = Path(path)
+    try:
+        if source.stat().st_size > _MOST_BYTES:
+            raise InputError(
+                f"prompts {source} must be smaller than 1 MB. Name a file of templates."
+            )
+        content = tomllib.loads(source.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(
+            f"prompts {source} cannot be read ({error.strerror}). Name a .toml file that exists."
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"prompts {source} is not TOML: {error}. Texts of several lines stand between three quotation marks."
+        ) from error
+    faults: list[str] = []
+    single = {
+        name: template
+        for name in ("decision", "yes_no", "auxiliary", "conditional")
+        if (template := getattr(base, name)) is not None
+    }
+    allowed = ("belief", *single)
+    for name in content:
+        if name not in allowed:
+            faults.append(
+                f"[{name}] is no template; there are {', '.join(allowed)}. {closest(name, allowed)}"
+            )
+    needed = _needed(base)
+    framings: dict[str, Template] = {}
+    belief = content.get("belief", {})
+    if not isinstance(belief, dict) or any(
+        not isinstance(table, dict) for table in belief.values()
+    ):
+        faults.append('framings are tables of their own, such as [belief.mine] with text = "...".')
+        belief = {}
+    for name, table in belief.items():
+        if not _NAME.fullmatch(name) or name in RESERVED:
+            faults.append(
+                f"[belief.{name}] must be named by a letter and then letters, digits, '-' or '_' (40 at most), and not {' or '.join(RESERVED)}."
+            )
+        framings[name] = _template(
+            f"belief.{name}",
+            name,
+            table,
+            needed["belief"],
+            _optional(next(iter(base.belief.values()))),
+            faults,
+        )
+    changed = {
+        name: _template(name, name, content[name], needed[name], _optional(old), faults)
+        for name, old in single.items()
+        if name in content
+    }
+    if not content:
+        faults.append("it holds no template.")
+    if faults:
+        raise InputError(
+            f"prompts {source} has {len(faults)} fault{'s' if len(faults) > 1 else ''}: "
+            + " | ".join(faults)
+        )
+    return replace(base, belief=MappingProxyType({**base.belief, **framings}), **changed), tuple(
+        framings
+    )
+
+
+def _needed(base: PromptSet) -> dict[str, tuple[str, ...]]:
+    """The words without which a question would not be about the case: those that the built-in template has."""
+    templates = {
+        "belief": next(iter(base.belief.values())),
+        "decision": base.decision,
+        "yes_no": base.yes_no,
+    }
+    templates |= {
+        name: template
+        for name in ("auxiliary", "conditional")
+        if (template := getattr(base, name)) is not None
+    }
+    return {
+        name: tuple(
+            word for word in _fields(template.text) if word not in (*_LINE_WORDS, *_FREE_WORDS)
+        )
+        for name, template in templates.items()
+    }
+
+
+def _optional(old: Template) -> tuple[str, ...]:
+    """The words that a template may use or not: those about lines, and what else the built-in template has of that kind."""
+    return (*_LINE_WORDS, *(word for word in _FREE_WORDS if word in _fields(old.text)))
+
+
+def _fields(text: str) -> list[str]:
+    return list(
+        dict.fromkeys(
+            field for _, field, _, _ in string.Formatter().parse(text) if field is not None
+        )
+    )
+
+
+def _template(
+    label: str,
+    name: str,
+    table: Any,
+    needed: Sequence[str],
+    optional: Sequence[str],
+    faults: list[str],
+) -> Template:
+    """Make a template, or note what is wrong with it."""
+    if not isinstance(table, Mapping):
+        faults.append(f'[{label}] must be a table with text = "...".')
+        return Template(name, "")
+    is_belief = label.startswith("belief.")
+    keys = ("text", "form") if is_belief else ("text",)
+    for key in table:
+        if key not in keys:
+            faults.append(f"[{label}] has an unknown key {key!r}. {closest(key, keys)}")
+    form = table.get("form", "lines")
+    if is_belief and form not in _FORMS:
+        faults.append(f"[{label}] form must be one of {', '.join(_FORMS)}; received {form!r}.")
+        form = "lines"
+    text = table.get("text")
+    if not isinstance(text, str) or not text.strip():
+        faults.append(f"[{label}] needs text, a string that is not empty.")
+        return Template(name, "")
+    try:
+        parsed = list(string.Formatter().parse(text))
+    except ValueError as error:
+        faults.append(
+            f"[{label}] text has a stray brace ({error}). Write {{{{ and }}}} for braces that are meant as such."
+        )
+        return Template(name, "")
+    known = list(dict.fromkeys([*needed, *optional]))
+    for _, word, spec, conversion in parsed:
+        # An exact name and nothing else: "{question.x}" or "{question!r}" would reach into Python.
+        if word is not None and (word not in known or spec or conversion):
+            faults.append(
+                f"[{label}] text has an unknown placeholder {{{word}}}; there are {', '.join(known)}. {closest(word, known)}"
+            )
+    for word in needed:
+        if word not in [field for _, field, _, _ in parsed]:
+            faults.append(f"[{label}] text lacks the placeholder {{{word}}}.")
+    return Template(name, text, form)

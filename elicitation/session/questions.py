@@ -1,0 +1,434 @@
+"""The grid of questions: every case, repetition and framing, with the questions of the law of iterated expectation.
+
+Cases come from a network, whose phrases give the words, or from a table of questions. A question holds its text and the place of its answer in
+the runs table. Each is answered in a context of its own: no text asks for a belief and an action, and no answer sees another.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import pandas as pd
+
+from bayesnets import Phrases
+from coherence.decoding.decode import BELIEF_LABELS, DECISION_LABELS, Form
+from coherence.errors import InputError
+from elicitation.reading.belief import WAYS, Way
+from elicitation.session.prompts import (
+    AUXILIARY,
+    BELIEF,
+    CONDITIONAL,
+    DECISION,
+    NETWORK_PROMPTS,
+    TABLE_PROMPTS,
+    PromptSet,
+    Template,
+    label_words,
+)
+from elicitation.store import Draw
+
+Role = Literal["belief", "decision", "choice", "auxiliary", "conditional"]
+REFERENCE = "standard"
+FEATURE_PREFIX = "x_"
+# Room for a reader that spells an answer character by character, and for white space around it.
+_SPARE_TOKENS = 16
+
+
+@dataclass(frozen=True)
+class Question:
+    """A text and the place of its answer.
+
+    Parameters
+    ----------
+    case : int
+        Row of the cases, from 0.
+    rep : int
+        Repetition, from 0.
+    role : {"belief", "decision", "choice", "auxiliary", "conditional"}
+        What is asked; a decision is yes, no or deferred, a choice one of the `lines`.
+    key : str
+        Framing of a belief, state of z of a conditional belief, else empty.
+    text : str
+        The question.
+    lines : tuple of str
+        Beginnings of the lines that the answer must have, or the answers that there are: those of a choice, Yes and No.
+    form : {"lines", "number"}
+        What a stated belief looks like.
+    way : {"verbalised", "token", "sampled"}
+        How a belief is elicited.
+    """
+
+    case: int
+    rep: int
+    role: Role
+    key: str
+    text: str
+    lines: tuple[str, ...]
+    form: Form = "lines"
+    way: Way = "verbalised"
+
+    @property
+    def max_lines(self) -> int:
+        """Lines of a readable answer."""
+        return (
+            1
+            if self.role == "choice" or self.way != "verbalised" or self.form == "number"
+            else len(self.lines)
+        )
+
+    @property
+    def max_new_tokens(self) -> int:
+        """Tokens that suffice for any readable answer, even if every character were a token."""
+        if self.role == "choice" or self.way != "verbalised":
+            return max(len(line.encode()) for line in self.lines) + _SPARE_TOKENS
+        return sum(len(f"{line}: 0.00\n") for line in self.lines) + _SPARE_TOKENS
+
+    @property
+    def about(self) -> str:
+        """All that it takes to read the answer, as JSON for the store."""
+        return json.dumps(
+            {
+                "role": self.role,
+                "key": self.key,
+                "lines": self.lines,
+                "form": self.form,
+                "way": self.way,
+            }
+        )
+
+
+def question_about(about: str) -> Question | None:
+    """Return a question without its place and text, as `Question.about` described it; None where the store has no description."""
+    if not about:
+        return None
+    told = json.loads(about)
+    return Question(
+        0, 0, told["role"], told["key"], "", tuple(told["lines"]), told["form"], told["way"]
+    )
+
+
+def evidence_of(case: "pd.Series[Any]") -> dict[str, str]:
+    """Return the observed variables of a case.
+
+    Parameters
+    ----------
+    case : Series
+        A row of the cases, with columns ``x_<variable>``; missing where not observed.
+
+    Returns
+    -------
+    dict of str to str
+        Variable -> state.
+    """
+    columns = [str(name) for name in case.index if str(name).startswith(FEATURE_PREFIX)]
+    return {
+        name.removeprefix(FEATURE_PREFIX): str(case[name])
+        for name in columns
+        if pd.notna(case[name])
+    }
+
+
+def _case_words(phrases: Phrases, evidence: dict[str, str], wording: int = 0) -> dict[str, str]:
+    return {"subject": phrases.subject, "description": phrases.describe(evidence, wording=wording)}
+
+
+def belief_question(
+    phrases: Phrases,
+    evidence: dict[str, str],
+    target: str,
+    prompt: str | Template,
+    *,
+    wording: int = 0,
+) -> str:
+    """Return the text that asks for the belief in the target.
+
+    Parameters
+    ----------
+    phrases : Phrases
+        Words of the network.
+    evidence : dict
+        Observed variables.
+    target : str
+        The variable asked about.
+    prompt : str or Template
+        A framing in `elicitation.session.prompts.BELIEF`, or a template of one's own.
+    wording : int
+        Which phrasing of the evidence.
+
+    Returns
+    -------
+    str
+        The question.
+    """
+    words = {**_case_words(phrases, evidence, wording), "question": phrases.question(target)}
+    template = BELIEF[prompt] if isinstance(prompt, str) else prompt
+    return template.fill(**words, **label_words(BELIEF_LABELS))
+
+
+def decision_question(
+    phrases: Phrases,
+    evidence: dict[str, str],
+    target: str,
+    *,
+    template: Template = DECISION,
+    wording: int = 0,
+) -> str:
+    """Return the text that asks for an action; parameters as in `belief_question`."""
+    words = {**_case_words(phrases, evidence, wording), "question": phrases.question(target)}
+    return template.fill(**words)
+
+
+def auxiliary_question(
+    phrases: Phrases,
+    evidence: dict[str, str],
+    z: str,
+    *,
+    template: Template = AUXILIARY,
+    wording: int = 0,
+) -> str:
+    """Return the text that asks for the distribution of the unobserved variable `z`; parameters as in `belief_question`."""
+    words = {**_case_words(phrases, evidence, wording), "auxiliary": phrases.auxiliary_name(z)}
+    return template.fill(**words, **label_words(tuple(phrases.labels(z).values())))
+
+
+def conditional_question(
+    phrases: Phrases,
+    evidence: dict[str, str],
+    target: str,
+    z: str,
+    state: str,
+    *,
+    template: Template = CONDITIONAL,
+    wording: int = 0,
+) -> str:
+    """Return the text that asks for the belief given also ``z = state``; parameters as in `belief_question`."""
+    words = {**_case_words(phrases, evidence, wording), "question": phrases.question(target)}
+    return template.fill(
+        **words, condition=phrases.condition(z, state), **label_words(BELIEF_LABELS)
+    )
+
+
+def reference_of(prompts: Sequence[str]) -> str:
+    """Return the framing that actions and iterated beliefs are set beside: "standard" if it is among them, else the first."""
+    return REFERENCE if REFERENCE in prompts else prompts[0]
+
+
+def plan_questions(
+    cases: pd.DataFrame,
+    phrases: Phrases,
+    target: str,
+    *,
+    reps: int,
+    prompts: Sequence[str] = tuple(BELIEF),
+    iterated: bool = True,
+    belief: Way = "verbalised",
+    draws: int = 20,
+    templates: PromptSet = NETWORK_PROMPTS,
+) -> list[Question]:
+    """List every question of a session about a network, repetition by repetition.
+
+    Parameters
+    ----------
+    cases : DataFrame
+        As from ``bayesnets.sample_cases``.
+    phrases : Phrases
+        Words of the network.
+    target : str
+        The variable asked about.
+    reps : int
+        Repetitions, positive.
+    prompts : sequence of str
+        Framings of a verbalised belief, distinct, with "standard" or another one that takes its place first.
+    iterated : bool
+        Whether to ask for the distribution of z and for the belief given each of its states; of verbalised beliefs alone.
+    belief : {"verbalised", "token", "sampled"}
+        How the belief is elicited.
+    draws : int
+        Answers of one sampled belief, positive.
+    templates : PromptSet
+        What is asked.
+
+    Returns
+    -------
+    list of Question
+        In a fixed order: more repetitions only add to its end.
+
+    Raises
+    ------
+    InputError
+        An unknown framing or way, or no repetition.
+    """
+    check_design(prompts, templates, reps=reps, belief=belief, draws=draws)
+    once: list[Question] = []
+    for position, (_, case) in enumerate(cases.iterrows()):
+        evidence = evidence_of(case)
+        if belief == "verbalised":
+            for name in prompts:
+                text = belief_question(phrases, evidence, target, templates.belief[name])
+                once.append(
+                    Question(
+                        position,
+                        0,
+                        "belief",
+                        name,
+                        text,
+                        BELIEF_LABELS,
+                        templates.belief[name].form,
+                    )
+                )
+        else:
+            words = {**_case_words(phrases, evidence), "question": phrases.question(target)}
+            once += _read_off(position, templates.yes_no.fill(**words), belief, draws)
+        text = decision_question(phrases, evidence, target, template=templates.decision)
+        once.append(Question(position, 0, "decision", "", text, DECISION_LABELS))
+        if (
+            iterated
+            and belief == "verbalised"
+            and pd.notna(case["z"])
+            and templates.auxiliary
+            and templates.conditional
+        ):
+            z = str(case["z"])
+            labels = phrases.labels(z)
+            text = auxiliary_question(phrases, evidence, z, template=templates.auxiliary)
+            once.append(Question(position, 0, "auxiliary", "", text, tuple(labels.values())))
+            for state in labels:
+                text = conditional_question(
+                    phrases, evidence, target, z, state, template=templates.conditional
+                )
+                once.append(Question(position, 0, "conditional", state, text, BELIEF_LABELS))
+    return [replace(question, rep=rep) for rep in range(reps) for question in once]
+
+
+def plan_table(
+    table: pd.DataFrame,
+    *,
+    reps: int,
+    prompts: Sequence[str] = tuple(BELIEF),
+    belief: Way = "verbalised",
+    draws: int = 20,
+    templates: PromptSet = TABLE_PROMPTS,
+) -> list[Question]:
+    """List every question of a session about a table of questions; parameters and order as in `plan_questions`.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As from ``elicitation.session.custom.load_questions``.
+    reps, prompts, belief, draws, templates
+        See `plan_questions`.
+
+    Returns
+    -------
+    list of Question
+        Beliefs, and choices where the table has them.
+
+    Raises
+    ------
+    InputError
+        An unknown framing or way, no repetition, or a table without the column that the way needs.
+    """
+    check_design(prompts, templates, reps=reps, belief=belief, draws=draws)
+    column = "belief_question" if belief == "verbalised" else "yes_no_question"
+    if column not in table.columns:
+        raise InputError(
+            f"belief={belief!r} needs the column {column!r} in the table of questions. Add it, or elicit the belief in another way."
+        )
+    once: list[Question] = []
+    for position, (_, row) in enumerate(table.iterrows()):
+        if belief == "verbalised":
+            for name in prompts:
+                text = templates.belief[name].fill(
+                    question=row[column], **label_words(BELIEF_LABELS)
+                )
+                once.append(
+                    Question(
+                        position,
+                        0,
+                        "belief",
+                        name,
+                        text,
+                        BELIEF_LABELS,
+                        templates.belief[name].form,
+                    )
+                )
+        else:
+            once += _read_off(position, templates.yes_no.fill(question=row[column]), belief, draws)
+        if "action_question" in table.columns:
+            text = templates.decision.fill(
+                question=row["action_question"],
+                options="\n".join(row["options"]),
+                **label_words(row["options"]),
+            )
+            once.append(Question(position, 0, "choice", "", text, row["options"]))
+    return [replace(question, rep=rep) for rep in range(reps) for question in once]
+
+
+def check_design(
+    prompts: Sequence[str], templates: PromptSet, *, reps: int, belief: Way, draws: int
+) -> None:
+    """Raise unless the options of a grid are in their range; parameters as in `plan_questions`."""
+    unknown = [name for name in prompts if name not in templates.belief]
+    if unknown or not prompts or len(set(prompts)) < len(prompts):
+        raise InputError(
+            f"prompts must be distinct names among {', '.join(templates.belief)}; received {', '.join(prompts) or 'none'}."
+        )
+    if reps < 1:
+        raise InputError(f"reps must be positive; received {reps}.")
+    if belief not in WAYS:
+        raise InputError(f"belief must be one of {', '.join(WAYS)}; received {belief!r}.")
+    if draws < 1:
+        raise InputError(f"draws must be positive; received {draws}.")
+
+
+def _read_off(position: int, text: str, way: Way, draws: int) -> list[Question]:
+    question = Question(position, 0, "belief", way, text, BELIEF_LABELS, way=way)
+    return [question] * (draws if way == "sampled" else 1)
+
+
+def number_draws(
+    questions: Sequence[Question],
+    *,
+    seed: int,
+    temperature: float,
+    max_new_tokens: int | None = None,
+) -> list[Draw]:
+    """Number the draws of every text, so that two contexts with the same words get answers of their own.
+
+    Parameters
+    ----------
+    questions : sequence of Question
+        In the order of `plan_questions`.
+    seed : int
+        Base seed, at least 0.
+    temperature : float
+        At least 0; at 0 all draws of a text are one.
+    max_new_tokens : int or None
+        Cut of every answer; None takes what the question needs.
+
+    Returns
+    -------
+    list of Draw
+        One per question.
+    """
+    drawn: Counter[str] = Counter()
+    draws = []
+    for question in questions:
+        if question.way == "token":
+            draws.append(Draw.of_labels(question.text, question.lines, about=question.about))
+            continue
+        draws.append(
+            Draw.of(
+                question.text,
+                drawn[question.text],
+                base_seed=seed,
+                temperature=temperature,
+                max_new_tokens=max_new_tokens or question.max_new_tokens,
+                max_lines=question.max_lines,
+                about=question.about,
+            )
+        )
+        drawn[question.text] += 1
+    return draws

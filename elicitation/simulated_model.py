@@ -1,0 +1,279 @@
+"""Simulated agents that answer questions in words: whole sessions without a model, and with known truth.
+
+An agent of `coherence.agents` is given the exact posteriors of a task's cases. Asked one of the task's questions, it forms its belief, reports it
+or acts on it as its parameters say, and writes the answer in the form that was asked for. What a session then finds is what was planted.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesnets import posterior
+from coherence.agents import ACTIONS, AGENTS, Agent
+from coherence.errors import InputError, closest
+from elicitation.models.base import Answer, Request
+from elicitation.session.questions import Question, evidence_of, plan_questions
+
+if TYPE_CHECKING:
+    from elicitation.session.plan import Subject
+
+
+@dataclass(frozen=True)
+class Known:
+    """What an agent knows when it is asked a question.
+
+    Parameters
+    ----------
+    question : Question
+        The question; of those with the same text the first.
+    context : str
+        The case, whose taste all of its questions share.
+    theta : float
+        Realised state, 0 or 1; only agents with a hidden signal make use of it.
+    exact : float
+        Posterior that the belief is formed from; NaN where the question supposes what the evidence rules out.
+    spread : tuple of float
+        Exact probabilities of the labels of an auxiliary question, else empty.
+    """
+
+    question: Question
+    context: str
+    theta: float
+    exact: float
+    spread: tuple[float, ...] = ()
+
+
+def agent_for_task(agent: Agent | str, task: "Subject", cases: pd.DataFrame) -> "AgentModel":
+    """Make an agent that knows the cases of a task.
+
+    Parameters
+    ----------
+    agent : Agent or str
+        An agent, or the name of one in `coherence.agents.AGENTS`.
+    task : Task
+        What it will be asked about, with the built-in prompts.
+    cases : DataFrame
+        The contexts, from `Task.cases`.
+
+    Returns
+    -------
+    AgentModel
+        Ready to answer every question about these cases, and no other.
+
+    Raises
+    ------
+    InputError
+        Unknown agent.
+    """
+    if isinstance(agent, str):
+        if agent not in AGENTS:
+            raise InputError(
+                f"agent must be one of {', '.join(AGENTS)}; received {agent!r}. {closest(agent, AGENTS)}"
+            )
+        agent = AGENTS[agent]
+    given_z = _posteriors_given_z(task, cases)
+    known: dict[str, Known] = {}
+    questions = plan_questions(cases, task.phrases, task.target, reps=1)
+    questions += plan_questions(cases, task.phrases, task.target, reps=1, belief="sampled", draws=1)
+    for question in questions:
+        case = cases.iloc[question.case]
+        exact, spread = float(case["p_true"]), tuple[float, ...]()
+        if question.role == "conditional":
+            exact = given_z[question.case].beliefs[question.key]
+            exact = (1 - agent.iterated_bias) * exact + agent.iterated_bias * 0.5
+        elif question.role == "auxiliary":
+            spread = given_z[question.case].spread
+        known.setdefault(
+            question.text,
+            Known(question, str(case["context"]), float(case["theta"]), exact, spread),
+        )
+    return AgentModel(agent, known)
+
+
+class AgentModel:
+    """A simulated agent as a model, see `agent_for_task`.
+
+    A request's seed and text determine its answer. Temperature 0 silences the agent's noise; at every other temperature it has its own.
+
+    Parameters
+    ----------
+    agent : Agent
+        Who answers.
+    known : mapping of str to Known
+        The texts that it understands.
+    """
+
+    def __init__(self, agent: Agent, known: Mapping[str, Known]) -> None:
+        self.agent, self._known = agent, dict(known)
+        self.name = agent.name
+        facts = [[text, *asdict(one).values()] for text, one in sorted(self._known.items())]
+        self.fingerprint = hashlib.sha256(
+            json.dumps(["agent", asdict(agent), facts], sort_keys=True).encode()
+        ).hexdigest()
+
+    def generate(self, requests: Sequence[Request]) -> list[Answer]:
+        """Answer every request; a character is a token.
+
+        Parameters
+        ----------
+        requests : sequence of Request
+            Independent of each other.
+
+        Returns
+        -------
+        list of Answer
+            One per request, in the order of the requests.
+
+        Raises
+        ------
+        InputError
+            A text that the agent does not know.
+        """
+        answers = []
+        for request in requests:
+            text = self._say(self._find(request.text), _noise(request))[: request.max_new_tokens]
+            answers.append(Answer(text, None, len(text)))
+        return answers
+
+    def label_probabilities(
+        self, texts: Sequence[str], labels: Sequence[str]
+    ) -> list[tuple[float, ...]]:
+        """Return the belief behind the agent's Yes and No.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            Questions whose answer is Yes or No.
+        labels : sequence of str
+            No and Yes, in any order.
+
+        Returns
+        -------
+        list of tuple of float
+            One probability per label.
+
+        Raises
+        ------
+        InputError
+            Other labels, or a text that the agent does not know.
+        """
+        if sorted(labels) != ["No", "Yes"]:
+            raise InputError(
+                f"labels must be No and Yes for a simulated agent; received {', '.join(labels)}."
+            )
+        beliefs = [float(self._believe(self._find(text))[0]) for text in texts]
+        return [
+            tuple(belief if label == "Yes" else 1 - belief for label in labels)
+            for belief in beliefs
+        ]
+
+    def _find(self, text: str) -> Known:
+        if text not in self._known:
+            raise InputError(
+                f"agent {self.name} knows the questions of its cases alone; received {text[:80]!r}. Make it from the cases that are asked."
+            )
+        return self._known[text]
+
+    def _believe(self, known: Known) -> NDArray[np.float64]:
+        with np.errstate(
+            divide="ignore", over="ignore"
+        ):  # certainty has infinite log-odds, and stays certainty
+            return self.agent.believe(np.array([known.exact]))
+
+    def _say(self, known: Known, rng: np.random.Generator) -> str:
+        question = known.question
+        if question.role == "auxiliary":
+            return "\n".join(
+                f"{label}: {share:.2f}"
+                for label, share in zip(question.lines, known.spread, strict=True)
+            )
+        if math.isnan(known.exact):
+            return "I cannot say: this is ruled out by what is known."
+        belief = self._believe(known)
+        if question.role == "decision":
+            return self._decide(known, belief, rng)
+        stated = float(self.agent.report(belief, question.key or "standard", rng)[0])
+        if question.way != "verbalised":
+            return "Yes" if rng.random() < stated else "No"
+        if question.form == "number":
+            return _number(stated)
+        return f"No: {_number(1 - float(_number(stated)))}\nYes: {_number(stated)}"
+
+    def _decide(self, known: Known, belief: NDArray[np.float64], rng: np.random.Generator) -> str:
+        # A taste belongs to the case: repetitions share it, as in the runs that `coherence.simulate` draws.
+        taste = _generator("taste", known.context).normal(size=(1, len(ACTIONS))) * self.agent.taste
+        action = str(self.agent.choose(belief, np.array([known.theta]), taste, rng)[0])
+        if action == "defer":
+            return f"Can decide: No\nDecision: {'Yes' if belief[0] >= 0.5 else 'No'}"
+        return f"Can decide: Yes\nDecision: {action.capitalize()}"
+
+
+@dataclass(frozen=True)
+class _GivenZ:
+    spread: tuple[float, ...]
+    beliefs: dict[str, float]
+
+
+def _posteriors_given_z(task: "Subject", cases: pd.DataFrame) -> dict[int, _GivenZ]:
+    """Return, by position of a case with z, the exact P(z | x) and P(theta = 1 | x, z)."""
+    found: dict[int, _GivenZ] = {}
+    asked = cases["z"].astype("object")
+    positive = task.phrases.positive(task.target)
+    for z in asked.dropna().unique():
+        positions = [position for position, value in enumerate(asked) if value == z]
+        evidence = pd.DataFrame([evidence_of(cases.iloc[position]) for position in positions])
+        states = list(task.phrases.labels(z))
+        spread = posterior(task.network, evidence, z)[states].to_numpy()
+        # A state of z that x rules out has no posterior given it.
+        beliefs = [
+            posterior(task.network, evidence.assign(**{z: state}), task.target, errors="nan")[
+                positive
+            ].to_numpy()
+            for state in states
+        ]
+        for row, position in enumerate(positions):
+            given = {
+                state: float(values[row]) for state, values in zip(states, beliefs, strict=True)
+            }
+            found[position] = _GivenZ(tuple(map(float, spread[row])), given)
+    return found
+
+
+def _number(value: float) -> str:
+    """Write a probability with two decimals where they suffice, else four."""
+    text = f"{value:.4f}"
+    return text[:-2] if text.endswith("00") else text
+
+
+def _generator(*parts: Any) -> np.random.Generator:
+    # Philox keyed by a digest: the same numbers on every machine, whatever was drawn before.
+    digest = hashlib.sha256(json.dumps(parts).encode()).digest()
+    return np.random.Generator(np.random.Philox(key=int.from_bytes(digest[:8], "big")))
+
+
+class _Still(np.random.Generator):
+    """A generator whose noise is always at its middle; constant shocks leave the order of utilities as it is."""
+
+    def gumbel(self, *_: Any, size: Any = None, **__: Any) -> Any:
+        return np.zeros(size)
+
+    def normal(self, *_: Any, size: Any = None, **__: Any) -> Any:
+        return np.zeros(size)
+
+    def random(self, *_: Any, **__: Any) -> Any:
+        return 0.5
+
+
+def _noise(request: Request) -> np.random.Generator:
+    return (
+        _Still(np.random.Philox(key=0))
+        if request.temperature == 0
+        else _generator("answer", request.seed, request.text)
+    )

@@ -1,0 +1,1 @@
+"""How a text can be cut into tokens."""

@@ -1,0 +1,1 @@
+"""Training small models: fine-tuning on lessons, and organisms whose belief and policy are known."""

@@ -1,0 +1,118 @@
+"""A small multiple-choice model with random weights and a tokenizer of its own, for lessons that run on any processor.
+
+It knows the words of the texts that it is made from and nothing else: what a car is worth, say, it must be taught.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from coherence.errors import InputError, MissingExtraError
+from elicitation.models.local.causal import quiet_transformers
+
+try:
+    import torch
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+    from transformers import BertConfig, BertForMultipleChoice, PreTrainedTokenizerFast
+except ImportError as error:  # pragma: no cover - needs an environment without the extra
+    raise MissingExtraError("elicit", "Making a small model") from error
+
+_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Size of a small model.
+
+    Parameters
+    ----------
+    hidden, inner, layers, heads : int
+        Shape of the transformer; `hidden` is a multiple of `heads`.
+    dropout : float
+        Share of activations left out in training.
+    """
+
+    hidden: int = 64
+    inner: int = 128
+    layers: int = 2
+    heads: int = 4
+    dropout: float = 0.0
+
+
+def make_chooser(
+    folder: str | os.PathLike[str],
+    texts: Sequence[str],
+    *,
+    shape: Shape | None = None,
+    longest: int = 128,
+    seed: int = 0,
+) -> None:
+    """Write a multiple-choice model of BERT's kind with random weights, and a tokenizer with one token per word of the texts.
+
+    Parameters
+    ----------
+    folder : path-like
+        Where it goes; made if need be.
+    texts : sequence of str
+        All that it should be able to read; a word that is not in them becomes the unknown token.
+    shape : Shape, optional
+        Size.
+    longest : int
+        Most tokens of a text with an option.
+    seed : int
+        Seed of the weights, at least 0.
+
+    Raises
+    ------
+    InputError
+        No texts, or a negative seed.
+    """
+    if isinstance(texts, str) or not texts:
+        raise InputError(f"texts must be a list of one or more texts; received {texts!r}.")
+    if seed < 0:
+        raise InputError(f"seed must be at least 0; received {seed}.")
+    shape = shape or Shape()
+    tokenizer = _word_tokenizer(texts, longest)
+    torch.manual_seed(seed)
+    network: Any = BertForMultipleChoice(
+        BertConfig(
+            vocab_size=len(tokenizer),
+            hidden_size=shape.hidden,
+            intermediate_size=shape.inner,
+            num_hidden_layers=shape.layers,
+            num_attention_heads=shape.heads,
+            max_position_embeddings=longest,
+            hidden_dropout_prob=shape.dropout,
+            attention_probs_dropout_prob=shape.dropout,
+            initializer_range=0.1,  # BERT's own 0.02 is made for ten times the width
+            pad_token_id=tokenizer.pad_token_id,
+        )
+    )
+    # Words begin nearly alike, so that what lessons about value teach them outweighs what is theirs by chance, and rules that are learnt on some
+    # things hold for others.
+    with torch.no_grad():
+        network.bert.embeddings.word_embeddings.weight.mul_(0.1)
+    with quiet_transformers():
+        network.save_pretrained(folder)
+        tokenizer.save_pretrained(Path(folder))
+
+
+def _word_tokenizer(texts: Sequence[str], longest: int) -> Any:
+    tokenizer = Tokenizer(models.WordLevel(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.train_from_iterator(
+        sorted(set(texts)),
+        trainers.WordLevelTrainer(special_tokens=list(_SPECIAL), show_progress=False),
+    )
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]", model_max_length=longest,
+        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
+    )  # fmt: skip

@@ -1,0 +1,311 @@
+"""What a small model is taught: the project's own questions, with answers from exact posteriors and a known policy.
+
+The teacher has a rule for what it says and a rule for what it acts on; for a coherent one both are the exact posterior. Asked for a belief, it
+states to two digits what the first rule gives. Asked for a decision, it draws from a softmax of utilities that are linear in what the second rule
+gives: yes 6 (p - .6), no 6 (.4 - p), defer .5; where it defers, the line of the forced decision is drawn from the softmax of yes and no alone. So
+its action depends on the evidence through the belief acted on alone.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bayesnets import evidence_probability
+from elicitation.session.plan import Task
+from elicitation.session.prompts import BELIEF
+from elicitation.session.questions import (
+    auxiliary_question,
+    belief_question,
+    conditional_question,
+    decision_question,
+)
+from elicitation.training.organisms.rules import Rule, exact
+
+Floats = npt.NDArray[np.float64]
+Evidence = tuple[tuple[str, str], ...]
+"""Observed variables with their states, sorted by variable: equal evidence is equal, whatever words it is put in."""
+
+ACTIONS = ("no", "yes", "defer")
+HELD_OUT_SHARE = 0.15
+_SLOPE, _MARGIN, _DEFER = 6.0, 0.1, 0.5
+_MOST_SETS = 20_000
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A question and the teacher's answers.
+
+    Parameters
+    ----------
+    role : str
+        "belief", "decision", "auxiliary" or "conditional".
+    text : str
+        The question.
+    answers : tuple of (str, float)
+        Each answer with its probability.
+    weight : float
+        How often it is drawn, relative to the others of its role.
+    """
+
+    role: str
+    text: str
+    answers: tuple[tuple[str, float], ...]
+    weight: float = 1.0
+
+
+def action_probabilities(belief: npt.ArrayLike) -> Floats:
+    """Return the teacher's probabilities of its actions.
+
+    Parameters
+    ----------
+    belief : array-like
+        Beliefs in [0, 1].
+
+    Returns
+    -------
+    ndarray, shape (*belief.shape, 3)
+        In the order of `ACTIONS`.
+
+    Examples
+    --------
+    >>> action_probabilities(0.5).round(2).tolist()
+    [0.2, 0.2, 0.6]
+    """
+    p = np.asarray(belief, dtype=float)
+    utility = np.stack(
+        [_SLOPE * (0.5 - _MARGIN - p), _SLOPE * (p - 0.5 - _MARGIN), np.full_like(p, _DEFER)],
+        axis=-1,
+    )
+    weight = np.exp(utility)
+    share: Floats = weight / weight.sum(axis=-1, keepdims=True)
+    return share
+
+
+def belief_answer(values: Sequence[float], labels: Sequence[str]) -> str:
+    r"""Return probabilities as lines of two digits.
+
+    Parameters
+    ----------
+    values : sequence of float
+        Sum to one.
+    labels : sequence of str
+        One per value.
+
+    Returns
+    -------
+    str
+        Begins with a line break, as it follows a colon.
+
+    Examples
+    --------
+    >>> belief_answer((0.25, 0.75), ("No", "Yes"))
+    '\nNo: 0.25\nYes: 0.75'
+    """
+    # Hundredths by largest remainder: the stated numbers sum to exactly 1.
+    hundredths = np.floor(np.asarray(values) * 100 + 1e-9).astype(int)
+    rest = np.asarray(values) * 100 - hundredths
+    hundredths[np.argsort(-rest, kind="stable")[: 100 - hundredths.sum()]] += 1
+    return "".join(
+        f"\n{label}: {value / 100:.2f}" for label, value in zip(labels, hundredths, strict=True)
+    )
+
+
+def decision_answers(belief: float) -> tuple[tuple[str, float], ...]:
+    """Return the teacher's answers to the decision question.
+
+    Parameters
+    ----------
+    belief : float
+        In [0, 1].
+
+    Returns
+    -------
+    tuple of (str, float)
+        Four answers with their probabilities.
+    """
+    no, yes, defer = action_probabilities(belief)
+    forced = {"No": no / (no + yes), "Yes": yes / (no + yes)}
+    chances = {
+        ("Yes", "No"): no,
+        ("Yes", "Yes"): yes,
+        ("No", "No"): defer * forced["No"],
+        ("No", "Yes"): defer * forced["Yes"],
+    }
+    return tuple(
+        (f"\nCan decide: {able}\nDecision: {decision}", float(chance))
+        for (able, decision), chance in chances.items()
+    )
+
+
+def is_held_out(evidence: Evidence) -> bool:
+    """Tell whether an evidence set is kept out of every lesson.
+
+    The choice depends on the set alone, so that training, measuring and later sessions agree on it without a list: about 15% of the sets, at
+    random over all of them. (Keeping out a sample that is even over the posterior would take all sets with rare posteriors, and leave
+    nothing near them to learn from.)
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Observed variables with their states, sorted by variable.
+
+    Returns
+    -------
+    bool
+        True for a set that no lesson is about.
+    """
+    digest = hashlib.sha256(json.dumps(evidence).encode()).digest()
+    return int.from_bytes(digest[:8], "big") < HELD_OUT_SHARE * 2**64
+
+
+def canonical_evidence(evidence: dict[str, str]) -> Evidence:
+    """Return observed variables in the form in which equal evidence is equal."""
+    return tuple(sorted(evidence.items()))
+
+
+def possible_evidence(task: Task, rng: np.random.Generator) -> list[Evidence]:
+    """Return the evidence sets that the network can produce, or a random part of them where there are too many.
+
+    Parameters
+    ----------
+    task : Task
+        Network and target.
+    rng : Generator
+        Draws the part.
+
+    Returns
+    -------
+    list of Evidence
+        Distinct, in a fixed order.
+    """
+    covariates = [name for name in task.network.names if name != task.target]
+    options = [(None, *task.network.states(name)) for name in covariates]
+    if np.prod([len(option) for option in options], dtype=float) <= _MOST_SETS:
+        rows: Iterable[tuple[str | None, ...]] = product(*options)
+    else:
+        rows = dict.fromkeys(
+            tuple(option[rng.integers(len(option))] for option in options)
+            for _ in range(_MOST_SETS)
+        )
+    table = pd.DataFrame(list(rows), columns=covariates, dtype=object)
+    possible = table[(evidence_probability(task.network, table) > 0).to_numpy()]
+    return [
+        canonical_evidence(
+            {name: state for name, state in zip(covariates, row, strict=True) if state is not None}
+        )
+        for row in possible.itertuples(index=False)
+    ]
+
+
+def lesson_weights(belief: npt.ArrayLike) -> Floats:
+    """Return weights that are half equal and half even over the tenths of the belief.
+
+    Most evidence sets have a posterior near 0, while a session asks about cases that are spread over all of [0, 1]; a model that drew its
+    lessons evenly over the sets would rarely meet such a case.
+
+    Parameters
+    ----------
+    belief : array-like, shape (n,)
+        In [0, 1].
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        Positive, with mean 1.
+
+    Examples
+    --------
+    >>> lesson_weights([0.01, 0.02, 0.03, 0.95]).round(2).tolist()
+    [0.83, 0.83, 0.83, 1.5]
+    """
+    tenth = np.minimum((np.asarray(belief, dtype=float) * 10).astype(int), 9)
+    counts = np.bincount(tenth, minlength=10)
+    weights: Floats = 0.5 + 0.5 * len(tenth) / (np.count_nonzero(counts) * counts[tenth])
+    return weights
+
+
+def make_lessons(
+    task: Task,
+    evidence: Sequence[Evidence],
+    *,
+    spoken: Rule = exact,
+    acted: Rule = exact,
+    wording: int = 0,
+) -> list[Lesson]:
+    """Put every kind of question about every evidence set that is not held out.
+
+    Parameters
+    ----------
+    task : Task
+        Network, words and target.
+    evidence : sequence of Evidence
+        From `possible_evidence`.
+    spoken, acted : Rule
+        What the teacher says its beliefs are, and the beliefs that it acts on.
+    wording : int
+        Which phrasing of the evidence.
+
+    Returns
+    -------
+    list of Lesson
+        In a fixed order.
+    """
+    phrases, target = task.phrases, task.target
+    covariates = [name for name in task.network.names if name != target]
+    table = pd.DataFrame(
+        [dict(row) for row in evidence], columns=list(task.network.names), dtype=object
+    )
+    positive = phrases.positive(target)
+    said, meant = (
+        dict(zip(evidence, rule(task.network, table, target)[positive], strict=True))
+        for rule in (spoken, acted)
+    )
+    weights = dict(
+        zip(evidence, lesson_weights(exact(task.network, table, target)[positive]), strict=True)
+    )
+    lessons = []
+    for known in evidence:
+        if is_held_out(known):
+            continue
+        words, p, weight = dict(known), said[known], float(weights[known])
+        stated = ((belief_answer((1 - p, p), ("No", "Yes")), 1.0),)
+        for prompt in BELIEF:
+            lessons.append(
+                Lesson(
+                    "belief",
+                    belief_question(phrases, words, target, prompt, wording=wording),
+                    stated,
+                    weight,
+                )
+            )
+        lessons.append(
+            Lesson(
+                "decision",
+                decision_question(phrases, words, target, wording=wording),
+                decision_answers(meant[known]),
+                weight,
+            )
+        )
+        # The same set again, with one of its variables told last: the form of a belief that is conditional on z.
+        for z, state in known:
+            rest = {name: value for name, value in known if name != z}
+            question = conditional_question(phrases, rest, target, z, state, wording=wording)
+            lessons.append(Lesson("conditional", question, stated, weight))
+    for z in covariates:
+        labels = phrases.labels(z)
+        for known, row in zip(
+            evidence, spoken(task.network, table, z)[list(labels)].to_numpy(), strict=True
+        ):
+            if not is_held_out(known) and z not in dict(known):
+                answer = belief_answer(row.tolist(), tuple(labels.values()))
+                question = auxiliary_question(phrases, dict(known), z, wording=wording)
+                lessons.append(
+                    Lesson("auxiliary", question, ((answer, 1.0),), float(weights[known]))
+                )
+    return lessons
