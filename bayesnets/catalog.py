@@ -26,7 +26,8 @@ class NetworkFacts:
     source : str
         Where structure and tables come from.
     tables : {"published", "illustrative", "fitted"}
-        Whether the tables are those of the source, were made up here for teaching, or were counted in data.
+        Whether the tables are those of the source, were made up here for teaching, or were counted
+        in data.
     n_nodes, n_edges : int
         Numbers of variables and of arrows.
     n_parameters : int

@@ -1,20 +1,24 @@
 """Illustrative tables for a known structure: a few documented numbers per arrow instead of a table that is exponential in the parents.
 
-A rules file (TOML, under `bayesnets/rules`) gives every node its prevalence and every arrow an effect, with the reason in a comment beside it. This
-module turns such a file into the plain JSON document of the catalogue:
+A rules file (TOML, under `bayesnets/rules`) gives every node its prevalence and every arrow an
+effect, with the reason in a comment beside it. This module turns such a file into the plain JSON
+document of the catalogue:
 
 - A node without parents has its prevalence as its table.
 - `effects` make a cumulative logit (McCullagh 1980): logit P(state at or above k | parents) = a_k + s(n) * (sum of the effects of the parents'
-  states). For the states yes and no this is logistic regression without interactions. Effects are log odds ratios for one parent at a time, as
-  clinical tables print them. Parents that go together would then count twice; n predictors with the common correlation r share
-  1 + (n - 1) r of a marginal effect, hence s(n) = 1 / (1 + (n - 1) r), with r = 0.1.
+  states). For the states yes and no this is logistic regression without interactions. Effects are
+  log odds ratios for one parent at a time, as clinical tables print them. Parents that go together
+  would then count twice; n predictors with the common correlation r share 1 + (n - 1) r of a
+  marginal effect, hence s(n) = 1 / (1 + (n - 1) r), with r = 0.1.
 - `noisy_or` makes P(yes | parents) = ceiling * (1 - (1 - leak) * product over the present parents of (1 - strength)), Pearl's model (1988,
   section 4.3.2) with a ceiling below one, because no number of reasons makes a judgement certain.
 
-The intercepts a_k and the leak are not chosen: they are solved so that the node's prevalence in the whole network is the stated one, with the exact
-joint distribution of its parents. Nothing is drawn at random. Probabilities are rounded to five decimals.
+The intercepts a_k and the leak are not chosen: they are solved so that the node's prevalence in the
+whole network is the stated one, with the exact joint distribution of its parents. Nothing is drawn
+at random. Probabilities are rounded to five decimals.
 
-After a change of a rules file, `python -m bayesnets.illustrative bayesnets/networks` writes the networks again.
+After a change of a rules file, `python -m bayesnets.illustrative bayesnets/networks` writes the
+networks again.
 """
 
 import json
@@ -104,13 +108,14 @@ def tabulate(rules: Mapping[str, Any]) -> dict[str, Any]:
     Parameters
     ----------
     rules : Mapping
-        `name`, `title`, `description` and `source` (texts), and `nodes`: name to node, parents before children. A node has
-        `states` (left out: yes and no; several states of a node with effects are in ascending order);
-        `prevalence`: one probability per state, or that of yes;
-        `effects` (optional): parent to log odds ratio; a number belongs to the parent's state yes, otherwise state to number, 0 where left out.
-        A positive effect raises yes, or the later states;
-        `noisy_or` (instead of `effects`; all states yes and no): parent to strength, the probability that this parent alone brings about yes;
-        `ceiling` (with `noisy_or`; 1 if left out): the largest probability of yes.
+        `name`, `title`, `description` and `source` (texts), and `nodes`: name to node, parents
+        before children. A node has `states` (left out: yes and no; several states of a node with
+        effects are in ascending order); `prevalence`: one probability per state, or that of yes;
+        `effects` (optional): parent to log odds ratio; a number belongs to the parent's state yes,
+        otherwise state to number, 0 where left out. A positive effect raises yes, or the later
+        states; `noisy_or` (instead of `effects`; all states yes and no): parent to strength, the
+        probability that this parent alone brings about yes; `ceiling` (with `noisy_or`; 1 if left
+        out): the largest probability of yes.
 
     Returns
     -------
@@ -120,8 +125,8 @@ def tabulate(rules: Mapping[str, Any]) -> dict[str, Any]:
     Raises
     ------
     InputError
-        A missing key, an unknown parent or state, a prevalence that is no distribution or that no leak reaches, or a probability that rounds to
-        0 or 1.
+        A missing key, an unknown parent or state, a prevalence that is no distribution or that no
+        leak reaches, or a probability that rounds to 0 or 1.
 
     Examples
     --------

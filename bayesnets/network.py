@@ -1,7 +1,8 @@
 """Discrete Bayesian networks as frozen data.
 
-A network is a list of nodes in topological order; each node has its states, its parents and a conditional table whose first axis runs over the
-node's own states (Koller and Friedman 2009, section 3.2). Nothing is repaired: a table that does not sum to one is refused.
+A network is a list of nodes in topological order; each node has its states, its parents and a
+conditional table whose first axis runs over the node's own states (Koller and Friedman 2009,
+section 3.2). Nothing is repaired: a table that does not sum to one is refused.
 """
 
 import json
@@ -49,7 +50,8 @@ class Node:
                 )
             object.__setattr__(self, key, tuple(value))
         try:
-            # One memory layout: the order of summation must not decide whether a column sums to one.
+            # One memory layout: the order of summation must not decide whether a column sums to
+            # one.
             table = np.array(self.table, dtype=float, order="C")
         except (TypeError, ValueError, OverflowError) as error:
             raise InputError(
@@ -89,15 +91,18 @@ class Network:
     nodes : sequence of Node
         In any order; kept in topological order, stable with respect to the order given.
     description : str
-        One sentence about what the network models, or empty. It does not count when networks are compared.
+        One sentence about what the network models, or empty. It does not count when networks are
+        compared.
     tables : {"published", "illustrative", "fitted"} or None
-        Where the tables come from, as in `TABLE_KINDS`; None if that was not said. It does not count when networks are compared.
+        Where the tables come from, as in `TABLE_KINDS`; None if that was not said. It does not
+        count when networks are compared.
 
     Raises
     ------
     InputError
-        Repeated names or states, unknown parents, a cycle, a table of the wrong shape, a conditional column that leaves [0, 1] or does not sum to
-        one within 1e-8, an unknown word for `tables`, or "illustrative" tables with `illustrative` false.
+        Repeated names or states, unknown parents, a cycle, a table of the wrong shape, a
+        conditional column that leaves [0, 1] or does not sum to one within 1e-8, an unknown word
+        for `tables`, or "illustrative" tables with `illustrative` false.
 
     Examples
     --------
@@ -112,7 +117,8 @@ class Network:
     source: str
     illustrative: bool
     nodes: tuple[Node, ...]
-    # BIF and XMLBIF have no place for these two, and a network read back from there is still the same network.
+    # BIF and XMLBIF have no place for these two, and a network read back from there is still the
+    # same network.
     description: str = field(default="", compare=False)
     tables: str | None = field(default=None, compare=False)
 
@@ -180,9 +186,10 @@ class Network:
     def from_json(cls, text: str, *, where: str = "text") -> "Network":
         """Read a network from JSON text.
 
-        The object holds "nodes" and, optionally, "name", "title", "description", "source", "illustrative" (by default, whether "tables" says so)
-        and "tables", as in `Network`. A node holds "name", "states", "parents" and "table". A table is nested by the states of the parents, in
-        order; the innermost lists are distributions over the node's own states.
+        The object holds "nodes" and, optionally, "name", "title", "description", "source",
+        "illustrative" (by default, whether "tables" says so) and "tables", as in `Network`. A node
+        holds "name", "states", "parents" and "table". A table is nested by the states of the
+        parents, in order; the innermost lists are distributions over the node's own states.
 
         Parameters
         ----------
@@ -373,7 +380,8 @@ def _node_from_json(entry: object, position: int, where: str) -> Node:
             f"node {position} ({entry.get('name', 'no name')}) in {where} must have {listing(absent)}. Add what is missing."
         )
     node = Node(entry["name"], entry["states"], entry.get("parents", ()), entry["table"])
-    # In the file the own states come last, so that every innermost list is a distribution; in memory they come first.
+    # In the file the own states come last, so that every innermost list is a distribution; in
+    # memory they come first.
     return (
         Node(node.name, node.states, node.parents, np.moveaxis(node.table, -1, 0))
         if node.table.ndim

@@ -1,7 +1,8 @@
 """Evidence in words, from a file of phrases per network.
 
-A phrase file (TOML) gives every state of every variable a label, a question and one phrase per wording; `load_phrases` describes it. Nothing is
-invented: a state without words is an error when the file is read, not a gap in a prompt. Whoever has no words asks `plain_phrases` for them.
+A phrase file (TOML) gives every state of every variable a label, a question and one phrase per
+wording; `load_phrases` describes it. Nothing is invented: a state without words is an error when
+the file is read, not a gap in a prompt. Whoever has no words asks `plain_phrases` for them.
 """
 
 import tomllib
@@ -218,8 +219,9 @@ class Phrases:
 def load_phrases(name_or_path: str | Path, network: Any = None) -> Phrases:
     """Read the words of a network.
 
-    A phrase file is TOML in UTF-8. Every text is one line without a full stop at its end, because the prompts build sentences around it. A network
-    with one variable "rain" and the states "yes" and "no" needs::
+    A phrase file is TOML in UTF-8. Every text is one line without a full stop at its end, because
+    the prompts build sentences around it. A network with one variable "rain" and the states "yes"
+    and "no" needs::
 
         subject = "a town"                # optional; whom descriptions are about, "a patient" unless said
         default_target = "rain"           # the variable that is asked about unless the user names another
@@ -228,16 +230,14 @@ def load_phrases(name_or_path: str | Path, network: Any = None) -> Phrases:
           "can be found on a map",
         ]
 
-        [variables.rain]                  # one table per variable, in the order in which descriptions mention them
-        name = "weather"                  # completes "the categories of their ..."
-        positive = "yes"                  # the state whose probability is asked for
-        [variables.rain.states.yes]       # one table per state; quote names with blanks: states."heavy rain"
-        label = "rain"                    # begins a line of an answer, so it holds no colon
-        question = "have rain"            # completes "What is the probability that they ...?"
-        phrases = ["has rain", "is in the rain"]  # complete "There is a town who ...", one per wording
-        [variables.rain.states.no]
-        label = "no rain"
-        question = "have no rain"
+        [variables.rain]                  # one table per variable, in the order in which
+        descriptions mention them name = "weather"                  # completes "the categories of
+        their ..." positive = "yes"                  # the state whose probability is asked for
+        [variables.rain.states.yes]       # one table per state; quote names with blanks:
+        states."heavy rain" label = "rain"                    # begins a line of an answer, so it
+        holds no colon question = "have rain"            # completes "What is the probability that
+        they ...?" phrases = ["has rain", "is in the rain"]  # complete "There is a town who ...",
+        one per wording [variables.rain.states.no] label = "no rain" question = "have no rain"
         phrases = ["has no rain", "is out of the rain"]
 
     Parameters
@@ -245,17 +245,20 @@ def load_phrases(name_or_path: str | Path, network: Any = None) -> Phrases:
     name_or_path : str or Path
         A name in the catalogue, or a path that ends in .toml.
     network : Network, pgmpy model or None
-        What the words must cover. None takes the network of that name, or, for a path, checks the file only against itself.
+        What the words must cover. None takes the network of that name, or, for a path, checks the
+        file only against itself.
 
     Returns
     -------
     Phrases
-        Complete: every state of every variable has a label, a question and a phrase in every wording; no two states of a variable share any.
+        Complete: every state of every variable has a label, a question and a phrase in every
+        wording; no two states of a variable share any.
 
     Raises
     ------
     InputError
-        Unknown name, unreadable file, or missing, repeated or misspelt entries; the message lists every fault.
+        Unknown name, unreadable file, or missing, repeated or misspelt entries; the message lists
+        every fault.
     """
     if isinstance(name_or_path, Path) or str(name_or_path).endswith(".toml"):
         text = read_text(name_or_path, "phrase file")
@@ -298,7 +301,8 @@ def plain_phrases(
     Raises
     ------
     InputError
-        Unknown target or state, or names that make no line of a prompt (line breaks, colons in states, a full stop at the end).
+        Unknown target or state, or names that make no line of a prompt (line breaks, colons in
+        states, a full stop at the end).
 
     Examples
     --------
@@ -442,7 +446,8 @@ def _text_faults(table: dict[str, Any], keys: Sequence[str], where: str) -> list
 
 
 def _wording_faults(phrases: Sequence[Any], n_wordings: int, where: str) -> list[str]:
-    # Without wordings to compare with, the file has a fault of its own, which must not repeat itself at every state.
+    # Without wordings to compare with, the file has a fault of its own, which must not repeat
+    # itself at every state.
     faults = (
         [f"{where} has {len(phrases)} phrases for {n_wordings} wordings"]
         if n_wordings and len(phrases) != n_wordings

@@ -2,10 +2,12 @@
 
     python benchmarks/asking.py --out benchmarks/asking.md
 
-All lines of a table take turns in one process, on the same network and the same requests, and the median of their times is printed. Processor
-time counts all threads and not the neighbours on a shared machine. The network that scores has 42 million random parameters; the one that answers
-is trained here for a quarter of a minute, or is the folder given with ``--reader``. The rival, lm-evaluation-harness, is optional
-(``pip install "belief-coherence[bench]"``) and runs at the batch size that suits it best. ``--long`` repeats our scoring at ten times the size.
+All lines of a table take turns in one process, on the same network and the same requests, and the
+median of their times is printed. Processor time counts all threads and not the neighbours on a
+shared machine. The network that scores has 42 million random parameters; the one that answers is
+trained here for a quarter of a minute, or is the folder given with ``--reader``. The rival,
+lm-evaluation-harness, is optional (``pip install "belief-coherence[bench]"``) and runs at the batch
+size that suits it best. ``--long`` repeats our scoring at ten times the size.
 """
 
 import argparse

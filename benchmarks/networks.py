@@ -2,10 +2,12 @@
 
     python benchmarks/networks.py --out benchmarks/networks.md
 
-Rows observe ten covariates, another random ten in every row, in the states of a record drawn from the network. pgmpy's variable elimination is
-queried row by row, equal rows once; its time for all rows is extrapolated from the first few hundred different ones, and the posteriors of these are
-compared. Times are processor time on one thread; ours is the median of several whole calls, from labels to labels, that share nothing. Peak memory
-is what our call adds to a fresh process. The networks are the catalogue's.
+Rows observe ten covariates, another random ten in every row, in the states of a record drawn from
+the network. pgmpy's variable elimination is queried row by row, equal rows once; its time for all
+rows is extrapolated from the first few hundred different ones, and the posteriors of these are
+compared. Times are processor time on one thread; ours is the median of several whole calls, from
+labels to labels, that share nothing. Peak memory is what our call adds to a fresh process. The
+networks are the catalogue's.
 """
 
 import argparse

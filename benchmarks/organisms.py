@@ -4,8 +4,10 @@
     python benchmarks/organisms.py --models models --seeds 10
     python benchmarks/organisms.py --page docs/organisms.md
 
-Every seed draws 200 cases, asks all questions 5 times at temperature 1 and analyses the answers, as `coherence elicit` and `coherence analyze` do
-with `--seed`. Each test is a line of ``benchmarks/organisms.csv``; seeds that are there already are not run again. ``--page`` renders the counts.
+Every seed draws 200 cases, asks all questions 5 times at temperature 1 and analyses the answers, as
+`coherence elicit` and `coherence analyze` do with `--seed`. Each test is a line of
+``benchmarks/organisms.csv``; seeds that are there already are not run again. ``--page`` renders the
+counts.
 """
 
 import argparse

@@ -2,10 +2,12 @@
 
     python benchmarks/run.py --out benchmarks/results.md
 
-Every line is measured in a process of its own, one after the other, on the same data: contexts of five rows, three actions, two states. The
-first call (imports, compilation) is made on a small sample and not counted; a short one is repeated and its best time taken. Times are
-processor time, which on one thread is what an idle machine would take and on a shared one does not count the neighbours. Peak
-memory is what the measured call adds to the process. Peers are optional: ``pip install "belief-coherence[bench]"``.
+Every line is measured in a process of its own, one after the other, on the same data: contexts of
+five rows, three actions, two states. The first call (imports, compilation) is made on a small
+sample and not counted; a short one is repeated and its best time taken. Times are processor time,
+which on one thread is what an idle machine would take and on a shared one does not count the
+neighbours. Peak memory is what the measured call adds to the process. Peers are optional: ``pip
+install "belief-coherence[bench]"``.
 """
 
 import argparse

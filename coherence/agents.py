@@ -1,8 +1,9 @@
 """Simulated agents whose coherence is known, and `simulate`, which draws a runs table from one.
 
-The world: six features sum to the log-odds of the state, so that P(theta = 1 | x) is known exactly and is uniform over contexts. An
-auxiliary variable z shifts that posterior by a known amount. Agents differ in what they believe, what they report and what they act on;
-each choice is a random-utility choice with an extreme-value shock, and a context may carry a taste of its own.
+The world: six features sum to the log-odds of the state, so that P(theta = 1 | x) is known exactly
+and is uniform over contexts. An auxiliary variable z shifts that posterior by a known amount.
+Agents differ in what they believe, what they report and what they act on; each choice is a
+random-utility choice with an extreme-value shock, and a context may carry a taste of its own.
 """
 
 from collections.abc import Sequence
@@ -25,7 +26,8 @@ N_FEATURES = 6
 class Agent:
     """An agent with planted coherence or incoherence.
 
-    The utilities at belief b are ``slope * (b - yes_at)`` for yes, ``slope * (no_at - b)`` for no, and ``defer`` for defer.
+    The utilities at belief b are ``slope * (b - yes_at)`` for yes, ``slope * (no_at - b)`` for no,
+    and ``defer`` for defer.
 
     Parameters
     ----------
@@ -42,7 +44,8 @@ class Agent:
     taste : float
         Standard deviation of a utility shock that all choices of a context share, one per action.
     grid : float
-        Beliefs are rounded to multiples of this before they are reported and acted on; 0 for no rounding.
+        Beliefs are rounded to multiples of this before they are reported and acted on; 0 for no
+        rounding.
     belief_slope, belief_shift : float
         The agent's log-odds are ``belief_shift + belief_slope * logit(P(theta = 1 | x))``.
     hidden_signal : float
@@ -52,7 +55,8 @@ class Agent:
     prompt_shift : float
         The report under the prompt "bayes" is this much higher.
     peak : float
-        Between 0 and 1: how far utilities follow 1 - abs(2b - 1), which rises and falls, instead of b.
+        Between 0 and 1: how far utilities follow 1 - abs(2b - 1), which rises and falls, instead of
+        b.
     iterated_bias : float
         The belief given z is this much closer to 1/2 than it should be (0 none, 1 all the way).
     """

@@ -1,7 +1,7 @@
 """Errors that a user can act on.
 
-Every message names the parameter or column, the rule, the value received, where it was found, and what to do about it.
-The command line prints them in one line and exits with 2.
+Every message names the parameter or column, the rule, the value received, where it was found, and
+what to do about it. The command line prints them in one line and exits with 2.
 """
 
 import difflib

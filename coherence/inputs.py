@@ -1,6 +1,7 @@
 """Array validators shared by the checks.
 
-They turn what a user passes into codes and floats, or raise an `InputError` that states parameter, rule, received value, position and remedy.
+They turn what a user passes into codes and floats, or raise an `InputError` that states parameter,
+rule, received value, position and remedy.
 """
 
 from dataclasses import dataclass
@@ -203,7 +204,9 @@ class ChoiceData:
         return ""
 
 
-MIN_CONTEXTS = 10  # below this a permutation or a bootstrap over contexts has too few distinct outcomes to mean anything
+# below this a permutation or a bootstrap over contexts has too few distinct outcomes to mean
+# anything
+MIN_CONTEXTS = 10
 
 
 def as_contexts(context: ArrayLike | None, n_rows: int) -> tuple[Codes, tuple[Any, ...]]:

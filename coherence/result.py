@@ -31,6 +31,33 @@ class Interval:
     method: str = ""
 
 
+LEVEL = 0.05
+"""Level of a single test, and of the correction over all tests of a report."""
+
+
+def rejects(pvalue: float | None, *, alpha: float = LEVEL) -> bool:
+    """Tell whether a p-value rejects; what has none, or an undefined one, does not.
+
+    Parameters
+    ----------
+    pvalue : float or None
+        In [0, 1]; None for an estimate, NaN where the test is undefined.
+    alpha : float
+        Level. A p-value equal to it rejects, which keeps the level of an exact test.
+
+    Returns
+    -------
+    bool
+        Whether the null hypothesis is rejected.
+
+    Examples
+    --------
+    >>> rejects(0.05), rejects(0.051), rejects(None)
+    (True, False, False)
+    """
+    return pvalue is not None and pvalue <= alpha
+
+
 EXACT_REPORT = "the stated belief is the belief itself, not a noisy report of it"
 
 
@@ -65,7 +92,8 @@ class CheckResult:
     reason : str
         Why a number is NaN or has no interval; empty otherwise.
     pvalue_holm, pvalue_bh : float or None
-        The p-value adjusted over all tests of a report, by Holm and by Benjamini and Hochberg; None outside a report.
+        The p-value adjusted over all tests of a report, by Holm and by Benjamini and Hochberg; None
+        outside a report.
     """
 
     check: str

@@ -1,6 +1,7 @@
 """Asking models for beliefs and, in separate contexts, for actions.
 
-The public names load their modules on first use, so that `import elicitation` costs nothing and needs no torch.
+The public names load their modules on first use, so that `import elicitation` costs nothing and
+needs no torch.
 """
 
 import lazy_loader

@@ -10,12 +10,12 @@ from .models.base import Answer as Answer
 from .models.base import Model as Model
 from .models.base import Request as Request
 from .models.base import ScoringModel as ScoringModel
+from .models.labels import LabelBounds as LabelBounds
 from .models.local.causal import CausalModel as CausalModel
 from .models.local.causal import load_causal_model as load_causal_model
 from .models.local.multiple_choice import MultipleChoiceModel as MultipleChoiceModel
 from .models.local.multiple_choice import load_multiple_choice_model as load_multiple_choice_model
 from .models.servers.http import Limits as Limits
-from .models.servers.labels import LabelBounds as LabelBounds
 from .models.servers.server import ServerModel as ServerModel
 from .models.servers.server import connect_servers as connect_servers
 from .reading.outcomes import OutcomeAudit as OutcomeAudit

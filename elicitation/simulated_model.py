@@ -1,7 +1,8 @@
 """Simulated agents that answer questions in words: whole sessions without a model, and with known truth.
 
-An agent of `coherence.agents` is given the exact posteriors of a task's cases. Asked one of the task's questions, it forms its belief, reports it
-or acts on it as its parameters say, and writes the answer in the form that was asked for. What a session then finds is what was planted.
+An agent of `coherence.agents` is given the exact posteriors of a task's cases. Asked one of the
+task's questions, it forms its belief, reports it or acts on it as its parameters say, and writes
+the answer in the form that was asked for. What a session then finds is what was planted.
 """
 
 import hashlib
@@ -38,7 +39,8 @@ class Known:
     theta : float
         Realised state, 0 or 1; only agents with a hidden signal make use of it.
     exact : float
-        Posterior that the belief is formed from; NaN where the question supposes what the evidence rules out.
+        Posterior that the belief is formed from; NaN where the question supposes what the evidence
+        rules out.
     spread : tuple of float
         Exact probabilities of the labels of an auxiliary question, else empty.
     """
@@ -100,7 +102,8 @@ def agent_for_task(agent: Agent | str, task: "Subject", cases: pd.DataFrame) -> 
 class AgentModel:
     """A simulated agent as a model, see `agent_for_task`.
 
-    A request's seed and text determine its answer. Temperature 0 silences the agent's noise; at every other temperature it has its own.
+    A request's seed and text determine its answer. Temperature 0 silences the agent's noise; at
+    every other temperature it has its own.
 
     Parameters
     ----------
@@ -207,7 +210,8 @@ class AgentModel:
         return f"No: {_number(1 - float(_number(stated)))}\nYes: {_number(stated)}"
 
     def _decide(self, known: Known, belief: NDArray[np.float64], rng: np.random.Generator) -> str:
-        # A taste belongs to the case: repetitions share it, as in the runs that `coherence.simulate` draws.
+        # A taste belongs to the case: repetitions share it, as in the runs that
+        # `coherence.simulate` draws.
         taste = _generator("taste", known.context).normal(size=(1, len(ACTIONS))) * self.agent.taste
         action = str(self.agent.choose(belief, np.array([known.theta]), taste, rng)[0])
         if action == "defer":

@@ -1,7 +1,8 @@
 """A store of answers that survives a crash: SQLite in write-ahead mode, one transaction per batch, text and JSON only.
 
-An answer is keyed by everything that determines it (model fingerprint, full text, settings of the generation, base seed, number of the draw), so a
-second model never gets the first one's answers, and a session that is started again asks only what is missing. Several processes may share a store.
+An answer is keyed by everything that determines it (model fingerprint, full text, settings of the
+generation, base seed, number of the draw), so a second model never gets the first one's answers,
+and a session that is started again asks only what is missing. Several processes may share a store.
 """
 
 import hashlib
@@ -27,7 +28,8 @@ CREATE TABLE IF NOT EXISTS answers (
 ) WITHOUT ROWID;
 """
 _BUSY_SECONDS = 60.0
-# SQLite allows 32,766 variables in one statement; smaller portions keep a look-up short for other writers.
+# SQLite allows 32,766 variables in one statement; smaller portions keep a look-up short for other
+# writers.
 _PORTION = 500
 
 
@@ -79,7 +81,8 @@ class Draw:
         text : str
             The question.
         number : int
-            The how-manieth draw of this text. At temperature 0 all draws agree, and number and seeds count as 0.
+            The how-manieth draw of this text. At temperature 0 all draws agree, and number and
+            seeds count as 0.
         base_seed : int
             Seed of the session.
         temperature, max_new_tokens, max_lines
@@ -203,7 +206,8 @@ class AnswerStore:
 
     def _prepare(self) -> None:
         self._use_write_ahead_log()
-        # NORMAL outlives a killed process; FULL would also outlive a power cut in the same instant, at one fsync per batch, which is cheap here.
+        # NORMAL outlives a killed process; FULL would also outlive a power cut in the same instant,
+        # at one fsync per batch, which is cheap here.
         self._database.execute("PRAGMA synchronous=FULL")
         layout = self._database.execute("PRAGMA user_version").fetchone()[0]
         tables = {
@@ -266,7 +270,8 @@ class AnswerStore:
                 {"logprob": answer.logprob, "n_tokens": answer.n_tokens, "about": draw.about}
             )
             seed = draw.request.seed
-            # Half a surrogate pair, which JSON from a server can hold, has no UTF-8: it is kept as its escape.
+            # Half a surrogate pair, which JSON from a server can hold, has no UTF-8: it is kept as
+            # its escape.
             said = answer.text.encode("utf-8", "backslashreplace").decode()
             rows.append(
                 (
@@ -370,7 +375,8 @@ def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
         raise InputError(
             f"answer store {path} does not exist. Name the file that --store or OUT.answers.sqlite stands for."
         )
-    # Without a log beside it nobody has the store open, and SQLite need not make one of its own to read.
+    # Without a log beside it nobody has the store open, and SQLite need not make one of its own to
+    # read.
     mode = "mode=ro" if Path(f"{file}-wal").exists() else "mode=ro&immutable=1"
     try:
         database = sqlite3.connect(

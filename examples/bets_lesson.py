@@ -3,8 +3,9 @@
     python examples/bets_lesson.py
     python examples/bets_lesson.py --out DIR
 
-The maximiser takes the choice of largest expected gain. The value-only chooser knows what things are worth, but bets on whatever side names the more
-valuable thing, even if it would lose it. The guesser guesses. Which numbers tell them apart, and which do not?
+The maximiser takes the choice of largest expected gain. The value-only chooser knows what things
+are worth, but bets on whatever side names the more valuable thing, even if it would lose it. The
+guesser guesses. Which numbers tell them apart, and which do not?
 """
 
 import argparse

@@ -2,7 +2,8 @@
 
     python examples/mixing_lesson.py --out lesson
 
-Runs in seconds and asks no model. The answers it writes can be scored again by `coherence mix --answers lesson/answers.csv --out scores`.
+Runs in seconds and asks no model. The answers it writes can be scored again by `coherence mix
+--answers lesson/answers.csv --out scores`.
 """
 
 import argparse

@@ -2,7 +2,8 @@
 
     python examples/revealed_lesson.py --out lesson
 
-Runs in seconds and asks no model. Replace a believer by one of your own: a function from a setting to the probability of every outcome.
+Runs in seconds and asks no model. Replace a believer by one of your own: a function from a setting
+to the probability of every outcome.
 """
 
 import argparse

@@ -3,7 +3,8 @@
     python examples/train_reader.py --out reader
     coherence elicit --model reader --task asia --contexts 200 --reps 5 --out runs.parquet
 
-About 15% of the evidence sets are held out of the training; the figures printed at the end are for those.
+About 15% of the evidence sets are held out of the training; the figures printed at the end are for
+those.
 """
 
 import argparse

@@ -1,7 +1,8 @@
 """Sampling without replacement with known inclusion probabilities.
 
-A design spreads a fixed number of draws over bins as evenly as their capacities allow, and draws within a bin with probability proportional to size
-by systematic sampling, so that Horvitz-Thompson weights are exact (Särndal, Swensson and Wretman 1992, sections 2.8 and 3.6).
+A design spreads a fixed number of draws over bins as evenly as their capacities allow, and draws
+within a bin with probability proportional to size by systematic sampling, so that Horvitz-Thompson
+weights are exact (Särndal, Swensson and Wretman 1992, sections 2.8 and 3.6).
 """
 
 import numpy as np
@@ -28,7 +29,8 @@ def even_allocation(n: int, capacity: Ints, generator: np.random.Generator) -> I
     Returns
     -------
     ndarray of int
-        Sums to `n`; bins below their capacity differ by at most one, and no full bin holds more than these.
+        Sums to `n`; bins below their capacity differ by at most one, and no full bin holds more
+        than these.
 
     Examples
     --------

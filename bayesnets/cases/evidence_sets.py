@@ -1,8 +1,10 @@
 """The evidence sets that cases are drawn from, with their probability under the natural design.
 
-The natural design: draw a full record from the network, draw the number of observed covariates uniformly from a range, observe a uniformly drawn
-subset of that size. Few sets are enumerated and get their exact probability. Many are drawn, half from the natural design and half with states drawn
-uniformly, which reaches rare evidence; each draw carries its importance weight against that mixture, so that sums remain unbiased.
+The natural design: draw a full record from the network, draw the number of observed covariates
+uniformly from a range, observe a uniformly drawn subset of that size. Few sets are enumerated and
+get their exact probability. Many are drawn, half from the natural design and half with states drawn
+uniformly, which reaches rare evidence; each draw carries its importance weight against that
+mixture, so that sums remain unbiased.
 """
 
 import math
@@ -30,8 +32,8 @@ class EvidenceSets:
     codes : ndarray of int, shape (n_sets, n_nodes)
         Observed states, -1 where unobserved.
     mass : ndarray, shape (n_sets,)
-        Probability under the natural design given that the set is in this list; exact if enumerated, otherwise estimated without bias up to
-        normalisation. Sums to one.
+        Probability under the natural design given that the set is in this list; exact if
+        enumerated, otherwise estimated without bias up to normalisation. Sums to one.
     belief : ndarray, shape (n_sets,)
         Exact P(target in its positive state | evidence).
     enumerated : bool

@@ -1,7 +1,7 @@
 """Cases: evidence about one individual, the exact posterior of a target, and the target's realised state.
 
-Cases are drawn from a network's own distribution and spread evenly over the posterior, so that a check sees beliefs of every size; sampling weights
-lead back to the network's distribution.
+Cases are drawn from a network's own distribution and spread evenly over the posterior, so that a
+check sees beliefs of every size; sampling weights lead back to the network's distribution.
 """
 
 import json
@@ -44,10 +44,11 @@ def sample_cases(
 ) -> pd.DataFrame:
     """Draw cases without repeating an evidence set.
 
-    The natural design draws a full record from the network, draws the number of observed covariates uniformly from the range `n_observed`, and
-    observes a uniformly drawn subset of that size. The even design spreads the cases over equal bins of the posterior as evenly as the network allows
-    and draws within a bin in proportion to the natural design. The target's realised state is drawn from the exact posterior, which is its
-    distribution given the evidence in the full record too.
+    The natural design draws a full record from the network, draws the number of observed covariates
+    uniformly from the range `n_observed`, and observes a uniformly drawn subset of that size. The
+    even design spreads the cases over equal bins of the posterior as evenly as the network allows
+    and draws within a bin in proportion to the natural design. The target's realised state is drawn
+    from the exact posterior, which is its distribution given the evidence in the full record too.
 
     Parameters
     ----------
@@ -60,38 +61,43 @@ def sample_cases(
     target_state : str
         The state of the target that counts as theta = 1.
     even : bool
-        Whether to spread the cases over the bins; otherwise they come from the natural design, without repetition.
+        Whether to spread the cases over the bins; otherwise they come from the natural design,
+        without repetition.
     n_bins : int
-        Number of bins of [0, 1]; bin b holds b / n_bins <= p_true < (b + 1) / n_bins, and the last one includes 1.
+        Number of bins of [0, 1]; bin b holds b / n_bins <= p_true < (b + 1) / n_bins, and the last
+        one includes 1.
     n_observed : int, pair of int or None
-        How many covariates are observed, or the fewest and the most. None: from one to all that leave one for the auxiliary variable.
+        How many covariates are observed, or the fewest and the most. None: from one to all that
+        leave one for the auxiliary variable.
     auxiliary : str or None
-        The auxiliary variable of all cases, never observed; None draws one per case from the unobserved covariates.
+        The auxiliary variable of all cases, never observed; None draws one per case from the
+        unobserved covariates.
     min_probability : float
         Leaves out evidence that the network gives a smaller probability.
     determined : bool
-        Whether to include evidence that makes the target certain (p_true of exactly 0 or 1), which asks for logic rather than belief.
+        Whether to include evidence that makes the target certain (p_true of exactly 0 or 1), which
+        asks for logic rather than belief.
     rng : Generator, int or None
         Source of all draws; None draws fresh entropy.
 
     Returns
     -------
     DataFrame, one row per case, in random order
-        `context`: text made from the network, the target and a digest of the evidence; equal for equal evidence in any call.
-        `x_<variable>`: state, or None where unobserved.
-        `theta`: 0 or 1.
-        `p_true`: exact posterior.
-        `z`: an unobserved covariate each of whose states is possible given the evidence, or None if there is none.
-        `weight`: probability under the natural design divided by the probability of inclusion under this one, scaled to mean 1. Weighted means
-        estimate means under the natural design, given that the evidence is admitted and lies in a bin that holds a case.
-        `probability_bin`: from 0.
-        `attrs["coverage"]` holds what `coverage` shows, and a `note` that says which bins could not be filled and what the network can reach; it is
-        logged as a warning, and empty where the cases are even.
+        `context`: text made from the network, the target and a digest of the evidence; equal for
+        equal evidence in any call. `x_<variable>`: state, or None where unobserved. `theta`: 0 or
+        1. `p_true`: exact posterior. `z`: an unobserved covariate each of whose states is possible
+        given the evidence, or None if there is none. `weight`: probability under the natural design
+        divided by the probability of inclusion under this one, scaled to mean 1. Weighted means
+        estimate means under the natural design, given that the evidence is admitted and lies in a
+        bin that holds a case. `probability_bin`: from 0. `attrs["coverage"]` holds what `coverage`
+        shows, and a `note` that says which bins could not be filled and what the network can reach;
+        it is logged as a warning, and empty where the cases are even.
 
     Raises
     ------
     InputError
-        Unknown names, numbers out of range, or more cases asked for than there are distinct evidence sets.
+        Unknown names, numbers out of range, or more cases asked for than there are distinct
+        evidence sets.
 
     Examples
     --------
@@ -173,8 +179,9 @@ def coverage(cases: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame, one row per bin
-        `bin`; `low` and `high`; `n` cases; `capacity`, the distinct evidence sets that were listed or, where there are too many to list, found;
-        `natural_share`, the probability of the bin under the natural design.
+        `bin`; `low` and `high`; `n` cases; `capacity`, the distinct evidence sets that were listed
+        or, where there are too many to list, found; `natural_share`, the probability of the bin
+        under the natural design.
 
     Raises
     ------

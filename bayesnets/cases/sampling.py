@@ -75,7 +75,8 @@ def sample_codes(network: Network, n: int, generator: np.random.Generator) -> Co
     codes = np.empty((n, len(network.nodes)), dtype=np.int64)
     for position, node in enumerate(network.nodes):
         cumulative = node.table.cumsum(axis=0)
-        # Divided by its own last entry, so that a state of probability zero at the end is never reached through rounding.
+        # Divided by its own last entry, so that a state of probability zero at the end is never
+        # reached through rounding.
         cumulative = (cumulative / cumulative[-1])[:-1]
         bounds = cumulative[
             (slice(None), *(codes[:, network.index(parent)] for parent in node.parents))

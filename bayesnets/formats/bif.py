@@ -1,7 +1,8 @@
 """The Bayesian Interchange Format (.bif, version 0.15), read and written.
 
-A small scanner and one function per rule of the grammar. Names may be quoted and then hold anything; inside quotes a backslash stands before a
-quote or a backslash. Separators are optional, as in the format's first definition: Cozman, The Interchange Format for Bayesian Networks (1998).
+A small scanner and one function per rule of the grammar. Names may be quoted and then hold
+anything; inside quotes a backslash stands before a quote or a backslash. Separators are optional,
+as in the format's first definition: Cozman, The Interchange Format for Bayesian Networks (1998).
 """
 
 import re
@@ -168,7 +169,8 @@ def parse_bif(text: str, where: str, *, default_name: str, normalize: bool = Fal
     Raises
     ------
     InputError
-        With the line: what breaks the grammar, unknown or repeated names, a wrong count of numbers, columns that do not sum to one.
+        With the line: what breaks the grammar, unknown or repeated names, a wrong count of numbers,
+        columns that do not sum to one.
     """
     scanner = _Scanner(text, where)
     head = {"name": default_name}
@@ -431,7 +433,8 @@ def format_bif(network: Network) -> str:
     Returns
     -------
     str
-        Names are quoted where they are more than a plain word; title, source and whether the tables are illustrative are properties.
+        Names are quoted where they are more than a plain word; title, source and whether the tables
+        are illustrative are properties.
     """
     lines = [f"network {_name(network.name)} {{"]
     lines += [

@@ -1,7 +1,7 @@
 """A network as read from a file: checked with the file's own lines at hand, then made a `Network`.
 
-Files in the wild hold rounded numbers, whose columns miss 1 by a little. They are refused, or, if the caller asks for it, divided by their sums
-with a warning that says what was changed.
+Files in the wild hold rounded numbers, whose columns miss 1 by a little. They are refused, or, if
+the caller asks for it, divided by their sums with a warning that says what was changed.
 """
 
 import math
@@ -35,7 +35,8 @@ class Definition:
     line : int
         Where the table begins.
     column_lines : Mapping of tuple of int to int
-        Lines of single columns, by the positions of the parents' states; columns that are not in it stand at `line`.
+        Lines of single columns, by the positions of the parents' states; columns that are not in it
+        stand at `line`.
     """
 
     name: str
@@ -172,7 +173,8 @@ def stated_properties(network: Network) -> dict[str, str]:
     Returns
     -------
     dict
-        Keys are from `PROPERTIES`; an empty description and unstated origins of tables are left out.
+        Keys are from `PROPERTIES`; an empty description and unstated origins of tables are left
+        out.
     """
     stated = {
         "title": network.title,

@@ -1,6 +1,7 @@
 """Networks in files: BIF, XMLBIF and JSON, by the ending of the name.
 
-A file is checked as it is read, with the line of a fault in the message, and is written to a temporary file that then takes the place of the old one.
+A file is checked as it is read, with the line of a fault in the message, and is written to a
+temporary file that then takes the place of the old one.
 """
 
 import contextlib
@@ -30,20 +31,23 @@ def read_network(path: str | Path, *, normalize: bool = False) -> Network:
     Parameters
     ----------
     path : str or Path
-        Ends in .bif (BIF), .xml or .xmlbif (XMLBIF 0.3), or .json (`Network.to_json`). UTF-8; XML may declare another encoding.
+        Ends in .bif (BIF), .xml or .xmlbif (XMLBIF 0.3), or .json (`Network.to_json`). UTF-8; XML
+        may declare another encoding.
     normalize : bool
-        Divide columns whose sum misses 1 by rounding (at most .05) by their sums, and warn which tables were changed by how much.
-        By default such a file is refused.
+        Divide columns whose sum misses 1 by rounding (at most .05) by their sums, and warn which
+        tables were changed by how much. By default such a file is refused.
 
     Returns
     -------
     Network
-        Validated. Where a BIF or XML file does not say them, the name is that of the file and the title repeats the name.
+        Validated. Where a BIF or XML file does not say them, the name is that of the file and the
+        title repeats the name.
 
     Raises
     ------
     InputError
-        The file can't be read, is no network, or holds one that breaks a rule of `Network`; the message names file and line.
+        The file can't be read, is no network, or holds one that breaks a rule of `Network`; the
+        message names file and line.
 
     Examples
     --------
@@ -95,7 +99,8 @@ def write_network(network: Any, path: str | Path) -> None:
     Raises
     ------
     InputError
-        Another ending, a folder that does not exist or can't be written to, or names with control characters, which only JSON can hold.
+        Another ending, a folder that does not exist or can't be written to, or names with control
+        characters, which only JSON can hold.
     """
     model = as_network(network)
     target = Path(path)
@@ -154,7 +159,8 @@ def replace_file(path: Path, data: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        # mkstemp makes private files; this one gets the permissions that the user's umask gives any other.
+        # mkstemp makes private files; this one gets the permissions that the user's umask gives any
+        # other.
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(temporary, 0o666 & ~mask)

@@ -1,7 +1,8 @@
 """XMLBIF 0.3, read and written.
 
-The parser expands no entity and fetches nothing: a file that declares entities is refused, so that a few lines cannot grow into gigabytes. The usual
-document type declaration, which only describes elements, is read past. Layout: Cozman, The Interchange Format for Bayesian Networks (1998).
+The parser expands no entity and fetches nothing: a file that declares entities is refused, so that
+a few lines cannot grow into gigabytes. The usual document type declaration, which only describes
+elements, is read past. Layout: Cozman, The Interchange Format for Bayesian Networks (1998).
 """
 
 from dataclasses import dataclass, field
@@ -117,7 +118,8 @@ def parse_xmlbif(data: bytes, where: str, *, default_name: str, normalize: bool 
     Raises
     ------
     InputError
-        With the line: no XML, entities, unknown or repeated names, a wrong count of numbers, columns that do not sum to one.
+        With the line: no XML, entities, unknown or repeated names, a wrong count of numbers,
+        columns that do not sum to one.
     """
     network = _network_element(data, where)
     head = {"name": next((name for name in network.texts("NAME") if name), default_name)}
@@ -266,7 +268,8 @@ def format_xmlbif(network: Network) -> str:
     Returns
     -------
     str
-        With the usual document type declaration; title, source and whether the tables are illustrative are properties.
+        With the usual document type declaration; title, source and whether the tables are
+        illustrative are properties.
     """
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',

@@ -1,7 +1,9 @@
 """P(targets, evidence) for many evidence rows, by whichever of two exact algorithms is estimated to need fewer operations.
 
-Elimination suits networks whose variables depend on few others, however many they are; sums over parts of the joint table suit networks with many
-arrows and few joint states. Where neither is cheap, the rows are split by the state of a variable in the costliest step, which is then sliced away.
+Elimination suits networks whose variables depend on few others, however many they are; sums over
+parts of the joint table suit networks with many arrows and few joint states. Where neither is
+cheap, the rows are split by the state of a variable in the costliest step, which is then sliced
+away.
 """
 
 from collections.abc import Sequence
@@ -14,7 +16,8 @@ from bayesnets.network import Network
 from coherence.errors import InputError
 
 MAX_BYTES = 128 * 2**20  # the largest intermediate of one chunk
-BYTES_PER_CODE = 64  # working memory per row and node; rows are taken in chunks that keep it within the same bound
+# working memory per row and node; rows are taken in chunks that keep it within the same bound
+BYTES_PER_CODE = 64
 SPLIT_COST = (
     1e8  # operations of one elimination above which planning several cheaper ones pays; measured
 )
@@ -33,7 +36,8 @@ def joint(
     codes : ndarray of int, shape (n_rows, n_nodes)
         Positions of the observed states, -1 where unobserved; in the order of `network.nodes`.
     targets : sequence of int
-        Positions of the targets; their own columns of `codes` must be -1. None asks for P(evidence).
+        Positions of the targets; their own columns of `codes` must be -1. None asks for
+        P(evidence).
     max_bytes : int
         The largest intermediate array.
 

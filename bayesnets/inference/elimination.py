@@ -1,8 +1,10 @@
 """Variable elimination for many evidence rows in one pass.
 
-Variables are summed out one after the other (Koller and Friedman 2009, section 9.3) in one order for all rows. What remains of a part of the network
-depends on a row only through the row's evidence in that part, so each message is computed once per distinct pattern of evidence behind it and shared
-by all rows with that pattern. Patterns are the last axis, so that every operation runs along memory.
+Variables are summed out one after the other (Koller and Friedman 2009, section 9.3) in one order
+for all rows. What remains of a part of the network depends on a row only through the row's evidence
+in that part, so each message is computed once per distinct pattern of evidence behind it and shared
+by all rows with that pattern. Patterns are the last axis, so that every operation runs along
+memory.
 """
 
 import math

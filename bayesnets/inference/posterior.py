@@ -32,8 +32,9 @@ def posterior(
     network : Network or pgmpy.models.DiscreteBayesianNetwork
         The model.
     evidence : DataFrame, shape (n_rows, any number of variables)
-        Columns are variables, cells are states; missing cells are unobserved, in any mixture. Whole numbers stand for states of that spelling.
-        Where the target itself is observed, its posterior is a point mass.
+        Columns are variables, cells are states; missing cells are unobserved, in any mixture. Whole
+        numbers stand for states of that spelling. Where the target itself is observed, its
+        posterior is a point mass.
     target : str or sequence of str
         The variable asked about; several ask for their joint posterior.
     errors : {"raise", "nan"}
@@ -44,17 +45,19 @@ def posterior(
     Returns
     -------
     DataFrame, shape (n_rows, n_states)
-        Columns are the states of the target, or the combinations of states of several targets, with a level for each; rows sum to one; the index is
-        that of `evidence`.
+        Columns are the states of the target, or the combinations of states of several targets, with
+        a level for each; rows sum to one; the index is that of `evidence`.
 
     Raises
     ------
     InputError
-        Unknown variables or states, repeated columns or targets, impossible evidence, or a network that needs more than `max_bytes` for one row.
+        Unknown variables or states, repeated columns or targets, impossible evidence, or a network
+        that needs more than `max_bytes` for one row.
 
     Notes
     -----
-    Evidence whose probability is below the smallest floating-point number (about 1e-308) counts as impossible.
+    Evidence whose probability is below the smallest floating-point number (about 1e-308) counts as
+    impossible.
 
     Examples
     --------
@@ -156,7 +159,8 @@ def posterior_by_state(
     target : str
         The variable asked about.
     auxiliary : str or sequence of str
-        The auxiliary variable, one for all rows or one per row, such as the column `z` of `sample_cases`; rows where it is missing are left out.
+        The auxiliary variable, one for all rows or one per row, such as the column `z` of
+        `sample_cases`; rows where it is missing are left out.
     errors : {"raise", "nan"}
         As in `posterior`; it concerns x alone.
     max_bytes : int
@@ -165,8 +169,9 @@ def posterior_by_state(
     Returns
     -------
     DataFrame, one row per row of `evidence` and state of its auxiliary variable
-        The index repeats that of `evidence`. `z` and `z_state`; `p_z`, the probability of that state given x; then one column per state of the target
-        with P(state | x, z = z_state), NaN where x rules that state of z out.
+        The index repeats that of `evidence`. `z` and `z_state`; `p_z`, the probability of that
+        state given x; then one column per state of the target with P(state | x, z = z_state), NaN
+        where x rules that state of z out.
 
     Raises
     ------
@@ -244,7 +249,8 @@ def evidence_probability(
     Returns
     -------
     Series
-        Named "probability", with the index of `evidence`; 1 for a row without observations, 0 for an impossible one.
+        Named "probability", with the index of `evidence`; 1 for a row without observations, 0 for
+        an impossible one.
 
     Raises
     ------

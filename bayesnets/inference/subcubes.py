@@ -1,8 +1,10 @@
 """Sums over parts of the joint table, for networks with few joint states and many arrows.
 
-The joint table is made once. A row asks for the sum of the entries that agree with its evidence. Rows are sorted, and the table is walked along its
-axes: rows that observe a variable go on in the slice of their state, the others in the table summed over that variable, so that rows that agree so
-far share the sums. Where the entries that a group of rows still needs are fewer than the table holds, they are picked out and added row by row.
+The joint table is made once. A row asks for the sum of the entries that agree with its evidence.
+Rows are sorted, and the table is walked along its axes: rows that observe a variable go on in the
+slice of their state, the others in the table summed over that variable, so that rows that agree so
+far share the sums. Where the entries that a group of rows still needs are fewer than the table
+holds, they are picked out and added row by row.
 """
 
 import math

@@ -1,7 +1,8 @@
 """The tables that a question needs, and evidence rows as positions of states.
 
-Evidence is a whole-number array with one row per case and one column per node, -1 where unobserved. What the rows have in common is used before any
-sum is taken: nodes that no observation depends on sum to one and are left out (Koller and Friedman 2009, section 9.3), and a variable that all rows
+Evidence is a whole-number array with one row per case and one column per node, -1 where unobserved.
+What the rows have in common is used before any sum is taken: nodes that no observation depends on
+sum to one and are left out (Koller and Friedman 2009, section 9.3), and a variable that all rows
 observe in the same state is sliced away.
 """
 
@@ -66,7 +67,8 @@ def relevant_tables(network: Network, codes: Codes, targets: Sequence[int]) -> l
     Returns
     -------
     list of Table
-        One per node that matters; variables with a single state, or observed in one state by all rows, are sliced away.
+        One per node that matters; variables with a single state, or observed in one state by all
+        rows, are sliced away.
     """
     ever: Flags = np.any(codes >= 0, axis=0)
     settled: Flags = np.all(codes == codes[0], axis=0)

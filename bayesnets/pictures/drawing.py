@@ -1,6 +1,7 @@
 """Pictures of networks. matplotlib is imported when a picture is drawn, because its import takes a while.
 
-Names come from files: they are never read as mathematics, and characters that cannot be printed are left out.
+Names come from files: they are never read as mathematics, and characters that cannot be printed are
+left out.
 """
 
 import io
@@ -97,7 +98,8 @@ def draw(
     from matplotlib import rc_context
 
     with rc_context(_STYLE), warnings.catch_warnings():
-        # A script that the font lacks is drawn as boxes in a PNG; in an SVG the reader's own font shows it.
+        # A script that the font lacks is drawn as boxes in a PNG; in an SVG the reader's own font
+        # shows it.
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
         figure = _figure(model, frozenset(targets))
         if target_file is not None:

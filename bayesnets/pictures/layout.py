@@ -1,7 +1,9 @@
 """Where the nodes of a picture go: layers from causes to effects, few crossings, short arrows.
 
-The steps of Sugiyama, Tagawa and Toda (1981), Methods for Visual Understanding of Hierarchical System Structures, IEEE Transactions on Systems, Man,
-and Cybernetics 11: layers by the longest path, way-points where an arrow passes a layer, order within layers by barycentres, then coordinates.
+The steps of Sugiyama, Tagawa and Toda (1981), Methods for Visual Understanding of Hierarchical
+System Structures, IEEE Transactions on Systems, Man, and Cybernetics 11: layers by the longest
+path, way-points where an arrow passes a layer, order within layers by barycentres, then
+coordinates.
 """
 
 from collections.abc import Mapping, Sequence
@@ -137,7 +139,8 @@ def _layers(parents: Mapping[str, Sequence[str]]) -> dict[str, int]:
     depth: dict[str, int] = {}
     for name, its_parents in parents.items():
         depth[name] = 1 + max((depth[parent] for parent in its_parents), default=-1)
-    # A cause without causes stands right above its first effect, not at the top: its arrow would pass everything between.
+    # A cause without causes stands right above its first effect, not at the top: its arrow would
+    # pass everything between.
     children: dict[str, list[str]] = {name: [] for name in parents}
     for name, its_parents in parents.items():
         for parent in its_parents:
@@ -208,7 +211,8 @@ def _crossings(rows: Sequence[Sequence[Point]], below: Mapping[Point, list[Point
     position = {point: place for row in rows for place, point in enumerate(row)}
     total = 0
     for row in rows[:-1]:
-        # Arrows in the order of their upper ends; each pair whose lower ends are the other way round crosses.
+        # Arrows in the order of their upper ends; each pair whose lower ends are the other way
+        # round crosses.
         ends = [
             place for point in row for place in sorted(position[lower] for lower in below[point])
         ]
@@ -252,7 +256,8 @@ def _coordinates(
                     else x[point]
                 )
                 weights.append(sum(pulls) or 1.0)
-            # Nearest places with the order and the spaces kept: what is left of each offset may only grow to the right.
+            # Nearest places with the order and the spaces kept: what is left of each offset may
+            # only grow to the right.
             kept = isotonic_regression(np.array(wanted) - offset, weights=weights).x + offset
             x.update(zip(row, kept.tolist(), strict=True))
     left = min(x[point] - space[point] / 2 for point in x)

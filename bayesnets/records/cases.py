@@ -1,7 +1,7 @@
 """Cases from records: evidence about one individual, the share of records like it whose outcome is positive, and the outcome of one of them.
 
-The design is that of `bayesnets.cases.network_cases`, with records in the place of a network: cases are spread evenly over the share, and weights lead back to
-the records' own distribution.
+The design is that of `bayesnets.cases.network_cases`, with records in the place of a network: cases
+are spread evenly over the share, and weights lead back to the records' own distribution.
 """
 
 import json
@@ -34,9 +34,10 @@ def sample_record_cases(
 ) -> pd.DataFrame:
     """Draw cases whose truth is a share of records, as `sample_cases` draws them from a network.
 
-    The natural design draws a record, draws the number of observed covariates uniformly from the range `n_observed`, and observes a uniformly drawn
-    subset of that size, given that the stratum has enough records. The even design spreads the cases over equal bins of the share. The realised state
-    is that of a record drawn from the stratum.
+    The natural design draws a record, draws the number of observed covariates uniformly from the
+    range `n_observed`, and observes a uniformly drawn subset of that size, given that the stratum
+    has enough records. The even design spreads the cases over equal bins of the share. The realised
+    state is that of a record drawn from the stratum.
 
     Parameters
     ----------
@@ -45,11 +46,14 @@ def sample_record_cases(
     n : int
         Number of cases, positive; no stratum appears twice.
     even : bool
-        Whether to spread the cases over the bins; otherwise they come from the natural design, without repetition.
+        Whether to spread the cases over the bins; otherwise they come from the natural design,
+        without repetition.
     n_bins : int
-        Number of bins of [0, 1]; bin b holds b / n_bins <= p_true < (b + 1) / n_bins, and the last one includes 1.
+        Number of bins of [0, 1]; bin b holds b / n_bins <= p_true < (b + 1) / n_bins, and the last
+        one includes 1.
     n_observed : int, pair of int or None
-        How many covariates are observed, or the fewest and the most. None: from one to all that leave one for the auxiliary variable.
+        How many covariates are observed, or the fewest and the most. None: from one to all that
+        leave one for the auxiliary variable.
     auxiliary : str or None
         The auxiliary variable of all cases, never observed; None draws one per case.
     rng : Generator, int or None
@@ -58,10 +62,12 @@ def sample_record_cases(
     Returns
     -------
     DataFrame, one row per case, in random order
-        The columns of `sample_cases`: `context`, `x_<covariate>`, `theta`, `p_true`, `z`, `weight`, `probability_bin`; and `n`, `low` and `high` of
-        the stratum, and `record`, the index of the record whose outcome is theta. `z` is an unobserved covariate each of whose states keeps at least
-        `task.min_records` records of the stratum, so that P(z | x) and P(theta | x, z) are supported as p_true is; None if there is none.
-        A share of 0 or 1 is an estimate, not a certainty, and stays in. `attrs["coverage"]` is that of `sample_cases`.
+        The columns of `sample_cases`: `context`, `x_<covariate>`, `theta`, `p_true`, `z`, `weight`,
+        `probability_bin`; and `n`, `low` and `high` of the stratum, and `record`, the index of the
+        record whose outcome is theta. `z` is an unobserved covariate each of whose states keeps at
+        least `task.min_records` records of the stratum, so that P(z | x) and P(theta | x, z) are
+        supported as p_true is; None if there is none. A share of 0 or 1 is an estimate, not a
+        certainty, and stays in. `attrs["coverage"]` is that of `sample_cases`.
 
     Raises
     ------

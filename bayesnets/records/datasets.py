@@ -1,7 +1,8 @@
 """Two public data sets as tasks whose truth is a share of records.
 
-Both come with a dependency of this package, statsmodels and scikit-learn, which are imported when a data set is loaded. Measurements are cut into few
-classes at the points written below, so that a stratum of several covariates still holds enough records.
+Both come with a dependency of this package, statsmodels and scikit-learn, which are imported when a
+data set is loaded. Measurements are cut into few classes at the points written below, so that a
+stratum of several covariates still holds enough records.
 """
 
 from collections.abc import Callable
@@ -88,13 +89,15 @@ def load_dataset(name: str, *, min_records: int = 100) -> RecordTask:
 def _randhie() -> pd.DataFrame:
     """Return person-years of the RAND Health Insurance Experiment.
 
-    The limitation is a yes or a no, except in 1,052 of 20,190 rows where a fraction stands for it; these are left out.
+    The limitation is a yes or a no, except in 1,052 of 20,190 rows where a fraction stands for it;
+    these are left out.
     """
     from statsmodels.datasets import randhie
 
     table = randhie.load_pandas().data
     table = table[table["physlm"].isin([0, 1])]
-    # Logarithms of (percent + 1) and of dollars. Without a deductible the percents are 0, 25, 50 and 95.
+    # Logarithms of (percent + 1) and of dollars. Without a deductible the percents are 0, 25, 50
+    # and 95.
     percent, dollars = np.exp(table["lncoins"]) - 1, np.exp(table["lpi"])
     plan = np.select(
         [table["idp"] == 1, percent < 1, percent < 75], ["deductible", "free", "part"], "most"

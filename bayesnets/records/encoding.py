@@ -1,7 +1,8 @@
 """Records as positions of states.
 
-A record is a row of labels. Whatever is no label of a known state is refused with its column and its rows: numbers that nobody cut into classes,
-missing values, states that the caller did not state. What is missing is never taken for a state.
+A record is a row of labels. Whatever is no label of a known state is refused with its column and
+its rows: numbers that nobody cut into classes, missing values, states that the caller did not
+state. What is missing is never taken for a state.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +41,8 @@ def encode_records(
     Raises
     ------
     InputError
-        A column that is absent, repeated or not made of labels, a state that is not among those stated, or missing values.
+        A column that is absent, repeated or not made of labels, a state that is not among those
+        stated, or missing values.
 
     Examples
     --------
@@ -105,7 +107,8 @@ def states_of(records: pd.DataFrame, variables: Sequence[str]) -> dict[str, tupl
     Returns
     -------
     dict of str to tuple of str
-        All categories in their order where the column is categorical, else the labels that occur, sorted.
+        All categories in their order where the column is categorical, else the labels that occur,
+        sorted.
 
     Raises
     ------

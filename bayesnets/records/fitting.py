@@ -1,8 +1,10 @@
 """Conditional tables from records, for a structure that is known.
 
-Every table is a relative frequency within a configuration of the parents, or, with pseudo-counts, the posterior mean under a symmetric Dirichlet
-prior (Koller and Friedman 2009, sections 17.2 and 17.4). The published procedure relies on configurations with at least 100 records; which ones have
-fewer is part of the result, and a configuration without any record has no table unless the caller says which.
+Every table is a relative frequency within a configuration of the parents, or, with pseudo-counts,
+the posterior mean under a symmetric Dirichlet prior (Koller and Friedman 2009, sections 17.2 and
+17.4). The published procedure relies on configurations with at least 100 records; which ones have
+fewer is part of the result, and a configuration without any record has no table unless the caller
+says which.
 """
 
 import math
@@ -33,9 +35,10 @@ class Fit:
     network : Network
         The structure with fitted tables.
     support : DataFrame, one row per variable and configuration of its parents
-        `variable`; `configuration`, such as "smoke=yes, asia=no", empty for a variable without parents; `records` in that configuration;
-        `sufficient`, whether these are at least `min_support`; `table`, what the column was made of: "records", "records and prior", "prior",
-        "marginal" or "uniform".
+        `variable`; `configuration`, such as "smoke=yes, asia=no", empty for a variable without
+        parents; `records` in that configuration; `sufficient`, whether these are at least
+        `min_support`; `table`, what the column was made of: "records", "records and prior",
+        "prior", "marginal" or "uniform".
     n_records : int
         Records that were used.
     n_dropped : int
@@ -79,22 +82,27 @@ def fit(
     Parameters
     ----------
     structure : Network, pgmpy model, or mapping of str to sequence of str
-        The arrows: a network, whose own tables are ignored and whose order of states is kept, or the parents of every variable.
+        The arrows: a network, whose own tables are ignored and whose order of states is kept, or
+        the parents of every variable.
     records : DataFrame
         A column of labels per variable; further columns are ignored.
     states : mapping of str to sequence of str, optional
-        The states of every variable, in the order of the tables; needed with a mapping, not allowed with a network.
+        The states of every variable, in the order of the tables; needed with a mapping, not allowed
+        with a network.
     prior : float
-        Pseudo-count added to every cell of every table, at least 0: a symmetric Dirichlet prior whose weight in a column is `prior` times the number
-        of states. 0 is maximum likelihood, 1 is Laplace's rule.
+        Pseudo-count added to every cell of every table, at least 0: a symmetric Dirichlet prior
+        whose weight in a column is `prior` times the number of states. 0 is maximum likelihood, 1
+        is Laplace's rule.
     min_support : int
-        A parent configuration with fewer records is listed as thin, at least 0. It keeps its estimate.
+        A parent configuration with fewer records is listed as thin, at least 0. It keeps its
+        estimate.
     missing : {"error", "drop"}
-        What to do with records that miss the value of any variable of the structure: an error, or leave the whole record out. Then all tables
-        describe the same records; that they also describe those left out is an assumption.
+        What to do with records that miss the value of any variable of the structure: an error, or
+        leave the whole record out. Then all tables describe the same records; that they also
+        describe those left out is an assumption.
     empty : {"error", "marginal", "uniform"}
-        The column of a parent configuration without any record where `prior` is 0: an error; the variable's distribution over all records; or equal
-        probabilities.
+        The column of a parent configuration without any record where `prior` is 0: an error; the
+        variable's distribution over all records; or equal probabilities.
     name : str or None
         Name of the network; None keeps that of the structure, or takes "fitted".
 
@@ -106,8 +114,8 @@ def fit(
     Raises
     ------
     InputError
-        An invalid structure, an absent column, a column of numbers, an unseen state, missing values, a configuration without records, or an option
-        outside its range.
+        An invalid structure, an absent column, a column of numbers, an unseen state, missing
+        values, a configuration without records, or an option outside its range.
 
     Examples
     --------

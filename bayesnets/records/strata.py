@@ -25,8 +25,8 @@ class CountedRecords:
     name : str
         What they are called; beginning of the contexts' ids.
     records : DataFrame
-        A column of labels for the target and every covariate; complete. Categorical columns keep the
-        order of their categories.
+        A column of labels for the target and every covariate; complete. Categorical columns keep
+        the order of their categories.
     covariates : sequence of str
         Columns that can be observed.
     target, positive : str
@@ -53,7 +53,8 @@ class CountedRecords:
             raise InputError(f"name of a task must be non-empty text, not {self.name!r}. Name it.")
         object.__setattr__(self, "covariates", _checked_covariates(self.covariates, self.target))
         check_columns(self.records, [*self.covariates, self.target])
-        # A copy, so that a later change of the caller's table can't part the records from what was counted.
+        # A copy, so that a later change of the caller's table can't part the records from what was
+        # counted.
         object.__setattr__(self, "records", self.records[[*self.covariates, self.target]].copy())
         check_whole("min_records", self.min_records)
         known = self.states[self.target]
@@ -92,7 +93,8 @@ class CountedRecords:
         Parameters
         ----------
         n_observed : int, pair of int or None
-            How many covariates are observed, or the fewest and the most; None is any number from one.
+            How many covariates are observed, or the fewest and the most; None is any number from
+            one.
 
         Returns
         -------
@@ -268,19 +270,22 @@ def strata(
     n_observed : int, pair of int or None
         How many covariates are observed, or the fewest and the most; None is any number from one.
     missing : {"error", "drop"}
-        What to do with records that miss one of these columns: an error, or leave the record out of all strata.
+        What to do with records that miss one of these columns: an error, or leave the record out of
+        all strata.
 
     Returns
     -------
     DataFrame, one row per stratum, few observed covariates first
-        `x_<covariate>`: state, or None where unobserved. `n`: records. `n_positive`: positive ones. `p_true`: their share. `low`, `high`: 95% Wilson
-        interval of the share. Strata overlap: a record lies in one stratum of every set of covariates. Two sets of observed states that hold the
-        same records are two rows.
+        `x_<covariate>`: state, or None where unobserved. `n`: records. `n_positive`: positive ones.
+        `p_true`: their share. `low`, `high`: 95% Wilson interval of the share. Strata overlap: a
+        record lies in one stratum of every set of covariates. Two sets of observed states that hold
+        the same records are two rows.
 
     Raises
     ------
     InputError
-        As `CountedRecords`, and when no stratum has enough records; the message says how many the largest has.
+        As `CountedRecords`, and when no stratum has enough records; the message says how many the
+        largest has.
 
     Examples
     --------

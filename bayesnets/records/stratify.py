@@ -1,7 +1,8 @@
 """All strata of records that are large enough, counted once per distinct combination of covariates.
 
-A stratum fixes the states of some covariates and leaves the others open. One more observed covariate divides a stratum, so one that is too small
-has no part that is large enough, and the search stops there.
+A stratum fixes the states of some covariates and leaves the others open. One more observed
+covariate divides a stratum, so one that is too small has no part that is large enough, and the
+search stops there.
 """
 
 from collections.abc import Iterator, Sequence

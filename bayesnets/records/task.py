@@ -1,8 +1,9 @@
 """Records as truth: strata of covariates and the share of records in them whose outcome is positive.
 
-Where no network is known, the published analysis takes the share of positive records within a stratum of at least 100 as P(theta = 1 | x). A stratum
-is a set of observed states; covariates outside it are unobserved, as in cases drawn from a network. A share is an estimate, with a Wilson interval
-(Wilson 1927) that takes the records as independent draws.
+Where no network is known, the published analysis takes the share of positive records within a
+stratum of at least 100 as P(theta = 1 | x). A stratum is a set of observed states; covariates
+outside it are unobserved, as in cases drawn from a network. A share is an estimate, with a Wilson
+interval (Wilson 1927) that takes the records as independent draws.
 """
 
 import math
@@ -24,7 +25,8 @@ from coherence.errors import InputError
 class RecordTask(CountedRecords):
     """Records of an outcome and its covariates, as something to ask about.
 
-    It has the attributes that an elicitation session reads of a task: `name`, `network`, `phrases` and `target`.
+    It has the attributes that an elicitation session reads of a task: `name`, `network`, `phrases`
+    and `target`.
 
     Parameters
     ----------
@@ -38,7 +40,8 @@ class RecordTask(CountedRecords):
     Raises
     ------
     InputError
-        An absent column, a column of numbers, missing values, an unknown state, or a number outside its range.
+        An absent column, a column of numbers, missing values, an unknown state, or a number outside
+        its range.
 
     Examples
     --------
@@ -55,8 +58,9 @@ class RecordTask(CountedRecords):
     def network(self) -> Network:
         """The joint distribution of the records: a network of all arrows, in which every posterior is a share of records.
 
-        It holds a number for every combination of states, and is meant for a dozen covariates at most. Its posteriors know no minimum of records;
-        the `z` of `sample_record_cases` keeps to one.
+        It holds a number for every combination of states, and is meant for a dozen covariates at
+        most. Its posteriors know no minimum of records; the `z` of `sample_record_cases` keeps to
+        one.
         """
         entries = math.prod(map(len, self.states.values()))
         if (
@@ -68,7 +72,8 @@ class RecordTask(CountedRecords):
             )
         order = list(self.states)
         parents = {variable: order[:position] for position, variable in enumerate(order)}
-        # What stands in the column of a combination that no record has is only ever multiplied by zero.
+        # What stands in the column of a combination that no record has is only ever multiplied by
+        # zero.
         nodes = fit(parents, self.records, states=self.states, empty="uniform").network.nodes
         source = f"shares among {len(self.records)} records. {self.source}".strip()
         return Network(self.name, self.name, source, False, nodes, tables="fitted")

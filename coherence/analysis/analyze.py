@@ -1,6 +1,7 @@
 """From a runs table to a report: every check that the columns allow, for each (task, model).
 
-What cannot be run is not passed over: each unit's notes say what was left out and why (see `coherence.analysis.planning`).
+What cannot be run is not passed over: each unit's notes say what was left out and why (see
+`coherence.analysis.planning`).
 """
 
 import math
@@ -46,7 +47,8 @@ def _complete_columns(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
         table = table.assign(z_state=None)
     if "prompt" not in table.columns:
         table = table.assign(prompt=REFERENCE)
-    # A belief given z whose prompt is not named belongs to the reference prompt of its unit, which need not be the usual one.
+    # A belief given z whose prompt is not named belongs to the reference prompt of its unit, which
+    # need not be the usual one.
     unnamed = table["prompt"].isna()
     table["prompt"] = (
         table["prompt"]
@@ -137,17 +139,20 @@ def analyze(
     Parameters
     ----------
     runs : DataFrame
-        A runs table; see `coherence.table.schema.COLUMNS`. Beliefs ``p`` and something to check them against suffice, such as ``action`` or ``theta``.
+        A runs table; see `coherence.table.schema.COLUMNS`. Beliefs ``p`` and something to check
+        them against suffice, such as ``action`` or ``theta``.
     checks : sequence of str, optional
         Names out of `CHECKS`; None runs all.
     published : bool
         Run the papers' own procedures instead of those that respect contexts.
     strict : bool
-        Treat repaired answers as unreadable, so that only answers in the exact form enter the checks.
+        Treat repaired answers as unreadable, so that only answers in the exact form enter the
+        checks.
     n_jobs : int
         Processes for joblib; -1 for all cores. Results do not depend on it.
     rng : Generator, int or None
-        Source of randomness; every check of every unit gets a generator of its own, made before any is run.
+        Source of randomness; every check of every unit gets a generator of its own, made before any
+        is run.
     progress : callable, optional
         Called with (done, total, label) after each check.
 
@@ -184,7 +189,8 @@ def analyze(
     planners = []
     for position, (_, rows) in enumerate(groups):
         (own,) = generator.spawn(1)
-        # One stream per check, whether it is run or not: asking for fewer checks does not change the numbers of the others.
+        # One stream per check, whether it is run or not: asking for fewer checks does not change
+        # the numbers of the others.
         planner = Planner(
             position, rows, names, published, dict(zip(CHECKS, own.spawn(len(CHECKS)), strict=True))
         )

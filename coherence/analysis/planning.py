@@ -1,7 +1,7 @@
 """What can be checked in one (task, model), and what has to be left out and why.
 
-A `Planner` looks at the columns of a unit, plans one job per check, and assembles the finished unit. Together with `analysis`, `schema` and
-`storage` it is the only place that knows column names.
+A `Planner` looks at the columns of a unit, plans one job per check, and assembles the finished
+unit. Together with `analysis`, `schema` and `storage` it is the only place that knows column names.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -270,7 +270,8 @@ class Planner:
                 self.notes.append("no x_ columns: the context-adjusted gain was not run.")
 
     def _plan_monotone(self) -> None:
-        # Whichever state came true, choices must rise with the belief in one; with a theta of three states it is not known in which.
+        # Whichever state came true, choices must rise with the belief in one; with a theta of three
+        # states it is not known in which.
         if not self.single or (self.state is None and self._known(self.stated, "theta").any()):
             return
         rows, dropped = self.choices, len(self.decided) - len(self.choices)

@@ -25,7 +25,8 @@ def _belief(rows: pd.DataFrame, states: list[str]) -> np.ndarray:
     if "p" in rows.columns:
         return rows["p"].to_numpy(dtype=np.float64)
     beliefs = rows[states].to_numpy(dtype=np.float64)
-    # Stated with two digits, the states may sum to .99 or 1.01; the schema bounds how far off they are.
+    # Stated with two digits, the states may sum to .99 or 1.01; the schema bounds how far off they
+    # are.
     shares = np.asarray(beliefs / beliefs.sum(axis=1, keepdims=True))
     return shares[:, 1] if shares.shape[1] == 2 else shares
 
@@ -89,7 +90,8 @@ def _ordered_states(columns: list[str], theta: pd.Series) -> tuple[list[str], st
             ordered,
             f"theta is {_listed(shown, 'or')}, and the columns of beliefs are {_listed(ordered)}",
         )
-    # The checks know theta by its own order, in which "10" as text comes before "2" and 10 as a number after 2.
+    # The checks know theta by its own order, in which "10" as text comes before "2" and 10 as a
+    # number after 2.
     return (named if len(named) == len(columns) else ordered), ""
 
 

@@ -1,7 +1,7 @@
 """What a result says, in one plain sentence.
 
-A test that does not reject is never called evidence of coherence: the sentence says what was not found and, where the interval is wide,
-that the data leave it open.
+A test that does not reject is never called evidence of coherence: the sentence says what was not
+found and, where the interval is wide, that the data leave it open.
 """
 
 import math

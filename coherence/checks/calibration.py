@@ -1,6 +1,7 @@
 """How close stated beliefs are to the truth: root-mean-square error to the exact posterior, Brier score, calibration error.
 
-These are estimates beside the coherence checks: a coherent agent may be badly calibrated, and a calibrated one incoherent.
+These are estimates beside the coherence checks: a coherent agent may be badly calibrated, and a
+calibrated one incoherent.
 """
 
 import math
@@ -65,8 +66,9 @@ def _calibration_error(
 ) -> tuple[float, Interval | None, str]:
     """Root-mean-square gap of the bins without the part that chance adds, and its interval, by leaving out one context at a time.
 
-    Where the gaps in a data set happen to be near 0, leaving out a context hardly moves their squares, in a single bin above all, and the
-    jackknife takes the estimate for certain. So its error is not taken below the one that chance gives where the true gaps are 0.
+    Where the gaps in a data set happen to be near 0, leaving out a context hardly moves their
+    squares, in a single bin above all, and the jackknife takes the estimate for certain. So its
+    error is not taken below the one that chance gives where the true gaps are 0.
     """
     gaps, rows = np.zeros((2, n_contexts, int(bins.max()) + 1))
     np.add.at(gaps, (context, bins), belief - target)
@@ -78,7 +80,8 @@ def _calibration_error(
     ).sum(axis=1) / others.sum(axis=1)
     square = float((gaps.sum(axis=0) ** 2 / rows.sum(axis=0)).sum() / rows.sum())
     pseudo = n_contexts * square - (n_contexts - 1) * without
-    # The squares of normal gaps with the covariance of context totals: the variance of a quadratic form.
+    # The squares of normal gaps with the covariance of context totals: the variance of a quadratic
+    # form.
     rest = gaps - rows * (gaps.sum(axis=0) / rows.sum(axis=0))
     chance = rest.T @ rest / rows.sum(axis=0) * n_contexts / (n_contexts - 1) / rows.sum()
     interval = mean_interval(
@@ -117,11 +120,14 @@ def calibration_estimates(
     Returns
     -------
     list of CheckResult
-        With `truth`, Brier score and two calibration errors against it, and, with `p_true`, root-mean-square error and the calibration errors
-        against it. Estimates: no p-value. "ece" is the expected calibration error, the mean absolute gap of the bins: chance alone keeps
-        it above 0, so it comes without an interval. "calibration_error" is the root-mean-square gap of the bins from which the share of
-        chance is removed, with an interval. Where every context has the same error, as in beliefs of 0 and 1 that were always right, there
-        is no interval and `reason` says so. `details` is the reliability table against the target of each estimate.
+        With `truth`, Brier score and two calibration errors against it, and, with `p_true`,
+        root-mean-square error and the calibration errors against it. Estimates: no p-value. "ece"
+        is the expected calibration error, the mean absolute gap of the bins: chance alone keeps it
+        above 0, so it comes without an interval. "calibration_error" is the root-mean-square gap of
+        the bins from which the share of chance is removed, with an interval. Where every context
+        has the same error, as in beliefs of 0 and 1 that were always right, there is no interval
+        and `reason` says so. `details` is the reliability table against the target of each
+        estimate.
 
     Raises
     ------
@@ -130,14 +136,15 @@ def calibration_estimates(
 
     Notes
     -----
-    Assumes independent contexts; the limits of the bins are taken as fixed. The share of chance in the squared calibration error is
-    removed by a jackknife over contexts, whose pseudo-values give the interval. What is left may fall below 0; its root is then 0. The
-    standard error is not taken below the one that chance alone gives without any true error.
+    Assumes independent contexts; the limits of the bins are taken as fixed. The share of chance in
+    the squared calibration error is removed by a jackknife over contexts, whose pseudo-values give
+    the interval. What is left may fall below 0; its root is then 0. The standard error is not taken
+    below the one that chance alone gives without any true error.
 
     References
     ----------
-    Kumar, Liang and Ma (2019), Verified uncertainty calibration, on the bias of the plain estimate; Efron and Stein (1981), The jackknife
-    estimate of variance.
+    Kumar, Liang and Ma (2019), Verified uncertainty calibration, on the bias of the plain estimate;
+    Efron and Stein (1981), The jackknife estimate of variance.
     """
     values = as_belief(belief)
     state, exact = (

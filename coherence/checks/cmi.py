@@ -1,8 +1,9 @@
 """Belief sufficiency by nearest-neighbour conditional mutual information, I(action; truth | belief).
 
-If the stated belief is the belief acted on, the realised state tells nothing more about the action (belief-sufficiency proposition for
-random-utility agents). The estimate is Mesner and Shalizi's; the null distribution comes from exchanging the realised states of whole
-contexts with similar belief, so that repetitions of a context stay together.
+If the stated belief is the belief acted on, the realised state tells nothing more about the action
+(belief-sufficiency proposition for random-utility agents). The estimate is Mesner and Shalizi's;
+the null distribution comes from exchanging the realised states of whole contexts with similar
+belief, so that repetitions of a context stay together.
 """
 
 import math
@@ -53,17 +54,23 @@ NULL = "action and truth are independent given belief: I(action; truth | belief)
 NULL_GIVEN_FEATURES = "action and truth are independent given belief and features: I(action; truth | belief, features) = 0"
 UNIT = "nats"
 TEST_SHARE = 0.15  # neighbours of the test statistic, as a share of the rows
-CELL_SHARE = 0.6  # the same given several columns, as a share of the mean number of rows with one action and one truth
-SEARCHED_ROWS = 200_000  # rows, over all arrangements, of nearest-neighbour estimates that each need their own search
-PERMUTED_ESTIMATES = 199  # arrangements for which the nearest-neighbour estimate is computed beside the statistic of the test
-CENTRED = 50  # exchanges that give the information in bins its spread, and in bins of several columns its centre
+# the same given several columns, as a share of the mean number of rows with one action and one
+# truth
+CELL_SHARE = 0.6
+# rows, over all arrangements, of nearest-neighbour estimates that each need their own search
+SEARCHED_ROWS = 200_000
+# arrangements for which the nearest-neighbour estimate is computed beside the statistic of the test
+PERMUTED_ESTIMATES = 199
+# exchanges that give the information in bins its spread, and in bins of several columns its centre
+CENTRED = 50
 
 
 def neighbours_for_test(n_rows: int, k: int) -> int:
     """Return the number of neighbours of the test statistic.
 
-    Three neighbours estimate with little bias but with so much variance that a test has hardly any power. A permutation test keeps its
-    level whatever the statistic, so the test uses a fixed share of the rows, chosen before the data are seen.
+    Three neighbours estimate with little bias but with so much variance that a test has hardly any
+    power. A permutation test keeps its level whatever the statistic, so the test uses a fixed share
+    of the rows, chosen before the data are seen.
 
     Parameters
     ----------
@@ -88,7 +95,8 @@ def neighbours_for_test(n_rows: int, k: int) -> int:
 def neighbours_for_general_test(n_rows: int, n_cells: int, k: int) -> int:
     """Return the number of neighbours of the test statistic given several columns.
 
-    In several dimensions a neighbourhood widens faster, and more actions and truths leave fewer rows that share both.
+    In several dimensions a neighbourhood widens faster, and more actions and truths leave fewer
+    rows that share both.
 
     Parameters
     ----------
@@ -233,18 +241,21 @@ def cmi_test(
     context : array-like, shape (n,), optional
         Ids of the evidence; without them every row is its own context.
     condition_on : DataFrame or array-like, shape (n,) or (n, n_features), optional
-        Features of the evidence, for I(action; truth | belief, features). Numbers are scaled to a spread like that of beliefs; booleans,
-        text and categories are labels. Contexts are then exchanged only with contexts of similar belief and features.
+        Features of the evidence, for I(action; truth | belief, features). Numbers are scaled to a
+        spread like that of beliefs; booleans, text and categories are labels. Contexts are then
+        exchanged only with contexts of similar belief and features.
     isotonic : bool
-        Replace the belief by its isotonic calibration, fitted anew in every permutation and resample. Two states and no features only.
+        Replace the belief by its isotonic calibration, fitted anew in every permutation and
+        resample. Two states and no features only.
     k : int
         Neighbours of the estimate.
     n_permutations : int
-        Random exchanges of contexts. If the truths have no more arrangements than that, all of them are listed and the p-value is exact.
+        Random exchanges of contexts. If the truths have no more arrangements than that, all of them
+        are listed and the p-value is exact.
     published : bool
-        The published procedure instead: the raw estimate and a percentile interval over resampled rows, read as a rejection when it
-        lies above 0. Its error rate is not controlled (rows of a context are treated as independent, and duplicated rows bias the
-        estimate upwards).
+        The published procedure instead: the raw estimate and a percentile interval over resampled
+        rows, read as a rejection when it lies above 0. Its error rate is not controlled (rows of a
+        context are treated as independent, and duplicated rows bias the estimate upwards).
     n_bootstraps : int
         Row resamples of the published interval.
     rng : Generator, int or None
@@ -253,31 +264,38 @@ def cmi_test(
     Returns
     -------
     CheckResult
-        `statistic` is the information in nats, estimated in belief bins with its bias removed by the jackknife over contexts, which also
-        gives the interval (see `coherence.statistics.information`). Given several columns, whose bins are wide, what it averages over permutations
-        is subtracted; that leans towards 0, because contexts are exchanged among few. `details` holds it beside the nearest-neighbour
-        estimate, the mean of that estimate over the permutations, their difference (excess information), and the statistic of the test.
-        With ``published=True`` the statistic is the raw nearest-neighbour estimate and there is no p-value. NaN with a reason if fewer
-        than half of the contexts have a neighbour to be exchanged with, or if exchanges change nothing.
+        `statistic` is the information in nats, estimated in belief bins with its bias removed by
+        the jackknife over contexts, which also gives the interval (see
+        `coherence.statistics.information`). Given several columns, whose bins are wide, what it
+        averages over permutations is subtracted; that leans towards 0, because contexts are
+        exchanged among few. `details` holds it beside the nearest-neighbour estimate, the mean of
+        that estimate over the permutations, their difference (excess information), and the
+        statistic of the test. With ``published=True`` the statistic is the raw nearest-neighbour
+        estimate and there is no p-value. NaN with a reason if fewer than half of the contexts have
+        a neighbour to be exchanged with, or if exchanges change nothing.
 
     Raises
     ------
     InputError
-        An array breaks its rule, `isotonic` with more than two states or with features, `k` not below the number of rows.
+        An array breaks its rule, `isotonic` with more than two states or with features, `k` not
+        below the number of rows.
 
     Notes
     -----
-    Assumes that contexts are independent and that, among contexts with similar belief, the truth is exchangeable under the null. The
-    p-value uses more neighbours than the estimate; see `neighbours_for_test` and, given several columns, `neighbours_for_general_test`.
-    Above 2,000 rows, the test given several columns uses the plug-in information in bins, and the permuted nearest-neighbour estimates
-    are averaged over the first 2 to 19 permutations. Ties in belief are exact to 1e-9. Beliefs and features that vary within a context are
-    compared by their context mean when contexts are exchanged, within a tenth of the range of a belief (.4 standard deviations of a
-    numeric feature). The information in bins is the same with and without `isotonic`: quantile bins of the belief are kept by an
-    increasing calibration.
+    Assumes that contexts are independent and that, among contexts with similar belief, the truth is
+    exchangeable under the null. The p-value uses more neighbours than the estimate; see
+    `neighbours_for_test` and, given several columns, `neighbours_for_general_test`. Above 2,000
+    rows, the test given several columns uses the plug-in information in bins, and the permuted
+    nearest-neighbour estimates are averaged over the first 2 to 19 permutations. Ties in belief are
+    exact to 1e-9. Beliefs and features that vary within a context are compared by their context
+    mean when contexts are exchanged, within a tenth of the range of a belief (.4 standard
+    deviations of a numeric feature). The information in bins is the same with and without
+    `isotonic`: quantile bins of the belief are kept by an increasing calibration.
 
     References
     ----------
-    Mesner and Shalizi (2021), algorithm 1; Runge (2018) for local permutation; Phipson and Smyth (2010) for the p-value.
+    Mesner and Shalizi (2021), algorithm 1; Runge (2018) for local permutation; Phipson and Smyth
+    (2010) for the p-value.
 
     Examples
     --------
@@ -346,7 +364,8 @@ def _permuted(
     settings = settings | chosen | {"n_permutations": n_permutations, "exact": exact}
     observed = statistic(data.truth, True)
     sources = permute_contexts(blocks, n_permutations, rng, state=state_of_context)
-    # The mean of the permuted estimates settles long before a p-value does; searching several columns of many rows is dear.
+    # The mean of the permuted estimates settles long before a p-value does; searching several
+    # columns of many rows is dear.
     n_estimates = (
         PERMUTED_ESTIMATES
         if chosen["k_test"] != "binned"
@@ -364,7 +383,8 @@ def _permuted(
     effect = information.corrected
     within: list[tuple[str, float, float]] = []
     if problem.belief is None:
-        # Bins of several columns are wide, and belief moves both action and truth within them; exchanges between neighbours keep that.
+        # Bins of several columns are wide, and belief moves both action and truth within them;
+        # exchanges between neighbours keep that.
         moved = (
             state_of_context[source][data.context]
             for source in sources[rng.permutation(len(sources))[:CENTRED]]
@@ -428,7 +448,8 @@ def _spread_under_null(
 ) -> float:
     """Standard deviation of the information in bins over some of the exchanges.
 
-    Near independence the information is a square of small numbers, of which leaving out single contexts shows too little.
+    Near independence the information is a square of small numbers, of which leaving out single
+    contexts shows too little.
     """
     some = np.unique(np.linspace(0, len(sources) - 1, CENTRED).astype(np.int64))
     moved = (state_of_context[sources[number]][data.context] for number in some)

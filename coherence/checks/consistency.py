@@ -1,7 +1,8 @@
 """Prompt consistency: whether the stated belief stays the same when only the wording of the question changes.
 
-A belief belongs to the evidence, not to the scoring rule that a prompt mentions (prize independence). Differences between prompts are
-compared with the scatter of repetitions, because two means of r noisy answers differ even if the prompts do not matter.
+A belief belongs to the evidence, not to the scoring rule that a prompt mentions (prize
+independence). Differences between prompts are compared with the scatter of repetitions, because two
+means of r noisy answers differ even if the prompts do not matter.
 """
 
 import math
@@ -29,7 +30,8 @@ def _by_context(runs: pd.DataFrame, prompt: str) -> pd.DataFrame:
 
 
 def _root(mean_square: Floats | float) -> Any:
-    # The corrected mean square may fall below 0 by chance; a root-mean-square error cannot, and 0 is then the estimate.
+    # The corrected mean square may fall below 0 by chance; a root-mean-square error cannot, and 0
+    # is then the estimate.
     return np.sqrt(np.maximum(mean_square, 0.0))
 
 
@@ -44,12 +46,14 @@ def prompt_consistency(
 ) -> CheckResult:
     """Estimate how far beliefs under other prompts lie from those under the reference prompt.
 
-    Estimates the root-mean-square difference between the expected beliefs of two prompts, over contexts; no test.
+    Estimates the root-mean-square difference between the expected beliefs of two prompts, over
+    contexts; no test.
 
     Parameters
     ----------
     runs : DataFrame
-        Columns ``context``, ``prompt`` and ``p``; rows without a belief, and rows conditional on a ``z_state``, are left out.
+        Columns ``context``, ``prompt`` and ``p``; rows without a belief, and rows conditional on a
+        ``z_state``, are left out.
     reference : str
         Prompt that the others are compared with.
     prompts : sequence of str, optional
@@ -57,20 +61,22 @@ def prompt_consistency(
     n_bootstraps : int
         Resamples of contexts for the published interval.
     published : bool
-        Report the raw difference of repetition means, which contains the noise of both, instead of the corrected one, with a
-        percentile interval.
+        Report the raw difference of repetition means, which contains the noise of both, instead of
+        the corrected one, with a percentile interval.
     rng : Generator, int or None
         Source of the resamples of the published interval; nothing else is random.
 
     Returns
     -------
     CheckResult
-        `statistic` is the noise-corrected root-mean-square difference: the mean square of differences between repetition means, less
-        the variance that the repetitions imply, is unbiased for the mean squared difference of expected beliefs. Only contexts with two
-        readable repetitions under both prompts enter; with fewer than ten of them it is NaN with a reason. `details` has one row per
-        prompt: ``rmse_means`` (mean against mean), ``rmse_single`` (single answers against the reference mean), ``rmse_corrected`` with
-        ``low`` and ``high``, ``noise_floor`` (what repetition noise alone gives between means), ``sd_reference`` and ``sd_prompt``
-        (within contexts), ``n_contexts``.
+        `statistic` is the noise-corrected root-mean-square difference: the mean square of
+        differences between repetition means, less the variance that the repetitions imply, is
+        unbiased for the mean squared difference of expected beliefs. Only contexts with two
+        readable repetitions under both prompts enter; with fewer than ten of them it is NaN with a
+        reason. `details` has one row per prompt: ``rmse_means`` (mean against mean),
+        ``rmse_single`` (single answers against the reference mean), ``rmse_corrected`` with ``low``
+        and ``high``, ``noise_floor`` (what repetition noise alone gives between means),
+        ``sd_reference`` and ``sd_prompt`` (within contexts), ``n_contexts``.
 
     Raises
     ------
@@ -79,8 +85,9 @@ def prompt_consistency(
 
     Notes
     -----
-    Assumes that contexts are independent and that repetitions within a context and prompt are independent and equally distributed.
-    The interval is that of a mean of skewed squares (`coherence.statistics.mean_interval`), taken to the root; where the true difference is 0 it
+    Assumes that contexts are independent and that repetitions within a context and prompt are
+    independent and equally distributed. The interval is that of a mean of skewed squares
+    (`coherence.statistics.mean_interval`), taken to the root; where the true difference is 0 it
     starts at 0 and covers more often than stated.
     """
     for column in ("context", "prompt", "p"):
@@ -129,7 +136,8 @@ def prompt_consistency(
     )  # contexts x prompts: a resample draws a context with all its prompts
     column = "raw" if published else "corrected"
     per_prompt = pooled.loc[:, pd.IndexSlice[:, column]]
-    # A context with one readable repetition has no noise estimate: it leaves, and n_contexts says how many stayed.
+    # A context with one readable repetition has no noise estimate: it leaves, and n_contexts says
+    # how many stayed.
     values = per_prompt.mean(axis="columns").dropna()
     settings = {
         "reference": reference,

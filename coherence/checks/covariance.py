@@ -1,9 +1,11 @@
 """Belief sufficiency by residual covariance: whether the action still moves with the truth once both are freed of the stated belief.
 
-The generalised covariance measure of Shah and Peters (2020) with the context as unit: smooth regressions on the belief take out of the
-actions and of the truth what the belief explains, and the products of what is left are summed by context. A weighted component in
-the sense of Scheidegger, Hoerrmann and Buehlmann (2022) looks where a hidden signal must show: it weighs each action by how its probability
-changes with the belief, which makes it the score test for an agent that acts on belief plus a multiple of the truth.
+The generalised covariance measure of Shah and Peters (2020) with the context as unit: smooth
+regressions on the belief take out of the actions and of the truth what the belief explains, and the
+products of what is left are summed by context. A weighted component in the sense of Scheidegger,
+Hoerrmann and Buehlmann (2022) looks where a hidden signal must show: it weighs each action by how
+its probability changes with the belief, which makes it the score test for an agent that acts on
+belief plus a multiple of the truth.
 """
 
 import math
@@ -107,8 +109,9 @@ def _left(columns: Floats, fit: SmoothFit) -> Floats:
 def _separated(data: ChoiceData) -> bool:
     """Tell whether every belief at one state lies below every belief at the other, or the most probable of several states always came true.
 
-    Nothing about the state is left to chance then. What a smooth regression misses of such a step it misses alike in choices that follow the
-    belief, and covariance of these remains would be no sign of anything.
+    Nothing about the state is left to chance then. What a smooth regression misses of such a step
+    it misses alike in choices that follow the belief, and covariance of these remains would be no
+    sign of anything.
     """
     if data.belief.ndim == 2 and data.belief.shape[1] > 2:
         # The state that is thought most probable, every time.
@@ -166,10 +169,12 @@ class _Shift:
 def _hidden_shift(data: ChoiceData, left: _Residuals, chooser: _Chooser) -> _Shift:
     """Find the shift at which a shifted chooser explains the residual covariance that is seen.
 
-    The score weighs the residual of each action by the slope of its log-probability and multiplies by the residual of the truth. An agent
-    whose choice curve is c and who acts on belief + shift * (truth - 1/2) has an expected score of v * sum_a w_a [c_a(b + shift/2) -
-    c_a(b - shift/2)], with v the variance of the truth given the belief; c is refitted for each shift, because the curve that one sees
-    is a mixture of shifted ones. Both sides are equal at the estimate; at shift 0 the right side is 0 whatever c is.
+    The score weighs the residual of each action by the slope of its log-probability and multiplies
+    by the residual of the truth. An agent whose choice curve is c and who acts on belief + shift *
+    (truth - 1/2) has an expected score of v * sum_a w_a [c_a(b + shift/2) - c_a(b - shift/2)], with
+    v the variance of the truth given the belief; c is refitted for each shift, because the curve
+    that one sees is a mixture of shifted ones. Both sides are equal at the estimate; at shift 0 the
+    right side is 0 whatever c is.
     """
     truth = left.truth[:, 0]
     slope = chooser.choice.log_slope(chooser.belief)
@@ -197,7 +202,8 @@ def _hidden_shift(data: ChoiceData, left: _Residuals, chooser: _Chooser) -> _Shi
     def excess(shift: float) -> float:
         return total - float(by_level @ expected(shift))
 
-    # Outwards from 0: far from the data the curve need not be monotone, and a root there would mean nothing.
+    # Outwards from 0: far from the data the curve need not be monotone, and a root there would mean
+    # nothing.
     inner = 0.0
     for outer in math.copysign(1.0, total) * np.array(SHIFT_BRACKETS):
         if excess(outer) * total <= 0:
@@ -233,7 +239,8 @@ def residual_covariance_test(
 ) -> CheckResult:
     """Test whether actions still covary with the truth once the stated belief is accounted for.
 
-    Null: given the belief, action and truth are independent; what is tested is that their residuals are uncorrelated.
+    Null: given the belief, action and truth are independent; what is tested is that their residuals
+    are uncorrelated.
 
     Parameters
     ----------
@@ -251,13 +258,16 @@ def residual_covariance_test(
     Returns
     -------
     CheckResult
-        `statistic` is the hidden shift: choices move with the truth as if the belief acted on were that much higher when the second state
-        holds than when it does not, at the same stated belief (units of belief, 0 under the null, to first order). Its interval treats
-        contexts as units. The p-value belongs to the largest of all components: the hidden shift, and the covariance of every action
-        with every state. `details` lists the components with estimates, standard errors, the generalised covariance measure (standard
-        normal under the null), single and adjusted p-values. With more than two states, or one belief throughout, the hidden shift is not
-        defined: the statistic is the difference in choice probability with the smallest p-value, named in `settings`, and its interval,
-        from the larger of the errors under and beyond the null, is simultaneous over all of them.
+        `statistic` is the hidden shift: choices move with the truth as if the belief acted on were
+        that much higher when the second state holds than when it does not, at the same stated
+        belief (units of belief, 0 under the null, to first order). Its interval treats contexts as
+        units. The p-value belongs to the largest of all components: the hidden shift, and the
+        covariance of every action with every state. `details` lists the components with estimates,
+        standard errors, the generalised covariance measure (standard normal under the null), single
+        and adjusted p-values. With more than two states, or one belief throughout, the hidden shift
+        is not defined: the statistic is the difference in choice probability with the smallest
+        p-value, named in `settings`, and its interval, from the larger of the errors under and
+        beyond the null, is simultaneous over all of them.
 
     Raises
     ------
@@ -266,16 +276,20 @@ def residual_covariance_test(
 
     Notes
     -----
-    Assumes independent contexts, and regressions of action and truth on the belief that are smooth enough for a cubic spline with at most 11
-    coefficients, or one with a jump, chosen by squared error on held-out contexts; given beliefs over several states, for a sum of such splines in
-    all beliefs but the last, with products of pairs if they predict better. Up to 11 distinct beliefs may have a mean each. Signs of whole contexts
-    are flipped at random, so that any dependence within a context is allowed. Where an action and a state are so rare that they hardly meet, signs
-    would reject far too often; the residuals of the truth are then exchanged between contexts of similar belief instead (`settings` says which),
-    and there is no interval. The interval of the hidden shift belongs to that component alone.
+    Assumes independent contexts, and regressions of action and truth on the belief that are smooth
+    enough for a cubic spline with at most 11 coefficients, or one with a jump, chosen by squared
+    error on held-out contexts; given beliefs over several states, for a sum of such splines in all
+    beliefs but the last, with products of pairs if they predict better. Up to 11 distinct beliefs
+    may have a mean each. Signs of whole contexts are flipped at random, so that any dependence
+    within a context is allowed. Where an action and a state are so rare that they hardly meet,
+    signs would reject far too often; the residuals of the truth are then exchanged between contexts
+    of similar belief instead (`settings` says which), and there is no interval. The interval of the
+    hidden shift belongs to that component alone.
 
     References
     ----------
-    Shah and Peters (2020), Annals of Statistics 48(3); Scheidegger, Hoerrmann and Buehlmann (2022), JMLR 23.
+    Shah and Peters (2020), Annals of Statistics 48(3); Scheidegger, Hoerrmann and Buehlmann (2022),
+    JMLR 23.
     """
     data = as_choices(belief, action, truth, context)
     n_draws = whole_number(n_draws, "n_draws", 99)
@@ -350,7 +364,8 @@ def residual_covariance_test(
         weighing.append((shift.slope, 0))
     scores = _context_table(np.stack(products, axis=1), data.context, data.n_contexts)
     scale = _context_table(np.stack(information, axis=1), data.context, data.n_contexts)
-    # The component that looks where a hidden signal shows carries most of the weight; the others share the rest.
+    # The component that looks where a hidden signal shows carries most of the weight; the others
+    # share the rest.
     weights = np.full(
         len(names), 1 / len(names) if shift is None else (1 - SHIFT_WEIGHT) / (len(names) - 1)
     )
@@ -388,7 +403,8 @@ def residual_covariance_test(
         weights[-1] = SHIFT_WEIGHT
         method = "sandwich error, contexts as units"
     else:
-        # The component is selected, so its interval must hold for all at once; few contexts widen it as they widen a single one.
+        # The component is selected, so its interval must hold for all at once; few contexts widen
+        # it as they widen a single one.
         reach *= float(np.quantile(np.abs(draws).max(axis=1), 0.95) / stats.norm.ppf(0.975))
         method = f"sandwich error, contexts as units, simultaneous over {len(names)} components"
     details = _estimates(names, scores, scale, weights, draws, standardised)
@@ -406,7 +422,8 @@ def residual_covariance_test(
     identified = math.isfinite(row["estimate"])
     error = float(row["standard_error"])
     if shift is None:
-        # The error under the null is the one that the test uses; the smaller of the two would let test and interval disagree.
+        # The error under the null is the one that the test uses; the smaller of the two would let
+        # test and interval disagree.
         error = max(
             error, float(np.sqrt((scores[:, headline] ** 2).sum()) / scale[:, headline].sum())
         )

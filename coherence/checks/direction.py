@@ -1,8 +1,10 @@
 """Monotone choice over all actions at once, without independence of irrelevant alternatives.
 
-With additive random utilities choice probabilities are the gradient of a convex surplus (McFadden 1981). With two states expected
-utilities move along one line, u(p) = u0 + w(p) v with w increasing, so that (P(p') - P(p)) . v >= 0 for p < p': the choice vector rises
-along v. The test rejects only if no direction v fits; taste shocks may be correlated across actions, but must not depend on belief.
+With additive random utilities choice probabilities are the gradient of a convex surplus (McFadden
+1981). With two states expected utilities move along one line, u(p) = u0 + w(p) v with w increasing,
+so that (P(p') - P(p)) . v >= 0 for p < p': the choice vector rises along v. The test rejects only
+if no direction v fits; taste shocks may be correlated across actions, but must not depend on
+belief.
 """
 
 import itertools
@@ -91,7 +93,8 @@ def _choice_vectors(
     seen = np.zeros((contexts.size, n_bins))
     seen[unit, bins] = 1
     n_contexts = seen.sum(axis=0)[:, None]
-    # A bin in which every choice agrees has no spread of its own: bound it below by that of shares half a context away.
+    # A bin in which every choice agrees has no spread of its own: bound it below by that of shares
+    # half a context away.
     inner = (share * n_contexts + 1 / n_actions) / (n_contexts + 1)
     least = (
         np.einsum("ia,ab->iab", inner, np.eye(n_actions)) - np.einsum("ia,ib->iab", inner, inner)
@@ -200,8 +203,9 @@ def _smallest_largest(
 ) -> tuple[float, float]:
     """Return a 95% interval for the smallest, over candidates, of the largest drop; `reach` bounds every drop at once, at level .99.
 
-    A lower end that holds for each candidate by itself holds for the smallest. An upper end must hold for every candidate that could be the
-    smallest, at once. Only candidates and drops that `reach` leaves in the race are looked at.
+    A lower end that holds for each candidate by itself holds for the smallest. An upper end must
+    hold for every candidate that could be the smallest, at once. Only candidates and drops that
+    `reach` leaves in the race are looked at.
     """
     drops, spreads = (
         np.stack([drop for drop, _, _ in read]),
@@ -232,7 +236,8 @@ def _fit(scan: _Scan, rule: str) -> tuple[_Best, Floats, int]:
     """Return the best candidate under a rule, its direction, and how many candidates there were."""
     if rule == "dominance":
         sets, ranks, steps = _orders(scan.share.shape[1])
-        # The empty set and the set of all actions bound no step: drop them, so that no share without variance is studied.
+        # The empty set and the set of all actions bound no step: drop them, so that no share
+        # without variance is studied.
         best = _best_candidate(scan, sets[1:-1], steps - 1)
         return best, _scaled(ranks[best.candidate].astype(np.float64)), len(ranks)
     directions = _spread_directions(scan.share.shape[1])
@@ -258,7 +263,8 @@ def monotone_direction_test(
 ) -> CheckResult:
     """Test whether choices over all actions move with the stated belief as random utility theory demands, in some direction.
 
-    Null: there is a direction in utility space along which choices, averaged within belief bins, rise with the belief.
+    Null: there is a direction in utility space along which choices, averaged within belief bins,
+    rise with the belief.
 
     Parameters
     ----------
@@ -273,19 +279,22 @@ def monotone_direction_test(
     n_draws : int
         Draws from the null distribution.
     rule : {"dominance", "direction"}
-        What rising means. "direction": the choice vector P has P . v non-decreasing for a direction v, all that a convex surplus implies.
-        "dominance": with the actions in the order of v, the total share of those above any step is non-decreasing. It is what additive
-        random utilities imply and the sharper of the two: it rejects whenever "direction" should, and more.
+        What rising means. "direction": the choice vector P has P . v non-decreasing for a direction
+        v, all that a convex surplus implies. "dominance": with the actions in the order of v, the
+        total share of those above any step is non-decreasing. It is what additive random utilities
+        imply and the sharper of the two: it rejects whenever "direction" should, and more.
     rng : Generator, int or None
         Source of the draws.
 
     Returns
     -------
     CheckResult
-        `statistic` is the largest drop from a bin to a later one under the best order (in shares) or along the best direction (scaled to a
-        range of 1 over the actions); negative where choices rise throughout, and for two actions a difference of shares in both cases. The
-        interval, for the smallest largest drop that any order or direction allows, covers at least as often as stated. `details` has one row
-        per action: its place in the best direction (in the order, evenly spaced) and its share in every bin.
+        `statistic` is the largest drop from a bin to a later one under the best order (in shares)
+        or along the best direction (scaled to a range of 1 over the actions); negative where
+        choices rise throughout, and for two actions a difference of shares in both cases. The
+        interval, for the smallest largest drop that any order or direction allows, covers at least
+        as often as stated. `details` has one row per action: its place in the best direction (in
+        the order, evenly spaced) and its share in every bin.
 
     Raises
     ------
@@ -294,20 +303,23 @@ def monotone_direction_test(
 
     Notes
     -----
-    Assumes independent contexts and taste shocks whose distribution does not depend on the belief; they may be correlated over actions, so
-    irrelevant alternatives may matter. Under "dominance": the surplus has mixed second derivatives -m(i, j) <= 0, so that along v the
-    probability of i changes by sum_j m(i, j) (v_i - v_j), which moves shares from lower to higher actions only.
+    Assumes independent contexts and taste shocks whose distribution does not depend on the belief;
+    they may be correlated over actions, so irrelevant alternatives may matter. Under "dominance":
+    the surplus has mixed second derivatives -m(i, j) <= 0, so that along v the probability of i
+    changes by sum_j m(i, j) (v_i - v_j), which moves shares from lower to higher actions only.
 
-    The covariance of the choice vectors treats contexts as units. For a given order or direction the p-value is that of the largest
-    studentised drop when all bins have equal shares, the least favourable case (multivariate t). The null holds if it holds for one of
-    them, so the p-value is the largest one (Berger 1982) and the test is conservative unless one alone comes near. A direction along which
-    shares do not move counts as rising, being the limit of ones that do; choices that go to and fro nearly along one line are therefore
-    seldom found by "direction". With two actions both rules are `monotone_choice_test` with ``direction="either"``.
+    The covariance of the choice vectors treats contexts as units. For a given order or direction
+    the p-value is that of the largest studentised drop when all bins have equal shares, the least
+    favourable case (multivariate t). The null holds if it holds for one of them, so the p-value is
+    the largest one (Berger 1982) and the test is conservative unless one alone comes near. A
+    direction along which shares do not move counts as rising, being the limit of ones that do;
+    choices that go to and fro nearly along one line are therefore seldom found by "direction". With
+    two actions both rules are `monotone_choice_test` with ``direction="either"``.
 
     References
     ----------
-    McFadden (1981), Econometric models of probabilistic choice, section 5.4 (the Williams-Daly-Zachary theorem); Berger (1982),
-    Technometrics 24(4).
+    McFadden (1981), Econometric models of probabilistic choice, section 5.4 (the
+    Williams-Daly-Zachary theorem); Berger (1982), Technometrics 24(4).
 
     Examples
     --------

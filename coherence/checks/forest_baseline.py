@@ -1,7 +1,8 @@
 """Random-forest baseline for the law of iterated expectation: the gap of a learner that fits well but is not coherent by construction.
 
-Forests learn the exact posterior given x, the exact posterior given x and z, and P(z | x), each apart and out of fold; nothing makes their
-predictions average out. A model's own gap is read against theirs. Needs the exact posteriors; z may be any number of discrete variables.
+Forests learn the exact posterior given x, the exact posterior given x and z, and P(z | x), each
+apart and out of fold; nothing makes their predictions average out. A model's own gap is read
+against theirs. Needs the exact posteriors; z may be any number of discrete variables.
 """
 
 import math
@@ -37,7 +38,8 @@ def _questions(runs: pd.DataFrame, names: list[str]) -> tuple[pd.DataFrame, pd.D
     target = "p_z_true" if "p_z_true" in runs.columns and runs["p_z_true"].notna().any() else "p_z"
     coded = runs.assign(**{name: _ordinal(runs[name]) for name in names})
     given = coded["z_state"].notna()
-    # Repetitions and prompts share evidence and exact posterior; a stated P(z | x) is averaged over them.
+    # Repetitions and prompts share evidence and exact posterior; a stated P(z | x) is averaged over
+    # them.
     plain = (
         coded[~given]
         .dropna(subset="p_true")
@@ -81,13 +83,15 @@ def random_forest_baseline(
 ) -> CheckResult:
     """Estimate the iterated-expectation gap of random forests fitted to the exact posteriors.
 
-    Estimates the median over contexts of ``|gap| / belief`` with out-of-fold predictions in the place of stated beliefs; no test.
+    Estimates the median over contexts of ``|gap| / belief`` with out-of-fold predictions in the
+    place of stated beliefs; no test.
 
     Parameters
     ----------
     runs : DataFrame
-        Columns ``context``, ``z``, ``z_state``, ``p_z``, ``p_true`` and evidence columns ``x_*``. ``p_true`` is P(theta | x) on ordinary rows
-        and P(theta | x, z = z_state) on rows with a ``z_state``; ``p_z_true``, where present, is learned instead of the stated ``p_z``.
+        Columns ``context``, ``z``, ``z_state``, ``p_z``, ``p_true`` and evidence columns ``x_*``.
+        ``p_true`` is P(theta | x) on ordinary rows and P(theta | x, z = z_state) on rows with a
+        ``z_state``; ``p_z_true``, where present, is learned instead of the stated ``p_z``.
     n_folds : int
         Cross-validation folds; all rows of a context are in one fold.
     n_trees : int
@@ -98,9 +102,11 @@ def random_forest_baseline(
     Returns
     -------
     CheckResult
-        `statistic` is the median of ``|gap| / belief``, with an interval over contexts (the forests are kept). `details` has one
-        row per context and z: the prediction given x, its reconstruction from the predictions given z, the gap, and the exact posterior.
-        NaN with a reason without ``p_true``, without evidence columns, or with fewer than ten complete contexts.
+        `statistic` is the median of ``|gap| / belief``, with an interval over contexts (the forests
+        are kept). `details` has one row per context and z: the prediction given x, its
+        reconstruction from the predictions given z, the gap, and the exact posterior. NaN with a
+        reason without ``p_true``, without evidence columns, or with fewer than ten complete
+        contexts.
 
     Raises
     ------
@@ -109,8 +115,9 @@ def random_forest_baseline(
 
     Notes
     -----
-    Assumes independent contexts. Labels enter as ordinal codes, a missing label as a code of its own; the value of z as one indicator
-    per variable and value. Predicted P(z | x) are normalised to sum to 1 over the values of a variable.
+    Assumes independent contexts. Labels enter as ordinal codes, a missing label as a code of its
+    own; the value of z as one indicator per variable and value. Predicted P(z | x) are normalised
+    to sum to 1 over the values of a variable.
 
     References
     ----------

@@ -1,7 +1,8 @@
 """Law of iterated expectation: the belief must equal the average of the beliefs given each value of an auxiliary variable.
 
-For each context the stated P(theta | x) is compared with sum_j P(theta | x, z = j) P(z = j | x), all from the same model. The gap may
-have any sign; its absolute value is inflated by answer noise, so the signed gap carries the test and the noise is reported beside it.
+For each context the stated P(theta | x) is compared with sum_j P(theta | x, z = j) P(z = j | x),
+all from the same model. The gap may have any sign; its absolute value is inflated by answer noise,
+so the signed gap carries the test and the noise is reported beside it.
 """
 
 import math
@@ -69,7 +70,8 @@ def _gaps(runs: pd.DataFrame, states: pd.Series) -> tuple[pd.DataFrame, int]:
     whole = grouped[(grouped["answered"] == grouped["wanted"]) & (grouped["total"] > 0)]
     joined = whole.merge(plain[[*KEY, "p"]].dropna(subset="p"), on=KEY, how="inner")
     joined["residual"] = joined["total"] - 1
-    # Stated distributions may sum to .99 or 1.01 from rounding; the residual is reported, the reconstruction uses the normalised weights.
+    # Stated distributions may sum to .99 or 1.01 from rounding; the residual is reported, the
+    # reconstruction uses the normalised weights.
     joined["reconstructed"] = joined["weighted"] / joined["total"]
     joined["gap"] = joined["p"] - joined["reconstructed"]
     return joined, n_asked - len(joined)
@@ -82,8 +84,9 @@ def _mean_over_contexts(values: pd.Series, context: pd.Series) -> Floats:
 def _squares(gaps: pd.DataFrame) -> tuple[Floats, Floats] | None:
     """Squared gap and unbiased squared expected gap of each context with two repetitions; None where those are too few.
 
-    The mean product of the gaps of different repetitions is free of the noise that one repetition carries. Gaps of different auxiliary
-    variables in one repetition share its plain belief and with it the noise, so that products are taken within each variable.
+    The mean product of the gaps of different repetitions is free of the noise that one repetition
+    carries. Gaps of different auxiliary variables in one repetition share its plain belief and with
+    it the noise, so that products are taken within each variable.
     """
     once = gaps.groupby([*KEY, "z"], observed=True)["gap"].mean().reset_index()
     by_variable = once.assign(square=once["gap"] ** 2).groupby(["context", "z"], observed=True)
@@ -114,13 +117,15 @@ def iterated_expectation_test(
 ) -> CheckResult:
     """Test whether beliefs average out over an auxiliary variable.
 
-    Null: averaged over contexts, the expected belief equals the expected reconstruction from the beliefs given z.
+    Null: averaged over contexts, the expected belief equals the expected reconstruction from the
+    beliefs given z.
 
     Parameters
     ----------
     runs : DataFrame
-        Columns ``context``, ``rep``, ``p``, ``z``, ``z_state``, ``p_z``, optionally ``prompt``. Ordinary rows have no ``z_state``; the
-        other rows hold P(theta | x, z = z_state) in ``p`` and P(z = z_state | x) in ``p_z``.
+        Columns ``context``, ``rep``, ``p``, ``z``, ``z_state``, ``p_z``, optionally ``prompt``.
+        Ordinary rows have no ``z_state``; the other rows hold P(theta | x, z = z_state) in ``p``
+        and P(z = z_state | x) in ``p_z``.
     reference : str
         Prompt whose rows are used. Rows with a ``z_state`` and without a prompt belong to it.
     n_flips : int
@@ -128,18 +133,21 @@ def iterated_expectation_test(
     n_bootstraps : int
         Resamples of rows for the published interval.
     published : bool
-        Report the median of ``|gap| / belief`` with a percentile interval over rows instead; no p-value.
+        Report the median of ``|gap| / belief`` with a percentile interval over rows instead; no
+        p-value.
     rng : Generator, int or None
         Source of randomness.
 
     Returns
     -------
     CheckResult
-        `statistic` is the mean signed gap, with an interval over contexts and a two-sided sign-flip p-value over contexts.
-        `details` holds, with intervals: the mean signed gap, the mean and the median absolute gap, the median of ``|gap| / belief``,
-        the root-mean-square gap, the same after removing answer noise (needs two repetitions), the noise floor (root-mean-square gap
-        that repetitions alone imply), and the mean of ``sum_j P(z = j | x) - 1``; ``reason`` there says what keeps a value or an
-        interval from being known. Noise is removed within each auxiliary variable, then the variables of a context are averaged.
+        `statistic` is the mean signed gap, with an interval over contexts and a two-sided sign-flip
+        p-value over contexts. `details` holds, with intervals: the mean signed gap, the mean and
+        the median absolute gap, the median of ``|gap| / belief``, the root-mean-square gap, the
+        same after removing answer noise (needs two repetitions), the noise floor (root-mean-square
+        gap that repetitions alone imply), and the mean of ``sum_j P(z = j | x) - 1``; ``reason``
+        there says what keeps a value or an interval from being known. Noise is removed within each
+        auxiliary variable, then the variables of a context are averaged.
 
     Raises
     ------
@@ -148,9 +156,10 @@ def iterated_expectation_test(
 
     Notes
     -----
-    Assumes independent contexts, and that the answers that form one gap are given independently of each other (separate contexts
-    windows), so that the expected product of two answers is the product of their expectations. The sign-flip test also assumes gaps
-    symmetric about their mean. Gaps of opposite sign cancel in the mean; the corrected root-mean-square gap shows them.
+    Assumes independent contexts, and that the answers that form one gap are given independently of
+    each other (separate contexts windows), so that the expected product of two answers is the
+    product of their expectations. The sign-flip test also assumes gaps symmetric about their mean.
+    Gaps of opposite sign cancel in the mean; the corrected root-mean-square gap shows them.
 
     References
     ----------

@@ -1,8 +1,9 @@
 """Monotone pairwise choice: among two actions, the share of one must rise (or fall) with the belief.
 
-For an expected-utility maximiser the utility difference of two actions is linear in the belief, so that, if irrelevant alternatives do
-not matter, the share of one among the two is monotone in it. Beliefs are cut into quantile bins; the test asks whether the largest
-drop between any two bins exceeds what contexts alone produce when all shares are equal, the least favourable monotone case.
+For an expected-utility maximiser the utility difference of two actions is linear in the belief, so
+that, if irrelevant alternatives do not matter, the share of one among the two is monotone in it.
+Beliefs are cut into quantile bins; the test asks whether the largest drop between any two bins
+exceeds what contexts alone produce when all shares are equal, the least favourable monotone case.
 """
 
 import math
@@ -49,7 +50,8 @@ def _shares(bins: Codes, first: Floats, context: Codes) -> tuple[Floats, Floats,
     seen = np.zeros((contexts.size, n_bins))
     seen[unit, bins] = 1
     n_contexts = seen.sum(axis=0)
-    # A bin in which every choice agrees has no spread of its own: bound its variance below by that of a share half a context away.
+    # A bin in which every choice agrees has no spread of its own: bound its variance below by that
+    # of a share half a context away.
     inner = (share * n_contexts + 0.5) / (n_contexts + 1)
     covariance[np.diag_indices(n_bins)] = np.maximum(
         np.diag(covariance), inner * (1 - inner) / rows
@@ -80,7 +82,8 @@ def isotonic_fit(values: Floats, weights: Floats) -> Floats:
 
     Notes
     -----
-    By the min-max formula (Robertson, Wright and Dykstra 1988, theorem 1.4.4), which takes many short sequences at once.
+    By the min-max formula (Robertson, Wright and Dykstra 1988, theorem 1.4.4), which takes many
+    short sequences at once.
 
     Examples
     --------
@@ -117,7 +120,8 @@ def _largest_drop(
 ) -> dict[str, Any]:
     """Largest studentised drop s_j - s_k over j < k, its null distribution at equal shares, and an interval for the largest.
 
-    The p-value is that of the largest drop, or of the distance from the isotonic fit under the same draws.
+    The p-value is that of the largest drop, or of the distance from the isotonic fit under the same
+    draws.
     """
     j, k = np.triu_indices(share.size, 1)
     spread = np.sqrt(
@@ -181,12 +185,14 @@ def largest_interval(estimate: Floats, spread: Floats, null: Floats) -> tuple[fl
     Returns
     -------
     tuple of float
-        Ends. The lower one is simultaneous over the parameters that could be the largest; the upper one needs to hold only for the one
-        that is, so it is pointwise. With one clear largest both miss 2.5% of the time; ties make the interval conservative.
+        Ends. The lower one is simultaneous over the parameters that could be the largest; the upper
+        one needs to hold only for the one that is, so it is pointwise. With one clear largest both
+        miss 2.5% of the time; ties make the interval conservative.
 
     References
     ----------
-    Chernozhukov, Lee and Rosen (2013), Econometrica 81(2), for bounds on a maximum with selection of the near-binding ones.
+    Chernozhukov, Lee and Rosen (2013), Econometrica 81(2), for bounds on a maximum with selection
+    of the near-binding ones.
     """
     near = contenders(estimate, spread, null)
     below = float(np.quantile(null[:, near].max(axis=1), 0.975))
@@ -211,7 +217,8 @@ def monotone_choice_test(
 ) -> CheckResult:
     """Test whether the share of one action among two is monotone in the stated belief.
 
-    Null: among the choices in `pair`, the share of the first is non-decreasing in the belief bin (for ``direction="increasing"``).
+    Null: among the choices in `pair`, the share of the first is non-decreasing in the belief bin
+    (for ``direction="increasing"``).
 
     Parameters
     ----------
@@ -224,27 +231,31 @@ def monotone_choice_test(
     context : array-like, shape (n,), optional
         Ids of the evidence; without them every row is its own context.
     direction : {"increasing", "decreasing", "either"}
-        How the share must move with the belief. "either" rejects only if both directions are rejected.
+        How the share must move with the belief. "either" rejects only if both directions are
+        rejected.
     n_bins : int
         Quantile bins of the belief; fewer where beliefs tie.
     n_draws : int
         Draws from the null distribution.
     method : {"drop", "isotonic"}
-        What the p-value refers to: the largest studentised drop between two bins, or the squared distance of the shares from their
-        non-decreasing fit, weighted by inverse variances. Statistic, interval and `details` are the same.
+        What the p-value refers to: the largest studentised drop between two bins, or the squared
+        distance of the shares from their non-decreasing fit, weighted by inverse variances.
+        Statistic, interval and `details` are the same.
     published : bool
-        The published procedure instead: Fisher's exact test for every pair of bins that violates the order, uncorrected and over rows;
-        `statistic` is the fraction of all pairs of bins with a significant violation, and there is no p-value.
+        The published procedure instead: Fisher's exact test for every pair of bins that violates
+        the order, uncorrected and over rows; `statistic` is the fraction of all pairs of bins with
+        a significant violation, and there is no p-value.
     rng : Generator, int or None
         Source of randomness.
 
     Returns
     -------
     CheckResult
-        `statistic` is the largest drop of the share from one bin to a later one (negative: rising everywhere, with that margin), with an
-        interval for the largest true drop (conservative where several pairs of bins tie for the largest) and one p-value for the pair.
-        `details` lists the pairs of bins j < k with their mean beliefs, shares, numbers of rows, p-values (adjusted for all pairs of
-        bins) and whether they violate.
+        `statistic` is the largest drop of the share from one bin to a later one (negative: rising
+        everywhere, with that margin), with an interval for the largest true drop (conservative
+        where several pairs of bins tie for the largest) and one p-value for the pair. `details`
+        lists the pairs of bins j < k with their mean beliefs, shares, numbers of rows, p-values
+        (adjusted for all pairs of bins) and whether they violate.
 
     Raises
     ------
@@ -253,9 +264,10 @@ def monotone_choice_test(
 
     Notes
     -----
-    Assumes independent contexts and, for three or more actions, independence of irrelevant alternatives. The covariance of the shares
-    is estimated with contexts as units; the null distribution is a multivariate t at equal shares, where the largest violation is
-    stochastically largest among monotone shares.
+    Assumes independent contexts and, for three or more actions, independence of irrelevant
+    alternatives. The covariance of the shares is estimated with contexts as units; the null
+    distribution is a multivariate t at equal shares, where the largest violation is stochastically
+    largest among monotone shares.
 
     References
     ----------
@@ -341,7 +353,8 @@ def monotone_choice_test(
         sign: _largest_drop(sign * share, covariance, degrees, generator, n_draws, method)
         for sign in signs
     }
-    # "either" is an intersection-union test: both directions must be rejected, so the better-fitting one decides.
+    # "either" is an intersection-union test: both directions must be rejected, so the
+    # better-fitting one decides.
     sign = max(drops, key=lambda s: drops[s]["pvalue"])
     found = drops[sign]
     details = _bin_pairs(found, sign, share, rows, centres, published)

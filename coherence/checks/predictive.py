@@ -1,7 +1,8 @@
 """Predictive gain: how much better the realised state lets one predict the action, once the belief is known.
 
-Nested models, action ~ belief against action ~ belief + truth, and the same with evidence features on both sides, are compared by
-out-of-sample log-loss; all rows of a context fall into one fold. The context is the unit of the interval and of the test.
+Nested models, action ~ belief against action ~ belief + truth, and the same with evidence features
+on both sides, are compared by out-of-sample log-loss; all rows of a context fall into one fold. The
+context is the unit of the interval and of the test.
 """
 
 import math
@@ -40,12 +41,14 @@ MAX_ITERATIONS = 1000
 DEPTHS = (1, 4)  # stumps for weak additive signals, deeper trees for interactions
 PATIENCE = 5  # iterations without improvement on held-out contexts before a fit stops
 PUBLISHED_DEPTH = 6
-# Every context also trains the models that judge the others, which the spread of gains between contexts does not show. In simulations the
-# variance of the mean gain is 1.35 to 1.55 times the one from that spread (boosted trees, 60 to 1000 contexts, with and without a signal).
+# Every context also trains the models that judge the others, which the spread of gains between
+# contexts does not show. In simulations the variance of the mean gain is 1.35 to 1.55 times the one
+# from that spread (boosted trees, 60 to 1000 contexts, with and without a signal).
 TRAINING_VARIANCE = 1.5
-PROVED = 5  # folds and seeds of those simulations; with fewer the partition into folds adds variance of its own
-# Without row sampling and score noise the nested fits share their randomness, which is the larger part of the test's variance.
-# 32 borders are finer than stated beliefs are.
+# folds and seeds of those simulations; with fewer the partition into folds adds variance of its own
+PROVED = 5
+# Without row sampling and score noise the nested fits share their randomness, which is the larger
+# part of the test's variance. 32 borders are finer than stated beliefs are.
 FAST_OPTIONS = {
     "learning_rate": 0.3,
     "border_count": 32,
@@ -75,7 +78,8 @@ class _CatBoost:
 def _classifier(seed: int, n_actions: int, **options: Any) -> Any:
     from catboost import CatBoostClassifier
 
-    # One thread: the caller decides what runs in parallel, and equal results must not depend on the machine.
+    # One thread: the caller decides what runs in parallel, and equal results must not depend on the
+    # machine.
     return CatBoostClassifier(
         loss_function="MultiClass" if n_actions > 2 else "Logloss",
         random_seed=seed,
@@ -151,7 +155,8 @@ def predictive_gain_test(
 ) -> CheckResult:
     """Test whether the realised state improves the prediction of the action beyond the stated belief.
 
-    Null: out of sample, a model that also sees the truth predicts the action no better than one that sees the belief (and the features).
+    Null: out of sample, a model that also sees the truth predicts the action no better than one
+    that sees the belief (and the features).
 
     Parameters
     ----------
@@ -160,11 +165,13 @@ def predictive_gain_test(
     action, truth : array-like, shape (n,)
         Labels; `truth` is constant within a context.
     features : DataFrame or array-like, shape (n, n_features), optional
-        Evidence given to both models. Numbers stay numbers and may be missing; everything else becomes a category, missing values included.
+        Evidence given to both models. Numbers stay numbers and may be missing; everything else
+        becomes a category, missing values included.
     context : array-like, shape (n,), optional
         Ids of the evidence; without them every row is its own context.
     learner : str
-        "catboost" (boosted trees), "random_forest" or "logistic" (multinomial, linear splines of belief, truth by itself and times belief).
+        "catboost" (boosted trees), "random_forest" or "logistic" (multinomial, linear splines of
+        belief, truth by itself and times belief).
     n_folds : int
         Folds, dealt by context.
     n_seeds : int
@@ -172,35 +179,42 @@ def predictive_gain_test(
     n_bootstraps : int
         Resamples of rows for the published interval.
     published : bool
-        CatBoost at depth 6 and 1000 iterations without stopping, and an interval over resampled rows. It overfits small tables: on a
-        true null it loses several percent, and a moderate signal stays hidden.
+        CatBoost at depth 6 and 1000 iterations without stopping, and an interval over resampled
+        rows. It overfits small tables: on a true null it loses several percent, and a moderate
+        signal stays hidden.
     rng : Generator, int or None
         Source of folds and of the seeds of the learners.
 
     Returns
     -------
     CheckResult
-        `statistic` is ``100 (L1 - L2) / L1`` for the log-losses without and with the truth; the interval is for its expectation over
-        samples of this size; the p-value is a one-sided studentised test that the mean gain per context is at most zero. Both take
-        contexts as units. `details` has the two losses and the gain in nats per choice. With ``published=True`` there is no p-value.
+        `statistic` is ``100 (L1 - L2) / L1`` for the log-losses without and with the truth; the
+        interval is for its expectation over samples of this size; the p-value is a one-sided
+        studentised test that the mean gain per context is at most zero. Both take contexts as
+        units. `details` has the two losses and the gain in nats per choice. With ``published=True``
+        there is no p-value.
 
     Raises
     ------
     InputError
-        An array breaks its rule, a numeric feature is infinite, the learner is unknown, or `published` is combined with another learner.
+        An array breaks its rule, a numeric feature is infinite, the learner is unknown, or
+        `published` is combined with another learner.
 
     Notes
     -----
-    Assumes independent contexts. Depth (1 or 4) and iterations (at most 1000) of the trees, the leaf size of the forest and the penalty
-    of the regression are chosen for each model on held-out contexts of the training folds. Under the null the gain is at or below zero
-    on average, because the larger model spends its freedom on noise; the test is then conservative. The interval describes the
-    procedure fitted to samples of this size, not the best possible prediction. Contexts judge models that other contexts have trained, so
-    that losses depend on each other; the variance between contexts is enlarged by half for it, a factor found by simulation with the
+    Assumes independent contexts. Depth (1 or 4) and iterations (at most 1000) of the trees, the
+    leaf size of the forest and the penalty of the regression are chosen for each model on held-out
+    contexts of the training folds. Under the null the gain is at or below zero on average, because
+    the larger model spends its freedom on noise; the test is then conservative. The interval
+    describes the procedure fitted to samples of this size, not the best possible prediction.
+    Contexts judge models that other contexts have trained, so that losses depend on each other; the
+    variance between contexts is enlarged by half for it, a factor found by simulation with the
     boosted trees (the logistic regression needs none, and its interval is wider than it has to be).
 
     References
     ----------
-    Dorogush, Ershov and Gulin (2018) for CatBoost; Nadeau and Bengio (2003) on tests of cross-validated losses.
+    Dorogush, Ershov and Gulin (2018) for CatBoost; Nadeau and Bengio (2003) on tests of
+    cross-validated losses.
     """
     data = as_choices(belief, action, truth, context)
     n_folds = whole_number(n_folds, "n_folds", 2)

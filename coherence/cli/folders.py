@@ -50,7 +50,8 @@ def remove_earlier(
     folder : Path
         Folder of ``--out``.
     own : str
-        Regular expression of all names that the command may write there; other files are never touched.
+        Regular expression of all names that the command may write there; other files are never
+        touched.
     kept : collection of str
         Names that this call writes.
     inputs : iterable of path-like

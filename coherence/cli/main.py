@@ -48,7 +48,8 @@ _COMMANDS = {
         "draw a runs table from an agent whose coherence is known",
     ),
 }
-"""Command -> the module that holds it, and what it does. Named as text: a command lives in the highest package that it needs."""
+"""Command -> the module that holds it, and what it does. Named as text: a command lives in the
+highest package that it needs."""
 COMMANDS = {name: summary for name, (_, summary) in _COMMANDS.items()}
 MODULES = {name: module for name, (module, _) in _COMMANDS.items()}
 
@@ -75,7 +76,8 @@ def build_parser(command: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, summary in COMMANDS.items():
-        # An abbreviated option that works today would change its meaning when a longer one is added.
+        # An abbreviated option that works today would change its meaning when a longer one is
+        # added.
         sub = commands.add_parser(
             name, help=summary, description=summary[0].upper() + summary[1:], allow_abbrev=False
         )
@@ -146,13 +148,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 on success (also when the reader of the output leaves early), 2 for a known error or wrong usage, 130 after Ctrl-C.
+        0 on success (also when the reader of the output leaves early), 2 for a known error or wrong
+        usage, 130 after Ctrl-C.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     command = next((word for word in arguments if not word.startswith("-")), None)
     prefix = f"coherence {command}" if command in COMMANDS else "coherence"
     if hasattr(sys.stdout, "reconfigure"):
-        # A terminal that cannot show a character gets its code instead of a crash after a long analysis.
+        # A terminal that cannot show a character gets its code instead of a crash after a long
+        # analysis.
         sys.stdout.reconfigure(errors="backslashreplace")
     from coherence.errors import CoherenceError
 

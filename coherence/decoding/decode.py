@@ -1,10 +1,11 @@
 """From the text of an answer to a value and a status: the form first, then a closed list of repairs, and never a guess.
 
-An answer is `ok` only if it has exactly the lines that were asked for, in their order and spelling, with plain decimal numbers. An answer that
-misses the form and still has one meaning only is `repaired:<what>` (see `coherence.decoding.repairs`) and keeps its value. All else has a status and no
-value: `refused` (one of `REFUSALS` occurs in it), `out_of_range` (a number outside [0, 1]; "70" without a percent sign is one), `sum_not_one`,
-`unparsed`.
-Numbers are kept as stated and never renormalised.
+An answer is `ok` only if it has exactly the lines that were asked for, in their order and spelling,
+with plain decimal numbers. An answer that misses the form and still has one meaning only is
+`repaired:<what>` (see `coherence.decoding.repairs`) and keeps its value. All else has a status and
+no value: `refused` (one of `REFUSALS` occurs in it), `out_of_range` (a number outside [0, 1]; "70"
+without a percent sign is one), `sum_not_one`, `unparsed`. Numbers are kept as stated and never
+renormalised.
 """
 
 import math
@@ -41,7 +42,8 @@ REFUSALS = (
 """Phrases (lower case, straight apostrophes) that make an unreadable answer a refusal."""
 
 SUM_TOLERANCE = 0.02
-# Two decimals per label: K labels may miss a sum of 1 by K half-hundredths without any fault of the model's.
+# Two decimals per label: K labels may miss a sum of 1 by K half-hundredths without any fault of the
+# model's.
 _ROUNDING = 0.005
 _NUMBER = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 _BLANKS = " \t\r\n"
@@ -89,8 +91,8 @@ def decode_distribution(text: str, labels: Sequence[str]) -> Decoded[tuple[float
     Returns
     -------
     Decoded
-        The numbers as stated, in the order of the labels. They may miss a sum of 1 by 0.02, or by half a hundredth per label if that is more;
-        beyond it the status is `sum_not_one`.
+        The numbers as stated, in the order of the labels. They may miss a sum of 1 by 0.02, or by
+        half a hundredth per label if that is more; beyond it the status is `sum_not_one`.
 
     Examples
     --------
@@ -267,7 +269,8 @@ def _stated(text: str, labels: Sequence[str]) -> list[float] | None:
 
 def _checked(numbers: Sequence[float], status: str) -> Decoded[tuple[float, ...]]:
     """Hold stated probabilities against [0, 1] and against a sum of 1."""
-    # An overlong row of digits overflows to infinity, which is outside [0, 1] like any other large number.
+    # An overlong row of digits overflows to infinity, which is outside [0, 1] like any other large
+    # number.
     residual = math.fsum(numbers) - 1 if all(map(math.isfinite, numbers)) else math.inf
     if not all(0 <= number <= 1 for number in numbers):
         return Decoded(None, OUT_OF_RANGE, residual)
@@ -289,7 +292,8 @@ def _of_yes(stated: Decoded[tuple[float, ...]]) -> Decoded[float]:
 
 
 def _visible_lines(text: str) -> list[str]:
-    # Only "\n" and "\r\n" end a line: str.splitlines would also split at form feeds and at Unicode separators within a line.
+    # Only "\n" and "\r\n" end a line: str.splitlines would also split at form feeds and at Unicode
+    # separators within a line.
     return [line.strip(" \t\r") for line in text.split("\n") if line.strip()]
 
 

@@ -1,8 +1,9 @@
 """What an answer that misses the form may still say without any doubt: a closed list of repairs, each with a name of its own.
 
-A repair changes the spelling of what is there and never adds to it. Two different numbers where one belongs, a hedge ("about", "at least", "not"), a
-comma that may part thousands, a number without a percent sign that only a percentage would explain: all of these stay unread.
-The value of a number is kept as an exact fraction, so that "0.70 (70%)" is one number, said twice.
+A repair changes the spelling of what is there and never adds to it. Two different numbers where one
+belongs, a hedge ("about", "at least", "not"), a comma that may part thousands, a number without a
+percent sign that only a percentage would explain: all of these stay unread. The value of a number
+is kept as an exact fraction, so that "0.70 (70%)" is one number, said twice.
 """
 
 import json
@@ -28,9 +29,11 @@ REPAIR_MEANINGS = {
     "repaired:single": "one probability, of Yes, where one per label was asked for: 'Yes: 0.7', '0.7'",
     "repaired:words": "plain words around, such as 'The probability is 0.7' or 'Sure!'",
 }
-"""Every repair and what it covers, from the mildest to the one that departs furthest from the form."""
+"""Every repair and what it covers, from the mildest to the one that departs furthest from the
+form."""
 
-# Words that carry no content of their own. Hedges, bounds and negations are missing on purpose: with one of them the answer is not read.
+# Words that carry no content of their own. Hedges, bounds and negations are missing on purpose:
+# with one of them the answer is not read.
 _PLAIN_WORDS = frozenset([
     "a", "an", "answer", "answers", "are", "chance", "estimate", "estimated", "final", "following", "for", "here", "i", "is", "it", "likelihood",
     "likely", "my", "of", "p", "prob", "probabilities", "probability", "say", "sure", "that", "the", "this", "would",
@@ -111,7 +114,8 @@ def read_probabilities(text: str, labels: Sequence[str]) -> tuple[list[Fraction]
     text : str
         The answer.
     labels : sequence of str
-        Labels in the order that was asked for. The one number of an answer without labels is read only where they are No and Yes, as that of Yes.
+        Labels in the order that was asked for. The one number of an answer without labels is read
+        only where they are No and Yes, as that of Yes.
 
     Returns
     -------

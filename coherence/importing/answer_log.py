@@ -1,6 +1,7 @@
 """One task's answers out of one file, as records with dotted field names such as ``metadata.p_true``.
 
-Everything in a record came from outside and stays text or a number: no field is ever used as a path, a pattern or code.
+Everything in a record came from outside and stays text or a number: no field is ever used as a
+path, a pattern or code.
 """
 
 import json
@@ -27,11 +28,14 @@ class AnswerLog:
     records : tuple of mappings
         One per answer, from field name to a scalar.
     fields : mapping of str to str
-        Column of the runs table -> field, as far as the format says what a field means. ``answer`` stands for the field of the answer itself.
+        Column of the runs table -> field, as far as the format says what a field means. ``answer``
+        stands for the field of the answer itself.
     states : tuple of str
-        The answers that the model was scored on, if it was; their shares are the fields ``probability.<state>``.
+        The answers that the model was scored on, if it was; their shares are the fields
+        ``probability.<state>``.
     is_text : bool
-        Whether answers are what a model said, to be decoded; False where a program wrote them as numbers and labels.
+        Whether answers are what a model said, to be decoded; False where a program wrote them as
+        numbers and labels.
     notes : tuple of str
         What the reader had to leave out or found missing.
     """
@@ -73,7 +77,8 @@ def flatten(value: object, name: str) -> dict[str, object]:
     Returns
     -------
     dict
-        Scalars by their dotted names; lists, and what is nested deeper than six levels, as JSON text.
+        Scalars by their dotted names; lists, and what is nested deeper than six levels, as JSON
+        text.
 
     Examples
     --------

@@ -1,7 +1,8 @@
 """Entries of a zip file from elsewhere: read one by one, into memory only, never more than a stated number of bytes.
 
-Inspect packs its logs with Zstandard (method 93 of the zip format, APPNOTE 6.3.8), which `zipfile` lists and cannot unpack before Python 3.14;
-pyarrow unpacks it. Names of entries are compared and shown, and never used as paths.
+Inspect packs its logs with Zstandard (method 93 of the zip format, APPNOTE 6.3.8), which `zipfile`
+lists and cannot unpack before Python 3.14; pyarrow unpacks it. Names of entries are compared and
+shown, and never used as paths.
 """
 
 import struct
@@ -48,7 +49,8 @@ class Archive:
             raise InputError(
                 f"{path}: this is no complete zip file ({error}). A .eval log is one; if its run or its copy was cut short, get the whole file."
             ) from None
-        # Where a name occurs twice the later entry replaces the earlier one, as in every zip reader.
+        # Where a name occurs twice the later entry replaces the earlier one, as in every zip
+        # reader.
         self._entries = {info.filename: info for info in self._zip.infolist()}
 
     @property

@@ -1,6 +1,7 @@
 """From logs to the runs table: fields become columns, and a log of actions is joined to the beliefs by model, sample and repetition.
 
-Nothing is dropped: an action whose belief was not asked keeps its row, without a belief; a belief without an action stays a belief. Both are counted.
+Nothing is dropped: an action whose belief was not asked keeps its row, without a belief; a belief
+without an action stays a belief. Both are counted.
 """
 
 import re
@@ -108,9 +109,11 @@ def assemble(
     reading : Reading
         Decoders of free text, and what the logs leave open.
     belief_tasks, action_tasks : sequence of str
-        See `assign_roles`. Several belief tasks are several wordings: each becomes a ``prompt``, and actions stand on the rows of the first.
+        See `assign_roles`. Several belief tasks are several wordings: each becomes a ``prompt``,
+        and actions stand on the rows of the first.
     mapping : mapping of str to str, optional
-        Column -> field, for what the format does not say, or says otherwise; the field ``-`` leaves a column out.
+        Column -> field, for what the format does not say, or says otherwise; the field ``-`` leaves
+        a column out.
     model : str, optional
         Name of the model, for logs that have none.
 
@@ -377,7 +380,8 @@ def _table(rows: Sequence[Mapping[str, object]], positive: str | None) -> pd.Dat
             for column in order
         }
     )
-    # What was asked keeps its column even if no answer could be read; what the logs do not have is no column at all.
+    # What was asked keeps its column even if no answer could be read; what the logs do not have is
+    # no column at all.
     kept = ("action", "status", "p", *states)
     return runs[[column for column in order if column in kept or runs[column].notna().any()]]
 

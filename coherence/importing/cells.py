@@ -1,7 +1,7 @@
 """One answer of a log -> value, status and raw text.
 
-What a program wrote as a number is a number; what a model said goes to the caller's decoder. Nothing is clipped, and what cannot be read keeps
-its text.
+What a program wrote as a number is a number; what a model said goes to the caller's decoder.
+Nothing is clipped, and what cannot be read keeps its text.
 """
 
 import math
@@ -97,7 +97,8 @@ def distribution_cells(
     Returns
     -------
     Cell
-        A dict of probabilities by column; None where one cannot be read, or where they miss a sum of 1 by more than the schema allows.
+        A dict of probabilities by column; None where one cannot be read, or where they miss a sum
+        of 1 by more than the schema allows.
     """
     cells = {
         column: belief_cell(value, read, is_text=is_text, scale=scale)

@@ -1,7 +1,8 @@
 """Inspect logs: ``.eval``, a zip file with one JSON document per sample, and ``.json``, one document with all of them.
 
-Fields of a sample: ``id``, ``epoch``, ``rep`` (the epoch counted from 0), ``output`` (what the model said last), ``target``, ``choices``, ``error``,
-``metadata.<name>``, ``scores.<scorer>.value`` and ``.answer``. Written against the files of inspect_ai 0.3.285 (log version 2).
+Fields of a sample: ``id``, ``epoch``, ``rep`` (the epoch counted from 0), ``output`` (what the
+model said last), ``target``, ``choices``, ``error``, ``metadata.<name>``, ``scores.<scorer>.value``
+and ``.answer``. Written against the files of inspect_ai 0.3.285 (log version 2).
 """
 
 from collections.abc import Iterable, Mapping
@@ -174,7 +175,8 @@ def _said(sample: Mapping[str, Any]) -> str | None:
         text = "".join(
             str(part.get("text", "")) for part in map(_object, parts) if part.get("type") == "text"
         )
-    # Inspect stores long texts once and refers to them; without the store the reference itself is what is known.
+    # Inspect stores long texts once and refers to them; without the store the reference itself is
+    # what is known.
     attached = (
         _object(sample.get("attachments")).get(text.removeprefix(_ATTACHMENT))
         if text.startswith(_ATTACHMENT)

@@ -1,8 +1,9 @@
 """``samples_*.jsonl`` of the Language Model Evaluation Harness: texts of generate_until, log-likelihoods of multiple_choice.
 
-Fields: ``doc_id``, ``rep``, ``target``, ``doc.<name>``, the metrics by their names; for texts ``resps`` and ``filtered.<filter>``; for
-log-likelihoods ``choice`` (the most probable one), ``answer_mass`` (the probability of all choices together) and ``probability.<choice>``, the share
-of a choice in that mass. Written against the files of lm_eval 0.4.13, which holds numbers as text.
+Fields: ``doc_id``, ``rep``, ``target``, ``doc.<name>``, the metrics by their names; for texts
+``resps`` and ``filtered.<filter>``; for log-likelihoods ``choice`` (the most probable one),
+``answer_mass`` (the probability of all choices together) and ``probability.<choice>``, the share of
+a choice in that mass. Written against the files of lm_eval 0.4.13, which holds numbers as text.
 """
 
 import math
@@ -48,7 +49,8 @@ def read_lm_eval_samples(path: Path, *, max_bytes: int) -> AnswerLog:
     Raises
     ------
     InputError
-        A line is no JSON object or lacks a field, responses have another shape, or the choices differ between documents.
+        A line is no JSON object or lacks a field, responses have another shape, or the choices
+        differ between documents.
     """
     documents: dict[object, dict[str, Any]] = {}
     for number, sample in read_objects(path):
@@ -184,7 +186,8 @@ def _records(
 
 
 def _choice_of(target: object, choices: tuple[str, ...]) -> object:
-    # The harness itself takes digits for the number of a choice, also where the choices are numbers.
+    # The harness itself takes digits for the number of a choice, also where the choices are
+    # numbers.
     text = str(target).strip()
     return (
         choices[int(text)]
@@ -219,7 +222,8 @@ def _scores(pairs: list[list[Any]], choices: tuple[str, ...], where: str) -> dic
     }
     mass = math.fsum(math.exp(log) for log in logs)
     best = [choice for choice, log in zip(choices, logs, strict=True) if log == highest]
-    # Two equally probable choices are no choice; choices that begin alike can have a joint mass beyond 1, which is then no probability.
+    # Two equally probable choices are no choice; choices that begin alike can have a joint mass
+    # beyond 1, which is then no probability.
     return {
         **shares,
         **({"choice": best[0]} if len(best) == 1 else {}),

@@ -24,8 +24,8 @@ def assign_roles(
     logs : sequence of AnswerLog
         All logs.
     belief_tasks, action_tasks : sequence of str
-        Names of tasks. If one of the two is empty, the tasks that the other does not name take its place; if both are, there must be one task only,
-        and it is of beliefs.
+        Names of tasks. If one of the two is empty, the tasks that the other does not name take its
+        place; if both are, there must be one task only, and it is of beliefs.
 
     Returns
     -------
@@ -35,7 +35,8 @@ def assign_roles(
     Raises
     ------
     InputError
-        A name is unknown or has both roles, a task has none, or there is no belief or more than one action task.
+        A name is unknown or has both roles, a task has none, or there is no belief or more than one
+        action task.
     """
     tasks = list(dict.fromkeys(log.name for log in logs))
     for option, names in (("belief_task", belief_tasks), ("action_task", action_tasks)):
@@ -83,7 +84,8 @@ def check_mapping(mapping: Mapping[str, str], logs: Sequence[AnswerLog]) -> None
     Raises
     ------
     InputError
-        The column is none of the runs table, or no log has the field; the message names the nearest one.
+        The column is none of the runs table, or no log has the field; the message names the nearest
+        one.
     """
     names = list(dict.fromkeys(name for log in logs for name in log.field_names()))
     for column, field in mapping.items():

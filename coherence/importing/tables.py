@@ -1,6 +1,7 @@
 """Tables that a program wrote: folktexts' predictions, and any CSV, TSV or JSONL whose columns the user names.
 
-Cells are read as text, so that an id such as 007 and a label such as NA stay what they are; an empty cell is missing.
+Cells are read as text, so that an id such as 007 and a label such as NA stay what they are; an
+empty cell is missing.
 """
 
 import csv

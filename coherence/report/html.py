@@ -1,7 +1,7 @@
 """A report as one self-contained HTML page: inline figures, no scripts, nothing loaded from elsewhere.
 
-Task and model names, action labels and raw answers are untrusted. The template escapes every value; only figures are inserted as markup, and
-those are rebuilt element by element from a parsed tree.
+Task and model names, action labels and raw answers are untrusted. The template escapes every value;
+only figures are inserted as markup, and those are rebuilt element by element from a parsed tree.
 """
 
 import json
@@ -207,7 +207,8 @@ def _figures(unit: Unit, key: str) -> tuple[list[dict[str, Any]], list[str]]:
         for result in unit.results
         if result.check.split(":")[0] == "monotone_choice" and not result.details.empty
     ]
-    # Ten actions make 45 pairs; the ones with the strongest evidence against monotone choice are worth a look.
+    # Ten actions make 45 pairs; the ones with the strongest evidence against monotone choice are
+    # worth a look.
     shown = sorted(pairwise, key=_strength)[:MOST_PAIRS] if len(pairwise) > MOST_PAIRS else pairwise
     figures += [
         _pairwise_figure(result, f"{key}-pair-{number}")

@@ -22,12 +22,14 @@ def to_plain(value: Any) -> Any:
     Parameters
     ----------
     value : object
-        Scalars of numpy and pandas, tables (one record per row), mappings, sequences and sets, nested as they come.
+        Scalars of numpy and pandas, tables (one record per row), mappings, sequences and sets,
+        nested as they come.
 
     Returns
     -------
     object
-        Plain values only; NaN, infinities and missing values are None, what is unknown is its ``str``.
+        Plain values only; NaN, infinities and missing values are None, what is unknown is its
+        ``str``.
     """
     if value is None or isinstance(value, bool | int | str):
         # str() and int() also take subclasses such as numpy.str_ back to the plain types.
@@ -94,8 +96,9 @@ def render_json(units: Sequence[Unit], settings: Mapping[str, Any]) -> str:
     Returns
     -------
     str
-        An object with ``schema_version``, ``settings`` and ``units``; each unit holds its results with the tables behind them.
-        Keys are sorted and nothing depends on time, machine or number of jobs.
+        An object with ``schema_version``, ``settings`` and ``units``; each unit holds its results
+        with the tables behind them. Keys are sorted and nothing depends on time, machine or number
+        of jobs.
     """
     record = {
         "schema_version": SCHEMA_VERSION,

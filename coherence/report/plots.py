@@ -1,7 +1,8 @@
 """The figures of a report: pairwise choice shares, beliefs by action, and calibration.
 
-The only module that imports matplotlib. Every plot takes a table and an ``ax`` and returns the ``ax``; no figure is registered anywhere and
-nothing stays changed afterwards. Text that comes from data is never read as mathematics.
+The only module that imports matplotlib. Every plot takes a table and an ``ax`` and returns the
+``ax``; no figure is registered anywhere and nothing stays changed afterwards. Text that comes from
+data is never read as mathematics.
 """
 
 import io
@@ -23,7 +24,8 @@ from coherence.errors import InputError
 from coherence.report.wording import clean
 from coherence.statistics.bins import belief_bins
 
-# Okabe and Ito's palette, told apart by readers with any common colour deficiency; the roles also differ in line style and marker.
+# Okabe and Ito's palette, told apart by readers with any common colour deficiency; the roles also
+# differ in line style and marker.
 BLUE, VERMILION, ORANGE, GREEN, SKY, PURPLE = (
     "#0072B2",
     "#D55E00",
@@ -106,12 +108,14 @@ def choice_bins(details: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     details : DataFrame
-        Bin pairs of a monotone-choice result: ``bin_j``, ``belief_j``, ``share_j``, ``n_j`` and the same for k.
+        Bin pairs of a monotone-choice result: ``bin_j``, ``belief_j``, ``share_j``, ``n_j`` and the
+        same for k.
 
     Returns
     -------
     DataFrame
-        Columns ``bin``, ``belief``, ``share``, ``n``; ordered by belief; bins without a choice are left out.
+        Columns ``bin``, ``belief``, ``share``, ``n``; ordered by belief; bins without a choice are
+        left out.
     """
     sides = [
         details[[f"bin_{side}", f"belief_{side}", f"share_{side}", f"n_{side}"]].set_axis(
@@ -140,7 +144,8 @@ def plot_pairwise_choice(details: pd.DataFrame, pair: Sequence[object], ax: Axes
     Returns
     -------
     Axes
-        `ax`. Significant reversals are dashed lines with the gid "reversal", other neighbours are joined by solid ones.
+        `ax`. Significant reversals are dashed lines with the gid "reversal", other neighbours are
+        joined by solid ones.
     """
     bins = choice_bins(details)
     first, second = (clean(label, limit=_LABEL) for label in pair)
@@ -164,7 +169,8 @@ def plot_pairwise_choice(details: pd.DataFrame, pair: Sequence[object], ax: Axes
     for number, reversal in enumerate(reversals):
         ends = place.loc[list(reversal)]
         label = "significant reversal" if number == 0 else None
-        # Reversals over several bins are drawn as well, but lightly: in a choice that falls all the way there are many.
+        # Reversals over several bins are drawn as well, but lightly: in a choice that falls all the
+        # way there are many.
         weight = 2.2 if reversal in neighbours else 1.1
         ax.plot(
             ends["belief"],
@@ -179,7 +185,8 @@ def plot_pairwise_choice(details: pd.DataFrame, pair: Sequence[object], ax: Axes
     if len(bins):
         low, high = wilson_interval(bins["share"], bins["n"])
         ax.vlines(bins["belief"], low, high, color=INK, linewidth=1.0, zorder=4)
-        # Area in proportion to the count, so that a bin with four times the choices looks four times as heavy.
+        # Area in proportion to the count, so that a bin with four times the choices looks four
+        # times as heavy.
         areas = np.maximum(130 * bins["n"] / bins["n"].max(), 10)
         ax.scatter(
             bins["belief"],
@@ -216,7 +223,8 @@ def action_labels(choices: pd.DataFrame, *, most: int = 6) -> pd.Series:
     Returns
     -------
     Series of str
-        Ordered categorical; the order of a categorical ``action`` is kept, otherwise labels are sorted.
+        Ordered categorical; the order of a categorical ``action`` is kept, otherwise labels are
+        sorted.
     """
     actions = choices["action"]
     levels = (
@@ -290,7 +298,8 @@ def plot_belief_histogram(choices: pd.DataFrame, ax: Axes) -> Axes:
             zorder=3,
         )
         ax.axhline(baseline, color=FAINT, linewidth=0.8, zorder=1)
-    # A label above its own row of bars, not beside the axis: long action names then take no width from the plot.
+    # A label above its own row of bars, not beside the axis: long action names then take no width
+    # from the plot.
     for (label, count), baseline in zip(counts.items(), baselines, strict=True):
         ax.text(
             edges[0],
@@ -321,7 +330,8 @@ def calibration_outcome(choices: pd.DataFrame) -> tuple[pd.Series, str] | None:
     Returns
     -------
     (Series, str) or None
-        The numbers and their column; None where the truth is no 0/1 column, so that no share can be formed.
+        The numbers and their column; None where the truth is no 0/1 column, so that no share can be
+        formed.
     """
     if "p_true" in choices and choices["p_true"].notna().any():
         return choices["p_true"].astype(float), "p_true"
@@ -346,8 +356,9 @@ def calibration_table(choices: pd.DataFrame, *, n_bins: int = 10) -> pd.DataFram
     Returns
     -------
     DataFrame
-        ``belief``, ``outcome``, ``low``, ``high`` (95%), ``n_contexts``, ``n_rows`` per bin. A truth is shared by the rows of a context, so
-        the contexts are counted as the trials of Wilson's interval; exact posteriors carry no interval (NaN).
+        ``belief``, ``outcome``, ``low``, ``high`` (95%), ``n_contexts``, ``n_rows`` per bin. A
+        truth is shared by the rows of a context, so the contexts are counted as the trials of
+        Wilson's interval; exact posteriors carry no interval (NaN).
     """
     found = calibration_outcome(choices)
     if found is None:
@@ -391,7 +402,8 @@ def plot_calibration(choices: pd.DataFrame, ax: Axes, *, n_bins: int = 10) -> Ax
     Returns
     -------
     Axes
-        `ax`; the binned means have the gid "calibration", single contexts (exact posterior only) the gid "contexts".
+        `ax`; the binned means have the gid "calibration", single contexts (exact posterior only)
+        the gid "contexts".
 
     Raises
     ------
@@ -460,12 +472,14 @@ def render_svg(
     Returns
     -------
     str
-        ``<svg role="img">...</svg>`` without scripts, style sheets or references to the outside; equal bytes for equal data.
+        ``<svg role="img">...</svg>`` without scripts, style sheets or references to the outside;
+        equal bytes for equal data.
     """
     buffer = io.BytesIO()
     # The SVG writer reads these from the global settings, so they are set for this call only.
     with rc_context(_STYLE), warnings.catch_warnings():
-        # The page's reader brings the fonts; that this machine lacks a glyph for a label does not matter.
+        # The page's reader brings the fonts; that this machine lacks a glyph for a label does not
+        # matter.
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
         figure = Figure(figsize=size, layout="constrained")
         FigureCanvasSVG(figure)
@@ -480,7 +494,8 @@ def _embeddable(root: ElementTree.Element, key: str, title: str) -> str:
         for child in list(parent):
             if child.tag.rpartition("}")[2] in ("metadata", "style"):
                 parent.remove(child)
-    # Only ids that something refers to are kept: the others repeat from figure to figure, and from line to line.
+    # Only ids that something refers to are kept: the others repeat from figure to figure, and from
+    # line to line.
     referred = set(
         re.findall(
             r"#([^\")\s]+)",

@@ -1,6 +1,7 @@
 """The finished analysis: one `Unit` per (task, model), one `Report` over all of them.
 
-These are plain records. `coherence.analyze` fills them; the modules beside this one turn them into text, HTML and JSON.
+These are plain records. `coherence.analyze` fills them; the modules beside this one turn them into
+text, HTML and JSON.
 """
 
 import json
@@ -36,7 +37,8 @@ class Report:
         rows = []
         for unit in self.units:
             for result, verdict in zip(unit.results, unit.verdicts, strict=True):
-                # Settings hold different keys per check; one JSON column keeps the table rectangular.
+                # Settings hold different keys per check; one JSON column keeps the table
+                # rectangular.
                 options = json.dumps(dict(result.settings), sort_keys=True, default=str)
                 rows.append(
                     {
@@ -47,7 +49,8 @@ class Report:
                         "settings": options,
                     }
                 )
-        # A report without a check has the same columns, so that a program that selects them need not ask first.
+        # A report without a check has the same columns, so that a program that selects them need
+        # not ask first.
         nothing = CheckResult("", "", math.nan, "", None, None, 0, 0).to_row()
         return pd.DataFrame(
             rows or [{"task": "", "model": "", **nothing, "verdict": "", "settings": ""}]

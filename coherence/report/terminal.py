@@ -1,7 +1,8 @@
 """A report as text: one table per unit, readable from 80 columns up.
 
-Also home of the wording that all faces share (numbers with their intervals and p-values), so that the terminal
-and the page never disagree. Names of tasks, models and actions come from files and model output; `clean` makes them safe to print.
+Also home of the wording that all faces share (numbers with their intervals and p-values), so that
+the terminal and the page never disagree. Names of tasks, models and actions come from files and
+model output; `clean` makes them safe to print.
 """
 
 import shutil

@@ -22,14 +22,17 @@ class Unit:
     notes : tuple of str
         What was left out and why, what was assumed, warnings.
     statuses : DataFrame
-        Columns ``question`` (prompt name, prompt name "with action", or "given z"), ``status``, ``rows``.
+        Columns ``question`` (prompt name, prompt name "with action", or "given z"), ``status``,
+        ``rows``.
     beliefs : DataFrame
-        The readable beliefs under the reference prompt: ``belief``, ``context`` and, where known, ``action``, ``truth`` (0 or 1) and ``p_true``.
+        The readable beliefs under the reference prompt: ``belief``, ``context`` and, where known,
+        ``action``, ``truth`` (0 or 1) and ``p_true``.
     unreadable : DataFrame
-        Up to a handful of rows with status neither ok nor repaired: ``context``, ``prompt``, ``z_state``, ``status`` and the raw answers, as far as
-        known; untrusted text.
+        Up to a handful of rows with status neither ok nor repaired: ``context``, ``prompt``,
+        ``z_state``, ``status`` and the raw answers, as far as known; untrusted text.
     bounds : DataFrame
-        From ``coherence.table.audit.worst_case_bounds``: rates if all unreadable answers had gone one way or the other.
+        From ``coherence.table.audit.worst_case_bounds``: rates if all unreadable answers had gone
+        one way or the other.
     """
 
     task: str

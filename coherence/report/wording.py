@@ -1,6 +1,7 @@
 """The wording that all faces of a report share: numbers with intervals, p-values, verdicts, and text made safe to print.
 
-Names of tasks, models and actions come from files and model output; `clean` makes them safe to print.
+Names of tasks, models and actions come from files and model output; `clean` makes them safe to
+print.
 """
 
 import math
@@ -15,7 +16,8 @@ NOT_GIVEN = "–"
 FLAG_LEVEL = 0.05  # only for emphasis; what counts as a finding is said by the verdicts
 
 
-# Terminal commands first (CSI and OSC with their arguments): dropping the escape character alone would leave "[31m" behind.
+# Terminal commands first (CSI and OSC with their arguments): dropping the escape character alone
+# would leave "[31m" behind.
 _ESCAPES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?|\x1b[ -/]*[0-~]"
 )

@@ -1,7 +1,8 @@
 """How the probability of each action changes with the belief: a multinomial logit in powers of the belief.
 
-Used as a weight function and never as a null model, so that it may be wrong without harm to any error rate; what it buys is slopes with
-little variance. The degree is chosen by log-likelihood on held-out contexts.
+Used as a weight function and never as a null model, so that it may be wrong without harm to any
+error rate; what it buys is slopes with little variance. The degree is chosen by log-likelihood on
+held-out contexts.
 """
 
 from dataclasses import dataclass
@@ -14,7 +15,8 @@ from coherence.inputs import Codes, Floats
 DEGREES = (1, 2, 3)
 RIDGE = 1e-3  # in units of one choice: keeps separated data finite
 MAX_STEPS = 50
-N_LEVELS = 400  # beliefs are averaged within this many cells; finer ones change no slope that data could show
+# beliefs are averaged within this many cells; finer ones change no slope that data could show
+N_LEVELS = 400
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """The statistics of `cmi_test` as functions of the truth alone, so that a permutation costs as little as it can.
 
-What does not change when truths are exchanged (sorted beliefs, neighbours, bins) is computed once. Estimates follow Mesner and Shalizi
-(2021), algorithm 1; see `coherence.statistics.knn` and `coherence.statistics.knn_general`.
+What does not change when truths are exchanged (sorted beliefs, neighbours, bins) is computed once.
+Estimates follow Mesner and Shalizi (2021), algorithm 1; see `coherence.statistics.knn` and
+`coherence.statistics.knn_general`.
 """
 
 import math
@@ -19,7 +20,8 @@ from coherence.statistics.knn_general import general_information, neighbour_tabl
 TABLE_ROWS = 2_000  # above this the table of all neighbours would take more than 200 MB
 
 Statistic = Callable[[Codes, bool], tuple[float, float]]
-"""Takes the truth of each row and whether the estimate is wanted; returns the nearest-neighbour estimate (else NaN) and the test's statistic."""
+"""Takes the truth of each row and whether the estimate is wanted; returns the nearest-neighbour
+estimate (else NaN) and the test's statistic."""
 
 
 def sorted_information(belief: Floats, action: Codes, truth: Codes, k: int) -> float:
@@ -42,7 +44,8 @@ def calibrated(belief: Floats, truth: Codes) -> Floats:
     Returns
     -------
     ndarray, shape (n,)
-        Non-decreasing function of the belief with least squared error; rows of equal belief stay equal.
+        Non-decreasing function of the belief with least squared error; rows of equal belief stay
+        equal.
     """
     _, level, counts = np.unique(as_levels(belief), return_inverse=True, return_counts=True)
     share = np.bincount(level, weights=(truth == 1).astype(np.float64)) / counts

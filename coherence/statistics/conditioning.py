@@ -1,7 +1,8 @@
 """What actions and truths are conditioned on: beliefs over one or more states, and features of the evidence.
 
-Numeric features are divided by four standard deviations, so that the central 95% of a normal feature spans 1, as beliefs do and as two
-different labels do; ranks would swamp the 0/1 distance of the discrete variables. All other features are labels.
+Numeric features are divided by four standard deviations, so that the central 95% of a normal
+feature spans 1, as beliefs do and as two different labels do; ranks would swamp the 0/1 distance of
+the discrete variables. All other features are labels.
 """
 
 from dataclasses import dataclass
@@ -13,7 +14,8 @@ from numpy.typing import ArrayLike
 from coherence.inputs import Codes, Floats, as_codes, require
 from coherence.statistics.resample import context_means
 
-SPREAD = 4.0  # standard deviations of a numeric feature that weigh as much as the whole range of a belief
+# standard deviations of a numeric feature that weigh as much as the whole range of a belief
+SPREAD = 4.0
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,8 @@ class Conditioning:
     stratum : ndarray of int, shape (n,)
         Code of the combination of discrete features; zeros if there are none.
     summary : ndarray, shape (n_contexts, n_summaries)
-        Context means of the continuous columns and of one indicator per label, by which contexts are compared.
+        Context means of the continuous columns and of one indicator per label, by which contexts
+        are compared.
     numeric, discrete : tuple of str
         Names of the features.
     """
@@ -72,7 +75,8 @@ def _scaled(column: "pd.Series[float]", name: str) -> Floats:
         f"{int(np.argmax(wrong))}. Fill or drop them first.",
     )
     spread = float(values.std())
-    # A constant feature distinguishes nothing; its deviations of the last bits must not be blown up.
+    # A constant feature distinguishes nothing; its deviations of the last bits must not be blown
+    # up.
     return (
         (values - values.mean()) / (SPREAD * spread)
         if spread > 1e-12 * max(1.0, float(np.abs(values).max()))

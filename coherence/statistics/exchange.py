@@ -1,7 +1,8 @@
 """Null distribution of residual covariance where random signs fail: exchanging contexts of similar belief.
 
-Signs imitate the null if products of residuals are about as often above 0 as below, or if there are many of them. Products of two rare things are
-not: whether that is so is told by the skewness of their sum, and then the residuals themselves are exchanged.
+Signs imitate the null if products of residuals are about as often above 0 as below, or if there are
+many of them. Products of two rare things are not: whether that is so is told by the skewness of
+their sum, and then the residuals themselves are exchanged.
 """
 
 import numpy as np
@@ -19,8 +20,9 @@ def asymmetry(
 ) -> float:
     """Return the skewness that a sum of products of residuals has under the null.
 
-    A rare action and a rare state seldom meet: their products are small and negative as a rule and large by exception, which signs flipped at random
-    do not imitate. Rows of a context are taken as one choice, which is the case of largest skewness.
+    A rare action and a rare state seldom meet: their products are small and negative as a rule and
+    large by exception, which signs flipped at random do not imitate. Rows of a context are taken as
+    one choice, which is the case of largest skewness.
 
     Parameters
     ----------

@@ -1,8 +1,10 @@
 """Groups of contexts that lie close together in several columns.
 
-Blocks for permutations must be narrow, because exchanging contexts across a block assumes that nothing changes within it: they come from
-complete-linkage clustering, whose clusters have a known diameter. Bins for counting must be well filled: they come from repeated splits
-at the median. Distances combine by their maximum, as in the nearest-neighbour estimates; equal rows always stay together.
+Blocks for permutations must be narrow, because exchanging contexts across a block assumes that
+nothing changes within it: they come from complete-linkage clustering, whose clusters have a known
+diameter. Bins for counting must be well filled: they come from repeated splits at the median.
+Distances combine by their maximum, as in the nearest-neighbour estimates; equal rows always stay
+together.
 """
 
 import heapq
@@ -13,7 +15,9 @@ from scipy.cluster.hierarchy import linkage
 from coherence.inputs import Codes, Floats
 from coherence.statistics.knn import RESOLUTION, as_levels
 
-CLUSTERED = 1_000  # distinct rows clustered at once; more are first split, since clustering takes the square of their number in memory
+# distinct rows clustered at once; more are first split, since clustering takes the square of their
+# number in memory
+CLUSTERED = 1_000
 
 
 def _split(points: Codes, weight: Codes) -> tuple[Codes, Codes] | None:
@@ -82,7 +86,8 @@ def vector_blocks(summary: Floats, *, size: int, span: float) -> Codes:
     summary : ndarray, shape (n_contexts, n_columns)
         One row per context.
     size : int
-        Contexts wanted in a block; blocks that hold more than twice as many are cut where that leaves no context alone.
+        Contexts wanted in a block; blocks that hold more than twice as many are cut where that
+        leaves no context alone.
     span : float
         Largest difference, in any column, within a block.
 

@@ -1,8 +1,10 @@
 """Conditional mutual information in belief bins, with its bias and its variance estimated by leaving out contexts.
 
-A nearest-neighbour estimate with few neighbours is nearly useless when repetitions share a context, because a row's neighbours are then its
-own repetitions; resampling with replacement makes it worse. The plug-in estimate in bins is a smooth function of counts that add up over
-contexts, so that the delete-one-context jackknife removes its bias to first order and estimates its variance, in closed form.
+A nearest-neighbour estimate with few neighbours is nearly useless when repetitions share a context,
+because a row's neighbours are then its own repetitions; resampling with replacement makes it worse.
+The plug-in estimate in bins is a smooth function of counts that add up over contexts, so that the
+delete-one-context jackknife removes its bias to first order and estimates its variance, in closed
+form.
 """
 
 from dataclasses import dataclass

@@ -1,9 +1,10 @@
 """Nearest-neighbour conditional mutual information for mixed data, by sorting.
 
-The estimator of Mesner and Shalizi (2021, IEEE Transactions on Information Theory 67(1), algorithm 1) for the case at hand: the
-conditioning variable is one number, the other two are discrete with distance 0 or 1, distances combine by their maximum. All
-neighbours of a row then lie in its own (action, truth) cell or at distance 1, and sorted arrays replace the distance matrix:
-time n log n, memory proportional to n. No assumption is made here; rows are points.
+The estimator of Mesner and Shalizi (2021, IEEE Transactions on Information Theory 67(1), algorithm
+1) for the case at hand: the conditioning variable is one number, the other two are discrete with
+distance 0 or 1, distances combine by their maximum. All neighbours of a row then lie in its own
+(action, truth) cell or at distance 1, and sorted arrays replace the distance matrix: time n log n,
+memory proportional to n. No assumption is made here; rows are points.
 """
 
 from collections.abc import Sequence
@@ -33,8 +34,9 @@ def _neighbour_distance(
 ) -> Codes:
     """Distance from the rows at some positions to their k-th nearest neighbour in their cell; levels are sorted within cells.
 
-    A window of k + 1 neighbours that starts j places to the left reaches f(j) to the left, which grows with j, and g(j) to the
-    right, which shrinks; the smallest max(f, g) lies where they cross, found by bisection for all rows at once.
+    A window of k + 1 neighbours that starts j places to the left reaches f(j) to the left, which
+    grows with j, and g(j) to the right, which shrinks; the smallest max(f, g) lies where they
+    cross, found by bisection for all rows at once.
     """
     centre = levels[position]
     low = np.maximum(0, position + k - (stops - 1))
@@ -72,7 +74,8 @@ def _running_counts(codes: Codes, n_codes: int) -> Codes:
 class SortedNeighbours:
     """Estimates of I(action; truth | belief) for many arrangements of the truth.
 
-    What does not depend on the truth is computed once: a permutation test calls `information` a thousand times.
+    What does not depend on the truth is computed once: a permutation test calls `information` a
+    thousand times.
 
     Parameters
     ----------
@@ -113,7 +116,8 @@ class SortedNeighbours:
         by_cell = np.argsort(cell.astype(np.uint8) if cell.max() < 256 else cell, kind="stable")
         edges = np.concatenate(([0], np.cumsum(np.bincount(cell))))
         grouped, in_order = levels[by_cell], cell[by_cell]
-        # Rows that agree in belief, action and truth have equal terms: one of each run of them is computed and counted as often.
+        # Rows that agree in belief, action and truth have equal terms: one of each run of them is
+        # computed and counted as often.
         first = np.flatnonzero(
             np.concatenate(
                 ([True], (grouped[1:] != grouped[:-1]) | (in_order[1:] != in_order[:-1]))

@@ -1,9 +1,11 @@
 """Nearest-neighbour conditional mutual information given several continuous and discrete columns.
 
-The estimator of Mesner and Shalizi (2021, IEEE Transactions on Information Theory 67(1), algorithm 1): distances combine by their maximum,
-discrete columns are at distance 0 or 1, and every point within the distance of the k-th neighbour counts. A row whose k-th neighbour
-lies at distance 1 or more sees the same neighbours in every subspace and contributes 0, so that only neighbours in the row's own cell
-of discrete values need a search: k-d trees for one estimate, a sorted table of neighbours where many states are tried on the same points.
+The estimator of Mesner and Shalizi (2021, IEEE Transactions on Information Theory 67(1), algorithm
+1): distances combine by their maximum, discrete columns are at distance 0 or 1, and every point
+within the distance of the k-th neighbour counts. A row whose k-th neighbour lies at distance 1 or
+more sees the same neighbours in every subspace and contributes 0, so that only neighbours in the
+row's own cell of discrete values need a search: k-d trees for one estimate, a sorted table of
+neighbours where many states are tried on the same points.
 """
 
 from dataclasses import dataclass
@@ -14,7 +16,9 @@ from scipy.spatial import cKDTree
 from coherence.inputs import Codes, Floats
 from coherence.statistics.knn import RESOLUTION, as_levels, digamma_table
 
-HALF_STEP = 0.5  # coordinates are whole numbers: a radius half a step larger holds exactly the points that tie or are nearer
+# coordinates are whole numbers: a radius half a step larger holds exactly the points that tie or
+# are nearer
+HALF_STEP = 0.5
 
 
 def _count_within(tree: cKDTree, points: Floats, radius: Floats) -> Codes:
@@ -64,8 +68,8 @@ def general_information(
     Parameters
     ----------
     continuous : ndarray, shape (n, n_columns)
-        Continuous conditioning columns, one or more, in units in which a difference of 1 weighs as much as two different labels. Values
-        closer than 1e-9 tie.
+        Continuous conditioning columns, one or more, in units in which a difference of 1 weighs as
+        much as two different labels. Values closer than 1e-9 tie.
     stratum : ndarray of int, shape (n,)
         Code of the combination of discrete conditioning values; zeros if there are none.
     action, truth : ndarray of int, shape (n,)
@@ -143,7 +147,8 @@ class NeighbourTable:
         )
         estimates = []
         for k in neighbours:
-            # The running count over all rows is sorted: the k-th neighbour is where it has grown by k + 1, the row itself included.
+            # The running count over all rows is sorted: the k-th neighbour is where it has grown by
+            # k + 1, the row itself included.
             position = np.searchsorted(joint, (joint_before + k + 1).astype(counter), side="left")
             inside = position < begin + n
             last = np.where(inside, self.last_tie[np.minimum(position, n * n - 1)], -1)

@@ -1,7 +1,8 @@
 """Learners of the action that the predictive gain compares, and the cross-fitting that treats them alike.
 
-A learner is fitted on whole contexts and judged on others by log-loss. Random forest and multinomial logistic regression are the robustness
-alternatives to the boosted trees; their one free constant is chosen on held-out contexts of the training folds.
+A learner is fitted on whole contexts and judged on others by log-loss. Random forest and
+multinomial logistic regression are the robustness alternatives to the boosted trees; their one free
+constant is chosen on held-out contexts of the training folds.
 """
 
 import warnings
@@ -79,8 +80,8 @@ class Learner(Protocol):
 def mixed_losses(predicted: Floats, action: Codes, n_train: int) -> Floats:
     """Log-loss of each row in nats, shape (n,).
 
-    Predictions are mixed with the uniform distribution at weight n_actions / (n_train + n_actions), so that an action that training never
-    saw costs a finite loss, the same for both models.
+    Predictions are mixed with the uniform distribution at weight n_actions / (n_train + n_actions),
+    so that an action that training never saw costs a finite loss, the same for both models.
     """
     mixed = (n_train * predicted + 1.0) / (n_train + predicted.shape[1])
     losses: Floats = -np.log(mixed[np.arange(len(action)), action])
@@ -92,7 +93,8 @@ def cross_fitted_losses(
 ) -> Floats:
     """Out-of-fold log-loss of each row in nats, shape (n,).
 
-    Folds and inner splits depend on `seed` alone, so that models compared under one seed differ by their design and nothing else.
+    Folds and inner splits depend on `seed` alone, so that models compared under one seed differ by
+    their design and nothing else.
     """
     folds = context_folds(data.context, data.n_contexts, n_folds, np.random.default_rng(seed))
     losses = np.empty(data.n_rows)
@@ -208,7 +210,8 @@ class Logistic:
             LogisticRegression(C=strength, max_iter=500) for strength in INVERSE_PENALTIES
         ]
         with warnings.catch_warnings():
-            # A fit that stops short is a weaker model that honest out-of-sample losses judge as it is.
+            # A fit that stops short is a weaker model that honest out-of-sample losses judge as it
+            # is.
             warnings.simplefilter("ignore", ConvergenceWarning)
             regression = _tuned(regressions, values / scale, action, held)
         return lambda seen: regression.predict_proba(columns(seen) / scale)

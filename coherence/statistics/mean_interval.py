@@ -1,7 +1,8 @@
 """Confidence intervals for a mean of skewed values, one per context, and for a median.
 
-Squared errors are skewed, and a percentile or t interval for their mean misses large true values too often. Hall's cubic
-transformation takes the skewness out of the studentised mean and is inverted in closed form, without resampling.
+Squared errors are skewed, and a percentile or t interval for their mean misses large true values
+too often. Hall's cubic transformation takes the skewness out of the studentised mean and is
+inverted in closed form, without resampling.
 """
 
 import math
@@ -47,24 +48,28 @@ def mean_interval(
     root : bool
         Whether to return the interval of the square root; a low end below 0 becomes 0.
     least_error : float
-        Standard error of the mean below which that of the values is not taken, where chance alone is known to give as much.
+        Standard error of the mean below which that of the values is not taken, where chance alone
+        is known to give as much.
     level : float
         Nominal coverage.
 
     Returns
     -------
     Interval or None
-        Ends in the unit of the values, or of their root. None where all values are equal up to rounding and `least_error` is 0: they show
-        nothing of how far off their mean may be, and an interval without width would claim that it is certain. None, too, where the high end
-        of a root would be 0 or below, for the same reason.
+        Ends in the unit of the values, or of their root. None where all values are equal up to
+        rounding and `least_error` is 0: they show nothing of how far off their mean may be, and an
+        interval without width would claim that it is certain. None, too, where the high end of a
+        root would be 0 or below, for the same reason.
 
     Notes
     -----
-    Assumes independent contexts with a finite third moment. With weights the values enter through their influence on the weighted mean.
+    Assumes independent contexts with a finite third moment. With weights the values enter through
+    their influence on the weighted mean.
 
     References
     ----------
-    Hall (1992), On the removal of skewness by transformation, JRSS B 54(1), the monotone cubic transformation.
+    Hall (1992), On the removal of skewness by transformation, JRSS B 54(1), the monotone cubic
+    transformation.
 
     Examples
     --------
@@ -112,12 +117,13 @@ def median_interval(values: Floats, context: Codes, *, level: float = 0.95) -> I
     Returns
     -------
     Interval or None
-        Quantiles of the values at the levels that the share of rows below the median may reach by chance. None where all values are equal.
+        Quantiles of the values at the levels that the share of rows below the median may reach by
+        chance. None where all values are equal.
 
     Notes
     -----
-    Assumes independent contexts. The spread of the share below the sample median is estimated from context totals, so that rows of one
-    context may depend on each other in any way.
+    Assumes independent contexts. The spread of the share below the sample median is estimated from
+    context totals, so that rows of one context may depend on each other in any way.
 
     References
     ----------

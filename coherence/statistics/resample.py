@@ -1,7 +1,7 @@
 """The one place that knows contexts: permutations, bootstraps, jackknife groups and folds never split one.
 
-Repetitions of a context share the evidence, the realised state and whatever else the model makes of it, so the context is the unit of
-resampling everywhere (Cameron and Miller 2015, section III).
+Repetitions of a context share the evidence, the realised state and whatever else the model makes of
+it, so the context is the unit of resampling everywhere (Cameron and Miller 2015, section III).
 """
 
 import math
@@ -36,7 +36,8 @@ def permutation_pvalue(observed: float, permuted: Floats, *, exact: bool = False
     permuted : ndarray
         Statistic on permuted data.
     exact : bool
-        `permuted` holds every arrangement, the observed one included, so that the p-value is the plain share b / B.
+        `permuted` holds every arrangement, the observed one included, so that the p-value is the
+        plain share b / B.
 
     Returns
     -------
@@ -64,8 +65,9 @@ def context_means(values: Floats, context: Codes, n_contexts: int) -> Floats:
 def context_blocks(summary: Floats, *, size: int | None = None, span: float = BLOCK_SPAN) -> Codes:
     """Group contexts of similar belief into blocks within which they may be exchanged.
 
-    Contexts with equal belief always share a block. Neighbouring beliefs are joined until a block holds `size` contexts, as long as it
-    stays narrower than `span`; an isolated context keeps a block of its own and is never moved. Rows of several columns are grouped by
+    Contexts with equal belief always share a block. Neighbouring beliefs are joined until a block
+    holds `size` contexts, as long as it stays narrower than `span`; an isolated context keeps a
+    block of its own and is never moved. Rows of several columns are grouped by
     `coherence.statistics.grouping.vector_blocks`, narrower than `span` in every column.
 
     Parameters
@@ -111,7 +113,8 @@ def count_arrangements(blocks: Codes, state: Codes, limit: int) -> int:
     Returns
     -------
     int
-        Product over blocks of the multinomial coefficients, the observed arrangement included; some number above `limit` if it is larger.
+        Product over blocks of the multinomial coefficients, the observed arrangement included; some
+        number above `limit` if it is larger.
     """
     table = np.zeros((int(blocks.max()) + 1, int(state.max()) + 1), dtype=np.int64)
     np.add.at(table, (blocks, state), 1)
@@ -176,9 +179,10 @@ def permute_contexts(
     rng : Generator
         Source of randomness; not used when arrangements are listed.
     state : ndarray of int, shape (n_contexts,), optional
-        What is moved. If given, and if it has at most `n_permutations` distinct arrangements within blocks (`count_arrangements`), each
-        arrangement is returned exactly once, the observed one included; the p-value is then the share of them (``exact=True`` in
-        `permutation_pvalue`), because all are equally likely under the null.
+        What is moved. If given, and if it has at most `n_permutations` distinct arrangements within
+        blocks (`count_arrangements`), each arrangement is returned exactly once, the observed one
+        included; the p-value is then the share of them (``exact=True`` in `permutation_pvalue`),
+        because all are equally likely under the null.
 
     Returns
     -------
@@ -272,7 +276,8 @@ def sign_flip_pvalue(gaps: Floats, *, n_flips: int, rng: np.random.Generator) ->
         signs = 1.0 - 2.0 * (bits & 1)
     else:
         signs = rng.choice([-1.0, 1.0], size=(n_flips, gaps.size))
-    # The sum of squares is the same for every flip, so |sum| orders flips as the studentised mean does.
+    # The sum of squares is the same for every flip, so |sum| orders flips as the studentised mean
+    # does.
     flipped = np.abs(signs @ gaps)
     observed = abs(float(gaps.sum()))
     if exact:

@@ -1,8 +1,9 @@
 """Smooth regressions on the belief whose size is chosen by cross-validation on contexts.
 
-With one belief the regression is a cubic B-spline, with a jump if one predicts better; few distinct beliefs have a mean each. With beliefs over
-several states it is a sum of splines in all beliefs but the last, which the others determine, with or without products of pairs. Data are summed
-by distinct belief first, so that trying another size costs time in the number of distinct beliefs, not of rows.
+With one belief the regression is a cubic B-spline, with a jump if one predicts better; few distinct
+beliefs have a mean each. With beliefs over several states it is a sum of splines in all beliefs but
+the last, which the others determine, with or without products of pairs. Data are summed by distinct
+belief first, so that trying another size costs time in the number of distinct beliefs, not of rows.
 """
 
 import math
@@ -19,7 +20,9 @@ SIZES = (2, 4, 5, 6, 8, 11)  # spline coefficients tried; 2 is a straight line
 CONTEXTS_PER_COEFFICIENT = 8
 MANY_VALUES = 10_000
 JUMP_SIZES = (2, 4, 6)  # spline coefficients beside a jump
-JUMP_GAIN = 0.02  # share of the squared error by which a jump must better the best smooth curve; chance alone seldom brings as much
+# share of the squared error by which a jump must better the best smooth curve; chance alone seldom
+# brings as much
+JUMP_GAIN = 0.02
 JUMP_MARGIN = 0.05  # share of the rows on either side of a jump
 
 
@@ -167,7 +170,8 @@ def _choose(
             continue
         spline, error = spline_basis(values, size_tried), 0.0
         for fold in range(n_folds):
-            # The place of the jump is chosen anew without each fold: a jump that chance suggests does not predict the contexts held out.
+            # The place of the jump is chosen anew without each fold: a jump that chance suggests
+            # does not predict the contexts held out.
             rows, left = pooled - weight[fold], sums - total[fold]
             stepped = _with_jump(spline, _best_cut(values, rows, left, square))
             error += _held_out_error(

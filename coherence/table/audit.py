@@ -1,8 +1,8 @@
 """What became of the answers, and how much the unreadable ones could matter.
 
-Answers that cannot be read are left out of every rate, which is right only if they would have been like the others. The bounds here assume
-nothing: they are the rates if all unreadable answers had gone one way, or the other (worst-case bounds, Manski 1989, "Anatomy of the selection
-problem").
+Answers that cannot be read are left out of every rate, which is right only if they would have been
+like the others. The bounds here assume nothing: they are the rates if all unreadable answers had
+gone one way, or the other (worst-case bounds, Manski 1989, "Anatomy of the selection problem").
 """
 
 import numpy as np
@@ -28,9 +28,10 @@ def asked_for_action(unit: pd.DataFrame, reference: str) -> pd.Series:
     Returns
     -------
     Series of bool
-        On the index of `unit`. A row with a readable status, a belief and no action asked for none, because an unreadable action would have
-        changed its status; a row with a failure counts as asked, because the failure may be that of the action. Without a status column all
-        rows of the reference prompt were asked, or none if no action is there at all.
+        On the index of `unit`. A row with a readable status, a belief and no action asked for none,
+        because an unreadable action would have changed its status; a row with a failure counts as
+        asked, because the failure may be that of the action. Without a status column all rows of
+        the reference prompt were asked, or none if no action is there at all.
 
     Examples
     --------
@@ -49,7 +50,8 @@ def asked_for_action(unit: pd.DataFrame, reference: str) -> pd.Series:
         & _has_belief(unit)
         & (unit["status"].isin(READABLE) if "status" in unit.columns else False)
     )
-    # Where nothing looks like an answer, one row that was not asked speaks for all: the failures are those of beliefs.
+    # Where nothing looks like an answer, one row that was not asked speaks for all: the failures
+    # are those of beliefs.
     none = not (eligible & answered).any() and (
         "status" not in unit.columns or bool((eligible & spared).any())
     )
@@ -69,8 +71,9 @@ def count_statuses(unit: pd.DataFrame, reference: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns ``question`` (prompt, prompt "with action", or "given z"), ``status``, ``rows``. Without a status column, a row counts as ok
-        or as missing. An action that was not asked for is not missing.
+        Columns ``question`` (prompt, prompt "with action", or "given z"), ``status``, ``rows``.
+        Without a status column, a row counts as ok or as missing. An action that was not asked for
+        is not missing.
     """
     asked = asked_for_action(unit, reference)
     question = np.where(
@@ -103,8 +106,9 @@ def audit_table(statuses: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns ``question``, ``asked``, ``ok``, ``repaired``, one per failure of `coherence.table.schema.FAILURES`, ``missing``, and
-        ``share_unreadable``, the share of `asked` that is neither ok nor repaired.
+        Columns ``question``, ``asked``, ``ok``, ``repaired``, one per failure of
+        `coherence.table.schema.FAILURES`, ``missing``, and ``share_unreadable``, the share of
+        `asked` that is neither ok nor repaired.
 
     Examples
     --------
@@ -120,7 +124,8 @@ def audit_table(statuses: pd.DataFrame) -> pd.DataFrame:
         number = {name: int(by_status.get(name, 0)) for name in (*READABLE, *FAILURES)}
         asked = int(by_status.sum())
         readable = sum(number[name] for name in READABLE)
-        # A hand-made record may bear a status of its own; it is not readable, and what it was is not known.
+        # A hand-made record may bear a status of its own; it is not readable, and what it was is
+        # not known.
         missing = asked - sum(number.values())
         repaired = sum(number[name] for name in REPAIRS)
         rows.append(
@@ -145,16 +150,19 @@ def worst_case_bounds(unit: pd.DataFrame, reference: str) -> pd.DataFrame:
     Parameters
     ----------
     unit : DataFrame
-        Rows of a runs table with the columns ``prompt`` and ``z_state``; what is unreadable is null.
+        Rows of a runs table with the columns ``prompt`` and ``z_state``; what is unreadable is
+        null.
     reference : str
         The prompt whose rows carry the actions.
 
     Returns
     -------
     DataFrame
-        One row per mean belief (by prompt, and by state where there are several) and per rate of an action: ``quantity``, ``label``, ``asked``,
-        ``unreadable``, ``estimate`` (among the readable; NaN if there are none), ``low``, ``high``. The bounds hold for these answers and say
-        nothing of sampling. An action that no readable answer chose has no row, and rows that asked for no action have no part in rates of actions.
+        One row per mean belief (by prompt, and by state where there are several) and per rate of an
+        action: ``quantity``, ``label``, ``asked``, ``unreadable``, ``estimate`` (among the
+        readable; NaN if there are none), ``low``, ``high``. The bounds hold for these answers and
+        say nothing of sampling. An action that no readable answer chose has no row, and rows that
+        asked for no action have no part in rates of actions.
 
     Examples
     --------

@@ -50,8 +50,8 @@ def _missing_columns(runs: pd.DataFrame) -> list[str]:
 def _nothing_to_check(runs: pd.DataFrame) -> list[str]:
     names = [str(name) for name in runs.columns]
     states = state_columns(runs)
-    # Columns count even if nothing in them could be read: a report that shows the unreadable answers is worth having. A missing belief is
-    # another rule's concern.
+    # Columns count even if nothing in them could be read: a report that shows the unreadable
+    # answers is worth having. A missing belief is another rule's concern.
     several = len(states) > 1
     if not all(_lacks(runs, names if several else [*names, "p"]).values()):
         return []
@@ -198,7 +198,8 @@ def find_faults(runs: pd.DataFrame, *, part: bool = False) -> list[str]:
     runs : DataFrame
         Candidate runs table.
     part : bool
-        Whether it is one of several that will be read together, so that it need not allow a check by itself.
+        Whether it is one of several that will be read together, so that it need not allow a check
+        by itself.
 
     Returns
     -------
@@ -244,8 +245,8 @@ def validate_runs(runs: pd.DataFrame, *, source: str = "runs table") -> None:
     --------
     >>> import pandas as pd
     >>> validate_runs(pd.DataFrame({"p": [0.2, 85], "action": ["no", "yes"], "theta": [0, 1]}))
-    Traceback (most recent call last):
-    coherence.errors.SchemaError: runs table has 1 fault: column 'p' must hold probabilities in [0, 1]; 1 of 2 values do not, \
+    Traceback (most recent call last): coherence.errors.SchemaError: runs table has 1 fault: column
+    'p' must hold probabilities in [0, 1]; 1 of 2 values do not, \
 the first is 85 (row 1). Divide percentages by 100.
     """
     faults = find_faults(runs)

@@ -55,7 +55,8 @@ def lacking(runs: pd.DataFrame) -> dict[str, tuple[str, ...]]:
     Returns
     -------
     dict
-        Check -> what it lacks, in the words of `CHECK_NEEDS`; nothing where the columns allow the check.
+        Check -> what it lacks, in the words of `CHECK_NEEDS`; nothing where the columns allow the
+        check.
 
     Examples
     --------

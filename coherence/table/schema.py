@@ -1,8 +1,10 @@
 """The runs table: its columns as data, and a validator that lists every fault at once.
 
-One row is one answer: context x repetition x prompt, and for questions under the law of iterated expectation also x value of z.
-Any table of beliefs is a valid runs table if something else in it can be checked against them (`CHECK_NEEDS`): actions, realised states, exact
-posteriors, other wordings, or beliefs given z. What is absent is assumed or left out by `coherence.analyze`, which says so in its report.
+One row is one answer: context x repetition x prompt, and for questions under the law of iterated
+expectation also x value of z. Any table of beliefs is a valid runs table if something else in it
+can be checked against them (`CHECK_NEEDS`): actions, realised states, exact posteriors, other
+wordings, or beliefs given z. What is absent is assumed or left out by `coherence.analyze`, which
+says so in its report.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,7 @@
 """Runs tables in and out of files: parquet, CSV, JSONL, or a folder of parquet files.
 
-A table is checked against the schema as it is read, and written to a temporary file that then takes the place of the old one.
+A table is checked against the schema as it is read, and written to a temporary file that then takes
+the place of the old one.
 """
 
 import csv
@@ -30,7 +31,8 @@ def _read_csv(path: Path, texts: Collection[str]) -> pd.DataFrame:
     return pd.read_csv(
         path,
         sep="\t" if path.suffix.lower() == ".tsv" else ",",
-        # Only an empty cell is missing: an action may well be called "None" or "NA", which pandas would otherwise swallow.
+        # Only an empty cell is missing: an action may well be called "None" or "NA", which pandas
+        # would otherwise swallow.
         keep_default_na=False,
         na_values=[""],
         dtype=dict.fromkeys(texts, str),  # the raw answer 0.70 is no number yet
@@ -107,7 +109,8 @@ def _map_columns(runs: pd.DataFrame, columns: Mapping[str, str], source: Path) -
             f"columns uses one column of the file twice: {dict(columns)}. Map every column once."
         )
     renamed = {original: name for name, original in columns.items() if original != name}
-    # A column of the file that already bears the name steps aside; it is not what the user asked for.
+    # A column of the file that already bears the name steps aside; it is not what the user asked
+    # for.
     aside = {
         name: f"unmapped_{name}"
         for name in renamed.values()
@@ -140,13 +143,15 @@ def read_runs(
     path : path
         A .parquet, .csv, .tsv or .jsonl file, or a folder of .parquet files.
     columns : mapping of str to str, optional
-        Column of the runs table -> column of the file, for example ``{"p": "confidence", "action": "choice"}``.
+        Column of the runs table -> column of the file, for example ``{"p": "confidence", "action":
+        "choice"}``.
 
     Returns
     -------
     DataFrame
-        The table under the names of `coherence.table.schema.COLUMNS`; other columns are kept as they are. In CSV an empty text is a missing one,
-        and labels that all look like numbers are numbers; raw answers stay as they were written.
+        The table under the names of `coherence.table.schema.COLUMNS`; other columns are kept as
+        they are. In CSV an empty text is a missing one, and labels that all look like numbers are
+        numbers; raw answers stay as they were written.
 
     Raises
     ------
@@ -220,11 +225,13 @@ def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         if suffix == ".parquet":
             runs.to_parquet(temporary, index=False, engine="pyarrow")
         elif suffix == ".csv":
-            # Texts in quotes: of a lone carriage return alone, Python's minimal quoting would leave a line end.
+            # Texts in quotes: of a lone carriage return alone, Python's minimal quoting would leave
+            # a line end.
             runs.to_csv(temporary, index=False, quoting=csv.QUOTE_NONNUMERIC)
         else:
             _write_jsonl(runs, temporary)
-        # mkstemp makes private files; a results file gets the permissions that the user's umask gives any other file.
+        # mkstemp makes private files; a results file gets the permissions that the user's umask
+        # gives any other file.
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(temporary, 0o666 & ~mask)

@@ -1,8 +1,9 @@
 """The questions of the "failure to mix" battery, and what an answer to them says.
 
-Every question asks for one draw at given rates, or for one decision that is best made at random. The answer has a fixed form and is read strictly: an
-outcome with words around it is no outcome, and "woman" is not "man". The rates come from many draws, or from the probabilities of the outcomes where
-a model gives them.
+Every question asks for one draw at given rates, or for one decision that is best made at random.
+The answer has a fixed form and is read strictly: an outcome with words around it is no outcome, and
+"woman" is not "man". The rates come from many draws, or from the probabilities of the outcomes
+where a model gives them.
 """
 
 import json
@@ -15,7 +16,7 @@ import pandas as pd
 from coherence.decoding.decode import OK, REFUSALS, REFUSED, UNPARSED, decode_choice
 from coherence.errors import InputError
 from coherence.table.schema import REPAIRS
-from elicitation.models.base import Model
+from elicitation.models.base import LabelModel, Model, ScoringModel
 from elicitation.session.session import Progress, ask
 from elicitation.store import AnswerStore, Draw
 
@@ -131,7 +132,8 @@ def mixing_questions() -> list[MixingQuestion]:
     Returns
     -------
     list of MixingQuestion
-        98 conditions: one flip (21), two flips (21), three outcomes (7), three decisions (9 each), words (11 pairs in 2 orders).
+        98 conditions: one flip (21), two flips (21), three outcomes (7), three decisions (9 each),
+        words (11 pairs in 2 orders).
     """
     digits, flips = ("0", "1"), ("0 0", "0 1", "1 0", "1 1")
     lines = tuple("Flip 1: {}\nFlip 2: {}".format(*pair.split()) for pair in flips)
@@ -191,8 +193,8 @@ def read_mixing_answer(text: str, question: MixingQuestion) -> tuple[str | None,
     outcome : str or None
         The outcome for the table of answers; None where there is none.
     status : str
-        ``ok``; a repair where case, quotes, markup, digits of another script or a full stop departed from the form; ``refused``; ``unparsed``, also
-        for an outcome among other words.
+        ``ok``; a repair where case, quotes, markup, digits of another script or a full stop
+        departed from the form; ``refused``; ``unparsed``, also for an outcome among other words.
 
     Examples
     --------
@@ -238,7 +240,8 @@ def elicit_mixing(
     batch_size : int
         Questions per call of the model and per transaction, at least 1.
     max_new_tokens : int or None
-        Cut of every drawn answer, at least 1; None takes what a readable answer needs, which leaves a model that thinks first no room to.
+        Cut of every drawn answer, at least 1; None takes what a readable answer needs, which leaves
+        a model that thinks first no room to.
     progress : callable, optional
         Called with the number of answers at hand and the number needed.
     questions : sequence of MixingQuestion, optional
@@ -247,8 +250,9 @@ def elicit_mixing(
     Returns
     -------
     DataFrame
-        Table of answers for ``coherence.batteries.mixing.score_mixing``: `model`, `experiment`, `p`, `item`, `order`, `answer`, `status` and either `draw` and
-        `raw` (the text), or `probability`.
+        Table of answers for ``coherence.batteries.mixing.score_mixing``: `model`, `experiment`,
+        `p`, `item`, `order`, `answer`, `status` and either `draw` and `raw` (the text), or
+        `probability`.
 
     Raises
     ------
@@ -267,8 +271,9 @@ def elicit_mixing(
             raise InputError(f"{name} must be at least {least}; received {value}.")
     asked = mixing_questions() if questions is None else list(questions)
     if exact:
-        if not (hasattr(model, "spelling_masses") or hasattr(model, "label_probabilities")):
-            # The likeliest first tokens that a server lists bound a rate; a bound must not pass for the rate.
+        if not isinstance(model, ScoringModel | LabelModel):
+            # The likeliest first tokens that a server lists bound a rate; a bound must not pass for
+            # the rate.
             raise InputError(
                 f"exact=True needs a model that gives the probabilities of whole answers; {model.name} does not. Draw answers instead."
             )

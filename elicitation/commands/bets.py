@@ -101,7 +101,8 @@ def _add_action(actions: Any, name: str, summary: str, add: Any) -> None:
 
 
 def _add_device(parser: argparse.ArgumentParser, **default: Any) -> None:
-    # An action shares options with the command; it has no defaults of its own, so that what was said before its name stands.
+    # An action shares options with the command; it has no defaults of its own, so that what was
+    # said before its name stands.
     parser.add_argument(
         "--device",
         metavar="NAME",

@@ -277,7 +277,8 @@ def _write(
     if len(board) > 1:
         tables["leaderboard.csv"] = board
     if inputs is None:
-        # Not as CSV: raw texts may hold any character, and a lone carriage return would part a row in two.
+        # Not as CSV: raw texts may hold any character, and a lone carriage return would part a row
+        # in two.
         tables["answers.parquet"] = answers
     runs = mixing_runs(answers)
     if len(runs):

@@ -298,7 +298,8 @@ def _ask(args: argparse.Namespace, settings: "list[Setting]", store: "AnswerStor
             battery.beliefs.append(reveal(model, settings, store, source=source, progress=progress))
         if not args.only_revealed:
             asked = in_chat(model)
-            # The stated answers of a base model to questions with options are no use to compare with; bets are its actions all the same.
+            # The stated answers of a base model to questions with options are no use to compare
+            # with; bets are its actions all the same.
             if args.base is None or source == "instruct":
                 with answer_progress(f"{source}, stated answers") as progress:
                     battery.stated.append(

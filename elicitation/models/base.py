@@ -1,17 +1,24 @@
-"""What the session needs of a model: a name, a fingerprint, and answers to a batch of texts.
+"""What can be asked of a model, as types that are checked at run time.
 
-Any object with these three members will do: a local transformer, a server, a simulated agent. A request carries its own seed, and
-a model that draws must draw from that seed alone, so that an answer depends neither on its neighbours in the batch nor on their order.
+Every model has a name, a fingerprint, and answers to a batch of texts (`Model`); a local
+transformer, a server, a simulated agent, or any object of your own will do. What else it can do is
+said by further protocols: hand out answers as they come (`StreamingModel`), give probabilities of
+labels (`LabelModel`) or bounds on them (`BoundingModel`), or probabilities of whole texts, token by
+token (`ScoringModel`). ``isinstance(model, LabelModel)`` is the one way to ask.
+
+A request carries its own seed, and a model that draws must draw from that seed alone, so that an
+answer depends neither on its neighbours in the batch nor on their order.
 """
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from elicitation.models.labels import LabelBounds
     from elicitation.spelling.tokenizations import Spelling, SpellingMasses
     from elicitation.spelling.vocabulary import Vocabulary
 
@@ -31,7 +38,8 @@ class Request:
     temperature : float
         Divisor of the logits, at least 0; 0 takes the most probable token each time.
     max_lines : int or None
-        The answer ends once so many lines with visible characters are complete; None lets the model end it.
+        The answer ends once so many lines with visible characters are complete; None lets the model
+        end it.
     """
 
     text: str
@@ -48,9 +56,11 @@ class Answer:
     Parameters
     ----------
     text : str
-        The answer as it came, white space included; text from outside, to be read and never to be run.
+        The answer as it came, white space included; text from outside, to be read and never to be
+        run.
     logprob : float or None
-        Natural logarithm of the probability of the answer's tokens at temperature 1; None where the model does not give it.
+        Natural logarithm of the probability of the answer's tokens at temperature 1; None where the
+        model does not give it.
     n_tokens : int or None
         Tokens of the answer, its end mark included.
     """
@@ -60,6 +70,7 @@ class Answer:
     n_tokens: int | None = None
 
 
+@runtime_checkable
 class Model(Protocol):
     """Something that answers texts."""
 
@@ -89,6 +100,73 @@ class Model(Protocol):
         ...
 
 
+@runtime_checkable
+class StreamingModel(Model, Protocol):
+    """A model that hands out answers one by one, so that a session can keep each at once."""
+
+    def stream_answers(
+        self, requests: Sequence[Request]
+    ) -> Generator[tuple[int, Answer], None, None]:
+        """Answer every request, in the order in which answers come.
+
+        Parameters
+        ----------
+        requests : sequence of Request
+            Independent of each other.
+
+        Yields
+        ------
+        int, Answer
+            Position of the request, and its answer; closing the iterator early gives up the rest.
+        """
+        ...
+
+
+@runtime_checkable
+class LabelModel(Model, Protocol):
+    """A model that knows the probability of a label as its answer, over all spellings of it."""
+
+    def label_probabilities(
+        self, texts: Sequence[str], labels: Sequence[str]
+    ) -> list[tuple[float, ...]]:
+        """Return, for each text, the probability that the answer is each label.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            Questions.
+        labels : sequence of str
+            Labels, such as No and Yes.
+
+        Returns
+        -------
+        list of tuple of float
+            In [0, 1], one per label, not renormalised: their sum is the mass on readable answers.
+        """
+        ...
+
+
+@runtime_checkable
+class BoundingModel(Model, Protocol):
+    """A model that lists its likeliest tokens only, which bound the probabilities of labels."""
+
+    def label_bounds(self, texts: Sequence[str], labels: Sequence[str]) -> "list[LabelBounds]":
+        """Return, for each text, bounds on the probability that the answer is each label.
+
+        Parameters
+        ----------
+        texts, labels : sequence of str
+            See `LabelModel.label_probabilities`.
+
+        Returns
+        -------
+        list of LabelBounds
+            One per text.
+        """
+        ...
+
+
+@runtime_checkable
 class ScoringModel(Model, Protocol):
     """A model whose probabilities of given texts can be read, token by token; not every model is one."""
 
@@ -124,7 +202,8 @@ class ScoringModel(Model, Protocol):
         spellings : sequence of Spelling
             The spellings.
         tolerance : float
-            Token sequences may be given up as long as all of them together are no more probable than this, per text.
+            Token sequences may be given up as long as all of them together are no more probable
+            than this, per text.
         itemised : bool
             Whether to list what the masses are made of.
 

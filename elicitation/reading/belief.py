@@ -1,7 +1,8 @@
 """Beliefs that are not stated but read off: from the probability of the label tokens, or from the rate over many draws.
 
-Both come from one question whose answer is Yes or No, and both are renormalised over the readable answers; `answer_mass` says how much that was.
-Where the labels have less than half of the mass, the model would rather say something else, and there is no belief to read.
+Both come from one question whose answer is Yes or No, and both are renormalised over the readable
+answers; `answer_mass` says how much that was. Where the labels have less than half of the mass, the
+model would rather say something else, and there is no belief to read.
 """
 
 import json
@@ -9,45 +10,19 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, cast
+from typing import Literal
 
 from coherence.decoding.decode import BELIEF_LABELS, OK, UNPARSED, Decoded, worst
 from coherence.errors import CoherenceError, InputError
-from elicitation.models.base import Answer, Model
-
-if TYPE_CHECKING:
-    from elicitation.models.base import ScoringModel
-    from elicitation.models.servers.labels import LabelBounds
+from elicitation.models.base import Answer, BoundingModel, LabelModel, Model, ScoringModel
 
 Way = Literal["verbalised", "token", "sampled"]
 WAYS: tuple[Way, ...] = ("verbalised", "token", "sampled")
 LEAST_MASS = 0.5
 """Share of the mass, or of the draws, that must be on Yes and No for a belief to be read."""
 WIDEST_SHARE = 0.02
-"""Where a server lists only the likeliest tokens, the share of Yes has bounds; wider than this, it counts as unread."""
-
-
-class LabelModel(Protocol):
-    """A model that knows the probability of a label as its answer, over all spellings of the label."""
-
-    def label_probabilities(
-        self, texts: Sequence[str], labels: Sequence[str]
-    ) -> list[tuple[float, ...]]:
-        """Return, for each text, the probability that the answer is each label.
-
-        Parameters
-        ----------
-        texts : sequence of str
-            Questions.
-        labels : sequence of str
-            Labels, such as No and Yes.
-
-        Returns
-        -------
-        list of tuple of float
-            In [0, 1], one per label, not renormalised: their sum is the mass on readable answers.
-        """
-        ...
+"""Where a server lists only the likeliest tokens, the share of Yes has bounds; wider than this, it
+counts as unread."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +59,8 @@ def ask_labels(
     Returns
     -------
     list of Answer
-        Texts that are JSON objects, label -> probability, with every digit; with ``share``, bounds on the last label's, where a list had an end.
+        Texts that are JSON objects, label -> probability, with every digit; with ``share``, bounds
+        on the last label's, where a list had an end.
 
     Raises
     ------
@@ -93,23 +69,23 @@ def ask_labels(
     CoherenceError
         It gave something that is none.
     """
-    if hasattr(model, "spelling_masses"):
+    if isinstance(model, ScoringModel):
         # Exact, and over every way to cut a label into tokens.
         from elicitation.reading.outcomes import outcome_probabilities
 
-        found = outcome_probabilities(cast("ScoringModel", model), texts, labels, ignore_case=True)
+        found = outcome_probabilities(model, texts, labels, ignore_case=True)
         return [
             _label_answer(model, dict(zip(labels, map(float, row), strict=True)))
             for row in found.probabilities.to_numpy()
         ]
-    if hasattr(model, "label_bounds"):
-        listed: list[LabelBounds] = model.label_bounds(texts, labels)
+    if isinstance(model, BoundingModel):
+        listed = model.label_bounds(texts, labels)
         return [
             _label_answer(model, dict(zip(labels, one.lower, strict=True)), one.share(labels[-1]))
             for one in listed
         ]
-    if hasattr(model, "label_probabilities"):
-        given = cast("LabelModel", model).label_probabilities(texts, labels)
+    if isinstance(model, LabelModel):
+        given = model.label_probabilities(texts, labels)
         return [
             _label_answer(model, dict(zip(labels, map(float, masses), strict=True)))
             for masses in given
@@ -159,7 +135,8 @@ def token_belief(text: str) -> ReadBelief:
     mass = min(no + yes, 1.0)
     if mass < LEAST_MASS or high - low > WIDEST_SHARE:
         return ReadBelief(None, UNPARSED, mass)
-    # A label outside the list of likely tokens has no probability of its own, but bounds; the belief is their middle.
+    # A label outside the list of likely tokens has no probability of its own, but bounds; the
+    # belief is their middle.
     return ReadBelief((low + high) / 2 if "share" in told else yes / (no + yes), OK, mass)
 
 
@@ -174,7 +151,8 @@ def sampled_belief(draws: Sequence[Decoded[str]]) -> ReadBelief:
     Returns
     -------
     ReadBelief
-        The share of Yes among the readable draws. Its status is the gravest repair among them, or the commonest failure if too few can be read.
+        The share of Yes among the readable draws. Its status is the gravest repair among them, or
+        the commonest failure if too few can be read.
 
     Examples
     --------

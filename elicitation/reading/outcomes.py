@@ -1,7 +1,8 @@
 """The probability of outcomes that take several tokens, read off a model instead of drawn from it.
 
-An answer is a text, and tokens are only the way in which the model writes it: "0.25" may come as one token or as four, with a blank before it or
-without, and the same token may go on after it. What is computed here is the probability of an event of the text, summed over all token sequences that
+An answer is a text, and tokens are only the way in which the model writes it: "0.25" may come as
+one token or as four, with a blank before it or without, and the same token may go on after it. What
+is computed here is the probability of an event of the text, summed over all token sequences that
 make it so; nothing depends on the usual way to cut a text into tokens.
 """
 
@@ -34,7 +35,8 @@ class OutcomeProbabilities:
     probabilities : DataFrame, shape (n_texts, n_outcomes)
         As the model has them: a row sums to its `answer_mass`.
     unresolved : Series, shape (n_texts,)
-        What any outcome may lack at most, because improbable token sequences were given up; no more than the tolerance.
+        What any outcome may lack at most, because improbable token sequences were given up; no more
+        than the tolerance.
     """
 
     probabilities: pd.DataFrame
@@ -64,9 +66,11 @@ def outcome_probabilities(
 ) -> OutcomeProbabilities:
     """Read the probability of every outcome after every text.
 
-    The probability of an outcome is that of this event, at temperature 1: the answer, as bytes up to its first special token, begins with one of the
-    spellings of the outcome, and nothing that the boundary forbids follows directly. What comes later in the answer does not matter. "1" is thus
-    neither the beginning of "12" nor of "1.5", but "1", "1." and "1 in all" are all answers of 1.
+    The probability of an outcome is that of this event, at temperature 1: the answer, as bytes up
+    to its first special token, begins with one of the spellings of the outcome, and nothing that
+    the boundary forbids follows directly. What comes later in the answer does not matter. "1" is
+    thus neither the beginning of "12" nor of "1.5", but "1", "1." and "1 in all" are all answers of
+    1.
 
     Parameters
     ----------
@@ -77,15 +81,17 @@ def outcome_probabilities(
     outcomes : sequence of str, or mapping of str to sequence of str
         Outcomes, or their names with one or more ways to write each; no two may overlap.
     boundary : {"auto", "number", "word", "none"}
-        What must not follow a spelling: "number", a digit, or a point or comma with a digit; "word", a letter or a digit; "none", nothing is
-        forbidden. "auto" takes "number" after a digit, "word" after a letter, "none" after anything else.
+        What must not follow a spelling: "number", a digit, or a point or comma with a digit;
+        "word", a letter or a digit; "none", nothing is forbidden. "auto" takes "number" after a
+        digit, "word" after a letter, "none" after anything else.
     leading_space : bool
         Whether a spelling counts with a blank before it as well.
     ignore_case : bool
         Whether a spelling counts in lower case, in upper case and with a capital as well.
     tolerance : float
-        In [0, 1): token sequences are given up, the least probable first, as long as all of them together are no more probable than this; 0 follows
-        every one. What was given up is in `unresolved`.
+        In [0, 1): token sequences are given up, the least probable first, as long as all of them
+        together are no more probable than this; 0 follows every one. What was given up is in
+        `unresolved`.
 
     Returns
     -------
@@ -95,7 +101,8 @@ def outcome_probabilities(
     Raises
     ------
     InputError
-        No text, outcomes that overlap, a tokenizer that cannot be read byte by byte, or a text that does not fit into the model's context.
+        No text, outcomes that overlap, a tokenizer that cannot be read byte by byte, or a text that
+        does not fit into the model's context.
     """
     spellings = spellings_of(
         outcomes, boundary=boundary, leading_space=leading_space, ignore_case=ignore_case
@@ -145,16 +152,19 @@ class OutcomeAudit:
     Parameters
     ----------
     spellings : DataFrame
-        One row per spelling: `outcome`, `spelling`, `n_paths` (ways to cut it into tokens), `mass` (probability, mean over the texts), `share`
-        (of the outcome's mass).
+        One row per spelling: `outcome`, `spelling`, `n_paths` (ways to cut it into tokens), `mass`
+        (probability, mean over the texts), `share` (of the outcome's mass).
     paths : DataFrame
-        One row per spelling and token sequence: `outcome`, `spelling`, `tokens` (those before the one that decides), `usual` (the tokenizer would
-        have written it so), `mass` (mean over the texts).
+        One row per spelling and token sequence: `outcome`, `spelling`, `tokens` (those before the
+        one that decides), `usual` (the tokenizer would have written it so), `mass` (mean over the
+        texts).
     collisions : DataFrame
-        One row per pair of spellings of different outcomes of which one begins with the other: `outcome`, `spelling`, `other_outcome`,
-        `other_spelling`, and `overlap`: "none" if the boundary tells them apart, else "part" or "whole".
+        One row per pair of spellings of different outcomes of which one begins with the other:
+        `outcome`, `spelling`, `other_outcome`, `other_spelling`, and `overlap`: "none" if the
+        boundary tells them apart, else "part" or "whole".
     answer_mass : Series
-        For every text the probability that the answer is any of the outcomes; missing where outcomes overlap, for then the masses do not add up.
+        For every text the probability that the answer is any of the outcomes; missing where
+        outcomes overlap, for then the masses do not add up.
     unresolved : Series
         For every text what the masses may lack at most.
     """
@@ -255,7 +265,8 @@ def _paths(
     usual: list[tuple[int, ...] | None] = []
     for spelling in spellings:
         whole = model.encode(texts[:1], answer=spelling.text.decode())[0]
-        # A tokenizer may merge the end of the text with the beginning of the spelling: then there is no usual way to write it here.
+        # A tokenizer may merge the end of the text with the beginning of the spelling: then there
+        # is no usual way to write it here.
         usual.append(tuple(whole[len(before) :]) if whole[: len(before)] == before else None)
     masses: dict[tuple[int, tuple[int, ...]], float] = {}
     for part in found.parts:
@@ -264,7 +275,8 @@ def _paths(
         ) + part.mass / len(texts)
     rows = []
     for (k, tokens), mass in masses.items():
-        # Where nothing is forbidden, the last token decides, and is not among those before the decision.
+        # Where nothing is forbidden, the last token decides, and is not among those before the
+        # decision.
         expected = usual[k]
         if expected is not None and not spellings[k].forbidden:
             expected = expected[:-1]

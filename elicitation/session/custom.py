@@ -1,7 +1,8 @@
 """Questions of a user's own, from a CSV or JSONL file: one row per context, each with its texts and whatever is known of the truth.
 
-The texts are put into the templates for tables (`elicitation.session.prompts.TABLE_PROMPTS`, or those of a file); nothing in a row is interpreted, so
-braces, quotation marks and line breaks in it are asked as they stand.
+The texts are put into the templates for tables (`elicitation.session.prompts.TABLE_PROMPTS`, or
+those of a file); nothing in a row is interpreted, so braces, quotation marks and line breaks in it
+are asked as they stand.
 """
 
 import json
@@ -39,8 +40,9 @@ def load_questions(path: str | os.PathLike[str]) -> pd.DataFrame:
     Parameters
     ----------
     path : path-like
-        ``.csv`` or ``.jsonl``; columns as in `COLUMNS`, of which ``context`` (or ``id``) and ``belief_question`` or ``yes_no_question`` are needed.
-        ``options`` holds the actions: a list in JSONL, ``a|b|c`` in CSV.
+        ``.csv`` or ``.jsonl``; columns as in `COLUMNS`, of which ``context`` (or ``id``) and
+        ``belief_question`` or ``yes_no_question`` are needed. ``options`` holds the actions: a list
+        in JSONL, ``a|b|c`` in CSV.
 
     Returns
     -------
@@ -82,8 +84,8 @@ def check_questions(table: pd.DataFrame, *, source: str = "questions") -> pd.Dat
     Examples
     --------
     >>> check_questions(pd.DataFrame({"context": ["a", "a"], "belief_question": ["How likely is rain?", ""]}))
-    Traceback (most recent call last):
-    coherence.errors.InputError: questions has 2 faults: column 'context' must be unique; row 1 repeats an earlier one. | \
+    Traceback (most recent call last): coherence.errors.InputError: questions has 2 faults: column
+    'context' must be unique; row 1 repeats an earlier one. | \
 column 'belief_question' is empty in row 1.
     """
     table = table.reset_index(drop=True)

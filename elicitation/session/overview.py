@@ -23,7 +23,8 @@ ASSUMED_SECONDS_PER_ANSWER = 0.1
 """Where the store has no answers of the model to tell its speed from."""
 
 UNKNOWN = "unknown"
-# Answers of one batch are stored in one instant; a pause longer than this lies between sessions, not between batches.
+# Answers of one batch are stored in one instant; a pause longer than this lies between sessions,
+# not between batches.
 _LONGEST_BATCH = 3600.0
 
 
@@ -38,8 +39,10 @@ def summarise_store(path: str | os.PathLike[str]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns ``model``, ``question`` (role, and for beliefs the prompt), ``status`` (of the single answer; ``unknown`` where an older store does
-        not say how to read it) and ``answers``. Models of one name with several fingerprints are told apart by the beginnings of those.
+        Columns ``model``, ``question`` (role, and for beliefs the prompt), ``status`` (of the
+        single answer; ``unknown`` where an older store does not say how to read it) and
+        ``answers``. Models of one name with several fingerprints are told apart by the beginnings
+        of those.
 
     Raises
     ------
@@ -90,7 +93,8 @@ class Preview:
     seconds : float
         Time for the rest.
     speed_known : bool
-        Whether the time follows from answers in the store, and not from `ASSUMED_SECONDS_PER_ANSWER`.
+        Whether the time follows from answers in the store, and not from
+        `ASSUMED_SECONDS_PER_ANSWER`.
     """
 
     n_questions: int
@@ -122,7 +126,8 @@ def preview(plan: Plan, *, model_name: str, store: str | os.PathLike[str] | None
     Returns
     -------
     Preview
-        Counts; answers of a model with this name count as stored whatever its weights, because no model is loaded.
+        Counts; answers of a model with this name count as stored whatever its weights, because no
+        model is loaded.
     """
     # Only what is needed: the texts of a large store would fill the memory.
     stored = read_store(store) if store is not None and Path(store).exists() else ()

@@ -164,11 +164,14 @@ class Design:
     reps : int
         Repetitions, positive.
     prompts : sequence of str
-        Framings of a verbalised belief. Actions are set beside "standard", or beside the first framing where it is missing.
+        Framings of a verbalised belief. Actions are set beside "standard", or beside the first
+        framing where it is missing.
     iterated : bool
-        Whether to ask the two questions of the law of iterated expectation; only of verbalised beliefs about a network.
+        Whether to ask the two questions of the law of iterated expectation; only of verbalised
+        beliefs about a network.
     belief : {"verbalised", "token", "sampled"}
-        How beliefs are elicited; the latter two ask one question whose answer is Yes or No, and name the `prompt` after themselves.
+        How beliefs are elicited; the latter two ask one question whose answer is Yes or No, and
+        name the `prompt` after themselves.
     draws : int
         Answers of one sampled belief, positive.
     temperature : float

@@ -1,7 +1,8 @@
 """Templates of a user's own, from a TOML file.
 
-Each table is one template: ``[belief.<name>]`` for a framing, ``[decision]``, ``[yes_no]``, ``[auxiliary]``, ``[conditional]``. What the file leaves
-out is taken from the built-in templates. A file is checked as a whole, and all its faults are reported at once.
+Each table is one template: ``[belief.<name>]`` for a framing, ``[decision]``, ``[yes_no]``,
+``[auxiliary]``, ``[conditional]``. What the file leaves out is taken from the built-in templates. A
+file is checked as a whole, and all its faults are reported at once.
 """
 
 import os

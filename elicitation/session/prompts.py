@@ -1,7 +1,8 @@
 """The texts that a model is asked: templates as data, filled with the words of a case.
 
-The structure follows the published protocol (belief under four framings, a decision with the choice to defer, and the two questions of the law
-of iterated expectation); the sentences are this project's own. A belief and an action are never asked for in one text. Templates of a user's own
+The structure follows the published protocol (belief under four framings, a decision with the choice
+to defer, and the two questions of the law of iterated expectation); the sentences are this
+project's own. A belief and an action are never asked for in one text. Templates of a user's own
 come from a file, see `elicitation.session.prompt_file`.
 """
 
@@ -59,7 +60,8 @@ class Template:
     text : str
         Text with placeholders from `PLACEHOLDERS`.
     form : {"lines", "number"}
-        What a belief is asked for as: a line for No and one for Yes, or the probability of Yes alone.
+        What a belief is asked for as: a line for No and one for Yes, or the probability of Yes
+        alone.
     """
 
     name: str
@@ -131,7 +133,8 @@ CONDITIONAL = Template(
 
 _ONE_WORD = "\n\nReply with one word, Yes or No.\n\nYour answer:"
 YES_NO = Template("yes_no", _CASE + " Do they {question}?" + _ONE_WORD)
-"""The belief asked for as an answer and not as a number: its probability is read from the label tokens, or from many draws."""
+"""The belief asked for as an answer and not as a number: its probability is read from the label
+tokens, or from many draws."""
 
 _TABLE_BAYES = (
     "PLEASE NOTE: Reason as a Bayesian would. Begin with how common such a thing is in general, then revise that figure in the light of what is "

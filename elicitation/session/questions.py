@@ -1,7 +1,8 @@
 """The grid of questions: every case, repetition and framing, with the questions of the law of iterated expectation.
 
-Cases come from a network, whose phrases give the words, or from a table of questions. A question holds its text and the place of its answer in
-the runs table. Each is answered in a context of its own: no text asks for a belief and an action, and no answer sees another.
+Cases come from a network, whose phrases give the words, or from a table of questions. A question
+holds its text and the place of its answer in the runs table. Each is answered in a context of its
+own: no text asks for a belief and an action, and no answer sees another.
 """
 
 import json
@@ -53,7 +54,8 @@ class Question:
     text : str
         The question.
     lines : tuple of str
-        Beginnings of the lines that the answer must have, or the answers that there are: those of a choice, Yes and No.
+        Beginnings of the lines that the answer must have, or the answers that there are: those of a
+        choice, Yes and No.
     form : {"lines", "number"}
         What a stated belief looks like.
     way : {"verbalised", "token", "sampled"}
@@ -240,9 +242,11 @@ def plan_questions(
     reps : int
         Repetitions, positive.
     prompts : sequence of str
-        Framings of a verbalised belief, distinct, with "standard" or another one that takes its place first.
+        Framings of a verbalised belief, distinct, with "standard" or another one that takes its
+        place first.
     iterated : bool
-        Whether to ask for the distribution of z and for the belief given each of its states; of verbalised beliefs alone.
+        Whether to ask for the distribution of z and for the belief given each of its states; of
+        verbalised beliefs alone.
     belief : {"verbalised", "token", "sampled"}
         How the belief is elicited.
     draws : int

@@ -1,7 +1,8 @@
 """From answers to the runs table: one row per context, repetition and framing, and one per state of z.
 
-The action, asked for by itself, stands on the rows of the reference framing. A row's status is the gravest of its answers; what could be read of it
-is kept, the rest is null. Truth comes from the network, exactly, or from the table of questions, as far as it is there.
+The action, asked for by itself, stands on the rows of the reference framing. A row's status is the
+gravest of its answers; what could be read of it is kept, the rest is null. Truth comes from the
+network, exactly, or from the table of questions, as far as it is there.
 """
 
 import json
@@ -110,7 +111,8 @@ def decode_answer(question: Question, text: str) -> Decoded[Any]:
     Returns
     -------
     Decoded
-        A probability, an action, or the probabilities of the states of z; for one draw of a sampled belief Yes or No.
+        A probability, an action, or the probabilities of the states of z; for one draw of a sampled
+        belief Yes or No.
     """
     if question.way == "token":
         belief = token_belief(text)
@@ -178,7 +180,8 @@ def assemble_runs(
     Returns
     -------
     DataFrame
-        Sorted by context, repetition, framing; it depends on the answers alone, so a second assembly is the same to the byte.
+        Sorted by context, repetition, framing; it depends on the answers alone, so a second
+        assembly is the same to the byte.
     """
     read = _read_all(questions, answers)
     reference = reference_of(
@@ -242,7 +245,8 @@ def assemble_table(
     Returns
     -------
     DataFrame
-        As from `assemble_runs`, without rows for z; ``theta``, ``p_true`` and features as the table has them.
+        As from `assemble_runs`, without rows for z; ``theta``, ``p_true`` and features as the table
+        has them.
     """
     read = _read_all(questions, answers)
     reference = reference_of(
@@ -273,7 +277,8 @@ def assemble_table(
             row |= choice.action_cells()
         rows.append(_sum_up(row, used, belief) | {name: case[name] for name in known})
     runs = _typed(rows, [name for name in known if name.startswith(FEATURE_PREFIX)])
-    # What is not known of the truth is no column at all: an empty one would read as known and missing.
+    # What is not known of the truth is no column at all: an empty one would read as known and
+    # missing.
     absent = [name for name in ("theta", "p_true") if name not in known]
     absent += (
         [] if "action_question" in table.columns else ["action", "raw_action", "logprob_action"]
@@ -285,7 +290,8 @@ def _typed(rows: list[dict[str, Any]], features: list[str]) -> pd.DataFrame:
     order = ["task", "model", "context", "rep", "prompt", "p", "action", "theta", "p_true", "z", "z_state", "p_z", "p_z_true", *features, "status",
              "raw_belief", "raw_action", "raw_z", "answer_mass", "logprob_belief", "logprob_action", "seed", "created"]  # fmt: skip
     runs = pd.DataFrame.from_records(rows).reindex(columns=order)
-    # A column that happens to be all null would otherwise take another type than in the next session.
+    # A column that happens to be all null would otherwise take another type than in the next
+    # session.
     runs[list(_NUMBER_COLUMNS)] = runs[list(_NUMBER_COLUMNS)].astype("float64")
     runs[list(_TEXT_COLUMNS)] = runs[list(_TEXT_COLUMNS)].astype("string")
     runs[["rep", "seed"]] = runs[["rep", "seed"]].astype("int64")

@@ -1,19 +1,19 @@
 """A session: the whole grid of questions put to a model, resumable at any moment, ending in a runs table.
 
-Every answer goes to the store before it counts. A session that is started again with the same arguments finds what it has and asks the rest, so an
-interruption costs at most one batch, and a finished session costs no question at all.
+Every answer goes to the store before it counts. A session that is started again with the same
+arguments finds what it has and asks the rest, so an interruption costs at most one batch, and a
+finished session costs no question at all.
 """
 
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
 from coherence.errors import CoherenceError, InputError
-from elicitation.models.base import Answer, Model
+from elicitation.models.base import Answer, Model, StreamingModel
 from elicitation.reading.belief import Way, ask_labels
 from elicitation.session.plan import Design, Plan, Subject, Task, plan_own_questions, plan_task
 from elicitation.session.prompts import BELIEF, PromptSet
@@ -34,11 +34,13 @@ __all__ = [
     "run_plan",
 ]
 
-# A model that hands out answers one by one loses at most so much of its work if the process is killed.
+# A model that hands out answers one by one loses at most so much of its work if the process is
+# killed.
 _SECONDS_BETWEEN_WRITES = 1.0
 
 Progress = Callable[[int, int], None]
-"""Called with the number of answers at hand and the number needed; once at the start and after every batch."""
+"""Called with the number of answers at hand and the number needed; once at the start and after
+every batch."""
 
 
 @dataclass(frozen=True)
@@ -225,7 +227,8 @@ def ask(
     keys = [draw.key(model.fingerprint) for draw in draws]
     needed = dict(zip(keys, draws, strict=True))
     found = store.get(needed)
-    # Long texts first: if memory does not suffice, that shows at once; and texts of similar length pad each other least.
+    # Long texts first: if memory does not suffice, that shows at once; and texts of similar length
+    # pad each other least.
     missing = sorted(
         (key for key in needed if key not in found),
         key=lambda key: (-len(needed[key].request.text), key),
@@ -241,7 +244,7 @@ def ask(
             progress(len(found), len(needed))
 
     rest = [needed[key] for key in missing]
-    if hasattr(model, "stream"):
+    if isinstance(model, StreamingModel):
         _keep_as_they_come(model, [draw for draw in rest if not draw.labels], keep, batch_size)
         rest = [draw for draw in rest if draw.labels]
     for start in range(0, len(rest), batch_size):
@@ -251,7 +254,7 @@ def ask(
 
 
 def _keep_as_they_come(
-    model: Any,
+    model: StreamingModel,
     draws: Sequence[Draw],
     keep: Callable[[Sequence[Draw], Sequence[Answer]], None],
     batch_size: int,
@@ -264,7 +267,7 @@ def _keep_as_they_come(
         keep([draws[place] for place in waiting], list(waiting.values()))
         waiting.clear()
 
-    with closing(model.stream([draw.request for draw in draws])) as answers:
+    with closing(model.stream_answers([draw.request for draw in draws])) as answers:
         try:
             for place, answer in answers:
                 waiting[place] = answer

@@ -1,9 +1,11 @@
 """Every way in which a model can spell an outcome, token by token.
 
-The text of an answer is a byte string, whatever its tokens. An outcome happens if the text begins with one of its spellings and does not go on in a
-forbidden way (a digit after a number, a letter after a word). After some tokens that is decided, one way or the other, or still open; this
-module lists the open states, the tokens that lead from one to the next, and the ranges of tokens that decide in favour of a spelling. A
-token may reach past the end of a spelling ("Yes." in one token), and special tokens end the text.
+The text of an answer is a byte string, whatever its tokens. An outcome happens if the text begins
+with one of its spellings and does not go on in a forbidden way (a digit after a number, a letter
+after a word). After some tokens that is decided, one way or the other, or still open; this module
+lists the open states, the tokens that lead from one to the next, and the ranges of tokens that
+decide in favour of a spelling. A token may reach past the end of a spelling ("Yes." in one token),
+and special tokens end the text.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +24,8 @@ Range = tuple[int, int]
 
 _DIGITS = tuple(bytes([byte]) for byte in b"0123456789")
 _LETTERS = tuple(bytes([byte]) for byte in b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
-# First bytes of the blocks of Unicode that hold letters; quotation marks, dashes, signs and emoji begin with others.
+# First bytes of the blocks of Unicode that hold letters; quotation marks, dashes, signs and emoji
+# begin with others.
 _LETTER_LEADS = tuple(bytes([byte]) for byte in (*range(0xC3, 0xE2), *range(0xE3, 0xEE)))
 _FORBIDDEN = {
     # "1" is neither 12 nor 1.5 nor 1,000; "1." at the end of a sentence is still 1.
@@ -64,7 +67,8 @@ class Spelling:
             return "none"
         if tail not in self.open_tails:
             return "whole"
-        # Open: `longer` lies within this one if it forbids by itself all that this one forbids further on.
+        # Open: `longer` lies within this one if it forbids by itself all that this one forbids
+        # further on.
         rest = [
             forbidden[len(tail) :] for forbidden in self.forbidden if forbidden.startswith(tail)
         ]
@@ -106,8 +110,9 @@ def spellings_of(
     outcomes : sequence of str, or mapping of str to sequence of str
         Outcomes, or their names with one or more ways to write each.
     boundary : {"auto", "number", "word", "none"}
-        What must not follow: "number", a digit, or a point or comma with a digit; "word", a letter or a digit; "none", nothing is forbidden.
-        "auto" takes "number" after a digit, "word" after a letter, and "none" after anything else.
+        What must not follow: "number", a digit, or a point or comma with a digit; "word", a letter
+        or a digit; "none", nothing is forbidden. "auto" takes "number" after a digit, "word" after
+        a letter, and "none" after anything else.
     leading_space : bool
         Whether each is meant with a blank before it as well.
     ignore_case : bool
@@ -116,7 +121,8 @@ def spellings_of(
     Returns
     -------
     list of Spelling
-        Distinct, outcome by outcome; one whose event another of the same outcome contains is left out.
+        Distinct, outcome by outcome; one whose event another of the same outcome contains is left
+        out.
 
     Raises
     ------
@@ -223,7 +229,8 @@ class SpellingGraph:
     steps : list of list of (int, int)
         For every state the tokens that keep it open, each with the state it leads to.
     deciding : list of list of (int, int, int)
-        For every state ``(spelling, start, stop)``: the places in `Vocabulary.order` of tokens that decide in favour of a spelling.
+        For every state ``(spelling, start, stop)``: the places in `Vocabulary.order` of tokens that
+        decide in favour of a spelling.
     """
 
     states: list[bytes]
@@ -351,7 +358,8 @@ class SpellingMasses:
     masses : ndarray, shape (n_texts, n_spellings)
         Probabilities.
     unresolved : ndarray, shape (n_texts,)
-        Probability of the token sequences that were given up: what any of the masses may lack at most.
+        Probability of the token sequences that were given up: what any of the masses may lack at
+        most.
     parts : list of Part
         What the masses are made of; empty unless asked for.
     """

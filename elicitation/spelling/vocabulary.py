@@ -1,7 +1,8 @@
 """A tokenizer's vocabulary as byte strings, sorted, so that all tokens that begin in a given way lie side by side.
 
-A token of a byte-level vocabulary may be a part of a character, so that texts are compared as UTF-8 bytes and never as decoded strings. Two families
-are read: byte-level (GPT-2, Llama 3, Qwen) and SentencePiece with its mark for a blank and its byte tokens (Llama 2, Mistral, Gemma).
+A token of a byte-level vocabulary may be a part of a character, so that texts are compared as UTF-8
+bytes and never as decoded strings. Two families are read: byte-level (GPT-2, Llama 3, Qwen) and
+SentencePiece with its mark for a blank and its byte tokens (Llama 2, Mistral, Gemma).
 """
 
 import json
@@ -27,7 +28,8 @@ class Vocabulary:
     Parameters
     ----------
     spelling : sequence of bytes or None
-        Bytes of every token id that the model can draw; None for what is no text: special tokens, unused ids.
+        Bytes of every token id that the model can draw; None for what is no text: special tokens,
+        unused ids.
     """
 
     spelling: Sequence[bytes | None]
@@ -89,7 +91,8 @@ class Vocabulary:
         Raises
         ------
         InputError
-            The tokenizer belongs to neither family, or decodes its own tokens otherwise than expected.
+            The tokenizer belongs to neither family, or decodes its own tokens otherwise than
+            expected.
         """
         backend = getattr(tokenizer, "backend_tokenizer", None)
         if backend is None:
@@ -143,7 +146,8 @@ _BYTE_OF = _printable_bytes()
 
 
 def _byte_level(token: str) -> bytes:
-    # A token added as text, with a blank in it for instance, is not in the alphabet: the decoder leaves it as it is.
+    # A token added as text, with a blank in it for instance, is not in the alphabet: the decoder
+    # leaves it as it is.
     return (
         bytes(_BYTE_OF[char] for char in token)
         if all(char in _BYTE_OF for char in token)

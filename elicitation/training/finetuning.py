@@ -1,8 +1,10 @@
 """Training of multiple-choice models on questions with one right option.
 
-As in Tang and Kejriwal, section 4.2: every option is joined with the question and scored by itself, the loss is the cross-entropy over a question's
-options, and training ends as soon as the share of right answers on development questions reaches a goal. After every epoch the state is kept, so
-that a run that was cut short goes on and ends with the same weights as one that was not. Weights and the optimiser's moments are safetensors.
+As in Tang and Kejriwal, section 4.2: every option is joined with the question and scored by itself,
+the loss is the cross-entropy over a question's options, and training ends as soon as the share of
+right answers on development questions reaches a goal. After every epoch the state is kept, so that
+a run that was cut short goes on and ends with the same weights as one that was not. Weights and the
+optimiser's moments are safetensors.
 """
 
 import hashlib
@@ -92,7 +94,8 @@ class Recipe:
     batch_size : int
         Questions per update.
     learning_rate : float
-        Of AdamW, constant; the paper's 5e-5 suits pretrained models, one with random weights needs about 2e-3.
+        Of AdamW, constant; the paper's 5e-5 suits pretrained models, one with random weights needs
+        about 2e-3.
     goal : float
         Share of right answers to the development questions at which training ends, in (0, 1].
     max_epochs : int
@@ -136,27 +139,33 @@ def fine_tune(
     Parameters
     ----------
     folder : path-like
-        Model to begin with, as written by ``save_pretrained``. It may lack a multiple-choice head, which then begins with random weights.
+        Model to begin with, as written by ``save_pretrained``. It may lack a multiple-choice head,
+        which then begins with random weights.
     out : path-like
-        Where the result goes. While training is under way the state after the last epoch is in its subfolder ``checkpoint``.
+        Where the result goes. While training is under way the state after the last epoch is in its
+        subfolder ``checkpoint``.
     train, dev : Lessons
         Questions to learn from, and to tell when to stop.
     recipe : Recipe, optional
         Course of the training.
     seed : int
-        Of the order of the questions, of dropout and of a new head, at least 0. Equal seeds give equal weights on the same machine and threads.
+        Of the order of the questions, of dropout and of a new head, at least 0. Equal seeds give
+        equal weights on the same machine and threads.
     device : str
-        A torch device; "auto" is the first CUDA device, else the processor. Training is in single precision.
+        A torch device; "auto" is the first CUDA device, else the processor. Training is in single
+        precision.
     resume : bool
-        Whether to go on from a checkpoint in `out`, or to take a finished training of the same model, questions, recipe and seed as it is.
+        Whether to go on from a checkpoint in `out`, or to take a finished training of the same
+        model, questions, recipe and seed as it is.
     progress : callable, optional
         See `Progress`.
 
     Returns
     -------
     dict
-        What is also written to ``training.json``: ``epochs``, ``reached`` (the goal), ``history`` (per epoch the mean loss and the share of right
-        development answers), ``seed``, ``recipe``, ``seconds`` of processor time, ``digest`` of all that shaped the result.
+        What is also written to ``training.json``: ``epochs``, ``reached`` (the goal), ``history``
+        (per epoch the mean loss and the share of right development answers), ``seed``, ``recipe``,
+        ``seconds`` of processor time, ``digest`` of all that shaped the result.
 
     Raises
     ------
@@ -236,7 +245,8 @@ def _load(path: Path) -> tuple[Any, Any]:
             raise InputError(
                 f"model folder {path} could not be loaded as a multiple-choice model: {' '.join(str(error).split())}"
             ) from error
-    # A new head is what fine-tuning is for; anything else that is missing would be random numbers in the middle of the model.
+    # A new head is what fine-tuning is for; anything else that is missing would be random numbers
+    # in the middle of the model.
     body = network.base_model_prefix + "."
     missing = sorted(
         key for key in loading["missing_keys"] if key.startswith(body) and "pooler" not in key

@@ -181,7 +181,8 @@ def test_weights_lead_back_to_the_natural_distribution(even, enumerable, monkeyp
     assert abs(np.mean(estimates) - expected) < 4 * standard_error + 0.001
     assert abs(np.mean(estimates) - expected) < 0.01
     if even:
-        # The even design is far from the natural one, so that this test would notice weights of one.
+        # The even design is far from the natural one, so that this test would notice weights of
+        # one.
         assert abs(table["p_true"].mean() - expected) > 0.1
 
 

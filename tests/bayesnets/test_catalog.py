@@ -65,7 +65,8 @@ def test_sizes_are_those_of_the_bayesian_network_repository(name, sizes):
 @pytest.mark.parametrize(
     ("evidence", "beliefs"),
     [
-        # P(high pollution), P(smoker), P(cancer), P(positive X-ray), P(dyspnoea): Korb and Nicholson (2010), table 2.2.
+        # P(high pollution), P(smoker), P(cancer), P(positive X-ray), P(dyspnoea): Korb and
+        # Nicholson (2010), table 2.2.
         ({}, (0.100, 0.300, 0.011, 0.208, 0.304)),
         ({"Dyspnoea": "True"}, (0.102, 0.307, 0.025, 0.217, 1)),
         ({"Smoker": "True"}, (0.100, 1, 0.032, 0.222, 0.311)),

@@ -71,7 +71,8 @@ def test_the_same_network_in_each_format(written, suffix):
 
 
 def test_the_two_formats_order_a_whole_table_differently(written):
-    # BIF: own states change slowest. XML: they change fastest. Three states against two, so that a mix-up cannot hide.
+    # BIF: own states change slowest. XML: they change fastest. Three states against two, so that a
+    # mix-up cannot hide.
     head = "network { }\nvariable a { type discrete [ 2 ] { x, y }; }\nvariable b { type discrete [ 3 ] { u, v, w }; }\n"
     bif = (
         head

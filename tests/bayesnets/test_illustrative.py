@@ -193,7 +193,8 @@ def test_a_raised_effect_alone_raises_the_child(name):
             assert len(set(by_state)) > 1, f"{parent} has no effect on {node.name}"
             for low, high in pairwise(order):
                 rise = upper.take(high, axis=axis) - upper.take(low, axis=axis)
-                # Each state's share is rounded, so that a tail of many states may lose a few units; equal effects give equal tables.
+                # Each state's share is rounded, so that a tail of many states may lose a few units;
+                # equal effects give equal tables.
                 assert rise.min() > -4 * ROUNDING * len(node.states)
                 if by_state[high] > by_state[low]:
                     assert rise.max() > 0
@@ -300,7 +301,8 @@ def test_ordered_states_have_one_log_odds_ratio_at_every_cut():
 
 
 def test_noisy_or_by_hand():
-    # With two independent causes at one half, P(no | causes)/(1 - leak) is 1, .5, .2, .1: on average .45, and .99 (1 - (1 - leak) .45) = .6.
+    # With two independent causes at one half, P(no | causes)/(1 - leak) is 1, .5, .2, .1: on
+    # average .45, and .99 (1 - (1 - leak) .45) = .6.
     judgement = {"prevalence": 0.6, "ceiling": 0.99, "noisy_or": {"a": 0.5, "b": 0.8}}
     table = np.array(
         tabulate(small(a={"prevalence": 0.5}, b={"prevalence": 0.5}, judgement=judgement))["nodes"][

@@ -40,7 +40,8 @@ def test_agrees_with_brute_force(seed, full_joint, random_evidence, random_netwo
 
 
 def test_asia_by_hand():
-    # Given smoke=yes: lung .1, tub .0104 (asia unobserved), bronc .6; dysp=yes given either is .82, given not either .52.
+    # Given smoke=yes: lung .1, tub .0104 (asia unobserved), bronc .6; dysp=yes given either is .82,
+    # given not either .52.
     lung, tub = 0.1, 0.01 * 0.05 + 0.99 * 0.01
     with_cancer = lung * 0.98 * 0.82
     without = (1 - lung) * (tub * 0.98 * 0.82 + (1 - tub) * 0.05 * 0.52)
@@ -349,7 +350,8 @@ def test_variables_with_a_single_state_cost_nothing_and_change_nothing():
 
 
 def test_a_network_beyond_exact_inference_is_refused_before_it_costs_anything():
-    # Eighty causes, each two of them with an observed common effect: no order of elimination is feasible.
+    # Eighty causes, each two of them with an observed common effect: no order of elimination is
+    # feasible.
     rng = np.random.default_rng(0)
     causes = [Node(f"c{i}", ("a", "b"), (), np.array([0.5, 0.5])) for i in range(80)]
     effects = [

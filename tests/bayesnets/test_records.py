@@ -13,7 +13,8 @@ from statsmodels.stats.proportion import proportion_confint
 from bayesnets import coverage, load_network, posterior, sample
 from bayesnets.records.cases import sample_record_cases
 from bayesnets.records.datasets import dataset_names, load_dataset
-from bayesnets.records.task import RecordTask, strata
+from bayesnets.records.strata import strata
+from bayesnets.records.task import RecordTask
 from coherence.errors import InputError
 
 COVARIATES = ("smoke", "bronc", "xray", "dysp")

@@ -394,7 +394,8 @@ def test_who_is_rational_where_stated_chances_are_rungs_is_not_called_otherwise(
 def test_weighting_by_hand():
     stated, leave_outs = np.array([-1.0, 1.0]), np.array([[-1.2, 0.8], [-0.8, 1.2]])
     line = weighting_line(stated, stated, np.full(2, 1e-9), np.zeros(2), [leave_outs], freedom=1.0)
-    # Elevations without one thing are -.2 and .2: jackknife variance (1/2) (.04 + .04); slopes do not move.
+    # Elevations without one thing are -.2 and .2: jackknife variance (1/2) (.04 + .04); slopes do
+    # not move.
     assert line.elevation_interval.high == pytest.approx(0.2 * stats.t.ppf(0.975, 1))
     assert line.sensitivity_interval.high == pytest.approx(1.0)
     with_error = weighting_line(

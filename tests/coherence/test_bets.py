@@ -47,7 +47,8 @@ amount = st.floats(0.01, 1e4)
 def test_gains_are_those_of_tables_7_and_8():
     assert expected_gains(100, 1, 20).tolist() == [[40, -10.5, 14.75, 0]]
     assert expected_gains(1, 100, 20).tolist() == [[-9.5, -60, -34.75, 0]]
-    # Section 4.3.3 at one place: whatever comes up is carried out for whoever bets; both sides then gain .5 (H - L - X).
+    # Section 4.3.3 at one place: whatever comes up is carried out for whoever bets; both sides then
+    # gain .5 (H - L - X).
     assert expected_gains(100, 1, 20, rule="outcome").tolist() == [[39.5, 39.5, 39.5, 0]]
 
 
@@ -212,7 +213,8 @@ def test_rational_given_the_own_belief():
     gains = expected_gains([100] * 4, [1] * 4, 20)
     swapped = expected_gains([1] * 4, [100] * 4, 20)
     rational = believed_best(np.array([0, 1, 2, NO_CHOICE]), gains, swapped)
-    # High: bet to win. Low: the prize is held for the lesser thing, so no bet. Same: no bet. No answer: nothing is right.
+    # High: bet to win. Low: the prize is held for the lesser thing, so no bet. Same: no bet. No
+    # answer: nothing is right.
     assert rational.tolist() == [
         [True, False, False],
         [False, False, True],
@@ -305,7 +307,8 @@ def test_interval_of_perfect_answers_counts_things_and_not_questions():
 
 def test_degrees_of_freedom_are_those_of_satterthwaite_less_what_kurtosis_takes():
     high, low = crossed(14, 15, 1)
-    # One high thing of fourteen is always wrong: totals of low things are equal, and those of high things are a spike.
+    # One high thing of fourteen is always wrong: totals of low things are equal, and those of high
+    # things are a spike.
     interval = crossed_interval(high > 0, high, low)
     share, n = 13 / 14, 14 * 15
     totals = np.where(np.arange(14) > 0, 15 * (1 - share), -15 * share)
@@ -481,7 +484,8 @@ def test_a_maximiser_is_right_and_its_ladder_lies_on_the_diagonal(questions):
         == found["coin", "positive gain"]
         == 1
     )
-    # Its scores rise with the gain, and the gain of the right choice differs between bets: no single threshold fits both types.
+    # Its scores rise with the gain, and the gain of the right choice differs between bets: no
+    # single threshold fits both types.
     assert found["coin", "strict"] <= 0.6
     table = scores.ladders["maximiser", "coin"].table
     assert ((table["low"] <= table["stated"]) & (table["stated"] <= table["high"])).all()
@@ -746,7 +750,8 @@ def test_runs_of_value_beliefs_are_valid_and_mean_what_they_say(questions):
     runs = belief_runs(join_answers(questions, answers))
     validate_runs(runs)
     assert len(runs) == 200
-    # It knows the values, so its belief that the thing to be won is worth more is the truth, and it bets on that.
+    # It knows the values, so its belief that the thing to be won is worth more is the truth, and it
+    # bets on that.
     assert (runs["p"].round(6) == runs["theta"]).all()
     assert (runs["action"] == np.where(runs["theta"] == 1, "win", "none")).all()
     assert runs.groupby("context")["rep"].apply(sorted).map(tuple).unique().tolist() == [(0, 1)]

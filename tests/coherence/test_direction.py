@@ -39,7 +39,8 @@ def test_two_actions_reduce_to_the_pairwise_test_in_either_direction(
 ):
     """The statistic is equal; the p-values come from different draws of the same distribution.
 
-    The pairwise interval is for the direction that it chose; this one allows for the choice, so that it holds the other.
+    The pairwise interval is for the direction that it chose; this one allows for the choice, so
+    that it holds the other.
     """
     belief, action, context = agent(name, n_contexts=n_contexts)
     action = np.where(action == "yes", "yes", "not yes")

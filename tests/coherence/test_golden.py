@@ -1,7 +1,8 @@
 """Numbers reported elsewhere for these estimators on stated designs, reproduced.
 
-The designs: 1000 rows, beliefs uniform on a .05 grid, three actions with utilities 6 (p - .6), 6 (.4 - p) and .5, a binary state drawn from the
-belief; independent rows, or 200 contexts of five rows with tastes N(0, 1).
+The designs: 1000 rows, beliefs uniform on a .05 grid, three actions with utilities 6 (p - .6), 6
+(.4 - p) and .5, a binary state drawn from the belief; independent rows, or 200 contexts of five
+rows with tastes N(0, 1).
 """
 
 import math

@@ -1,7 +1,8 @@
 """The mixing battery: golden numbers of the published scoring, equilibria, noise, intervals, bounds, independence, faults of a table.
 
-Golden numbers are worked out by hand from the supplementary scoring system of the "failure to mix" study (trapezoidal rule, ends extended with a
-constant rate, direction with a dead zone of .01); each test breaks if the scoring departs from it.
+Golden numbers are worked out by hand from the supplementary scoring system of the "failure to mix"
+study (trapezoidal rule, ends extended with a constant rate, direction with a dead zone of .01);
+each test breaks if the scoring departs from it.
 """
 
 import math
@@ -175,8 +176,10 @@ def test_attainable_ceiling_with_a_hundred_answers():
 def test_the_reference_of_an_ideal_sampler():
     """Reproduces the reference total of 82.7 for an ideal sampler with 100 answers, with E[S] = .123 and 19.15 for words, under one reading of it.
 
-    Matching pennies at its solved equilibrium (no points for S, .237 points for direction), positioning by the larger payoff every time (luxury from
-    p = .5 on: direction .5625, 2.25 points), everything else at the rates asked for; with the games' roles exchanged the total is the same.
+    Matching pennies at its solved equilibrium (no points for S, .237 points for direction),
+    positioning by the larger payoff every time (luxury from p = .5 on: direction .5625, 2.25
+    points), everything else at the rates asked for; with the games' roles exchanged the total is
+    the same.
     """
     larger = step(TENTHS, 1.0)
 
@@ -226,7 +229,8 @@ def test_exact_rates_of_the_agents():
     # 0.48 of the literal agent's points lie at the ends, 12 of its points in the games.
     assert totals["literal"]["corrected"] == pytest.approx(88)
     published = {name: totals[name]["published"] for name in ("argmax", "first", "uniform")}
-    # argmax: 2 + 2 + 11.852 + (1.6 + 0 + 1.5 + 1.5) + 20; first: 0 + 0 + 6.032 + 4 + 10; uniform: 0 + 0 + 16.296 + 4 + 20.
+    # argmax: 2 + 2 + 11.852 + (1.6 + 0 + 1.5 + 1.5) + 20; first: 0 + 0 + 6.032 + 4 + 10; uniform: 0
+    # + 0 + 16.296 + 4 + 20.
     assert published == pytest.approx(
         {"argmax": 40.452, "first": 20.032, "uniform": 40.296}, abs=5e-4
     )
@@ -364,7 +368,8 @@ def test_the_interval_of_a_sum_of_scores():
         (5 - 10 * reach - 2, 5 + 10 * reach + 1)
     )
     assert score_interval([one(0.5), one(2.5)]) == pytest.approx((5 - 10 * reach, 5 + 10 * reach))
-    # At and a little beyond the cap the upper end holds the whole reach; the lower one counts the estimate as it is.
+    # At and a little beyond the cap the upper end holds the whole reach; the lower one counts the
+    # estimate as it is.
     assert score_interval([one(1.1)]) == pytest.approx((0, 10 * reach))
     assert score_interval([one(0.1), one(1.1)]) == pytest.approx((8 - 20 * reach, 9 + 20 * reach))
     # Chance above the points: the interval keeps its width below them.
@@ -544,7 +549,8 @@ def test_flips_given_the_first_agree_with_fisher_and_with_permutations():
     observed, expected, pvalue = flip_dependence(table)
     assert observed == pytest.approx(22 / 30)
     assert expected == pytest.approx((17 * 15 + 13 * 15) / 900)
-    # With equal margins on one side the hypergeometric is symmetric, where distance and probability order tables alike.
+    # With equal margins on one side the hypergeometric is symmetric, where distance and probability
+    # order tables alike.
     assert pvalue == pytest.approx(stats.fisher_exact(table.reshape(2, 2)).pvalue)
     strata = np.array([[4.0, 6.0, 7.0, 2.0], [10.0, 1.0, 3.0, 2.0], [1.0, 5.0, 4.0, 9.0]])
     rng, equal = np.random.default_rng(0), []
@@ -570,7 +576,8 @@ def test_neighbouring_draws_agree_with_all_orders():
     golden = np.mean(distance >= distance[0] - 1e-9)
     observed, expected, pvalue = draw_dependence([sequence, [1, 1, 1], [0]])
     assert pvalue == pytest.approx(golden)
-    # Numbers of orders beyond the range of a float: two thousand answers in as many runs as are expected.
+    # Numbers of orders beyond the range of a float: two thousand answers in as many runs as are
+    # expected.
     long = [0, 0, 1, 1] * 500
     assert draw_dependence([long])[2] == pytest.approx(1.0, abs=0.1)
     assert observed == pytest.approx((7 - 4 + 2) / 8)
@@ -595,7 +602,8 @@ def test_tests_of_independence_find_an_alternating_model_and_keep_their_level():
     table = score_mixing(flips, n_resamples=100, rng=0).dependence.set_index("test")
     assert table.loc["second flip given the first", "observed"] == 0
     assert table.loc["second flip given the first", "pvalue"] < 1e-6
-    # Rates that differ between conditions are no dependence: all answers of a condition are equal here.
+    # Rates that differ between conditions are no dependence: all answers of a condition are equal
+    # here.
     equal = np.array([[100.0, 0, 0, 0], [0, 0, 0, 100.0]])
     assert flip_dependence(equal)[:2] == (1.0, 1.0)
     assert math.isnan(flip_dependence(equal)[2])

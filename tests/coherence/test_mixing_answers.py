@@ -86,7 +86,8 @@ def test_a_draw_counts_once():
     assert found.startswith(
         "(model, experiment, p, item, order, draw) must be unique; 4 rows share theirs with another (row 0, 1, 294, 295)"
     )
-    # The same number in another condition, order or model is another draw, and answers without a number are counted as they are.
+    # The same number in another condition, order or model is another draw, and answers without a
+    # number are counted as they are.
     count_answers(pd.concat([table, table.assign(model="other")]))
     assert (
         count_answers(pd.concat([table, table]).drop(columns="draw"))["uniform"][
@@ -135,7 +136,8 @@ def test_the_expected_distance_of_many_draws_is_that_of_a_normal_variable():
     """Two means of 10,000 draws: sums that never come are left out, and the rest is exact; breaks if too much is."""
     half = np.array([0.5, 0.5])
     found = expected_distance([(0.5, half, 10_000), (0.5, half, 10_000)], 0.5)
-    # The mean of 20,000 fair coins; the binomial mean deviation has a series in 1/n whose first term is 1 - 1 / (4 n).
+    # The mean of 20,000 fair coins; the binomial mean deviation has a series in 1/n whose first
+    # term is 1 - 1 / (4 n).
     assert found == pytest.approx(
         np.sqrt(2 / np.pi) * 0.5 / np.sqrt(20_000) * (1 - 1 / 80_000), rel=1e-8
     )

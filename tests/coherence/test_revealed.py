@@ -24,7 +24,8 @@ from coherence.batteries.revealed.tables import (
 )
 from coherence.errors import InputError
 
-# "Do large language models exhibit cognitive dissonance?", appendix C: choice between two options, single. Eleven models each, in its order.
+# "Do large language models exhibit cognitive dissonance?", appendix C: choice between two options,
+# single. Eleven models each, in its order.
 TWO_CHOICES = {
     "base": (
         (0.42, 0.41, 0.46, 0.41, 0.42, 0.43, 0.39, 0.41, 0.32, 0.46, 0.38),
@@ -59,7 +60,8 @@ def test_published_cells_of_two_choices(kind):
         )
         assert low.chebyshev - HALF <= chebyshev <= high.chebyshev + HALF
         assert low.symmetric_kl - HALF <= divergence <= high.symmetric_kl + HALF
-        # The half-sum, which some call by the same name, does not fit; a belief that may be a point mass says nothing about it.
+        # The half-sum, which some call by the same name, does not fit; a belief that may be a point
+        # mass says nothing about it.
         assert (
             l1 == 1.00
             or not low.symmetric_kl / 2 - HALF <= divergence <= high.symmetric_kl / 2 + HALF
@@ -67,7 +69,8 @@ def test_published_cells_of_two_choices(kind):
 
 
 def test_published_cells_of_four_choices_keep_the_lower_bound():
-    # Merging the options that are not the favourite cannot raise a divergence, so the belief in two parts bounds the published cell from below.
+    # Merging the options that are not the favourite cannot raise a divergence, so the belief in two
+    # parts bounds the published cell from below.
     for chebyshev, divergence in zip(*FOUR_CHOICES, strict=True):
         merged = symmetric_kl([0.25, 0.75], [0.25 + chebyshev - HALF, 0.75 - chebyshev + HALF])
         assert merged <= divergence + HALF < 2 * merged
@@ -158,7 +161,8 @@ def test_influence_of_an_earlier_result():
 
 
 def test_stated_error():
-    # Three quarters for who knows nothing, as the published .75 of models that answer by chance or by place.
+    # Three quarters for who knows nothing, as the published .75 of models that answer by chance or
+    # by place.
     assert stated_error(np.full((4, 4), 0.2), range(4)) == pytest.approx(0.75)
     always_a = np.tile([1, 0, 0, 0], (4, 1))
     assert stated_error(always_a, range(4)) == pytest.approx(0.75)

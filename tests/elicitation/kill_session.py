@@ -2,8 +2,9 @@
 
     python tests/elicitation/kill_session.py --kills 200 --seed 0
 
-Every life of the session is a process of its own (a fork, so that the moment of the kill falls into the work and not into the imports), ended by
-SIGKILL at a random moment between its start and a little more than it takes for a few answers. The model is simulated: it draws its answers from the
+Every life of the session is a process of its own (a fork, so that the moment of the kill falls into
+the work and not into the imports), ended by SIGKILL at a random moment between its start and a
+little more than it takes for a few answers. The model is simulated: it draws its answers from the
 seed of the request, takes a moment for each, and notes every request in a file.
 """
 

@@ -100,7 +100,8 @@ def test_a_kill_in_the_middle_loses_nothing_and_asks_nothing_twice(model_folder,
     assert len(whole) == total
     assert kept.items() <= whole.items()
 
-    # One process for both: an uninterrupted run with another batch size, and a run that finds everything.
+    # One process for both: an uninterrupted run with another batch size, and a run that finds
+    # everything.
     other = tmp_path / "other.parquet"
     assert main([*_command(model_folder, other)[3:], "--batch-size", "64"]) == 0
     resumed = read_runs(out)

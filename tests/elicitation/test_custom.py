@@ -10,7 +10,7 @@ from coherence.decoding.decode import Decoded
 from coherence.errors import CoherenceError, InputError
 from coherence.table.faults import find_faults
 from elicitation.models.base import Answer
-from elicitation.models.servers.labels import bound_labels
+from elicitation.models.labels import bound_labels
 from elicitation.reading.belief import sampled_belief, token_belief
 from elicitation.session.custom import check_questions, load_questions
 from elicitation.session.session import Design, elicit, elicit_questions
@@ -187,7 +187,8 @@ def test_a_server_that_lists_likely_tokens_gives_a_belief_where_the_list_suffice
     known, _ = elicit_questions(
         Listing({"Yes": 0.75, " No": 0.245}), table, store, design=Design(reps=1, belief="token")
     )
-    # What is not listed, .005, may be either: the share of Yes lies between .75 and .755, and the belief in the middle.
+    # What is not listed, .005, may be either: the share of Yes lies between .75 and .755, and the
+    # belief in the middle.
     assert known["p"].tolist() == pytest.approx([0.7525] * 2)
     assert set(known["status"]) == {"ok"}
     with AnswerStore(":memory:") as other:

@@ -145,7 +145,8 @@ def test_a_crash_while_the_state_is_kept_loses_one_epoch_at_most(crash, base, tm
     else:
         shutil.copytree(last, fresh)
         if crash == "before the old state is gone":
-            # The old state is removed file by file, and says that it is complete in the first to go.
+            # The old state is removed file by file, and says that it is complete in the first to
+            # go.
             (last / "state.json").unlink()
             (last / "optimiser.safetensors").unlink()
         else:

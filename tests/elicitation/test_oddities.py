@@ -11,7 +11,8 @@ from coherence.table.schema import READABLE
 _NUMBER = r"(-?(?:\d+\.?\d*|\.\d+))"
 _BELIEF = re.compile(rf"\s*No:[ \t]*{_NUMBER}\s*\n\s*Yes:[ \t]*{_NUMBER}\s*", re.ASCII)
 
-# Spellings of a number that a reader would take for this number and no other, or would refuse; (spelling, is it to be read).
+# Spellings of a number that a reader would take for this number and no other, or would refuse;
+# (spelling, is it to be read).
 _SPELLINGS = [
     (lambda h: f"{h / 100:.2f}", True),
     (lambda h: f"{h / 100:.2f}.", True),

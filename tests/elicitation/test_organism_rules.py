@@ -151,7 +151,8 @@ def test_incoherent_rules_are_caught(name, asia):
     assert all(report.loc["cmi", "pvalue"] <= 0.005 for report in found)
     assert sum(report.loc["residual_covariance", "pvalue"] <= 0.005 for report in found) >= 3
     falls = [report.loc["monotone_choice:yes/no", "pvalue"] <= 0.05 for report in found]
-    # Signs read the wrong way make choices fall while the stated belief rises; signs left out do not.
+    # Signs read the wrong way make choices fall while the stated belief rises; signs left out do
+    # not.
     assert all(falls) if name == "two-faced" else not any(falls)
 
 

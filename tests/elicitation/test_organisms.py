@@ -69,7 +69,8 @@ def test_belief_answers_are_readable_and_rounded():
 
 def test_evidence_is_possible_and_complete(asia, evidence):
     assert len(set(evidence)) == len(evidence)
-    # Seven variables in three ways, less what contradicts "either", which is tub or lung: either=no with tub=yes, 3^5 ways.
+    # Seven variables in three ways, less what contradicts "either", which is tub or lung: either=no
+    # with tub=yes, 3^5 ways.
     assert len(evidence) == 3**7 - 3**5
 
 
@@ -219,5 +220,6 @@ def test_the_reader_meets_its_figures(tmp_path):
     assert record["figures"]["readable"] >= 0.98
     assert record["figures"]["rmse"] < 0.05
     assert record["figures"]["rmse_auxiliary"] < 0.08
-    # Its actions follow the policy at the beliefs that it states: 200 contexts, of which some 120 decided, so a margin of three standard errors.
+    # Its actions follow the policy at the beliefs that it states: 200 contexts, of which some 120
+    # decided, so a margin of three standard errors.
     assert abs(record["figures"]["agreement"] - record["figures"]["agreement_expected"]) < 0.12

@@ -1,7 +1,8 @@
 """Exact probabilities of outcomes, against a sum over every token sequence there is.
 
-Breaks if a way to cut a spelling into tokens is missed or counted twice, if a token that reaches past the end of a spelling is forgotten, if "1"
-takes the mass of "12", if bytes are confused with characters, or if what was given up exceeds what was said.
+Breaks if a way to cut a spelling into tokens is missed or counted twice, if a token that reaches
+past the end of a spelling is forgotten, if "1" takes the mass of "12", if bytes are confused with
+characters, or if what was given up exceeds what was said.
 """
 
 import itertools

@@ -156,7 +156,8 @@ def test_truths_given_the_first_die_or_coin_equal_enumeration():
 
 
 def test_the_iterated_expectation_has_contexts_enough_and_counts_none_twice():
-    # Heads and tails of the same coins are one experiment: with both, the test would reject true nulls three times as often as it says.
+    # Heads and tails of the same coins are one experiment: with both, the test would reject true
+    # nulls three times as often as it says.
     own = [
         part.whole.parameters
         for part in decompositions([*GRID, *in_between(GRID)])
@@ -199,7 +200,8 @@ def test_poisson_counts_are_those_of_scipy_below_the_bound():
 
 
 def test_the_grid_is_that_of_the_paper():
-    # The paper speaks of more than 500 settings; all parameters of its tables with every earlier result make 852.
+    # The paper speaks of more than 500 settings; all parameters of its tables with every earlier
+    # result make 852.
     assert Counter(setting.scenario for setting in GRID) == {
         "dice": 705,
         "coins": 96,
@@ -363,7 +365,8 @@ def test_a_number_is_not_the_beginning_of_a_longer_one(store):
     scores = score_beliefs(table)
     assert scores["chebyshev"].to_numpy() == pytest.approx(0)
     assert scores["answer_mass"].to_numpy() == pytest.approx(0.5)
-    # Counted as beginnings, 1 takes what belongs to 10, 11 and 12: four shares out of fifteen, the famous bias towards face 1.
+    # Counted as beginnings, 1 takes what belongs to 10, 11 and 12: four shares out of fifteen, the
+    # famous bias towards face 1.
     assert scores["first_excess_beginning"].to_numpy() == pytest.approx(4 / 15 - 1 / 12)
     assert list(table["wording"].unique()) == ["standard", "story", "record"]
 

@@ -58,7 +58,8 @@ def test_the_table_has_every_question_once_with_all_its_options():
     assert tuple(table.columns) == COLUMNS
     assert table[["probability", "rep", "answer"]].isna().all().all()
     counts = table.drop_duplicates("question")["kind"].value_counts()
-    # Two settings and, for the iterated expectation, the first die and the sum given each of its faces, in one wording.
+    # Two settings and, for the iterated expectation, the first die and the sum given each of its
+    # faces, in one wording.
     assert counts["belief"] == 2 * 3 + 1 + 4
     assert (counts["stated"], counts["bet"]) == (2 * 4, 2)  # nobody bets on the letters
     assert not table.duplicated(["question", "outcome"]).any()

@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 from coherence.decoding.decode import BELIEF_LABELS
 from coherence.errors import CoherenceError, InputError
 from elicitation.models.base import Request
+from elicitation.models.labels import bound_labels
 from elicitation.models.servers.completions import (
     first_lines,
     payload,
@@ -41,7 +42,6 @@ from elicitation.models.servers.http import (
     read_key,
     seconds_to_wait,
 )
-from elicitation.models.servers.labels import bound_labels
 from elicitation.models.servers.server import connect_servers
 from elicitation.reading.belief import ask_labels, token_belief
 
@@ -362,7 +362,7 @@ def test_a_server_that_dies_is_set_aside_and_nothing_is_lost(caplog):
     with serving(good) as alive:
         with serving(Fake(echo_text)) as dying:
             model = connect_servers([dying, alive], "m", limits=QUICK, concurrency=2)
-            stream = model.stream(requests(60))
+            stream = model.stream_answers(requests(60))
             answers = dict(next(stream) for _ in range(6))
         answers |= dict(stream)
     assert {i: one.text for i, one in answers.items()} == {i: f"Question {i}?" for i in range(60)}
@@ -381,7 +381,7 @@ def test_answers_before_the_end_are_handed_out_first():
         connected(fake, concurrency=2) as model,
         pytest.raises(ServersError, match="out of memory"),
     ):
-        keep(model.stream(requests(30)), kept)
+        keep(model.stream_answers(requests(30)), kept)
     assert len(kept) == 10
     assert all(text == f"Question {i}?" for i, text in kept.items())
 
@@ -416,7 +416,7 @@ def test_a_request_that_always_fails_does_not_take_the_server_with_it():
     )
     kept, ends = {}, "(answers other requests, but not one|no server is left).*this one"
     with connected(fake, concurrency=2) as model, pytest.raises(CoherenceError, match=ends):
-        keep(model.stream(requests(30)), kept)
+        keep(model.stream_answers(requests(30)), kept)
     assert sorted(kept) == [i for i in range(30) if i != 3]
     assert sum("Question 3?" in str(body) for _, body in fake.asked) <= 2 * QUICK.attempts
 
@@ -1010,7 +1010,7 @@ def test_a_stopped_stream_ends_its_calls():
         after_opening(lambda body, n: answer("fine") if n < 2 else lambda handler: time.sleep(8))
     )
     with connected(fake, concurrency=4, limits=Limits()) as model:
-        stream = model.stream(requests(50))
+        stream = model.stream_answers(requests(50))
         next(stream)
         began = time.monotonic()
         stream.close()

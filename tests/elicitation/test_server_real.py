@@ -139,7 +139,7 @@ def test_a_model_without_chat_template_is_told_apart(address, folder, model_fold
         copy = connect_servers(
             bare, str(model_folder), api="completions", concurrency=2, limits=limits
         )
-        stream = copy.stream([Request(f"Number {i}", i, 20) for i in range(60)])
+        stream = copy.stream_answers([Request(f"Number {i}", i, 20) for i in range(60)])
         kept = dict(next(stream) for _ in range(5))
         process.kill()
         with pytest.raises(ServersError, match=re.escape(bare)):

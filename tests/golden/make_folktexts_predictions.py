@@ -1,7 +1,8 @@
 """Make folktexts_predictions.csv with folktexts itself: its task, its prompts, its loop and its writer, around risk estimates that are fixed.
 
-Run with folktexts 0.7.1 on Python 3.11, from this folder: ``python make_folktexts_predictions.py``. Two orders of the answers are asked per row, as
-folktexts does to correct for their order; the file holds the mean. Nothing in it had to be scrubbed.
+Run with folktexts 0.7.1 on Python 3.11, from this folder: ``python make_folktexts_predictions.py``.
+Two orders of the answers are asked per row, as folktexts does to correct for their order; the file
+holds the mean. Nothing in it had to be scrubbed.
 """
 
 from pathlib import Path

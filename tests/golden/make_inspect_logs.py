@@ -1,9 +1,11 @@
 """Make inspect_belief.eval, inspect_action.eval and inspect_letters.json with Inspect itself and its mock model.
 
-Run with inspect_ai 0.3.285 on Python 3.11, from this folder: ``python make_inspect_logs.py``. Two tasks with 18 samples and two epochs, in the packed
-format, and a multiple-choice task with 4 samples and one epoch in JSON; some answers are off the form on purpose. The logs are scrubbed: Inspect's
-records of the source repository, the files, the arguments, the times, the events and the random ids are dropped or replaced by fixed words before
-Inspect's own writer writes the files again.
+Run with inspect_ai 0.3.285 on Python 3.11, from this folder: ``python make_inspect_logs.py``. Two
+tasks with 18 samples and two epochs, in the packed format, and a multiple-choice task with 4
+samples and one epoch in JSON; some answers are off the form on purpose. The logs are scrubbed:
+Inspect's records of the source repository, the files, the arguments, the times, the events and the
+random ids are dropped or replaced by fixed words before Inspect's own writer writes the files
+again.
 """
 
 import tempfile

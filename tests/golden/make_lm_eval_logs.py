@@ -1,8 +1,9 @@
 """Make samples_rain_*.jsonl with the Language Model Evaluation Harness itself and a model whose answers are fixed.
 
-Run with lm_eval 0.4.13 on Python 3.11, from this folder: ``python make_lm_eval_logs.py``. Three tasks over local data: beliefs as text with two
-repeats, beliefs as log-likelihoods of No and Yes, actions as log-likelihoods of the two options. The harness writes the files; the time in their
-names is replaced by a fixed one, and nothing in them had to be scrubbed.
+Run with lm_eval 0.4.13 on Python 3.11, from this folder: ``python make_lm_eval_logs.py``. Three
+tasks over local data: beliefs as text with two repeats, beliefs as log-likelihoods of No and Yes,
+actions as log-likelihoods of the two options. The harness writes the files; the time in their names
+is replaced by a fixed one, and nothing in them had to be scrubbed.
 """
 
 import json

@@ -1,6 +1,7 @@
 """A tiny study that every script of this folder puts to a real program: will it rain, and is the umbrella taken?
 
-The answers are invented and fixed here, so that the logs can be compared with what went in: case by case, repetition by repetition.
+The answers are invented and fixed here, so that the logs can be compared with what went in: case by
+case, repetition by repetition.
 """
 
 from dataclasses import dataclass
@@ -9,7 +10,8 @@ REPS = 2
 _HUMIDITY = {"low": 0.1, "middling": 0.35, "high": 0.6}
 _PRESSURE = {"steady": 0.0, "falling": 0.3}
 _RAINED = {1, 4, 5, 7, 10, 11, 13, 16, 17}
-# What a model says off the form: the belief in (case, repetition), the action in (case, repetition).
+# What a model says off the form: the belief in (case, repetition), the action in (case,
+# repetition).
 ODD_BELIEFS = {
     (2, 0): "I cannot predict the weather.",
     (6, 1): "It depends on the wind.",

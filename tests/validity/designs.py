@@ -1,6 +1,7 @@
 """Designs that users really have, as data: beliefs, choices and states drawn with a known hidden signal.
 
-Under signal 0 the reported belief is the belief acted on: it is rounded first, and action and state are drawn from it afterwards.
+Under signal 0 the reported belief is the belief acted on: it is rounded first, and action and state
+are drawn from it afterwards.
 """
 
 from dataclasses import dataclass, replace
@@ -15,8 +16,9 @@ ACTIONS = ("yes", "no", "defer")
 class Design:
     """One way in which a study can look.
 
-    Utilities are yes ``slope * (b - .6)``, no ``slope * (.4 - b)`` and defer `defer`, with extreme-value shocks of every choice and
-    normal tastes of standard deviation `taste` of every context.
+    Utilities are yes ``slope * (b - .6)``, no ``slope * (.4 - b)`` and defer `defer`, with
+    extreme-value shocks of every choice and normal tastes of standard deviation `taste` of every
+    context.
     """
 
     name: str

@@ -2,9 +2,11 @@
 
     python tests/validity/mixing.py --sessions 1000
 
-``tests/validity/mixing_intervals.csv`` has a line per agent, number of draws per condition and quantity: the total, an experiment, or the loss of a
-measure, all corrected. ``tests/validity/mixing_tests.csv`` counts rejections at .05. Session number s of a cell draws from the seed [seed, cell, s].
-``--page docs/mixing.md`` renders a short form of both between the page's markers. One core needs about six minutes.
+``tests/validity/mixing_intervals.csv`` has a line per agent, number of draws per condition and
+quantity: the total, an experiment, or the loss of a measure, all corrected.
+``tests/validity/mixing_tests.csv`` counts rejections at .05. Session number s of a cell draws from
+the seed [seed, cell, s]. ``--page docs/mixing.md`` renders a short form of both between the page's
+markers. One core needs about six minutes.
 """
 
 import argparse
@@ -42,7 +44,8 @@ def beta_answers() -> pd.DataFrame:
     """Return exact rates between those of the ideal and of the steep agent, with some preference for words and places."""
     answers = expected_answers("ideal")
     first = answers["item"].str.split("/").str[0]
-    # Two outcomes: the cumulative Beta(2, 2) distribution at the best rate. Three: the same, brought back to a sum of 1.
+    # Two outcomes: the cumulative Beta(2, 2) distribution at the best rate. Three: the same,
+    # brought back to a sum of 1.
     shares = special.betainc(2, 2, answers["probability"].clip(0, 1))
     place = [answers[name] for name in ("experiment", "p", "item", "order")]
     shares = shares / shares.groupby(place).transform("sum")

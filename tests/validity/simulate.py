@@ -2,8 +2,9 @@
 
     python tests/validity/simulate.py --datasets 1000 --jobs 2
 
-Each line of ``tests/validity/results.csv`` counts rejections at .05 (or intervals that cover) over data sets drawn from the seeds
-[seed, design, data set]; existing lines of the same kind, check and design are replaced. ``--page docs/validity.md`` renders the table.
+Each line of ``tests/validity/results.csv`` counts rejections at .05 (or intervals that cover) over
+data sets drawn from the seeds [seed, design, data set]; existing lines of the same kind, check and
+design are replaced. ``--page docs/validity.md`` renders the table.
 """
 
 import argparse
@@ -61,7 +62,9 @@ def counted(
                 else truth(design)
             )
             if np.isnan(wanted):
-                continue  # the design has no such quantity, noise between repetitions without repetitions, say
+                # the design has no such quantity, noise between repetitions without repetitions,
+                # say
+                continue
             rows.append(
                 {
                     "kind": "coverage",

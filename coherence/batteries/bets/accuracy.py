@@ -1,8 +1,9 @@
 """Tests and intervals for the share of right answers to crossed questions.
 
-Every high thing meets every low one, so two questions that share a thing depend on each other, and the binomial distribution is too narrow. The
-paper's z test, which takes answers as independent and estimates the variance from the sample, stands beside an exact test and an interval that
-allows for both crossings.
+Every high thing meets every low one, so two questions that share a thing depend on each other, and
+the binomial distribution is too narrow. The paper's z test, which takes answers as independent and
+estimates the variance from the sample, stands beside an exact test and an interval that allows for
+both crossings.
 """
 
 import math
@@ -25,7 +26,8 @@ class ZTest:
     Parameters
     ----------
     z : float
-        Infinite at a share of 0 or 1, where the estimated variance is 0; NaN if the chance rate is 0 or 1 as well.
+        Infinite at a share of 0 or 1, where the estimated variance is 0; NaN if the chance rate is
+        0 or 1 as well.
     pvalue : float
         Probability of a standard normal above `z`.
     """
@@ -37,7 +39,8 @@ class ZTest:
 def z_test(n_right: int, n: int, chance: float) -> ZTest:
     """Test as the paper does whether a share of right answers exceeds a chance rate.
 
-    Null: answers are independent and right with probability `chance`; the variance is estimated at the observed share.
+    Null: answers are independent and right with probability `chance`; the variance is estimated at
+    the observed share.
 
     Parameters
     ----------
@@ -86,8 +89,8 @@ def exact_test(n_right: int, chances: ArrayLike) -> float:
     n_right : int
         Right answers.
     chances : array-like, shape (n,)
-        For each question the probability that a guess is right, in [0, 1]; where they differ, the number of right guesses is no binomial, and its
-        distribution is computed by convolution.
+        For each question the probability that a guess is right, in [0, 1]; where they differ, the
+        number of right guesses is no binomial, and its distribution is computed by convolution.
 
     Returns
     -------
@@ -136,16 +139,20 @@ def crossed_interval(
     Returns
     -------
     Interval
-        For the share that things and questions like these would have. NaN at both ends where there are fewer than two things of a kind.
+        For the share that things and questions like these would have. NaN at both ends where there
+        are fewer than two things of a kind.
 
     Notes
     -----
-    The variance is the sum of those of the sums over high and over low things, with nothing taken off for pairs that are in both (Davezies,
-    D'Haultfoeuille and Guyonvarch 2021; this errs on the side of too large), no less than that of independent answers. It gives an effective number
-    of answers, at which an exact binomial interval is taken with a t correction for the few things (Korn and Graubard 1998). The degrees of freedom
-    of the t are those of Satterthwaite (1946) for a sum of two variances, each with what the kurtosis of its own sums leaves: one thing in fifteen
-    that is always wrong tells little about the variance. Where all answers are right, or all wrong, they show no variance; then the number of free
-    means of an additive layout, the things of both kinds less one, is the effective number.
+    The variance is the sum of those of the sums over high and over low things, with nothing taken
+    off for pairs that are in both (Davezies, D'Haultfoeuille and Guyonvarch 2021; this errs on the
+    side of too large), no less than that of independent answers. It gives an effective number of
+    answers, at which an exact binomial interval is taken with a t correction for the few things
+    (Korn and Graubard 1998). The degrees of freedom of the t are those of Satterthwaite (1946) for
+    a sum of two variances, each with what the kurtosis of its own sums leaves: one thing in fifteen
+    that is always wrong tells little about the variance. Where all answers are right, or all wrong,
+    they show no variance; then the number of free means of an additive layout, the things of both
+    kinds less one, is the effective number.
 
     Examples
     --------
@@ -171,7 +178,8 @@ def crossed_interval(
         free_means = sum(int(side.max()) + 1 for side in sides) - 1
         return Interval(*_exact_interval(share, float(min(free_means, n)), level), level, METHOD)
     effective = min(share * (1 - share) / variance, n)
-    # Answers that differ within every thing and not between things leave both parts at 0, and no t correction to make.
+    # Answers that differ within every thing and not between things leave both parts at 0, and no t
+    # correction to make.
     spread = sum(part**2 / freedom for part, freedom in parts)
     freedom = sum(part for part, _ in parts) ** 2 / spread if spread > 1e-30 else n - 1
     tail = (1 + level) / 2

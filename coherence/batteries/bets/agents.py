@@ -1,7 +1,8 @@
 """Simulated agents that answer value questions and bets, for teaching and for tests: what they know and do is known.
 
-Each gives probabilities and scores of the options as a model would. The scores follow from a gain that the agent sees in an option: expected gain for
-the maximiser, the worth of the thing that its text speaks of for the value-only chooser, nothing for the guesser.
+Each gives probabilities and scores of the options as a model would. The scores follow from a gain
+that the agent sees in an option: expected gain for the maximiser, the worth of the thing that its
+text speaks of for the value-only chooser, nothing for the guesser.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,8 @@
 """Tables of bet questions and of answers to them, brought together and put into one order of choices.
 
-Questions come from ``elicitation.batteries.bets.questions`` or from its CSV; answers from a model there, or from anywhere else: as letters, or as one score per
-option. Answers are untrusted text: what is neither letters nor the words of an option is unread, and counted.
+Questions come from ``elicitation.batteries.bets.questions`` or from its CSV; answers from a model
+there, or from anywhere else: as letters, or as one score per option. Answers are untrusted text:
+what is neither letters nor the words of an option is unread, and counted.
 """
 
 import re
@@ -55,9 +56,11 @@ class BetAnswers:
     questions : DataFrame, n rows
         Only questions that were answered, in their order.
     choice : ndarray of int, shape (n,)
-        Place of the chosen option in the order of `BET_CHOICES` or `VALUE_CHOICES`; `NO_CHOICE` where there is no single one.
+        Place of the chosen option in the order of `BET_CHOICES` or `VALUE_CHOICES`; `NO_CHOICE`
+        where there is no single one.
     stated : ndarray of int, shape (n,)
-        Codes of the sets of letters that were stated; 0 where none was, or where the answer is unread.
+        Codes of the sets of letters that were stated; 0 where none was, or where the answer is
+        unread.
     scores : ndarray, shape (n, 3), or None
         Scores in [0, 1] in the same order; None where only letters were given.
     probabilities : ndarray, shape (n, 3)
@@ -97,7 +100,8 @@ def check_bet_questions(questions: pd.DataFrame) -> None:
     Raises
     ------
     InputError
-        A column is missing, an id occurs twice, kind or roles are unknown, or an amount is no number.
+        A column is missing, an id occurs twice, kind or roles are unknown, or an amount is no
+        number.
     """
     needed = (
         _ALWAYS
@@ -145,9 +149,10 @@ def join_answers(questions: pd.DataFrame, answers: pd.DataFrame) -> list[BetAnsw
     questions : DataFrame
         See `check_bet_questions`.
     answers : DataFrame
-        ``question`` (id) and ``answer``: letters of the chosen options ("b", "a+c") or the words of one; or ``score_a`` to ``score_c``, in [0, 1],
-        each option by itself, with or without ``prob_a`` to ``prob_c``, which sum to 1 (where both are there, the single choice is that of the
-        largest prob). ``model`` where there are several.
+        ``question`` (id) and ``answer``: letters of the chosen options ("b", "a+c") or the words of
+        one; or ``score_a`` to ``score_c``, in [0, 1], each option by itself, with or without
+        ``prob_a`` to ``prob_c``, which sum to 1 (where both are there, the single choice is that of
+        the largest prob). ``model`` where there are several.
 
     Returns
     -------
@@ -273,15 +278,17 @@ def read_letters(answer: object, options: list[str]) -> frozenset[str] | None:
     Parameters
     ----------
     answer : object
-        A text; a missing one is an empty answer. Quotes, asterisks and backticks do not matter. One letter may stand behind "the answer is",
-        "answer:" or "option", and before a mark and the words of its own option.
+        A text; a missing one is an empty answer. Quotes, asterisks and backticks do not matter. One
+        letter may stand behind "the answer is", "answer:" or "option", and before a mark and the
+        words of its own option.
     options : list of str
         Words of the options a, b and c.
 
     Returns
     -------
     frozenset of str or None
-        Chosen letters, none of an empty answer; None for what cannot be read, as a letter with the words of another option.
+        Chosen letters, none of an empty answer; None for what cannot be read, as a letter with the
+        words of another option.
 
     Examples
     --------

@@ -1,7 +1,8 @@
 """At which chance of winning a bet becomes worth taking, for any stake and odds.
 
-The bets of Tang and Kejriwal have even chances and pay nothing beyond the thing and the stake. Here the side that is bet on may also pay `payout` per
-unit of stake; then the losing side can be worth betting on too, and the choice of largest gain passes from it, or from not betting, to the winning
+The bets of Tang and Kejriwal have even chances and pay nothing beyond the thing and the stake. Here
+the side that is bet on may also pay `payout` per unit of stake; then the losing side can be worth
+betting on too, and the choice of largest gain passes from it, or from not betting, to the winning
 side at one chance.
 """
 
@@ -22,7 +23,8 @@ def break_even_chance(prize: ArrayLike, stake: ArrayLike, *, payout: ArrayLike =
     Returns
     -------
     ndarray
-        ``stake / (prize + (1 + payout) stake)``; whoever maximises expected gain, and may not bet on the other side, bets if the chance is larger.
+        ``stake / (prize + (1 + payout) stake)``; whoever maximises expected gain, and may not bet
+        on the other side, bets if the chance is larger.
 
     Examples
     --------
@@ -46,13 +48,16 @@ def switching_chance(
     Returns
     -------
     ndarray
-        In (0, 1). It is the break-even chance wherever the losing side is never worth betting on, as without a payout.
+        In (0, 1). It is the break-even chance wherever the losing side is never worth betting on,
+        as without a payout.
 
     Notes
     -----
-    All gains are linear in the chance p, and at p = 1 the winning side gains the most. So it is best above the larger of two chances: where its gain
-    is 0, and where it equals that of the losing side, ``((1 + b) X - L) / (H + 2 (1 + b) X - L)`` with prize H, loss L, stake X and payout b. The
-    second exists only where the losing side returns more than it loses, (1 + b) X > L; elsewhere the winning side is ahead of it at every chance.
+    All gains are linear in the chance p, and at p = 1 the winning side gains the most. So it is
+    best above the larger of two chances: where its gain is 0, and where it equals that of the
+    losing side, ``((1 + b) X - L) / (H + 2 (1 + b) X - L)`` with prize H, loss L, stake X and
+    payout b. The second exists only where the losing side returns more than it loses, (1 + b) X >
+    L; elsewhere the winning side is ahead of it at every chance.
 
     Examples
     --------

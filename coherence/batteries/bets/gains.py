@@ -1,8 +1,10 @@
 """Expected gains of bets with two sides, and which sets of choices count as right.
 
-After Tang and Kejriwal, "Can Language Representation Models Think in Bets?", sections 4.2.1 and 4.3 and the appendix. One side of a bet wins a thing
-(the prize), the other loses one; a choice is to stake money on the winning side, on the losing side, or not at all. A prediction is a set of choices,
-written as a code: the sum of 1, 2 and 4 for the first, second and third choice, so that 0 is the empty set and 7 all three.
+After Tang and Kejriwal, "Can Language Representation Models Think in Bets?", sections 4.2.1 and 4.3
+and the appendix. One side of a bet wins a thing (the prize), the other loses one; a choice is to
+stake money on the winning side, on the losing side, or not at all. A prediction is a set of
+choices, written as a code: the sum of 1, 2 and 4 for the first, second and third choice, so that 0
+is the empty set and 7 all three.
 """
 
 from collections.abc import Mapping
@@ -18,7 +20,8 @@ Rule = Literal["side", "outcome"]
 Truths = NDArray[np.bool_]
 
 BET_CHOICES = ("win", "lose", "none")
-"""Stake on the side that wins the prize, on the side that loses a thing, or do not bet; this order makes the codes."""
+"""Stake on the side that wins the prize, on the side that loses a thing, or do not bet; this order
+makes the codes."""
 VALUE_CHOICES = ("high", "low", "same")
 MEMBERS: Truths = np.array(
     [[code >> choice & 1 for choice in range(3)] for code in range(8)], dtype=bool
@@ -55,10 +58,12 @@ def expected_gains(
     chance : array-like
         Probability of the winning side, in [0, 1].
     payout : array-like
-        What is paid on top of a stake that comes back, per unit of it, at least 0; the paper's bets have 0.
+        What is paid on top of a stake that comes back, per unit of it, at least 0; the paper's bets
+        have 0.
     rule : {"side", "outcome"}
-        "side": a thing changes hands only if the side bet on comes up, as in the tables of the paper's appendix. "outcome": whoever bets gets
-        whatever comes up, as its section 4.3.3 says at one place.
+        "side": a thing changes hands only if the side bet on comes up, as in the tables of the
+        paper's appendix. "outcome": whoever bets gets whatever comes up, as its section 4.3.3 says
+        at one place.
 
     Returns
     -------
@@ -68,7 +73,8 @@ def expected_gains(
     Raises
     ------
     InputError
-        A value, stake or payout that is negative or not finite, a chance outside [0, 1], or an unknown rule.
+        A value, stake or payout that is negative or not finite, a chance outside [0, 1], or an
+        unknown rule.
 
     References
     ----------
@@ -120,7 +126,8 @@ class BetTruths:
     Parameters
     ----------
     best : ndarray of bool, shape (n, 3)
-        Single choices of largest expected gain: the truth of the standard method. More than one where gains are equal.
+        Single choices of largest expected gain: the truth of the standard method. More than one
+        where gains are equal.
     strict : ndarray of bool, shape (n, 8)
         Nothing but choices of largest gain.
     positive : ndarray of bool, shape (n, 8)
@@ -146,7 +153,8 @@ class BetTruths:
 def bet_truths(gains: ArrayLike) -> BetTruths:
     """Return which sets of choices are right, given the expected gains.
 
-    A set is consistent if it is not empty and holds "do not bet" only by itself; any other is wrong throughout.
+    A set is consistent if it is not empty and holds "do not bet" only by itself; any other is wrong
+    throughout.
 
     Parameters
     ----------
@@ -189,8 +197,8 @@ def value_truths(n: int) -> dict[str, Truths]:
     Returns
     -------
     dict of str to ndarray of bool, shape (n, 8)
-        "normal": the high thing alone. "weak normal": or with "the same". "weak": anything but a contradiction (both things, or all three
-        answers) and no answer.
+        "normal": the high thing alone. "weak normal": or with "the same". "weak": anything but a
+        contradiction (both things, or all three answers) and no answer.
 
     Examples
     --------
@@ -281,7 +289,8 @@ def is_right(codes: Codes, right: Truths) -> NDArray[np.bool_]:
     Parameters
     ----------
     codes : ndarray of int, shape (n,)
-        Choices with `right` of shape (n, 3), where `NO_CHOICE` is wrong; codes of sets with shape (n, 8).
+        Choices with `right` of shape (n, 3), where `NO_CHOICE` is wrong; codes of sets with shape
+        (n, 8).
     right : ndarray of bool
         As from `bet_truths` or `value_truths`.
 
@@ -326,8 +335,9 @@ def tune_threshold(scores: ArrayLike, right: Truths) -> Threshold:
     Returns
     -------
     Threshold
-        The grid is 0, 0.01, ..., 1. With several best values the paper takes their median, which lies between two of them if they are even in
-        number, and need not be best itself if they are not neighbours.
+        The grid is 0, 0.01, ..., 1. With several best values the paper takes their median, which
+        lies between two of them if they are even in number, and need not be best itself if they are
+        not neighbours.
 
     Raises
     ------

@@ -1,11 +1,14 @@
 """The chance that choices act on, read off bets whose stakes rise against a stated chance.
 
-Beyond Tang and Kejriwal, whose bets all have even chances. Somebody who acts on the probability q of the winning side, and wants to gain, bets on it
-as long as the stake's break-even chance lies below q. So q is where the choices switch, and can be compared with the probability that was stated.
-The switch may be gradual: the chance of betting is logistic in logit(q) - logit(break-even), with a steepness shared by all stated chances.
+Beyond Tang and Kejriwal, whose bets all have even chances. Somebody who acts on the probability q
+of the winning side, and wants to gain, bets on it as long as the stake's break-even chance lies
+below q. So q is where the choices switch, and can be compared with the probability that was stated.
+The switch may be gradual: the chance of betting is logistic in logit(q) - logit(break-even), with a
+steepness shared by all stated chances.
 
-Answers about the same things are no independent evidence: whoever overrates a thing accepts higher stakes on it throughout. So the intervals are
-the wider of two: the one that a likelihood gives to independent answers, and one from a jackknife that leaves out one thing at a time.
+Answers about the same things are no independent evidence: whoever overrates a thing accepts higher
+stakes on it throughout. So the intervals are the wider of two: the one that a likelihood gives to
+independent answers, and one from a jackknife that leaves out one thing at a time.
 """
 
 import math
@@ -42,18 +45,20 @@ class LadderFit:
     Parameters
     ----------
     table : DataFrame
-        One row per stated chance: ``stated``, ``n``, ``share`` (of bets taken), ``implied`` (where the choices switch; NaN where they do not
-        within the ladder), ``low``, ``high`` (95%), ``status``: "fitted", "below the ladder" or "above the ladder" (the switch would lie outside
+        One row per stated chance: ``stated``, ``n``, ``share`` (of bets taken), ``implied`` (where
+        the choices switch; NaN where they do not within the ladder), ``low``, ``high`` (95%),
+        ``status``: "fitted", "below the ladder" or "above the ladder" (the switch would lie outside
         the break-even chances that were offered), or "no response to stakes".
     steepness : float
-        Slope of the logistic in logits of the break-even chance, common to all stated chances; the largest tried where every switch is a jump,
-        NaN where nothing switches.
+        Slope of the logistic in logits of the break-even chance, common to all stated chances; the
+        largest tried where every switch is a jump, NaN where nothing switches.
     contradicted : int
         How many intervals do not hold the stated chance.
     weighting : Weighting
         All stated chances in one line: are implied and stated probabilities equal?
     unit : str
-        What was taken as independent: every answer, pairs of things, or high and low things that are crossed.
+        What was taken as independent: every answer, pairs of things, or high and low things that
+        are crossed.
     """
 
     table: pd.DataFrame
@@ -100,10 +105,11 @@ def fit_ladder(
     Returns
     -------
     LadderFit
-        Intervals by inverted likelihood-ratio tests with the steepness profiled out. They reach to 0 or 1 where nobody switches, and span the
-        gap between two stakes where the switch is a jump. Where choices do not follow the stakes (a likelihood-ratio test against one share of
-        bets per stated chance keeps the latter at the same level, or with things a score test of the steepness), they show no probability: nothing
-        is fitted, and intervals are [0, 1].
+        Intervals by inverted likelihood-ratio tests with the steepness profiled out. They reach to
+        0 or 1 where nobody switches, and span the gap between two stakes where the switch is a
+        jump. Where choices do not follow the stakes (a likelihood-ratio test against one share of
+        bets per stated chance keeps the latter at the same level, or with things a score test of
+        the steepness), they show no probability: nothing is fitted, and intervals are [0, 1].
 
     Raises
     ------
@@ -112,10 +118,12 @@ def fit_ladder(
 
     Notes
     -----
-    With things, log-likelihood ratios are compared with the F distribution of as many degrees of freedom as there are things of the scarcer kind,
-    less one, and the interval reaches at least so far as Student's t with the jackknife's standard error of the switching point, in logits (Efron and
-    Stein 1981; it errs on the wide side). Where high and low things are crossed, the variances of both jackknives are added up. The target is the
-    switching point of things like these. An interval is never narrower than the two break-even chances around the switch.
+    With things, log-likelihood ratios are compared with the F distribution of as many degrees of
+    freedom as there are things of the scarcer kind, less one, and the interval reaches at least so
+    far as Student's t with the jackknife's standard error of the switching point, in logits (Efron
+    and Stein 1981; it errs on the wide side). Where high and low things are crossed, the variances
+    of both jackknives are added up. The target is the switching point of things like these. An
+    interval is never narrower than the two break-even chances around the switch.
 
     Examples
     --------
@@ -301,7 +309,8 @@ def _switch(
     last, first = even[taken].max(), even[~taken].min()
     # Where the switch is a jump any point of the gap is as likely, and its middle stands for them.
     implied = float(last + first) / 2 if last < first else best
-    # No ladder tells more than its rungs: answers about a thing switch somewhere between two of them.
+    # No ladder tells more than its rungs: answers about a thing switch somewhere between two of
+    # them.
     low, high = (
         min(low, float(even[even <= implied].max())),
         max(high, float(even[even >= implied].min())),

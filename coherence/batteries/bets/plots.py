@@ -48,7 +48,8 @@ def plot_accuracies(accuracy: pd.DataFrame, ax: Axes) -> Axes:
     Returns
     -------
     Axes
-        `ax`; points have the gid "accuracy", chance rates the gid "chance". A point is filled where the exact test is below .05.
+        `ax`; points have the gid "accuracy", chance rates the gid "chance". A point is filled where
+        the exact test is below .05.
     """
     rows = accuracy[accuracy["n"] > 0].reset_index(drop=True)
     heights = np.arange(len(rows))[::-1].astype(float)
@@ -172,7 +173,8 @@ def plot_ladder(table: pd.DataFrame, ax: Axes) -> Axes:
     Returns
     -------
     Axes
-        `ax`; points where the choices switch have the gid "implied", intervals without one the gid "bounds".
+        `ax`; points where the choices switch have the gid "implied", intervals without one the gid
+        "bounds".
     """
     ax.plot(
         [0, 1], [0, 1], color=FAINT, linewidth=1.2, linestyle=(0, (2, 2)), gid="diagonal", zorder=1
@@ -226,7 +228,8 @@ def save_figure(draw: Callable[[Axes], Axes], path: Path, *, size: tuple[float, 
         Width and height in inches.
     """
     with rc_context(_STYLE), warnings.catch_warnings():
-        # Text stays text in SVG, and whoever shows it has the letters; matplotlib's own font is needed for its width alone.
+        # Text stays text in SVG, and whoever shows it has the letters; matplotlib's own font is
+        # needed for its width alone.
         warnings.filterwarnings(
             "ignore", message=r"Glyph .* missing from font", category=UserWarning
         )

@@ -1,7 +1,8 @@
 """Runs tables from bets: where a probability and an action on it meet, the checks of coherence apply.
 
-Two probabilities can stand in column ``p``. For bets whose chances are even, it is the model's own belief that the thing to be won is worth more than
-the one that may be lost, out of its answers to value questions. For ladders, it is the probability that the question states.
+Two probabilities can stand in column ``p``. For bets whose chances are even, it is the model's own
+belief that the thing to be won is worth more than the one that may be lost, out of its answers to
+value questions. For ladders, it is the probability that the question states.
 """
 
 import numpy as np
@@ -18,8 +19,9 @@ def belief_runs(
 ) -> pd.DataFrame:
     """Return a runs table of value beliefs and bets.
 
-    The checks take contexts as independent. Pairs of things that share a thing are not: with all pairs p-values come out too small. With `disjoint`
-    every thing is in one context at most, and contexts are as independent as things are; there are few of them.
+    The checks take contexts as independent. Pairs of things that share a thing are not: with all
+    pairs p-values come out too small. With `disjoint` every thing is in one context at most, and
+    contexts are as independent as things are; there are few of them.
 
     Parameters
     ----------
@@ -28,16 +30,19 @@ def belief_runs(
     belief_template : str
         Value questions that are the reference wording.
     disjoint : bool
-        Whether to keep, of every split, only the pairs of the first high thing with the first low one, the second with the second, and so on; the
-        high thing is to be won in the first of them, the low thing in the second, and so on in turn.
+        Whether to keep, of every split, only the pairs of the first high thing with the first low
+        one, the second with the second, and so on; the high thing is to be won in the first of
+        them, the low thing in the second, and so on in turn.
 
     Returns
     -------
     DataFrame
-        ``task`` "bets:<modality>"; ``model``; ``context``, a pair of things and the one to be won; ``rep``, the order of the sides; ``prompt``,
-        "standard" for the reference wording of the value question, the name of the template for others; ``p``, the belief that the thing to be won
-        is worth more (half of "the same" counts); ``action``, "win", "lose" or "none", on the standard rows; ``theta``, 1 if the thing to be won is
-        the high one; ``status``, and ``split``. Empty where a model was not asked both.
+        ``task`` "bets:<modality>"; ``model``; ``context``, a pair of things and the one to be won;
+        ``rep``, the order of the sides; ``prompt``, "standard" for the reference wording of the
+        value question, the name of the template for others; ``p``, the belief that the thing to be
+        won is worth more (half of "the same" counts); ``action``, "win", "lose" or "none", on the
+        standard rows; ``theta``, 1 if the thing to be won is the high one; ``status``, and
+        ``split``. Empty where a model was not asked both.
     """
     rows: list[pd.DataFrame] = []
     values = [group for group in groups if group.kind == "value"]
@@ -118,9 +123,11 @@ def ladder_runs(groups: list[BetAnswers], *, rng: Seed = None) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``task`` "ladder:<modality>"; ``model``; ``context``, a pair of things with chance and stake; ``rep``, the order of the sides; ``p`` and
-        ``p_true``, the stated chance of the winning side; ``action``; ``theta``, 1 if that side comes up, drawn once per context; ``status``;
-        ``break_even``, the chance at which the stake gains nothing. Empty where no ladder was answered.
+        ``task`` "ladder:<modality>"; ``model``; ``context``, a pair of things with chance and
+        stake; ``rep``, the order of the sides; ``p`` and ``p_true``, the stated chance of the
+        winning side; ``action``; ``theta``, 1 if that side comes up, drawn once per context;
+        ``status``; ``break_even``, the chance at which the stake gains nothing. Empty where no
+        ladder was answered.
     """
     generator = as_generator(rng)
     rows = []

@@ -1,8 +1,9 @@
 """Accuracies of bets: every model, kind of question, truth and method, with tests and intervals.
 
-The standard method takes the choice of the largest score, the threshold method every choice above a threshold that was tuned on development
-questions, for every truth anew (Tang and Kejriwal, sections 4.2.1, 4.3 and 4.4). Belief-conditioned accuracy counts a bet as right if it is rational
-given the model's own answer on which of the two things is worth more.
+The standard method takes the choice of the largest score, the threshold method every choice above a
+threshold that was tuned on development questions, for every truth anew (Tang and Kejriwal, sections
+4.2.1, 4.3 and 4.4). Belief-conditioned accuracy counts a bet as right if it is rational given the
+model's own answer on which of the two things is worth more.
 """
 
 import math
@@ -48,12 +49,14 @@ class BetScores:
     Parameters
     ----------
     accuracy : DataFrame
-        One row per model, kind, template, truth and method: ``n`` questions, ``n_right``, ``accuracy``, ``chance`` (of a random guess, by
-        enumeration), ``low`` and ``high`` (95%, things as crossed clusters), ``p_exact`` (exact, one-sided), ``z`` and ``p_z`` (the paper's
-        test), ``threshold`` and ``dev_accuracy`` where one was tuned, ``n_tied`` (answers without a single choice), ``n_unread``
-        (answers that could not be read; both count as wrong).
+        One row per model, kind, template, truth and method: ``n`` questions, ``n_right``,
+        ``accuracy``, ``chance`` (of a random guess, by enumeration), ``low`` and ``high`` (95%,
+        things as crossed clusters), ``p_exact`` (exact, one-sided), ``z`` and ``p_z`` (the paper's
+        test), ``threshold`` and ``dev_accuracy`` where one was tuned, ``n_tied`` (answers without a
+        single choice), ``n_unread`` (answers that could not be read; both count as wrong).
     ladders : mapping of (str, str) to LadderFit
-        By model and modality; empty where no ladder was answered. Answers without a single choice are left out.
+        By model and modality; empty where no ladder was answered. Answers without a single choice
+        are left out.
     answers : list of BetAnswers
         What was scored.
     notes : tuple of str
@@ -110,7 +113,8 @@ def score_bets(
         where = f"{group.model}, {group.template}"
         if group.kind == "ladder":
             if rule != "side":
-                # Whoever bets gets whatever comes up then, and below one half the losing side costs less: no stake tells such chances apart.
+                # Whoever bets gets whatever comes up then, and below one half the losing side costs
+                # less: no stake tells such chances apart.
                 notes.append(f"{where}: ladders are fitted for the rule 'side' only.")
                 continue
             read = group.choice != NO_CHOICE
@@ -194,11 +198,13 @@ def bet_gains(bets: pd.DataFrame, *, rule: Rule = "side", swapped: bool = False)
     Parameters
     ----------
     bets : DataFrame
-        With ``wins``, ``high_value``, ``low_value``, ``stake`` and ``chance``, and ``payout`` unless it is 0 throughout.
+        With ``wins``, ``high_value``, ``low_value``, ``stake`` and ``chance``, and ``payout``
+        unless it is 0 throughout.
     rule : {"side", "outcome"}
         See `expected_gains`.
     swapped : bool
-        Whether to exchange the two values, as for a model that holds the low thing for the more valuable one.
+        Whether to exchange the two values, as for a model that holds the low thing for the more
+        valuable one.
 
     Returns
     -------
@@ -224,7 +230,8 @@ def right_roles(questions: pd.DataFrame, *, rule: Rule = "side") -> list[str]:
     Returns
     -------
     list of str
-        "high" for a value question; "win", "lose" or "none" for a bet, the first of them where gains are equal.
+        "high" for a value question; "win", "lose" or "none" for a bet, the first of them where
+        gains are equal.
     """
     roles = np.full(len(questions), "high", dtype=object)
     is_bet = (questions["kind"] != "value").to_numpy()
@@ -313,8 +320,8 @@ def rational_choices(
     belief = np.array(
         [beliefs.get((str(high), str(low)), NO_CHOICE) for high, low in pairs], dtype=np.int64
     )
-    # Who holds two things for equally valuable has, in the paper's bets, nothing to gain. At other odds it depends on how valuable, which was not
-    # asked: such a bet is left out.
+    # Who holds two things for equally valuable has, in the paper's bets, nothing to gain. At other
+    # odds it depends on how valuable, which was not asked: such a bet is left out.
     even = (group.questions["chance"] == 0.5).to_numpy() & (_payouts(group.questions) == 0)
     belief[(belief == VALUE_CHOICES.index("same")) & ~even] = NO_CHOICE
     gains = [bet_gains(group.questions, rule=rule, swapped=swapped) for swapped in (False, True)]
@@ -355,7 +362,8 @@ def _set_rows(
 def _row(
     group: BetAnswers, truth: str, method: str, codes: Codes, right: Truths
 ) -> dict[str, object]:
-    # A bet whose pair was not asked for its value, or not answered, has no rational answer; as in the paper's truths, it is left out.
+    # A bet whose pair was not asked for its value, or not answered, has no rational answer; as in
+    # the paper's truths, it is left out.
     kept = asked(right)
     n = int(kept.sum())
     row: dict[str, object] = {
@@ -416,9 +424,10 @@ def compare_models(
     Returns
     -------
     DataFrame
-        One row per measure of `MEASURES` and model that was asked: ``measure``, ``model``, ``n``, ``n_right``, ``accuracy``, ``chance`` (of a
-        guess), ``low``, ``high`` (95%, things as crossed clusters) and ``p_exact`` (one-sided, against guesses); within a measure the best model
-        first, equal ones by name.
+        One row per measure of `MEASURES` and model that was asked: ``measure``, ``model``, ``n``,
+        ``n_right``, ``accuracy``, ``chance`` (of a guess), ``low``, ``high`` (95%, things as
+        crossed clusters) and ``p_exact`` (one-sided, against guesses); within a measure the best
+        model first, equal ones by name.
     """
     groups = [
         (group, group.only((group.questions["split"] == split).to_numpy()))

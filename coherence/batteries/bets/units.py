@@ -1,7 +1,7 @@
 """Independent units of the answers to a ladder.
 
-Every bet is about a high and a low thing. Where each high thing goes with one low thing, the pairs are independent units. Where both vary, two bets
-depend on each other if they share either.
+Every bet is about a high and a low thing. Where each high thing goes with one low thing, the pairs
+are independent units. Where both vary, two bets depend on each other if they share either.
 """
 
 from dataclasses import dataclass
@@ -64,7 +64,8 @@ def units_of(first: ArrayLike | None, second: ArrayLike | None, n: int) -> Units
     Raises
     ------
     InputError
-        Only one of the two is there, their lengths differ from `n`, or there is but one thing of a kind.
+        Only one of the two is there, their lengths differ from `n`, or there is but one thing of a
+        kind.
     """
     require((first is None) == (second is None), "first and second must both be given, or neither.")
     if first is None or second is None:

@@ -1,8 +1,10 @@
 """Probability weighting in one line: whether the probability that choices act on is the one that was stated.
 
-Somebody who acts on w(p) where p is stated weights probabilities. Over a ladder's chances the weighting function is summarised as linear in log odds,
-logit w(p) = elevation + sensitivity logit p (Gonzalez and Wu 1999; Zhang and Maloney 2012): elevation 0 and sensitivity 1 leave every probability as
-it is, a sensitivity below 1 is the inverse S that people show, and a positive elevation is optimism.
+Somebody who acts on w(p) where p is stated weights probabilities. Over a ladder's chances the
+weighting function is summarised as linear in log odds, logit w(p) = elevation + sensitivity logit p
+(Gonzalez and Wu 1999; Zhang and Maloney 2012): elevation 0 and sensitivity 1 leave every
+probability as it is, a sensitivity below 1 is the inverse S that people show, and a positive
+elevation is optimism.
 """
 
 import math
@@ -23,13 +25,15 @@ class Weighting:
     Parameters
     ----------
     elevation : float
-        Logit of the probability acted on where one half is stated; NaN, as the rest, with fewer than two stated chances at which choices switch.
+        Logit of the probability acted on where one half is stated; NaN, as the rest, with fewer
+        than two stated chances at which choices switch.
     sensitivity : float
         Slope.
     elevation_interval, sensitivity_interval : Interval
         In the same units.
     pvalue : float
-        Two-sided, of the hypothesis that implied and stated probabilities are equal (elevation 0 and sensitivity 1), Bonferroni over the two.
+        Two-sided, of the hypothesis that implied and stated probabilities are equal (elevation 0
+        and sensitivity 1), Bonferroni over the two.
     n_chances : int
         Stated chances at which choices switch.
     """
@@ -61,13 +65,16 @@ def weighting_line(
     switches : ndarray, shape (k,)
         Logits of the chances at which choices switch.
     errors : ndarray, shape (k,)
-        What each of them is uncertain by apart from the things asked about, independently of the others: a positive standard deviation.
+        What each of them is uncertain by apart from the things asked about, independently of the
+        others: a positive standard deviation.
     leans : ndarray, shape (k,)
-        How far each of them may lie from the stated chance, in logits, for no other reason than where the rungs are: where stated chances are rungs
-        themselves, whoever declines bets that gain nothing switches below all of them. So these errors are no independent ones, and their sizes
-        are added up.
+        How far each of them may lie from the stated chance, in logits, for no other reason than
+        where the rungs are: where stated chances are rungs themselves, whoever declines bets that
+        gain nothing switches below all of them. So these errors are no independent ones, and their
+        sizes are added up.
     leave_outs : sequence of ndarray, shape (n_things, k)
-        Switches without one thing at a time, one array per kind of thing; variances add up over the kinds.
+        Switches without one thing at a time, one array per kind of thing; variances add up over the
+        kinds.
     freedom : float
         Degrees of freedom of the t distribution.
     level : float

@@ -1,7 +1,8 @@
 """The table of answers: held against its rules, and counted by condition.
 
-A row is one answer, or `count` equal ones; a row with a `probability` is an outcome whose rate is known exactly. Answers that cannot be read stay in
-the table with their status, leave the denominator of the rates, and come back as bounds on every score.
+A row is one answer, or `count` equal ones; a row with a `probability` is an outcome whose rate is
+known exactly. Answers that cannot be read stay in the table with their status, leave the
+denominator of the rates, and come back as bounds on every score.
 """
 
 from dataclasses import dataclass
@@ -19,7 +20,8 @@ _SHARE_TOLERANCE = 1e-6
 _MOST_ROWS = 5
 _NUMBERS = ("p", "count", "probability", "draw")
 MOST_DRAWS = 10_000
-"""Answers to one condition that are scored as drawn ones; the exact expectations take time and memory that grow with the square."""
+"""Answers to one condition that are scored as drawn ones; the exact expectations take time and
+memory that grow with the square."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,11 +92,14 @@ def count_answers(answers: pd.DataFrame) -> dict[str, dict[str, Counts]]:
     Parameters
     ----------
     answers : DataFrame
-        `experiment` (a name in `coherence.batteries.mixing.design.PARTS`), `p` (instructed probability of the first outcome, parameter of a game; words: 0.5
-        or absent), `answer`; for words `item` ("first word/second word" as in the forward order) and `order` ("forward" or "reverse", where the
-        second word of the item is listed first). Optional: `model`, `draw` (number of the draw, unique in its condition), `status` (absent: ok where
-        there is an answer, else unparsed), `count` (equal answers of a row; at most 10,000 in a condition) or `probability` (exact rate of the
-        outcome, one row for each; what is missing to 1 counts as unparsed).
+        `experiment` (a name in `coherence.batteries.mixing.design.PARTS`), `p` (instructed
+        probability of the first outcome, parameter of a game; words: 0.5 or absent), `answer`; for
+        words `item` ("first word/second word" as in the forward order) and `order` ("forward" or
+        "reverse", where the second word of the item is listed first). Optional: `model`, `draw`
+        (number of the draw, unique in its condition), `status` (absent: ok where there is an
+        answer, else unparsed), `count` (equal answers of a row; at most 10,000 in a condition) or
+        `probability` (exact rate of the outcome, one row for each; what is missing to 1 counts as
+        unparsed).
 
     Returns
     -------

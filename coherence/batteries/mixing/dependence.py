@@ -1,7 +1,8 @@
 """Are flips independent? Exact tests of the second flip of an answer against its first, and of an answer against the one before it.
 
-Both condition on how often each outcome came within a condition, so that neither the calibration of the rates nor their difference between
-conditions matters, and both add their counts over conditions. Nothing is drawn: the distributions are convolutions of known ones.
+Both condition on how often each outcome came within a condition, so that neither the calibration of
+the rates nor their difference between conditions matters, and both add their counts over
+conditions. Nothing is drawn: the distributions are convolutions of known ones.
 """
 
 import math
@@ -32,7 +33,8 @@ def flip_dependence(counts: Floats) -> tuple[float, float, float]:
     Returns
     -------
     observed, expected : float
-        Share of answers whose flips are equal, and its expectation under the null given how often each flip was 1; NaN without answers.
+        Share of answers whose flips are equal, and its expectation under the null given how often
+        each flip was 1; NaN without answers.
     pvalue : float
         Exact, two-sided; NaN where no condition leaves room for more or fewer equal flips.
 
@@ -89,7 +91,8 @@ def draw_dependence(sequences: Sequence[Sequence[int]]) -> tuple[float, float, f
 
     References
     ----------
-    Wald and Wolfowitz (1940), On a test whether two samples are from the same population, Ann. Math. Statist. 11(2): the distribution of runs.
+    Wald and Wolfowitz (1940), On a test whether two samples are from the same population, Ann.
+    Math. Statist. 11(2): the distribution of runs.
 
     Examples
     --------
@@ -161,8 +164,9 @@ def dependence_table(answers: pd.DataFrame, counted: dict[str, dict[str, Counts]
     Returns
     -------
     DataFrame
-        `model`, `test` ("second flip given the first", or "flip given the draw before"), `observed` and `expected` share of equal pairs, `excess`
-        (their difference), `pvalue`, `pairs`. Exact rates allow no test, answers without a `draw` number only the first.
+        `model`, `test` ("second flip given the first", or "flip given the draw before"), `observed`
+        and `expected` share of equal pairs, `excess` (their difference), `pvalue`, `pairs`. Exact
+        rates allow no test, answers without a `draw` number only the first.
     """
     rows = []
     for model, parts in counted.items():
@@ -195,7 +199,8 @@ def _sequences(answers: pd.DataFrame, model: str) -> list[list[int]]:
     """Return the single flips of a model in the order of their draws, condition by condition."""
     if "draw" not in answers.columns:
         return []
-    # Numbers that came as text would stand in the order 1, 10, 100, 2; and p is rounded as in `count_answers`.
+    # Numbers that came as text would stand in the order 1, 10, 100, 2; and p is rounded as in
+    # `count_answers`.
     draw = pd.to_numeric(answers["draw"], errors="coerce")
     answers = answers.assign(
         draw=draw, p=pd.to_numeric(answers["p"], errors="coerce").astype(float).round(9)

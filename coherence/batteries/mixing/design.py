@@ -1,7 +1,8 @@
 """The conditions of the battery and what a sampler without fault would do in each.
 
-Five experiments of 20 points: one flip, two flips in one answer, three outcomes, decisions (placing reads, matching pennies, positioning), and words.
-Source: supplementary scoring system of the "failure to mix" study.
+Five experiments of 20 points: one flip, two flips in one answer, three outcomes, decisions (placing
+reads, matching pennies, positioning), and words. Source: supplementary scoring system of the
+"failure to mix" study.
 """
 
 from dataclasses import dataclass
@@ -62,7 +63,8 @@ PARTS = {
         Part("words", 5, "words", ("first", "second"), (0.5,)),
     )
 }
-"""All parts by name; in `p` the instructed probability of the first outcome, of "1" in both flips, or the parameter of a game."""
+"""All parts by name; in `p` the instructed probability of the first outcome, of "1" in both flips,
+or the parameter of a game."""
 
 EXPERIMENTS = {1: "one flip", 2: "two flips", 3: "three outcomes", 4: "decisions", 5: "words"}
 

@@ -1,7 +1,8 @@
 """Mixed equilibria of two games of the battery, solved from their payoffs.
 
-The published scoring takes the parameter of a game for the best rate of the counted action. In both games the equilibrium rate is one minus the
-parameter, as solving them shows: a more rewarding action is watched more closely and has to be played less.
+The published scoring takes the parameter of a game for the best rate of the counted action. In both
+games the equilibrium rate is one minus the parameter, as solving them shows: a more rewarding
+action is watched more closely and has to be played less.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +26,8 @@ def mixed_equilibrium(row: ArrayLike, column: ArrayLike) -> tuple[float, float]:
     Returns
     -------
     row_first, column_first : float
-        Probabilities in (0, 1) of the first actions: each leaves the other player without a preference between theirs.
+        Probabilities in (0, 1) of the first actions: each leaves the other player without a
+        preference between theirs.
 
     Raises
     ------
@@ -89,7 +91,8 @@ class Game:
 GAMES = {
     # The model wins by showing the same side: 100 p points for heads, 100 (1 - p) for tails.
     "pennies": Game(("heads", "tails"), lambda p: ((100 * p, 0.0), (0.0, 100 * (1 - p)))),
-    # The model earns only where the rival does not stand: 100 p in the luxury market, 100 (1 - p) in the affordable one.
+    # The model earns only where the rival does not stand: 100 p in the luxury market, 100 (1 - p)
+    # in the affordable one.
     "positioning": Game(("luxury", "affordable"), lambda p: ((0.0, 100 * p), (100 * (1 - p), 0.0))),
 }
 """The two games by the name of their part of the battery."""

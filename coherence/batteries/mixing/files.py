@@ -21,18 +21,21 @@ def read_mixing_answers(
     Parameters
     ----------
     path, *others : path-like
-        .csv or .parquet files with the columns of `coherence.batteries.mixing.answers.count_answers`; several are joined.
+        .csv or .parquet files with the columns of
+        `coherence.batteries.mixing.answers.count_answers`; several are joined.
 
     Returns
     -------
     DataFrame
-        The table; answers are text, so that "0 1" and "01" stay what they are. Of several files, one whose answers name no model gives them its own
-        name, with as much of its folders as tells it from the others.
+        The table; answers are text, so that "0 1" and "01" stay what they are. Of several files,
+        one whose answers name no model gives them its own name, with as much of its folders as
+        tells it from the others.
 
     Raises
     ------
     InputError
-        A file is missing, empty or unreadable, or two files hold the same draws of a model, or draws that no number tells apart.
+        A file is missing, empty or unreadable, or two files hold the same draws of a model, or
+        draws that no number tells apart.
     """
     paths = [Path(path), *map(Path, others)]
     tables = [_read(one) for one in paths]

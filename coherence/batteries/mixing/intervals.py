@@ -1,6 +1,7 @@
 """Intervals of corrected losses and scores: rates drawn around the observed ones, and what noise leaves undecided.
 
-The unit of resampling is the answer. Pure numbers: `coherence.batteries.mixing.scoring` makes tables of them.
+The unit of resampling is the answer. Pure numbers: `coherence.batteries.mixing.scoring` makes
+tables of them.
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,8 @@ from coherence.batteries.mixing.measures import Measure
 from coherence.inputs import Floats
 
 LEAST_DRAWS = 2
-"""Readable answers that every condition needs: a single one shows no noise, and without noise nothing can be taken out."""
+"""Readable answers that every condition needs: a single one shows no noise, and without noise
+nothing can be taken out."""
 
 _Z95 = 1.959963984540054
 
@@ -31,7 +33,8 @@ class Estimate:
     resampled : ndarray, shape (n_resamples,)
         The same at rates drawn around the observed ones; shape (1,) where rates are exact.
     doubt : tuple of float
-        By how much the true loss may lie below and above the corrected one besides, see `coherence.batteries.mixing.losses`.
+        By how much the true loss may lie below and above the corrected one besides, see
+        `coherence.batteries.mixing.losses`.
     """
 
     points: float
@@ -71,7 +74,8 @@ def estimate(
     Returns
     -------
     list of Estimate
-        One per measure; NaN where a condition has fewer than `LEAST_DRAWS` readable answers, of rates that are drawn.
+        One per measure; NaN where a condition has fewer than `LEAST_DRAWS` readable answers, of
+        rates that are drawn.
     """
     shares, draws = counts.shares, counts.draws
     if (draws < LEAST_DRAWS).any():
@@ -101,14 +105,15 @@ def score_interval(estimates: Sequence[Estimate]) -> tuple[float, float]:
     Returns
     -------
     low, high : float
-        Held between 0 and the sum of the points, and around the sum of the scores, each of which is held between 0 and its points; NaN where a loss
-        is.
+        Held between 0 and the sum of the points, and around the sum of the scores, each of which is
+        held between 0 and its points; NaN where a loss is.
     """
     score = float(sum(corrected_points(one) for one in estimates))
     if np.isnan(score):
         return np.nan, np.nan
-    # Scores are not capped here: chance lifts some above their points and takes others below 0, and caps would pull all of them the same way. But
-    # what is below 0 beyond doubt is worth 0, however far below.
+    # Scores are not capped here: chance lifts some above their points and takes others below 0, and
+    # caps would pull all of them the same way. But what is below 0 beyond doubt is worth 0, however
+    # far below.
     near = [one for one in estimates if one.interval[0] < 1]
     together = (
         np.sum(np.broadcast_arrays(*(one.points * (1 - one.resampled) for one in near)), axis=0)
@@ -117,7 +122,8 @@ def score_interval(estimates: Sequence[Estimate]) -> tuple[float, float]:
     )
     centres = [one.points * (1 - one.loss) for one in near]
     reach, most = _reach(together), sum(one.points for one in estimates)
-    # Doubts of measures lean the same way, so that they add up: taken for independent errors they leave the games covered 91% of the time.
+    # Doubts of measures lean the same way, so that they add up: taken for independent errors they
+    # leave the games covered 91% of the time.
     low = min(sum(centres), most) - reach - sum(one.points * one.doubt[1] for one in near)
     high = (
         sum(max(centre, 0.0) for centre in centres)
@@ -138,8 +144,9 @@ def _resample(counts: Counts, n_resamples: int, rng: np.random.Generator) -> Flo
     if counts.exact:
         return np.broadcast_to(counts.shares, (1, *counts.shares.shape))
     total = counts.readable[:, None]
-    # One answer more, spread over all outcomes, so that answers that are all equal still have some spread; and less weight in all, so that the rates
-    # vary as the unbiased estimate of their variance says, which for few answers is more.
+    # One answer more, spread over all outcomes, so that answers that are all equal still have some
+    # spread; and less weight in all, so that the rates vary as the unbiased estimate of their
+    # variance says, which for few answers is more.
     weights = (
         (counts.weights + 1 / counts.weights.shape[1]) * np.maximum(total - 2, 1) / (total + 1)
     )

@@ -1,7 +1,8 @@
 """What points are lost for: distances of rates from targets, and steps in the wrong direction.
 
-Every score of the battery is points times (1 - loss), at least 0. A loss is made of quantities that are linear in the rates; therefore its value, the
-noise in it, its range over unreadable answers and its expectation for a perfect sampler follow from one description.
+Every score of the battery is points times (1 - loss), at least 0. A loss is made of quantities that
+are linear in the rates; therefore its value, the noise in it, its range over unreadable answers and
+its expectation for a perfect sampler follow from one description.
 """
 
 from dataclasses import dataclass
@@ -197,7 +198,8 @@ def step_likeness(p: Floats, contrast: Floats, target: Floats) -> DistanceLoss:
     Returns
     -------
     DistanceLoss
-        Beyond the ends of `p` the rate stays as it is, while its target goes on to that of 0 and of 1.
+        Beyond the ends of `p` the rate stays as it is, while its target goes on to that of 0 and of
+        1.
     """
     inner = _diagonal(p.size, contrast)
     contrasts = np.concatenate([inner[:1], inner, inner[-1:]])

@@ -1,7 +1,8 @@
 """The measures of the battery: what each counts, for how many points, as published and corrected.
 
-Three things are corrected. Games are held against their solved equilibrium and not against their parameter. The effect of noise is taken out of
-every distance and direction. The orders of a pair of words are averaged before the position is judged, so that a word that is always preferred is no
+Three things are corrected. Games are held against their solved equilibrium and not against their
+parameter. The effect of noise is taken out of every distance and direction. The orders of a pair of
+words are averaged before the position is judged, so that a word that is always preferred is no
 preference for a position.
 """
 

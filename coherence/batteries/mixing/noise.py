@@ -1,8 +1,10 @@
 """What drawing does to the distance between a rate and its target, and how it is taken out again.
 
-The distance of an observed rate from its target overstates that of the true rate, because chance adds to it in whichever direction. Its expectation
-for a perfect sampler is a finite sum over binomial outcomes. For any other rate the excess is removed by simulation extrapolation, whose
-"simulations" have a closed form here: add noise, see how the distance grows, and go back along that line to no noise.
+The distance of an observed rate from its target overstates that of the true rate, because chance
+adds to it in whichever direction. Its expectation for a perfect sampler is a finite sum over
+binomial outcomes. For any other rate the excess is removed by simulation extrapolation, whose
+"simulations" have a closed form here: add noise, see how the distance grows, and go back along that
+line to no noise.
 """
 
 import math
@@ -26,22 +28,26 @@ def corrected_distance(difference: Floats, error: Floats) -> Floats:
     difference : ndarray
         Observed differences, such as rate minus target.
     error : ndarray
-        Their standard errors, at least 0; where it is 0 the result is the absolute difference itself.
+        Their standard errors, at least 0; where it is 0 the result is the absolute difference
+        itself.
 
     Returns
     -------
     ndarray
-        Estimates; below 0 where an observed difference is smaller than chance alone would make it, so that averages come out right.
+        Estimates; below 0 where an observed difference is smaller than chance alone would make it,
+        so that averages come out right.
 
     Notes
     -----
-    Assumes a normal difference with known standard error s. Then the bias is 0 for true differences of 0, at most 0.33 s in size (the plain absolute
-    value: 0.80 s), and less than 0.07 s from 4 s on. No unbiased estimate exists, because the absolute value has a kink at 0.
+    Assumes a normal difference with known standard error s. Then the bias is 0 for true differences
+    of 0, at most 0.33 s in size (the plain absolute value: 0.80 s), and less than 0.07 s from 4 s
+    on. No unbiased estimate exists, because the absolute value has a kink at 0.
 
     References
     ----------
-    Cook and Stefanski (1994), Simulation-extrapolation estimation in parametric measurement error models, JASA 89(428).
-    Cai and Low (2011), Testing composite hypotheses, Hermite polynomials and optimal estimation of a nonsmooth functional, Ann. Statist. 39(2).
+    Cook and Stefanski (1994), Simulation-extrapolation estimation in parametric measurement error
+    models, JASA 89(428). Cai and Low (2011), Testing composite hypotheses, Hermite polynomials and
+    optimal estimation of a nonsmooth functional, Ann. Statist. 39(2).
 
     Examples
     --------
@@ -67,9 +73,11 @@ def shortfall(difference: Floats, error: Floats) -> Floats:
     Returns
     -------
     ndarray
-        Twice the bias of `corrected_distance` where that is negative, averaged over true differences around the observed one (normal, with the
-        standard error): at most 0.42 standard errors, and 0 where there is no error. Twice, because then it makes up for the bias on average whatever
-        the true difference is (to 0.01 standard errors); once makes up for half of it where it is worst.
+        Twice the bias of `corrected_distance` where that is negative, averaged over true
+        differences around the observed one (normal, with the standard error): at most 0.42 standard
+        errors, and 0 where there is no error. Twice, because then it makes up for the bias on
+        average whatever the true difference is (to 0.01 standard errors); once makes up for half of
+        it where it is worst.
     """
     scale = np.where(error > 0, error, 1.0)
     return np.where(error > 0, error * np.interp(np.abs(difference) / scale, *_shortfalls()), 0.0)
@@ -125,8 +133,8 @@ def expected_distance(
     Parameters
     ----------
     spread : list of (float, ndarray, float)
-        Independent sample means: step, probabilities of the multiples 0, 1, 2, ... of the step in one draw, and the number of draws (infinite: the
-        mean is the expectation).
+        Independent sample means: step, probabilities of the multiples 0, 1, 2, ... of the step in
+        one draw, and the number of draws (infinite: the mean is the expectation).
     target : float
         Where the sum should lie.
     tolerance : float
@@ -150,10 +158,12 @@ def expected_distance(
             values = values + step * float(single @ np.arange(single.size))
             continue
         total = sum_distribution(single, int(n))
-        # Sums so far out that all of them together weigh less than rounding errors would make two conditions of many draws slow.
+        # Sums so far out that all of them together weigh less than rounding errors would make two
+        # conditions of many draws slow.
         likely = np.flatnonzero(total > _NEVER)
         first, last = int(likely[0]), int(likely[-1]) + 1
-        # Sums that differ by rounding alone are one value, which keeps two hundred draws in two conditions small.
+        # Sums that differ by rounding alone are one value, which keeps two hundred draws in two
+        # conditions small.
         values, place = np.unique(
             np.add.outer(values, step / n * np.arange(first, last)).round(12), return_inverse=True
         )

@@ -1,6 +1,7 @@
 """Figures of the mixing battery: rates against what was asked for, all parts of one model, or one part of several models.
 
-Takes the table of curves of `coherence.batteries.mixing.MixingScores`. Text that comes from data is never read as mathematics.
+Takes the table of curves of `coherence.batteries.mixing.MixingScores`. Text that comes from data is
+never read as mathematics.
 """
 
 import math
@@ -62,8 +63,9 @@ def plot_rates(curves: pd.DataFrame, ax: Axes) -> Axes:
     Returns
     -------
     Axes
-        `ax`; targets have the gid "target", the step "step", the parameter of a game "published", rates "rate-<quantity>", bands of what unreadable
-        answers might have made of them "band-<quantity>", shares of refused answers "refused".
+        `ax`; targets have the gid "target", the step "step", the parameter of a game "published",
+        rates "rate-<quantity>", bands of what unreadable answers might have made of them
+        "band-<quantity>", shares of refused answers "refused".
     """
     part = str(curves["part"].iloc[0])
     three = part == "three_outcomes"
@@ -192,7 +194,8 @@ def plot_words(curves: pd.DataFrame, ax: Axes) -> Axes:
     Returns
     -------
     Axes
-        `ax`; the middle of a line shows a preference for the word, its length one for the place in the question.
+        `ax`; the middle of a line shows a preference for the word, its length one for the place in
+        the question.
     """
     wide = curves.pivot(index="item", columns="order", values="rate").iloc[::-1]
     rows = np.arange(len(wide))

@@ -1,7 +1,8 @@
 """The draws of the battery as a runs table, for the checks that make sense of them.
 
-The `p` of such a table is instructed, not stated: the rate that an action should have. There is no realised state, so that only the direction of the
-choices can be checked: does an action become more frequent as its best rate rises?
+The `p` of such a table is instructed, not stated: the rate that an action should have. There is no
+realised state, so that only the direction of the choices can be checked: does an action become more
+frequent as its best rate rises?
 """
 
 import numpy as np
@@ -12,7 +13,8 @@ from coherence.batteries.mixing.design import PARTS, optimal_rates
 from coherence.table.schema import READABLE
 
 RUN_PARTS = ("flip", "reads", "pennies", "positioning")
-"""Parts with two actions whose best rate varies; three outcomes have no single p, and that of words is always one half."""
+"""Parts with two actions whose best rate varies; three outcomes have no single p, and that of words
+is always one half."""
 
 
 def mixing_runs(answers: pd.DataFrame) -> pd.DataFrame:
@@ -26,9 +28,10 @@ def mixing_runs(answers: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per draw: `task` ("mixing:flip" and its like), `model`, `context` (the condition), `rep`, `p` (best rate of the first action, in
-        games that of the equilibrium), `action` (null where unreadable), `status`. There is no column `theta`. Empty where nothing was drawn, or no
-        answer can be read.
+        One row per draw: `task` ("mixing:flip" and its like), `model`, `context` (the condition),
+        `rep`, `p` (best rate of the first action, in games that of the equilibrium), `action` (null
+        where unreadable), `status`. There is no column `theta`. Empty where nothing was drawn, or
+        no answer can be read.
 
     Raises
     ------

@@ -1,7 +1,8 @@
 """Scores of the battery: published and corrected, with the attainable ceiling, intervals, and bounds for what could not be read.
 
-A score is points times (1 - loss), held between 0 and the points. The ceiling is what a faultless sampler (every rate the instructed one) gets on
-average with as many draws, exactly. Intervals are for the corrected score at the true rates, see `coherence.batteries.mixing.intervals`.
+A score is points times (1 - loss), held between 0 and the points. The ceiling is what a faultless
+sampler (every rate the instructed one) gets on average with as many draws, exactly. Intervals are
+for the corrected score at the true rates, see `coherence.batteries.mixing.intervals`.
 """
 
 import math
@@ -42,21 +43,26 @@ class MixingScores:
     Parameters
     ----------
     experiments : DataFrame
-        One row per model and experiment and one for the total (`experiment` 0): `points`, `published`, `ceiling` (expected published score of a
-        faultless sampler with as many draws that takes p for the rate everywhere), `equilibrium` (that of one that plays the games at their
-        equilibrium), `corrected`, `low`, `high` (95% interval of the corrected score), `worst`, `best` (published score
-        over all that unreadable answers might have been), `answers`, `refused`, `unread` (shares of the answers).
+        One row per model and experiment and one for the total (`experiment` 0): `points`,
+        `published`, `ceiling` (expected published score of a faultless sampler with as many draws
+        that takes p for the rate everywhere), `equilibrium` (that of one that plays the games at
+        their equilibrium), `corrected`, `low`, `high` (95% interval of the corrected score),
+        `worst`, `best` (published score over all that unreadable answers might have been),
+        `answers`, `refused`, `unread` (shares of the answers).
     measures : DataFrame
-        The same by measure, with the losses `published_loss` and `corrected_loss` (S, one minus direction, position and preference); chance may take
-        a corrected loss below 0, and `loss_low` then with it. `loss_low` and `loss_high` hold the 95% interval.
+        The same by measure, with the losses `published_loss` and `corrected_loss` (S, one minus
+        direction, position and preference); chance may take a corrected loss below 0, and
+        `loss_low` then with it. `loss_low` and `loss_high` hold the 95% interval.
     curves : DataFrame
-        One row per model, part, condition and rate: `p`, `item`, `order`, `quantity`, `rate` (among the readable answers),
-        `rate_least`, `rate_most` (over all that unreadable answers might have been), `target`, `optimum`, `draws`, `refused`, `unread` (shares of the
-        answers to the condition).
+        One row per model, part, condition and rate: `p`, `item`, `order`, `quantity`, `rate` (among
+        the readable answers), `rate_least`, `rate_most` (over all that unreadable answers might
+        have been), `target`, `optimum`, `draws`, `refused`, `unread` (shares of the answers to the
+        condition).
     dependence : DataFrame
         Tests of independence, see `dependence_table`.
     notes : tuple of str
-        Why corrected scores are NaN where published ones need not be; names of models are as they came.
+        Why corrected scores are NaN where published ones need not be; names of models are as they
+        came.
     """
 
     experiments: pd.DataFrame
@@ -89,7 +95,8 @@ def score_mixing(
     Parameters
     ----------
     answers : DataFrame
-        See `coherence.batteries.mixing.answers.count_answers`; one or several models, all or some of the experiments.
+        See `coherence.batteries.mixing.answers.count_answers`; one or several models, all or some
+        of the experiments.
     n_resamples : int
         Resamples for the intervals, at least 100.
     rng : Generator, int or None
@@ -98,8 +105,8 @@ def score_mixing(
     Returns
     -------
     MixingScores
-        Scores are NaN where a condition has no readable answer, corrected ones where drawn answers are fewer than two, and totals where an
-        experiment is missing.
+        Scores are NaN where a condition has no readable answer, corrected ones where drawn answers
+        are fewer than two, and totals where an experiment is missing.
 
     Raises
     ------
@@ -110,12 +117,14 @@ def score_mixing(
 
     Notes
     -----
-    Assumes independent answers; the table `dependence` tests that as far as it can be tested. The resamples draw the rates of a condition from a
-    Dirichlet distribution around the observed counts (total prior weight of one answer, so that answers that are all equal still have some spread;
-    variance as of the unbiased estimate). The interval reaches 1.96 of their standard deviations to either side of the corrected score, before the
-    points of single measures are capped; it reaches further down by what corrected distances fall short of the true ones, and to both sides for
-    directions, by the size of their correction: rates that differ by less than their noise cannot be put in order. How often it covers:
-    ``tests/validity/mixing.py`` and ``docs/mixing.md``.
+    Assumes independent answers; the table `dependence` tests that as far as it can be tested. The
+    resamples draw the rates of a condition from a Dirichlet distribution around the observed counts
+    (total prior weight of one answer, so that answers that are all equal still have some spread;
+    variance as of the unbiased estimate). The interval reaches 1.96 of their standard deviations to
+    either side of the corrected score, before the points of single measures are capped; it reaches
+    further down by what corrected distances fall short of the true ones, and to both sides for
+    directions, by the size of their correction: rates that differ by less than their noise cannot
+    be put in order. How often it covers: ``tests/validity/mixing.py`` and ``docs/mixing.md``.
 
     Examples
     --------
@@ -205,7 +214,8 @@ def _points(points: float, loss: float) -> float:
 def _expected(counts: Counts, measure: Measure, shares: Floats) -> float:
     """Expected published points of a sampler with these rates and as many draws.
 
-    A loss above 1 is cut off in a score but not within its expectation here, so that below four draws the result is a lower bound.
+    A loss above 1 is cut off in a score but not within its expectation here, so that below four
+    draws the result is a lower bound.
     """
     if (counts.draws < 1).any():
         return math.nan

@@ -1,6 +1,7 @@
 """Simulated agents with known rates: what the scores say of them is known in advance.
 
-An agent is a rule from the faultless rates of a part to its own. `expected_answers` gives its exact rates, `simulate_mixing` draws from them.
+An agent is a rule from the faultless rates of a part to its own. `expected_answers` gives its exact
+rates, `simulate_mixing` draws from them.
 """
 
 from collections.abc import Callable

@@ -1,9 +1,11 @@
 """How far a revealed belief, the distribution that a model gives to the outcomes of a chance experiment, lies from the truth.
 
-Distances, leaked mass and the error of stated answers as in "Do large language models exhibit cognitive dissonance? Studying the difference between
-revealed beliefs and stated answers" (section 4.3 and its appendices), with three repairs: distances relative to that of a point mass, which can
-be compared between numbers of outcomes; Kullback-Leibler divergence on the possible outcomes, with what leaked to impossible ones beside it; position
-and label told apart by averaging over both orders. Assumes outcomes that exclude each other, in the order in which the text lists them.
+Distances, leaked mass and the error of stated answers as in "Do large language models exhibit
+cognitive dissonance? Studying the difference between revealed beliefs and stated answers" (section
+4.3 and its appendices), with three repairs: distances relative to that of a point mass, which can
+be compared between numbers of outcomes; Kullback-Leibler divergence on the possible outcomes, with
+what leaked to impossible ones beside it; position and label told apart by averaging over both
+orders. Assumes outcomes that exclude each other, in the order in which the text lists them.
 """
 
 import math
@@ -27,13 +29,14 @@ class BeliefDistance:
     l1 : float
         Sum of the absolute differences (Manhattan distance), in [0, 2].
     symmetric_kl : float
-        KL(truth || belief) + KL(belief || truth) over the possible outcomes, in nats, the belief renormalised there; infinite where a possible
-        outcome has no probability in the belief, NaN where none has.
+        KL(truth || belief) + KL(belief || truth) over the possible outcomes, in nats, the belief
+        renormalised there; infinite where a possible outcome has no probability in the belief, NaN
+        where none has.
     leaked_mass : float
         Probability that the belief gives to impossible outcomes, in [0, 1].
     chebyshev_relative, l1_relative : float
-        The distance divided by that of a point mass on the most probable outcome: 0 is exact, 1 no better than naming that outcome every
-        time. NaN where a single outcome is possible.
+        The distance divided by that of a point mass on the most probable outcome: 0 is exact, 1 no
+        better than naming that outcome every time. NaN where a single outcome is possible.
     first_excess : float
         Probability of the first outcome less its truth, in [-1, 1].
     """
@@ -114,11 +117,13 @@ def symmetric_kl(truth: ArrayLike, belief: ArrayLike) -> float:
 
     Notes
     -----
-    The sum and not its half: the cells published for two options, whose L1 distance gives the belief, fit the sum alone.
+    The sum and not its half: the cells published for two options, whose L1 distance gives the
+    belief, fit the sum alone.
 
     References
     ----------
-    Jeffreys (1946), An invariant form for the prior probability in estimation problems, Proceedings of the Royal Society A 186.
+    Jeffreys (1946), An invariant form for the prior probability in estimation problems, Proceedings
+    of the Royal Society A 186.
     """
     exact, believed = _distribution(truth, "truth"), _distribution(belief, "belief")
     possible = exact > 0
@@ -139,9 +144,11 @@ class OrderPreference:
     Parameters
     ----------
     position : float
-        How much more probable an option is for standing first, averaged over both options, in [-0.5, 0.5].
+        How much more probable an option is for standing first, averaged over both options, in
+        [-0.5, 0.5].
     label : float
-        Probability of the first option of the truth, averaged over both orders, less its truth: in [-1, 1], 0 for one without a taste.
+        Probability of the first option of the truth, averaged over both orders, less its truth: in
+        [-1, 1], 0 for one without a taste.
     """
 
     position: float
@@ -191,10 +198,12 @@ class Influence:
     Parameters
     ----------
     distance : float
-        Total variation distance between the beliefs with and without the earlier result, in [0, 1]; 0 for who knows that it does not matter.
+        Total variation distance between the beliefs with and without the earlier result, in [0, 1];
+        0 for who knows that it does not matter.
     pull : float
-        How much more probable a repetition of the earlier result has become, in [-1, 1]: positive towards it, negative (the gambler's
-        fallacy) away from it. NaN where the earlier result is no possible outcome.
+        How much more probable a repetition of the earlier result has become, in [-1, 1]: positive
+        towards it, negative (the gambler's fallacy) away from it. NaN where the earlier result is
+        no possible outcome.
     """
 
     distance: float
@@ -209,7 +218,8 @@ def previous_influence(alone: ArrayLike, after: ArrayLike, repetition: int | Non
     alone : array-like, shape (n_outcomes,)
         Belief where no earlier result is mentioned.
     after : array-like, shape (n_outcomes,)
-        Belief after one; where results are added, with the shift taken back, so that equal places mean equal new results.
+        Belief after one; where results are added, with the shift taken back, so that equal places
+        mean equal new results.
     repetition : int or None
         Place of the outcome that repeats the earlier result; None if there is no such place.
 
@@ -249,12 +259,14 @@ def stated_error(options: ArrayLike, correct: ArrayLike) -> float:
     options : array-like, shape (n_questions, n_options)
         Probability of every option, not renormalised.
     correct : array-like of int, shape (n_questions,)
-        Place of the right option. For a figure free of a taste for places, every place holds it equally often.
+        Place of the right option. For a figure free of a taste for places, every place holds it
+        equally often.
 
     Returns
     -------
     float
-        Mean of ``1 - P(correct) / sum P(options)``, in [0, 1]; NaN where all options of a question have probability 0.
+        Mean of ``1 - P(correct) / sum P(options)``, in [0, 1]; NaN where all options of a question
+        have probability 0.
 
     Raises
     ------

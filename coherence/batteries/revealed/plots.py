@@ -1,7 +1,9 @@
 """Figures of revealed beliefs: outcomes over the truth, the same after each earlier result, and both orders of two options.
 
-As in figures 2, 5 and 7 of the paper named in `coherence.batteries.revealed.distances`. Every plot takes a belief table (`coherence.batteries.revealed.tables.BELIEFS`) and an
-``ax`` and returns the ``ax``; bars are means over the wordings, and small marks the single wordings. Text from data is never read as mathematics.
+As in figures 2, 5 and 7 of the paper named in `coherence.batteries.revealed.distances`. Every plot
+takes a belief table (`coherence.batteries.revealed.tables.BELIEFS`) and an ``ax`` and returns the
+``ax``; bars are means over the wordings, and small marks the single wordings. Text from data is
+never read as mathematics.
 """
 
 import math
@@ -109,7 +111,8 @@ def _note_unread(ax: Axes, names: Sequence[str]) -> None:
 
 
 def _plain_labels(ax: Axes) -> None:
-    # A label from data may hold a dollar sign, which matplotlib would read as the beginning of a formula.
+    # A label from data may hold a dollar sign, which matplotlib would read as the beginning of a
+    # formula.
     texts = [
         *ax.get_xticklabels(),
         ax.title,
@@ -135,7 +138,8 @@ def plot_outcomes(beliefs: pd.DataFrame, setting: str, ax: Axes) -> Axes:
     Returns
     -------
     Axes
-        `ax`; wide grey bars are the truth, narrow ones a source each, points its wordings (if there are not too many bars).
+        `ax`; wide grey bars are the truth, narrow ones a source each, points its wordings (if there
+        are not too many bars).
 
     Raises
     ------
@@ -198,7 +202,8 @@ def plot_previous(
     baseline : str
         Name of the setting without earlier results.
     variant : str
-        "independent" or "dependent"; the beliefs of the latter are shifted back, so that all should agree.
+        "independent" or "dependent"; the beliefs of the latter are shifted back, so that all should
+        agree.
     ax : Axes
         Where to draw.
     source : str
@@ -207,7 +212,8 @@ def plot_previous(
     Returns
     -------
     Axes
-        `ax`; a line per earlier result, four of them at most, evenly spread. A ring marks the outcome that would repeat the earlier result.
+        `ax`; a line per earlier result, four of them at most, evenly spread. A ring marks the
+        outcome that would repeat the earlier result.
 
     Raises
     ------
@@ -401,8 +407,9 @@ def write_figures(beliefs: pd.DataFrame, folder: str | os.PathLike[str]) -> list
     Returns
     -------
     list of Path
-        ``outcomes.png`` (six single experiments at most), ``previous.png`` (one history of each scenario and variant) and ``orders.png`` (both
-        orders of every pair), the latter two with panels for each of the first four sources; as far as there is something to draw.
+        ``outcomes.png`` (six single experiments at most), ``previous.png`` (one history of each
+        scenario and variant) and ``orders.png`` (both orders of every pair), the latter two with
+        panels for each of the first four sources; as far as there is something to draw.
     """
     written = []
     single = beliefs[beliefs["variant"] == "single"]

@@ -1,8 +1,9 @@
 """Tables of revealed beliefs: distances per setting and wording, averages per group with the spread over wordings, influence and order.
 
-A belief table has one row per source, setting, wording and outcome (see `BELIEFS`); beliefs are renormalised over the outcomes here, and how
-probable the outcomes were at all stays beside them as the answer mass. The settings of a grid are all there are, while its wordings stand for
-many others: intervals are over wordings.
+A belief table has one row per source, setting, wording and outcome (see `BELIEFS`); beliefs are
+renormalised over the outcomes here, and how probable the outcomes were at all stays beside them as
+the answer mass. The settings of a grid are all there are, while its wordings stand for many others:
+intervals are over wordings.
 """
 
 import math
@@ -103,9 +104,10 @@ def score_beliefs(beliefs: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per source, setting and wording, in order of the settings: `METRICS`, and `first_excess_beginning`, the excess of the first
-        outcome where answers that merely begin with an outcome count as it. Distances are NaN where the outcomes have no probability at all, and
-        with them the answer mass where a probability is missing.
+        One row per source, setting and wording, in order of the settings: `METRICS`, and
+        `first_excess_beginning`, the excess of the first outcome where answers that merely begin
+        with an outcome count as it. Distances are NaN where the outcomes have no probability at
+        all, and with them the answer mass where a probability is missing.
 
     Raises
     ------
@@ -153,10 +155,11 @@ def summarise_scores(scores: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per scenario, group, metric and source: `mean` (over settings, then over wordings), `sd_wordings` (standard deviation of the wordings'
-        means), `low` and `high` (95% t interval with the wordings as a sample, held within what the measure can be; NaN for a single
-        one), `n_settings`, `n_wordings`. Settings
-        without a value are left out of a mean and of `n_settings`; an infinite divergence makes a mean infinite.
+        One row per scenario, group, metric and source: `mean` (over settings, then over wordings),
+        `sd_wordings` (standard deviation of the wordings' means), `low` and `high` (95% t interval
+        with the wordings as a sample, held within what the measure can be; NaN for a single one),
+        `n_settings`, `n_wordings`. Settings without a value are left out of a mean and of
+        `n_settings`; an infinite divergence makes a mean infinite.
     """
     metrics = [*METRICS, "first_excess_beginning"]
     long = scores.melt(
@@ -219,12 +222,14 @@ def score_stated(stated: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     stated : DataFrame
-        One row per option: `source`, `scenario`, `group`, `setting`, `rotation`, `letter`, `correct`, `mass`.
+        One row per option: `source`, `scenario`, `group`, `setting`, `rotation`, `letter`,
+        `correct`, `mass`.
 
     Returns
     -------
     DataFrame
-        One row per source and setting: `stated_error` and `answer_mass` (mean probability that the answer is an option).
+        One row per source and setting: `stated_error` and `answer_mass` (mean probability that the
+        answer is an option).
 
     Raises
     ------
@@ -269,13 +274,14 @@ def score_bets(bets: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     bets : DataFrame
-        One row per bet: `truth` (probability of the event) and `share` (probability of taking the bet; may be missing), and what else there is.
+        One row per bet: `truth` (probability of the event) and `share` (probability of taking the
+        bet; may be missing), and what else there is.
 
     Returns
     -------
     DataFrame
-        The same rows with `gain`, the expected points of the bettor where taking a bet wins or loses 1 point, and `loss`, what a bettor who knows
-        the truth gains more, at least 0.
+        The same rows with `gain`, the expected points of the bettor where taking a bet wins or
+        loses 1 point, and `loss`, what a bettor who knows the truth gains more, at least 0.
 
     Examples
     --------
@@ -300,10 +306,11 @@ def comparison_table(summary: pd.DataFrame, errors: pd.DataFrame | None = None) 
     Returns
     -------
     DataFrame
-        One row per group and metric (Chebyshev, L1, symmetric KL): `scenario`, `group`, `metric`, `n_settings` (of the source that has a value in
-        most), for every source its mean and, as
-        `<source> sd`, the standard deviation over wordings, and where there are stated answers `<source> stated`, their mean error (a
-        probability), and `<source> stated mass`, the mean probability that the answer is an option at all; both the same on all rows of a group.
+        One row per group and metric (Chebyshev, L1, symmetric KL): `scenario`, `group`, `metric`,
+        `n_settings` (of the source that has a value in most), for every source its mean and, as
+        `<source> sd`, the standard deviation over wordings, and where there are stated answers
+        `<source> stated`, their mean error (a probability), and `<source> stated mass`, the mean
+        probability that the answer is an option at all; both the same on all rows of a group.
     """
     shown = summary[summary["metric"].isin(METRICS[:3])]
     sources = list(dict.fromkeys(summary["source"]))
@@ -338,8 +345,9 @@ def previous_influences(beliefs: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per source, setting and wording: `previous`, `distance` and `pull` (see `coherence.batteries.revealed.distances.Influence`); settings whose baseline is
-        not in the table are left out.
+        One row per source, setting and wording: `previous`, `distance` and `pull` (see
+        `coherence.batteries.revealed.distances.Influence`); settings whose baseline is not in the
+        table are left out.
     """
     told = {
         (names["source"], names["setting"], names["wording"]): (names, rows)
@@ -386,8 +394,9 @@ def order_preferences(beliefs: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per source, pair and wording: `option` (the first in alphabetical order), `named_first` and `named_second` (its probability
-        by its place), `position` and `label` (see `coherence.batteries.revealed.distances.OrderPreference`).
+        One row per source, pair and wording: `option` (the first in alphabetical order),
+        `named_first` and `named_second` (its probability by its place), `position` and `label` (see
+        `coherence.batteries.revealed.distances.OrderPreference`).
     """
     found = []
     paired = beliefs[beliefs["pair"].astype(str) != ""]

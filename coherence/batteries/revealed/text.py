@@ -64,7 +64,8 @@ def render_stated(errors: pd.DataFrame) -> str:
     Returns
     -------
     str
-        Lines; those after the table warn of sources whose answers were hardly ever one of the letters.
+        Lines; those after the table warn of sources whose answers were hardly ever one of the
+        letters.
     """
     sources = list(dict.fromkeys(errors["source"]))
     rows = [
@@ -145,7 +146,8 @@ def render_notes(scores: pd.DataFrame, influences: pd.DataFrame, orders: pd.Data
     Parameters
     ----------
     scores, influences, orders : DataFrame
-        From `coherence.batteries.revealed.tables`: `score_beliefs`, `previous_influences`, `order_preferences`.
+        From `coherence.batteries.revealed.tables`: `score_beliefs`, `previous_influences`,
+        `order_preferences`.
 
     Returns
     -------
@@ -189,12 +191,14 @@ def render_cautions(runs: pd.DataFrame) -> str:
     Parameters
     ----------
     runs : DataFrame
-        With `p` in several prompts; the prompt of the rows with an action is taken as exact by the checks of belief against action.
+        With `p` in several prompts; the prompt of the rows with an action is taken as exact by the
+        checks of belief against action.
 
     Returns
     -------
     str
-        A line per task and model in which the wordings scatter more than a coherent believer could get away with.
+        A line per task and model in which the wordings scatter more than a coherent believer could
+        get away with.
     """
     lines = []
     plain = runs[runs["z"].isna()].drop_duplicates(["task", "model", "context", "prompt"])

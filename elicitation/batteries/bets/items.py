@@ -117,7 +117,8 @@ def default_items() -> Items:
     Returns
     -------
     Items
-        High ones at a price of 100, low ones at 1, as in the appendix of the paper that the list is taken from.
+        High ones at a price of 100, low ones at 1, as in the appendix of the paper that the list is
+        taken from.
 
     Examples
     --------
@@ -143,8 +144,9 @@ def read_items(path: str | os.PathLike[str]) -> Items:
     Parameters
     ----------
     path : path-like
-        With columns ``item`` (as it stands in a sentence, "a car"), ``value`` (high or low), ``split`` (train, dev or test; not every split
-        is needed) and, if prices differ, ``price``; an empty price is 100 for a high thing and 1 for a low one.
+        With columns ``item`` (as it stands in a sentence, "a car"), ``value`` (high or low),
+        ``split`` (train, dev or test; not every split is needed) and, if prices differ, ``price``;
+        an empty price is 100 for a high thing and 1 for a low one.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Local models and the questions of `elicitation.batteries.bets.questions`: scores of every option, lessons to train on, a small model that knows values.
 
-Two kinds of models can be asked. A multiple-choice model scores the question joined with each option; a causal model gives the likelihood of each
-option as the continuation of the question.
+Two kinds of models can be asked. A multiple-choice model scores the question joined with each
+option; a causal model gives the likelihood of each option as the continuation of the question.
 """
 
 import json
@@ -34,7 +34,8 @@ Likelihood = Literal["total", "token"]
 Count = Callable[[int, int], None]
 """Called with the number of questions done, and of all."""
 SCRATCH = Recipe(learning_rate=2e-3, max_epochs=60)
-"""For a small model with random weights: forty times the learning rate of the paper's pretrained ones."""
+"""For a small model with random weights: forty times the learning rate of the paper's pretrained
+ones."""
 _PORTION = 256
 _ABOUT = "scores of options"
 
@@ -94,19 +95,22 @@ def score_choices(
     questions : DataFrame
         As from `value_questions` or `bet_questions`.
     likelihood : {"total", "token"}
-        Of a causal model: whether ``prob`` compares the options by the probability of all their tokens, or by its geometric mean per token, which
-        does not favour short options. No matter for a multiple-choice model.
+        Of a causal model: whether ``prob`` compares the options by the probability of all their
+        tokens, or by its geometric mean per token, which does not favour short options. No matter
+        for a multiple-choice model.
     store : AnswerStore, optional
-        Where scores are kept, some hundred questions at a time; what it holds of this model is not asked again, under either likelihood.
+        Where scores are kept, some hundred questions at a time; what it holds of this model is not
+        asked again, under either likelihood.
     progress : callable, optional
         See `Count`.
 
     Returns
     -------
     DataFrame
-        One row per question: ``question``, ``model``; ``score_a`` to ``score_c``, in [0, 1], each option by itself, for the threshold method (the
-        logistic transform of a multiple-choice model's score; the geometric mean of the probabilities of an option's tokens of a causal one);
-        ``prob_a`` to ``prob_c``, which sum to 1, for the standard method.
+        One row per question: ``question``, ``model``; ``score_a`` to ``score_c``, in [0, 1], each
+        option by itself, for the threshold method (the logistic transform of a multiple-choice
+        model's score; the geometric mean of the probabilities of an option's tokens of a causal
+        one); ``prob_a`` to ``prob_c``, which sum to 1, for the standard method.
 
     Raises
     ------
@@ -237,8 +241,9 @@ def make_value_reader(
 ) -> dict[str, Any]:
     """Make a small multiple-choice model that knows what things are worth and has never seen a bet.
 
-    It stands for a pretrained model, which knows before any bet that a car is worth more than a pen. The values of all things are taught, those of
-    the dev and test sets too; the bets on them are not.
+    It stands for a pretrained model, which knows before any bet that a car is worth more than a
+    pen. The values of all things are taught, those of the dev and test sets too; the bets on them
+    are not.
 
     Parameters
     ----------
@@ -295,8 +300,9 @@ def make_value_reader(
 def with_values(lessons: Lessons, items: Items) -> Lessons:
     """Add questions on the values of all things to lessons on bets.
 
-    Without them a small model keeps learning the things of the training bets by heart, and forgets what all things are worth: seeds differ in whether
-    it then does well on other things. Bets on dev and test things are not among them.
+    Without them a small model keeps learning the things of the training bets by heart, and forgets
+    what all things are worth: seeds differ in whether it then does well on other things. Bets on
+    dev and test things are not among them.
 
     Parameters
     ----------
@@ -324,7 +330,8 @@ def _log_likelihoods(
     model: CausalModel, texts: Sequence[str], options: Sequence[Sequence[str]]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the log-probability of every option after its text, in total and per token, shape (n, 3)."""
-    # Plain text needs the blank between question and answer; a chat template ends where the answer begins.
+    # Plain text needs the blank between question and answer; a chat template ends where the answer
+    # begins.
     gap = "" if model.chat else " "
     befores = model.encode(texts)
     prompts, continuations = [], []

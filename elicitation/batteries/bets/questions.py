@@ -1,13 +1,17 @@
 """Questions about value, and bets with two sides, of which one wins a thing and the other loses one.
 
-After Tang and Kejriwal, "Can Language Representation Models Think in Bets?" (section 4.3): four ways to ask which of two things is worth more, and
-three kinds of bets (a coin, a die, a card) in which either the thing of high value is won or the other, with the winning or the losing side named
-first. Beyond the paper a bet may state another chance than one half, the values and the stake. The wording is our own.
+After Tang and Kejriwal, "Can Language Representation Models Think in Bets?" (section 4.3): four
+ways to ask which of two things is worth more, and three kinds of bets (a coin, a die, a card) in
+which either the thing of high value is won or the other, with the winning or the losing side named
+first. Beyond the paper a bet may state another chance than one half, the values and the stake. The
+wording is our own.
 
-A table of questions has one row per question and needs no model; what is right is computed by `coherence.batteries.bets.gains` from its columns.
+A table of questions has one row per question and needs no model; what is right is computed by
+`coherence.batteries.bets.gains` from its columns.
 
-The questions about the things of the package in the terms of the paper have plain ids such as "coin-test-001"; the id of any other question ends in a
-digest of what it says, so that answers to one question are never taken for answers to another.
+The questions about the things of the package in the terms of the paper have plain ids such as
+"coin-test-001"; the id of any other question ends in a digest of what it says, so that answers to
+one question are never taken for answers to another.
 """
 
 import hashlib
@@ -23,7 +27,8 @@ from elicitation.batteries.bets.items import SPLITS, Item, Items, default_items
 
 OPTIONS = ("a", "b", "c")
 STAKE = 20.0
-"""Between the value of a low thing (1) and half the difference to a high one (49.5), as the paper assumes."""
+"""Between the value of a low thing (1) and half the difference to a high one (49.5), as the paper
+assumes."""
 CHANCES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 BREAK_EVENS = (0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95)
 """Between the stated chances, so that no bet is worth neither taking nor leaving."""
@@ -109,14 +114,15 @@ def value_questions(
     templates : sequence of str
         Keys of `VALUE_TEMPLATES`.
     both_orders : bool
-        Whether each pair is asked twice, with either thing named first. The paper always names the high one first, so that a model that takes
-        whatever comes first is always right.
+        Whether each pair is asked twice, with either thing named first. The paper always names the
+        high one first, so that a model that takes whatever comes first is always right.
 
     Returns
     -------
     DataFrame
-        One row per template and pair: ``question`` (id), ``kind`` ("value"), ``template``, ``split``, ``high``, ``low`` (the things),
-        ``high_value``, ``low_value`` (their prices), ``first`` (value of the thing named first), ``text``, ``option_a`` to ``option_c``, and
+        One row per template and pair: ``question`` (id), ``kind`` ("value"), ``template``,
+        ``split``, ``high``, ``low`` (the things), ``high_value``, ``low_value`` (their prices),
+        ``first`` (value of the thing named first), ``text``, ``option_a`` to ``option_c``, and
         ``role_a`` to ``role_c``: what the options stand for, "high", "low" or "same".
 
     Raises
@@ -187,26 +193,32 @@ def bet_questions(
     modalities : sequence of str
         Keys of `MODALITIES`.
     chances : sequence of float
-        Chances of the side that wins, strictly between 0 and 1; one other than one half is stated in the question, in percent.
+        Chances of the side that wins, strictly between 0 and 1; one other than one half is stated
+        in the question, in percent.
     stake : float
         What a bet puts at risk, positive, in the unit of the prices.
     payout : float
-        What the side bet on pays on top of the stake, per unit of it, at least 0; rounded so that it makes whole cents. The paper's bets pay nothing.
+        What the side bet on pays on top of the stake, per unit of it, at least 0; rounded so that
+        it makes whole cents. The paper's bets pay nothing.
     amounts : bool
-        Whether the question states the prices, the stake and what is paid on top. The paper does not, and assumes a stake above the low value and
-        below half the difference of the two. Needed for a payout: what is right then depends on the stake.
+        Whether the question states the prices, the stake and what is paid on top. The paper does
+        not, and assumes a stake above the low value and below half the difference of the two.
+        Needed for a payout: what is right then depends on the stake.
 
     Returns
     -------
     DataFrame
-        One row per modality, chance, pair, thing to be won and order; columns as of `value_questions`, ``kind`` "bet", ``template`` the
-        modality, ``first`` "win" or "lose" (the side named first), and ``wins`` ("high" or "low": the thing to be won), ``chance`` (of the side
-        that wins), ``stake``, ``payout``, ``amounts``. Roles are "win" and "lose" (bet on the side that wins, or loses, the thing) and "none".
+        One row per modality, chance, pair, thing to be won and order; columns as of
+        `value_questions`, ``kind`` "bet", ``template`` the modality, ``first`` "win" or "lose" (the
+        side named first), and ``wins`` ("high" or "low": the thing to be won), ``chance`` (of the
+        side that wins), ``stake``, ``payout``, ``amounts``. Roles are "win" and "lose" (bet on the
+        side that wins, or loses, the thing) and "none".
 
     Raises
     ------
     InputError
-        An unknown split or modality, a chance, stake or payout outside its range, or a payout that is not stated.
+        An unknown split or modality, a chance, stake or payout outside its range, or a payout that
+        is not stated.
 
     Examples
     --------
@@ -215,7 +227,8 @@ def bet_questions(
     >>> bets.groupby("split", sort=False).size().to_dict()
     {'train': 840, 'dev': 100, 'test': 100}
     >>> print(bets.iloc[-1]["text"])
-    A coin is tossed. If it lands on heads, I lose a computer; if it lands on tails, I win a sock. What gives me the best expected gain?
+    A coin is tossed. If it lands on heads, I lose a computer; if it lands on tails, I win a sock.
+    What gives me the best expected gain?
     """
     _check_names("modalities", modalities, MODALITIES)
     for chance in chances:
@@ -263,10 +276,12 @@ def ladder_questions(
 ) -> pd.DataFrame:
     """Make bets of which the stated chance and the stake vary against each other, so that the chance acted on can be read off the choices.
 
-    With a chance p of the winning side, a thing of value H and a stake X, the bet on it gains p H - (1 - p) X; it breaks even at
-    p = X / (H + X). Whoever bets up to some stake and no further thereby shows a probability. With a payout the other side may be worth a bet too,
-    and the break-even chance is the one above which the winning side gains most, see ``coherence.batteries.bets.chances.switching_chance``. The i-th high thing
-    meets the i-th low one, so that no two pairs share a thing.
+    With a chance p of the winning side, a thing of value H and a stake X, the bet on it gains p H -
+    (1 - p) X; it breaks even at p = X / (H + X). Whoever bets up to some stake and no further
+    thereby shows a probability. With a payout the other side may be worth a bet too, and the
+    break-even chance is the one above which the winning side gains most, see
+    ``coherence.batteries.bets.chances.switching_chance``. The i-th high thing meets the i-th low
+    one, so that no two pairs share a thing.
 
     Parameters
     ----------
@@ -286,8 +301,9 @@ def ladder_questions(
     Returns
     -------
     DataFrame
-        As from `bet_questions`, all with the high thing to be won and with the amounts stated, and the column ``break_even``; stakes are rounded
-        to cents and break-even chances computed from what was rounded.
+        As from `bet_questions`, all with the high thing to be won and with the amounts stated, and
+        the column ``break_even``; stakes are rounded to cents and break-even chances computed from
+        what was rounded.
 
     Raises
     ------

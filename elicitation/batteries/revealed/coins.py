@@ -75,7 +75,8 @@ def heads_of_coins(n: int, bias: int) -> dict[int, Fraction]:
     n : int
         Number of coins, positive.
     bias : int
-        How many times as likely the face is as the other one, positive: its probability is ``bias / (1 + bias)``.
+        How many times as likely the face is as the other one, positive: its probability is ``bias /
+        (1 + bias)``.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Counts of things that happen by chance at a known mean rate: the Poisson distribution, given that the count stays below a bound.
 
-The exact Poisson probabilities are irrational; given that the count is at most `at_most` they are fractions, and beliefs renormalised over
-the counts up to there are to be compared with just these.
+The exact Poisson probabilities are irrational; given that the count is at most `at_most` they are
+fractions, and beliefs renormalised over the counts up to there are to be compared with just these.
 """
 
 from fractions import Fraction
@@ -71,7 +71,8 @@ def single(rate: int, at_most: int | None = None) -> Setting:
     rate : int
         Mean, positive.
     at_most : int or None
-        Largest count that is an outcome; None goes four standard deviations above the mean, and by 4 more.
+        Largest count that is an outcome; None goes four standard deviations above the mean, and by
+        4 more.
 
     Returns
     -------

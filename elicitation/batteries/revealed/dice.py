@@ -18,7 +18,8 @@ from elicitation.batteries.revealed.setting import (
 
 OBSERVATIONS = ("smaller", "larger", "even", "odd", "not first", "not middle")
 MOST_FACES = 100
-"""Settings, and the outcomes of each, grow with the faces: a grid of more would take minutes to lay out and days to ask."""
+"""Settings, and the outcomes of each, grow with the faces: a grid of more would take minutes to lay
+out and days to ask."""
 PAIRS = (
     *(
         (size, other)
@@ -269,7 +270,8 @@ def repeated(n: int, faces: int, previous: Sequence[int], *, dependent: bool) ->
     previous : sequence of int
         Earlier sums, one or more.
     dependent : bool
-        Whether the outcome is the total of all rolls, so that earlier ones shift it, or the new roll alone.
+        Whether the outcome is the total of all rolls, so that earlier ones shift it, or the new
+        roll alone.
 
     Returns
     -------

@@ -1,8 +1,9 @@
 """The whole battery asked elsewhere: every question as a row of a file, and what comes back filled in.
 
-A question is identified by `question`, or by `setting` and `wording`. Beliefs are unfinished texts whose outcomes get a probability each; stated
-answers and bets are questions with letters, which get a probability each too, or answers that were drawn, one row per draw. What is not filled in
-was not asked. All faults of a file are listed at once, with their rows.
+A question is identified by `question`, or by `setting` and `wording`. Beliefs are unfinished texts
+whose outcomes get a probability each; stated answers and bets are questions with letters, which get
+a probability each too, or answers that were drawn, one row per draw. What is not filled in was not
+asked. All faults of a file are listed at once, with their rows.
 """
 
 import os
@@ -59,7 +60,8 @@ class Asked:
     setting : Setting
         What it is about.
     wording : str
-        How a belief is asked for; "stated 1" to "stated 4" and "bet 1", "bet 2" are the orders of the options.
+        How a belief is asked for; "stated 1" to "stated 4" and "bet 1", "bet 2" are the orders of
+        the options.
     text : str
         What is asked.
     outcomes : tuple of str
@@ -101,7 +103,8 @@ class Answers:
     Parameters
     ----------
     told : dict of (str, str) to dict of str to float
-        Setting and wording -> probability of every outcome, not renormalised; with the settings that only the law of iterated expectation needs.
+        Setting and wording -> probability of every outcome, not renormalised; with the settings
+        that only the law of iterated expectation needs.
     stated : dict of str to list of dict of str to float
         Setting -> probability of every letter, one dict for each order of the options.
     bets : dict of str to Bet
@@ -126,7 +129,8 @@ def battery(settings: Sequence[Setting], *, only_revealed: bool = False) -> list
     Returns
     -------
     list of Asked
-        Beliefs, then stated answers, then bets; the checks need beliefs and bets in more settings than these.
+        Beliefs, then stated answers, then bets; the checks need beliefs and bets in more settings
+        than these.
     """
     told = [
         *settings,
@@ -190,25 +194,26 @@ def read_answers(path: str | os.PathLike[str], settings: Sequence[Setting]) -> d
     Parameters
     ----------
     path : path-like
-        .csv or .parquet file: `question` (or `setting` and, if it is not the reference one, `wording`), and `outcome` with `probability`, or, for
-        stated answers and bets, `answer` with or without `rep`; `source` names several models. Rows with neither a probability nor an answer are
-        left out.
+        .csv or .parquet file: `question` (or `setting` and, if it is not the reference one,
+        `wording`), and `outcome` with `probability`, or, for stated answers and bets, `answer` with
+        or without `rep`; `source` names several models. Rows with neither a probability nor an
+        answer are left out.
     settings : sequence of Setting
         Settings that the file may speak of.
 
     Returns
     -------
     dict of str to Answers
-        By source, which is the name of the file where it has no such column. Probabilities that sum to more than 1 from rounding, by 0.02 at most,
-        are divided by their sum.
+        By source, which is the name of the file where it has no such column. Probabilities that sum
+        to more than 1 from rounding, by 0.02 at most, are divided by their sum.
 
     Raises
     ------
     InputError
         The file cannot be read.
     SchemaError
-        All faults of the file: missing columns, values that are no probabilities, unknown or incomplete questions, answers that contradict each
-        other.
+        All faults of the file: missing columns, values that are no probabilities, unknown or
+        incomplete questions, answers that contradict each other.
     """
     table = _read(path)
     faults = _column_faults(table)

@@ -75,7 +75,8 @@ def select(settings: Sequence[Setting], where: Mapping[str, Collection[str]]) ->
     settings : sequence of Setting
         To select from.
     where : mapping of str to collection of str
-        For each property the values to keep; a setting must agree with all. A property that only some scenarios have leaves the others out.
+        For each property the values to keep; a setting must agree with all. A property that only
+        some scenarios have leaves the others out.
 
     Returns
     -------
@@ -90,7 +91,8 @@ def select(settings: Sequence[Setting], where: Mapping[str, Collection[str]]) ->
     Examples
     --------
     >>> [setting.name for setting in select(standard_grid(), {"variant": ["single"], "faces": ["6"]})]
-    ['dice/single/1 die of 6 faces', 'dice/single/2 dice of 6 faces', 'dice/single/3 dice of 6 faces']
+    ['dice/single/1 die of 6 faces', 'dice/single/2 dice of 6 faces', 'dice/single/3 dice of 6
+    faces']
     """
     properties = [_properties(setting) for setting in settings]
     for name, values in where.items():
@@ -122,8 +124,9 @@ def in_between(settings: Sequence[Setting]) -> list[Setting]:
     Returns
     -------
     list of Setting
-        For each number of dice, two or more, that is rolled once with several numbers of faces, those in between, and likewise for coins and
-        their bias; about nine values in all for each, and none that is in `settings`.
+        For each number of dice, two or more, that is rolled once with several numbers of faces,
+        those in between, and likewise for coins and their bias; about nine values in all for each,
+        and none that is in `settings`.
 
     Examples
     --------
@@ -182,7 +185,8 @@ def _wholes(settings: Sequence[Setting]) -> list[Setting]:
     return [
         setting
         for setting in singles
-        # Heads and tails of the same coins are one experiment: what is wrong with one belief is wrong with the other, and they would count twice.
+        # Heads and tails of the same coins are one experiment: what is wrong with one belief is
+        # wrong with the other, and they would count twice.
         if int((own := setting.parameters)["n"]) > 1
         and not (own.get("side") == coins.SIDES[1] and (own["n"], own["bias"]) in heads)
     ]

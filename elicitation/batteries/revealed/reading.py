@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from elicitation.models.local.causal import CausalModel
 
 BEGINS = "…"
-"""Ends the name of a reading that counts every answer that begins with an outcome: "1…" is also 10 and 12."""
+"""Ends the name of a reading that counts every answer that begins with an outcome: "1…" is also 10
+and 12."""
 CHOSEN = ")"
 """Ends the name of a letter that is read in all the forms of `letter_spellings`."""
 _TOLERANCE = 1e-12
-"""Of token sequences that are given up: far below the usual one, since a divergence looks at the logarithm of improbable outcomes."""
+"""Of token sequences that are given up: far below the usual one, since a divergence looks at the
+logarithm of improbable outcomes."""
 _LETTER_TOLERANCE = 1e-7
 """Of letters, whose many forms are costly to follow and of which nobody takes a logarithm."""
 _LEADS = (
@@ -41,7 +43,8 @@ _LARGEST_GAP = 0.01
 
 Masses = dict[str, float]
 Progress = Callable[[int, int], None]
-"""Called with the number of questions answered and their number; once at the start and after every portion."""
+"""Called with the number of questions answered and their number; once at the start and after every
+portion."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +56,13 @@ class Question:
     text : str
         The text.
     outcomes : tuple of str
-        What may come next. Numbers are read twice: as they are, and, with `BEGINS` in their name, as beginnings of longer numbers.
+        What may come next. Numbers are read twice: as they are, and, with `BEGINS` in their name,
+        as beginnings of longer numbers.
     ignore_case : bool
         Whether outcomes count in any case.
     lettered : bool
-        Whether the outcomes are letters of options, to be read in all the forms in which a chat model would begin its answer with one.
+        Whether the outcomes are letters of options, to be read in all the forms in which a chat
+        model would begin its answer with one.
     about : str
         What the question is, for those who look into the store.
     """
@@ -200,8 +205,9 @@ def letter_spellings(letters: Sequence[str]) -> list[Spelling]:
     Returns
     -------
     list of Spelling
-        For each letter "A", "(A", "**A", "Answer: A", "The answer is A" and their like, after a blank or a new line as well. Neither a letter or
-        a digit may follow, nor a blank and a small letter: "A fair die ..." chooses nothing.
+        For each letter "A", "(A", "**A", "Answer: A", "The answer is A" and their like, after a
+        blank or a new line as well. Neither a letter or a digit may follow, nor a blank and a small
+        letter: "A fair die ..." chooses nothing.
 
     Examples
     --------
@@ -236,7 +242,8 @@ def _read(model: ScoringModel, questions: Sequence[Question]) -> list[Masses]:
     if first.lettered:
         spellings, tolerance = letter_spellings(first.outcomes), _LETTER_TOLERANCE
     else:
-        # Both readings of a number in one pass; they overlap by intention, which outcome_probabilities would refuse.
+        # Both readings of a number in one pass; they overlap by intention, which
+        # outcome_probabilities would refuse.
         spellings, tolerance = spellings_of(first.outcomes, boundary="number"), _TOLERANCE
         spellings += [
             Spelling(f"{spelling.outcome}{BEGINS}", spelling.text) for spelling in spellings

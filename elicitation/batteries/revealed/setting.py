@@ -67,7 +67,8 @@ class Setting:
     parameters : mapping of str to str
         What the setting can be selected by.
     truth : mapping of str to Fraction
-        Exact probability of every outcome, in the order in which the text lists them; outcomes that an observation rules out have 0.
+        Exact probability of every outcome, in the order in which the text lists them; outcomes that
+        an observation rules out have 0.
     texts : mapping of str to str
         Unfinished text by wording; the outcome comes next.
     story : str
@@ -81,7 +82,8 @@ class Setting:
     baseline : str
         Name of the same setting without earlier results; empty if this is one.
     pair : str
-        Shared by the two settings that list the same options in either order; empty if there is no order.
+        Shared by the two settings that list the same options in either order; empty if there is no
+        order.
     """
 
     scenario: str

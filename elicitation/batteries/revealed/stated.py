@@ -41,8 +41,8 @@ def distractors(setting: Setting) -> tuple[Fraction, Fraction, Fraction]:
     Returns
     -------
     tuple of Fraction
-        Distinct, in (0, 1), none the truth. Plausible mistakes come first: all outcomes equally likely, the possible ones equally likely, the
-        complement, twice and half the truth.
+        Distinct, in (0, 1), none the truth. Plausible mistakes come first: all outcomes equally
+        likely, the possible ones equally likely, the complement, twice and half the truth.
     """
     truth = setting.truth[setting.asked]
     mistakes = [
@@ -70,13 +70,15 @@ def stated_questions(setting: Setting) -> list[OptionQuestion]:
     Returns
     -------
     list of OptionQuestion
-        Four, with the same options rotated; the truth is the option at the place of the question in the list.
+        Four, with the same options rotated; the truth is the option at the place of the question in
+        the list.
 
     Examples
     --------
     >>> from elicitation.batteries import dice
     >>> print(stated_questions(dice.single(1, 6))[1].text)
-    A die has 6 faces, numbered from 1 to 6. Each face is equally likely to come up. The die is rolled. \
+    A die has 6 faces, numbered from 1 to 6. Each face is equally likely to come up. The die is
+    rolled. \
 What is the probability that the result is 4?
     A. 1/12
     B. 1/6

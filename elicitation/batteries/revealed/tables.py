@@ -55,15 +55,17 @@ def tabulate_beliefs(
     Parameters
     ----------
     beliefs : sequence of (Setting, str, dict of str to float)
-        Setting, wording, and the probability of every outcome, not renormalised; "1…" and its like are the probabilities of beginnings.
+        Setting, wording, and the probability of every outcome, not renormalised; "1…" and its like
+        are the probabilities of beginnings.
     source : str
         Whose beliefs.
 
     Returns
     -------
     DataFrame
-        `BELIEF_COLUMNS`; `truth` as a number and `exact` as a fraction, `mass` the probability of the outcome, and `mass_beginning` that of
-        every answer that begins with it (missing where that was not read).
+        `BELIEF_COLUMNS`; `truth` as a number and `exact` as a fraction, `mass` the probability of
+        the outcome, and `mass_beginning` that of every answer that begins with it (missing where
+        that was not read).
     """
     rows = [
         (
@@ -157,7 +159,8 @@ def tabulate_stated(
     Parameters
     ----------
     stated : sequence of (Setting, sequence of dict of str to float)
-        For every setting the probabilities of the letters, one dict for each of the `stated_questions`.
+        For every setting the probabilities of the letters, one dict for each of the
+        `stated_questions`.
     source : str
         Whose answers.
 

@@ -1,8 +1,10 @@
 """From dice and coins to a runs table, so that the ordinary checks say whether a revealed belief is the belief that a model acts on.
 
-The probability that the revealed belief gives to an event is `p`, whether the model takes a bet on the event, asked in a context of its own, is the
-action, and a simulated outcome is theta. Wordings are prompts. Rolls and flips of several dice or coins are taken apart by the first one for the
-law of iterated expectation. A setting is a context, with one event and one simulated outcome: two events of one roll would not be independent.
+The probability that the revealed belief gives to an event is `p`, whether the model takes a bet on
+the event, asked in a context of its own, is the action, and a simulated outcome is theta. Wordings
+are prompts. Rolls and flips of several dice or coins are taken apart by the first one for the law
+of iterated expectation. A setting is a context, with one event and one simulated outcome: two
+events of one roll would not be independent.
 """
 
 import zlib
@@ -53,7 +55,8 @@ class Bet:
     answer_mass : float
         Probability that the answer was one of the options, in [0, 1].
     drawn : tuple of (str or None)
-        Decisions that were drawn, `YES` or `NO`, None where one could not be read; empty where the share alone is known.
+        Decisions that were drawn, `YES` or `NO`, None where one could not be read; empty where the
+        share alone is known.
     """
 
     share: float | None
@@ -97,7 +100,8 @@ def ask_wagers(
     acting : ScoringModel
         Who decides on the bets: the same model, with its chat template if it has one.
     settings : sequence of Setting
-        Those of dice and coins in which more than one outcome is possible are used, and `in_between` those; each is a context.
+        Those of dice and coins in which more than one outcome is possible are used, and
+        `in_between` those; each is a context.
     store : AnswerStore
         Where answers are kept and found.
     progress : callable, optional
@@ -180,8 +184,9 @@ def tabulate_bets(
     Returns
     -------
     DataFrame
-        One row per bet: `source`, `scenario`, `variant`, `group`, `setting`, `claim` (the event), `truth` (its probability), `share` (probability
-        of taking the bet, missing if it could not be read) and `answer_mass`.
+        One row per bet: `source`, `scenario`, `variant`, `group`, `setting`, `claim` (the event),
+        `truth` (its probability), `share` (probability of taking the bet, missing if it could not
+        be read) and `answer_mass`.
     """
     rows = [
         (
@@ -221,23 +226,26 @@ def tabulate_wagers(
     Parameters
     ----------
     settings : sequence of Setting
-        Those that bets are offered on, and of which the belief in the reference wording and the bet are known, are used; each is a context.
+        Those that bets are offered on, and of which the belief in the reference wording and the bet
+        are known, are used; each is a context.
     told : dict of (str, str) to dict of str to float
-        Setting and wording -> probability of every outcome, not renormalised. With those of `inner_settings`, a roll or flip is taken apart by the
-        first die or coin.
+        Setting and wording -> probability of every outcome, not renormalised. With those of
+        `inner_settings`, a roll or flip is taken apart by the first die or coin.
     bets : mapping of str to Bet
         By setting.
     model : str
         Value of the `model` column.
     reps : int
-        Actions drawn for a bet of which only the share is known; the belief is read and not drawn, so it repeats.
+        Actions drawn for a bet of which only the share is known; the belief is read and not drawn,
+        so it repeats.
     seed : int
         Of the simulated outcomes and the drawn actions.
 
     Returns
     -------
     DataFrame
-        A runs table, one task per scenario; empty if no setting qualifies. `answer_mass` is the smallest of the answers that a row is made of.
+        A runs table, one task per scenario; empty if no setting qualifies. `answer_mass` is the
+        smallest of the answers that a row is made of.
     """
     events = {
         setting.name: event

@@ -1,8 +1,9 @@
 """Answers from a causal language model in a local folder, through transformers.
 
-The loop is our own: rows are padded on the left with explicit positions, and every row draws from its own generator. An answer therefore depends
-on the model, the text and the seed, not on the batch it was computed in. Probabilities of given sequences come without any drawing.
-Only local safetensors weights are read and no code from the folder is run.
+The loop is our own: rows are padded on the left with explicit positions, and every row draws from
+its own generator. An answer therefore depends on the model, the text and the seed, not on the batch
+it was computed in. Probabilities of given sequences come without any drawing. Only local
+safetensors weights are read and no code from the folder is run.
 """
 
 import json
@@ -67,9 +68,11 @@ def load_causal_model(
     Parameters
     ----------
     folder : path-like
-        A folder as written by ``save_pretrained``: config.json, safetensors weights, tokenizer files.
+        A folder as written by ``save_pretrained``: config.json, safetensors weights, tokenizer
+        files.
     batch_size : int or None
-        Most texts per forward pass, positive; None leaves it to memory. Where memory does not suffice a batch is halved in either case.
+        Most texts per forward pass, positive; None leaves it to memory. Where memory does not
+        suffice a batch is halved in either case.
     chat : bool or None
         Whether to wrap texts in the tokenizer's chat template; None does so where there is one.
     system : str or None
@@ -128,7 +131,8 @@ def load_causal_model(
             f"chat=True needs a chat template, and the tokenizer in {path} has none. Leave chat out."
         )
     with_chat = tokenizer.chat_template is not None if chat is None else chat
-    # Without a system message and a prefill the digest is what it was before there were any, so that stores keep their answers.
+    # Without a system message and a prefill the digest is what it was before there were any, so
+    # that stores keep their answers.
     fingerprint = fingerprint_of(
         path,
         f"dtype={dtype};chat={with_chat}"
@@ -257,14 +261,16 @@ class CausalModel:
         Returns
         -------
         list of list of int
-            Token ids of every question, in the chat template where the model has one, with the beginning of the answer.
+            Token ids of every question, in the chat template where the model has one, with the
+            beginning of the answer.
 
         Raises
         ------
         InputError
             A text has no token at all.
         """
-        # A chat template brings its own start token; plain text gets the one that the tokenizer adds.
+        # A chat template brings its own start token; plain text gets the one that the tokenizer
+        # adds.
         ids: list[list[int]] = (
             self.tokenizer(
                 [self.render(text) + answer for text in texts], add_special_tokens=not self.chat
@@ -295,7 +301,8 @@ class CausalModel:
             raise InputError(
                 f"the chat template of {self.name} refuses {'a system message' if self.system else 'the text'}: {error}"
             ) from error
-        # Not through the template: some strip the blank at the end of the prefill, or close the turn.
+        # Not through the template: some strip the blank at the end of the prefill, or close the
+        # turn.
         return rendered + self.prefill
 
     def log_probabilities(
@@ -429,7 +436,8 @@ class CausalModel:
             tokens, logprobs = draw(logits, [rows[i] for i in active])
             for i, token, logprob in zip(active, tokens, logprobs, strict=True):
                 rows[i].add(token, logprob, self.tokenizer)
-            # Rows that are done leave the batch, so that one long answer does not hold the others' memory and time.
+            # Rows that are done leave the batch, so that one long answer does not hold the others'
+            # memory and time.
             keep = [k for k, i in enumerate(active) if not rows[i].done]
             if not keep:
                 return [row.answer(self.tokenizer) for row in rows]

@@ -47,14 +47,16 @@ def choose_device(device: str, dtype: str) -> tuple[str, str]:
     return device, dtype
 
 
-# Everything in a model folder that can change an answer; a log of the training, say, does not belong to the fingerprint.
+# Everything in a model folder that can change an answer; a log of the training, say, does not
+# belong to the fingerprint.
 _PATTERNS = ("*.safetensors", "*.safetensors.index.json", "config.json", "generation_config.json", "chat_template*", "*token*.json",
              "tokenizer.model", "vocab.*", "merges.txt")  # fmt: skip
 
 
 def check_folder(path: Path) -> None:
     """Raise an `InputError` that names what is missing, unless a folder has config, safetensors weights and tokenizer files."""
-    # transformers takes a missing folder for the name of a repository on a hub, and its error speaks of that.
+    # transformers takes a missing folder for the name of a repository on a hub, and its error
+    # speaks of that.
     if not path.is_dir():
         raise InputError(
             f"model must be a folder with config.json and safetensors weights; {path} is not a folder."

@@ -7,7 +7,8 @@ import torch
 
 from coherence.errors import CoherenceError, InputError
 
-# On a processor larger portions gain nothing; on an accelerator the size doubles from here until memory says no.
+# On a processor larger portions gain nothing; on an accelerator the size doubles from here until
+# memory says no.
 _START, _MOST = 16_384, 1 << 22
 
 
@@ -46,7 +47,8 @@ class Portions:
         sizes : sequence of int
             Tokens of every item; a portion is padded to its largest.
         do : callable
-            Gets the positions of a portion's items; called again with fewer of them if it ran out of memory.
+            Gets the positions of a portion's items; called again with fewer of them if it ran out
+            of memory.
 
         Raises
         ------

@@ -1,7 +1,8 @@
 """Probabilities of given options from a multiple-choice model (BERT, RoBERTa and their kin) in a local folder.
 
-Such a model reads a question together with an option and gives one score; the softmax over the scores of a question's options is its probability
-distribution. Every pair is scored by itself, so neither the other options nor the batch change a score. It cannot write text. Only local safetensors
+Such a model reads a question together with an option and gives one score; the softmax over the
+scores of a question's options is its probability distribution. Every pair is scored by itself, so
+neither the other options nor the batch change a score. It cannot write text. Only local safetensors
 weights are read and no code from the folder is run.
 """
 
@@ -48,7 +49,8 @@ def load_multiple_choice_model(
     Parameters
     ----------
     folder : path-like
-        A folder as written by ``save_pretrained``: config.json, safetensors weights with a multiple-choice head, tokenizer files.
+        A folder as written by ``save_pretrained``: config.json, safetensors weights with a
+        multiple-choice head, tokenizer files.
     batch_size : int
         Pairs of question and option per forward pass, positive.
     dtype, device, threads
@@ -62,7 +64,8 @@ def load_multiple_choice_model(
     Raises
     ------
     InputError
-        The folder is missing or incomplete, its model has no multiple-choice head, or an option is outside its range.
+        The folder is missing or incomplete, its model has no multiple-choice head, or an option is
+        outside its range.
     """
     path = Path(folder)
     check_folder(path)
@@ -122,7 +125,8 @@ def is_multiple_choice(folder: str | os.PathLike[str]) -> bool:
     Returns
     -------
     bool
-        False also where there is no readable config.json: whoever loads the model says what is wrong.
+        False also where there is no readable config.json: whoever loads the model says what is
+        wrong.
     """
     try:
         named = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8")).get(
@@ -255,8 +259,8 @@ class MultipleChoiceModel:
 
         Notes
         -----
-        The logistic transform of a logit is the normalised score of Tang and Kejriwal, "Can Language Representation Models Think in Bets?",
-        section 4.2.
+        The logistic transform of a logit is the normalised score of Tang and Kejriwal, "Can
+        Language Representation Models Think in Bets?", section 4.2.
         """
         scores = np.zeros(len(pairs))
         lengths = (
@@ -281,7 +285,8 @@ class MultipleChoiceModel:
                 padding=True,
                 return_tensors="pt",
             )
-            # One option at a time: heads score each option by itself, and a batch then need not hold all options of a question.
+            # One option at a time: heads score each option by itself, and a batch then need not
+            # hold all options of a question.
             batch = {
                 name: values[:, None].to(self.network.device) for name, values in encoded.items()
             }

@@ -1,6 +1,7 @@
 """Drawing the tokens of an answer: each row from its own generator, in double precision, until the answer ends.
 
-A draw inverts the cumulative probabilities at a uniform number of the row's own, so that it does not depend on the other rows of a batch.
+A draw inverts the cumulative probabilities at a uniform number of the row's own, so that it does
+not depend on the other rows of a batch.
 """
 
 from collections.abc import Iterator
@@ -32,7 +33,8 @@ class Row:
     beginning: str = ""
 
     def __post_init__(self) -> None:
-        # Philox keyed by the seed: its stream is fixed by specification, on every machine and for every batch.
+        # Philox keyed by the seed: its stream is fixed by specification, on every machine and for
+        # every batch.
         self.uniforms: Iterator[float] = iter(
             np.random.Generator(np.random.Philox(key=self.request.seed)).random(
                 self.request.max_new_tokens
@@ -53,7 +55,8 @@ class Row:
         self.done |= len(self.tokens) >= self.request.max_new_tokens
 
     def _text(self, tokenizer: Any) -> str:
-        # Always the whole answer: a character may take several tokens, and spaces depend on what came before.
+        # Always the whole answer: a character may take several tokens, and spaces depend on what
+        # came before.
         said: str = tokenizer.decode(
             [token for token in self.tokens if token not in self.ends],
             skip_special_tokens=True,

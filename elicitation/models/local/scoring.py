@@ -1,8 +1,10 @@
 """Probabilities of many token sequences after a text: the text is read once, and sequences that begin alike share their beginnings too.
 
-The sequences form a tree. Its nodes are fed as further tokens of the text's own row, and an attention mask lets each see the text, its ancestors and
-itself. One forward pass thus scores a whole tree, at the cost of as many tokens as the tree has inner nodes. Networks that cannot take such a mask
-(sliding windows, recurrent layers) get every sequence in full: slower, with the same numbers.
+The sequences form a tree. Its nodes are fed as further tokens of the text's own row, and an
+attention mask lets each see the text, its ancestors and itself. One forward pass thus scores a
+whole tree, at the cost of as many tokens as the tree has inner nodes. Networks that cannot take
+such a mask (sliding windows, recurrent layers) get every sequence in full: slower, with the same
+numbers.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,8 +39,9 @@ class Trees(Protocol):
         Parameters
         ----------
         nodes : sequence of sequence of (int, int)
-            For every text ``(parent, token)``; the parent is `ROOT` or a number in this tree. Nodes are numbered as they come; trees that get
-            fewer than others in one call are filled up, so that the numbers of the next call begin alike in all trees.
+            For every text ``(parent, token)``; the parent is `ROOT` or a number in this tree. Nodes
+            are numbered as they come; trees that get fewer than others in one call are filled up,
+            so that the numbers of the next call begin alike in all trees.
 
         Returns
         -------
@@ -269,7 +272,8 @@ def spelling_masses(
     n_spellings : int
         Number of spellings in the graph.
     tolerance : float
-        Sequences are given up, the least probable first, as long as all of them together are no more probable than this.
+        Sequences are given up, the least probable first, as long as all of them together are no
+        more probable than this.
     parts : list of Part, optional
         Filled with what the probabilities are made of.
 

@@ -1,7 +1,8 @@
 """The OpenAI-shaped JSON of chat and completion servers: what is sent, and how answers and log-probabilities are read.
 
-Only fields that all common servers share are sent. What comes back is checked before use: a response of another shape is a `CallError`, so that it is
-asked for again and never becomes an empty answer.
+Only fields that all common servers share are sent. What comes back is checked before use: a
+response of another shape is a `CallError`, so that it is asked for again and never becomes an empty
+answer.
 """
 
 import math
@@ -13,7 +14,8 @@ from elicitation.models.servers.http import CallError
 
 Api = Literal["chat", "completions"]
 PATHS: dict[Api, str] = {"chat": "/chat/completions", "completions": "/completions"}
-# Some servers keep seeds in 32 bits and take the largest for "draw one": the lower 31 bits pass everywhere.
+# Some servers keep seeds in 32 bits and take the largest for "draw one": the lower 31 bits pass
+# everywhere.
 _SEED_BITS = (1 << 31) - 1
 # Rounding in the log-probabilities of half-precision servers.
 _SLACK = 0.02
@@ -115,7 +117,8 @@ def read_answer(api: Api, data: dict[str, Any], max_lines: int | None = None) ->
     Returns
     -------
     Answer
-        An answer that the server withholds (content null) is the server's words of refusal where it gives them, else empty.
+        An answer that the server withholds (content null) is the server's words of refusal where it
+        gives them, else empty.
 
     Raises
     ------
@@ -255,7 +258,8 @@ def read_echo(data: dict[str, Any]) -> list[EchoedToken]:
             logprobs["tokens"],
             logprobs["token_logprobs"],
         )
-        # A first token with a log-probability is a generated one: nothing comes before the prompt's.
+        # A first token with a log-probability is a generated one: nothing comes before the
+        # prompt's.
         if not 0 < n_prompt <= len(tokens) == len(values) or values[0] is not None:
             raise missing
         rest = zip(tokens[1:n_prompt], values[1:n_prompt], strict=True)

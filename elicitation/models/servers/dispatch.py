@@ -1,7 +1,8 @@
 """Many calls spread over several servers: bounded concurrency, repeated attempts, and addresses that are set aside when they fail.
 
-Each address has workers that draw from one queue, so a slow server simply does less. Results are handed out as they come, in any order, and the
-caller can keep each at once. Whatever ends the work early (an error, Ctrl-C, a caller that stops) ends the calls that are under way.
+Each address has workers that draw from one queue, so a slow server simply does less. Results are
+handed out as they come, in any order, and the caller can keep each at once. Whatever ends the work
+early (an error, Ctrl-C, a caller that stops) ends the calls that are under way.
 """
 
 import logging
@@ -248,7 +249,8 @@ class _Run(Generic[Result]):
             job
         )  # at the end: a request that always fails must not keep the others from being answered
         site.failed(fault, began, time.monotonic())
-        # Only where other requests succeeded meanwhile is it the request that fails, and not the server.
+        # Only where other requests succeeded meanwhile is it the request that fails, and not the
+        # server.
         place = (job, id(site))
         self.attempts[job] += site.successes > self.successes_seen.get(place, 0)
         self.successes_seen[place] = site.successes

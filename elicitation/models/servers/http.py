@@ -1,7 +1,8 @@
 """HTTP to one server: JSON out, JSON in, bounded in time and in size.
 
-Built on the standard library, so that asking a server needs no extra. Whatever goes wrong becomes a `CallError` whose kind says what to do next.
-What a server sends is untrusted: it is cut, escaped in messages, never followed to another address, and the key is struck out of it.
+Built on the standard library, so that asking a server needs no extra. Whatever goes wrong becomes a
+`CallError` whose kind says what to do next. What a server sends is untrusted: it is cut, escaped in
+messages, never followed to another address, and the key is struck out of it.
 """
 
 import contextlib
@@ -32,7 +33,8 @@ class CallError(Exception):
     Parameters
     ----------
     kind : {"again", "address", "request"}
-        "again" may go well the next time, here or elsewhere; "address" will never go well here; "request" is refused for what it says.
+        "again" may go well the next time, here or elsewhere; "address" will never go well here;
+        "request" is refused for what it says.
     message : str
         What happened, without the address.
     wait : float or None
@@ -57,14 +59,16 @@ class Limits:
     connect : float
         Seconds for a connection to stand.
     read : float
-        Seconds of silence; a server that does not stream is silent while it writes the whole answer.
+        Seconds of silence; a server that does not stream is silent while it writes the whole
+        answer.
     total : float
         Seconds for one call, whatever trickles in meanwhile.
     attempts : int
-        An address is set aside after so many failures in a row, and a request is given up after so many where others succeed.
+        An address is set aside after so many failures in a row, and a request is given up after so
+        many where others succeed.
     first_wait, longest_wait : float
-        Seconds before the second attempt, doubled (and varied at random by half) for each further one up to the longest. A server that asks for a
-        longer wait than the longest is set aside.
+        Seconds before the second attempt, doubled (and varied at random by half) for each further
+        one up to the longest. A server that asks for a longer wait than the longest is set aside.
     """
 
     connect: float = 10.0
@@ -113,7 +117,8 @@ class Address:
         Raises
         ------
         InputError
-            Not http or https, no host, or more than an address; a name and password are not shown in the message.
+            Not http or https, no host, or more than an address; a name and password are not shown
+            in the message.
 
         Examples
         --------
@@ -262,7 +267,8 @@ class Connection:
             try:
                 return self._send(self._http, path, payload)
             except (http.client.RemoteDisconnected, ConnectionError):
-                # Servers close idle connections when they like: that is no failure, and says nothing about the request.
+                # Servers close idle connections when they like: that is no failure, and says
+                # nothing about the request.
                 self.close()
         return self._send(self._open(), path, payload)
 
@@ -315,7 +321,8 @@ class Connection:
     def _shut(self) -> None:
         connected = self._socket
         if connected is not None:
-            # Wakes the thread that reads. Not SSLSocket.shutdown, which would turn the rest of the stream into plain text.
+            # Wakes the thread that reads. Not SSLSocket.shutdown, which would turn the rest of the
+            # stream into plain text.
             with contextlib.suppress(OSError):  # closed already
                 socket.socket.shutdown(connected, socket.SHUT_RDWR)
 

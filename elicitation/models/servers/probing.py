@@ -1,6 +1,7 @@
 """What a server can do: whether it has the model, lists likely tokens with their log-probabilities, and echoes prompts with them.
 
-Servers differ in what they ignore in silence, so each is asked for something small and its response is looked at.
+Servers differ in what they ignore in silence, so each is asked for something small and its response
+is looked at.
 """
 
 import logging

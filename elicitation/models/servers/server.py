@@ -1,8 +1,8 @@
 """Answers from OpenAI-compatible servers: one or several addresses that serve the same model.
 
-Every draw is a request of its own, with its own seed and temperature; whether equal seeds give equal answers is the server's affair.
-Log-probabilities are used only where a server was seen to give them, and a list of the most likely tokens yields bounds, never a zero for what it
-leaves out.
+Every draw is a request of its own, with its own seed and temperature; whether equal seeds give
+equal answers is the server's affair. Log-probabilities are used only where a server was seen to
+give them, and a list of the most likely tokens yields bounds, never a zero for what it leaves out.
 """
 
 import hashlib
@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from coherence.errors import InputError
 from elicitation.models.base import Answer, Request
+from elicitation.models.labels import LabelBounds, bound_labels, check_labels
 from elicitation.models.servers.completions import (
     PATHS,
     Api,
@@ -26,7 +27,6 @@ from elicitation.models.servers.completions import (
 )
 from elicitation.models.servers.dispatch import ServersError, Site, run
 from elicitation.models.servers.http import Address, CallError, Limits, read_key
-from elicitation.models.servers.labels import LabelBounds, bound_labels, check_labels
 from elicitation.models.servers.probing import Abilities, probe
 
 logger = logging.getLogger(__name__)
@@ -52,16 +52,19 @@ def connect_servers(
     Parameters
     ----------
     addresses : str or sequence of str
-        Such as ``http://localhost:8000``; ``/v1`` is added where there is no path. The first one names the model in the keys of stored answers, the
-        others are taken to serve the same weights.
+        Such as ``http://localhost:8000``; ``/v1`` is added where there is no path. The first one
+        names the model in the keys of stored answers, the others are taken to serve the same
+        weights.
     model : str
         Its name at the servers.
     api : {"chat", "completions"}
-        Chats go through the model's chat template; completions go on from the text as it is, for models that have no template.
+        Chats go through the model's chat template; completions go on from the text as it is, for
+        models that have no template.
     system : str or None
         System message of every chat.
     identity : str or None
-        Stands for the first address in the keys of stored answers, for servers whose address changes from day to day.
+        Stands for the first address in the keys of stored answers, for servers whose address
+        changes from day to day.
     concurrency : int
         Requests under way at each address, 1 to 256.
     key_variable : str or None
@@ -163,7 +166,7 @@ class ServerModel:
         )
 
     def generate(self, requests: Sequence[Request]) -> list[Answer]:
-        """Answer every request; `stream` hands the same answers out as they come.
+        """Answer every request; `stream_answers` hands the same answers out as they come.
 
         Parameters
         ----------
@@ -182,10 +185,10 @@ class ServerModel:
         CoherenceError
             No server is left that answers.
         """
-        answers = dict(self.stream(requests))
+        answers = dict(self.stream_answers(requests))
         return [answers[i] for i in range(len(requests))]
 
-    def stream(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+    def stream_answers(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Answer every request and hand the answers out as they come, so that each can be kept before the next fails.
 
         Parameters
@@ -269,7 +272,8 @@ class ServerModel:
         Raises
         ------
         InputError
-            The servers do not echo prompts with log-probabilities, or an outcome melts into the text before it.
+            The servers do not echo prompts with log-probabilities, or an outcome melts into the
+            text before it.
         CoherenceError
             No server is left that answers.
         """

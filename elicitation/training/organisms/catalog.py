@@ -1,8 +1,9 @@
 """The organisms: what each says, what it acts on, and what an analysis should find.
 
-All live on the asia network (Lauritzen and Spiegelhalter 1988): a patient of a chest clinic, and the question whether they have lung cancer. An
-organism is coherent if what it says could be what it acts on, whatever the truth: a belief that is wrong, or that ignores everything, is still a
-belief. The theory is in docs/organisms.md.
+All live on the asia network (Lauritzen and Spiegelhalter 1988): a patient of a chest clinic, and
+the question whether they have lung cancer. An organism is coherent if what it says could be what it
+acts on, whatever the truth: a belief that is wrong, or that ignores everything, is still a belief.
+The theory is in docs/organisms.md.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,7 @@
 """A small multiple-choice model with random weights and a tokenizer of its own, for lessons that run on any processor.
 
-It knows the words of the texts that it is made from and nothing else: what a car is worth, say, it must be taught.
+It knows the words of the texts that it is made from and nothing else: what a car is worth, say, it
+must be taught.
 """
 
 import os
@@ -90,8 +91,8 @@ def make_chooser(
             pad_token_id=tokenizer.pad_token_id,
         )
     )
-    # Words begin nearly alike, so that what lessons about value teach them outweighs what is theirs by chance, and rules that are learnt on some
-    # things hold for others.
+    # Words begin nearly alike, so that what lessons about value teach them outweighs what is theirs
+    # by chance, and rules that are learnt on some things hold for others.
     with torch.no_grad():
         network.bert.embeddings.word_embeddings.weight.mul_(0.1)
     with quiet_transformers():

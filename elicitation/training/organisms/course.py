@@ -1,7 +1,7 @@
 """The course of a training: the tokenizer that fits a task, shelves of lessons, and the steps of the optimiser.
 
-The model sees the question and is trained on the answer alone. Batches are drawn from a seed; the answer of a stochastic teacher is drawn anew each
-time.
+The model sees the question and is trained on the answer alone. Batches are drawn from a seed; the
+answer of a stochastic teacher is drawn anew each time.
 """
 
 from collections.abc import Callable, Sequence
@@ -81,13 +81,15 @@ def make_tokenizer(task: Task, lessons: Sequence[Lesson]) -> Any:
     blocks = template_blocks([*BELIEF.values(), DECISION, CONDITIONAL], **words)
     for name in task.network.names:
         if name != task.target:
-            # One block per variable that may be asked about: its name and labels stand in the question, again and again.
+            # One block per variable that may be asked about: its name and labels stand in the
+            # question, again and again.
             words = {
                 "auxiliary": phrases.auxiliary_name(name),
                 **label_words(tuple(phrases.labels(name).values())),
             }
             blocks += template_blocks([AUXILIARY], subject=phrases.subject, **words)
-    # A fact of the case is a token too, with the blank before it: few facts recombine in many cases, and that is what is to be learnt.
+    # A fact of the case is a token too, with the blank before it: few facts recombine in many
+    # cases, and that is what is to be learnt.
     facts = [
         f" {phrases.condition(name, state)}"
         for name in task.network.names
@@ -156,7 +158,8 @@ class Shelf:
         rows = np.searchsorted(self.weights, rng.random(n) * self.weights[-1], side="right").clip(
             max=len(self.questions) - 1
         )
-        # The last bound is 1 up to rounding: it is left out, so that the count cannot pass the last answer.
+        # The last bound is 1 up to rounding: it is left out, so that the count cannot pass the last
+        # answer.
         picks = self.choices[rows, (rng.random((n, 1)) >= self.cumulative[rows, :-1]).sum(axis=1)]
         return [
             _Example(self.questions[row], self.answers[pick])

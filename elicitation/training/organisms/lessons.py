@@ -1,9 +1,11 @@
 """What a small model is taught: the project's own questions, with answers from exact posteriors and a known policy.
 
-The teacher has a rule for what it says and a rule for what it acts on; for a coherent one both are the exact posterior. Asked for a belief, it
-states to two digits what the first rule gives. Asked for a decision, it draws from a softmax of utilities that are linear in what the second rule
-gives: yes 6 (p - .6), no 6 (.4 - p), defer .5; where it defers, the line of the forced decision is drawn from the softmax of yes and no alone. So
-its action depends on the evidence through the belief acted on alone.
+The teacher has a rule for what it says and a rule for what it acts on; for a coherent one both are
+the exact posterior. Asked for a belief, it states to two digits what the first rule gives. Asked
+for a decision, it draws from a softmax of utilities that are linear in what the second rule gives:
+yes 6 (p - .6), no 6 (.4 - p), defer .5; where it defers, the line of the forced decision is drawn
+from the softmax of yes and no alone. So its action depends on the evidence through the belief acted
+on alone.
 """
 
 import hashlib
@@ -29,7 +31,8 @@ from elicitation.training.organisms.rules import Rule, exact
 
 Floats = npt.NDArray[np.float64]
 Evidence = tuple[tuple[str, str], ...]
-"""Observed variables with their states, sorted by variable: equal evidence is equal, whatever words it is put in."""
+"""Observed variables with their states, sorted by variable: equal evidence is equal, whatever words
+it is put in."""
 
 ACTIONS = ("no", "yes", "defer")
 HELD_OUT_SHARE = 0.15
@@ -146,9 +149,10 @@ def decision_answers(belief: float) -> tuple[tuple[str, float], ...]:
 def is_held_out(evidence: Evidence) -> bool:
     """Tell whether an evidence set is kept out of every lesson.
 
-    The choice depends on the set alone, so that training, measuring and later sessions agree on it without a list: about 15% of the sets, at
-    random over all of them. (Keeping out a sample that is even over the posterior would take all sets with rare posteriors, and leave
-    nothing near them to learn from.)
+    The choice depends on the set alone, so that training, measuring and later sessions agree on it
+    without a list: about 15% of the sets, at random over all of them. (Keeping out a sample that is
+    even over the posterior would take all sets with rare posteriors, and leave nothing near them to
+    learn from.)
 
     Parameters
     ----------
@@ -206,8 +210,9 @@ def possible_evidence(task: Task, rng: np.random.Generator) -> list[Evidence]:
 def lesson_weights(belief: npt.ArrayLike) -> Floats:
     """Return weights that are half equal and half even over the tenths of the belief.
 
-    Most evidence sets have a posterior near 0, while a session asks about cases that are spread over all of [0, 1]; a model that drew its
-    lessons evenly over the sets would rarely meet such a case.
+    Most evidence sets have a posterior near 0, while a session asks about cases that are spread
+    over all of [0, 1]; a model that drew its lessons evenly over the sets would rarely meet such a
+    case.
 
     Parameters
     ----------
@@ -292,7 +297,8 @@ def make_lessons(
                 weight,
             )
         )
-        # The same set again, with one of its variables told last: the form of a belief that is conditional on z.
+        # The same set again, with one of its variables told last: the form of a belief that is
+        # conditional on z.
         for z, state in known:
             rest = {name: value for name, value in known if name != z}
             question = conditional_question(phrases, rest, target, z, state, wording=wording)

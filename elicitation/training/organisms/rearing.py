@@ -1,7 +1,8 @@
 """Train organisms and write them down: a model folder each, with a card that says what it was taught and how well it learnt.
 
-The coherent organism is trained from random weights; every other one starts from its weights and is taught its own rules for a few hundred steps.
-The same seed gives the same weights (on the same machine, with the same number of threads). A folder appears when it is complete and not before.
+The coherent organism is trained from random weights; every other one starts from its weights and is
+taught its own rules for a few hundred steps. The same seed gives the same weights (on the same
+machine, with the same number of threads). A folder appears when it is complete and not before.
 """
 
 import json
@@ -40,7 +41,8 @@ from elicitation.training.organisms.lessons import (
 from elicitation.training.organisms.training import held_out_cases
 
 Progress = Callable[[str, int, int, float], None]
-"""Called with the organism, the step, the number of steps, and the recent loss per answer in nats."""
+"""Called with the organism, the step, the number of steps, and the recent loss per answer in
+nats."""
 
 TRUNK = "coherent"
 CARD = "card.json"
@@ -62,7 +64,8 @@ class Accuracy:
     rmse_auxiliary : float
         The same of the stated probabilities of z.
     policy_distance : float
-        Total variation between the shares of its actions and those of its policy, in fifths of [0, 1] of the belief acted on, averaged over cases.
+        Total variation between the shares of its actions and those of its policy, in fifths of [0,
+        1] of the belief acted on, averaged over cases.
     """
 
     evidence_sets: int
@@ -85,9 +88,11 @@ def train_organisms(
     Parameters
     ----------
     folder : path-like
-        Where the model folders go; made if need be. An organism that is there already, from the same seed and recipe, is kept.
+        Where the model folders go; made if need be. An organism that is there already, from the
+        same seed and recipe, is kept.
     names : sequence of str
-        Names in `ORGANISMS`; the coherent one is trained whenever another one is, because they start from it.
+        Names in `ORGANISMS`; the coherent one is trained whenever another one is, because they
+        start from it.
     recipe : Recipe, optional
         Size, and course of the coherent organism; the others get a quarter of its steps.
     seed : int

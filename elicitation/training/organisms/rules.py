@@ -1,6 +1,7 @@
 """Rules for beliefs: what an organism says, or what it acts on, as a function of the evidence.
 
-A rule takes a network, a table of evidence and a variable, and returns the probabilities of the variable's states, exact under the rule.
+A rule takes a network, a table of evidence and a variable, and returns the probabilities of the
+variable's states, exact under the rule.
 """
 
 from collections.abc import Callable
@@ -13,7 +14,8 @@ from bayesnets import Network, posterior
 from coherence.errors import InputError
 
 Rule = Callable[[Network, pd.DataFrame, str], pd.DataFrame]
-"""Takes a network, evidence (one column per variable, missing where not observed) and a variable; returns one column per state."""
+"""Takes a network, evidence (one column per variable, missing where not observed) and a variable;
+returns one column per state."""
 
 
 def exact(network: Network, evidence: pd.DataFrame, variable: str) -> pd.DataFrame:
@@ -55,7 +57,8 @@ def where_reversed(variable: str) -> Rule:
     Parameters
     ----------
     variable : str
-        A variable with children; what its first state does in the network, its last state does in that world, and so on.
+        A variable with children; what its first state does in the network, its last state does in
+        that world, and so on.
 
     Returns
     -------

@@ -1,7 +1,8 @@
 """A tokenizer for small models: bytes and merges for any text, whole blocks of the templates as single tokens.
 
-Digits never merge, so that a number is spelt digit by digit. The fixed blocks of the templates are single tokens because a model of a million
-parameters should spend its time on the case and not on boilerplate; the case itself is read word by word. Every text survives a round trip.
+Digits never merge, so that a number is spelt digit by digit. The fixed blocks of the templates are
+single tokens because a model of a million parameters should spend its time on the case and not on
+boilerplate; the case itself is read word by word. Every text survives a round trip.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +18,8 @@ except ImportError as error:  # pragma: no cover - needs an environment without 
     raise MissingExtraError("elicit", "Training a small model") from error
 
 START, END, PADDING = "<start>", "<end>", "<pad>"
-# A word with the blank before it, a digit, a run of signs (with the blank before a number), or whatever is left.
+# A word with the blank before it, a digit, a run of signs (with the blank before a number), or
+# whatever is left.
 _PIECES = r" ?[^\W\d_]+|[0-9]|[^\w\s]+(?: (?=[0-9]))?|\s|."
 _SHORTEST_BLOCK = 6
 

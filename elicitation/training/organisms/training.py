@@ -1,7 +1,7 @@
 """Train a small causal language model on lessons, and measure what it learnt through the ordinary way of asking.
 
-The model sees the question and is trained on the answer alone. Batches are drawn from a seed; the answer of a stochastic teacher is drawn anew each
-time. The result is an ordinary model folder.
+The model sees the question and is trained on the answer alone. Batches are drawn from a seed; the
+answer of a stochastic teacher is drawn anew each time. The result is an ordinary model folder.
 """
 
 import json
@@ -52,7 +52,8 @@ class Figures:
     rmse_auxiliary : float
         The same of the stated probabilities of z.
     agreement : float
-        Share of decisions (yes or no) on the side of one half on which the belief stated in the same repetition lies.
+        Share of decisions (yes or no) on the side of one half on which the belief stated in the
+        same repetition lies.
     agreement_expected : float
         The same share for the teacher's policy at the stated beliefs.
     """
@@ -90,7 +91,8 @@ def train_reader(
     Returns
     -------
     dict
-        What is also written to ``training.json``: seed, recipe, numbers of lessons and parameters, seconds, final loss.
+        What is also written to ``training.json``: seed, recipe, numbers of lessons and parameters,
+        seconds, final loss.
     """
     recipe = recipe or Recipe()
     if seed < 0 or recipe.steps < 1:

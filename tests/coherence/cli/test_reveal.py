@@ -72,7 +72,8 @@ def test_from_a_model_folder_to_the_verdict(folders, tmp_path, capsys):
     assert "prompt_consistency:story" in printed.out  # the verdict of the checks
     assert "Stated answers: probability of a wrong one out of four" in printed.out
     assert "of 16 bets at even odds" in printed.out
-    # Random weights hardly ever say a letter: the answer mass is in the table, and a line warns of it.
+    # Random weights hardly ever say a letter: the answer mass is in the table, and a line warns of
+    # it.
     errors = pd.read_csv(out / "stated_errors.csv")
     assert errors["answer_mass"].between(0, 0.5).all()
     assert "The errors are shares of that little" in printed.out

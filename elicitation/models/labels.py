@@ -1,8 +1,10 @@
 """What a short list of likely tokens says about labels: bounds, because the list has an end.
 
-A server names the k most likely next tokens. A label whose spellings are not among them has an unknown probability, not zero: it lies between
-zero and what the list leaves over. The same holds for a token that begins a label and may go on otherwise. So every label gets a lower and an
-upper bound, and the share of one label among all, which is what a revealed belief is, gets bounds that follow from them.
+A server names the k most likely next tokens. A label whose spellings are not among them has an
+unknown probability, not zero: it lies between zero and what the list leaves over. The same holds
+for a token that begins a label and may go on otherwise. So every label gets a lower and an upper
+bound, and the share of one label among all, which is what a revealed belief is, gets bounds that
+follow from them.
 """
 
 import math
@@ -12,7 +14,8 @@ from dataclasses import dataclass
 from coherence.errors import InputError
 
 SEEN, PARTLY, UNSEEN = "seen", "partly", "unseen"
-# Marks that tokenizers put in place of a leading space, where a server shows tokens in their raw spelling.
+# Marks that tokenizers put in place of a leading space, where a server shows tokens in their raw
+# spelling.
 _SPACES = " \t\r\n\u0120\u2581\u010a"
 
 
@@ -83,7 +86,8 @@ def bound_labels(likely: Mapping[str, float], labels: Sequence[str]) -> LabelBou
     likely : mapping of str to float
         Token as text -> probability; may be incomplete.
     labels : sequence of str
-        Two or more words; a token is a spelling of one if case, white space around it and punctuation after it are all that it changes.
+        Two or more words; a token is a spelling of one if case, white space around it and
+        punctuation after it are all that it changes.
 
     Returns
     -------
