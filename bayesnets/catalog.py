@@ -93,7 +93,8 @@ def load_network(name_or_path: str | Path) -> Network:
     known = network_names()
     if name_or_path not in known:
         raise InputError(
-            f"network must be a name in the catalogue or a path to a .bif, .xml, .xmlbif or .json file, not {name_or_path!r}. "
+            "network must be a name in the catalogue or a path to a .bif, .xml, .xmlbif or .json "
+            f"file, not {name_or_path!r}. "
             f"{suggestion(name_or_path, known)}"
         )
     return Network.from_json(

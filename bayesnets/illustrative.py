@@ -95,7 +95,8 @@ def load_rules(name: str) -> dict[str, Any]:
     """
     if name not in rule_names():
         raise InputError(
-            f"rules must be of a network that is made from rules, not {name!r}. {suggestion(name, rule_names())}"
+            f"rules must be of a network that is made from rules, not {name!r}. "
+            f"{suggestion(name, rule_names())}"
         )
     return tomllib.loads(
         (files("bayesnets") / "rules" / f"{name}.toml").read_text(encoding="utf-8")
@@ -185,7 +186,8 @@ def _node(
     unknown = [parent for parent in numbers if parent not in nodes]
     if unknown:
         raise InputError(
-            f"parents of node {name!r} must stand before it; {listing(unknown)} do not. {suggestion(unknown[0], nodes)}"
+            f"parents of node {name!r} must stand before it; {listing(unknown)} do not. "
+            f"{suggestion(unknown[0], nodes)}"
         )
     parents = list(numbers)
     if not parents:
@@ -214,7 +216,8 @@ def _prevalence(name: str, given: Any, states: Sequence[str]) -> Floats:
     values = np.array([given, 1 - given] if isinstance(given, float) else given, dtype=float)
     if values.shape != (len(states),) or not (values > 0).all() or abs(values.sum() - 1) > 1e-9:
         raise InputError(
-            f"prevalence of node {name!r} must be a probability of yes, or one positive number per state with sum 1, not {given!r}. Correct it."
+            f"prevalence of node {name!r} must be a probability of yes, or one positive number per "
+            f"state with sum 1, not {given!r}. Correct it."
         )
     return values
 
@@ -225,7 +228,8 @@ def _state_effects(name: str, parent: str, given: Any, states: Sequence[str]) ->
     unknown = [state for state in by_state if state not in states]
     if unknown:
         raise InputError(
-            f"effects of {parent!r} on {name!r} must belong to states of {parent!r}; {unknown[0]!r} does not. Known: {listing(states)}."
+            f"effects of {parent!r} on {name!r} must belong to states of {parent!r}; "
+            f"{unknown[0]!r} does not. Known: {listing(states)}."
         )
     return np.array([float(by_state.get(state, 0.0)) for state in states])
 
@@ -266,7 +270,8 @@ def _noisy_or(
     least = ceiling * (1 - average)
     if not least < prevalence < ceiling:
         raise InputError(
-            f"prevalence of node {name!r} must lie between {least:.5f}, what its noisy-or gives without a leak, and its ceiling {ceiling}, "
+            f"prevalence of node {name!r} must lie between {least:.5f}, what its noisy-or gives "
+            f"without a leak, and its ceiling {ceiling}, "
             f"and is {prevalence}. Lower the strengths."
         )
     leak = 1 - (1 - prevalence / ceiling) / average
@@ -288,7 +293,8 @@ def _rounded(name: str, table: Floats) -> Floats:
     )
     if not ((rounded > 0) & (rounded < 1)).all():
         raise InputError(
-            f"probabilities of node {name!r} must not round to 0 or 1 at {DECIMALS} decimals. Use smaller effects."
+            f"probabilities of node {name!r} must not round to 0 or 1 at {DECIMALS} decimals. "
+            "Use smaller effects."
         )
     return rounded
 

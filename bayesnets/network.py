@@ -46,7 +46,8 @@ class Node:
         for key, value in (("states", self.states), ("parents", self.parents)):
             if isinstance(value, str) or not isinstance(value, Iterable):
                 raise InputError(
-                    f"{key} of node {self.name!r} must be a sequence of names, not {value!r}. Put it in a list."
+                    f"{key} of node {self.name!r} must be a sequence of names, not {value!r}. "
+                    "Put it in a list."
                 )
             object.__setattr__(self, key, tuple(value))
         try:
@@ -55,7 +56,8 @@ class Node:
             table = np.array(self.table, dtype=float, order="C")
         except (TypeError, ValueError, OverflowError) as error:
             raise InputError(
-                f"table of node {self.name!r} must be a full array of numbers: {error}. Give every column all its entries."
+                f"table of node {self.name!r} must be a full array of numbers: {error}. "
+                "Give every column all its entries."
             ) from error
         table.setflags(write=False)
         object.__setattr__(self, "table", table)
@@ -129,11 +131,13 @@ class Network:
             )
         if self.tables is not None and self.tables not in TABLE_KINDS:
             raise InputError(
-                f"tables of network {self.name!r} must be one of {', '.join(TABLE_KINDS)}, not {self.tables!r}. Say where they come from."
+                f"tables of network {self.name!r} must be one of {', '.join(TABLE_KINDS)}, not "
+                f"{self.tables!r}. Say where they come from."
             )
         if self.tables == "illustrative" and not self.illustrative:
             raise InputError(
-                f"network {self.name!r} must be illustrative, since its tables are; illustrative is {self.illustrative!r}. Set it to true."
+                f"network {self.name!r} must be illustrative, since its tables are; "
+                f"illustrative is {self.illustrative!r}. Set it to true."
             )
         _check_labels(self.nodes)
         object.__setattr__(self, "nodes", _topological(self.nodes))
@@ -171,7 +175,8 @@ class Network:
             return self._position[variable]
         except (KeyError, TypeError):
             raise InputError(
-                f"variable must be one of network {self.name!r}, not {variable!r}. {suggestion(variable, self.names)}"
+                f"variable must be one of network {self.name!r}, not {variable!r}. "
+                f"{suggestion(variable, self.names)}"
             ) from None
 
     def node(self, variable: str) -> Node:
@@ -216,7 +221,8 @@ class Network:
             ) from error
         if not isinstance(data, dict) or not isinstance(data.get("nodes"), list):
             raise InputError(
-                f"{where} must hold an object with a list 'nodes'. Write it with Network.to_json to see the layout."
+                f"{where} must hold an object with a list 'nodes'. "
+                "Write it with Network.to_json to see the layout."
             )
         nodes = [
             _node_from_json(entry, position, where) for position, entry in enumerate(data["nodes"])
@@ -225,7 +231,8 @@ class Network:
         illustrative = data.get("illustrative", tables == "illustrative")
         if not isinstance(illustrative, bool):
             raise InputError(
-                f"'illustrative' in {where} must be true or false, not {illustrative!r}. Say whether the tables were made up."
+                f"'illustrative' in {where} must be true or false, not {illustrative!r}. "
+                "Say whether the tables were made up."
             )
         name = str(data.get("name", "network"))
         title, source, description = (
@@ -311,21 +318,24 @@ def _check_labels(nodes: Sequence[Node]) -> None:
             )
         if names.index(node.name) != position:
             raise InputError(
-                f"names must be unique; {node.name!r} is the name of nodes {names.index(node.name)} and {position}. Rename one."
+                f"names must be unique; {node.name!r} is the name of nodes "
+                f"{names.index(node.name)} and {position}. Rename one."
             )
         for key, labels in (("states", node.states), ("parents", node.parents)):
             if not all(isinstance(label, str) and label for label in labels) or len(
                 set(labels)
             ) < len(labels):
                 raise InputError(
-                    f"{key} of node {node.name!r} must be non-empty texts without repetition, not {labels!r}. Correct them."
+                    f"{key} of node {node.name!r} must be non-empty texts without repetition, not "
+                    f"{labels!r}. Correct them."
                 )
         if not node.states:
             raise InputError(f"states of node {node.name!r} must not be empty. List them.")
         for parent in node.parents:
             if parent not in names:
                 raise InputError(
-                    f"parents of node {node.name!r} must be nodes; {parent!r} is not. {suggestion(parent, names)}"
+                    f"parents of node {node.name!r} must be nodes; {parent!r} is not. "
+                    f"{suggestion(parent, names)}"
                 )
 
 
@@ -337,7 +347,8 @@ def _topological(nodes: Sequence[Node]) -> tuple[Node, ...]:
         ready = next((node for node in waiting if done.issuperset(node.parents)), None)
         if ready is None:
             raise InputError(
-                f"arrows must not form a cycle; one runs through {listing(node.name for node in waiting)}. Remove an arrow."
+                "arrows must not form a cycle; one runs through "
+                f"{listing(node.name for node in waiting)}. Remove an arrow."
             )
         waiting.remove(ready)
         ordered.append(ready)
@@ -349,7 +360,8 @@ def _check_table(node: Node, parent_states: list[tuple[str, ...]]) -> None:
     expected = (len(node.states), *map(len, parent_states))
     if node.table.shape != expected:
         raise InputError(
-            f"table of node {node.name!r} must have shape {expected} (own states, then each parent's), not {node.table.shape}. "
+            f"table of node {node.name!r} must have shape {expected} (own states, then each "
+            f"parent's), not {node.table.shape}. "
             "Reorder or complete it."
         )
     outside = ~((node.table >= 0) & (node.table <= 1))
@@ -363,21 +375,26 @@ def _check_table(node: Node, parent_states: list[tuple[str, ...]]) -> None:
     ]
     column = node.table[(slice(None), *where)]
     raise InputError(
-        f"table of node {node.name!r} must hold distributions over its states (in [0, 1], sum 1 within {TOLERANCE:g}); "
-        f"{int(wrong.sum())} of {wrong.size} columns do not, the first is {[float(value) for value in column]} with sum {float(column.sum()):.10g} "
-        f"at {', '.join(pairs) or 'the only column'}. Correct the entries or divide them by their sum."
+        f"table of node {node.name!r} must hold distributions over its states (in [0, 1], sum 1 "
+        f"within {TOLERANCE:g}); "
+        f"{int(wrong.sum())} of {wrong.size} columns do not, the first is "
+        f"{[float(value) for value in column]} with sum {float(column.sum()):.10g} "
+        f"at {', '.join(pairs) or 'the only column'}. "
+        "Correct the entries or divide them by their sum."
     )
 
 
 def _node_from_json(entry: object, position: int, where: str) -> Node:
     if not isinstance(entry, dict):
         raise InputError(
-            f"node {position} in {where} must be an object, not {type(entry).__name__}. See Network.to_json for the layout."
+            f"node {position} in {where} must be an object, not {type(entry).__name__}. "
+            "See Network.to_json for the layout."
         )
     absent = [key for key in ("name", "states", "table") if key not in entry]
     if absent:
         raise InputError(
-            f"node {position} ({entry.get('name', 'no name')}) in {where} must have {listing(absent)}. Add what is missing."
+            f"node {position} ({entry.get('name', 'no name')}) in {where} must have "
+            f"{listing(absent)}. Add what is missing."
         )
     node = Node(entry["name"], entry["states"], entry.get("parents", ()), entry["table"])
     # In the file the own states come last, so that every innermost list is a distribution; in

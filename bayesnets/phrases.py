@@ -193,7 +193,8 @@ class Phrases:
     def _variable(self, variable: str) -> VariableWords:
         if variable not in self.variables:
             raise InputError(
-                f"variable must have words; {variable!r} has none. {suggestion(variable, self.variables)}"
+                f"variable must have words; {variable!r} has none. "
+                f"{suggestion(variable, self.variables)}"
             )
         return self.variables[variable]
 
@@ -201,7 +202,8 @@ class Phrases:
         states = self._variable(variable).states
         if state not in states:
             raise InputError(
-                f"state of {variable!r} must have words; {state!r} has none. {suggestion(state, states)}"
+                f"state of {variable!r} must have words; {state!r} has none. "
+                f"{suggestion(state, states)}"
             )
         return states[state]
 
@@ -212,7 +214,8 @@ class Phrases:
             or not 0 <= wording < self.n_wordings
         ):
             raise InputError(
-                f"wording must be a whole number from 0 to {self.n_wordings - 1}, not {wording!r}. Choose one of these."
+                f"wording must be a whole number from 0 to {self.n_wordings - 1}, not {wording!r}. "
+                "Choose one of these."
             )
 
 
@@ -267,8 +270,10 @@ def load_phrases(name_or_path: str | Path, network: Any = None) -> Phrases:
         network = load_network(name_or_path) if network is None else network
     else:
         raise InputError(
-            f"phrases must be a name in the catalogue or a path to a .toml file, not {name_or_path!r}. "
-            f"{suggestion(name_or_path, catalog_names('.toml'))} Without a file, plain_phrases makes plain words."
+            "phrases must be a name in the catalogue or a path to a .toml file, not "
+            f"{name_or_path!r}. "
+            f"{suggestion(name_or_path, catalog_names('.toml'))} Without a file, plain_phrases "
+            "makes plain words."
         )
     try:
         data = tomllib.loads(text)
@@ -313,7 +318,8 @@ def plain_phrases(
     model = as_network(network)
     if target_state not in model.states(target):
         raise InputError(
-            f"target_state must be a state of {target!r}, not {target_state!r}. {suggestion(target_state, model.states(target))}"
+            f"target_state must be a state of {target!r}, not {target_state!r}. "
+            f"{suggestion(target_state, model.states(target))}"
         )
     variables = {
         node.name: {
@@ -371,7 +377,8 @@ def _parsed(data: dict[str, Any], network: Network | None, where: str) -> Phrase
     if faults:
         count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
         raise InputError(
-            f"phrases {where!r} must cover the network; {count}: {'; '.join(faults)}. Correct or add these words."
+            f"phrases {where!r} must cover the network; {count}: {'; '.join(faults)}. "
+            "Correct or add these words."
         )
     return Phrases(
         data["default_target"],

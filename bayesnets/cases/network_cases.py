@@ -122,7 +122,8 @@ def sample_cases(
     sizes = _sizes(n_observed, len(observable), spare=auxiliary is None)
     if not 0 <= min_probability <= 1:
         raise InputError(
-            f"min_probability must lie in [0, 1], not {min_probability!r}. Pass 0 to keep all evidence."
+            f"min_probability must lie in [0, 1], not {min_probability!r}. "
+            "Pass 0 to keep all evidence."
         )
     generator = np.random.default_rng(rng)
     sets = evidence_sets(
@@ -139,8 +140,10 @@ def sample_cases(
     if len(sets.codes) < n:
         found = "exist" if sets.enumerated else "were found among the draws"
         raise InputError(
-            f"n must not exceed the number of distinct evidence sets; {n} cases were asked for and {len(sets.codes)} sets with {sizes[0]} to "
-            f"{sizes[1]} observed covariates {found}. Ask for fewer cases, widen n_observed or lower min_probability."
+            "n must not exceed the number of distinct evidence sets; "
+            f"{n} cases were asked for and {len(sets.codes)} sets with {sizes[0]} to "
+            f"{sizes[1]} observed covariates {found}. "
+            "Ask for fewer cases, widen n_observed or lower min_probability."
         )
     bins = np.minimum((sets.belief * n_bins + 1e-9).astype(np.int64), n_bins - 1)
     chosen, weight = _choose(sets, bins, int(n), n_bins, even, generator)
@@ -200,7 +203,8 @@ def coverage(cases: pd.DataFrame) -> pd.DataFrame:
     record = cases.attrs.get("coverage")
     if record is None:
         raise InputError(
-            "cases must carry attrs['coverage'], which this table has lost. Pass what sample_cases returned."
+            "cases must carry attrs['coverage'], which this table has lost. "
+            "Pass what sample_cases returned."
         )
     edges = np.arange(len(record["n"]) + 1) / len(record["n"])
     columns = {"bin": np.arange(len(record["n"])), "low": edges[:-1], "high": edges[1:]}
@@ -250,8 +254,10 @@ def _shortfall(
     )
     found = "There are" if sets.enumerated else "The draws found"
     return (
-        f"cases are not even over p({target}={state}) in network {network.name!r}: {n / n_bins:.3g} per bin were wanted, and too few evidence sets "
-        f"lie in {held}. {found} {len(bins)} sets with posteriors from {sets.belief.min():.3g} to {sets.belief.max():.3g}; the other bins took "
+        f"cases are not even over p({target}={state}) in network {network.name!r}: "
+        f"{n / n_bins:.3g} per bin were wanted, and too few evidence sets "
+        f"lie in {held}. {found} {len(bins)} sets with posteriors from {sets.belief.min():.3g} to "
+        f"{sets.belief.max():.3g}; the other bins took "
         "the rest."
     )
 
@@ -307,7 +313,8 @@ def _state_index(network: Network, target: str, state: str) -> int:
     states = network.states(target)
     if state not in states:
         raise InputError(
-            f"target_state must be a state of {target!r}, not {state!r}. {suggestion(state, states)}"
+            f"target_state must be a state of {target!r}, not {state!r}. "
+            f"{suggestion(state, states)}"
         )
     return states.index(state)
 
@@ -324,7 +331,8 @@ def _sizes(
     """Return the fewest and the most observed covariates; `spare` keeps one of the available ones unobserved unless the user says otherwise."""
     if available < 1:
         raise InputError(
-            f"network must have a covariate beside the target and the auxiliary variable; {available} are left. Use a larger network."
+            "network must have a covariate beside the target and the auxiliary variable; "
+            f"{available} are left. Use a larger network."
         )
     if n_observed is None:
         return 1, max(1, available - spare)
@@ -337,6 +345,7 @@ def _sizes(
         or not 1 <= pair[0] <= pair[1] <= available
     ):
         raise InputError(
-            f"n_observed must be a whole number, or a pair (fewest, most), from 1 to {available}, not {n_observed!r}. Pass (1, {available}) for any."
+            f"n_observed must be a whole number, or a pair (fewest, most), from 1 to {available}, "
+            f"not {n_observed!r}. Pass (1, {available}) for any."
         )
     return int(pair[0]), int(pair[1])

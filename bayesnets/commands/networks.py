@@ -251,7 +251,8 @@ def _print_table_of(network: "Network", variable: str) -> None:
 
 
 def _size(network: "Network") -> str:
-    return f"{_count(len(network.nodes), 'variable')}, {_count(sum(len(node.parents) for node in network.nodes), 'arrow')}"
+    n_arrows = sum(len(node.parents) for node in network.nodes)
+    return f"{_count(len(network.nodes), 'variable')}, {_count(n_arrows, 'arrow')}"
 
 
 def _count(number: int, noun: str) -> str:

@@ -83,10 +83,12 @@ class _Scanner:
     def fail(self, expected: str, remedy: str) -> NoReturn:
         if self.token.kind == "end":
             raise InputError(
-                f"{self.place()}: the file ends inside {self.inside}, where {expected} must follow. Is it truncated? Get the whole file."
+                f"{self.place()}: the file ends inside {self.inside}, where {expected} must "
+                "follow. Is it truncated? Get the whole file."
             )
         raise InputError(
-            f"{self.place()}: expected {expected} in {self.inside}, found {self.token.text[:40]!r}. {remedy}"
+            f"{self.place()}: expected {expected} in {self.inside}, found "
+            f"{self.token.text[:40]!r}. {remedy}"
         )
 
     def advance(self) -> None:
@@ -105,7 +107,8 @@ class _Scanner:
             what = "quote" if self.text[start] == '"' else "comment"
             closing = '"' if what == "quote" else "*/"
             raise InputError(
-                f"{self.where}, line {self.line}: this {what} is never closed. Close it with {closing} (a name must stay on its line)."
+                f"{self.where}, line {self.line}: this {what} is never closed. "
+                f"Close it with {closing} (a name must stay on its line)."
             )
 
     def at(self, *texts: str) -> bool:
@@ -115,7 +118,8 @@ class _Scanner:
         if not self.at(text):
             self.fail(
                 repr(text),
-                "Put names with spaces or punctuation in double quotes, and end every entry with ';'.",
+                "Put names with spaces or punctuation in double quotes, and end every entry with "
+                "';'.",
             )
         self.advance()
 
@@ -140,7 +144,8 @@ class _Scanner:
         found = _PROPERTY.match(self.text, self.position)
         if not found:
             raise InputError(
-                f"{self.place()}: this property is never closed. End it with ';', and close its quotes."
+                f"{self.place()}: this property is never closed. "
+                "End it with ';', and close its quotes."
             )
         self.position = found.end()
         self.advance()
@@ -185,7 +190,8 @@ def parse_bif(text: str, where: str, *, default_name: str, normalize: bool = Fal
             name, found = _read_variable(scanner)
             if name in states:
                 raise InputError(
-                    f"{scanner.place(line)}: variable {name!r} was declared in line {lines[name]} already. Remove or rename one."
+                    f"{scanner.place(line)}: variable {name!r} was declared in line {lines[name]} "
+                    "already. Remove or rename one."
                 )
             states[name], lines[name] = found, line
         elif scanner.at("probability"):
@@ -193,7 +199,8 @@ def parse_bif(text: str, where: str, *, default_name: str, normalize: bool = Fal
             if block.variable in blocks:
                 before = blocks[block.variable].line
                 raise InputError(
-                    f"{scanner.place(line)}: the table of {block.variable!r} was given in line {before} already. Remove one."
+                    f"{scanner.place(line)}: the table of {block.variable!r} was given in line "
+                    f"{before} already. Remove one."
                 )
             blocks[block.variable] = block
         else:
@@ -258,12 +265,14 @@ def _read_type(scanner: _Scanner, name: str) -> tuple[str, ...]:
     scanner.mark(";")
     if stated != str(len(states)):
         raise InputError(
-            f"{scanner.place(line)}: variable {name!r} must list as many states as it announces; it announces {stated} and lists {len(states)}. "
+            f"{scanner.place(line)}: variable {name!r} must list as many states as it announces; "
+            f"it announces {stated} and lists {len(states)}. "
             "Correct the number or the list; states with spaces must be in double quotes."
         )
     if len(set(states)) < len(states):
         raise InputError(
-            f"{scanner.place(line)}: states of {name!r} must differ; they are {', '.join(states)}. Rename one."
+            f"{scanner.place(line)}: states of {name!r} must differ; they are {', '.join(states)}. "
+            "Rename one."
         )
     return states
 
@@ -324,17 +333,20 @@ def _definitions(
         ):
             if name not in states:
                 raise InputError(
-                    f"{scanner.place(block.line)}: {role} {name!r} is not declared. {suggestion(name, states)}"
+                    f"{scanner.place(block.line)}: {role} {name!r} is not declared. "
+                    f"{suggestion(name, states)}"
                 )
         if len({block.variable, *block.parents}) <= len(block.parents):
             raise InputError(
-                f"{scanner.place(block.line)}: names in 'probability ( ... )' must differ; they are {block.variable}, {', '.join(block.parents)}. "
+                f"{scanner.place(block.line)}: names in 'probability ( ... )' must differ; "
+                f"they are {block.variable}, {', '.join(block.parents)}. "
                 "Remove the repeated one."
             )
     for name, line in lines.items():
         if name not in blocks:
             raise InputError(
-                f"{scanner.place(line)}: variable {name!r} must have a table; there is none. Is the file truncated?"
+                f"{scanner.place(line)}: variable {name!r} must have a table; there is none. "
+                "Is the file truncated?"
             )
     return [_definition(blocks[name], states, scanner.place) for name in states]
 
@@ -354,7 +366,8 @@ def _definition(
         if whole:
             if len(block.entries) > 1:
                 raise InputError(
-                    f"{place(entry.line)}: 'table' must be the only entry for {block.variable!r}; there are others. Remove them."
+                    f"{place(entry.line)}: 'table' must be the only entry for {block.variable!r}; "
+                    "there are others. Remove them."
                 )
             # In this format the variable's own states change slowest; in XML they change fastest.
             return Definition(
@@ -367,14 +380,16 @@ def _definition(
         if entry.kind == "default":
             if fallback is not None:
                 raise InputError(
-                    f"{place(entry.line)}: {block.variable!r} must have one default; line {fallback.line} gave one. Remove one."
+                    f"{place(entry.line)}: {block.variable!r} must have one default; "
+                    f"line {fallback.line} gave one. Remove one."
                 )
             fallback = entry
             continue
         codes = _codes(entry, block, states, place)
         if codes in defined:
             raise InputError(
-                f"{place(entry.line)}: the row ({', '.join(entry.states)}) of {block.variable!r} was given in line {defined[codes]} already. "
+                f"{place(entry.line)}: the row ({', '.join(entry.states)}) of {block.variable!r} "
+                f"was given in line {defined[codes]} already. "
                 "Remove one."
             )
         columns[codes] = entry.numbers
@@ -388,7 +403,8 @@ def _definition(
                 for parent, code in zip(block.parents, codes, strict=True)
             )
             raise InputError(
-                f"{place(block.line)}: the table of {block.variable!r} has no entry for {labels or 'its states'}. Add it, or a 'default'."
+                f"{place(block.line)}: the table of {block.variable!r} has no entry for "
+                f"{labels or 'its states'}. Add it, or a 'default'."
             )
         columns[codes] = fallback.numbers
         defined[codes] = fallback.line
@@ -398,8 +414,10 @@ def _definition(
 def _check_count(entry: _Entry, variable: str, expected: int, place: Callable[[int], str]) -> None:
     if len(entry.numbers) != expected:
         raise InputError(
-            f"{place(entry.line)}: this entry of {variable!r} must hold {expected} probabilities, one per "
-            f"{'cell' if entry.kind == 'table' else 'state'}; it holds {len(entry.numbers)}. Complete or shorten it."
+            f"{place(entry.line)}: this entry of {variable!r} must hold {expected} probabilities, "
+            "one per "
+            f"{'cell' if entry.kind == 'table' else 'state'}; it holds {len(entry.numbers)}. "
+            "Complete or shorten it."
         )
 
 
@@ -408,13 +426,16 @@ def _codes(
 ) -> tuple[int, ...]:
     if len(entry.states) != len(block.parents):
         raise InputError(
-            f"{place(entry.line)}: a row of {block.variable!r} must name one state for each of {len(block.parents)} parents; "
-            f"({', '.join(entry.states)}) names {len(entry.states)}. States with spaces or commas must be in double quotes."
+            f"{place(entry.line)}: a row of {block.variable!r} must name one state for each of "
+            f"{len(block.parents)} parents; "
+            f"({', '.join(entry.states)}) names {len(entry.states)}. "
+            "States with spaces or commas must be in double quotes."
         )
     for parent, state in zip(block.parents, entry.states, strict=True):
         if state not in states[parent]:
             raise InputError(
-                f"{place(entry.line)}: {state!r} must be a state of {parent!r}, in a row of {block.variable!r}. {suggestion(state, states[parent])}"
+                f"{place(entry.line)}: {state!r} must be a state of {parent!r}, in a row of "
+                f"{block.variable!r}. {suggestion(state, states[parent])}"
             )
     return tuple(
         states[parent].index(state)

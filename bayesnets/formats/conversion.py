@@ -79,12 +79,14 @@ def from_pgmpy(
     )
     if other:
         raise InputError(
-            f"model must have discrete tables; {listing(other)} have none. Discretise these variables."
+            f"model must have discrete tables; {listing(other)} have none. "
+            "Discretise these variables."
         )
     without = sorted(str(variable) for variable in model.nodes() if variable not in tables)
     if without:
         raise InputError(
-            f"model must have a table for every node; {listing(without)} have none. Add them with add_cpds."
+            f"model must have a table for every node; {listing(without)} have none. "
+            "Add them with add_cpds."
         )
     nodes = []
     # By name, because the order of a pgmpy graph can depend on PYTHONHASHSEED.
@@ -110,7 +112,8 @@ def _in_state_order(cpd: Any, tables: Mapping[Any, Any]) -> npt.NDArray[np.float
         own = list(tables[parent].state_names[parent]) if parent in tables else listed
         if sorted(map(str, listed)) != sorted(map(str, own)):
             raise InputError(
-                f"states of {str(parent)!r} must agree between its own table and that of {str(cpd.variable)!r}; "
+                f"states of {str(parent)!r} must agree between its own table and that of "
+                f"{str(cpd.variable)!r}; "
                 f"they are {listing(own)} and {listing(listed)}. Pass state_names to both tables."
             )
         table = table.take([listed.index(state) for state in own], axis=axis)
@@ -140,5 +143,6 @@ def as_network(network: Any) -> Network:
     if hasattr(network, "get_cpds"):
         return from_pgmpy(network)
     raise InputError(
-        f"network must be a Network or a pgmpy model, not {type(network).__name__}. Read one with load_network."
+        f"network must be a Network or a pgmpy model, not {type(network).__name__}. "
+        "Read one with load_network."
     )

@@ -66,7 +66,8 @@ def empty_table(shape: tuple[int, ...], variable: str, place: str) -> npt.NDArra
     """
     if math.prod(shape) > MOST_ENTRIES or len(shape) > _MOST_AXES:
         raise InputError(
-            f"{place}: the table of {variable!r} must have at most {MOST_ENTRIES} entries; {len(shape) - 1} parents make {math.prod(shape)}. "
+            f"{place}: the table of {variable!r} must have at most {MOST_ENTRIES} entries; "
+            f"{len(shape) - 1} parents make {math.prod(shape)}. "
             "Remove parents, or merge states."
         )
     return np.full(shape, np.nan)
@@ -91,7 +92,8 @@ def check_probability(value: float, variable: str, place: str) -> float:
     """
     if not 0 <= value <= 1 + MOST_ROUNDING:
         raise InputError(
-            f"{place}: probabilities of {variable!r} must lie in [0, 1]; found {value:g}. Correct the number."
+            f"{place}: probabilities of {variable!r} must lie in [0, 1]; found {value:g}. "
+            "Correct the number."
         )
     return value
 
@@ -219,7 +221,8 @@ def rescaled(
         if not np.all(gap <= MOST_ROUNDING):
             worst = float(total.flat[int(np.argmax(~(gap <= MOST_ROUNDING)))])
             raise InputError(
-                f"{where}: normalize divides columns whose sum is within {MOST_ROUNDING:g} of 1; one of {variable!r} sums to {worst:.10g}, "
+                f"{where}: normalize divides columns whose sum is within {MOST_ROUNDING:g} of 1; "
+                f"one of {variable!r} sums to {worst:.10g}, "
                 "which is no rounding. Correct the file."
             )
         result[variable] = np.where(wrong, table / total, table)
@@ -231,7 +234,8 @@ def rescaled(
         columns = "1 column was" if n_columns == 1 else f"{n_columns} columns were"
         owners = listing(map(repr, changed))
         warnings.warn(
-            f"{where}: {columns} divided by the sum, which was up to {furthest:.2g} away from 1; tables of {owners}",
+            f"{where}: {columns} divided by the sum, which was up to {furthest:.2g} away from 1; "
+            f"tables of {owners}",
             stacklevel=5,
         )
     return result
@@ -254,9 +258,12 @@ def _summing_to_one(
             for (parent, states), code in zip(parents, first, strict=True)
         )
         raise InputError(
-            f"{where}, line {column_lines.get(first, line)}: probabilities of {variable!r}{' given ' + given if given else ''} must sum to 1 within "
-            f"{TOLERANCE:g}; they sum to {float(total[first]):.10g} ({int(wrong.sum())} of {wrong.size} columns of this variable do not sum to 1). "
-            "Correct them; if they were rounded, read_network(path, normalize=True), or 'coherence networks convert FILE --out NEW --normalize', "
+            f"{where}, line {column_lines.get(first, line)}: probabilities of "
+            f"{variable!r}{' given ' + given if given else ''} must sum to 1 within "
+            f"{TOLERANCE:g}; they sum to {float(total[first]):.10g} ({int(wrong.sum())} of "
+            f"{wrong.size} columns of this variable do not sum to 1). "
+            "Correct them; if they were rounded, read_network(path, normalize=True), or 'coherence "
+            "networks convert FILE --out NEW --normalize', "
             "divides them by their sum."
         )
     return table

@@ -78,7 +78,8 @@ def read_network(path: str | Path, *, normalize: bool = False) -> Network:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise InputError(
-            f"{path}, line {line}: the file must be UTF-8 text; byte {error.start} is not. Save it as UTF-8."
+            f"{path}, line {line}: the file must be UTF-8 text; byte {error.start} is not. "
+            "Save it as UTF-8."
         ) from None
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if suffix == ".bif":
@@ -118,7 +119,8 @@ def write_network(network: Any, path: str | Path) -> None:
             for character in text
         ):
             raise InputError(
-                f"texts of a network must be free of control characters in a {suffix} file; {text[:40]!r} has one. Rename it."
+                f"texts of a network must be free of control characters in a {suffix} file; "
+                f"{text[:40]!r} has one. Rename it."
             )
     formatted = (
         format_bif(model)
@@ -154,7 +156,8 @@ def replace_file(path: Path, data: bytes) -> None:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(
-            f"path must lie in a folder that can be written to; {path} does not: {reason}. Create the folder, or choose another."
+            f"path must lie in a folder that can be written to; {path} does not: {reason}. "
+            "Create the folder, or choose another."
         ) from None
     try:
         with os.fdopen(handle, "wb") as file:
@@ -175,7 +178,8 @@ def _suffix(path: Path) -> str:
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise InputError(
-            f"network file must end in {', '.join(SUFFIXES)}; {str(path)!r} does not. Rename or convert it."
+            f"network file must end in {', '.join(SUFFIXES)}; {str(path)!r} does not. "
+            "Rename or convert it."
         )
     return suffix
 
@@ -192,7 +196,8 @@ def _from_json(text: str, where: str) -> Network:
         ) from None
     except (TypeError, OverflowError, RecursionError) as error:
         raise InputError(
-            f"{where} must have the layout of Network.to_json; {error}. Compare it with a file written by write_network."
+            f"{where} must have the layout of Network.to_json; {error}. "
+            "Compare it with a file written by write_network."
         ) from None
 
 

@@ -92,7 +92,8 @@ class _TreeBuilder:
 
     def refuse(self, *_: object) -> NoReturn:
         raise InputError(
-            f"{self.where}, line {self.parser.CurrentLineNumber}: XML entities are not allowed. Write the text itself."
+            f"{self.where}, line {self.parser.CurrentLineNumber}: XML entities are not allowed. "
+            "Write the text itself."
         )
 
 
@@ -143,19 +144,22 @@ def _network_element(data: bytes, where: str) -> _Element:
             else "Correct the file there."
         )
         raise InputError(
-            f"{where}, line {error.lineno}: the file must hold XML; {expat.ErrorString(error.code)}. {remedy}"
+            f"{where}, line {error.lineno}: the file must hold XML; "
+            f"{expat.ErrorString(error.code)}. {remedy}"
         ) from None
     except (LookupError, ValueError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(
-            f"{where}: the encoding that the file declares must be known; {error}. Save it as UTF-8."
+            f"{where}: the encoding that the file declares must be known; {error}. "
+            "Save it as UTF-8."
         ) from None
     root = builder.open[0].children[0]
     networks = root.all("NETWORK")
     if root.tag != "BIF" or len(networks) != 1:
         raise InputError(
-            f"{where}, line {root.line}: the file must hold one NETWORK inside BIF; found {len(networks)} inside {root.tag}. Is it XMLBIF?"
+            f"{where}, line {root.line}: the file must hold one NETWORK inside BIF; "
+            f"found {len(networks)} inside {root.tag}. Is it XMLBIF?"
         )
     return networks[0]
 
@@ -168,21 +172,25 @@ def _states(network: _Element, where: str) -> dict[str, tuple[str, ...]]:
         names, outcomes = variable.texts("NAME"), variable.texts("OUTCOME")
         if len(names) != 1 or not names[0]:
             raise InputError(
-                f"{place}: a VARIABLE must have one NAME, not {len(names)} or an empty one. Name it once."
+                f"{place}: a VARIABLE must have one NAME, not {len(names)} or an empty one. "
+                "Name it once."
             )
         name = names[0]
         kind = variable.attributes.get("TYPE", "nature")
         if kind != "nature":
             raise InputError(
-                f"{place}: variable {name!r} must be of type nature, not {kind!r}. Only networks of chance variables can be read."
+                f"{place}: variable {name!r} must be of type nature, not {kind!r}. "
+                "Only networks of chance variables can be read."
             )
         if name in states:
             raise InputError(
-                f"{place}: variable {name!r} was declared in line {lines[name]} already. Remove or rename one."
+                f"{place}: variable {name!r} was declared in line {lines[name]} already. "
+                "Remove or rename one."
             )
         if not outcomes or not all(outcomes) or len(set(outcomes)) < len(outcomes):
             raise InputError(
-                f"{place}: variable {name!r} must have non-empty OUTCOMEs that differ; they are {', '.join(outcomes) or 'none'}. Correct them."
+                f"{place}: variable {name!r} must have non-empty OUTCOMEs that differ; "
+                f"they are {', '.join(outcomes) or 'none'}. Correct them."
             )
         states[name], lines[name] = outcomes, variable.line
     if not states:
@@ -206,7 +214,8 @@ def _definitions(
         if definition.name in found:
             before = found[definition.name].line
             raise InputError(
-                f"{where}, line {element.line}: the table of {definition.name!r} was given in line {before} already. Remove one."
+                f"{where}, line {element.line}: the table of {definition.name!r} was given in line "
+                f"{before} already. Remove one."
             )
         found[definition.name] = definition
     missing = next((name for name in states if name not in found), None)
@@ -222,17 +231,20 @@ def _definition(element: _Element, states: dict[str, tuple[str, ...]], where: st
     variables, parents, tables = element.texts("FOR"), element.texts("GIVEN"), element.all("TABLE")
     if len(variables) != 1 or len(tables) != 1:
         raise InputError(
-            f"{place}: a DEFINITION must have one FOR and one TABLE; it has {len(variables)} and {len(tables)}. Correct it."
+            f"{place}: a DEFINITION must have one FOR and one TABLE; "
+            f"it has {len(variables)} and {len(tables)}. Correct it."
         )
     name = variables[0]
     for role, variable in (("FOR", name), *(("GIVEN", parent) for parent in parents)):
         if variable not in states:
             raise InputError(
-                f"{place}: {role} {variable!r} must be a VARIABLE of the file. {suggestion(variable, states)}"
+                f"{place}: {role} {variable!r} must be a VARIABLE of the file. "
+                f"{suggestion(variable, states)}"
             )
     if len({name, *parents}) <= len(parents):
         raise InputError(
-            f"{place}: FOR and GIVEN must differ; they are {name}, {', '.join(parents)}. Remove the repeated one."
+            f"{place}: FOR and GIVEN must differ; they are {name}, {', '.join(parents)}. "
+            "Remove the repeated one."
         )
     shape = (*(len(states[parent]) for parent in parents), len(states[name]))
     table = empty_table(shape, name, place)
@@ -240,7 +252,8 @@ def _definition(element: _Element, states: dict[str, tuple[str, ...]], where: st
     words = tables[0].text.split()
     if len(words) != table.size:
         raise InputError(
-            f"{where}, line {line}: the TABLE of {name!r} must hold {table.size} numbers; it holds {len(words)}. Complete or shorten it."
+            f"{where}, line {line}: the TABLE of {name!r} must hold {table.size} numbers; "
+            f"it holds {len(words)}. Complete or shorten it."
         )
     # The variable's own states change fastest here; in memory they are the first axis.
     table[...] = np.reshape([_number(word, name, f"{where}, line {line}") for word in words], shape)
@@ -252,7 +265,8 @@ def _number(word: str, variable: str, place: str) -> float:
         value = float(word)
     except ValueError:
         raise InputError(
-            f"{place}: the TABLE of {variable!r} must hold numbers; found {word[:40]!r}. Correct it."
+            f"{place}: the TABLE of {variable!r} must hold numbers; found {word[:40]!r}. "
+            "Correct it."
         ) from None
     return check_probability(value, variable, place)
 

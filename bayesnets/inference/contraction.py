@@ -81,8 +81,10 @@ def _answered(
                 continue
         if len(part) == 1 and 8 * order.largest > max_bytes:
             raise InputError(
-                f"max_bytes must hold the largest table that a row of evidence needs in network {network.name!r}; it is {max_bytes}, and a row needs "
-                f"{8 * order.largest} bytes. Observe more variables, ask for fewer targets or raise max_bytes."
+                "max_bytes must hold the largest table that a row of evidence needs in network "
+                f"{network.name!r}; it is {max_bytes}, and a row needs "
+                f"{8 * order.largest} bytes. Observe more variables, ask for fewer targets or "
+                "raise max_bytes."
             )
         pieces = _pieces(part, order, numbers, max_bytes)
         if len(pieces) == 1:

@@ -194,12 +194,14 @@ def posterior_by_state(
     )
     if len(asked) != len(evidence):
         raise InputError(
-            f"auxiliary must be one variable, or one per row of evidence; {len(asked)} were given for {len(evidence)} rows. Pass one each."
+            "auxiliary must be one variable, or one per row of evidence; "
+            f"{len(asked)} were given for {len(evidence)} rows. Pass one each."
         )
     if (asked == target).any():
         row = evidence.index[int((asked == target).argmax())]
         raise InputError(
-            f"auxiliary must not be the target {target!r}, as it is at row {row}. Choose another variable."
+            f"auxiliary must not be the target {target!r}, as it is at row {row}. "
+            "Choose another variable."
         )
     blocks, places = [], []
     for name in asked.dropna().unique():
@@ -291,16 +293,20 @@ def encode(network: Network, evidence: pd.DataFrame) -> Codes:
     """
     if not isinstance(evidence, pd.DataFrame):
         raise InputError(
-            f"evidence must be a DataFrame with one column per variable, not {type(evidence).__name__}. Try pandas.DataFrame([...])."
+            "evidence must be a DataFrame with one column per variable, not "
+            f"{type(evidence).__name__}. Try pandas.DataFrame([...])."
         )
     if not evidence.columns.is_unique:
         raise InputError(
-            f"columns of evidence must be unique; {listing(evidence.columns[evidence.columns.duplicated()].unique())} are repeated. Drop one of them."
+            "columns of evidence must be unique; "
+            f"{listing(evidence.columns[evidence.columns.duplicated()].unique())} are repeated. "
+            "Drop one of them."
         )
     unknown = [column for column in evidence.columns if column not in network.names]
     if unknown:
         raise InputError(
-            f"columns of evidence must be variables of network {network.name!r}; {listing(map(repr, unknown))} are not. "
+            f"columns of evidence must be variables of network {network.name!r}; "
+            f"{listing(map(repr, unknown))} are not. "
             f"{suggestion(unknown[0], network.names)}"
         )
     codes = np.full((len(evidence), len(network.nodes)), -1, dtype=np.int64)
@@ -319,8 +325,10 @@ def _state_codes(network: Network, variable: str, column: pd.Series) -> npt.NDAr
         first = values[labels[wrong][0]]
         first = first.item() if isinstance(first, np.generic) else first
         raise InputError(
-            f"column {variable!r} of evidence must hold states of network {network.name!r} or missing values; {int(wrong.sum())} of {len(column)} "
-            f"values do not, the first is {first!r} at {column.index[wrong][0]}. {suggestion(first, states)}"
+            f"column {variable!r} of evidence must hold states of network {network.name!r} or "
+            f"missing values; {int(wrong.sum())} of {len(column)} "
+            f"values do not, the first is {first!r} at {column.index[wrong][0]}. "
+            f"{suggestion(first, states)}"
         )
     # The last entry is where label -1, a missing value, points.
     return np.array([*(states.index(text) for text in spelt), -1], dtype=np.int64)[labels]
@@ -358,7 +366,8 @@ def _possible(total: Floats, network: Network, evidence: pd.DataFrame, errors: E
     if errors == "raise" and impossible.any():
         rows = evidence.index[impossible]
         raise InputError(
-            f"evidence must be possible in network {network.name!r}; {len(rows)} of {len(evidence)} rows have probability zero, "
+            f"evidence must be possible in network {network.name!r}; "
+            f"{len(rows)} of {len(evidence)} rows have probability zero, "
             f"at {listing(rows)}. Correct them, or pass errors='nan'."
         )
     return np.where(impossible, np.nan, total)

@@ -87,12 +87,14 @@ def draw(
     for target in targets:
         if target not in model.names:
             raise InputError(
-                f"highlight must be variables of network {model.name!r}; {target!r} is not. {suggestion(target, model.names)}"
+                f"highlight must be variables of network {model.name!r}; {target!r} is not. "
+                f"{suggestion(target, model.names)}"
             )
     target_file = None if path is None else Path(path)
     if target_file is not None and target_file.suffix.lower() not in PICTURE_SUFFIXES:
         raise InputError(
-            f"path must end in {', '.join(PICTURE_SUFFIXES)}; {str(path)!r} does not. Choose one of these."
+            f"path must end in {', '.join(PICTURE_SUFFIXES)}; {str(path)!r} does not. "
+            "Choose one of these."
         )
 
     from matplotlib import rc_context

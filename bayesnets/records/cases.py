@@ -76,18 +76,21 @@ def sample_record_cases(
     """
     if not isinstance(task, CountedRecords):
         raise InputError(
-            f"task must be a RecordTask, not {type(task).__name__}. Make one from your records, or use sample_cases for a network."
+            f"task must be a RecordTask, not {type(task).__name__}. "
+            "Make one from your records, or use sample_cases for a network."
         )
     check_whole("n", n)
     check_whole("n_bins", n_bins)
     if auxiliary is not None and auxiliary not in task.covariates:
         raise InputError(
-            f"auxiliary must be a covariate, not {auxiliary!r}. {suggestion(auxiliary, task.covariates)}"
+            f"auxiliary must be a covariate, not {auxiliary!r}. "
+            f"{suggestion(auxiliary, task.covariates)}"
         )
     observable = [position for position, name in enumerate(task.covariates) if name != auxiliary]
     if not observable:
         raise InputError(
-            f"covariates must include one beside the auxiliary variable {auxiliary!r}; there is no other. Add a covariate."
+            f"covariates must include one beside the auxiliary variable {auxiliary!r}; "
+            "there is no other. Add a covariate."
         )
     sizes = sizes_of(
         n_observed, len(observable), default=max(1, len(observable) - (auxiliary is None))
@@ -95,8 +98,11 @@ def sample_record_cases(
     found = task.supported(observable, sizes)
     if len(found.n) < n:
         raise InputError(
-            f"n must not exceed the number of strata; {n} cases were asked for, and {len(found.n)} strata with {sizes[0]} to {sizes[1]} observed "
-            f"covariates have at least {task.min_records} records. Ask for fewer cases, widen n_observed or lower min_records."
+            "n must not exceed the number of strata; "
+            f"{n} cases were asked for, and {len(found.n)} strata with {sizes[0]} to {sizes[1]} "
+            "observed "
+            f"covariates have at least {task.min_records} records. "
+            "Ask for fewer cases, widen n_observed or lower min_records."
         )
     generator = np.random.default_rng(rng)
     by_size = np.array(
@@ -161,8 +167,10 @@ def _shortfall(task: CountedRecords, found: Strata, bins: Codes, n: int, n_bins:
         (f"{b / n_bins:.3g} to {(b + 1) / n_bins:.3g} ({capacity[b]})" for b in short), limit=n_bins
     )
     return (
-        f"cases of {task.name!r} are not even over the share: {n / n_bins:.3g} per bin were wanted, and too few strata of at least "
-        f"{task.min_records} records lie in {held}. There are {len(bins)} strata with shares from {found.share.min():.3g} to "
+        f"cases of {task.name!r} are not even over the share: {n / n_bins:.3g} per bin were "
+        "wanted, and too few strata of at least "
+        f"{task.min_records} records lie in {held}. "
+        f"There are {len(bins)} strata with shares from {found.share.min():.3g} to "
         f"{found.share.max():.3g}; the other bins took the rest."
     )
 

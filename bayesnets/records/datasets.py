@@ -71,7 +71,8 @@ def load_dataset(name: str, *, min_records: int = 100) -> RecordTask:
     """
     if name not in _SOURCES:
         raise InputError(
-            f"data set must be one of those that come with this package, not {name!r}. {suggestion(name, dataset_names())}"
+            f"data set must be one of those that come with this package, not {name!r}. "
+            f"{suggestion(name, dataset_names())}"
         )
     known = _SOURCES[name]
     records = known.read()
@@ -155,12 +156,14 @@ _SOURCES = {
         _randhie,
         "frequent_visits",
         "yes",
-        "RAND Health Insurance Experiment, person-years, as in statsmodels.datasets.randhie (Newhouse 1993; Deb and Trivedi 2002).",
+        "RAND Health Insurance Experiment, person-years, as in statsmodels.datasets.randhie "
+        "(Newhouse 1993; Deb and Trivedi 2002).",
     ),
     "breast_cancer": _Source(
         _breast_cancer,
         "diagnosis",
         "malignant",
-        "Breast Cancer Wisconsin (Diagnostic), as in sklearn.datasets.load_breast_cancer (Street, Wolberg and Mangasarian 1993).",
+        "Breast Cancer Wisconsin (Diagnostic), as in sklearn.datasets.load_breast_cancer (Street, "
+        "Wolberg and Mangasarian 1993).",
     ),
 }

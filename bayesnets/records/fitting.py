@@ -61,8 +61,11 @@ class Fit:
     def __str__(self) -> str:
         empty = int((self.support["records"] == 0).sum())
         return (
-            f"{self.network.name}: {len(self.network.nodes)} variables fitted to {self.n_records} records ({self.n_dropped} dropped)\n"
-            f"  {len(self.support)} parent configurations; {len(self.thin)} have fewer than {self.settings['min_support']} records, {empty} have none"
+            f"{self.network.name}: {len(self.network.nodes)} variables fitted to {self.n_records} "
+            f"records ({self.n_dropped} dropped)\n"
+            f"  {len(self.support)} parent configurations; "
+            f"{len(self.thin)} have fewer than {self.settings['min_support']} records, {empty} "
+            "have none"
         )
 
 
@@ -140,7 +143,8 @@ def fit(
         if empty == "error" and prior == 0 and (total == 0).any():
             labels = _configurations(skeleton, node)[total.ravel() == 0]
             faults.append(
-                f"{node.name!r} has {len(labels)} of {total.size} ({labels[0]}{', ...' if len(labels) > 1 else ''})"
+                f"{node.name!r} has {len(labels)} of {total.size} "
+                f"({labels[0]}{', ...' if len(labels) > 1 else ''})"
             )
             continue
         nodes.append(
@@ -149,8 +153,10 @@ def fit(
         support.append(_support(skeleton, node, total, prior, min_support, empty))
     if faults:
         raise InputError(
-            f"records must cover every parent configuration; among {len(codes)} records these occur in none: {listing(faults)}. Pass "
-            "a prior above 0, or choose what stands there with empty='marginal' or empty='uniform', or use a sparser structure."
+            "records must cover every parent configuration; "
+            f"among {len(codes)} records these occur in none: {listing(faults)}. Pass "
+            "a prior above 0, or choose what stands there with empty='marginal' or "
+            "empty='uniform', or use a sparser structure."
         )
     n_dropped = int((~complete).sum())
     settings = {
@@ -221,22 +227,26 @@ def _skeleton(structure: Any, states: Mapping[str, Sequence[str]] | None) -> Net
     if not isinstance(structure, Mapping):
         if states is not None:
             raise InputError(
-                "states must be left out where structure is a network, which has its own. Leave it out."
+                "states must be left out where structure is a network, which has its own. "
+                "Leave it out."
             )
         return as_network(structure)
     if states is None:
         raise InputError(
-            "states must be stated where structure is a mapping of parents; received none. Pass states={variable: [state, ...], ...}."
+            "states must be stated where structure is a mapping of parents; received none. "
+            "Pass states={variable: [state, ...], ...}."
         )
     if set(structure) != set(states):
         differing = sorted(map(str, set(structure) ^ set(states)))
         raise InputError(
-            f"structure and states must name the same variables; {listing(map(repr, differing))} are in only one. Complete the other."
+            "structure and states must name the same variables; "
+            f"{listing(map(repr, differing))} are in only one. Complete the other."
         )
     for variable, parents in structure.items():
         if isinstance(parents, str) or isinstance(states[variable], str):
             raise InputError(
-                f"parents and states of {variable!r} must be sequences of names, not single texts. Put them in lists."
+                f"parents and states of {variable!r} must be sequences of names, not single texts. "
+                "Put them in lists."
             )
     # A parent that does not exist is left to Network, which names it.
     shapes = {
@@ -247,8 +257,10 @@ def _skeleton(structure: Any, states: Mapping[str, Sequence[str]] | None) -> Net
     if sum(entries.values()) > MAX_ENTRIES:
         widest = max(entries, key=lambda variable: entries[variable])
         raise InputError(
-            f"structure must have tables of at most {MAX_ENTRIES:,} entries together, not {sum(entries.values()):,}; the {len(structure[widest])} "
-            f"parents of {widest!r} give its table {entries[widest]:,}. Drop parents or merge states."
+            f"structure must have tables of at most {MAX_ENTRIES:,} entries together, not "
+            f"{sum(entries.values()):,}; the {len(structure[widest])} "
+            f"parents of {widest!r} give its table {entries[widest]:,}. "
+            "Drop parents or merge states."
         )
     nodes = [
         Node(
@@ -272,7 +284,8 @@ def _check_options(prior: float, min_support: int, empty: Empty) -> None:
         or not 0 <= prior < math.inf
     ):
         raise InputError(
-            f"prior must be a pseudo-count per cell, a finite number of at least 0, not {prior!r}. Pass 0 for maximum likelihood."
+            f"prior must be a pseudo-count per cell, a finite number of at least 0, not {prior!r}. "
+            "Pass 0 for maximum likelihood."
         )
     if (
         isinstance(min_support, bool)
@@ -280,7 +293,8 @@ def _check_options(prior: float, min_support: int, empty: Empty) -> None:
         or min_support < 0
     ):
         raise InputError(
-            f"min_support must be a number of records, zero or more, not {min_support!r}. Pass a whole number."
+            f"min_support must be a number of records, zero or more, not {min_support!r}. "
+            "Pass a whole number."
         )
     if empty not in get_args(Empty):
         raise InputError(

@@ -60,7 +60,8 @@ class CountedRecords:
         known = self.states[self.target]
         if self.positive not in known:
             raise InputError(
-                f"positive must be a state of {self.target!r}, not {self.positive!r}. {suggestion(self.positive, known)}"
+                f"positive must be a state of {self.target!r}, not {self.positive!r}. "
+                f"{suggestion(self.positive, known)}"
             )
         _ = self.codes  # missing values are refused here, not at the first use
 
@@ -135,8 +136,10 @@ class CountedRecords:
         # Strata shrink with every observed covariate, so the largest has as few as allowed.
         largest = int(self.cells.strata(observable, (sizes[0], sizes[0]), 1).n.max())
         raise InputError(
-            f"min_records must leave a stratum; among those with {sizes[0]} or more observed covariates the largest holds {largest} of "
-            f"{len(self.records)} records, fewer than {self.min_records}. Lower min_records, observe fewer covariates or merge states."
+            f"min_records must leave a stratum; among those with {sizes[0]} or more observed "
+            f"covariates the largest holds {largest} of "
+            f"{len(self.records)} records, fewer than {self.min_records}. "
+            "Lower min_records, observe fewer covariates or merge states."
         )
 
 
@@ -227,7 +230,8 @@ def sizes_of(n_observed: Sizes, available: int, *, default: int) -> tuple[int, i
         or not 1 <= pair[0] <= pair[1] <= available
     ):
         raise InputError(
-            f"n_observed must be a whole number, or a pair (fewest, most), from 1 to {available}, not {n_observed!r}. Pass (1, {available}) for any."
+            f"n_observed must be a whole number, or a pair (fewest, most), from 1 to {available}, "
+            f"not {n_observed!r}. Pass (1, {available}) for any."
         )
     return int(pair[0]), int(pair[1])
 
@@ -235,12 +239,14 @@ def sizes_of(n_observed: Sizes, available: int, *, default: int) -> tuple[int, i
 def _checked_covariates(covariates: Sequence[str], target: str) -> tuple[str, ...]:
     if isinstance(covariates, str) or not len(covariates):
         raise InputError(
-            f"covariates must be a sequence of one or more columns, not {covariates!r}. Put the names in a list."
+            f"covariates must be a sequence of one or more columns, not {covariates!r}. "
+            "Put the names in a list."
         )
     names = tuple(covariates)
     if target in names or len(set(names)) < len(names):
         raise InputError(
-            f"covariates must be distinct and other than the target {target!r}; received {listing(names, 12)}. Remove the repetition."
+            f"covariates must be distinct and other than the target {target!r}; "
+            f"received {listing(names, 12)}. Remove the repetition."
         )
     return names
 

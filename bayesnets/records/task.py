@@ -67,8 +67,10 @@ class RecordTask(CountedRecords):
             2 * entries > MAX_ENTRIES
         ):  # the tables of the other variables are smaller, together no larger than the last
             raise InputError(
-                f"covariates must have at most {MAX_ENTRIES // 2:,} combinations of states with the target, for a joint distribution; "
-                f"{len(self.covariates)} covariates have {entries:,}. Choose fewer covariates or merge states."
+                f"covariates must have at most {MAX_ENTRIES // 2:,} combinations of states with "
+                "the target, for a joint distribution; "
+                f"{len(self.covariates)} covariates have {entries:,}. "
+                "Choose fewer covariates or merge states."
             )
         order = list(self.states)
         parents = {variable: order[:position] for position, variable in enumerate(order)}

@@ -139,7 +139,8 @@ def test_description_and_label_survive_json_and_do_not_count_in_comparisons():
     [
         (
             '"tables": "invented"',
-            "tables of network 'network' must be one of published, illustrative, fitted, not 'invented'",
+            "tables of network 'network' must be one of published, illustrative, fitted, not "
+            "'invented'",
         ),
         ('"tables": ["fitted"]', "not ['fitted']"),
         (

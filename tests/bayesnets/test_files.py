@@ -195,7 +195,8 @@ BIF_FAULTS = {
     "count": (
         "discrete[2]",
         "discrete[3]",
-        "line 7: variable 'wet grass' must list as many states as it announces; it announces 3 and lists 2",
+        "line 7: variable 'wet grass' must list as many states as it announces; "
+        "it announces 3 and lists 2",
     ),
     "continuous": ("discrete [", "continuous [", "line 6: expected 'discrete'"),
     "same state": ("{ yes no }", "{ yes yes }", "line 7: states of 'wet grass' must differ"),
@@ -276,12 +277,14 @@ BIF_FAULTS = {
     "sum": (
         "1e-1, .9",
         "0.1, 0.89",
-        "line 11: probabilities of 'wet grass' given rain=no must sum to 1 within 1e-08; they sum to 0.99 (1 of 2 columns",
+        "line 11: probabilities of 'wet grass' given rain=no must sum to 1 within 1e-08; "
+        "they sum to 0.99 (1 of 2 columns",
     ),
     "cut": (
         "(no) 1e-1, .9;\n}\n",
         "(no) 1e-1",
-        "line 11: the file ends inside the table of 'wet grass', where a probability or ';' must follow. Is it truncated?",
+        "line 11: the file ends inside the table of 'wet grass', where a probability or ';' must "
+        "follow. Is it truncated?",
     ),
     "two defaults": (
         "(no) 1e-1, .9;",
@@ -392,7 +395,8 @@ XML_FAULTS = {
     "sum": (
         " 1e-1 .9",
         " 0.1 0.8",
-        "line 8: probabilities of 'wet grass' given rain=no must sum to 1 within 1e-08; they sum to 0.9 (1 of 2 columns",
+        "line 8: probabilities of 'wet grass' given rain=no must sum to 1 within 1e-08; "
+        "they sum to 0.9 (1 of 2 columns",
     ),
     "entity": (
         "<!ELEMENT NAME (#PCDATA)>",
@@ -456,7 +460,8 @@ JSON_FAULTS = {
     "sum": (
         "[0.1, 0.9]]",
         "[0.1, 0.8]]",
-        "'wet grass' must hold distributions over its states (in [0, 1], sum 1 within 1e-08); 1 of 2 columns do not",
+        "'wet grass' must hold distributions over its states (in [0, 1], sum 1 within 1e-08); "
+        "1 of 2 columns do not",
     ),
     "nan": ("0.25", "NaN", "'rain' must hold distributions"),
     "huge": ("0.25", "1" + "0" * 400, "'rain' must be a full array of numbers"),

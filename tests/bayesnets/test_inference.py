@@ -302,7 +302,8 @@ def test_any_column_type_holds_states(dtype):
         (
             pd.DataFrame({"smok": ["yes"]}),
             "lung",
-            "columns of evidence must be variables of network 'asia'; 'smok' are not. Did you mean 'smoke'?",
+            "columns of evidence must be variables of network 'asia'; 'smok' are not. "
+            "Did you mean 'smoke'?",
         ),
         (
             pd.DataFrame({"smoke": ["no", "Yes"]}, index=[7, 8]),

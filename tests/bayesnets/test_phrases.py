@@ -51,7 +51,8 @@ phrases = ["has no spots"]
         (
             {"dysp": "yes", "bronc": "no", "either": "no"},
             1,
-            "is short of breath, does not suffer from bronchitis, and suffers from neither tuberculosis nor lung cancer",
+            "is short of breath, does not suffer from bronchitis, and suffers from neither "
+            "tuberculosis nor lung cancer",
         ),
         (
             {"smoke": "no", "tub": "yes"},
@@ -133,7 +134,8 @@ def test_own_words_for_an_own_network(tmp_path):
         (
             '["is here"]',
             '["is here."]',
-            "'unobserved' has a phrase that is not one line of text, without blanks around it or a full stop at its end: 'is here.'",
+            "'unobserved' has a phrase that is not one line of text, without blanks around it or a "
+            "full stop at its end: 'is here.'",
         ),
         (
             'name = "spots"',

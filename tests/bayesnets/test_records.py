@@ -427,7 +427,8 @@ def test_unknown_data_sets_are_named():
 
 def test_importing_the_package_loads_no_source_of_data():
     code = (
-        "import sys, bayesnets, bayesnets.records.datasets, bayesnets.records.cases, bayesnets.records.fitting; "
+        "import sys, bayesnets, bayesnets.records.datasets, bayesnets.records.cases, "
+        "bayesnets.records.fitting; "
         "print([m for m in ('statsmodels', 'sklearn', 'pgmpy', 'torch') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

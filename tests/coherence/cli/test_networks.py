@@ -195,7 +195,8 @@ def test_usage(capsys):
 
 def test_help_loads_nothing_heavy():
     code = (
-        "import sys; from coherence.cli.main import main; assert main(['networks', 'show', '--help']) == 0; "
+        "import sys; from coherence.cli.main import main; "
+        "assert main(['networks', 'show', '--help']) == 0; "
         "assert not {'numpy', 'pandas', 'matplotlib', 'pgmpy', 'bayesnets'} & set(sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
