@@ -7,14 +7,14 @@ from .catalog import load_network as load_network
 from .catalog import network_names as network_names
 from .formats.conversion import from_pgmpy as from_pgmpy
 from .formats.conversion import to_pgmpy as to_pgmpy
-from .formats.files import read_network as read_network
-from .formats.files import write_network as write_network
+from .formats.network_files import read_network as read_network
+from .formats.network_files import write_network as write_network
 from .inference.posterior import evidence_probability as evidence_probability
 from .inference.posterior import marginals as marginals
 from .inference.posterior import posterior as posterior
 from .inference.posterior import posterior_by_state as posterior_by_state
 from .network import Network as Network
-from .network import Node as Node
+from .node import Node as Node
 from .phrases import Phrases as Phrases
 from .phrases import load_phrases as load_phrases
 from .phrases import plain_phrases as plain_phrases

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bayesnets.cases.sampling import sample_codes
-from bayesnets.inference.contraction import joint
-from bayesnets.inference.tables import Codes, Floats, distinct_rows
+from bayesnets.inference.joint_probability import joint
+from bayesnets.codes import Codes, Floats, distinct_rows
 from bayesnets.network import Network
 
 ENUMERABLE = 200_000  # up to so many evidence sets, all are listed

@@ -17,8 +17,8 @@ from bayesnets.cases.design import even_allocation, inclusion_probabilities, sys
 from bayesnets.cases.evidence_sets import EvidenceSets, evidence_sets
 from bayesnets.cases.sampling import Seed
 from bayesnets.formats.conversion import as_network
-from bayesnets.inference.contraction import joint
-from bayesnets.inference.tables import Codes
+from bayesnets.inference.joint_probability import joint
+from bayesnets.codes import Codes
 from bayesnets.network import Network
 from coherence.errors import InputError, listing, suggestion
 

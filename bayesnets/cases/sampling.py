@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnets.formats.conversion import as_network
-from bayesnets.inference.tables import Codes
+from bayesnets.codes import Codes
 from bayesnets.network import Network
 from coherence.errors import InputError
 

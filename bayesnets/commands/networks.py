@@ -102,7 +102,7 @@ def _load(name_or_path: str, *, normalize: bool) -> "tuple[Network, str | None]"
     import warnings
 
     from bayesnets.catalog import describe, load_network
-    from bayesnets.formats.files import SUFFIXES, read_network
+    from bayesnets.formats.network_files import SUFFIXES, read_network
     from coherence.report.wording import clean
 
     if not name_or_path.lower().endswith(SUFFIXES):
@@ -116,7 +116,7 @@ def _load(name_or_path: str, *, normalize: bool) -> "tuple[Network, str | None]"
 
 
 def _convert(network: "Network", out: str) -> None:
-    from bayesnets.formats.files import write_network
+    from bayesnets.formats.network_files import write_network
 
     write_network(network, out)
     print(f"wrote {out}: {_size(network)}", file=sys.stderr)

@@ -1,14 +1,39 @@
-"""Networks to and from pgmpy, which is imported only when a model is made, because its import takes seconds."""
+"""Networks to and from pgmpy, the interface for people who have their network there.
+
+pgmpy is imported only when a model is made, because its import takes seconds. What comes from there
+is recognised by what it offers, so that models of every class and version are taken.
+"""
 
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
-from bayesnets.network import Network, Node
+from bayesnets.codes import Floats
+from bayesnets.network import Network
+from bayesnets.node import Node
 from coherence.errors import InputError, listing
+
+
+@runtime_checkable
+class PgmpyModel(Protocol):
+    """What is asked of a pgmpy network: its conditional tables and its variables."""
+
+    nodes: Any
+
+    def get_cpds(self) -> Any:
+        """Return the conditional distributions that were added."""
+
+
+@runtime_checkable
+class DiscreteTable(Protocol):
+    """What is asked of a pgmpy table; only discrete ones have names of states."""
+
+    variable: Any
+    variables: Any
+    state_names: Any
+    values: Any
 
 
 def to_pgmpy(network: Network) -> Any:
@@ -25,6 +50,7 @@ def to_pgmpy(network: Network) -> Any:
         With a table for every node.
     """
     with warnings.catch_warnings():
+        # pgmpy's import warns of its own later changes, which are no business of the caller.
         warnings.simplefilter("ignore", FutureWarning)
         from pgmpy.factors.discrete import TabularCPD
         from pgmpy.models import DiscreteBayesianNetwork
@@ -53,7 +79,7 @@ def to_pgmpy(network: Network) -> Any:
 def from_pgmpy(
     model: Any, *, name: str = "network", title: str | None = None, source: str = "pgmpy model"
 ) -> Network:
-    """Convert from pgmpy; states become text, and nodes are ordered by name wherever the arrows leave a choice.
+    """Convert from pgmpy; states become text, nodes are ordered by name where arrows allow it.
 
     Parameters
     ----------
@@ -74,12 +100,12 @@ def from_pgmpy(
         node's states, or a table that breaks a rule of `Network`.
     """
     tables = {cpd.variable: cpd for cpd in model.get_cpds()}
-    other = sorted(
-        str(variable) for variable, cpd in tables.items() if not hasattr(cpd, "state_names")
+    continuous = sorted(
+        str(variable) for variable, cpd in tables.items() if not isinstance(cpd, DiscreteTable)
     )
-    if other:
+    if continuous:
         raise InputError(
-            f"model must have discrete tables; {listing(other)} have none. "
+            f"model must have discrete tables; {listing(continuous)} have none. "
             "Discretise these variables."
         )
     without = sorted(str(variable) for variable in model.nodes() if variable not in tables)
@@ -104,19 +130,20 @@ def from_pgmpy(
     return Network(name, title or name, source, False, tuple(nodes))
 
 
-def _in_state_order(cpd: Any, tables: Mapping[Any, Any]) -> npt.NDArray[np.float64]:
-    """Return the table with every parent's states in the parent's own order, which a pgmpy table may list differently."""
+def _in_state_order(cpd: DiscreteTable, tables: Mapping[Any, DiscreteTable]) -> Floats:
+    """Return the table with every parent's states in the order of the parent's table."""
     table = np.asarray(cpd.values, dtype=float)
     for axis, parent in enumerate(cpd.variables[1:], start=1):
         listed = list(cpd.state_names[parent])
-        own = list(tables[parent].state_names[parent]) if parent in tables else listed
-        if sorted(map(str, listed)) != sorted(map(str, own)):
+        # A parent without a table is reported by `Network`, which knows all nodes.
+        ordered = list(tables[parent].state_names[parent]) if parent in tables else listed
+        if sorted(map(str, listed)) != sorted(map(str, ordered)):
             raise InputError(
                 f"states of {str(parent)!r} must agree between its own table and that of "
-                f"{str(cpd.variable)!r}; "
-                f"they are {listing(own)} and {listing(listed)}. Pass state_names to both tables."
+                f"{str(cpd.variable)!r}; they are {listing(ordered)} and {listing(listed)}. "
+                "Pass state_names to both tables."
             )
-        table = table.take([listed.index(state) for state in own], axis=axis)
+        table = table.take([listed.index(state) for state in ordered], axis=axis)
     return table
 
 
@@ -140,7 +167,7 @@ def as_network(network: Any) -> Network:
     """
     if isinstance(network, Network):
         return network
-    if hasattr(network, "get_cpds"):
+    if isinstance(network, PgmpyModel):
         return from_pgmpy(network)
     raise InputError(
         f"network must be a Network or a pgmpy model, not {type(network).__name__}. "

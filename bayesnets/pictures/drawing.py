@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayesnets.formats.conversion import as_network
-from bayesnets.formats.files import replace_file
-from bayesnets.network import Network, Node
+from bayesnets.formats.network_files import replace_file
+from bayesnets.network import Network
+from bayesnets.node import Node
 from bayesnets.pictures.layout import Layout, Point, layered
 from coherence.errors import InputError, suggestion
 

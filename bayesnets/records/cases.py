@@ -14,9 +14,9 @@ import pandas as pd
 
 from bayesnets.cases.design import even_allocation, inclusion_probabilities, systematic_sample
 from bayesnets.cases.sampling import Seed
-from bayesnets.inference.tables import Codes, Flags, Floats
+from bayesnets.codes import Codes, Flags, Floats
 from bayesnets.records.strata import CountedRecords, Sizes, check_whole, sizes_of, stratum_table
-from bayesnets.records.stratify import Strata
+from bayesnets.records.cells import Strata
 from coherence.errors import InputError, listing, suggestion
 
 logger = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from bayesnets.inference.tables import Codes, Flags
+from bayesnets.codes import Codes, Flags
 from coherence.errors import InputError, listing, suggestion
 
 Missing = Literal["error", "drop"]

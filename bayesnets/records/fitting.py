@@ -17,8 +17,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from bayesnets.formats.conversion import as_network
-from bayesnets.inference.tables import Codes
-from bayesnets.network import Network, Node
+from bayesnets.codes import Codes
+from bayesnets.network import Network
+from bayesnets.node import Node
 from bayesnets.records.encoding import Missing, encode_records
 from coherence.errors import InputError, listing
 

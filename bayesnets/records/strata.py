@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnets.inference.tables import Codes, Flags
+from bayesnets.codes import Codes, Flags
 from bayesnets.records.encoding import Missing, check_columns, encode_records, states_of
-from bayesnets.records.stratify import Cells, Strata, wilson
+from bayesnets.records.cells import Cells, Strata, wilson
 from coherence.errors import InputError, listing, suggestion
 
 Sizes = int | tuple[int, int] | None

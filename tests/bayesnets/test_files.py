@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bayesnets import Network, Node, from_pgmpy, load_network, to_pgmpy
-from bayesnets.formats import files as module
-from bayesnets.formats.files import read_network, write_network
+from bayesnets.formats import network_files as module
+from bayesnets.formats.network_files import read_network, write_network
 from coherence.errors import InputError
 
 SUFFIXES = ("bif", "xml", "xmlbif", "json")

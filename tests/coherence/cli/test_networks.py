@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bayesnets import Network, Node, load_network, network_names
-from bayesnets.formats.files import read_network, write_network
+from bayesnets.formats.network_files import read_network, write_network
 from coherence.cli.main import main
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayesnets.inference.tables import Codes, Flags, Floats, distinct_rows
+from bayesnets.codes import Codes, Flags, Floats, distinct_rows
 
 NORMAL_QUANTILE = 1.959963984540054  # of 0.975
 
