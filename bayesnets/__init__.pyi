@@ -1,4 +1,4 @@
-from .cases.network_cases import coverage as coverage
+from .cases.coverage import coverage as coverage
 from .cases.network_cases import sample_cases as sample_cases
 from .cases.sampling import sample as sample
 from .catalog import NetworkFacts as NetworkFacts
@@ -15,9 +15,9 @@ from .inference.posterior import posterior as posterior
 from .inference.posterior import posterior_by_state as posterior_by_state
 from .network import Network as Network
 from .node import Node as Node
+from .phrase_files import load_phrases as load_phrases
+from .phrase_files import plain_phrases as plain_phrases
 from .phrases import Phrases as Phrases
-from .phrases import load_phrases as load_phrases
-from .phrases import plain_phrases as plain_phrases
 from .pictures.drawing import draw as draw
 from .records.cases import sample_record_cases as sample_record_cases
 from .records.datasets import dataset_names as dataset_names

@@ -148,7 +148,7 @@ def describe(name: str) -> NetworkFacts:
 
 
 def catalog_names(suffix: str) -> tuple[str, ...]:
-    """Return the names of the catalogue's files with an ending, such as ".toml", in alphabetical order and without that ending."""
+    """Return the names of the catalogue's files with an ending, without it and in order."""
     return tuple(
         sorted(
             entry.name.removesuffix(suffix)

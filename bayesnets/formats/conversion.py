@@ -99,6 +99,14 @@ def from_pgmpy(
         A node without a table, a node that is not discrete, two tables that disagree about a
         node's states, or a table that breaks a rule of `Network`.
     """
+    return Network(name, title or name, source, False, tuple(nodes_from_pgmpy(model)))
+
+
+def nodes_from_pgmpy(model: PgmpyModel) -> list[Node]:
+    """Return the nodes of a pgmpy model by name; sums of columns are left to `Network` to check.
+
+    Parameters and errors are those of `from_pgmpy`.
+    """
     tables = {cpd.variable: cpd for cpd in model.get_cpds()}
     continuous = sorted(
         str(variable) for variable, cpd in tables.items() if not isinstance(cpd, DiscreteTable)
@@ -127,7 +135,7 @@ def from_pgmpy(
                 _in_state_order(cpd, tables),
             )
         )
-    return Network(name, title or name, source, False, tuple(nodes))
+    return nodes
 
 
 def _in_state_order(cpd: DiscreteTable, tables: Mapping[Any, DiscreteTable]) -> Floats:

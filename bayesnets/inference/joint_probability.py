@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bayesnets.inference import elimination, joint_table
 from bayesnets.codes import Codes, Floats, distinct_rows
+from bayesnets.inference import elimination, joint_table
 from bayesnets.inference.factors import relevant_tables, state_numbers
 from bayesnets.network import Network
 from coherence.errors import InputError

@@ -11,12 +11,12 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from bayesnets.codes import Codes, Floats
 from bayesnets.formats.conversion import as_network
 from bayesnets.inference.evidence import encode
 from bayesnets.inference.joint_probability import MAX_BYTES, joint
-from bayesnets.codes import Codes, Floats
 from bayesnets.network import Network
-from coherence.errors import InputError, listing, suggestion
+from coherence.errors import InputError, listing
 
 Errors = Literal["raise", "nan"]
 

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from bayesnets.codes import Codes, Floats
 from bayesnets.formats.conversion import as_network
-from bayesnets.codes import Codes
 from bayesnets.network import Network
 from bayesnets.node import Node
 from bayesnets.records.encoding import Missing, encode_records
@@ -170,43 +170,41 @@ def fit(
     return Fit(network, pd.concat(support, ignore_index=True), len(codes), n_dropped, settings)
 
 
-def _counts(codes: Codes, shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
-    """Return how many records lie in every cell of a table: one mixed-radix number per record, counted."""
+def _counts(codes: Codes, shape: tuple[int, ...]) -> Floats:
+    """Return how many records lie in every cell of a table."""
     cells = np.ravel_multi_index(tuple(codes.T), shape)
     return np.bincount(cells, minlength=math.prod(shape)).reshape(shape).astype(float)
 
 
-def _table(
-    counts: npt.NDArray[np.float64], total: npt.NDArray[np.float64], prior: float, empty: Empty
-) -> npt.NDArray[np.float64]:
+def _table(counts: Floats, total: Floats, prior: float, empty: Empty) -> Floats:
     n_states = len(counts)
     if prior > 0:
-        smoothed: npt.NDArray[np.float64] = (counts + prior) / (total + prior * n_states)
+        smoothed: Floats = (counts + prior) / (total + prior * n_states)
         return smoothed
     overall = counts.reshape(n_states, -1).sum(axis=1)
     column = overall / overall.sum() if empty == "marginal" else np.full(n_states, 1 / n_states)
     filled = np.where(total > 0, counts, column.reshape(n_states, *[1] * total.ndim))
-    table: npt.NDArray[np.float64] = filled / np.where(total > 0, total, 1.0)
+    table: Floats = filled / np.where(total > 0, total, 1.0)
     return table
 
 
 def _support(
     network: Network,
     node: Node,
-    total: npt.NDArray[np.float64],
+    total: Floats,
     prior: float,
     min_support: int,
     empty: Empty,
 ) -> pd.DataFrame:
     records = total.ravel().astype(np.int64)
-    some, none = ("records and prior", "prior") if prior > 0 else ("records", empty)
+    seen, unseen = ("records and prior", "prior") if prior > 0 else ("records", empty)
     return pd.DataFrame(
         {
             "variable": node.name,
             "configuration": _configurations(network, node),
             "records": records,
             "sufficient": records >= min_support,
-            "table": np.where(records > 0, some, none),
+            "table": np.where(records > 0, seen, unseen),
         }
     )
 
@@ -224,7 +222,7 @@ def _configurations(network: Network, node: Node) -> npt.NDArray[np.object_]:
 
 
 def _skeleton(structure: Any, states: Mapping[str, Sequence[str]] | None) -> Network:
-    """Return the structure as a network; the tables of one that is given by its parents are uniform and never used."""
+    """Return the structure as a network; tables of one made from parents are never used."""
     if not isinstance(structure, Mapping):
         if states is not None:
             raise InputError(

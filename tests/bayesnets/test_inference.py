@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayesnets import Network, Node, evidence_probability, load_network, posterior, sample_cases
-from bayesnets.inference import contraction
+from bayesnets.inference import joint_probability
 from bayesnets.inference.posterior import marginals, posterior_by_state
 from coherence.errors import InputError
 
@@ -109,8 +109,8 @@ def test_chunks_splits_and_row_order_do_not_matter(
         pd.concat([expected, expected]),
         atol=1e-13,
     )
-    monkeypatch.setattr(contraction, "SPLIT_COST", 0)
-    monkeypatch.setattr(contraction, "SPLIT_CELLS", 0)
+    monkeypatch.setattr(joint_probability, "SPLIT_COST", 0)
+    monkeypatch.setattr(joint_probability, "SPLIT_CELLS", 0)
     np.testing.assert_allclose(posterior(network, evidence, target), expected, atol=1e-13)
 
 

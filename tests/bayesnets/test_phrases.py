@@ -6,7 +6,7 @@ import pytest
 
 from bayesnets import Network, Node, load_network, load_phrases, to_pgmpy
 from bayesnets.catalog import catalog_text
-from bayesnets.phrases import plain_phrases
+from bayesnets.phrase_files import plain_phrases
 from coherence.errors import InputError
 
 WORDS = load_phrases("asia")
