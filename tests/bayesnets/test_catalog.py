@@ -1,4 +1,4 @@
-"""The catalogue: published numbers are those of the publications, and every network has complete, readable words."""
+"""Published numbers are those of the publications; every network has complete, readable words."""
 
 import itertools
 import json

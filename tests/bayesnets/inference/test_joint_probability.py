@@ -1,4 +1,4 @@
-"""Posteriors against two independent computations: enumeration of the joint, and pgmpy's variable elimination, on 500 random networks."""
+"""Posteriors of 500 random networks against enumeration and pgmpy's variable elimination."""
 
 import dataclasses
 import logging
@@ -54,7 +54,7 @@ def force(name, monkeypatch):
 
 
 def drawn(seed, random_network, random_evidence, n_rows=N_ROWS, most=12):
-    """A network of 2 to 12 nodes with 2 to 4 states, evidence on about half of the others, and a target."""
+    """A network of 2 to 12 nodes with 2 to 4 states, evidence on about half, and a target."""
     n_nodes = int(np.random.default_rng(seed).integers(2, most + 1))
     network = random_network(seed, n_nodes=n_nodes, max_states=4, max_parents=3)
     target = network.names[seed % n_nodes]
@@ -62,7 +62,7 @@ def drawn(seed, random_network, random_evidence, n_rows=N_ROWS, most=12):
 
 
 def enumerated(network, evidence, target):
-    """P(target, evidence) by adding up the probabilities of all joint states that agree with the evidence."""
+    """P(target, evidence) by adding up all joint states that agree with the evidence."""
     shape = [len(node.states) for node in network.nodes]
     states = np.indices(shape, dtype=np.int8).reshape(len(shape), -1)
     probability = np.ones(states.shape[1])
@@ -155,18 +155,23 @@ def test_joints_of_several_targets_have_their_axes_in_the_order_asked_for(
     codes = encode(network, evidence)
     values = joint_probability.joint(network, codes, (first, second))
     np.testing.assert_allclose(
-        values.transpose(0, 2, 1), joint_probability.joint(network, codes, (second, first)), rtol=1e-12
+        values.transpose(0, 2, 1),
+        joint_probability.joint(network, codes, (second, first)),
+        rtol=1e-12,
     )
     for code, state in enumerate(network.states(names[0])):
         fixed = codes.copy()
         fixed[:, first] = code
         np.testing.assert_allclose(
-            values[:, code], joint_probability.joint(network, fixed, (second,)), rtol=1e-12, err_msg=state
+            values[:, code],
+            joint_probability.joint(network, fixed, (second,)),
+            rtol=1e-12,
+            err_msg=state,
         )
 
 
 def test_a_network_of_many_arrows_and_large_tables(monkeypatch):
-    """Ten thousand joint states and more rows than share a slice: the walk along the joint table goes several levels down."""
+    """More rows than share a slice: the walk along the joint table goes several levels down."""
     rng = np.random.default_rng(4)
     numbers = [5, 3, 2, 2, 2, 2, 2, 2, 2, 2, 3]
     nodes = []
@@ -230,6 +235,7 @@ def test_chunks_are_as_small_as_asked(monkeypatch, random_evidence, random_netwo
 def test_a_network_too_large_for_the_memory_allowed_is_an_error():
     with pytest.raises(
         InputError,
-        match=r"that a row of evidence needs in network 'asia'; it is 8, and a row needs \d+ bytes\. Observe",
+        match=r"that a row of evidence needs in network 'asia'; it is 8, and a row needs "
+        r"\d+ bytes\. Observe",
     ):
         posterior(load_network("asia"), pd.DataFrame({"xray": ["yes"]}), "smoke", max_bytes=8)
