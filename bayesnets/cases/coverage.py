@@ -1,14 +1,10 @@
 """How cases cover the posterior: bins of belief, what each holds, and what it could hold."""
 
-import logging
-
 import numpy as np
 import pandas as pd
 
 from bayesnets.codes import Codes, Floats
 from coherence.errors import InputError, listing
-
-logger = logging.getLogger(__name__)
 
 
 def coverage(cases: pd.DataFrame) -> pd.DataFrame:
@@ -105,7 +101,7 @@ def coverage_record(
     }
 
 
-def warn_of_shortfall(
+def shortfall(
     belief: Floats, n: int, n_bins: int, *, uneven: str, lacking: str, present: str
 ) -> str:
     """Say which bins the cases could not fill, and what can be reached.
@@ -126,7 +122,7 @@ def warn_of_shortfall(
     Returns
     -------
     str
-        The note, which is logged as a warning; empty where all bins are filled.
+        The note; empty where all bins are filled.
     """
     capacity = np.bincount(bins_of(belief, n_bins), minlength=n_bins)
     # With fewer cases than bins, chance decides which bins get one, but none may be empty.
@@ -136,9 +132,7 @@ def warn_of_shortfall(
     held = listing(
         (f"{b / n_bins:.3g} to {(b + 1) / n_bins:.3g} ({capacity[b]})" for b in short), limit=n_bins
     )
-    note = (
+    return (
         f"{uneven}: {n / n_bins:.3g} per bin were wanted, and too few {lacking} lie in {held}. "
         f"{present} from {belief.min():.3g} to {belief.max():.3g}; the other bins took the rest."
     )
-    logger.warning("%s", note)
-    return note

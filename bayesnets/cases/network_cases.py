@@ -4,13 +4,14 @@ Cases are drawn from a network's own distribution and spread evenly over the pos
 check sees beliefs of every size; sampling weights lead back to the network's distribution.
 """
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from bayesnets.cases.coverage import bins_of, coverage_record, warn_of_shortfall
+from bayesnets.cases.coverage import bins_of, coverage_record, shortfall
 from bayesnets.cases.design import Sizes, check_whole, choose, context_id, sizes_of
 from bayesnets.cases.evidence_sets import evidence_sets
 from bayesnets.cases.sampling import Seed
@@ -20,6 +21,8 @@ from bayesnets.inference.joint_probability import joint
 from bayesnets.network import Network
 from bayesnets.node import Node
 from coherence.errors import InputError, suggestion
+
+logger = logging.getLogger(__name__)
 
 POOL_PER_CASE = 100  # draws per wanted case where the evidence sets can't all be listed
 SMALLEST_POOL = 100_000
@@ -163,7 +166,7 @@ def sample_cases(
     note = ""
     if even:
         there = "There are" if sets.enumerated else "The draws found"
-        note = warn_of_shortfall(
+        note = shortfall(
             sets.belief,
             int(n),
             n_bins,
@@ -171,6 +174,8 @@ def sample_cases(
             lacking="evidence sets",
             present=f"{there} {len(bins)} sets with posteriors",
         )
+    if note:
+        logger.warning("%s", note)
     cases.attrs["coverage"] = {
         "target": target,
         "target_state": target_state,

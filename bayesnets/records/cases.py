@@ -4,19 +4,22 @@ The design is that of `bayesnets.cases.network_cases`, with records in the place
 are spread evenly over the share, and weights lead back to the records' own distribution.
 """
 
+import logging
 import math
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
-from bayesnets.cases.coverage import bins_of, coverage_record, warn_of_shortfall
+from bayesnets.cases.coverage import bins_of, coverage_record, shortfall
 from bayesnets.cases.design import Sizes, check_whole, choose, context_id, sizes_of
 from bayesnets.cases.sampling import Seed
 from bayesnets.codes import Codes, Flags, Floats
 from bayesnets.records.cells import Strata
 from bayesnets.records.strata import CountedRecords, stratum_table
 from coherence.errors import InputError, suggestion
+
+logger = logging.getLogger(__name__)
 
 _COLUMNS = (
     *("theta", "p_true", "z", "weight", "probability_bin"),  # as in cases from a network
@@ -111,7 +114,7 @@ def sample_record_cases(
     cases = table[["context", *features, *_COLUMNS]].copy()
     note = ""
     if even:
-        note = warn_of_shortfall(
+        note = shortfall(
             strata.share,
             int(n),
             n_bins,
@@ -119,6 +122,8 @@ def sample_record_cases(
             lacking=f"strata of at least {task.min_records} records",
             present=f"There are {len(bins)} strata with shares",
         )
+    if note:
+        logger.warning("%s", note)
     cases.attrs["coverage"] = {
         "target": task.target,
         "target_state": task.positive,

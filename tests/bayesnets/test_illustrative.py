@@ -1,4 +1,4 @@
-"""The four medical networks: structure, tables from their rules, effects, reach of the posterior."""
+"""The four medical networks: structure, tables from rules, effects, reach of the posterior."""
 
 import json
 import os

@@ -9,7 +9,7 @@ ASIA = load_network("asia")
 
 
 def natural_mean(n, covariates, largest, seed):
-    """Mean p_true under the natural design, simulated; evidence that settles the target is left out."""
+    """Mean p_true under the natural design, simulated; evidence that settles it is left out."""
     rng = np.random.default_rng(seed)
     records = sample(ASIA, n, rng=rng)[covariates]
     size = rng.integers(1, largest, size=n, endpoint=True)

@@ -49,7 +49,7 @@ def test_p_true_is_the_exact_posterior(cases):
 
 
 def layered(seed):
-    """Twenty nodes, 121 arrows: the layers of a published heart disease network, tables at random."""
+    """Twenty nodes and 121 arrows in the layers of a heart disease network; random tables."""
     rng = np.random.default_rng(seed)
     numbers = dict(zip((f"background {k}" for k in range(4)), (3, 2, 4, 6), strict=True))
     parents = {name: [] for name in numbers}
