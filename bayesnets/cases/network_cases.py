@@ -13,7 +13,7 @@ import pandas as pd
 
 from bayesnets.cases.coverage import bins_of, coverage_record, shortfall
 from bayesnets.cases.design import Sizes, check_whole, choose, context_id, sizes_of
-from bayesnets.cases.evidence_sets import evidence_sets
+from bayesnets.cases.evidence_sets import EvidenceSets, evidence_sets
 from bayesnets.cases.sampling import Seed
 from bayesnets.codes import Codes, label_column
 from bayesnets.formats.conversion import as_network
@@ -112,16 +112,7 @@ def sample_cases(
     check_whole("n", n)
     check_whole("n_bins", n_bins)
     covariates = [index for index in range(len(model.nodes)) if index != position]
-    observable = [
-        index
-        for index in covariates
-        if auxiliary is None or index != _auxiliary_index(model, auxiliary, target)
-    ]
-    if not observable:
-        raise InputError(
-            "network must have a covariate beside the target and the auxiliary variable; 0 are "
-            "left. Use a larger network."
-        )
+    observable = _observable(model, covariates, auxiliary, target)
     # Unless the user says otherwise, one covariate is left for the auxiliary variable.
     spare = max(1, len(observable) - (auxiliary is None))
     sizes = sizes_of(n_observed, len(observable), default=spare)
@@ -142,14 +133,7 @@ def sample_cases(
         determined=determined,
         generator=generator,
     )
-    if len(sets.codes) < n:
-        exist = "exist" if sets.enumerated else "were found among the draws"
-        raise InputError(
-            "n must not exceed the number of distinct evidence sets; "
-            f"{n} cases were asked for and {len(sets.codes)} sets with {sizes[0]} to {sizes[1]} "
-            f"observed covariates {exist}. "
-            "Ask for fewer cases, widen n_observed or lower min_probability."
-        )
+    _check_enough(sets, n, sizes)
     bins = bins_of(sets.belief, n_bins)
     chosen, weight = choose(
         sets.mass, bins if even else np.zeros_like(bins), int(n), n_bins, generator
@@ -158,9 +142,8 @@ def sample_cases(
     cases = _labelled(model, target, covariates, codes)
     cases["theta"] = (generator.random(n) < belief).astype(np.int64)
     cases["p_true"] = belief
-    cases["z"] = _auxiliaries(
-        model, [model.index(auxiliary)] if auxiliary else covariates, codes, generator
-    )
+    candidates = [model.index(auxiliary)] if auxiliary else covariates
+    cases["z"] = _auxiliaries(model, candidates, codes, generator)
     cases["weight"] = weight
     cases["probability_bin"] = bins[chosen]
     note = ""
@@ -184,6 +167,31 @@ def sample_cases(
         "note": note,
     }
     return cases
+
+
+def _observable(
+    network: Network, covariates: list[int], auxiliary: str | None, target: str
+) -> list[int]:
+    if auxiliary == target:
+        raise InputError(f"auxiliary must not be the target {target!r}. Choose another variable.")
+    kept = None if auxiliary is None else network.index(auxiliary)
+    observable = [index for index in covariates if index != kept]
+    if not observable:
+        raise InputError(
+            "network must have a covariate beside the target and the auxiliary variable; 0 are "
+            "left. Use a larger network."
+        )
+    return observable
+
+
+def _check_enough(sets: EvidenceSets, n: int, sizes: tuple[int, int]) -> None:
+    if len(sets.codes) < n:
+        exist = "exist" if sets.enumerated else "were found among the draws"
+        raise InputError(
+            f"n must not exceed the number of distinct evidence sets; {n} cases were asked for and "
+            f"{len(sets.codes)} sets with {sizes[0]} to {sizes[1]} observed covariates {exist}. "
+            "Ask for fewer cases, widen n_observed or lower min_probability."
+        )
 
 
 def _labelled(network: Network, target: str, covariates: list[int], codes: Codes) -> pd.DataFrame:
@@ -237,9 +245,3 @@ def _state_index(network: Network, target: str, state: str) -> int:
             f"{suggestion(state, states)}"
         )
     return states.index(state)
-
-
-def _auxiliary_index(network: Network, auxiliary: str, target: str) -> int:
-    if auxiliary == target:
-        raise InputError(f"auxiliary must not be the target {target!r}. Choose another variable.")
-    return network.index(auxiliary)
