@@ -88,6 +88,7 @@ def load_network(name_or_path: str | Path) -> Network:
     >>> load_network("asia").names
     ('asia', 'smoke', 'tub', 'lung', 'bronc', 'either', 'xray', 'dysp')
     """
+    # A name is never taken for a file that happens to lie in the working directory.
     if isinstance(name_or_path, Path) or str(name_or_path).lower().endswith(SUFFIXES):
         return read_network(name_or_path)
     known = network_names()

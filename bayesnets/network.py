@@ -260,6 +260,7 @@ def _topological(nodes: Sequence[Node]) -> tuple[Node, ...]:
     done: set[str] = set()
     waiting = list(nodes)
     while waiting:
+        # The first that is ready, so that the order given is kept wherever the arrows allow it.
         ready = next((node for node in waiting if done.issuperset(node.parents)), None)
         if ready is None:
             raise InputError(

@@ -163,6 +163,7 @@ def replace_file(path: Path, data: bytes) -> None:
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(temporary, 0o666 & ~mask)
+        # In one step on one file system, which is why the temporary file lies in the same folder.
         os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):

@@ -96,6 +96,7 @@ def draw_box(ax: Any, box: Box, x: float, y: float, *, marked: bool) -> None:
             zorder=4.0,
         )
     )
+    # Lines of text from the top; each is centred in its own height.
     line_y = y + box.height / 2 - 0.7 * style.PADDING
     for lines, size, colour, weight in (
         (box.name, style.NAME_SIZE, style.INK, "bold"),

@@ -143,6 +143,7 @@ class Cells:
         # Only covariates that come later are observed next, so that no set of them comes up twice.
         for number, covariate in enumerate(observable, start=1):
             width = self.widths[covariate]
+            # Every pair of a stratum so far and a state of this covariate is one cell of a count.
             key = group * width + self.codes[members, covariate]
             n = np.bincount(key, weights=self.n[members], minlength=len(base) * width).astype(
                 np.int64
@@ -191,6 +192,7 @@ def wilson(successes: Codes, n: Codes) -> tuple[Floats, Floats]:
     >>> low.round(4).item(), high.round(4).item()
     (0.4038, 0.5962)
     """
+    # Wilson (1927): the shares whose own normal interval reaches the observed one.
     share, pull = successes / n, NORMAL_QUANTILE**2 / n
     middle = (share + pull / 2) / (1 + pull)
     half = NORMAL_QUANTILE * np.sqrt(share * (1 - share) / n + pull / (4 * n)) / (1 + pull)

@@ -54,6 +54,7 @@ def encode_records(
     if missing not in get_args(Missing):
         raise InputError(f"missing must be 'error' or 'drop', not {missing!r}. Choose one.")
     check_columns(records, states)
+    # All columns with unknown states are named at once.
     columns, faults = [], []
     for variable, known in states.items():
         labels, values = _factorized(records, variable)

@@ -141,6 +141,7 @@ def fit(
         family = [skeleton.index(variable) for variable in (node.name, *node.parents)]
         counts = _counts(codes[:, family], node.table.shape)
         total = counts.sum(axis=0)
+        # All faults are gathered, so that one run says everything that the records lack.
         if empty == "error" and prior == 0 and (total == 0).any():
             labels = _configurations(skeleton, node)[total.ravel() == 0]
             faults.append(
@@ -172,17 +173,20 @@ def fit(
 
 def _counts(codes: Codes, shape: tuple[int, ...]) -> Floats:
     """Return how many records lie in every cell of a table."""
+    # One number per record names its cell, so that a single pass counts the whole table.
     cells = np.ravel_multi_index(tuple(codes.T), shape)
     return np.bincount(cells, minlength=math.prod(shape)).reshape(shape).astype(float)
 
 
 def _table(counts: Floats, total: Floats, prior: float, empty: Empty) -> Floats:
     n_states = len(counts)
+    # Posterior mean under a symmetric Dirichlet prior; Koller and Friedman (2009), section 17.4.
     if prior > 0:
         smoothed: Floats = (counts + prior) / (total + prior * n_states)
         return smoothed
     overall = counts.reshape(n_states, -1).sum(axis=1)
     column = overall / overall.sum() if empty == "marginal" else np.full(n_states, 1 / n_states)
+    # A column without records is filled with a distribution, which must not be divided by zero.
     filled = np.where(total > 0, counts, column.reshape(n_states, *[1] * total.ndim))
     table: Floats = filled / np.where(total > 0, total, 1.0)
     return table
