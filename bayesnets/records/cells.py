@@ -1,5 +1,6 @@
-"""All strata of records that are large enough, counted once per distinct combination of covariates.
+"""Cells of records, the distinct combinations of covariates, and the strata that they make up.
 
+Records are counted once per cell, and all strata that are large enough are found from the cells.
 A stratum fixes the states of some covariates and leaves the others open. One more observed
 covariate divides a stratum, so one that is too small has no part that is large enough, and the
 search stops there.
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayesnets.inference.tables import Codes, Flags, Floats, distinct_rows
+from bayesnets.codes import Codes, Flags, Floats, distinct_rows
 
 NORMAL_QUANTILE = 1.959963984540054  # of 0.975
 
@@ -108,7 +109,8 @@ class Cells:
 
         Examples
         --------
-        >>> cells = Cells.of(np.array([[0, 0], [1, 0], [0, 1]]), np.array([True, False, False]), [2, 2])
+        >>> codes = np.array([[0, 0], [1, 0], [0, 1]])
+        >>> cells = Cells.of(codes, np.array([True, False, False]), [2, 2])
         >>> cells.strata([0, 1], (1, 2), 2).codes.tolist()
         [[0, -1], [-1, 0]]
         """
@@ -134,12 +136,14 @@ class Cells:
         base: Codes,
         size: int,
     ) -> Iterator[tuple[Codes, Codes, Codes]]:
-        """Observe one more covariate in every stratum of `base`, and go on from those that stay large enough.
+        """Observe one more covariate in every stratum of `base`; go on where enough records stay.
 
         `members` are the cells that lie in a stratum of `base`, and `group` says in which.
         """
-        for place, covariate in enumerate(observable):
+        # Only covariates that come later are observed next, so that no set of them comes up twice.
+        for number, covariate in enumerate(observable, start=1):
             width = self.widths[covariate]
+            # Every pair of a stratum so far and a state of this covariate is one cell of a count.
             key = group * width + self.codes[members, covariate]
             n = np.bincount(key, weights=self.n[members], minlength=len(base) * width).astype(
                 np.int64
@@ -159,7 +163,7 @@ class Cells:
                 label[kept] = np.arange(len(kept))
                 inside = label[key] >= 0
                 yield from self._grown(
-                    observable[place + 1 :],
+                    observable[number:],
                     sizes,
                     min_records,
                     members[inside],
@@ -188,6 +192,7 @@ def wilson(successes: Codes, n: Codes) -> tuple[Floats, Floats]:
     >>> low.round(4).item(), high.round(4).item()
     (0.4038, 0.5962)
     """
+    # Wilson (1927): the shares whose own normal interval reaches the observed one.
     share, pull = successes / n, NORMAL_QUANTILE**2 / n
     middle = (share + pull / 2) / (1 + pull)
     half = NORMAL_QUANTILE * np.sqrt(share * (1 - share) / n + pull / (4 * n)) / (1 + pull)

@@ -1,8 +1,7 @@
-"""The tables that a question needs, and evidence rows as positions of states.
+"""The tables that a question needs: factors (Koller and Friedman 2009, section 4.2) to multiply.
 
-Evidence is a whole-number array with one row per case and one column per node, -1 where unobserved.
-What the rows have in common is used before any sum is taken: nodes that no observation depends on
-sum to one and are left out (Koller and Friedman 2009, section 9.3), and a variable that all rows
+What the rows of evidence have in common is used before any sum is taken: nodes that no observation
+depends on sum to one and are left out ("barren" nodes, Shachter 1986), and a variable that all rows
 observe in the same state is sliced away.
 """
 
@@ -10,14 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 
+from bayesnets.codes import Codes, Flags, Floats
 from bayesnets.network import Network
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,12 +67,13 @@ def relevant_tables(network: Network, codes: Codes, targets: Sequence[int]) -> l
     ever: Flags = np.any(codes >= 0, axis=0)
     settled: Flags = np.all(codes == codes[0], axis=0)
     settled &= ever
-    settled |= np.array(state_numbers(network)) == 1
+    settled |= np.array(state_numbers(network)) == 1  # a single state is as good as observed
     settled[list(targets)] = False
     state = np.maximum(codes[0], 0)
     needed = ever.copy()
     needed[list(targets)] = True
     tables = []
+    # Children before parents, so that who needs a node is known when its turn comes.
     for position in reversed(range(len(network.nodes))):
         if not needed[position]:
             continue
@@ -97,41 +92,3 @@ def relevant_tables(network: Network, codes: Codes, targets: Sequence[int]) -> l
             )
         )
     return tables
-
-
-def distinct_rows(codes: Codes) -> tuple[Codes, Codes]:
-    """Return the distinct rows in order of appearance, and the position of every row among them.
-
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n_rows, n_columns)
-        Each at least -1.
-
-    Returns
-    -------
-    ndarray, shape (n_distinct, n_columns)
-        Each row once.
-    ndarray, shape (n_rows,)
-        `distinct[position]` is `codes`.
-
-    Examples
-    --------
-    >>> distinct, position = distinct_rows(np.array([[1, -1], [0, 0], [1, -1]]))
-    >>> distinct.tolist(), position.tolist()
-    ([[1, -1], [0, 0]], [0, 1, 0])
-    """
-    key = np.zeros(len(codes), dtype=np.int64)
-    size = 1
-    for column in codes.T:
-        width = int(column.max(initial=-1)) + 2
-        if (
-            size * width > 2**62
-        ):  # the mixed-radix key would overflow: number the rows so far afresh
-            key = pd.factorize(key)[0].astype(np.int64)
-            size = int(key.max(initial=0)) + 1
-        key = key * width + column + 1
-        size *= width
-    position, uniques = pd.factorize(key)
-    first = np.zeros(len(uniques), dtype=np.int64)
-    first[position[::-1]] = np.arange(len(codes))[::-1]
-    return codes[first], position.astype(np.int64)

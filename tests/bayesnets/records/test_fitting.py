@@ -22,7 +22,7 @@ def lawn(n_wet, n_dry_after_rain=0, n_dry=3):
 
 
 def columns_with_support(fitted, true, support, least):
-    """Yield fitted column, true column and number of records of every configuration with enough of them."""
+    """Yield fitted and true column and number of records where a configuration has enough."""
     for node in true.nodes:
         records = support.loc[support["variable"] == node.name, "records"].to_numpy()
         flat = node.table.reshape(len(node.states), -1)
@@ -165,7 +165,10 @@ def test_a_configuration_without_records_gets_only_what_was_chosen(options, colu
     assert empty[["variable", "configuration", "table"]].values.tolist() == [
         ["grass", "rain=no", table]
     ]
-    message = r"parent configuration; among 8 records these occur in none: 'grass' has 1 of 2 \(rain=no\).*empty='marginal'"
+    message = (
+        r"parent configuration; among 8 records these occur in none: "
+        r"'grass' has 1 of 2 \(rain=no\).*empty='marginal'"
+    )
     with pytest.raises(InputError, match=message):
         fit(ARROWS, records, states=STATES)
 
@@ -174,7 +177,10 @@ def test_records_with_missing_values_are_an_error_or_dropped_whole():
     records = lawn(6, 2, 8)
     records.loc[[0, 3], "grass"] = None
     records.loc[9, "rain"] = np.nan
-    message = r"3 rows of 16 have missing values, the first at index 0, 3, 9, in 'rain' \(1 row\), 'grass' \(2 rows\)"
+    message = (
+        r"3 rows of 16 have missing values, the first at index 0, 3, 9, "
+        r"in 'rain' \(1 row\), 'grass' \(2 rows\)"
+    )
     with pytest.raises(InputError, match=message):
         fit(ARROWS, records, states=STATES)
     result = fit(ARROWS, records, states=STATES, missing="drop")
@@ -256,7 +262,8 @@ def test_wrong_structures_are_named():
     names = [f"v{number}" for number in range(30)]
     with pytest.raises(
         InputError,
-        match=r"at most 20,000,000 entries together, not 2,147,483,646; the 29 parents of 'v29' give its table 1,073,741,824",
+        match=r"at most 20,000,000 entries together, not 2,147,483,646; the 29 parents of 'v29' "
+        r"give its table 1,073,741,824",
     ):
         fit(
             {name: names[:position] for position, name in enumerate(names)},

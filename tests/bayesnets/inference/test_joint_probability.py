@@ -1,4 +1,4 @@
-"""Posteriors against two independent computations: enumeration of the joint, and pgmpy's variable elimination, on 500 random networks."""
+"""Posteriors of 500 random networks against enumeration and pgmpy's variable elimination."""
 
 import dataclasses
 import logging
@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from bayesnets import Network, Node, load_network, posterior, to_pgmpy
-from bayesnets.inference import contraction, elimination, subcubes
-from bayesnets.inference.posterior import encode, evidence_probability
+from bayesnets.inference import elimination, joint_probability, joint_table
+from bayesnets.inference.evidence import encode
+from bayesnets.inference.posterior import evidence_probability
 from coherence.errors import InputError
 
 N_NETWORKS = 500
@@ -39,21 +40,21 @@ def algorithm(request, monkeypatch):
 
 def force(name, monkeypatch):
     if name in ("elimination", "split"):
-        monkeypatch.setattr(contraction.subcubes, "joint_states", lambda *_: 2**62)
+        monkeypatch.setattr(joint_probability.joint_table, "joint_states", lambda *_: 2**62)
     if name == "subcubes":
         plan = elimination.plan
         monkeypatch.setattr(
-            contraction.elimination,
+            joint_probability.elimination,
             "plan",
             lambda *arguments: dataclasses.replace(plan(*arguments), cost=np.inf),
         )
     if name == "split":
-        monkeypatch.setattr(contraction, "SPLIT_COST", 0)
-        monkeypatch.setattr(contraction, "SPLIT_CELLS", 0)
+        monkeypatch.setattr(joint_probability, "SPLIT_COST", 0)
+        monkeypatch.setattr(joint_probability, "SPLIT_CELLS", 0)
 
 
 def drawn(seed, random_network, random_evidence, n_rows=N_ROWS, most=12):
-    """A network of 2 to 12 nodes with 2 to 4 states, evidence on about half of the others, and a target."""
+    """A network of 2 to 12 nodes with 2 to 4 states, evidence on about half, and a target."""
     n_nodes = int(np.random.default_rng(seed).integers(2, most + 1))
     network = random_network(seed, n_nodes=n_nodes, max_states=4, max_parents=3)
     target = network.names[seed % n_nodes]
@@ -61,7 +62,7 @@ def drawn(seed, random_network, random_evidence, n_rows=N_ROWS, most=12):
 
 
 def enumerated(network, evidence, target):
-    """P(target, evidence) by adding up the probabilities of all joint states that agree with the evidence."""
+    """P(target, evidence) by adding up all joint states that agree with the evidence."""
     shape = [len(node.states) for node in network.nodes]
     states = np.indices(shape, dtype=np.int8).reshape(len(shape), -1)
     probability = np.ones(states.shape[1])
@@ -135,10 +136,10 @@ def test_each_algorithm_agrees_with_enumeration(
     evidence.iloc[0] = None
     expected = enumerated(network, evidence, target)
     codes = encode(network, evidence)
-    values = contraction.joint(network, codes, (network.index(target),))
+    values = joint_probability.joint(network, codes, (network.index(target),))
     np.testing.assert_allclose(values, expected, rtol=1e-12, atol=0)
     np.testing.assert_allclose(
-        contraction.joint(network, codes), expected.sum(axis=1), rtol=1e-12, atol=0
+        joint_probability.joint(network, codes), expected.sum(axis=1), rtol=1e-12, atol=0
     )
     assert ((values == 0) == (expected == 0)).all()
 
@@ -152,20 +153,25 @@ def test_joints_of_several_targets_have_their_axes_in_the_order_asked_for(
     names = [network.names[first], network.names[second]]
     evidence = random_evidence(network, 20, seed).drop(columns=names)
     codes = encode(network, evidence)
-    values = contraction.joint(network, codes, (first, second))
+    values = joint_probability.joint(network, codes, (first, second))
     np.testing.assert_allclose(
-        values.transpose(0, 2, 1), contraction.joint(network, codes, (second, first)), rtol=1e-12
+        values.transpose(0, 2, 1),
+        joint_probability.joint(network, codes, (second, first)),
+        rtol=1e-12,
     )
     for code, state in enumerate(network.states(names[0])):
         fixed = codes.copy()
         fixed[:, first] = code
         np.testing.assert_allclose(
-            values[:, code], contraction.joint(network, fixed, (second,)), rtol=1e-12, err_msg=state
+            values[:, code],
+            joint_probability.joint(network, fixed, (second,)),
+            rtol=1e-12,
+            err_msg=state,
         )
 
 
 def test_a_network_of_many_arrows_and_large_tables(monkeypatch):
-    """Ten thousand joint states and more rows than share a slice: the walk along the joint table goes several levels down."""
+    """More rows than share a slice: the walk along the joint table goes several levels down."""
     rng = np.random.default_rng(4)
     numbers = [5, 3, 2, 2, 2, 2, 2, 2, 2, 2, 3]
     nodes = []
@@ -189,13 +195,13 @@ def test_a_network_of_many_arrows_and_large_tables(monkeypatch):
     for name in ("subcubes", "elimination", "split"):
         with monkeypatch.context() as patch:
             force(name, patch)
-            results[name] = contraction.joint(network, codes, (10,))
+            results[name] = joint_probability.joint(network, codes, (10,))
     np.testing.assert_allclose(results["elimination"], results["subcubes"], rtol=1e-12)
     np.testing.assert_allclose(results["split"], results["subcubes"], rtol=1e-12)
-    monkeypatch.setattr(subcubes, "BUFFER", 1000)
+    monkeypatch.setattr(joint_table, "BUFFER", 1000)
     force("subcubes", monkeypatch)
     np.testing.assert_allclose(
-        contraction.joint(network, codes, (10,)), results["subcubes"], rtol=1e-12
+        joint_probability.joint(network, codes, (10,)), results["subcubes"], rtol=1e-12
     )
 
 
@@ -205,7 +211,7 @@ def test_chunks_are_as_small_as_asked(monkeypatch, random_evidence, random_netwo
     codes = encode(network, random_evidence(network, 400, 7))
     target = 0
     codes[:, target] = -1
-    expected = contraction.joint(network, codes, (target,))
+    expected = joint_probability.joint(network, codes, (target,))
     seen = []
     original = elimination._sum_out
 
@@ -216,12 +222,12 @@ def test_chunks_are_as_small_as_asked(monkeypatch, random_evidence, random_netwo
 
     monkeypatch.setattr(elimination, "_sum_out", watched)
     force("elimination", monkeypatch)
-    contraction.joint(network, codes, (target,))
+    joint_probability.joint(network, codes, (target,))
     bound = 4096
     assert max(seen) > bound
     seen.clear()
     np.testing.assert_allclose(
-        contraction.joint(network, codes, (target,), max_bytes=bound), expected, rtol=1e-12
+        joint_probability.joint(network, codes, (target,), max_bytes=bound), expected, rtol=1e-12
     )
     assert max(seen) <= bound
 
@@ -229,6 +235,7 @@ def test_chunks_are_as_small_as_asked(monkeypatch, random_evidence, random_netwo
 def test_a_network_too_large_for_the_memory_allowed_is_an_error():
     with pytest.raises(
         InputError,
-        match=r"that a row of evidence needs in network 'asia'; it is 8, and a row needs \d+ bytes\. Observe",
+        match=r"that a row of evidence needs in network 'asia'; it is 8, and a row needs "
+        r"\d+ bytes\. Observe",
     ):
         posterior(load_network("asia"), pd.DataFrame({"xray": ["yes"]}), "smoke", max_bytes=8)

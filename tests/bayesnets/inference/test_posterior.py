@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayesnets import Network, Node, evidence_probability, load_network, posterior, sample_cases
-from bayesnets.inference import contraction
+from bayesnets.inference import joint_probability
 from bayesnets.inference.posterior import marginals, posterior_by_state
 from coherence.errors import InputError
 
@@ -109,8 +109,8 @@ def test_chunks_splits_and_row_order_do_not_matter(
         pd.concat([expected, expected]),
         atol=1e-13,
     )
-    monkeypatch.setattr(contraction, "SPLIT_COST", 0)
-    monkeypatch.setattr(contraction, "SPLIT_CELLS", 0)
+    monkeypatch.setattr(joint_probability, "SPLIT_COST", 0)
+    monkeypatch.setattr(joint_probability, "SPLIT_CELLS", 0)
     np.testing.assert_allclose(posterior(network, evidence, target), expected, atol=1e-13)
 
 
@@ -255,74 +255,6 @@ def test_auxiliaries_must_fit_the_rows():
     assert list(empty.columns) == list(table.columns)
 
 
-def test_more_distinct_rows_than_one_integer_key_can_hold():
-    # 40 binary nodes need a key of 3^40 values.
-    nodes = [Node("v0", ("a", "b"), (), np.array([0.3, 0.7]))]
-    nodes += [
-        Node(f"v{i}", ("a", "b"), (f"v{i - 1}",), np.array([[0.9, 0.2], [0.1, 0.8]]))
-        for i in range(1, 40)
-    ]
-    chain = Network("chain", "chain", "test", True, tuple(nodes))
-    rng = np.random.default_rng(3)
-    evidence = pd.DataFrame({f"v{i}": rng.choice(["a", "b"], size=300) for i in range(1, 40)})
-    ratio = (
-        0.3
-        * np.where(evidence["v1"] == "a", 0.9, 0.1)
-        / (0.7 * np.where(evidence["v1"] == "a", 0.2, 0.8))
-    )
-    np.testing.assert_allclose(
-        posterior(chain, evidence, "v0")["a"], ratio / (1 + ratio), atol=1e-12
-    )
-
-
-def test_whole_numbers_stand_for_states_of_that_spelling():
-    network = Network(
-        "n",
-        "n",
-        "test",
-        True,
-        (Node("a", ("0", "1"), (), np.array([0.4, 0.6])), Node("b", ("0", "1"), ("a",), np.eye(2))),
-    )
-    evidence = pd.DataFrame({"b": [0, 1, None]})
-    assert evidence["b"].dtype == float
-    assert posterior(network, evidence, "a")["1"].tolist() == [0.0, 1.0, 0.6]
-    with pytest.raises(InputError, match=r"the first is 0\.5 at 1\."):
-        posterior(network, pd.DataFrame({"b": [0, 0.5]}), "a")
-
-
-@pytest.mark.parametrize("dtype", ["object", "str", "category"])
-def test_any_column_type_holds_states(dtype):
-    evidence = pd.DataFrame({"smoke": pd.Series(["yes", None, "no"], dtype=dtype)})
-    assert posterior(ASIA, evidence, "lung")["yes"].tolist() == pytest.approx([0.1, 0.055, 0.01])
-
-
-@pytest.mark.parametrize(
-    ("evidence", "target", "message"),
-    [
-        (
-            pd.DataFrame({"smok": ["yes"]}),
-            "lung",
-            "columns of evidence must be variables of network 'asia'; 'smok' are not. Did you mean 'smoke'?",
-        ),
-        (
-            pd.DataFrame({"smoke": ["no", "Yes"]}, index=[7, 8]),
-            "lung",
-            "1 of 2 values do not, the first is 'Yes' at 8. Did you mean 'yes'?",
-        ),
-        (pd.DataFrame({"smoke": ["no"]}), "lang", "Did you mean 'lung'?"),
-        (
-            pd.DataFrame([["no", "no"]], columns=["smoke", "smoke"]),
-            "lung",
-            "columns of evidence must be unique; smoke are repeated",
-        ),
-        ({"smoke": "no"}, "lung", "must be a DataFrame with one column per variable, not dict"),
-    ],
-)
-def test_wrong_evidence_is_refused(evidence, target, message):
-    with pytest.raises(InputError, match=re.escape(message)):
-        posterior(ASIA, evidence, target)
-
-
 def test_wrong_options_are_refused():
     with pytest.raises(InputError, match="errors must be 'raise' or 'nan', not 'ignore'"):
         posterior(ASIA, pd.DataFrame(), "lung", errors="ignore")
@@ -330,23 +262,6 @@ def test_wrong_options_are_refused():
         posterior("asia", pd.DataFrame(), "lung")
     with pytest.raises(InputError, match="max_bytes must be positive"):
         posterior(ASIA, pd.DataFrame(), "lung", max_bytes=0)
-
-
-def test_variables_with_a_single_state_cost_nothing_and_change_nothing():
-    """More of them than an array can have axes."""
-    parents = [
-        Node("v", ("a", "b"), (), np.array([0.3, 0.7])),
-        Node("e", ("a", "b"), ("v",), np.array([[0.2, 0.5], [0.8, 0.5]])),
-    ]
-    single = [Node(f"s{k}", ("x",), ("v",), np.ones((1, 2))) for k in range(80)]
-    network = Network("single", "single", "test", True, (*parents, *single))
-    evidence = pd.DataFrame({f"s{k}": ["x", "x", None] for k in range(80)}).assign(
-        e=["a", None, None]
-    )
-    assert posterior(network, evidence, "v")["a"].tolist() == pytest.approx(
-        [0.06 / 0.41, 0.3, 0.3], abs=1e-15
-    )
-    assert posterior(network, evidence, "s7")["x"].tolist() == [1, 1, 1]
 
 
 def test_a_network_beyond_exact_inference_is_refused_before_it_costs_anything():
@@ -368,7 +283,8 @@ def test_a_network_beyond_exact_inference_is_refused_before_it_costs_anything():
     evidence = pd.DataFrame({node.name: ["a", "b"] for node in effects})
     with pytest.raises(
         InputError,
-        match=r"max_bytes must hold the largest table that a row of evidence needs in network 'dense'; it is 134217728, and",
+        match=r"max_bytes must hold the largest table that a row of evidence needs in network "
+        r"'dense'; it is 134217728, and",
     ):
         posterior(network, evidence, "c0")
     # Where the causes are observed too, hardly anything is left to sum.

@@ -1,4 +1,4 @@
-"""P(targets, evidence) for many evidence rows, by whichever of two exact algorithms is estimated to need fewer operations.
+"""P(targets, evidence) for many evidence rows, by the cheaper of two exact algorithms.
 
 Elimination suits networks whose variables depend on few others, however many they are; sums over
 parts of the joint table suit networks with many arrows and few joint states. Where neither is
@@ -10,17 +10,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bayesnets.inference import elimination, subcubes
-from bayesnets.inference.tables import Codes, Floats, distinct_rows, relevant_tables, state_numbers
+from bayesnets.codes import Codes, Floats, distinct_rows
+from bayesnets.inference import elimination, joint_table
+from bayesnets.inference.factors import relevant_tables, state_numbers
 from bayesnets.network import Network
 from coherence.errors import InputError
 
 MAX_BYTES = 128 * 2**20  # the largest intermediate of one chunk
 # working memory per row and node; rows are taken in chunks that keep it within the same bound
 BYTES_PER_CODE = 64
-SPLIT_COST = (
-    1e8  # operations of one elimination above which planning several cheaper ones pays; measured
-)
+# operations of one elimination above which planning several cheaper ones pays; measured
+SPLIT_COST = 1e8
 SPLIT_CELLS = 4096  # and the entries per row of its costliest step
 
 
@@ -65,24 +65,27 @@ def joint(
 def _answered(
     network: Network, rows: Codes, targets: Sequence[int], numbers: Sequence[int], max_bytes: int
 ) -> Floats:
-    """Answer the rows together, or in parts where that is cheaper or needed to stay within the memory."""
+    """Answer the rows together, or in parts where that is cheaper or memory asks for it."""
     result = np.empty((len(rows), *(numbers[target] for target in targets)))
     waiting = [np.arange(len(rows))]
+    # Parts are planned afresh: with a variable sliced away, the other algorithm may be cheaper.
     while waiting:
         members = waiting.pop()
         part = rows[members]
         tables = relevant_tables(network, part, targets)
         order = elimination.plan(tables, part, targets, numbers)
-        entries = subcubes.joint_states(tables, targets, numbers)
+        entries = joint_table.joint_states(tables, targets, numbers)
         if 8 * entries <= max_bytes and entries < order.cost:
-            way = subcubes.walk(tables, part, targets, numbers)
-            if way.cost < order.cost:
-                result[members] = subcubes.sums(tables, way, targets, numbers)
+            route = joint_table.walk(tables, part, targets, numbers)
+            if route.cost < order.cost:
+                result[members] = joint_table.sums(tables, route, targets, numbers)
                 continue
         if len(part) == 1 and 8 * order.largest > max_bytes:
             raise InputError(
-                f"max_bytes must hold the largest table that a row of evidence needs in network {network.name!r}; it is {max_bytes}, and a row needs "
-                f"{8 * order.largest} bytes. Observe more variables, ask for fewer targets or raise max_bytes."
+                "max_bytes must hold the largest table that a row of evidence needs in network "
+                f"{network.name!r}; it is {max_bytes}, and a row needs "
+                f"{8 * order.largest} bytes. Observe more variables, ask for fewer targets or "
+                "raise max_bytes."
             )
         pieces = _pieces(part, order, numbers, max_bytes)
         if len(pieces) == 1:
@@ -95,21 +98,17 @@ def _answered(
 def _pieces(
     codes: Codes, order: elimination.Plan, numbers: Sequence[int], max_bytes: int
 ) -> list[Codes]:
-    """Return the rows in parts that are cheaper or fit into memory; one part if they are cheap and fit already."""
+    """Return the rows in parts that are cheaper or fit into memory; one part if they do already."""
     differing = [
         variable for variable in order.widest if (codes[:, variable] != codes[0, variable]).any()
     ]
     cells = np.prod([float(numbers[variable]) for variable in order.widest])
-    if differing and (
-        (order.cost > SPLIT_COST and cells > SPLIT_CELLS) or 8 * order.largest > max_bytes
-    ):
-        column = codes[
-            :,
-            max(
-                differing,
-                key=lambda variable: (np.count_nonzero(codes[:, variable] >= 0), variable),
-            ),
-        ]
+    costly = order.cost > SPLIT_COST and cells > SPLIT_CELLS
+    if differing and (costly or 8 * order.largest > max_bytes):
+        # The variable that the most rows observe: in each part it is settled, and sliced away.
+        n_observed = [np.count_nonzero(codes[:, variable] >= 0) for variable in differing]
+        _, variable = max(zip(n_observed, differing, strict=True))
+        column = codes[:, variable]
         return [np.flatnonzero(column == state) for state in np.unique(column)]
     n_chunk = max(1, max_bytes // (8 * order.largest))
     return [

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayesnets.inference.tables import Codes, Flags, Floats, Table
+from bayesnets.codes import Codes, Flags, Floats
+from bayesnets.inference.factors import Table
 
 BUFFER = 2**19  # numbers of the tables whose rows are answered together: four megabytes
 PICKED = 4  # what picking an entry costs, in additions of neighbouring numbers
@@ -133,6 +134,7 @@ def _depths(codes: Codes, numbers: tuple[int, ...]) -> tuple[Codes, float]:
         starts[0] = True
         group = starts.cumsum() - 1
         needed = np.bincount(group, weights=entries[walking, level])
+        # A group whose rows need no more entries than the table holds stops summing and picks.
         picked = (needed <= size) if level < n_axes else np.ones(len(needed), dtype=bool)
         cost += float((~picked).sum()) * size + PICKED * float(needed[picked].sum())
         depth[walking[picked[group]]] = level
@@ -143,7 +145,7 @@ def _depths(codes: Codes, numbers: tuple[int, ...]) -> tuple[Codes, float]:
 
 
 def sums(
-    tables: Sequence[Table], way: Walk, targets: Sequence[int], numbers: Sequence[int]
+    tables: Sequence[Table], route: Walk, targets: Sequence[int], numbers: Sequence[int]
 ) -> Floats:
     """Return P(targets, evidence) for every row.
 
@@ -151,7 +153,7 @@ def sums(
     ----------
     tables : sequence of Table
         From `relevant_tables`.
-    way : Walk
+    route : Walk
         From `walk`, for these tables.
     targets : sequence of int
         Variables that are kept.
@@ -164,20 +166,20 @@ def sums(
         Joint probabilities.
     """
     shape = tuple(numbers[target] for target in targets)
-    table = _joint_table(tables, (*targets, *way.axes), numbers).reshape(math.prod(shape), -1)
-    result = np.empty((len(table), len(way.order)))
-    _Answers(table, way, result).fill()
+    table = _joint_table(tables, (*targets, *route.axes), numbers).reshape(math.prod(shape), -1)
+    result = np.empty((len(table), len(route.order)))
+    _Answers(table, route, result).fill()
     back = np.empty_like(result)
-    back[:, way.order] = result
+    back[:, route.order] = result
     return back.T.reshape(-1, *shape)
 
 
 def _joint_table(tables: Sequence[Table], axes: Sequence[int], numbers: Sequence[int]) -> Floats:
-    """Multiply the tables, the two with the smallest product first, so that few products are large."""
-    place = {variable: axis for axis, variable in enumerate(axes)}
+    """Multiply the tables, the two with the smallest product first, so that few are large."""
+    axis_of = {variable: axis for axis, variable in enumerate(axes)}
     factors = []
     for table in tables:
-        order = sorted(range(len(table.scope)), key=lambda axis: place[table.scope[axis]])
+        order = sorted(range(len(table.scope)), key=lambda axis: axis_of[table.scope[axis]])
         shape = [numbers[variable] if variable in table.scope else 1 for variable in axes]
         # Contiguous, because a product takes over the memory order of its factors.
         factors.append(np.array(table.values.transpose(order), order="C").reshape(shape))
@@ -195,12 +197,15 @@ def _joint_table(tables: Sequence[Table], axes: Sequence[int], numbers: Sequence
 
 
 class _Answers:
-    """One walk along the table. Tables whose rows are to be answered collect in a buffer, and are read together when it is full."""
+    """One walk along the table.
 
-    def __init__(self, table: Floats, way: Walk, result: Floats) -> None:
-        self.table, self.codes, self.depth, self.result = table, way.codes, way.depth, result
-        self.numbers = np.array(way.numbers, dtype=np.int64)
-        self.sizes = [math.prod(way.numbers[level:]) for level in range(len(way.numbers) + 1)]
+    Tables whose rows are to be answered collect in a buffer and are read together when it is full.
+    """
+
+    def __init__(self, table: Floats, route: Walk, result: Floats) -> None:
+        self.table, self.codes, self.depth, self.result = table, route.codes, route.depth, result
+        self.numbers = np.array(route.numbers, dtype=np.int64)
+        self.sizes = [math.prod(route.numbers[level:]) for level in range(len(route.numbers) + 1)]
         self.strides = np.array(self.sizes[1:], dtype=np.int64)
         ahead = np.arange(len(self.numbers)) >= self.depth[:, None]
         self.free: Flags = ahead & (self.codes < 0)
@@ -209,7 +214,7 @@ class _Answers:
             (len(table), max(BUFFER // len(table), self.sizes[int(self.depth.min())]))
         )
         self.used = 0
-        self.waiting: list[tuple[int, int, int]] = []  # first row, end, place in the buffer
+        self.waiting: list[tuple[int, int, int]] = []  # first row, end, where in the buffer
 
     def fill(self) -> None:
         self._visit(self.table, 0, 0, len(self.codes))
@@ -239,9 +244,9 @@ class _Answers:
         if not self.waiting:
             return
         first, end = self.waiting[0][0], self.waiting[-1][1]
-        lengths = [stop - start for start, stop, _ in self.waiting]
+        lengths = [stop - row for row, stop, _ in self.waiting]
         offset = self.offset[first:end] + np.repeat(
-            [place for _, _, place in self.waiting], lengths
+            [start for _, _, start in self.waiting], lengths
         )
         free = self.free[first:end]
         for members, states in _alike(free, self.numbers):
@@ -250,6 +255,7 @@ class _Answers:
                 :, : len(states)
             ]
             entries = offset[members, None]
+            # One axis at a time: every entry so far, at each state of the next free variable.
             for stride, number in zip(self.strides[axes].T, states, strict=True):
                 entries = (
                     entries[:, None, :] + (stride[:, None] * np.arange(number))[:, :, None]
@@ -260,13 +266,14 @@ class _Answers:
 
 
 def _alike(free: Flags, numbers: Codes) -> list[tuple[Codes, list[int]]]:
-    """Group the rows whose free variables have the same numbers of states, whichever variables they are."""
+    """Group the rows whose free variables, whichever they are, have the same numbers of states."""
     distinct = np.unique(numbers)[::-1]
     counts = (
         np.stack([free[:, numbers == number].sum(axis=1) for number in distinct], axis=1)
         if distinct.size
         else np.zeros((len(free), 0), int)
     )
+    # Counts are at most the number of axes, so they are digits of one number per row.
     key = counts @ ((len(numbers) + 1) ** np.arange(len(distinct), dtype=np.int64))
     order = np.argsort(key, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(key[order])) + 1)

@@ -1,4 +1,4 @@
-"""Networks in files: BIF, XMLBIF and JSON, by the ending of the name.
+"""Networks read from files and written to them: BIF, XMLBIF and JSON, by the ending of the name.
 
 A file is checked as it is read, with the line of a fault in the message, and is written to a
 temporary file that then takes the place of the old one.
@@ -16,7 +16,7 @@ import numpy as np
 
 from bayesnets.formats.bif import format_bif, parse_bif
 from bayesnets.formats.conversion import as_network
-from bayesnets.formats.draft import rescaled, stated_properties
+from bayesnets.formats.definitions import rescaled, stated_properties
 from bayesnets.formats.xmlbif import format_xmlbif, parse_xmlbif
 from bayesnets.network import Network
 from coherence.errors import InputError
@@ -63,9 +63,8 @@ def read_network(path: str | Path, *, normalize: bool = False) -> Network:
     try:
         data = source.read_bytes()
     except (OSError, ValueError) as error:
-        reason = (
-            "it is a folder" if source.is_dir() else getattr(error, "strerror", None) or str(error)
-        )
+        # Reading a folder fails with another error on every system.
+        reason = "it is a folder" if source.is_dir() else _reason(error)
         raise InputError(
             f"network file must be a readable file; {path} is not: {reason}. Check the path."
         ) from None
@@ -78,8 +77,10 @@ def read_network(path: str | Path, *, normalize: bool = False) -> Network:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise InputError(
-            f"{path}, line {line}: the file must be UTF-8 text; byte {error.start} is not. Save it as UTF-8."
+            f"{path}, line {line}: the file must be UTF-8 text; byte {error.start} is not. "
+            "Save it as UTF-8."
         ) from None
+    # As in text mode; lines are counted by their "\n".
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if suffix == ".bif":
         return parse_bif(text, str(path), default_name=source.stem, normalize=normalize)
@@ -118,15 +119,13 @@ def write_network(network: Any, path: str | Path) -> None:
             for character in text
         ):
             raise InputError(
-                f"texts of a network must be free of control characters in a {suffix} file; {text[:40]!r} has one. Rename it."
+                f"texts of a network must be free of control characters in a {suffix} file; "
+                f"{text[:40]!r} has one. Rename it."
             )
-    formatted = (
-        format_bif(model)
-        if suffix == ".bif"
-        else format_xmlbif(model)
-        if suffix in _XML
-        else model.to_json()
-    )
+    if suffix == ".json":
+        formatted = model.to_json()
+    else:
+        formatted = format_bif(model) if suffix == ".bif" else format_xmlbif(model)
     replace_file(target, formatted.encode("utf-8"))
 
 
@@ -152,9 +151,9 @@ def replace_file(path: Path, data: bytes) -> None:
             dir=path.absolute().parent, prefix=f".{path.stem[:40]}-"
         )
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
         raise InputError(
-            f"path must lie in a folder that can be written to; {path} does not: {reason}. Create the folder, or choose another."
+            f"path must lie in a folder that can be written to; {path} does not: {_reason(error)}. "
+            "Create the folder, or choose another."
         ) from None
     try:
         with os.fdopen(handle, "wb") as file:
@@ -164,6 +163,7 @@ def replace_file(path: Path, data: bytes) -> None:
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(temporary, 0o666 & ~mask)
+        # In one step on one file system, which is why the temporary file lies in the same folder.
         os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -171,11 +171,17 @@ def replace_file(path: Path, data: bytes) -> None:
         raise
 
 
+def _reason(error: OSError | ValueError) -> str:
+    # Without the number and the path, which the message has already.
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
 def _suffix(path: Path) -> str:
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise InputError(
-            f"network file must end in {', '.join(SUFFIXES)}; {str(path)!r} does not. Rename or convert it."
+            f"network file must end in {', '.join(SUFFIXES)}; {str(path)!r} does not. "
+            "Rename or convert it."
         )
     return suffix
 
@@ -192,15 +198,16 @@ def _from_json(text: str, where: str) -> Network:
         ) from None
     except (TypeError, OverflowError, RecursionError) as error:
         raise InputError(
-            f"{where} must have the layout of Network.to_json; {error}. Compare it with a file written by write_network."
+            f"{where} must have the layout of Network.to_json; {error}. "
+            "Compare it with a file written by write_network."
         ) from None
 
 
 def _rescaled_json(text: str, where: str) -> str:
-    """Return the text with rescaled tables, or as it is if it has no tables to rescale: `Network.from_json` then says why."""
+    """Return the text with rescaled tables, or as it is if `Network.from_json` will refuse it."""
     try:
         data = json.loads(text)
-        # Innermost lists are distributions; `rescaled` wants the own states first.
+        # Innermost lists are distributions; `rescaled` wants a node's states first.
         tables = {
             str(node["name"]): np.moveaxis(np.array(node["table"], dtype=float), -1, 0)
             for node in data["nodes"]

@@ -1,4 +1,3 @@
-import logging
 import os
 import re
 import subprocess
@@ -8,18 +7,11 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binomtest
 
-from bayesnets import Network, Node, coverage, load_network, posterior, sample, sample_cases
-from bayesnets.cases import evidence_sets
+from bayesnets import Network, Node, coverage, load_network, posterior, sample_cases
 from coherence.errors import InputError
 
 ASIA = load_network("asia")
-
-
-@pytest.fixture(scope="module")
-def cases():
-    return sample_cases(ASIA, "lung", 200, rng=11)
 
 
 def evidence_of(table):
@@ -56,45 +48,8 @@ def test_p_true_is_the_exact_posterior(cases):
     assert (cases["probability_bin"] == np.floor(cases["p_true"] * 20 + 1e-9)).all()
 
 
-def test_bins_are_even_where_the_network_can_fill_them(cases):
-    table = coverage(cases)
-    assert table["n"].sum() == 200
-    assert (table["n"] <= table["capacity"]).all()
-    assert (
-        table["n"].tolist()
-        == cases["probability_bin"].value_counts().reindex(range(20), fill_value=0).tolist()
-    )
-    below = table.loc[table["n"] < table["capacity"], "n"]
-    assert below.max() - below.min() <= 1
-    assert table.loc[table["capacity"] == 0, "bin"].tolist() == [19]
-    # Every undetermined evidence set of one to six covariates.
-    assert table["capacity"].sum() == 1182
-    assert table["natural_share"].sum() == pytest.approx(1)
-
-
-def test_bins_that_cannot_be_filled_are_named_with_what_the_network_reaches(caplog):
-    with caplog.at_level(logging.WARNING, logger="bayesnets.cases.network_cases"):
-        cases = sample_cases(ASIA, "lung", 200, rng=11)
-    note = cases.attrs["coverage"]["note"]
-    assert caplog.messages == [note]
-    table = coverage(cases)
-    assert table.loc[table["capacity"] < 10, "capacity"].tolist() == [5, 5, 6, 7, 3, 0]
-    assert note == (
-        "cases are not even over p(lung=yes) in network 'asia': 10 per bin were wanted, and too few evidence sets lie in 0.25 to 0.3 (5), "
-        "0.3 to 0.35 (5), 0.35 to 0.4 (6), 0.7 to 0.75 (7), 0.75 to 0.8 (3), 0.95 to 1 (0). There are 1182 sets with posteriors from 7.09e-05 to "
-        "0.938; the other bins took the rest."
-    )
-
-
-def test_nothing_is_said_of_cases_that_are_even(caplog, random_network):
-    with caplog.at_level(logging.WARNING, logger="bayesnets.cases.network_cases"):
-        assert sample_cases(ASIA, "lung", 20, n_bins=4, rng=1).attrs["coverage"]["note"] == ""
-        assert sample_cases(ASIA, "lung", 20, even=False, rng=1).attrs["coverage"]["note"] == ""
-    assert caplog.messages == []
-
-
 def layered(seed):
-    """Twenty nodes and 121 arrows in the layers of a published heart disease network: backgrounds, signs, findings, disease; tables at random."""
+    """Twenty nodes and 121 arrows in the layers of a heart disease network; random tables."""
     rng = np.random.default_rng(seed)
     numbers = dict(zip((f"background {k}" for k in range(4)), (3, 2, 4, 6), strict=True))
     parents = {name: [] for name in numbers}
@@ -154,65 +109,13 @@ def test_z_is_an_unobserved_covariate_with_every_state_possible(cases):
     assert cases["z"].notna().mean() > 0.9
 
 
-def natural_mean(n, covariates, largest, seed):
-    """Mean p_true under the natural design by plain simulation: record, size, subset, posterior; settled evidence is left out."""
-    rng = np.random.default_rng(seed)
-    records = sample(ASIA, n, rng=rng)[covariates]
-    size = rng.integers(1, largest, size=n, endpoint=True)
-    shown = rng.random((n, len(covariates))).argsort(axis=1).argsort(axis=1) < size[:, None]
-    p = posterior(ASIA, records.astype(object).where(shown, None), "lung")["yes"]
-    p = p[(p > 0) & (p < 1)]
-    return p.mean(), p.std() / np.sqrt(len(p))
-
-
-@pytest.mark.parametrize("even", [True, False])
-@pytest.mark.parametrize("enumerable", [50_000, 0])
-def test_weights_lead_back_to_the_natural_distribution(even, enumerable, monkeypatch):
-    # With `enumerable` at zero the sets are drawn from the mixture and carry importance weights.
-    monkeypatch.setattr(evidence_sets, "ENUMERABLE", enumerable)
-    expected, error = natural_mean(100_000, [name for name in ASIA.names if name != "lung"], 6, 1)
-    estimates = []
-    for seed in range(12):
-        table = sample_cases(ASIA, "lung", 200, even=even, rng=seed)
-        assert table.attrs["coverage"]["enumerated"] is bool(enumerable)
-        assert table["weight"].mean() == pytest.approx(1)
-        estimates.append(np.average(table["p_true"], weights=table["weight"]))
-    standard_error = np.hypot(np.std(estimates, ddof=1) / np.sqrt(len(estimates)), error)
-    assert abs(np.mean(estimates) - expected) < 4 * standard_error + 0.001
-    assert abs(np.mean(estimates) - expected) < 0.01
-    if even:
-        # The even design is far from the natural one, so that this test would notice weights of
-        # one.
-        assert abs(table["p_true"].mean() - expected) > 0.1
-
-
-def test_natural_shares_are_those_of_the_simulated_design():
-    table = coverage(sample_cases(ASIA, "lung", 20, rng=0))
-    assert (table["natural_share"] * table["low"]).sum() < 0.1
-    draws = 50_000
-    rng = np.random.default_rng(8)
-    covariates = [name for name in ASIA.names if name != "lung"]
-    records = sample(ASIA, draws, rng=rng)[covariates].astype(object)
-    shown = (
-        rng.random((draws, 7)).argsort(axis=1).argsort(axis=1)
-        < rng.integers(1, 6, size=draws, endpoint=True)[:, None]
-    )
-    p = posterior(ASIA, records.where(shown, None), "lung")["yes"]
-    p = p[(p > 0) & (p < 1)]
-    counts = np.bincount((p * 20 + 1e-9).astype(int), minlength=20)
-    pvalues = [
-        binomtest(int(count), len(p), share).pvalue
-        for count, share in zip(counts, table["natural_share"], strict=True)
-    ]
-    assert min(pvalues) > 1e-5
-
-
 def test_a_seed_fixes_the_cases_in_any_process(cases):
     pd.testing.assert_frame_equal(sample_cases(ASIA, "lung", 200, rng=11), cases)
     code = (
         "import hashlib; from bayesnets import from_pgmpy, load_network, sample_cases, to_pgmpy;"
         "a = load_network('asia'); m = from_pgmpy(to_pgmpy(a));"
-        "print([hashlib.sha256(sample_cases(x, 'lung', 60, rng=3).to_json().encode()).hexdigest() for x in (a, m)])"
+        "print([hashlib.sha256(sample_cases(x, 'lung', 60, rng=3).to_json().encode()).hexdigest() "
+        "for x in (a, m)])"
     )
     outputs = {
         subprocess.run(
@@ -305,8 +208,3 @@ def test_two_nodes_leave_no_auxiliary():
 def test_wrong_arguments_are_refused(arguments, message):
     with pytest.raises(InputError, match=re.escape(message)):
         sample_cases(ASIA, **{"target": "lung", "n": 10, **arguments})
-
-
-def test_coverage_needs_the_table_as_it_was_returned(cases):
-    with pytest.raises(InputError, match="has lost"):
-        coverage(pd.DataFrame(cases.to_dict()))
