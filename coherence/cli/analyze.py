@@ -1,4 +1,4 @@
-"""``coherence analyze``: read a runs table, run the checks, print what they say and, with ``--out``, write it down."""
+"""``coherence analyze``: read a runs table, run the checks, print and write down what they say."""
 
 import argparse
 import os
@@ -7,6 +7,10 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from coherence.report.report import Report
 
 # Option -> column of the runs table, what it holds.
 _COLUMNS = {
@@ -84,10 +88,12 @@ def _prepare_folder(name: str) -> Path:
         raise InputError(f"--out must be a folder; {name} is a file. Name a folder.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        # Writing tells what permissions do not: a full disk, a read-only mount.
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
         raise InputError(
-            f"--out must be a folder that can be written to; {name} is not ({error.strerror}). Choose another."
+            f"--out must be a folder that can be written to; {name} is not ({error.strerror}). "
+            "Choose another."
         ) from error
     return folder
 
@@ -120,6 +126,17 @@ def _progress() -> Iterator[Callable[[int, int, str], None] | None]:
         yield None if bar.disable else show
 
 
+def _print_report(report: "Report") -> None:
+    """Print what stdout can show: rich knows terminals and pipes, NO_COLOR, TERM and encodings."""
+    from rich.console import Console
+
+    from coherence.report.terminal import render_terminal
+
+    stdout = Console()
+    color = stdout.color_system is not None and not stdout.no_color
+    print(render_terminal(report.units, color=color, ascii_only=stdout.options.ascii_only))
+
+
 def run(args: argparse.Namespace) -> int:
     """Read, analyse, print, write.
 
@@ -138,21 +155,18 @@ def run(args: argparse.Namespace) -> int:
 
     if args.seed < 0:
         raise InputError(f"--seed must be at least 0; received {args.seed}.")
-    checks = (
-        None
-        if args.checks is None
-        else [name.strip() for name in args.checks.split(",") if name.strip()]
-    )
-    given = {
+    checks = None
+    if args.checks is not None:
+        checks = [name.strip() for name in args.checks.split(",") if name.strip()]
+    names = {
         column: getattr(args, option.replace("-", "_")) for option, (column, _) in _COLUMNS.items()
     }
     runs = read_runs(
-        args.runs, columns={column: name for column, name in given.items() if name is not None}
+        args.runs, columns={column: name for column, name in names.items() if name is not None}
     )
     folder = None if args.out is None else _prepare_folder(args.out)
 
     from coherence.analysis.analyze import analyze
-    from coherence.report.terminal import render_terminal
 
     with _progress() as progress:
         report = analyze(
@@ -169,10 +183,7 @@ def run(args: argparse.Namespace) -> int:
         _replace_text(folder / "results.json", report.to_json())
         write_runs(report.results, folder / "results.parquet")
         _replace_text(folder / "report.html", report.to_html())
-    color = (
-        sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
-    )
-    print(render_terminal(report.units, color=color))
+    _print_report(report)
     if folder is not None:
         print(f"wrote results.json, results.parquet and report.html to {folder}", file=sys.stderr)
     return 0

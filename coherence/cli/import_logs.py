@@ -109,9 +109,7 @@ def run(args: argparse.Namespace) -> int:
     reading = Reading(
         belief=_belief_reader(percent=args.percent),
         action=_read_action,
-        actions=()
-        if args.actions is None
-        else tuple(name.strip() for name in args.actions.split(",") if name.strip()),
+        actions=tuple(name.strip() for name in (args.actions or "").split(",") if name.strip()),
         positive=args.positive,
         percent=args.percent,
     )
@@ -156,27 +154,25 @@ def _mapping(settings: Sequence[str]) -> dict[str, str]:
             )
         if column in mapping:
             raise InputError(
-                f"--map names column {column!r} twice: {mapping[column]!r} and {field!r}. Leave one out."
+                f"--map names column {column!r} twice: {mapping[column]!r} and {field!r}. "
+                "Leave one out."
             )
         mapping[column] = field
     return mapping
 
 
 def _belief_reader(*, percent: bool) -> "BeliefReader":
-    """Return the decoder of beliefs: a number alone, or the lines No and Yes; logs do not say which was asked for."""
+    """Return the decoder of beliefs: a number alone, or the lines No and Yes."""
     from coherence.decoding.decode import decode_belief
 
     def read(text: str) -> tuple[float | None, str]:
         bare = percent and _BARE_NUMBER.fullmatch(text.strip()) is not None
-        number, lines = (
-            decode_belief(f"{text.strip()}%" if bare else text, form="number"),
-            decode_belief(text),
-        )
-        best = (
-            lines
-            if not number.readable and (lines.readable or number.status == "unparsed")
-            else number
-        )
+        number = decode_belief(f"{text.strip()}%" if bare else text, form="number")
+        # Logs do not say which of the two forms was asked for: what the one cannot read at all is
+        # held against the other.
+        lines = decode_belief(text)
+        prefer_lines = not number.readable and (lines.readable or number.status == "unparsed")
+        best = lines if prefer_lines else number
         # Where percentages were asked for, one with its sign is no repair.
         return best.value, "ok" if percent and best.status == "repaired:percent" else best.status
 
@@ -194,28 +190,22 @@ def _print_summary(imported: "Imported", out: Path, format: str) -> None:
     from coherence.report.wording import clean
 
     runs = imported.runs
-    counts = {
-        name: runs[name].nunique() if name in runs.columns else 0
-        for name in ("context", "model", "prompt")
-    }
-    named = [
-        f"{counts[name]} {name}{'' if counts[name] == 1 else 's'}"
-        for name in ("context", "model", "prompt")
-        if counts[name]
-    ]
+    sizes = [f"{len(runs)} rows"]
+    for name in ("context", "model", "prompt"):
+        if name in runs.columns and (count := runs[name].nunique()):
+            sizes.append(f"{count} {name}{'' if count == 1 else 's'}")
     statuses = Counter(runs["status"].astype(str)).most_common()
-    print(clean(f"{out}: {', '.join([f'{len(runs)} rows', *named])}, read as {format}", limit=None))
-    for line in imported.mapped:
-        print(f"  {clean(line, limit=None)}")
-    print(f"  status: {', '.join(f'{clean(status)} {count}' for status, count in statuses)}")
+    print(clean(f"{out}: {', '.join(sizes)}, read as {format}"))
     for line in (
+        *imported.mapped,
+        f"status: {', '.join(f'{status} {count}' for status, count in statuses)}",
         _allowed(imported),
         *_unread(imported),
         *imported.unpaired,
         *imported.notes,
         *_missing(imported),
     ):
-        print(f"  {clean(line, limit=None)}")
+        print(f"  {clean(line)}")
 
 
 def _unread(imported: "Imported") -> list[str]:
@@ -234,7 +224,8 @@ def _unread(imported: "Imported") -> list[str]:
     ]
     example = f", such as {clean(raw[0], limit=80)!r}" if raw else ""
     return [
-        f"most answers could not be read{example}; map the field of a scorer that finds them (--map p=FIELD), or see --percent and --actions"
+        f"most answers could not be read{example}; map the field of a scorer that finds them "
+        "(--map p=FIELD), or see --percent and --actions"
     ]
 
 

@@ -1,4 +1,4 @@
-"""The ``coherence`` command: finds the command's own module, runs it, and turns known errors into one line and exit 2.
+"""The ``coherence`` command: runs a command's module, turns known errors into one line and exit 2.
 
 Only the module of the command that was called is imported, so that ``coherence --help`` stays fast.
 """
@@ -17,7 +17,8 @@ _COMMANDS = {
     ),
     "bets": (
         "elicitation.commands.bets",
-        "does a model think in bets? Ask it or score its answers, train it on bets, test what carries over",
+        "does a model think in bets? Ask it or score its answers, train it on bets, "
+        "test what carries over",
     ),
     "elicit": (
         "elicitation.commands.elicit",
@@ -29,11 +30,13 @@ _COMMANDS = {
     ),
     "mix": (
         "elicitation.commands.mix",
-        "can a model draw at the rates it is asked for? Ask the failure-to-mix battery, or score answers to it",
+        "can a model draw at the rates it is asked for? Ask the failure-to-mix battery, "
+        "or score answers to it",
     ),
     "networks": (
         "bayesnets.commands.networks",
-        "list, show, draw or convert Bayesian networks: those of the catalogue, or a file of your own",
+        "list, show, draw or convert Bayesian networks: those of the catalogue, "
+        "or a file of your own",
     ),
     "organisms": (
         "elicitation.commands.organisms",
@@ -132,7 +135,7 @@ def _complain(prefix: str, message: str) -> None:
 
 
 def _discard_output() -> None:
-    """Send what is still buffered nowhere: the interpreter flushes at exit and would complain about the closed pipe."""
+    """Send what is still buffered nowhere: a flush at exit would complain of the closed pipe."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

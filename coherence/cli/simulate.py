@@ -75,7 +75,7 @@ def _parameters(settings: Iterable[str], agent: "Agent") -> dict[str, float]:
 def _print_agents(agents: "Iterable[Agent]") -> None:
     for number, agent in enumerate(agents):
         print(f"{agent.name}: {agent.description}")
-        if number == 0:
+        if number == 0:  # the first agent has every default; of the others the changes are enough
             defaults = agent.parameters()
             print("    " + ", ".join(f"{name}={value:g}" for name, value in defaults.items()))
             continue
@@ -125,7 +125,8 @@ def run(args: argparse.Namespace) -> int:
     write_runs(runs, args.out)
     changed = "".join(f", {name}={value:g}" for name, value in changes.items())
     print(
-        f"{args.out}: {len(runs)} rows, {args.contexts} contexts x {args.reps} repetitions of agent {args.agent}{changed}, seed {args.seed}",
+        f"{args.out}: {len(runs)} rows, {args.contexts} contexts x {args.reps} repetitions "
+        f"of agent {args.agent}{changed}, seed {args.seed}",
         file=sys.stderr,
     )
     return 0

@@ -1,4 +1,4 @@
-"""A report as strict JSON: equal bytes for equal runs, every number unrounded, null where a number is undefined."""
+"""A report as strict JSON: equal bytes for equal runs, numbers unrounded, null where undefined."""
 
 import json
 import math
@@ -71,14 +71,13 @@ def _unit_record(unit: Unit) -> dict[str, Any]:
         }
         for result, verdict in zip(unit.results, unit.verdicts, strict=True)
     ]
-    answers = audit_table(unit.statuses)
     return {
         "task": unit.task,
         "model": unit.model,
         "results": results,
         "notes": unit.notes,
         "statuses": unit.statuses,
-        "answers": answers,
+        "answers": audit_table(unit.statuses),
         "bounds": unit.bounds,
     }
 
