@@ -1,4 +1,4 @@
-"""Entries of a zip file from elsewhere: read one by one, into memory only, never more than a stated number of bytes.
+"""Entries of a zip file from elsewhere: read one by one, into memory only, up to a stated size.
 
 Inspect packs its logs with Zstandard (method 93 of the zip format, APPNOTE 6.3.8), which `zipfile`
 lists and cannot unpack before Python 3.14; pyarrow unpacks it. Names of entries are compared and
@@ -17,7 +17,9 @@ from coherence.errors import InputError
 MAX_BYTES = 200_000_000
 """Bytes that one entry may unpack to unless the caller says otherwise."""
 _ZSTANDARD = 93
-_LOCAL_HEADER = 30
+_LOCAL_HEADER = (
+    30  # bytes before name and extra field, whose lengths are the last four (APPNOTE 4.3.7)
+)
 _CHUNK = 1 << 20
 
 
@@ -47,7 +49,8 @@ class Archive:
             self._zip = zipfile.ZipFile(path)
         except (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error) as error:
             raise InputError(
-                f"{path}: this is no complete zip file ({error}). A .eval log is one; if its run or its copy was cut short, get the whole file."
+                f"{path}: this is no complete zip file ({error}). A .eval log is one; "
+                "if its run or its copy was cut short, get the whole file."
             ) from None
         # Where a name occurs twice the later entry replaces the earlier one, as in every zip
         # reader.
@@ -92,7 +95,8 @@ class Archive:
             )
         except NotImplementedError:
             raise InputError(
-                f"{where} is packed by zip method {info.compress_type}, which is not known here. Write the log again as .json."
+                f"{where} is packed by zip method {info.compress_type}, which is not known here. "
+                "Write the log again as .json."
             ) from None
         except (
             zipfile.BadZipFile,
@@ -104,16 +108,21 @@ class Archive:
         ) as error:
             reason = (str(error) or type(error).__name__).splitlines()[0]
             raise InputError(f"{where} is damaged ({reason}). Get the file again.") from None
+        # The size in the directory is a claim of the file's writer.
         if len(content) > self.max_bytes:
             raise InputError(self._too_large(where, "unpacks to more than it says"))
         if len(content) != info.file_size or zlib.crc32(content) != info.CRC:
             raise InputError(
-                f"{where} is damaged (size or checksum differ from the directory's). Get the file again."
+                f"{where} is damaged (size or checksum differ from the directory's). "
+                "Get the file again."
             )
         return content
 
     def _too_large(self, where: str, what: str) -> str:
-        return f"{where} {what}; more than {self.max_bytes:,} are refused. If you trust the file, raise --max-bytes."
+        return (
+            f"{where} {what}; more than {self.max_bytes:,} are refused. "
+            "If you trust the file, raise --max-bytes."
+        )
 
     def _unpack(self, info: zipfile.ZipInfo) -> bytes:
         with self._zip.open(info) as packed:

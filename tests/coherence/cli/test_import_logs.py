@@ -10,7 +10,7 @@ from coherence.cli.import_logs import FORMATS
 from coherence.cli.main import main
 from coherence.importing.formats import READERS
 
-GOLDEN = Path(__file__).parents[1] / "golden"
+GOLDEN = Path(__file__).parents[2] / "golden"
 BELIEF, ACTION = str(GOLDEN / "inspect_belief.eval"), str(GOLDEN / "inspect_action.eval")
 TEXT, YES, CHOICE = (
     str(next(GOLDEN.glob(f"samples_rain_{name}_*.jsonl"))) for name in ("text", "yes", "choice")

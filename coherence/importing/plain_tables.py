@@ -1,4 +1,4 @@
-"""Tables that a program wrote: folktexts' predictions, and any CSV, TSV or JSONL whose columns the user names.
+"""Tables that a program wrote: folktexts' predictions, and any CSV, TSV or JSONL.
 
 Cells are read as text, so that an id such as 007 and a label such as NA stay what they are; an
 empty cell is missing.
@@ -58,18 +58,18 @@ def _read_rows(path: Path) -> Iterable[dict[str, object]]:
         next(reader)
         try:
             for cells in reader:
+                # A blank line is no row; the csv module gives it as an empty one.
                 if cells and len(cells) != len(names):
                     raise InputError(
-                        f"{path}: line {reader.line_num} has {len(cells)} cells, the header {len(names)}. Check the quotes around texts."
+                        f"{path}: line {reader.line_num} has {len(cells)} cells, "
+                        f"the header {len(names)}. Check the quotes around texts."
                     )
                 if cells:
-                    yield {
-                        name: cell if cell else None
-                        for name, cell in zip(names, cells, strict=True)
-                    }
+                    yield {name: cell or None for name, cell in zip(names, cells, strict=True)}
         except (UnicodeDecodeError, csv.Error) as error:
             raise InputError(
-                f"{path}: the file cannot be read after line {reader.line_num} ({error}). Check that it is complete."
+                f"{path}: the file cannot be read after line {reader.line_num} ({error}). "
+                "Check that it is complete."
             ) from None
 
 
@@ -107,7 +107,8 @@ def read_table(path: Path, *, max_bytes: int) -> AnswerLog:
         records = tuple(_read_rows(path))
     else:
         raise InputError(
-            f"{path}: the ending of a table must be .csv, .tsv or .jsonl, not {suffix or 'missing'!r}. Convert the file."
+            f"{path}: the ending of a table must be .csv, .tsv or .jsonl, "
+            f"not {suffix or 'missing'!r}. Convert the file."
         )
     if not records:
         raise InputError(f"{path}: the table has no rows. Check the export that wrote it.")
@@ -148,7 +149,8 @@ def read_folktexts_predictions(path: Path, *, max_bytes: int) -> AnswerLog:
     missing = [name for name in FOLKTEXTS if name not in names]
     if missing:
         raise InputError(
-            f"{path}: folktexts writes a column {missing[0]!r}, and there is none. {closest(missing[0], names)} Is it --format table?"
+            f"{path}: folktexts writes a column {missing[0]!r}, and there is none. "
+            f"{closest(missing[0], names)} Is it --format table?"
         )
     records = tuple(_read_rows(path))
     if not records:
