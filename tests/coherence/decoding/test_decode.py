@@ -386,16 +386,16 @@ def _numbers(text):
     plain = "".join(
         str(unicodedata.decimal(c)) if unicodedata.category(c) == "Nd" else c for c in text
     ).replace(",", ".")
-    found = {
+    numbers = {
         float(number) * scale
         for number in re.findall(r"(?=(\d+\.?\d*|\.\d+))", plain, re.ASCII)
         for scale in (1, 0.01)
     }
-    found |= {
+    numbers |= {
         float(m) * 10.0 ** int(e)
         for m, e in re.findall(r"(\d*\.?\d+)[eE]([+-]?\d{1,3})", plain, re.ASCII)
     }
-    return found | {
+    return numbers | {
         int(a) / int(b)
         for a, b in re.findall(r"(\d+)\s*(?:/|out of|in)\s*(\d+)", plain, re.ASCII)
         if int(b)

@@ -87,13 +87,13 @@ def packed():
     return _packed
 
 
-def _sample(number, said="0.5", **more):
+def _sample(number, completion="0.5", **more):
     return json.dumps(
         {
             "id": number,
             "epoch": 1,
             "target": "Yes",
-            "output": {"choices": [{}], "completion": said},
+            "output": {"choices": [{}], "completion": completion},
             **more,
         }
     )

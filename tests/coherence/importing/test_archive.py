@@ -60,12 +60,12 @@ def test_a_bomb_is_refused_by_what_it_says_and_by_what_it_does(tmp_path, packed)
     ):
         read_logs([bomb], max_bytes=1_000_000)
     lying = bytearray(bomb.read_bytes())
-    for place in (
-        spot
-        for spot in range(len(lying) - 4)
-        if lying[spot : spot + 4] == struct.pack("<I", 5_000_000)
+    for position in (
+        start
+        for start in range(len(lying) - 4)
+        if lying[start : start + 4] == struct.pack("<I", 5_000_000)
     ):
-        lying[place : place + 4] = struct.pack("<I", 10)
+        lying[position : position + 4] = struct.pack("<I", 10)
     (tmp_path / "lying.eval").write_bytes(lying)
     with pytest.raises(InputError, match="damaged"):
         read_logs([tmp_path / "lying.eval"], max_bytes=1_000_000)

@@ -26,12 +26,12 @@ def test_several_belief_tasks_are_wordings_and_the_action_stands_on_the_first(im
 def test_logs_of_two_models_are_two_units(tmp_path, imported, packed, sample):
     paths = []
     for model in ("small", "large"):
-        for task, said in (("belief", "0.5"), ("action", f"go {model}")):
+        for task, answer in (("belief", "0.5"), ("action", f"go {model}")):
             entries = {
                 "header.json": json.dumps(
                     {"status": "success", "eval": {"task": task, "model": model}}
                 ),
-                "samples/1.json": sample(1, said),
+                "samples/1.json": sample(1, answer),
             }
             paths.append(packed(tmp_path / f"{model}_{task}.eval", entries))
     runs = imported(*paths, belief=["belief"], actions=("go small", "go large")).runs

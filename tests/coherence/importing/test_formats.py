@@ -70,8 +70,8 @@ def test_what_cannot_be_read_is_said(tmp_path, name, content, message, imported,
 
 
 def test_formats_are_told_by_content_and_not_mixed():
-    told = {path: detect_format(path) for path in (BELIEF, LETTERS, TEXT, FOLKTEXTS)}
-    assert list(told.values()) == ["inspect", "inspect", "lm-eval", "folktexts"]
+    formats = {path: detect_format(path) for path in (BELIEF, LETTERS, TEXT, FOLKTEXTS)}
+    assert list(formats.values()) == ["inspect", "inspect", "lm-eval", "folktexts"]
     with pytest.raises(InputError, match="is of the format folktexts, .* of the format inspect"):
         read_logs([BELIEF, FOLKTEXTS])
     with pytest.raises(InputError, match="no such file"):
@@ -93,8 +93,8 @@ def test_a_log_of_another_shape_is_refused_or_read_and_never_crashes(
     path = tmp_path_factory.mktemp("odd") / golden.name
     path.write_text("\n".join(lines))
     try:
-        found = imported(path, mapping={"theta": "-"})
+        damaged = imported(path, mapping={"theta": "-"})
     except (InputError, SchemaError):
         return
-    write_runs(found.runs, path.with_name("runs.parquet"))
-    assert len(found.runs) > 0
+    write_runs(damaged.runs, path.with_name("runs.parquet"))
+    assert len(damaged.runs) > 0

@@ -15,20 +15,20 @@ HEADER = json.dumps({"status": "success", "eval": {"task": "t", "model": "m"}})
 
 
 def test_inspect_logs_hold_every_answer_of_the_study(imported, study, plain_belief, plain_action):
-    found = imported(BELIEF, ACTION, belief=["rain_belief"], actions=("take", "leave"))
-    runs = found.runs.set_index(["context", "rep"])
-    validate_runs(found.runs)
-    assert found.unpaired == []
+    study_log = imported(BELIEF, ACTION, belief=["rain_belief"], actions=("take", "leave"))
+    runs = study_log.runs.set_index(["context", "rep"])
+    validate_runs(study_log.runs)
+    assert study_log.unpaired == []
     assert len(runs) == len(study.CASES) * study.REPS
     for case in study.CASES:
         for rep in range(study.REPS):
             row = runs.loc[(f"evening-{case.number:02d}", rep)]
             value, belief_status = plain_belief(case.belief(rep))
-            said, action_status = plain_action(case.action(rep), ("take", "leave"))
+            action, action_status = plain_action(case.action(rep), ("take", "leave"))
             assert row["raw_belief"] == case.belief(rep)
             assert row["raw_action"] == case.action(rep)
             assert (None if pd.isna(row["p"]) else row["p"]) == value
-            assert (None if pd.isna(row["action"]) else row["action"]) == said
+            assert (None if pd.isna(row["action"]) else row["action"]) == action
             assert row["status"] == (
                 "unparsed" if "unparsed" in (belief_status, action_status) else belief_status
             )
@@ -37,18 +37,20 @@ def test_inspect_logs_hold_every_answer_of_the_study(imported, study, plain_beli
                 case.p_true,
                 case.humidity,
             )
-    assert set(found.runs["model"]) == {"mockllm/model"}
-    assert set(found.runs["task"]) == {"rain_belief"}
+    assert set(study_log.runs["model"]) == {"mockllm/model"}
+    assert set(study_log.runs["task"]) == {"rain_belief"}
 
 
 def test_inspect_letters_stand_for_the_choices(imported):
-    found = imported(BELIEF, LETTERS, action=["rain_letters"])
-    actions = found.runs.set_index(["context", "rep"])["action"]
+    study_log = imported(BELIEF, LETTERS, action=["rain_letters"])
+    actions = study_log.runs.set_index(["context", "rep"])["action"]
     assert actions.loc[("evening-00", 0)] == "take the umbrella"
     assert actions.loc[("evening-01", 0)] == "leave it"
     assert pd.isna(actions.loc[("evening-02", 0)])  # "C", which was not offered
     assert actions.loc[("evening-03", 0)] == "leave it"
-    assert found.unpaired[0].startswith("beliefs without an action (32): evening-04 repetition 0")
+    assert study_log.unpaired[0].startswith(
+        "beliefs without an action (32): evening-04 repetition 0"
+    )
 
 
 def test_an_unfinished_run_says_so_and_counts_what_is_missing(tmp_path, imported, packed, sample):
@@ -68,9 +70,9 @@ def test_an_unfinished_run_says_so_and_counts_what_is_missing(tmp_path, imported
         tmp_path / "cut.eval",
         {"_journal/start.json": start, "samples/1.json": sample(1), "samples/2.json": failed},
     )
-    found = imported(log)
-    assert found.runs["status"].tolist() == ["ok", "unparsed"]
-    assert found.notes == [
+    study_log = imported(log)
+    assert study_log.runs["status"].tolist() == ["ok", "unparsed"]
+    assert study_log.notes == [
         "cut.eval: the run did not finish (status unknown)",
         "cut.eval: 2 of 3 samples are in the log",
         "cut.eval: samples that ended in an error: 1; an answer that is missing counts as unparsed",
@@ -78,7 +80,7 @@ def test_an_unfinished_run_says_so_and_counts_what_is_missing(tmp_path, imported
 
 
 def test_an_attached_answer_is_looked_up(tmp_path, imported, packed, sample):
-    attached = sample(1, said="attachment://abc", attachments={"abc": "0.25"})
+    attached = sample(1, completion="attachment://abc", attachments={"abc": "0.25"})
     parts = json.dumps(
         {
             "id": 2,

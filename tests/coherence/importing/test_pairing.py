@@ -12,11 +12,11 @@ BELIEF = GOLDEN / "inspect_belief.eval"
 def test_actions_without_beliefs_keep_their_rows(tmp_path, imported, write_table):
     beliefs = write_table(tmp_path / "beliefs.csv", "context,p,theta\na,0.2,0\nb,0.8,1\n")
     actions = write_table(tmp_path / "actions.csv", "context,action\nb,go\nc,stay\n")
-    found = imported(beliefs, actions, belief=["beliefs"], action=["actions"])
-    assert found.runs["context"].tolist() == ["a", "b", "c"]
-    assert found.runs["action"].fillna("").tolist() == ["", "go", "stay"]
-    assert found.runs["status"].tolist() == ["ok", "ok", "unparsed"]
-    assert found.unpaired == [
+    joined = imported(beliefs, actions, belief=["beliefs"], action=["actions"])
+    assert joined.runs["context"].tolist() == ["a", "b", "c"]
+    assert joined.runs["action"].fillna("").tolist() == ["", "go", "stay"]
+    assert joined.runs["status"].tolist() == ["ok", "ok", "unparsed"]
+    assert joined.unpaired == [
         "beliefs without an action (1): a repetition 0",
         "actions without a belief, each a row that is at best unparsed (1): c repetition 0",
     ]
@@ -30,9 +30,9 @@ def test_models_and_tasks_are_joined_each_to_its_own(tmp_path, imported, write_t
     actions = write_table(
         tmp_path / "actions.csv", "task,model,context,action\nu,m,a,three\nt,n,a,two\nt,m,a,one\n"
     )
-    found = imported(beliefs, actions, belief=["beliefs"])
-    assert found.runs["action"].tolist() == ["one", "two", "three"]
-    assert found.unpaired == []
+    joined = imported(beliefs, actions, belief=["beliefs"])
+    assert joined.runs["action"].tolist() == ["one", "two", "three"]
+    assert joined.unpaired == []
 
 
 def test_actions_stand_on_the_reference_wording_and_not_on_rows_given_z(

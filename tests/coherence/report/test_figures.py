@@ -52,12 +52,12 @@ def test_a_pair_that_the_settings_do_not_name_is_read_from_the_check(unit, pairs
     )
 
 
-@pytest.mark.parametrize(("n_pairs", "said"), [(MOST_PAIRS, 0), (MOST_PAIRS + 1, 1)])
-def test_more_pairs_than_are_drawn_are_counted(unit, pairs, n_pairs, said):
+@pytest.mark.parametrize(("n_pairs", "n_sentences"), [(MOST_PAIRS, 0), (MOST_PAIRS + 1, 1)])
+def test_more_pairs_than_are_drawn_are_counted(unit, pairs, n_pairs, n_sentences):
     results = tuple(choice_result(pairs, f"a{number}/b") for number in range(n_pairs))
     figures, missing = unit_figures(unit(results=results, verdicts=("V.",) * n_pairs), "k")
     assert len(figures) == MOST_PAIRS + 2
-    assert len(missing) == said
+    assert len(missing) == n_sentences
 
 
 def test_beliefs_without_actions_are_one_histogram_and_truth_gives_calibration(unit, choices):
