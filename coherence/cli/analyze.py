@@ -100,6 +100,7 @@ def _prepare_folder(name: str) -> Path:
 
 def _replace_text(path: Path, text: str) -> None:
     """Write a file so that a crash leaves either the old one or the new one."""
+    # In the same folder: a file can only be renamed at once within its file system.
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         temporary.write_text(text, encoding="utf-8")
@@ -116,10 +117,12 @@ def _progress() -> Iterator[Callable[[int, int, str], None] | None]:
 
     from coherence.report.wording import clean
 
+    # disable=None: no bar where stderr is a file or a pipe.
     with tqdm(unit="check", file=sys.stderr, disable=None, leave=False) as bar:
 
         def show(done: int, total: int, label: str) -> None:
             bar.total, bar.n = total, done
+            # Labels hold names of tasks and models, which come from the user's files.
             bar.set_description_str(clean(label, limit=40), refresh=False)
             bar.refresh()
 
@@ -132,6 +135,7 @@ def _print_report(report: "Report") -> None:
 
     from coherence.report.terminal import render_terminal
 
+    # Python's own streams know their encoding, but not whether colours are wanted.
     stdout = Console()
     color = stdout.color_system is not None and not stdout.no_color
     print(render_terminal(report.units, color=color, ascii_only=stdout.options.ascii_only))
@@ -153,6 +157,7 @@ def run(args: argparse.Namespace) -> int:
     from coherence.errors import InputError
     from coherence.table.storage import read_runs, write_runs
 
+    # numpy takes no negative seed, and says so in words about entropy.
     if args.seed < 0:
         raise InputError(f"--seed must be at least 0; received {args.seed}.")
     checks = None
@@ -166,6 +171,7 @@ def run(args: argparse.Namespace) -> int:
     )
     folder = None if args.out is None else _prepare_folder(args.out)
 
+    # Imported after the options are known to be right: the checks take a second to load.
     from coherence.analysis.analyze import analyze
 
     with _progress() as progress:

@@ -38,6 +38,7 @@ def prepare_folder(name: str | os.PathLike[str]) -> Path:
             f"--out must be a folder that can be made; {name} cannot ({error.strerror}). "
             "Choose another."
         ) from error
+    # Hours of asking must not end with a folder that takes no file.
     if not os.access(folder, os.W_OK | os.X_OK):
         raise InputError(
             f"--out must be a folder that can be written to; {name} cannot. Choose another."

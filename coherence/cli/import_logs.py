@@ -102,6 +102,7 @@ def run(args: argparse.Namespace) -> int:
     from coherence.importing.formats import read_logs
     from coherence.table.storage import write_runs
 
+    # Everything that can be wrong with the output is said before the logs are read.
     files, out = [Path(name) for name in args.files], Path(args.out)
     _check_output(out, files, force=args.force)
     mapping = _mapping(args.map)
@@ -134,6 +135,7 @@ def _check_output(out: Path, files: Sequence[Path], *, force: bool) -> None:
         raise InputError(f"--out must end in .parquet, .csv or .jsonl; received {out}.")
     if not out.exists():
         return
+    # samefile sees through links, which names do not.
     if any(file.exists() and file.samefile(out) for file in files):
         raise InputError(f"--out must not be one of the logs; {out} is. Name another file.")
     if not force:
@@ -147,6 +149,7 @@ def _mapping(settings: Sequence[str]) -> dict[str, str]:
 
     mapping: dict[str, str] = {}
     for setting in settings:
+        # Names of fields may hold an equals sign; names of columns do not.
         column, equals, field = (part.strip() for part in setting.partition("="))
         if not equals or not column or not field:
             raise InputError(
@@ -213,6 +216,7 @@ def _unread(imported: "Imported") -> list[str]:
     from coherence.report.wording import clean
     from coherence.table.schema import READABLE
 
+    # Half of the answers unread is rarely the model's doing: the wrong field, or percentages.
     unread = imported.runs[~imported.runs["status"].isin(READABLE)]
     if 2 * len(unread) <= len(imported.runs):
         return []
@@ -245,6 +249,7 @@ def _missing(imported: "Imported") -> list[str]:
     from coherence.table.schema import feature_columns
 
     runs = imported.runs
+    # Checks that lack the same are named in one line.
     barred: dict[tuple[str, ...], list[str]] = {}
     for check, needs in lacking(runs).items():
         barred.setdefault(needs, []).append(check)
@@ -257,6 +262,7 @@ def _missing(imported: "Imported") -> list[str]:
         lines.append(
             f"no theta in {int(runs['theta'].isna().sum())} rows: what needs it leaves them out"
         )
+    # The intervals rest on contexts being independent, which rows of one are not.
     if "context" not in runs.columns:
         lines.append("no context: every row counts as its own; map one if rows share evidence")
     if "calibration" in allowed and "p_true" not in runs.columns:

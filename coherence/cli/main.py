@@ -97,6 +97,7 @@ def _print_version() -> None:
     try:
         print(f"coherence {version('belief-coherence')}")
     except PackageNotFoundError:
+        # Metadata exists only where the package was installed.
         print("coherence, run from its source folder")
 
 
@@ -116,6 +117,7 @@ def _dispatch(arguments: list[str], command: str | None) -> int:
     parser = build_parser(command)
     try:
         options = parser.parse_args(arguments)
+    # argparse has printed its message already; callers of `main` get a status and no exit.
     except SystemExit as ending:
         return ending.code if isinstance(ending.code, int) else 2
     if options.version:
@@ -155,6 +157,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         usage, 130 after Ctrl-C.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
+    # Found before argparse runs, since its parser is built with the options of one command.
     command = next((word for word in arguments if not word.startswith("-")), None)
     prefix = f"coherence {command}" if command in COMMANDS else "coherence"
     if hasattr(sys.stdout, "reconfigure"):
@@ -174,10 +177,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"\n{prefix}: interrupted", file=sys.stderr)
         return 130
+    # The reader left, as `head` does; that is no failure of this program.
     except BrokenPipeError:
         _discard_output()
         return 0
     except OSError as error:
+        # Raised by Python code and not by the system: a bug, which must keep its traceback.
         if error.strerror is None:
             raise
         _discard_output()

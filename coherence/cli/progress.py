@@ -27,6 +27,7 @@ def answer_progress(label: str = "") -> Iterator[Callable[[int, int], None]]:
     from coherence.report.wording import clean
 
     opening = f"{clean(label)}: " if label else ""
+    # disable=None: a bar on a terminal only; in a log file it would be a line per answer.
     with tqdm(desc=opening.removesuffix(": "), unit="answer", file=sys.stderr, disable=None) as bar:
         last = time.monotonic()
 

@@ -67,6 +67,7 @@ def _parameters(settings: Iterable[str], agent: "Agent") -> dict[str, float]:
             values[name] = float(text)
         except ValueError:
             raise InputError(f"--set {name} must be a number; received {text!r}.") from None
+        # float() reads "nan" and "inf" without complaint; neither is below infinity.
         if not abs(values[name]) < float("inf"):
             raise InputError(f"--set {name} must be a finite number; received {text!r}.")
     return values
@@ -115,6 +116,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("--out FILE is missing. Name a .parquet, .csv or .jsonl file.")
     if args.seed < 0:
         raise InputError(f"--seed must be at least 0; received {args.seed}.")
+    # The agent itself checks the ranges, and its error names the parameter.
     changes = _parameters(args.set, AGENTS[args.agent])
     runs = simulate(
         AGENTS[args.agent].with_parameters(**changes),

@@ -217,6 +217,7 @@ def decode_choice(text: str, options: Sequence[str]) -> Decoded[str]:
     >>> decode_choice("wait or treat", ("wait", "treat")).status
     'unparsed'
     """
+    # Exactly as offered; all else is a repair with a name, or unread.
     if text.strip(_BLANKS) in options:
         return Decoded(text.strip(_BLANKS), OK)
     try:

@@ -149,6 +149,7 @@ def read_probabilities(text: str, labels: Sequence[str]) -> tuple[list[Fraction]
     stated = _from_json(reading, folded)
     if stated is None:
         stated = _from_lines(reading, list(labels), folded)
+    # A single number is that of Yes only where the reader can know that No is the rest.
     if folded == ["no", "yes"] and list(stated) in (["yes"], [""]):
         reading.note("single")
         return list(stated.values()), reading.status
@@ -238,6 +239,7 @@ def read_choice(text: str, options: Sequence[str]) -> tuple[str, str]:
 
 def _cleaned(text: str) -> RepairedText:
     """Undo what changes nothing in the wording: foreign characters and markup."""
+    # An answer of pages explains itself, and what it settles on is no matter of spelling.
     if len(text) > _MOST_CHARACTERS:
         raise UnreadableError
     reading = RepairedText(text)
@@ -248,6 +250,7 @@ def _cleaned(text: str) -> RepairedText:
     # Twice, for emphasis around emphasis: "**`0.7`**".
     bare = _EMPHASIS.sub(r"\2", _EMPHASIS.sub(r"\2", bare))
     stripped = bare.strip()
+    # Quotation marks around the whole answer; inside, they may belong to a label.
     if len(stripped) > 1 and stripped[0] == stripped[-1] and stripped[0] in "\"'":
         bare = stripped[1:-1]
     if bare != plain:
@@ -282,6 +285,7 @@ def _from_json(reading: RepairedText, folded: list[str]) -> dict[str, Fraction] 
         raise UnreadableError from None
     stated: dict[str, Fraction] = {}
     for name, value in pairs:
+        # Nested objects, true and null are no numbers; a name twice leaves the choice open.
         if not isinstance(value, str) or name.casefold() in stated or name.casefold() not in folded:
             raise UnreadableError
         stated[name.casefold()] = _only_number(value, reading)
@@ -305,6 +309,7 @@ def _from_lines(reading: RepairedText, labels: list[str], folded: list[str]) -> 
         if not line:
             continue
         label, rest = _split_label(line, labels, folded, reading)
+        # A line without a number may be an opening such as 'Here is my answer:'.
         if not label and not any(character.isnumeric() for character in rest):
             _check_words(rest, reading)
             continue
@@ -369,6 +374,7 @@ def _value(match: re.Match[str], reading: RepairedText) -> Fraction:
         raise UnreadableError
     if match["numerator"]:
         reading.note("fraction")
+        # Fraction would raise ZeroDivisionError, and no answer may.
         if int(match["denominator"]) == 0:
             raise UnreadableError
         return Fraction(int(match["numerator"]), int(match["denominator"]))

@@ -92,6 +92,7 @@ def flatten(value: object, name: str) -> dict[str, object]:
             for key, part in value.items()
             for inner, item in flatten(part, f"{name}.{key}").items()
         }
+    # As text, a list can still be shown and mapped, and is never a column by accident.
     if isinstance(value, dict | list):
         return {name: json.dumps(value, ensure_ascii=False)}
     return {name: value}
@@ -148,6 +149,7 @@ def parse_json(text: str | bytes, where: str) -> object:
     """
     try:
         return json.loads(text)
+    # A few kilobytes of brackets are enough to exhaust the stack.
     except RecursionError:
         raise InputError(f"{where} is nested too deeply to be read.") from None
     except ValueError as error:  # UnicodeDecodeError and JSONDecodeError are both of this kind
@@ -174,6 +176,7 @@ def read_objects(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
     InputError
         A line is no JSON object; the message has its number.
     """
+    # As bytes: a line of text mode would also end at characters that JSON allows in a string.
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             if not line.strip():

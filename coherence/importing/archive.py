@@ -81,6 +81,7 @@ class Archive:
         """
         info = self._entries[name]
         where = f"{self.path}: entry {name!r}"
+        # Bit 0 of the general purpose flags (APPNOTE 4.4.4).
         if info.flag_bits & 1:
             raise InputError(f"{where} is encrypted. Write the log again without a password.")
         if info.file_size > self.max_bytes:
@@ -106,6 +107,7 @@ class Archive:
             ValueError,
             struct.error,
         ) as error:
+            # Some errors of zlib and struct have no text, others several lines.
             reason = (str(error) or type(error).__name__).splitlines()[0]
             raise InputError(f"{where} is damaged ({reason}). Get the file again.") from None
         # The size in the directory is a claim of the file's writer.
@@ -139,6 +141,7 @@ class Archive:
     def _bounded(self, stream: "_Readable | IO[bytes]") -> bytes:
         """Read until the end, or until there is one byte too many."""
         content = bytearray()
+        # One byte more than allowed shows that there is more, and no second is unpacked.
         while len(content) <= self.max_bytes and (chunk := stream.read(_CHUNK)):
             content += chunk
         return bytes(content)
@@ -157,12 +160,14 @@ class Archive:
 
 def _packed_bytes(file: IO[bytes], info: zipfile.ZipInfo, file_size: int) -> bytes:
     """Return the packed bytes behind an entry's local header."""
+    # Before anything of that size is read.
     if info.compress_size > file_size:
         raise zipfile.BadZipFile("longer than the file")
     file.seek(info.header_offset)
     header = file.read(_LOCAL_HEADER)
     if len(header) < _LOCAL_HEADER or header[:4] != b"PK\x03\x04":
         raise zipfile.BadZipFile("no header where the directory points")
+    # The local header's own lengths: those of the directory may differ.
     name_length, extra_length = struct.unpack("<HH", header[26:30])
     file.seek(name_length + extra_length, 1)
     packed = file.read(info.compress_size)

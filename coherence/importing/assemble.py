@@ -118,10 +118,13 @@ def assemble(
     check_mapping(mapping, logs)
     beliefs, actions = split_by_task(logs, belief_tasks=belief_tasks, action_tasks=action_tasks)
     named = {log.model for log in logs if log.model is not None}
+    # A log without a model's name goes with the others, if they agree on one.
     if model is None and len(named) == 1:
         (model,) = named
+    # Contexts that gather samples make the log's own numbers repeat within them.
     counted = "context" in mapping and "rep" not in mapping
     mapped, rows = [], []
+    # One wording needs no name: the table's default is the standard prompt.
     several = len({log.name for log in beliefs}) > 1
     for log in beliefs:
         fields = belief_fields(log, mapping, reading.positive, with_action=not actions)
@@ -166,6 +169,7 @@ def _plain(record: Record, fields: Mapping[str, str], log: AnswerLog) -> dict[st
     cells: dict[str, object] = {}
     for column, name in fields.items():
         value = record.get(name)
+        # These are decoded, and have statuses of their own.
         if is_belief(column) or column in ("action", "status"):
             continue
         if column in NUMBER_COLUMNS and value is not None and value != "":
@@ -188,6 +192,7 @@ def _belief_row(
     shared: Mapping[str, object],
 ) -> dict[str, object]:
     scored = any(name.startswith("probability.") for name in fields.values())
+    # Shares of log-likelihoods are probabilities whatever the question asked for.
     scale = 100.0 if reading.percent and not scored else 1.0
     row = {**shared, **_plain(record, fields, log)}
     stated = {column: record.get(name) for column, name in fields.items() if is_belief(column)}
@@ -197,6 +202,7 @@ def _belief_row(
     else:
         belief = distribution_cells(stated, reading.belief, is_text=log.is_text, scale=scale)
         row |= belief.value if isinstance(belief.value, dict) else dict.fromkeys(stated)
+    # A text that was logged beside a number stays the raw answer of that number.
     cells = [belief]
     row["raw_belief"] = belief.raw if belief.raw is not None else row.get("raw_belief")
     # Rows of the law of iterated expectation, and of further wordings, ask for no action.
@@ -237,11 +243,13 @@ def _read_action(
     record: Record, log: AnswerLog, fields: Mapping[str, str], reading: Reading
 ) -> Cell:
     name = fields["action"]
+    # The user's word for what was offered comes before the log's.
     offered = record.get("choices")
     options = reading.actions or (offered if isinstance(offered, tuple) else ())
     if log.states_scored and name == log.fields["answer"]:
         options = ()  # a program took the most probable one: nothing is to be read
     elif log.is_text and not options:
+        # The answers themselves suggest what to write after --actions.
         texts = Counter(str(other.get(name)).strip()[:40] for other in log.records)
         listed = ", ".join(f"{text!r} ({count})" for text, count in texts.most_common(4))
         raise InputError(

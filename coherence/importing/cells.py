@@ -73,6 +73,7 @@ def belief_cell(value: object, read: BeliefReader, *, is_text: bool, scale: floa
     Cell
         A probability in [0, 1], or None with a status that says why.
     """
+    # The sample ended before an answer, or the table has an empty cell.
     if value is None or value == "":
         return Cell(None, "unparsed")
     number = None if is_text and isinstance(value, str) else as_number(value)
@@ -80,6 +81,7 @@ def belief_cell(value: object, read: BeliefReader, *, is_text: bool, scale: floa
         return Cell(*read(str(value)), str(value))
     if not math.isfinite(number):
         return Cell(None, "unparsed", str(value))
+    # Not clipped: 101 of 100 is an answer that cannot be meant.
     share = number / scale
     return Cell(share, "ok") if 0 <= share <= 1 else Cell(None, "out_of_range", str(value))
 
@@ -140,11 +142,13 @@ def action_cell(
     """
     if value is None or value == "":
         return Cell(None, "unparsed")
+    # A label from a program's table needs no reading, and no list to be read against.
     if not options:
         return Cell(value, "ok")
     text = str(value)
     option, status = read(text, options)
     if option is None and by_letter:
+        # Multiple choice is asked by letter; the option's own words come first all the same.
         letters = [chr(ord("A") + position) for position in range(min(len(options), 26))]
         letter, letter_status = read(text, letters)
         if letter is not None:

@@ -44,9 +44,11 @@ def detect_format(path: Path) -> str:
         The ending is none that any of the formats has.
     """
     suffix = path.suffix.lower()
+    # A single JSON document is a log of Inspect; the other formats have a line per row.
     if suffix in (".eval", ".json"):
         return "inspect"
     if suffix in LINES:
+        # One line is enough: every line of a harness log has these two fields.
         first = next((record for _, record in read_objects(path)), {})
         return "lm-eval" if {"doc_id", "resps"} <= set(first) else "table"
     if suffix in SEPARATORS:
@@ -84,11 +86,13 @@ def read_logs(
     for path in paths:
         if not path.is_file():
             raise InputError(f"{path}: no such file. Name the log itself, not its folder.")
+        # An empty file has no format of its own to complain about.
         if path.stat().st_size == 0:
             raise InputError(f"{path}: the file is empty (0 bytes). Check the run that wrote it.")
     if max_bytes < 1:
         raise InputError(f"max_bytes must be positive; received {max_bytes}.")
     formats = [detect_format(path) for path in paths] if format == "auto" else [format] * len(paths)
+    # Fields mean different things in each format, and one mapping must serve all files.
     for path, other in zip(paths, formats, strict=True):
         if other != formats[0]:
             raise InputError(

@@ -122,6 +122,7 @@ def _record(sample: object, where: str) -> dict[str, object]:
         raise InputError(
             f"{where} has no id that is a text or a number. Check that the file is an Inspect log."
         )
+    # Inspect counts epochs from 1, the runs table repetitions from 0.
     epoch = sample.get("epoch", 1)
     if not isinstance(epoch, int):
         raise InputError(f"{where}: epoch must be a whole number; received {epoch!r}.")
@@ -132,6 +133,7 @@ def _record(sample: object, where: str) -> dict[str, object]:
         "rep": epoch - 1,
         "output": _answer(sample),
     }
+    # Inspect takes one target or a list of them; a list of one is one.
     if isinstance(target, list) and len(target) == 1:
         target = target[0]
     else:
@@ -148,6 +150,7 @@ def _record(sample: object, where: str) -> dict[str, object]:
         _object(sample.get("metadata")), "metadata"
     )
     for name, score in scores.items():
+        # Explanations and metadata of scores may be long, and no answer is read from them.
         kept = (
             {key: score[key] for key in ("value", "answer") if key in score}
             if isinstance(score, dict)
@@ -166,10 +169,12 @@ def _answer(sample: Mapping[str, Any]) -> str | None:
     """What the model said last; None where the sample ended before it said anything."""
     output = _object(sample.get("output"))
     answers, text = output.get("choices"), output.get("completion")
+    # A sample that failed may have a text and no choices, or neither.
     if not isinstance(answers, list) or not answers:
         return text if isinstance(text, str) and text else None
     if not isinstance(text, str):
         content = _object(_object(answers[0]).get("message")).get("content", "")
+        # Content is a text, or a list of parts: reasoning, images and text.
         parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
         text = "".join(
             str(part.get("text", "")) for part in map(_object, parts) if part.get("type") == "text"
@@ -199,6 +204,7 @@ def _notes(
         yield f"the run did not finish (status {shown})"
     samples = _object(run.get("dataset")).get("samples")
     epochs = _object(run.get("config")).get("epochs") or 1
+    # A run that was cut off is read as far as it got, and says how far.
     expected = samples * epochs if isinstance(samples, int) and isinstance(epochs, int) else 0
     if expected > len(records):
         yield f"{len(records)} of {expected} samples are in the log"

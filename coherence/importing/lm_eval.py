@@ -57,6 +57,7 @@ def read_lm_eval_samples(path: Path, *, max_bytes: int) -> AnswerLog:
     documents = _documents(path)
     options = [_options(document.sample) for document in documents]
     scored = [choices is not None for choices in options]
+    # The two need different columns, and one file of one task never holds both.
     if any(scored) and not all(scored):
         raise InputError(
             f"{path}: some lines hold texts and others log-likelihoods. "
@@ -78,6 +79,7 @@ def read_lm_eval_samples(path: Path, *, max_bytes: int) -> AnswerLog:
         notes.append(
             f"filters: {', '.join(filters)}; the fields filtered.<name> hold what they left"
         )
+    # States are columns, so every document must have the same ones.
     same = len(set(options)) == 1
     if not same:
         notes.append(
@@ -164,6 +166,7 @@ def _records(
     responses = sample["resps"]
     if choices is not None:
         target = _choice_of(sample["target"], choices)
+        # A repetition counts where every choice was scored in it.
         for rep in range(min(len(repeats) for repeats in responses)):
             yield {
                 **shared,
@@ -221,6 +224,7 @@ def _scores(pairs: list[list[Any]], choices: tuple[str, ...], where: str) -> dic
             "Check the run that wrote it."
         ) from None
     highest = max(logs)
+    # The logarithm of a probability; a positive one is a loss with its sign turned, or a score.
     if highest > _ROUNDING:
         raise InputError(
             f"{where}: log-likelihoods must not be positive; received {highest:g}. "

@@ -31,6 +31,7 @@ def check_mapping(mapping: Mapping[str, str], logs: Sequence[AnswerLog]) -> None
         one.
     """
     names = list(dict.fromkeys(name for log in logs for name in log.field_names()))
+    # Columns first: a misspelt column is the likelier slip, and its field may exist nowhere.
     for column, field in mapping.items():
         if field == LEFT_OUT:
             continue
@@ -81,12 +82,14 @@ def belief_fields(
             if not is_belief(column) and column != "answer_mass"
         }
     elif log.states:
+        # With a positive state the belief is one number, else one column per state.
         state = positive_state(log.states, positive)
         shares = (
             {f"p_{name}": f"probability.{name}" for name in log.states}
             if state is None
             else {"p": f"probability.{state}"}
         )
+        # A state called 'true' would fill p_true, the exact posterior.
         clash = [column for column in shares if column in COLUMN_NAMES and column != "p"]
         if clash:
             raise InputError(
@@ -129,6 +132,7 @@ def action_fields(log: AnswerLog, mapping: Mapping[str, str]) -> dict[str, str]:
     InputError
         Nothing says where the action is, or a mapped field is missing from this log.
     """
+    # Evidence and posterior stand in the belief log too; from here they could only contradict it.
     fields = {column: field for column, field in log.fields.items() if column in _FROM_ACTION_LOGS}
     if "answer" in log.fields:
         fields["action"] = log.fields["answer"]

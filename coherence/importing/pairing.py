@@ -42,6 +42,7 @@ def number_repetitions(rows: list[dict[str, object]], *, counted: bool) -> None:
 def _key(row: Mapping[str, object]) -> _Key:
     rep, context = row.get("rep"), row.get("context")
     number = as_number(rep)
+    # Repetitions are counted; a fraction is some other field, taken for them.
     if number is None or number % 1:
         raise InputError(
             f"rep must be a whole number; received {rep!r} in context {context!r}. "
@@ -113,12 +114,15 @@ def join_actions(
             "beliefs and actions are joined by their samples, and some answers have no context. "
             "Map one in both: --map context=FIELD."
         )
+    # What is left here after the loop found no belief.
     waiting = {_key(row): row for row in actions}
     joined, alone = [], []
     for row in beliefs:
+        # Other wordings and rows given z ask for the belief alone.
         asks = _asks_for_action(row, reference)
         partner = waiting.pop(_key(row), None) if asks else None
         if partner is not None:
+            # Where both logs have a column, the belief log's value stands unless it is missing.
             stated = {column: value for column, value in row.items() if value is not None}
             status = worst([str(partner["status"]), str(row["status"])])
             row = {**partner, **stated, "status": status}
@@ -138,6 +142,7 @@ def join_actions(
         )
         if keys
     ]
+    # Nothing joined at all is a wrong key, not a study with holes.
     if len(waiting) == len(actions):
         raise InputError(
             f"no answer of the action log belongs to one of the belief log. {'; '.join(lines)}. "

@@ -36,6 +36,7 @@ def read_header(path: Path) -> list[str]:
     InputError
         The file is empty or no text.
     """
+    # utf-8-sig: spreadsheets put a byte order mark before the first name.
     with path.open(encoding="utf-8-sig", newline="") as file:
         try:
             names = next(csv.reader(file, delimiter=SEPARATORS[path.suffix.lower()]), None)
@@ -50,11 +51,13 @@ def read_header(path: Path) -> list[str]:
 
 def _read_rows(path: Path) -> Iterable[dict[str, object]]:
     names = read_header(path)
+    # A dict would keep the last of two columns, in silence.
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"{path}: column {twice!r} occurs more than once. Name every column once.")
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file, delimiter=SEPARATORS[path.suffix.lower()])
+        # The header, which was read above.
         next(reader)
         try:
             for cells in reader:
@@ -116,6 +119,7 @@ def read_table(path: Path, *, max_bytes: int) -> AnswerLog:
     known = {
         name: name for name in names if name in COLUMN_NAMES or name.startswith(FEATURE_PREFIX)
     }
+    # With p there, a column such as p_value is no state.
     if "p" not in names:
         known |= {name: name for name in names if name.startswith("p_")}
     return AnswerLog(

@@ -9,6 +9,7 @@ _KNOWN = {"no": 0, "false": 0, "0": 0, "yes": 1, "true": 1, "1": 1}
 
 def _folded(label: object) -> str:
     text = str(label).strip().casefold()
+    # A table of floats holds 1.0 where its author wrote 1.
     return text.removesuffix(".0") if text in ("0.0", "1.0") else text
 
 
@@ -47,6 +48,7 @@ def positive_state(states: Sequence[str], positive: str | None) -> str | None:
                 f"{closest(positive, states)}"
             )
         return named[0]
+    # Two states, one of them Yes: of three, the belief in Yes would leave two unsaid.
     likely = [state for state in states if _KNOWN.get(_folded(state)) == 1]
     return likely[0] if len(likely) == 1 and len(states) == 2 else None
 
@@ -77,6 +79,7 @@ def as_zero_or_one(labels: Sequence[object], positive: str | None) -> list[int |
     ([1, 0, None], [1, 0])
     """
     seen = list(dict.fromkeys(str(label) for label in labels if label is not None))
+    # A label that never occurs is a slip of the pen; all states would be 0.
     if positive is not None:
         if seen and _folded(positive) not in map(_folded, seen):
             raise InputError(

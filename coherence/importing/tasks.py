@@ -41,6 +41,7 @@ def split_by_task(
             f"task {both[0]!r} is named as belief_task and as action_task. "
             "If one log holds both, map its field: --map action=FIELD."
         )
+    # What is not named takes the role that is left, if only one way is possible.
     rest = [name for name in tasks if name not in (*belief_tasks, *action_tasks)]
     beliefs, actions = list(dict.fromkeys(belief_tasks)), list(dict.fromkeys(action_tasks))
     if rest and not beliefs and (actions or len(rest) == 1):

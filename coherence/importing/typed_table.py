@@ -41,6 +41,7 @@ def typed_table(rows: Sequence[Mapping[str, object]], positive: str | None) -> p
     seen = list(dict.fromkeys(column for row in rows for column in row))
     states = [column for column in seen if is_belief(column) and column != "p"]
     order = []
+    # States stand where p would, features before what describes the asking.
     for column in COLUMNS:
         order += states if column.name == "p" else []
         order += [column.name] if column.name in seen else []
@@ -65,6 +66,7 @@ def _typed(
     column: str, values: list[object], positive: str | None, states: Sequence[str]
 ) -> pd.Series:
     values = [None if value == "" else value for value in values]
+    # With a belief per state the labels themselves are needed.
     if column == "theta" and not states:
         return pd.Series(as_zero_or_one(values, positive), dtype="Int64")
     if column in (*NUMBER_COLUMNS, "p", *states):

@@ -39,6 +39,7 @@ def calibration_outcome(choices: pd.DataFrame) -> tuple[pd.Series, str] | None:
         The numbers and their column; None where the truth is no 0/1 column, so that no share can be
         formed.
     """
+    # The exact posterior is free of the luck in what happened.
     if "p_true" in choices and choices["p_true"].notna().any():
         return choices["p_true"].astype(float), "p_true"
     if "truth" not in choices:
@@ -46,6 +47,7 @@ def calibration_outcome(choices: pd.DataFrame) -> tuple[pd.Series, str] | None:
     # A categorical or text column may hold 0/1 as text, "1.0" among them.
     numbers = pd.to_numeric(choices["truth"].astype(object), errors="coerce").astype(float)
     known = choices["truth"].notna()
+    # With three states or labels there is no share of one that a single belief is about.
     return (numbers, "truth") if known.any() and numbers[known].isin([0.0, 1.0]).all() else None
 
 
@@ -80,6 +82,7 @@ def calibration_table(choices: pd.DataFrame, *, n_bins: int = 10) -> pd.DataFram
             "context": choices["context"].astype(object),
         }
     ).dropna()
+    # Bins of equal counts: bins of equal width would leave rare beliefs to a handful of answers.
     table["bin"] = belief_bins(table["belief"].to_numpy(), n_bins)
     grouped = table.groupby("bin").agg(
         belief=("belief", "mean"),
@@ -87,6 +90,7 @@ def calibration_table(choices: pd.DataFrame, *, n_bins: int = 10) -> pd.DataFram
         n_contexts=("context", "nunique"),
         n_rows=("belief", "size"),
     )
+    # Rows of a context share one truth: they are one trial, however often it was asked.
     if source == "truth":
         grouped["low"], grouped["high"] = wilson_interval(grouped["outcome"], grouped["n_contexts"])
     else:
@@ -131,6 +135,7 @@ def plot_calibration(choices: pd.DataFrame, ax: Axes, *, n_bins: int = 10) -> Ax
             .agg(belief=("belief", "mean"), p_true=("p_true", "mean"))
             .dropna()
         )
+        # Evenly spaced in the order of the table, and not drawn: equal bytes for equal data.
         shown = means.iloc[:: max(1, math.ceil(len(means) / _MOST_POINTS))]
         ax.scatter(
             shown["belief"],
@@ -156,5 +161,6 @@ def plot_calibration(choices: pd.DataFrame, ax: Axes, *, n_bins: int = 10) -> Ax
     )
     ax.set_xlabel("stated belief")
     ax.set_ylabel("exact posterior" if exact else "share of cases with theta = 1")
+    # On a square the diagonal is the line of 45 degrees that readers expect.
     ax.set_aspect("equal")
     return ax

@@ -44,6 +44,7 @@ def render_lines(
         force_jupyter=False,
         legacy_windows=False,
     )
+    # Captured, since the caller may want a string, a file or a stream that cannot encode it all.
     with console.capture() as capture:
         for part in parts:
             console.print(part)

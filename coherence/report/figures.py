@@ -79,6 +79,7 @@ def unit_figures(unit: Unit, key: str) -> tuple[list[Figure], list[str]]:
 def _figure(
     draw: Callable[..., Any], key: str, title: str, caption: str, *, height: float = 3.5
 ) -> Figure:
+    # The title element is what a screen reader says in place of the figure.
     svg = render_svg(draw, key=key, title=f"{title}. {caption}", size=(5.0, height))
     # Safe as markup: rebuilt from a parsed tree, whose serialiser escapes all text.
     return Figure(Markup(svg), title, caption)
@@ -112,6 +113,7 @@ def _strength(result: CheckResult) -> tuple[float, float]:
 
 
 def _pairwise_figure(result: CheckResult, key: str) -> Figure:
+    # A label may hold a slash; the settings know where the first action ends.
     details, settings = result.details, result.settings
     pair: Sequence[object] = list(
         settings.get("pair") or result.check.partition(":")[2].split("/", 1)
@@ -121,6 +123,7 @@ def _pairwise_figure(result: CheckResult, key: str) -> Figure:
     reversed_pairs = details[details["violation"].astype(bool)]
     significant = reversed_pairs["significant"].astype(bool).sum()
     expected = clean(settings.get("direction", "increasing"))
+    # The direction was then chosen by the data, and the caption says which it was.
     if expected == "either":
         expected = f"monotone (tested as {settings.get('direction_tested', 'either')})"
     sizes = f"{int(counts.min())} to {int(counts.max())} choices" if len(counts) else "no choices"
@@ -142,6 +145,7 @@ def _belief_figure(beliefs: pd.DataFrame, key: str, *, by_action: bool) -> Figur
             "on one scale."
         )
     else:
+        # One histogram: without actions there is nothing to part the beliefs by.
         beliefs = beliefs.assign(action="all answers")
         title, caption = "Stated beliefs", "Histogram of the stated belief."
     bands = min(beliefs["action"].nunique(), _MOST_BANDS)
@@ -167,5 +171,6 @@ def _calibration_figure(beliefs: pd.DataFrame, key: str) -> Iterator[Figure]:
             "Share of true cases in bins with about equally many answers; bars: Wilson 95% "
             "intervals with contexts as trials. On the dotted line, beliefs are calibrated."
         )
+    # A little taller than wide, for a square between the labels.
     draw = partial(plot_calibration, beliefs)
     yield _figure(draw, f"{key}-calibration", title, caption, height=4.2)

@@ -61,6 +61,7 @@ def _settings(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _result_row(result: CheckResult, verdict: str) -> dict[str, Any]:
     effect, interval = wording.format_effect(result)
+    # The unit is set smaller than the number, which readers compare down the column.
     number, _, unit = effect.partition(" ")
     left_out = f", {result.n_dropped} left out" if result.n_dropped else ""
     return {
@@ -69,6 +70,7 @@ def _result_row(result: CheckResult, verdict: str) -> dict[str, Any]:
         "unit": unit,
         "interval": interval,
         "pvalue": wording.format_pvalue(result.pvalue),
+        # Holm bounds the chance of any false rejection, Benjamini-Hochberg the share of false ones.
         "adjusted": [
             (name, wording.format_pvalue(value))
             for name, value in (("Holm", result.pvalue_holm), ("BH", result.pvalue_bh))
@@ -106,6 +108,7 @@ def _lead(unit: Unit) -> str:
         f"{len(flagged) or 'None'} of {defined} test{'' if defined == 1 else 's'} "
         f"{'have' if len(flagged) > 1 else 'has'} p < {LEVEL}"
     )
+    # Tests that do not reject are no proof of coherence, which is what readers make of them.
     if not flagged:
         return (
             f"{count}.{without} This does not show coherence: "
@@ -120,6 +123,7 @@ def _lead(unit: Unit) -> str:
 
 
 def _overview(unit: Unit, checks: list[str]) -> list[dict[str, Any]]:
+    # Units may have run different checks; each column of the overview is one check.
     by_check = {wording.clean(result.check): result for result in unit.results}
     cells = []
     for check in checks:
@@ -144,6 +148,7 @@ def _unreadable(unit: Unit) -> tuple[list[str], list[list[dict[str, Any]]]]:
         for column, value in record.items():
             known = not pd.isna(value)
             text = str(value) if known else wording.NOT_GIVEN
+            # The page stays small, and says so where it leaves something out.
             cut = (
                 f"cut after {RAW_LIMIT} of {len(text)} characters" if len(text) > RAW_LIMIT else ""
             )
@@ -194,6 +199,7 @@ def _unit_context(unit: Unit, key: str, checks: list[str]) -> dict[str, Any]:
 
 
 def _command(settings: Mapping[str, Any]) -> str:
+    # RUNS stands for the table: the analysis is given rows and does not know their file.
     words = ["coherence analyze RUNS"]
     if settings.get("seed") is not None:
         words.append(f"--seed {wording.clean(settings['seed'])}")
@@ -226,12 +232,14 @@ def render_html(units: Sequence[Unit], settings: Mapping[str, Any]) -> str:
     checks = list(
         dict.fromkeys(wording.clean(result.check) for unit in units for result in unit.results)
     )
+    # A checkout that was never installed does not know its version.
     version = settings.get("version")
     parts = [
         f"{len(units)} unit{'' if len(units) == 1 else 's'} (task · model)",
         f"{len(checks)} checks",
     ]
     parts += [f"coherence {wording.clean(version)}"] if version not in (None, "unknown") else []
+    # Undefined names raise: a misspelt one would print nothing, and nobody would notice.
     environment = Environment(
         loader=PackageLoader("coherence", "report"),
         autoescape=True,
@@ -251,6 +259,7 @@ def render_html(units: Sequence[Unit], settings: Mapping[str, Any]) -> str:
             _unit_context(unit, f"unit-{number}", checks)
             for number, unit in enumerate(units, start=1)
         ],
+        # The number of processes changes no result, and would change the bytes of the page.
         settings=_settings({name: value for name, value in settings.items() if name != "n_jobs"}),
         command=_command(settings),
     )

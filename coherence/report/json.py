@@ -47,12 +47,14 @@ def to_plain(value: Any) -> Any:
         ]
     if isinstance(value, Mapping):
         return {str(key): to_plain(content) for key, content in value.items()}
+    # A set has no order of its own, and equal runs must give equal bytes.
     if isinstance(value, set | frozenset):
         return sorted((to_plain(member) for member in value), key=str)
     if isinstance(value, np.ndarray | pd.Series | pd.Index | pd.api.extensions.ExtensionArray):
         return [to_plain(member) for member in value.tolist()]
     if isinstance(value, list | tuple):
         return [to_plain(member) for member in value]
+    # What is left are scalars: missing ones of pandas, and dates, paths and the like.
     return None if pd.isna(value) else str(value)
 
 

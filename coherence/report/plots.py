@@ -59,9 +59,11 @@ def wilson_interval(
     ([0.0, 0.2366], [0.2775, 0.7634])
     """
     observed, trials = np.asarray(share, dtype=float), np.asarray(count, dtype=float)
+    # Wilson (1927): the shares whose score test does not reject the observed one, in closed form.
     shrink = 1 + _Z95**2 / trials
     centre = (observed + _Z95**2 / (2 * trials)) / shrink
     half = _Z95 / shrink * np.sqrt(observed * (1 - observed) / trials + _Z95**2 / (4 * trials**2))
+    # Rounding alone can carry an end past 0 or 1.
     return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
 
 
@@ -70,6 +72,7 @@ def frame_axes(ax: Axes) -> None:
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(FAINT)
     ax.tick_params(colors=INK, length=3)
+    # A little more than 0 to 1, so that marks at the ends are whole.
     ax.set_xlim(-0.03, 1.03)
     ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", ".25", ".5", ".75", "1"])
     ax.grid(True, axis="y", color="#e6e6e6", linewidth=0.8)
@@ -103,6 +106,7 @@ def choice_bins(details: pd.DataFrame) -> pd.DataFrame:
         )
         for side in ("j", "k")
     ]
+    # Every bin but the first and the last stands on both sides of some pair.
     bins = pd.concat(sides).drop_duplicates("bin")
     return bins[(bins["n"] > 0) & bins["share"].notna() & bins["belief"].notna()].sort_values(
         "belief", ignore_index=True
@@ -131,8 +135,41 @@ def plot_pairwise_choice(details: pd.DataFrame, pair: Sequence[object], ax: Axes
     first, second = (clean(label, limit=_LABEL) for label in pair)
     frame_axes(ax)
     scale_to_shares(ax)
+    has_reversals = _join_bins(details, bins, ax)
+    if len(bins):
+        low, high = wilson_interval(bins["share"], bins["n"])
+        ax.vlines(bins["belief"], low, high, color=INK, linewidth=1.0, zorder=4)
+        # Area in proportion to the count, so that a bin with four times the choices looks four
+        # times as heavy.
+        areas = np.maximum(130 * bins["n"] / bins["n"].max(), 10)
+        ax.scatter(
+            bins["belief"],
+            bins["share"],
+            s=areas,
+            color=BLUE,
+            edgecolor="white",
+            gid="bins",
+            zorder=5,
+        )
+    if has_reversals:
+        # Above the axes: every corner inside may hold points.
+        ax.legend(
+            loc="lower right",
+            bbox_to_anchor=(1.0, 1.0),
+            borderaxespad=0.0,
+            frameon=False,
+            handlelength=3,
+        )
+    ax.set_xlabel("mean stated belief of the bin")
+    ax.set_ylabel(f"share of {first}\nrather than {second}", parse_math=False)
+    return ax
+
+
+def _join_bins(details: pd.DataFrame, bins: pd.DataFrame, ax: Axes) -> bool:
+    """Join neighbouring bins, mark the significant reversals, and tell whether there are any."""
     by_bin = bins.set_index("bin")
     marked = details[details["violation"].astype(bool) & details["significant"].astype(bool)]
+    # A bin in which neither action was chosen has no share, and no line can end there.
     drawn = set(by_bin.index.tolist())
     reversals = sorted(
         {
@@ -143,6 +180,7 @@ def plot_pairwise_choice(details: pd.DataFrame, pair: Sequence[object], ax: Axes
     )
     neighbours = list(zip(bins["bin"][:-1].tolist(), bins["bin"][1:].tolist(), strict=True))
     for neighbour in neighbours:
+        # A reversal between neighbours gets its own line below, not two.
         if neighbour not in reversals:
             ends = by_bin.loc[list(neighbour)]
             ax.plot(ends["belief"], ends["share"], color=BLUE, linewidth=1.6, gid="step", zorder=2)
@@ -162,32 +200,7 @@ def plot_pairwise_choice(details: pd.DataFrame, pair: Sequence[object], ax: Axes
             label=label,
             zorder=3,
         )
-    if len(bins):
-        low, high = wilson_interval(bins["share"], bins["n"])
-        ax.vlines(bins["belief"], low, high, color=INK, linewidth=1.0, zorder=4)
-        # Area in proportion to the count, so that a bin with four times the choices looks four
-        # times as heavy.
-        areas = np.maximum(130 * bins["n"] / bins["n"].max(), 10)
-        ax.scatter(
-            bins["belief"],
-            bins["share"],
-            s=areas,
-            color=BLUE,
-            edgecolor="white",
-            gid="bins",
-            zorder=5,
-        )
-    if reversals:
-        ax.legend(
-            loc="lower right",
-            bbox_to_anchor=(1.0, 1.0),
-            borderaxespad=0.0,
-            frameon=False,
-            handlelength=3,
-        )
-    ax.set_xlabel("mean stated belief of the bin")
-    ax.set_ylabel(f"share of {first}\nrather than {second}", parse_math=False)
-    return ax
+    return bool(reversals)
 
 
 def action_labels(choices: pd.DataFrame, *, most: int = 6) -> pd.Series:
@@ -206,6 +219,7 @@ def action_labels(choices: pd.DataFrame, *, most: int = 6) -> pd.Series:
         Ordered categorical; the order of a categorical ``action`` is kept, otherwise labels are
         sorted.
     """
+    # The order of a categorical is the user's: wait, treat, refer.
     actions = choices["action"]
     levels = (
         list(actions.cat.categories)
@@ -216,6 +230,7 @@ def action_labels(choices: pd.DataFrame, *, most: int = 6) -> pd.Series:
     present = [level for level in levels if counts.get(level, 0) > 0]
     kept = present
     if len(present) > most:
+        # The most frequent are kept, in the order of the levels and not of their counts.
         frequent = set(sorted(present, key=lambda level: -counts[level])[: most - 1])
         kept = [level for level in present if level in frequent]
     # Two labels may look alike once cleaned and cut; a number keeps them apart.
@@ -262,7 +277,9 @@ def plot_belief_histogram(choices: pd.DataFrame, ax: Axes) -> Axes:
     }
     tallest = max((int(count.max()) for count in counts.values()), default=0)
     frame_axes(ax)
+    # The rows have counts of their own, which one grid cannot mark.
     ax.grid(False)
+    # The first action on top, as one reads.
     baselines = np.arange(len(counts))[::-1].astype(float)
     for number, (count, baseline, colour) in enumerate(
         zip(counts.values(), baselines, ACTION_COLOURS, strict=False)

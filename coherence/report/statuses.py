@@ -35,6 +35,7 @@ def audit_cells(unit: Unit) -> tuple[list[str], list[list[str]]]:
     if unit.statuses.empty:
         return [], []
     table = audit_table(unit.statuses)
+    # All failures are a dozen columns; those that occurred are two or three.
     shown = [name for name in ("repaired", *FAILURES, MISSING) if table[name].any()]
     columns = ["question", "asked", "ok", *shown, "share_unreadable"]
     rows = [
@@ -48,6 +49,7 @@ def repair_sentence(unit: Unit) -> str:
     """Say which repairs there were; empty if none."""
     if unit.statuses.empty:
         return ""
+    # The names may be a categorical, whose accessor has no text functions.
     status = unit.statuses["status"].astype(str)
     repairs = (
         unit.statuses[status.str.startswith("repaired:")]
@@ -77,6 +79,7 @@ def bound_cells(unit: Unit) -> tuple[list[str], list[list[str]]]:
     """
     if unit.bounds.empty:
         return [], []
+    # Where every answer was read, both bounds are the rate itself.
     bounded = unit.bounds[unit.bounds["unreadable"] > 0]
     rows = [
         [

@@ -68,6 +68,7 @@ def render_terminal(
         return "The runs table holds no rows to check."
     if width is None:
         width = min(shutil.get_terminal_size((100, 24)).columns, _MAX_WIDTH)
+    # Narrower than that, names and intervals leave no room for each other.
     width = max(_MIN_WIDTH, width)
     interval = interval_heading(result for unit in units for result in unit.results)
     headings = ("check", "effect", interval, "p (Holm)", "verdict")
@@ -98,6 +99,7 @@ def _rows(unit: Unit) -> list[tuple[str, ...]]:
 def _column_widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
     """Return the widths of the columns: five, or four where the verdict has to go below its row."""
     name, effect, interval, pvalue = (max(cell_len(row[at]) for row in rows) for at in range(4))
+    # First choice: all five columns beside each other, with room for a verdict.
     beside = [min(name, _WIDEST_NAME), min(effect, _WIDEST_EFFECT), interval, pvalue]
     room = width - sum(beside) - GAP * len(beside)
     if room >= _MIN_VERDICT:
@@ -142,6 +144,7 @@ def _result_parts(
         style = "bold" if rejects(result.pvalue) else ""
         parts.append(_row([_broken(name, widths[0]), *cells, verdict], widths, style))
         if len(widths) == len(cells) + 1:
+            # Indented, so that the names of the checks still stand out at the left.
             parts.append(Padding(Text(verdict, style, overflow="fold"), (0, 0, 0, 4)))
     return parts
 
@@ -165,6 +168,7 @@ def _count_parts(
 ) -> list[RenderableType]:
     """Lay out counts by name; where the table is too wide, every number says what it is."""
     rows = [[clean(row[0]), *row[1:]] for row in body]
+    # Counts are short: they are kept whole, or else said in words.
     lines = aligned([headings, *rows], right=range(1, len(headings)))
     if max(map(cell_len, lines)) <= width:
         return [Text(lines[0], style="dim"), *map(Text, lines[1:])]

@@ -45,6 +45,7 @@ def clean(text: object, *, limit: int | None = None) -> str:
     'model A B'
     """
     plain = re.sub(r"\s+", " ", _ESCAPES.sub("", str(text)))
+    # Line breaks and tabs went above: they part words, and must leave a blank behind.
     plain = "".join(mark for mark in plain if unicodedata.category(mark) not in UNPRINTABLE).strip()
     return plain if limit is None or len(plain) <= limit else plain[: limit - 1].rstrip() + "…"
 
@@ -86,9 +87,11 @@ def format_effect(result: CheckResult) -> tuple[str, str]:
     effect, interval : str
         "0.0213 nats" and "[-0.0040, 0.0500]"; a dash for a missing interval.
     """
+    # The estimate shares its decimals with the ends: it is read against them.
     ends = (result.interval.low, result.interval.high) if result.interval is not None else ()
     numbers = format_numbers([result.statistic, *ends])
     unit = "" if math.isnan(result.statistic) else clean(result.unit)
+    # "3.2%" and "3.2% of log-loss", but "3.2 nats".
     effect = numbers[0] + ("" if unit.startswith("%") or not unit else " ") + unit
     if result.interval is None or all(math.isnan(end) for end in ends):
         return effect, NOT_GIVEN
@@ -99,6 +102,7 @@ def format_pvalue(pvalue: float | None) -> str:
     """Format a p-value with three decimals; a dash where there is no test."""
     if pvalue is None or math.isnan(pvalue):
         return NOT_GIVEN
+    # Permutation p-values below that say more of the number of permutations than of the data.
     return "<0.001" if pvalue < 0.001 else f"{pvalue:.3f}"
 
 
@@ -111,6 +115,7 @@ def format_tested(result: CheckResult) -> str:
 
 def interval_heading(results: Iterable[CheckResult]) -> str:
     """Return "95% interval", or "interval" where the nominal levels differ."""
+    # A user of the Python functions may have asked for other levels.
     levels = {result.interval.level for result in results if result.interval is not None}
     return f"{levels.pop():.0%} interval" if len(levels) == 1 else "interval"
 
