@@ -59,6 +59,9 @@ def test_the_form_is_read_as_stated(text, value):
         ("Yes: 0.7", 0.7, "repaired:words"),
         ("No: 0.7", None, "unparsed"),
         ("-0.2", None, "out_of_range"),
+        ("-0.01", None, "out_of_range"),
+        ("1.01", None, "out_of_range"),
+        ("101%", None, "out_of_range"),
         ("\u22120.2", None, "out_of_range"),
         ("0.7%", 0.007, "repaired:percent"),
     ],
@@ -125,6 +128,8 @@ def test_the_sum_is_reported_and_never_repaired():
         ("No: 30\nYes: 70", "out_of_range"),
         ("Yes: 120%", "out_of_range"),
         ("No: -0.30\nYes: 1.30", "out_of_range"),
+        ("No: 0.00\nYes: 1.01", "out_of_range"),
+        ("No: -0.01\nYes: 1.00", "out_of_range"),
         ("No: 0.30\nYes: 0.60", "sum_not_one"),
         ("No: 30%\nYes: 60%", "sum_not_one"),
         ("No: 0.50\nYes: 0.53", "sum_not_one"),
@@ -306,6 +311,7 @@ def test_the_one_number_of_yes_is_no_distribution():
         ("can decide: No\nDecision: Yes", "defer", "repaired:spelling"),
         ("Can decide: Maybe\nDecision: Yes", None, "unparsed"),
         ("I cannot: Yes\nDecision: Yes", None, "refused"),
+        ("Can decide:Yes\nDecision:\t No", "no", "ok"),
     ],
 )
 def test_the_graver_repair_of_two_lines_counts(text, action, status):

@@ -162,6 +162,20 @@ def test_two_thousand_oddities_give_the_stated_value_or_none():
         ("0.5!", Fraction(1, 2), "punctuation"),
         ("= 0.5", Fraction(1, 2), "words"),
         ("0.50 = 50%", Fraction(1, 2), "words"),
+        ("0.50 50%", Fraction(1, 2), "words"),
+        ("70％", Fraction(7, 10), "percent"),
+        ("70٪", Fraction(7, 10), "percent"),
+        ("0．5", Fraction(1, 2), "characters"),
+        ("0٫5", Fraction(1, 2), "characters"),
+        ("0，5", Fraction(1, 2), "comma"),
+        ("1⁄2", Fraction(1, 2), "fraction"),
+        ("＋0.5", Fraction(1, 2), "notation"),
+        ("＝0.5", Fraction(1, 2), "words"),
+        ("Yes：0.5", Fraction(1, 2), "words"),
+        ("’0.5’", Fraction(1, 2), "markup"),
+        ("−0.5", Fraction(-1, 2), "characters"),
+        ("﹣0.5", Fraction(-1, 2), "characters"),
+        ("－0.5", Fraction(-1, 2), "characters"),
     ],
 )
 def test_a_number_keeps_its_exact_value_and_the_repair_its_name(text, number, repair):
@@ -191,7 +205,7 @@ def test_a_number_keeps_its_exact_value_and_the_repair_its_name(text, number, re
         "- 0.5",
         "0.5\nNo: 0.5",
         "No: 0.5",
-        "0." + "1" * 39,
+        "0." + "1" * 39 + ".",
         " " * 2_000 + "0.5.",
     ],
 )
@@ -284,3 +298,13 @@ def test_a_choice_is_read_by_the_least_repair(text, option, repair):
 def test_options_that_differ_in_capitals_alone_are_told_apart_by_the_form_only():
     with pytest.raises(UnreadableError):
         read_choice("go.", ("go", "GO"))
+    # One number would else be read as that of both.
+    with pytest.raises(UnreadableError):
+        read_probabilities('{"a": 0.5}', ("a", "A"))
+
+
+def test_blanks_around_a_line_are_no_repair():
+    assert read_probabilities(" **No:** .3 \t\r\n  **Yes:** .7\r", ("No", "Yes")) == (
+        [Fraction(3, 10), Fraction(7, 10)],
+        "repaired:markup",
+    )
