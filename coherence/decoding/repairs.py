@@ -387,7 +387,7 @@ def _value(match: re.Match[str], reading: RepairedText) -> Fraction:
             raise UnreadableError  # "1,000" may be one or a thousand
         reading.note("comma")
         number = number.replace(",", ".")
-    value = Fraction(number if not number.endswith(".") else number[:-1])
+    value = Fraction(number)
     if match["percent"]:
         reading.note("percent")
         return value / 100

@@ -66,6 +66,16 @@ REPAIRED = [
 ]
 
 
+@pytest.mark.parametrize("name", [name for name in REPAIRS if not name.endswith("layout")])
+def test_what_a_repair_covers_is_said_with_an_example_that_it_repairs(name):
+    examples = re.findall(r"'([^']+)'", REPAIR_MEANINGS[name])
+    statuses = {decode_belief(text, form="number").status for text in examples}
+    statuses |= {decode_belief(text).status for text in examples}
+    # Of "Yes" alone any spelling is one number for two.
+    statuses |= {decode_belief(f"No = 0.3\n{text}").status for text in examples}
+    assert name in statuses
+
+
 @pytest.mark.parametrize(("text", "value", "repair"), REPAIRED)
 def test_a_repair_keeps_the_value_and_bears_its_name(text, value, repair):
     decoded = decode_belief(text)
@@ -146,6 +156,8 @@ def test_two_thousand_oddities_give_the_stated_value_or_none():
         ("12,75", Fraction(51, 4), "comma"),
         ("0,125", Fraction(1, 8), "comma"),
         ("+0,5", Fraction(1, 2), "comma"),
+        ("+0,125", Fraction(1, 8), "comma"),
+        ("70.%", Fraction(7, 10), "percent"),
         ("1e0", Fraction(1), "notation"),
         ("5E-1", Fraction(1, 2), "notation"),
         ("1e-999", Fraction(1, 10**999), "notation"),
@@ -247,6 +259,7 @@ def test_labels_name_their_numbers(text, labels, shares, repair):
         "low: .25\nhigh: .75\nmiddle: 0",
         "low: .25\nlow: .25\nhigh: .75",
         "small low: .25\nhigh: .75",
+        "the low: .25\nhigh: .75",
         "low: .25\n.75",
         "low: .25\nhigh: .75\nperhaps",
         "low: .25 or so\nhigh: .75",
