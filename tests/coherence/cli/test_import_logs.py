@@ -10,7 +10,7 @@ from coherence.cli.import_logs import FORMATS
 from coherence.cli.main import main
 from coherence.importing.formats import READERS
 
-GOLDEN = Path(__file__).parents[1] / "golden"
+GOLDEN = Path(__file__).parents[2] / "golden"
 BELIEF, ACTION = str(GOLDEN / "inspect_belief.eval"), str(GOLDEN / "inspect_action.eval")
 TEXT, YES, CHOICE = (
     str(next(GOLDEN.glob(f"samples_rain_{name}_*.jsonl"))) for name in ("text", "yes", "choice")
@@ -45,19 +45,19 @@ def test_every_log_becomes_a_table_and_the_summary_is_right_about_the_checks(
 ):
     out = tmp_path / "runs.parquet"
     assert main(["import", *arguments, "--out", str(out)]) == 0
-    said = capsys.readouterr().out
+    printed = capsys.readouterr().out
     runs = read_runs(out)
-    assert f"{out}: {len(runs)} rows, {runs['context'].nunique()} contexts" in said
-    assert "\n  status: ok " in said
+    assert f"{out}: {len(runs)} rows, {runs['context'].nunique()} contexts" in printed
+    assert "\n  status: ok " in printed
     missing = {
         name
-        for line in said.splitlines()
+        for line in printed.splitlines()
         if "cannot be run" in line
         for name in CHECKS
         if name in line
     }
     allowed = (
-        next(line for line in said.splitlines() if "the table allows" in line)
+        next(line for line in printed.splitlines() if "the table allows" in line)
         .removeprefix("  the table allows ")
         .split(", ")
     )
@@ -74,19 +74,19 @@ def test_every_log_becomes_a_table_and_the_summary_is_right_about_the_checks(
 def test_beliefs_alone_are_imported_and_analysed(tmp_path, capsys):
     out = tmp_path / "runs.csv"
     assert main(["import", FOLKTEXTS, "--out", str(out)]) == 0
-    said = capsys.readouterr().out
-    assert "\n  the table allows calibration\n" in said
+    printed = capsys.readouterr().out
+    assert "\n  the table allows calibration\n" in printed
     assert (
         "\n  no action: residual_covariance, cmi, predictive_gain, monotone_choice cannot be run\n"
-        in said
+        in printed
     )
     assert list(read_runs(out).columns) == ["context", "rep", "p", "theta", "status"]
     assert main(["analyze", str(out)]) == 0
-    said = capsys.readouterr().out
-    assert "calibration:brier" in said
+    printed = capsys.readouterr().out
+    assert "calibration:brier" in printed
     assert (
-        "no action column (--action NAME, if it has another name): residual covariance, cmi, predictive"
-        in said
+        "no action column (--action NAME, if it has another name): "
+        "residual covariance, cmi, predictive" in printed
     )
 
 
@@ -137,7 +137,7 @@ def test_real_decoders_read_strictly_and_keep_the_text(tmp_path):
     assert row[["p", "action"]].isna().all()
 
 
-def texts(tmp_path, *said):
+def texts(tmp_path, *completions):
     samples = [
         {
             "id": number,
@@ -146,7 +146,7 @@ def texts(tmp_path, *said):
             "output": {"choices": [{}], "completion": text},
             "metadata": {"choice": "go"},
         }
-        for number, text in enumerate(said)
+        for number, text in enumerate(completions)
     ]
     path = tmp_path / "log.json"
     path.write_text(
@@ -194,9 +194,9 @@ def test_untrusted_text_stays_text(tmp_path, capsys):
         )
         == 0
     )
-    said = capsys.readouterr().out
-    assert "\x1b" not in said
-    assert "\nstatus: ok 99" not in said
+    printed = capsys.readouterr().out
+    assert "\x1b" not in printed
+    assert "\nstatus: ok 99" not in printed
     assert read_runs(out)["raw_belief"].tolist()[0] == "=HYPERLINK(1)\x1b[2J"
 
 

@@ -1,4 +1,4 @@
-"""Tables that a program wrote: folktexts' predictions, and any CSV, TSV or JSONL whose columns the user names.
+"""Tables that a program wrote: folktexts' predictions, and any CSV, TSV or JSONL.
 
 Cells are read as text, so that an id such as 007 and a label such as NA stay what they are; an
 empty cell is missing.
@@ -36,6 +36,7 @@ def read_header(path: Path) -> list[str]:
     InputError
         The file is empty or no text.
     """
+    # utf-8-sig: spreadsheets put a byte order mark before the first name.
     with path.open(encoding="utf-8-sig", newline="") as file:
         try:
             names = next(csv.reader(file, delimiter=SEPARATORS[path.suffix.lower()]), None)
@@ -50,26 +51,28 @@ def read_header(path: Path) -> list[str]:
 
 def _read_rows(path: Path) -> Iterable[dict[str, object]]:
     names = read_header(path)
+    # A dict would keep the last of two columns, in silence.
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"{path}: column {twice!r} occurs more than once. Name every column once.")
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file, delimiter=SEPARATORS[path.suffix.lower()])
+        # The header, which was read above.
         next(reader)
         try:
             for cells in reader:
+                # A blank line is no row; the csv module gives it as an empty one.
                 if cells and len(cells) != len(names):
                     raise InputError(
-                        f"{path}: line {reader.line_num} has {len(cells)} cells, the header {len(names)}. Check the quotes around texts."
+                        f"{path}: line {reader.line_num} has {len(cells)} cells, "
+                        f"the header {len(names)}. Check the quotes around texts."
                     )
                 if cells:
-                    yield {
-                        name: cell if cell else None
-                        for name, cell in zip(names, cells, strict=True)
-                    }
+                    yield {name: cell or None for name, cell in zip(names, cells, strict=True)}
         except (UnicodeDecodeError, csv.Error) as error:
             raise InputError(
-                f"{path}: the file cannot be read after line {reader.line_num} ({error}). Check that it is complete."
+                f"{path}: the file cannot be read after line {reader.line_num} ({error}). "
+                "Check that it is complete."
             ) from None
 
 
@@ -107,7 +110,8 @@ def read_table(path: Path, *, max_bytes: int) -> AnswerLog:
         records = tuple(_read_rows(path))
     else:
         raise InputError(
-            f"{path}: the ending of a table must be .csv, .tsv or .jsonl, not {suffix or 'missing'!r}. Convert the file."
+            f"{path}: the ending of a table must be .csv, .tsv or .jsonl, "
+            f"not {suffix or 'missing'!r}. Convert the file."
         )
     if not records:
         raise InputError(f"{path}: the table has no rows. Check the export that wrote it.")
@@ -115,6 +119,7 @@ def read_table(path: Path, *, max_bytes: int) -> AnswerLog:
     known = {
         name: name for name in names if name in COLUMN_NAMES or name.startswith(FEATURE_PREFIX)
     }
+    # With p there, a column such as p_value is no state.
     if "p" not in names:
         known |= {name: name for name in names if name.startswith("p_")}
     return AnswerLog(
@@ -148,7 +153,8 @@ def read_folktexts_predictions(path: Path, *, max_bytes: int) -> AnswerLog:
     missing = [name for name in FOLKTEXTS if name not in names]
     if missing:
         raise InputError(
-            f"{path}: folktexts writes a column {missing[0]!r}, and there is none. {closest(missing[0], names)} Is it --format table?"
+            f"{path}: folktexts writes a column {missing[0]!r}, and there is none. "
+            f"{closest(missing[0], names)} Is it --format table?"
         )
     records = tuple(_read_rows(path))
     if not records:
