@@ -1,4 +1,4 @@
-"""Simulated agents that answer questions in words: whole sessions without a model, and with known truth.
+"""Simulated agents that answer in words: whole sessions without a model, and with known truth.
 
 An agent of `coherence.agents` is given the exact posteriors of a task's cases. Asked one of the
 task's questions, it forms its belief, reports it or acts on it as its parameters say, and writes
@@ -77,7 +77,8 @@ def agent_for_task(agent: Agent | str, task: "Subject", cases: pd.DataFrame) -> 
     if isinstance(agent, str):
         if agent not in AGENTS:
             raise InputError(
-                f"agent must be one of {', '.join(AGENTS)}; received {agent!r}. {closest(agent, AGENTS)}"
+                f"agent must be one of {', '.join(AGENTS)}; received {agent!r}. "
+                f"{closest(agent, AGENTS)}"
             )
         agent = AGENTS[agent]
     given_z = _posteriors_given_z(task, cases)
@@ -116,7 +117,7 @@ class AgentModel:
     def __init__(self, agent: Agent, known: Mapping[str, Known]) -> None:
         self.agent, self._known = agent, dict(known)
         self.name = agent.name
-        facts = [[text, *asdict(one).values()] for text, one in sorted(self._known.items())]
+        facts = [[text, *asdict(known).values()] for text, known in sorted(self._known.items())]
         self.fingerprint = hashlib.sha256(
             json.dumps(["agent", asdict(agent), facts], sort_keys=True).encode()
         ).hexdigest()
@@ -180,14 +181,14 @@ class AgentModel:
     def _find(self, text: str) -> Known:
         if text not in self._known:
             raise InputError(
-                f"agent {self.name} knows the questions of its cases alone; received {text[:80]!r}. Make it from the cases that are asked."
+                f"agent {self.name} knows the questions of its cases alone; "
+                f"received {text[:80]!r}. Make it from the cases that are asked."
             )
         return self._known[text]
 
     def _believe(self, known: Known) -> NDArray[np.float64]:
-        with np.errstate(
-            divide="ignore", over="ignore"
-        ):  # certainty has infinite log-odds, and stays certainty
+        # Certainty has infinite log-odds, and stays certainty.
+        with np.errstate(divide="ignore", over="ignore"):
             return self.agent.believe(np.array([known.exact]))
 
     def _say(self, known: Known, rng: np.random.Generator) -> str:
@@ -207,6 +208,7 @@ class AgentModel:
             return "Yes" if rng.random() < stated else "No"
         if question.form == "number":
             return _number(stated)
+        # The complement of the rounded number: the two lines must add up to one.
         return f"No: {_number(1 - float(_number(stated)))}\nYes: {_number(stated)}"
 
     def _decide(self, known: Known, belief: NDArray[np.float64], rng: np.random.Generator) -> str:
@@ -227,27 +229,28 @@ class _GivenZ:
 
 def _posteriors_given_z(task: "Subject", cases: pd.DataFrame) -> dict[int, _GivenZ]:
     """Return, by position of a case with z, the exact P(z | x) and P(theta = 1 | x, z)."""
-    found: dict[int, _GivenZ] = {}
-    asked = cases["z"].astype("object")
+    by_position: dict[int, _GivenZ] = {}
+    z_of_case = cases["z"].astype("object")
     positive = task.phrases.positive(task.target)
-    for z in asked.dropna().unique():
-        positions = [position for position, value in enumerate(asked) if value == z]
+    # One inference for all cases that have the same z.
+    for z in z_of_case.dropna().unique():
+        positions = np.flatnonzero((z_of_case == z).to_numpy()).tolist()
         evidence = pd.DataFrame([evidence_of(cases.iloc[position]) for position in positions])
         states = list(task.phrases.labels(z))
         spread = posterior(task.network, evidence, z)[states].to_numpy()
         # A state of z that x rules out has no posterior given it.
-        beliefs = [
-            posterior(task.network, evidence.assign(**{z: state}), task.target, errors="nan")[
-                positive
-            ].to_numpy()
+        beliefs = {
+            state: posterior(
+                task.network, evidence.assign(**{z: state}), task.target, errors="nan"
+            )[positive].to_numpy()
             for state in states
-        ]
+        }
         for row, position in enumerate(positions):
-            given = {
-                state: float(values[row]) for state, values in zip(states, beliefs, strict=True)
-            }
-            found[position] = _GivenZ(tuple(map(float, spread[row])), given)
-    return found
+            by_position[position] = _GivenZ(
+                tuple(map(float, spread[row])),
+                {state: float(values[row]) for state, values in beliefs.items()},
+            )
+    return by_position
 
 
 def _number(value: float) -> str:
@@ -263,7 +266,9 @@ def _generator(*parts: Any) -> np.random.Generator:
 
 
 class _Still(np.random.Generator):
-    """A generator whose noise is always at its middle; constant shocks leave the order of utilities as it is."""
+    """A generator whose noise is always at its middle."""
+
+    # Equal shocks to all utilities leave their order as it is, so their value does not matter.
 
     def gumbel(self, *_: Any, size: Any = None, **__: Any) -> Any:
         return np.zeros(size)

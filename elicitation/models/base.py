@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from elicitation.models.labels import LabelBounds
-    from elicitation.spelling.tokenizations import Spelling, SpellingMasses
+    from elicitation.spelling.spellings import Spelling
+    from elicitation.spelling.tokenizations import SpellingMasses
     from elicitation.spelling.vocabulary import Vocabulary
 
 
@@ -81,7 +82,7 @@ class Model(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Digest of all that shapes an answer besides the request: weights, tokenizer, precision, chat template."""
+        """Digest of all that shapes an answer besides the request, such as weights and template."""
         ...
 
     def generate(self, requests: Sequence[Request]) -> list[Answer]:
@@ -168,7 +169,7 @@ class BoundingModel(Model, Protocol):
 
 @runtime_checkable
 class ScoringModel(Model, Protocol):
-    """A model whose probabilities of given texts can be read, token by token; not every model is one."""
+    """A model whose probabilities of given texts can be read, token by token."""
 
     @property
     def vocabulary(self) -> "Vocabulary":
@@ -176,13 +177,39 @@ class ScoringModel(Model, Protocol):
         ...
 
     def encode(self, texts: Sequence[str], *, answer: str = "") -> list[list[int]]:
-        """Return the token ids of each text as the model reads it, up to and with the beginning `answer` of the answer."""
+        """Return the token ids of each text as the model reads it.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            Questions.
+        answer : str
+            Beginning of the answer, which is part of what is read.
+
+        Returns
+        -------
+        list of list of int
+            One list per text.
+        """
         ...
 
     def log_probabilities(
         self, texts: Sequence[Sequence[int]], continuations: Sequence[Sequence[Sequence[int]]]
     ) -> "list[NDArray[np.float64]]":
-        """Return for every text the log-probabilities of its continuations, all given as token ids."""
+        """Return the log-probabilities of token sequences after texts.
+
+        Parameters
+        ----------
+        texts : sequence of sequence of int
+            Token ids, as from `encode`.
+        continuations : sequence of sequence of sequence of int
+            For every text the token ids of its continuations.
+
+        Returns
+        -------
+        list of ndarray
+            For every text one natural logarithm per continuation, at temperature 1.
+        """
         ...
 
     def spelling_masses(

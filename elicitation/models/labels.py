@@ -10,6 +10,7 @@ follow from them.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
 from coherence.errors import InputError
 
@@ -48,7 +49,7 @@ class LabelBounds:
 
     @property
     def status(self) -> str:
-        """``"seen"`` if every label was listed, ``"partly"`` if some were, ``"unseen"`` if none was."""
+        """``"seen"`` if every label was listed, ``"partly"`` if some were, else ``"unseen"``."""
         count = sum(value > 0 for value in self.lower)
         return SEEN if count == len(self.labels) else PARTLY if count else UNSEEN
 
@@ -111,9 +112,8 @@ def bound_labels(likely: Mapping[str, float], labels: Sequence[str]) -> LabelBou
     other = 0.0
     total = math.fsum(likely.values())
     for token, listed in likely.items():
-        probability = listed / max(
-            total, 1.0
-        )  # a server in half precision may exceed 1 by rounding
+        # A server in half precision may exceed 1 by rounding.
+        probability = listed / max(total, 1.0)
         word = token.strip(_SPACES).casefold()
         spelt = [
             i
@@ -125,6 +125,7 @@ def bound_labels(likely: Mapping[str, float], labels: Sequence[str]) -> LabelBou
             for i, label in enumerate(folded)
             if label.startswith(word) or (_broken(word) and not label.isascii())
         ]
+        # A token that begins a label may go on to it or to something else: it counts above alone.
         for i in spelt or begun:
             upper[i] += probability
         for i in spelt:
@@ -155,15 +156,14 @@ def check_labels(labels: Sequence[str]) -> None:
     """
     if len(labels) < 2 or any(not label or label != label.strip() for label in labels):
         raise InputError(
-            f"labels must be two or more words without white space at their ends; received {list(labels)}."
+            "labels must be two or more words without white space at their ends; "
+            f"received {list(labels)}."
         )
-    for i, label in enumerate(labels):
-        if any(
-            other.casefold().startswith(label.casefold())
-            for other in [*labels[:i], *labels[i + 1 :]]
-        ):
+    for label, other in permutations(labels, 2):
+        if other.casefold().startswith(label.casefold()):
             raise InputError(
-                f"labels must not begin with each other; {label!r} does, in {list(labels)}. Number the labels instead."
+                f"labels must not begin with each other; {label!r} does, in {list(labels)}. "
+                "Number the labels instead."
             )
 
 

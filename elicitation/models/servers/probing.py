@@ -1,4 +1,4 @@
-"""What a server can do: whether it has the model, lists likely tokens with their log-probabilities, and echoes prompts with them.
+"""What a server can do: has it the model, does it list likely tokens, does it echo prompts.
 
 Servers differ in what they ignore in silence, so each is asked for something small and its response
 is looked at.
@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from coherence.errors import InputError
 from elicitation.models.base import Request
+from elicitation.models.servers.address import Address, Limits
 from elicitation.models.servers.completions import (
     PATHS,
     Api,
@@ -21,7 +22,6 @@ from elicitation.models.servers.completions import (
     read_likely_tokens,
 )
 from elicitation.models.servers.dispatch import RefusedError, ServersError, Site, run
-from elicitation.models.servers.http import Address, Limits
 
 logger = logging.getLogger(__name__)
 
@@ -122,7 +122,8 @@ def probe(address: Address, model: str, api: Api, *, limits: Limits, key: str | 
             else ""
         )
         raise InputError(
-            f"server {address} does not answer as model {model!r} in the {api} API: {fault}.{_listing(names)}{hint}"
+            f"server {address} does not answer as model {model!r} in the {api} API: {fault}."
+            f"{_listing(names)}{hint}"
         ) from error
     if names and model not in names:
         logger.warning(
@@ -146,7 +147,7 @@ def probe(address: Address, model: str, api: Api, *, limits: Limits, key: str | 
 
 
 def _names_at(ask: Callable[..., list[str]]) -> list[str]:
-    """Return the models that a server lists; some servers have no such list, or fail to make one."""
+    """Return the models that a server lists; some have no such list, or fail to make one."""
     try:
         return ask("/models", None, _model_names)
     except RefusedError:

@@ -1,4 +1,7 @@
-"""A real server process, `transformers serve` on loopback: breaks if what we send is refused, or if its answers differ from the local model's."""
+"""A real server process, `transformers serve` on loopback.
+
+Breaks if what we send is refused, or if its answers differ from the local model's.
+"""
 
 import contextlib
 import os
@@ -9,28 +12,29 @@ import subprocess
 import sys
 import time
 import urllib.request
-from pathlib import Path
 
 import pytest
 
 from coherence.errors import InputError
 from elicitation.models.base import Request
 from elicitation.models.local.causal import load_causal_model
+from elicitation.models.servers.address import Limits
 from elicitation.models.servers.dispatch import ServersError
-from elicitation.models.servers.http import Limits
 from elicitation.models.servers.server import connect_servers
 from elicitation.session.questions import plan_questions
 from elicitation.session.session import elicit
 from elicitation.store import AnswerStore
 
-ROOT = Path(__file__).parents[2]
 TEMPLATE = "{% for m in messages %}{{ m.content }}{% endfor %}"
 QUICK = Limits(connect=5.0, read=60.0, total=60.0, attempts=3, first_wait=0.05, longest_wait=1.0)
 
 
 @contextlib.contextmanager
 def serving(folder, place):
-    """Start the server that transformers brings; its packages come with the extra `test`, so a missing one is a failure and no reason to skip."""
+    """Start the server that transformers brings.
+
+    Its packages come with the extra `test`, so a missing one is a failure and no reason to skip.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -65,7 +69,8 @@ def serving(folder, place):
             ):
                 break
             assert process.poll() is None, (
-                f"transformers serve ended: {log.read_text()[-2000:]}\npip install 'transformers[serving]'"
+                f"transformers serve ended: {log.read_text()[-2000:]}\n"
+                "pip install 'transformers[serving]'"
             )
             assert time.monotonic() < deadline, log.read_text()[-2000:]
             time.sleep(0.2)

@@ -1,4 +1,7 @@
-"""Agents that answer in words: breaks if an answer depends on its neighbours, or if a session does not find what was planted."""
+"""Agents that answer in words.
+
+Breaks if an answer depends on its neighbours, or if a session does not find what was planted.
+"""
 
 import subprocess
 import sys
@@ -90,7 +93,10 @@ def test_what_was_planted_is_found(asia, many, name):
 
 
 def test_choices_follow_their_known_policy(asia, many):
-    """With no taste, P(action) is the softmax of the utilities at the belief; the share over draws must fall within 4 standard errors."""
+    """With no taste, P(action) is the softmax of the utilities at the belief.
+
+    The share over draws must fall within 4 standard errors.
+    """
     agent = Agent("plain", "No taste.", taste=0.0, grid=0.0)
     model = agent_for_task(agent, asia, many)
     n = 2000
@@ -203,8 +209,12 @@ def test_answers_are_cut_at_their_limit(asia, many):
 def test_the_fingerprint_follows_all_that_shapes_an_answer(asia, many):
     first = agent_for_task("rational", asia, many).fingerprint
     assert first == agent_for_task(AGENTS["rational"], asia, many).fingerprint
-    others = [agent_for_task("leaky", asia, many), agent_for_task(AGENTS["rational"].with_parameters(slope=5.0), asia, many),
-              agent_for_task("rational", asia, many.assign(theta=1 - many["theta"])), agent_for_task("rational", asia, many.head(20))]  # fmt: skip
+    others = [
+        agent_for_task("leaky", asia, many),
+        agent_for_task(AGENTS["rational"].with_parameters(slope=5.0), asia, many),
+        agent_for_task("rational", asia, many.assign(theta=1 - many["theta"])),
+        agent_for_task("rational", asia, many.head(20)),
+    ]
     assert len({first, *(other.fingerprint for other in others)}) == 5
 
 
@@ -217,7 +227,8 @@ def test_unknown_names_and_texts(asia, many):
 
 def test_no_torch_is_needed():
     code = (
-        "import sys\nfrom elicitation.session.session import Task, elicit\nfrom elicitation.simulated_model import agent_for_task\n"
+        "import sys\nfrom elicitation.session.session import Task, elicit\n"
+        "from elicitation.simulated_model import agent_for_task\n"
         "from elicitation.store import AnswerStore\nimport elicitation.models.servers.server\n"
         "task = Task.load('asia')\ncases = task.cases(5, seed=0)\n"
         "with AnswerStore(':memory:') as store:\n"

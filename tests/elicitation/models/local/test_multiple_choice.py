@@ -1,4 +1,8 @@
-"""Multiple-choice models: breaks if a probability depends on the batch or the order, if a head is made up, or if text is pretended."""
+"""Multiple-choice models.
+
+Breaks if a probability depends on the batch or the order, if a head is made up, or if text is
+pretended.
+"""
 
 import shutil
 
@@ -17,7 +21,7 @@ from transformers import (
 
 from coherence.errors import InputError
 from elicitation.models.base import Request
-from elicitation.models.local.causal import quiet_transformers
+from elicitation.models.local.loading import quiet_transformers
 from elicitation.models.local.multiple_choice import load_multiple_choice_model
 from elicitation.reading.belief import ask_labels, token_belief
 
@@ -45,9 +49,13 @@ def wordpiece():
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=special
     )
     return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]",
+        tokenizer_object=tokenizer,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
         model_input_names=["input_ids", "token_type_ids", "attention_mask"],
-    )  # fmt: skip
+    )
 
 
 def byte_pairs():
@@ -61,9 +69,15 @@ def byte_pairs():
     tokenizer.train_from_iterator(TEXTS, trainer)
     tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
     return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token="<pad>", unk_token="<unk>", cls_token="<s>", sep_token="</s>", bos_token="<s>", eos_token="</s>",
+        tokenizer_object=tokenizer,
+        pad_token="<pad>",
+        unk_token="<unk>",
+        cls_token="<s>",
+        sep_token="</s>",
+        bos_token="<s>",
+        eos_token="</s>",
         model_input_names=["input_ids", "attention_mask"],
-    )  # fmt: skip
+    )
 
 
 def save(kind, folder):
