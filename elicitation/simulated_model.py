@@ -82,6 +82,7 @@ def agent_for_task(agent: Agent | str, task: "Subject", cases: pd.DataFrame) -> 
             )
         agent = AGENTS[agent]
     given_z = _posteriors_given_z(task, cases)
+    # By text: a model sees the question and nothing else.
     known: dict[str, Known] = {}
     questions = plan_questions(cases, task.phrases, task.target, reps=1)
     questions += plan_questions(cases, task.phrases, task.target, reps=1, belief="sampled", draws=1)
@@ -90,6 +91,7 @@ def agent_for_task(agent: Agent | str, task: "Subject", cases: pd.DataFrame) -> 
         exact, spread = float(case["p_true"]), tuple[float, ...]()
         if question.role == "conditional":
             exact = given_z[question.case].beliefs[question.key]
+            # As in `coherence.simulate`: what is planted must be the same in words and in numbers.
             exact = (1 - agent.iterated_bias) * exact + agent.iterated_bias * 0.5
         elif question.role == "auxiliary":
             spread = given_z[question.case].spread
@@ -117,6 +119,7 @@ class AgentModel:
     def __init__(self, agent: Agent, known: Mapping[str, Known]) -> None:
         self.agent, self._known = agent, dict(known)
         self.name = agent.name
+        # All that an answer depends on: other cases, or another truth, are another agent.
         facts = [[text, *asdict(known).values()] for text, known in sorted(self._known.items())]
         self.fingerprint = hashlib.sha256(
             json.dumps(["agent", asdict(agent), facts], sort_keys=True).encode()
@@ -172,6 +175,7 @@ class AgentModel:
             raise InputError(
                 f"labels must be No and Yes for a simulated agent; received {', '.join(labels)}."
             )
+        # Without the noise of a report: what a model's probabilities would show.
         beliefs = [float(self._believe(self._find(text))[0]) for text in texts]
         return [
             tuple(belief if label == "Yes" else 1 - belief for label in labels)

@@ -105,6 +105,8 @@ class Model(Protocol):
 class StreamingModel(Model, Protocol):
     """A model that hands out answers one by one, so that a session can keep each at once."""
 
+    # Not `stream`: models that people bring have a method of that name for other things, and
+    # `isinstance` sees names alone.
     def stream_answers(
         self, requests: Sequence[Request]
     ) -> Generator[tuple[int, Answer], None, None]:

@@ -74,6 +74,7 @@ class LabelBounds:
         )
         # Tokens outside the list can be given away once, not to every other label.
         rest_high = min(rest_high, 1.0 - self.lower[i])
+        # The least share: its own lower bound beside the most that all others can have.
         low = self.lower[i] / (self.lower[i] + rest_high) if self.lower[i] > 0 else 0.0
         high = self.upper[i] / (self.upper[i] + rest_low) if rest_low > 0 else 1.0
         return low, high
@@ -110,16 +111,19 @@ def bound_labels(likely: Mapping[str, float], labels: Sequence[str]) -> LabelBou
     folded = [label.casefold() for label in labels]
     lower, upper = [0.0] * len(labels), [0.0] * len(labels)
     other = 0.0
+    # Summed without rounding: what is left over is a small difference from 1.
     total = math.fsum(likely.values())
     for token, listed in likely.items():
         # A server in half precision may exceed 1 by rounding.
         probability = listed / max(total, 1.0)
         word = token.strip(_SPACES).casefold()
+        # "Yes." and "Yes," are the label; "Yesterday" is another word.
         spelt = [
             i
             for i, label in enumerate(folded)
             if word.startswith(label) and not word[len(label) : len(label) + 1].isalnum()
         ]
+        # Part of a character may begin any label that is not ASCII.
         begun = [
             i
             for i, label in enumerate(folded)
@@ -159,6 +163,7 @@ def check_labels(labels: Sequence[str]) -> None:
             "labels must be two or more words without white space at their ends; "
             f"received {list(labels)}."
         )
+    # In both directions: the first token cannot tell "No" from "Not sure" either way round.
     for label, other in permutations(labels, 2):
         if other.casefold().startswith(label.casefold()):
             raise InputError(

@@ -99,6 +99,7 @@ def _label_answer(
 ) -> Answer:
     """Write probabilities of labels, and bounds on the last one's share, as an answer."""
     stored: dict[str, Any] = dict(zip(labels, map(float, masses), strict=True))
+    # Rounding aside: what a model gives goes into a store, and is not looked at again.
     if (
         not all(0 <= mass <= 1 + 1e-9 for mass in stored.values())
         or math.fsum(stored.values()) > 1 + 1e-6
@@ -133,6 +134,7 @@ def token_belief(text: str) -> ReadBelief:
     masses = json.loads(text)
     no, yes = (masses[label] for label in BELIEF_LABELS)
     low, high = masses.get("share", (0.0, 0.0))
+    # Rounding may lift the sum above 1 by a digit.
     mass = min(no + yes, 1.0)
     if mass < LEAST_MASS or high - low > WIDEST_SHARE:
         return ReadBelief(None, UNPARSED, mass)
@@ -161,6 +163,7 @@ def sampled_belief(draws: Sequence[Decoded[str]]) -> ReadBelief:
     >>> sampled_belief([*draws, Decoded("Yes", "ok")]).value
     0.6666666666666666
     """
+    # Unreadable draws are left out of the rate, and counted in the answer mass.
     readable = [draw for draw in draws if draw.readable]
     mass = len(readable) / len(draws)
     if mass < LEAST_MASS:

@@ -103,6 +103,7 @@ def outcome_probabilities(
     spellings = spellings_of(
         outcomes, boundary=boundary, leading_space=leading_space, ignore_case=ignore_case
     )
+    # An answer that counts for two outcomes would make the probabilities sum to more than its mass.
     for collision in collisions_of(spellings):
         if collision.overlap != "none":
             first, second = collision.first, collision.second
@@ -131,6 +132,7 @@ def _masses(
             "exact probabilities need a model that scores given texts token by token; "
             f"{model.name} does not. Use a local causal model."
         )
+    # A single text is a sequence of characters, each of which would be asked.
     if isinstance(texts, str) or not len(texts):
         raise InputError(f"texts must be a sequence of one or more texts; received {texts!r}.")
     if not 0 <= tolerance < 1:
@@ -225,6 +227,7 @@ def audit_outcomes(
             "mass": read.masses.mean(axis=0),
         }
     )
+    # An outcome without mass has no shares: missing, and not a division by zero.
     totals = table.groupby("outcome")["mass"].transform("sum")
     table["share"] = table["mass"] / totals.replace(0, np.nan)
     crossings = [
@@ -236,6 +239,7 @@ def audit_outcomes(
     collisions = pd.DataFrame(
         crossings, columns=["outcome", "spelling", "other_outcome", "other_spelling", "overlap"]
     )
+    # Overlapping events count twice in a sum, and how much of them is not known here.
     adds_up = bool((collisions["overlap"] == "none").all())
     answer_mass = read.masses.sum(axis=1) if adds_up else np.full(len(texts), np.nan)
     return OutcomeAudit(

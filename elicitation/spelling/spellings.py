@@ -59,6 +59,7 @@ class Spelling:
 
         The text of `longer` begins with this one's.
         """
+        # What `longer` has beyond this text is what the answer goes on with.
         tail = longer.text[len(self.text) :]
         if any(tail.startswith(forbidden) for forbidden in self.forbidden):
             return "none"
@@ -134,6 +135,7 @@ def spellings_of(
             "outcomes must be a sequence or a mapping; "
             f"received the single string {outcomes!r}. Put it into a list."
         )
+    # A mapping cannot name an outcome twice; a sequence can, and is then refused.
     written = (
         dict(outcomes)
         if isinstance(outcomes, Mapping)
@@ -204,6 +206,7 @@ def collisions_of(spellings: Sequence[Spelling]) -> list[Collision]:
     list of Collision
         Shorter before longer.
     """
+    # Only a shorter text can be the beginning of a longer one.
     by_length = sorted(spellings, key=lambda spelling: len(spelling.text))
     # `combinations` keeps the order: the first of a pair is never the longer one.
     return [

@@ -61,6 +61,8 @@ def spelling_graph(spellings: Sequence[Spelling], vocabulary: Vocabulary) -> Spe
     SpellingGraph
         All ways to cut the spellings into tokens, the usual one and all others.
     """
+    # A state is open while the text is not complete, and as long as what follows it may still turn
+    # into something forbidden.
     alive: dict[bytes, list[int]] = {b"": []}
     for k, spelling in enumerate(spellings):
         heads = [spelling.text[:end] for end in range(len(spelling.text))]
@@ -120,6 +122,7 @@ def _deciding(state: bytes, spelling: Spelling, vocabulary: Vocabulary) -> list[
 
 def _without(whole: Range, taken: Iterable[Range]) -> list[Range]:
     """Return what is left of a range; the ranges taken from it may overlap."""
+    # In order, so that one pass over them suffices.
     left, position = [], whole[0]
     for start, stop in sorted(taken):
         if start > position:

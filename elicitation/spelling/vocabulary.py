@@ -111,6 +111,7 @@ class Vocabulary:
                 f"the decoder of this one is {', '.join(kinds) or 'none'}. "
                 "Use a model with such a tokenizer."
             )
+        # Special tokens are no text, whatever they look like: they end the answer.
         special = set(tokenizer.all_special_ids) | {
             i for i, token in tokenizer.added_tokens_decoder.items() if token.special
         }
@@ -122,6 +123,7 @@ class Vocabulary:
                     if byte_level
                     else _sentence_piece(token, "ByteFallback" in kinds)
                 )
+        # The rules above are ours; the tokenizer itself has the last word.
         _check(tokenizer, spelling)
         return cls(spelling)
 

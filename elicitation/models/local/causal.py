@@ -143,6 +143,7 @@ class CausalModel:
     ) -> None:
         self.network, self.tokenizer = network, tokenizer
         self.name, self.fingerprint = name, fingerprint
+        # One size for all that this model does: what memory allows is learnt once.
         self.portions = Portions(batch_size, grows=network.device.type != "cpu")
         self.chat, self.system, self.prefill = chat, system, prefill
         # The generation settings may name several end tokens, such as the end of a turn.
@@ -181,6 +182,7 @@ class CausalModel:
             Memory does not suffice for a single text.
         """
         prompts = self.encode([request.text for request in requests])
+        # All are checked before the first is answered, so that no work is lost.
         sizes = []
         for prompt, request in zip(prompts, requests, strict=True):
             n_new = request.max_new_tokens
@@ -278,6 +280,7 @@ class CausalModel:
         InputError
             Unequal lengths, or a text and its continuation do not fit into the model's context.
         """
+        # Zipped in silence, texts would get the continuations of others.
         if len(texts) != len(continuations):
             raise InputError(
                 "continuations must have one entry per text; "
@@ -291,6 +294,7 @@ class CausalModel:
                 len(text) + longest,
                 f"a text of {len(text)} tokens with a continuation of {longest}",
             )
+            # As if no beginning were shared: an upper bound of what the tree takes.
             sizes.append(len(text) + sum(map(len, endings)))
         return self.portions.results(
             sizes,
@@ -316,6 +320,7 @@ class CausalModel:
                 f"the spellings have {n_paths} token sequences, more than {MOST_PATHS}. "
                 "Set tolerance above 0 to leave out improbable ones."
             )
+        # In bytes, of which every token has one at least.
         longest = max(map(len, graph.states))
         for text in texts:
             check_fits(
@@ -357,6 +362,7 @@ class CausalModel:
         output = self.network.get_output_embeddings()
         return Vocabulary.of(self.tokenizer, output.weight.shape[0])
 
+    # Found out with the first use and not on loading: answers alone do not need it.
     @cached_property
     def _trees(self) -> Callable[[Sequence[Sequence[int]]], Trees]:
         return partial(trees_for(self.network), self.network)

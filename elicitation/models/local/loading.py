@@ -81,6 +81,7 @@ def load_folder(
         if threads < 1:
             raise InputError(f"threads must be positive; received {threads}.")
         torch.set_num_threads(threads)
+    # Code from a folder would run with the rights of the user.
     local = {"local_files_only": True, "trust_remote_code": False}
     with quiet_transformers():
         try:
@@ -88,6 +89,7 @@ def load_folder(
             network, report = architecture.from_pretrained(
                 path, **local, use_safetensors=True, dtype=DTYPES[dtype], output_loading_info=True
             )
+        # Whatever a broken config, tokenizer or file of weights raises on its way.
         except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
             reason = " ".join(str(error).split())
             raise InputError(
@@ -160,12 +162,14 @@ def choose_device(device: str, dtype: str) -> tuple[str, str]:
 
 def fingerprint_of(path: Path, settings: str) -> str:
     """Return a SHA-256 digest of the files that can change an answer, and of further settings."""
+    # Contents and not dates: a copy of the model is the same model, and its answers are found.
     digest = hashlib.sha256(settings.encode())
     # A set, because one file may match two patterns.
     files = {file for pattern in _PATTERNS for file in path.glob(pattern) if file.is_file()}
     for file in sorted(files):
         digest.update(f"\0{file.name}\0{file.stat().st_size}\0".encode())
         with file.open("rb") as stream:
+            # In blocks, because files of weights may be larger than memory.
             while block := stream.read(1 << 20):
                 digest.update(block)
     return digest.hexdigest()

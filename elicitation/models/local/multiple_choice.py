@@ -125,6 +125,7 @@ class MultipleChoiceModel:
     ) -> None:
         self.network, self.tokenizer = network, tokenizer
         self.name, self.fingerprint, self.batch_size = name, fingerprint, batch_size
+        # Beyond it an embedding would fail with an index error, or a tokenizer cut in silence.
         self.longest = longest_input(network, tokenizer)
 
     def generate(self, requests: Sequence[Request]) -> list[Answer]:
@@ -251,7 +252,7 @@ class MultipleChoiceModel:
                 f"a text with its option has {max(lengths)} tokens and exceeds the {self.longest} "
                 f"of model {self.name}. Use shorter texts."
             )
-        # Pairs of similar length share a batch.
+        # Pairs of similar length share a batch: each is padded to the longest of its batch.
         order = sorted(range(len(pairs)), key=lambda i: lengths[i])
         for start in range(0, len(order), self.batch_size):
             rows = order[start : start + self.batch_size]
@@ -286,6 +287,7 @@ def longest_input(network: Any, tokenizer: Any) -> int:
     int
         Tokens of a text with its option, markers included.
     """
+    # Not by the config: it counts positions that some networks keep for padding.
     limits = [int(min(tokenizer.model_max_length, _NO_LIMIT))]
     for name, module in network.named_modules():
         if name.endswith("position_embeddings") and isinstance(module, torch.nn.Embedding):

@@ -37,6 +37,8 @@ def continuation_logprobs(
     list of ndarray
         For every text the natural logarithms of the probabilities of its continuations.
     """
+    # log p(t1..tn) = sum_k log p(tk | t1..tk-1). The last token of a path is never fed, only read
+    # off the logits after its parent: whatever leads on is an inner node.
     # Inner nodes of every tree, shorter paths first: a parent has its number before its children.
     numbers: list[dict[Tokens, int]] = []
     # What is to be read after every node: the paths that are one token longer.
@@ -131,6 +133,7 @@ def spelling_masses(
     reading = _Reading(trees, graph, order, n_spellings, parts)
     unresolved = np.zeros(len(trees.roots))
     level = reading.read(trees.roots[:, None], [[_Node(0, 1.0, ROOT, ())] for _ in trees.roots])
+    # Each level is one forward pass, or several where its logits would not fit.
     n_grown, portion = 0, max(1, _LOGITS // trees.roots.numel())
     while True:
         for row, nodes in enumerate(level):
@@ -139,6 +142,7 @@ def spelling_masses(
             unresolved[row] += lost
         below: list[list[_Node]] = [[] for _ in level]
         for first in range(0, max(map(len, level)), portion):
+            # Trees are cut alike, so that the numbers of their nodes keep pace.
             growing = [nodes[first : first + portion] for nodes in level]
             logits = trees.grow(
                 [[(node.number, node.tokens[-1]) for node in nodes] for nodes in growing]

@@ -149,6 +149,7 @@ def trees_for(network: Any) -> type[MaskedTrees] | type[PlainTrees]:
     if not sees_everything(DynamicCache(config=network.config)):
         return PlainTrees
     size = network.get_input_embeddings().num_embeddings
+    # Any tokens that differ will do; small vocabularies have few.
     long = [token % size for token in (5, 3, 8, 7, 11)]
     texts = [long, long[:3]]  # of unequal length, so that one of them is padded
     branches = [(ROOT, 9 % size), (ROOT, 4 % size), (1, 6 % size), (0, 10 % size)]

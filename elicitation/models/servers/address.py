@@ -37,6 +37,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         """Refuse limits that are not positive."""
+        # Written so that NaN, which compares as false, is refused too.
         for name, value in vars(self).items():
             if not 0 < value < float("inf"):
                 raise InputError(f"limit {name} must be positive and finite; received {value!r}.")
@@ -83,6 +84,7 @@ class Address:
         'http://localhost:8000/v1'
         """
         rule = "server must be an address such as http://localhost:8000 or https://host/v1"
+        # Addresses are shown in messages and kept in stores; a password must never reach one.
         if "@" in text:
             raise InputError(
                 f"{rule}, without name or password. "
@@ -103,6 +105,7 @@ class Address:
         )
         if parts.scheme not in ("http", "https") or not parts.hostname or not bare:
             raise InputError(f"{rule}; received {text!r}.")
+        # The port is spelt out, so that two ways to write an address are equal.
         return cls(
             parts.scheme,
             parts.hostname,
@@ -111,6 +114,7 @@ class Address:
         )
 
     def __str__(self) -> str:
+        # Colons of IPv6 would run into that of the port.
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}:{self.port}{self.path}"
 
@@ -141,6 +145,7 @@ def read_key(variable: str | None) -> str | None:
             f"environment variable {variable} must hold the API key; it is empty or not set. "
             "Set it, or leave the variable's name out."
         )
+    # A line break in a header would begin another header.
     if not (key.isascii() and key.isprintable()):
         raise InputError(
             f"environment variable {variable} must hold an API key of printable ASCII characters; "

@@ -121,6 +121,7 @@ def read_answer(api: Api, data: dict[str, Any]) -> Answer:
         The response has another shape.
     """
     choice = _choice(data)
+    # A missing content is a fault; one that is null is an answer that was withheld.
     if api == "chat":
         message = choice.get("message")
         if not isinstance(message, dict) or "content" not in message:
@@ -185,6 +186,7 @@ def read_likely_tokens(api: Api, data: dict[str, Any]) -> dict[str, float]:
         raise CallError(
             "again", f"the response's logprobs have another shape ({type(error).__name__}: {error})"
         ) from error
+    # Scores before the softmax, or of another temperature, would pass as numbers one by one.
     total = math.fsum(likely.values())
     if total > 1 + _SLACK:
         raise CallError(

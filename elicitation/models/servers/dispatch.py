@@ -153,6 +153,7 @@ class _Run(Generic[Result]):
         self.sites, self.jobs, self.read = sites, jobs, read
         # Guards everything below, and the standing of the sites.
         self.change = threading.Condition()
+        # Positions of jobs; one that failed goes back, to whichever address is free first.
         self.waiting = deque(range(len(jobs)))
         self.under_way: list[Connection] = []
         self.done: list[tuple[int, Result]] = []
@@ -179,6 +180,7 @@ class _Run(Generic[Result]):
                         # A wait without end could not be interrupted everywhere.
                         self.change.wait(1.0)
                     portion, self.done = self.done, []
+                    # Results before the reason for ending: what was answered is handed out first.
                     if not portion:
                         raise self._reason()
                 missing -= len(portion)
@@ -186,6 +188,7 @@ class _Run(Generic[Result]):
         finally:
             with self.change:
                 self.stopped = True
+                # Threads that read would otherwise wait for as long as the server is silent.
                 for connection in self.under_way:
                     connection.abort()
                 self.change.notify_all()
@@ -250,6 +253,7 @@ class _Run(Generic[Result]):
     def _failed(self, site: Site, job: int, fault: CallError, began: float) -> None:
         if self.stopped:  # by us: no word about the server
             return
+        # It would be refused everywhere, and so, most likely, would others of its make.
         if fault.kind == "request":
             self.error = self.error or RefusedError(str(site.address), fault)
             return

@@ -135,6 +135,7 @@ class Connection:
             content=None if payload is None else json.dumps(payload).encode(),
             extensions={"timeout": self._timeouts, "trace": self._trace},
         )
+        # Set again by `_trace` where this call opens a connection.
         self._opened = False
         try:
             response = self._transport.handle_request(request)
@@ -199,12 +200,14 @@ class Connection:
             )
         if body.strip():
             message += f": {self._shown(body)}"
+        # The commonest mistake there is: the variable is set, and not named.
         if status in (401, 403):
             message += (
                 " (a key is sent only if the environment variable that holds it is named)"
                 if self._key is None
                 else " (a key was sent)"
             )
+        # Other successes, such as 202 and 204, bring no answer yet.
         if status in _PASSING or status >= 500 or status < 300:
             return CallError(
                 "again", message, wait=seconds_to_wait(headers.get("Retry-After")), status=status
@@ -212,6 +215,7 @@ class Connection:
         return CallError("address" if status in _NOT_HERE else "request", message, status=status)
 
     def _parsed(self, body: bytes) -> dict[str, Any]:
+        # Deep nesting exhausts the reader's stack, which is no reason to end a session.
         try:
             data = json.loads(body)
         except (ValueError, RecursionError) as error:
@@ -256,11 +260,13 @@ def seconds_to_wait(value: str | None, *, now: datetime | None = None) -> float 
     if value is None:
         return None
     value = value.strip()
+    # Digits of other scripts are digits to Python; nine of them are thirty years.
     if value.isascii() and value.isdigit():
         return float(value[:9])
     try:
         until = parsedate_to_datetime(value)
     except ValueError:
         return None
+    # "-0000" says that the zone is unknown; the standard wants GMT.
     until = until if until.tzinfo else until.replace(tzinfo=UTC)
     return max((until - (now or datetime.now(UTC))).total_seconds(), 0.0)

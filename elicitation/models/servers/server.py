@@ -110,6 +110,7 @@ def connect_servers(
             f"concurrency must be from 1 to {MAX_CONCURRENCY}; received {concurrency}."
         )
     limits, key = limits or Limits(), read_key(key_variable)
+    # One address that is down must not keep the others from working.
     sites, abilities = [], []
     for address in parsed:
         site = Site(address, limits=limits, key=key)
@@ -162,6 +163,7 @@ class ServerModel:
         abilities: Abilities,
     ) -> None:
         self.name, self.abilities = name, abilities
+        # The weights are not known here: when they change, the user gives a new `identity`.
         self.fingerprint = hashlib.sha256(
             json.dumps(["server", identity, name, api, system]).encode()
         ).hexdigest()
@@ -251,6 +253,7 @@ class ServerModel:
                 "beliefs can be read from its words alone",
             )
         bodies = [
+            # At temperature 1: some servers scale the list by the temperature of the request.
             payload(self._api, self.name, Request(text, 0, 1), system=self._system, n_logprobs=n)
             for text in texts
         ]
@@ -292,6 +295,7 @@ class ServerModel:
                 "outcomes must be one or more texts, none of them empty; "
                 f"received {list(outcomes)}."
             )
+        # By difference: the text with the outcome behind it, and the text alone.
         prompts = [text + end for text in texts for end in ("", *outcomes)]
         bodies = [echo_payload(self.name, prompt) for prompt in prompts]
         echoes = dict(self._run(bodies, read_echo))
@@ -317,6 +321,7 @@ class ServerModel:
 
     def _likely(self, data: dict[str, Any]) -> dict[str, float]:
         likely = read_likely_tokens(self._api, data)
+        # An empty list would bound every label by 0 and 1, and be stored as such.
         if not likely:
             raise CallError(
                 "again", "the response has no log-probabilities, though the server gave some before"
