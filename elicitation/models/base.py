@@ -3,8 +3,9 @@
 Every model has a name, a fingerprint, and answers to a batch of texts (`Model`); a local
 transformer, a server, a simulated agent, or any object of your own will do. What else it can do is
 said by further protocols: hand out answers as they come (`StreamingModel`), give probabilities of
-labels (`LabelModel`) or bounds on them (`BoundingModel`), or probabilities of whole texts, token by
-token (`ScoringModel`). ``isinstance(model, LabelModel)`` is the one way to ask.
+labels (`LabelModel`) or bounds on them (`BoundingModel`), probabilities of outcomes over all their
+spellings (`OutcomeModel`), or of whole texts, token by token (`ScoringModel`).
+``isinstance(model, LabelModel)`` is the one way to ask.
 
 A request carries its own seed, and a model that draws must draw from that seed alone, so that an
 answer depends neither on its neighbours in the batch nor on their order.
@@ -170,12 +171,15 @@ class BoundingModel(Model, Protocol):
 
 
 @runtime_checkable
-class ScoringModel(Model, Protocol):
-    """A model whose probabilities of given texts can be read, token by token."""
+class OutcomeModel(Protocol):
+    """A model that knows how probable it is that its answer begins in given ways.
+
+    It need not write answers, so that a stand-in with known probabilities is one too.
+    """
 
     @property
-    def vocabulary(self) -> "Vocabulary":
-        """The model's tokens as byte strings."""
+    def name(self) -> str:
+        """Name for tables and messages."""
         ...
 
     def encode(self, texts: Sequence[str], *, answer: str = "") -> list[list[int]]:
@@ -192,25 +196,6 @@ class ScoringModel(Model, Protocol):
         -------
         list of list of int
             One list per text.
-        """
-        ...
-
-    def log_probabilities(
-        self, texts: Sequence[Sequence[int]], continuations: Sequence[Sequence[Sequence[int]]]
-    ) -> "list[NDArray[np.float64]]":
-        """Return the log-probabilities of token sequences after texts.
-
-        Parameters
-        ----------
-        texts : sequence of sequence of int
-            Token ids, as from `encode`.
-        continuations : sequence of sequence of sequence of int
-            For every text the token ids of its continuations.
-
-        Returns
-        -------
-        list of ndarray
-            For every text one natural logarithm per continuation, at temperature 1.
         """
         ...
 
@@ -240,5 +225,34 @@ class ScoringModel(Model, Protocol):
         -------
         SpellingMasses
             Masses, and what was given up.
+        """
+        ...
+
+
+@runtime_checkable
+class ScoringModel(OutcomeModel, Model, Protocol):
+    """A model whose probabilities of given texts can be read, token by token."""
+
+    @property
+    def vocabulary(self) -> "Vocabulary":
+        """The model's tokens as byte strings."""
+        ...
+
+    def log_probabilities(
+        self, texts: Sequence[Sequence[int]], continuations: Sequence[Sequence[Sequence[int]]]
+    ) -> "list[NDArray[np.float64]]":
+        """Return the log-probabilities of token sequences after texts.
+
+        Parameters
+        ----------
+        texts : sequence of sequence of int
+            Token ids, as from `encode`.
+        continuations : sequence of sequence of sequence of int
+            For every text the token ids of its continuations.
+
+        Returns
+        -------
+        list of ndarray
+            For every text one natural logarithm per continuation, at temperature 1.
         """
         ...

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from coherence.decoding.decode import BELIEF_LABELS, OK, UNPARSED, Decoded, worst
 from coherence.errors import CoherenceError, InputError
-from elicitation.models.base import Answer, BoundingModel, LabelModel, Model, ScoringModel
+from elicitation.models.base import Answer, BoundingModel, LabelModel, Model, OutcomeModel
 from elicitation.reading.outcomes import outcome_probabilities
 
 Way = Literal["verbalised", "token", "sampled"]
@@ -53,7 +53,7 @@ def ask_labels(
     Parameters
     ----------
     model : Model
-        One that is also a `LabelModel`, or a `ScoringModel`, or a server that lists likely tokens.
+        One that is also an `OutcomeModel`, a `BoundingModel` or a `LabelModel`.
     texts, labels : sequence of str
         See `LabelModel`.
 
@@ -70,7 +70,7 @@ def ask_labels(
     CoherenceError
         It gave something that is none.
     """
-    if isinstance(model, ScoringModel):
+    if isinstance(model, OutcomeModel):
         # Exact, and over every way to cut a label into tokens.
         outcomes = outcome_probabilities(model, texts, labels, ignore_case=True)
         return [_label_answer(model, labels, row) for row in outcomes.probabilities.to_numpy()]

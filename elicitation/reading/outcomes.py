@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from coherence.errors import InputError
-from elicitation.models.base import ScoringModel
+from elicitation.models.base import OutcomeModel, ScoringModel
 from elicitation.spelling.spellings import Boundary, Spelling, collisions_of, spellings_of
 from elicitation.spelling.tokenizations import Part, SpellingMasses, count_cuts
 
@@ -51,7 +51,7 @@ class OutcomeProbabilities:
 
 
 def outcome_probabilities(
-    model: ScoringModel,
+    model: OutcomeModel,
     texts: Sequence[str],
     outcomes: Outcomes,
     *,
@@ -70,7 +70,7 @@ def outcome_probabilities(
 
     Parameters
     ----------
-    model : ScoringModel
+    model : OutcomeModel
         A model that gives probabilities, such as a `CausalModel`.
     texts : sequence of str
         Questions, as in a `Request`.
@@ -97,8 +97,8 @@ def outcome_probabilities(
     Raises
     ------
     InputError
-        No text, outcomes that overlap, a tokenizer that cannot be read byte by byte, or a text that
-        does not fit into the model's context.
+        A model without such probabilities, no text, outcomes that overlap, a tokenizer that cannot
+        be read byte by byte, or a text that does not fit into the model's context.
     """
     spellings = spellings_of(
         outcomes, boundary=boundary, leading_space=leading_space, ignore_case=ignore_case
@@ -120,16 +120,16 @@ def outcome_probabilities(
 
 
 def _masses(
-    model: ScoringModel,
+    model: OutcomeModel,
     texts: Sequence[str],
     spellings: list[Spelling],
     tolerance: float,
     *,
     itemised: bool = False,
 ) -> SpellingMasses:
-    if not isinstance(model, ScoringModel):
+    if not isinstance(model, OutcomeModel):
         raise InputError(
-            "exact probabilities need a model that scores given texts token by token; "
+            "exact probabilities need a model that gives those of outcomes over all spellings; "
             f"{model.name} does not. Use a local causal model."
         )
     # A single text is a sequence of characters, each of which would be asked.

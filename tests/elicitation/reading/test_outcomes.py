@@ -102,17 +102,17 @@ def every_text(model, spelling, text):
             )
         longer, reached = [], []
         for path, masses in zip(alive, following, strict=True):
-            said = b"".join(spelling[token] for token in path)
+            answer = b"".join(spelling[token] for token in path)
             for token, mass in enumerate(masses):
                 if spelling[token] is None:
-                    texts[said] = texts.get(said, 0.0) + mass
+                    texts[answer] = texts.get(answer, 0.0) + mass
                 else:
                     longer.append((*path, token))
                     reached.append(mass)
         alive, probability = longer, np.array(reached)
     for path, mass in zip(alive, probability, strict=True):
-        said = b"".join(spelling[token] for token in path)
-        texts[said] = texts.get(said, 0.0) + mass
+        answer = b"".join(spelling[token] for token in path)
+        texts[answer] = texts.get(answer, 0.0) + mass
     return texts
 
 
@@ -151,21 +151,21 @@ CASES = [
 )
 def test_probabilities_equal_the_sum_over_all_token_sequences(tiny, all_texts, options, patterns):
     model, _ = tiny
-    found = outcome_probabilities(model, TEXTS, **options, tolerance=0)
+    read = outcome_probabilities(model, TEXTS, **options, tolerance=0)
     expected = np.array(
         [
             [
-                sum(mass for said, mass in texts.items() if re.match(pattern, said))
+                sum(mass for answer, mass in texts.items() if re.match(pattern, answer))
                 for pattern in patterns.values()
             ]
             for texts in all_texts
         ]
     )
-    assert list(found.probabilities.columns) == list(patterns)
-    np.testing.assert_allclose(found.probabilities.to_numpy(), expected, atol=1e-6)
-    np.testing.assert_allclose(found.answer_mass, expected.sum(axis=1), atol=1e-6)
-    np.testing.assert_allclose(found.normalised.sum(axis=1), 1)
-    assert (found.unresolved == 0).all()
+    assert list(read.probabilities.columns) == list(patterns)
+    np.testing.assert_allclose(read.probabilities.to_numpy(), expected, atol=1e-6)
+    np.testing.assert_allclose(read.answer_mass, expected.sum(axis=1), atol=1e-6)
+    np.testing.assert_allclose(read.normalised.sum(axis=1), 1)
+    assert (read.unresolved == 0).all()
     assert expected.max() > 1e-4  # the comparison is about more than zeros
 
 
@@ -174,11 +174,11 @@ def test_what_is_given_up_is_bounded_and_stated(tiny):
     exact = outcome_probabilities(model, TEXTS, ["0", "1", "12", "a"], tolerance=0)
     gaps = []
     for tolerance in (0.3, 0.03, 1e-4):
-        found = outcome_probabilities(model, TEXTS, ["0", "1", "12", "a"], tolerance=tolerance)
-        gap = exact.probabilities - found.probabilities
+        read = outcome_probabilities(model, TEXTS, ["0", "1", "12", "a"], tolerance=tolerance)
+        gap = exact.probabilities - read.probabilities
         assert (gap > -1e-6).all(axis=None)
-        assert (gap.sum(axis=1) <= found.unresolved + 1e-6).all()
-        assert (found.unresolved <= tolerance).all()
+        assert (gap.sum(axis=1) <= read.unresolved + 1e-6).all()
+        assert (read.unresolved <= tolerance).all()
         gaps.append(float(gap.sum(axis=1).max()))
     assert gaps[0] > gaps[2]
 
@@ -194,10 +194,10 @@ def test_probabilities_do_not_depend_on_batch_size_or_order(tiny):
             model.network, model.tokenizer, name="tiny", fingerprint="f", batch_size=batch_size
         )
         order = np.random.default_rng(batch_size).permutation(len(texts))
-        found = outcome_probabilities(
+        read = outcome_probabilities(
             other, [texts[i] for i in order], ["0", "1", "a"]
         ).probabilities.to_numpy()
-        np.testing.assert_allclose(found[np.argsort(order)], alone, atol=2e-6)
+        np.testing.assert_allclose(read[np.argsort(order)], alone, atol=2e-6)
 
 
 def test_drawn_answers_have_the_stated_frequencies():
@@ -300,7 +300,7 @@ def test_a_trained_reader_and_its_own_answers_agree(model_folder, asia, cases):
         if question.role == "belief"
     )
     model = load_causal_model(model_folder, prefill="No: 0.")
-    found = outcome_probabilities(
+    read = outcome_probabilities(
         model, [text], [f"{i}{j}" for i in range(10) for j in range(10)], leading_space=False
     )
     answers = [
@@ -312,8 +312,8 @@ def test_a_trained_reader_and_its_own_answers_agree(model_folder, asia, cases):
         for answer in answers
         if (match := re.match(r"No: 0\.([0-9]{2})(?![0-9]|[.,][0-9])", answer))
     ]
-    assert abs(len(stated) / len(answers) - found.answer_mass[0]) < 0.07
-    top = found.probabilities.iloc[0].nlargest(3)
+    assert abs(len(stated) / len(answers) - read.answer_mass[0]) < 0.07
+    top = read.probabilities.iloc[0].nlargest(3)
     for value, probability in top.items():
         assert abs(stated.count(value) / len(answers) - probability) < 4 * np.sqrt(
             0.25 / len(answers)

@@ -47,8 +47,8 @@ def test_collisions_tell_part_from_whole():
     spellings = spellings_of(
         {"1": ["1"], "dot": ["1."], "ten": ["10"], "per cent": ["1%"]}, leading_space=False
     )
-    found = {
+    overlaps = {
         (collision.first.outcome, collision.second.outcome): collision.overlap
         for collision in collisions_of(spellings)
     }
-    assert found == {("1", "dot"): "part", ("1", "ten"): "none", ("1", "per cent"): "whole"}
+    assert overlaps == {("1", "dot"): "part", ("1", "ten"): "none", ("1", "per cent"): "whole"}

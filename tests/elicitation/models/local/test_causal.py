@@ -64,11 +64,11 @@ def test_answers_do_not_depend_on_batch_size_or_order(gpt2, temperature):
         ]
         order = np.random.default_rng(batch_size).permutation(len(requests))
         shuffled = together.generate([requests[i] for i in order])
-        assert [shuffled[place].text for place in np.argsort(order)] == [
+        assert [shuffled[position].text for position in np.argsort(order)] == [
             answer.text for answer in alone
         ]
         np.testing.assert_allclose(
-            [shuffled[place].logprob for place in np.argsort(order)],
+            [shuffled[position].logprob for position in np.argsort(order)],
             [answer.logprob for answer in alone],
             atol=1e-3,
         )
@@ -199,8 +199,9 @@ def test_an_answer_begins_with_its_prefill_and_its_lines_count(model_folder, tmp
         plain.render(request.text) + "No: 0.50\nYes:", add_special_tokens=False
     )["input_ids"]
     assert model.encode([request.text]) == [whole]
-    (one,) = model.generate([Request("Does a patient cough?", 3, 30, 1.0, max_lines=1)])
-    assert one.text == "No: 0.50\n"  # its first line is complete before the model says anything
+    (first_line,) = model.generate([Request("Does a patient cough?", 3, 30, 1.0, max_lines=1)])
+    # Its first line is complete before the model says anything.
+    assert first_line.text == "No: 0.50\n"
 
 
 def test_a_prefill_needs_no_chat_template(model_folder):

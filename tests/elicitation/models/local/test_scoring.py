@@ -24,15 +24,15 @@ def test_scores_equal_one_forward_pass_per_continuation(kind, trees, batch_size,
     texts, continuations = requests
     network = network_of(kind)
     assert trees_for(network) is trees
-    found = model_of(network, None, batch_size=batch_size).log_probabilities(texts, continuations)
-    for mine, expected in zip(found, one_by_one(network, texts, continuations), strict=True):
-        np.testing.assert_allclose(mine, expected, atol=1e-4)
+    scores = model_of(network, None, batch_size=batch_size).log_probabilities(texts, continuations)
+    for scored, expected in zip(scores, one_by_one(network, texts, continuations), strict=True):
+        np.testing.assert_allclose(scored, expected, atol=1e-4)
     order = np.random.default_rng(5).permutation(len(texts))
     shuffled = model_of(network, None, batch_size=batch_size).log_probabilities(
         [texts[i] for i in order], [continuations[i][::-1] for i in order]
     )
-    for place, i in enumerate(order):
-        np.testing.assert_allclose(shuffled[place][::-1], found[i], atol=1e-4)
+    for position, i in enumerate(order):
+        np.testing.assert_allclose(shuffled[position][::-1], scores[i], atol=1e-4)
 
 
 def test_a_tree_in_many_portions_has_the_same_scores(requests, monkeypatch):
@@ -41,9 +41,9 @@ def test_a_tree_in_many_portions_has_the_same_scores(requests, monkeypatch):
     expected = one_by_one(network, texts, continuations)
     monkeypatch.setattr(scoring, "_LOGITS", 3 * SIZE * len(texts))  # three nodes at a time
     with torch.inference_mode():
-        found = continuation_logprobs(MaskedTrees(network, texts), continuations)
-    for mine, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(mine, other, atol=1e-4)
+        scores = continuation_logprobs(MaskedTrees(network, texts), continuations)
+    for scored, other in zip(scores, expected, strict=True):
+        np.testing.assert_allclose(scored, other, atol=1e-4)
 
 
 def test_what_is_shared_is_read_once(requests):
@@ -70,7 +70,7 @@ def test_scores_that_cannot_be_had(requests):
     ):
         model.log_probabilities([[1] * 127], [[[1, 2]]])
     assert model.log_probabilities([], []) == []
-    assert [own.tolist() for own in model.log_probabilities([[1]], [[]])] == [[]]
+    assert [scores.tolist() for scores in model.log_probabilities([[1]], [[]])] == [[]]
 
 
 def test_half_precision_is_near_single_precision(model_folder):

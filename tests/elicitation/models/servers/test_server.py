@@ -31,11 +31,11 @@ def test_answers_come_in_order_with_what_was_asked():
     fake = Fake(lambda body, n: answer(f"{body['messages'][0]['content']} {body['seed']}"))
     with connected(fake, concurrency=3) as model:
         answers = model.generate([*requests(20, temperature=0.5), Request("Cold?", 0, 5, 0.0)])
-    assert [one.text for one in answers[:20]] == [
+    assert [reply.text for reply in answers[:20]] == [
         f"Question {i}? {i}" for i in range(20)
     ]  # the lower 31 bits of the seed
-    assert {one.n_tokens for one in answers} == {3}
-    assert {one.logprob for one in answers} == {None}
+    assert {reply.n_tokens for reply in answers} == {3}
+    assert {reply.logprob for reply in answers} == {None}
     path, body = next(
         (path, body) for path, body in fake.asked if body["messages"][0]["content"] == "Question 4?"
     )
@@ -98,28 +98,28 @@ def test_options_out_of_range(addresses, options, message):
 
 
 def test_answers_are_keyed_by_first_address_model_and_api():
-    with serving(Fake(models=["m", "n"])) as one, serving(Fake(models=["m"])) as two:
+    with serving(Fake(models=["m", "n"])) as first, serving(Fake(models=["m"])) as second:
 
         def key(addresses, name="m", **options):
             return connect_servers(addresses, name, limits=QUICK, **options).fingerprint
 
-        alone = key(one)
+        alone = key(first)
         assert (
-            key([one, two]) == alone == key(one + "/v1/")
+            key([first, second]) == alone == key(first + "/v1/")
         )  # more of the same does not change who answers
         assert (
             len(
                 {
                     alone,
-                    key(two),
-                    key(one, "n"),
-                    key(one, api="completions"),
-                    key(one, identity="lab"),
+                    key(second),
+                    key(first, "n"),
+                    key(first, api="completions"),
+                    key(first, identity="lab"),
                 }
             )
             == 5
         )
-        assert key(two, identity="lab") == key(one, identity="lab")
+        assert key(second, identity="lab") == key(first, identity="lab")
 
 
 def test_labels_outside_the_list_are_bounded_and_not_zero():
@@ -174,7 +174,7 @@ def test_a_belief_read_from_a_list_keeps_to_its_bounds():
             model.label_bounds(list(lists), BELIEF_LABELS),
             ask_labels(model, list(lists)),
         )
-    beliefs = [token_belief(one.text) for one in answers]
+    beliefs = [token_belief(reply.text) for reply in answers]
     for bound, belief in zip(bounds[:2], beliefs[:2], strict=True):
         low, high = bound.share("Yes")
         assert low <= belief.value <= high
