@@ -145,6 +145,7 @@ class AgentModel:
         """
         answers = []
         for request in requests:
+            # Cut like the answer of a model that has used up its tokens.
             text = self._say(self._find(request.text), _noise(request))[: request.max_new_tokens]
             answers.append(Answer(text, None, len(text)))
         return answers
@@ -202,12 +203,14 @@ class AgentModel:
                 f"{label}: {share:.2f}"
                 for label, share in zip(question.lines, known.spread, strict=True)
             )
+        # A posterior given the impossible does not exist; a number would be made up.
         if math.isnan(known.exact):
             return "I cannot say: this is ruled out by what is known."
         belief = self._believe(known)
         if question.role == "decision":
             return self._decide(known, belief, rng)
         stated = float(self.agent.report(belief, question.key or "standard", rng)[0])
+        # A sampled belief is a rate over draws, each of which is Yes with the belief's probability.
         if question.way != "verbalised":
             return "Yes" if rng.random() < stated else "No"
         if question.form == "number":

@@ -47,6 +47,7 @@ class OutcomeProbabilities:
     def normalised(self) -> pd.DataFrame:
         """Probabilities given that the answer is one of the outcomes; missing at answer mass 0."""
         mass = self.answer_mass
+        # Nothing can be said about the outcomes where no answer is any of them.
         return self.probabilities.div(mass.where(mass > 0), axis=0)
 
 
@@ -230,6 +231,7 @@ def audit_outcomes(
     # An outcome without mass has no shares: missing, and not a division by zero.
     totals = table.groupby("outcome")["mass"].transform("sum")
     table["share"] = table["mass"] / totals.replace(0, np.nan)
+    # Spellings of one outcome may begin alike: that costs nothing, they are added up.
     crossings = [
         (shorter.outcome, shorter.text.decode(), longer.outcome, longer.text.decode(), overlap)
         for collision in collisions_of(spellings)
@@ -266,6 +268,7 @@ def _paths(
         # A tokenizer may merge the end of the text with the beginning of the spelling: then there
         # is no usual way to write it here.
         usual.append(written if whole[: len(before)] == before else None)
+    # One row per sequence, whichever of the texts it follows.
     masses: dict[tuple[int, tuple[int, ...]], float] = defaultdict(float)
     for part in parts:
         masses[part.spelling, part.tokens] += part.mass / len(texts)

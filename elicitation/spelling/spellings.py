@@ -130,6 +130,7 @@ def spellings_of(
     """
     if boundary not in BOUNDARIES:
         raise InputError(f"boundary must be one of {', '.join(BOUNDARIES)}; received {boundary!r}.")
+    # Its characters would pass for outcomes.
     if isinstance(outcomes, str):
         raise InputError(
             "outcomes must be a sequence or a mapping; "
@@ -159,6 +160,7 @@ def spellings_of(
                 for text in texts
                 for form in (text, text.lower(), text.upper(), text.capitalize())
             ]
+        # Many tokenizers put the blank before a word into the word's own token.
         if leading_space:
             forms += [f" {form}" for form in forms if not form.startswith(" ")]
         spellings += _without_covered(

@@ -102,6 +102,7 @@ def is_multiple_choice(folder: str | os.PathLike[str]) -> bool:
         (architecture, *_) = config.get("architectures") or [""]
     except (OSError, ValueError, AttributeError):
         return False
+    # transformers names the class that saved the model first.
     return str(architecture).endswith("ForMultipleChoice")
 
 
@@ -187,6 +188,7 @@ class MultipleChoiceModel:
             for text, offered in zip(texts, options, strict=True)
             for option in offered
         ]
+        # All pairs at once, so that short ones of different texts share a batch.
         per_text = np.split(self.pair_scores(pairs), np.cumsum(counts)[:-1])
         return [np.asarray(softmax(scores)) for scores in per_text]
 

@@ -36,6 +36,7 @@ from elicitation.models.servers.probing import Abilities, probe
 
 logger = logging.getLogger(__name__)
 
+# A thread for each: more of them gain nothing, and servers queue what they cannot batch.
 MAX_CONCURRENCY = 256
 
 Result = TypeVar("Result")
@@ -91,6 +92,7 @@ def connect_servers(
     """
     listed = [addresses] if isinstance(addresses, str) else list(addresses)
     parsed = [Address.parse(text) for text in listed]
+    # The same server twice would get twice the concurrency that was asked for.
     if not parsed or len(set(parsed)) < len(parsed):
         raise InputError(
             "addresses must be one or more different servers; "
@@ -100,6 +102,7 @@ def connect_servers(
         raise InputError("model must be the name of a model at the servers; received an empty one.")
     if api not in PATHS:
         raise InputError(f"api must be one of {', '.join(PATHS)}; received {api!r}.")
+    # Left out in silence, its answers would be taken for those of the model with the message.
     if system is not None and api != "chat":
         raise InputError(
             "system needs the chat API; completions have no system message. "
@@ -120,6 +123,7 @@ def connect_servers(
             (site.aside,) = error.faults.values()
             logger.warning("server %s is set aside: %s", address, site.aside)
         sites.append(site)
+    # With one that responds the work can begin; the others stay aside.
     if not abilities:
         raise ServersError({str(site.address): site.aside for site in sites if site.aside})
     return ServerModel(
@@ -330,6 +334,7 @@ class ServerModel:
 
     def _cannot(self, what: str, so: str) -> InputError:
         where = ", ".join(str(site.address) for site in self._sites)
+        # What is lacking is said before anything is asked, with what will do instead.
         return InputError(
             f"servers {where} do not {what} for model {self.name!r} in the {self._api} API, "
             f"so {so}. Use servers that do (docs/servers.md names some), or the model's files."
