@@ -18,7 +18,8 @@ import numpy as np
 import pandas as pd
 
 from coherence.errors import InputError, closest
-from elicitation.models.local.causal import load_causal_model, quiet_transformers
+from elicitation.models.local.causal import load_causal_model
+from elicitation.models.local.loading import quiet_transformers
 from elicitation.session.plan import Task
 from elicitation.session.session import elicit
 from elicitation.store import AnswerStore

@@ -1,4 +1,8 @@
-"""Multiple-choice models: breaks if a probability depends on the batch or the order, if a head is made up, or if text is pretended."""
+"""Multiple-choice models.
+
+Breaks if a probability depends on the batch or the order, if a head is made up, or if text is
+pretended.
+"""
 
 import shutil
 
@@ -17,7 +21,7 @@ from transformers import (
 
 from coherence.errors import InputError
 from elicitation.models.base import Request
-from elicitation.models.local.causal import quiet_transformers
+from elicitation.models.local.loading import quiet_transformers
 from elicitation.models.local.multiple_choice import load_multiple_choice_model
 from elicitation.reading.belief import ask_labels, token_belief
 
@@ -39,15 +43,21 @@ def wordpiece():
     trainer = trainers.WordPieceTrainer(
         vocab_size=200, special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
     )
-    tokenizer.train_from_iterator([*TEXTS, *(option for own in OPTIONS for option in own)], trainer)
+    tokenizer.train_from_iterator(
+        [*TEXTS, *(option for offered in OPTIONS for option in offered)], trainer
+    )
     special = [("[CLS]", 2), ("[SEP]", 3)]
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=special
     )
     return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]",
+        tokenizer_object=tokenizer,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
         model_input_names=["input_ids", "token_type_ids", "attention_mask"],
-    )  # fmt: skip
+    )
 
 
 def byte_pairs():
@@ -61,9 +71,15 @@ def byte_pairs():
     tokenizer.train_from_iterator(TEXTS, trainer)
     tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
     return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token="<pad>", unk_token="<unk>", cls_token="<s>", sep_token="</s>", bos_token="<s>", eos_token="</s>",
+        tokenizer_object=tokenizer,
+        pad_token="<pad>",
+        unk_token="<unk>",
+        cls_token="<s>",
+        sep_token="</s>",
+        bos_token="<s>",
+        eos_token="</s>",
         model_input_names=["input_ids", "attention_mask"],
-    )  # fmt: skip
+    )
 
 
 def save(kind, folder):
@@ -103,11 +119,11 @@ def folder(request, tmp_path_factory):
 
 def test_probabilities_equal_those_of_the_plain_call(folder):
     model = load_multiple_choice_model(folder, device="cpu")
-    for text, own, probabilities in zip(
+    for text, offered, probabilities in zip(
         TEXTS, OPTIONS, model.option_probabilities(TEXTS, OPTIONS), strict=True
     ):
         # As the documentation of transformers does it: all options of one question at once.
-        encoded = model.tokenizer([text] * len(own), own, padding=True, return_tensors="pt")
+        encoded = model.tokenizer([text] * len(offered), offered, padding=True, return_tensors="pt")
         with torch.inference_mode():
             logits = model.network(
                 **{name: values[None] for name, values in encoded.items()}
@@ -126,11 +142,11 @@ def test_batch_size_and_order_change_nothing(folder):
         shuffled = model.option_probabilities(
             [texts[i] for i in order], [options[i] for i in order]
         )
-        for place, i in enumerate(order):
-            np.testing.assert_allclose(shuffled[place], alone[i], atol=1e-5)
-        reversed_options = model.option_probabilities(texts, [own[::-1] for own in options])
-        for one, other in zip(reversed_options, alone, strict=True):
-            np.testing.assert_allclose(one[::-1], other, atol=1e-5)
+        for position, i in enumerate(order):
+            np.testing.assert_allclose(shuffled[position], alone[i], atol=1e-5)
+        reversed_options = model.option_probabilities(texts, [offered[::-1] for offered in options])
+        for turned, other in zip(reversed_options, alone, strict=True):
+            np.testing.assert_allclose(turned[::-1], other, atol=1e-5)
 
 
 def test_beliefs_can_be_read_from_it(folder):

@@ -1,4 +1,7 @@
-"""A real server process, `transformers serve` on loopback: breaks if what we send is refused, or if its answers differ from the local model's."""
+"""A real server process, `transformers serve` on loopback.
+
+Breaks if what we send is refused, or if its answers differ from the local model's.
+"""
 
 import contextlib
 import os
@@ -9,36 +12,37 @@ import subprocess
 import sys
 import time
 import urllib.request
-from pathlib import Path
 
 import pytest
 
 from coherence.errors import InputError
 from elicitation.models.base import Request
 from elicitation.models.local.causal import load_causal_model
+from elicitation.models.servers.address import Limits
 from elicitation.models.servers.dispatch import ServersError
-from elicitation.models.servers.http import Limits
 from elicitation.models.servers.server import connect_servers
 from elicitation.session.questions import plan_questions
 from elicitation.session.session import elicit
 from elicitation.store import AnswerStore
 
-ROOT = Path(__file__).parents[2]
 TEMPLATE = "{% for m in messages %}{{ m.content }}{% endfor %}"
 QUICK = Limits(connect=5.0, read=60.0, total=60.0, attempts=3, first_wait=0.05, longest_wait=1.0)
 
 
 @contextlib.contextmanager
-def serving(folder, place):
-    """Start the server that transformers brings; its packages come with the extra `test`, so a missing one is a failure and no reason to skip."""
+def serving(folder, workplace):
+    """Start the server that transformers brings.
+
+    Its packages come with the extra `test`, so a missing one is a failure and no reason to skip.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    log = place / f"{port}.log"
+    log = workplace / f"{port}.log"
     environment = {
         **os.environ,
         "HF_HUB_OFFLINE": "1",
-        "HF_HOME": str(place / "hub"),
+        "HF_HOME": str(workplace / "hub"),
         "OMP_NUM_THREADS": "1",
     }
     command = [
@@ -54,7 +58,7 @@ def serving(folder, place):
     ]
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [*command, "--device", "cpu"], cwd=place, stdout=out, stderr=out, env=environment
+            [*command, "--device", "cpu"], cwd=workplace, stdout=out, stderr=out, env=environment
         )
     try:
         deadline = time.monotonic() + 120
@@ -65,7 +69,8 @@ def serving(folder, place):
             ):
                 break
             assert process.poll() is None, (
-                f"transformers serve ended: {log.read_text()[-2000:]}\npip install 'transformers[serving]'"
+                f"transformers serve ended: {log.read_text()[-2000:]}\n"
+                "pip install 'transformers[serving]'"
             )
             assert time.monotonic() < deadline, log.read_text()[-2000:]
             time.sleep(0.2)
@@ -104,10 +109,10 @@ def questions(asia, cases):
 def test_answers_equal_those_of_the_local_model(address, folder, questions, api):
     model = connect_servers(address, str(folder), api=api, concurrency=4, limits=QUICK)
     local = load_causal_model(folder, device="cpu", dtype="float32", chat=api == "chat")
-    told, own = model.generate(questions), local.generate(questions)
-    assert [answer.text for answer in told] == [answer.text for answer in own]
-    assert len({answer.text for answer in told}) > 2
-    assert all(answer.n_tokens > 0 for answer in told)
+    served, local_answers = model.generate(questions), local.generate(questions)
+    assert [answer.text for answer in served] == [answer.text for answer in local_answers]
+    assert len({answer.text for answer in served}) > 2
+    assert all(answer.n_tokens > 0 for answer in served)
 
 
 def test_it_gives_no_log_probabilities_and_that_is_said(address, folder):
@@ -153,11 +158,13 @@ def test_a_session_through_a_server_is_that_of_the_local_model(address, folder, 
         load_causal_model(folder, device="cpu", dtype="float32"),
     )
     frames = []
-    for one in (model, local):
+    for answering in (model, local):
         with AnswerStore(":memory:") as store:
-            runs, tally = elicit(one, asia, cases.head(3), store, reps=1, temperature=0.0)
+            runs, tally = elicit(answering, asia, cases.head(3), store, reps=1, temperature=0.0)
             assert tally.asked > 0
             frames.append(runs)
-            assert elicit(one, asia, cases.head(3), store, reps=1, temperature=0.0)[1].asked == 0
+            assert (
+                elicit(answering, asia, cases.head(3), store, reps=1, temperature=0.0)[1].asked == 0
+            )
     assert frames[0]["raw_belief"].tolist() == frames[1]["raw_belief"].tolist()
     assert set(frames[0]["model"]) == {str(folder)}

@@ -1,4 +1,7 @@
-"""Agents that answer in words: breaks if an answer depends on its neighbours, or if a session does not find what was planted."""
+"""Agents that answer in words.
+
+Breaks if an answer depends on its neighbours, or if a session does not find what was planted.
+"""
 
 import subprocess
 import sys
@@ -55,7 +58,7 @@ def test_a_request_has_one_answer_whatever_the_order(asia, many):
     assert len({answer.text for answer in answers}) > 20
     order = np.random.default_rng(0).permutation(len(requests))
     shuffled = agent_for_task("noisy", asia, many).generate([requests[i] for i in order])
-    assert [shuffled[place] for place in np.argsort(order)] == answers
+    assert [shuffled[position] for position in np.argsort(order)] == answers
     assert [model.generate([request])[0] for request in requests[:10]] == answers[:10]
 
 
@@ -66,8 +69,8 @@ def test_a_rational_agent_states_the_truth_on_its_grid(asia, many):
     assert set(ordinary["action"].dropna()) <= {"yes", "no", "defer"}
     finer = session(AGENTS["rational"].with_parameters(grid=0.0), asia, many, reps=1)
     np.testing.assert_allclose(finer["p"], finer["p_true"], atol=5e-5 + 1e-9)
-    given = finer[finer["z"].notna()]
-    np.testing.assert_allclose(given["p_z"], given["p_z_true"], atol=0.005 + 1e-9)
+    conditional = finer[finer["z"].notna()]
+    np.testing.assert_allclose(conditional["p_z"], conditional["p_z_true"], atol=0.005 + 1e-9)
 
 
 @pytest.mark.parametrize("name", sorted(AGENTS))
@@ -82,15 +85,18 @@ def test_what_was_planted_is_found(asia, many, name):
     assert (shift > 0.05) == (agent.prompt_shift > 0)
     assert (standard.groupby("context").std().mean() > 0.02) == (agent.report_noise > 0)
     # Given z, a biased agent is nearer to one half than the truth.
-    given = runs[runs["z"].notna()].dropna(subset=["p_true"])
-    drawn_in = (abs(given["p_true"] - 0.5) - abs(given["p"] - 0.5)).mean()
+    conditional = runs[runs["z"].notna()].dropna(subset=["p_true"])
+    drawn_in = (abs(conditional["p_true"] - 0.5) - abs(conditional["p"] - 0.5)).mean()
     assert agent.iterated_bias == 0 or drawn_in > 0.05
     if agent.belief_slope != 1:
         assert abs(plain["p"] - plain["p_true"]).mean() > 0.05
 
 
 def test_choices_follow_their_known_policy(asia, many):
-    """With no taste, P(action) is the softmax of the utilities at the belief; the share over draws must fall within 4 standard errors."""
+    """With no taste, P(action) is the softmax of the utilities at the belief.
+
+    The share over draws must fall within 4 standard errors.
+    """
     agent = Agent("plain", "No taste.", taste=0.0, grid=0.0)
     model = agent_for_task(agent, asia, many)
     n = 2000
@@ -104,11 +110,11 @@ def test_choices_follow_their_known_policy(asia, many):
             ]
         )
         expected = np.exp(utility) / np.exp(utility).sum()
-        said = [
+        answers = [
             answer.text for answer in model.generate([Request(text, seed, 60) for seed in range(n)])
         ]
-        deferred = np.mean([one.startswith("Can decide: No") for one in said])
-        yes = np.mean([one == "Can decide: Yes\nDecision: Yes" for one in said])
+        deferred = np.mean([answer.startswith("Can decide: No") for answer in answers])
+        yes = np.mean([answer == "Can decide: Yes\nDecision: Yes" for answer in answers])
         np.testing.assert_allclose([yes, deferred], expected[[0, 2]], atol=4 * np.sqrt(0.25 / n))
 
 
@@ -181,17 +187,20 @@ def test_what_the_evidence_rules_out_is_refused_and_not_made_up(asia, many):
 
 
 def test_numbers_have_the_form_that_was_asked_for():
-    def said(exact, **options):
+    def answer_to(exact, **options):
         question = Question(0, 0, "belief", "standard", "?", ("No", "Yes"), **options)
         model = AgentModel(
             replace(AGENTS["rational"], grid=0.0), {"?": Known(question, "c", 1.0, exact)}
         )
         return model.generate([Request("?", 0, 60)])[0].text
 
-    assert said(0.3) == "No: 0.70\nYes: 0.30"
-    assert said(0.12345) == "No: 0.8766\nYes: 0.1234" or said(0.12345) == "No: 0.8765\nYes: 0.1235"
-    assert said(1.0) == "No: 0.00\nYes: 1.00"
-    assert said(0.3, form="number") == "0.30"
+    assert answer_to(0.3) == "No: 0.70\nYes: 0.30"
+    assert (
+        answer_to(0.12345) == "No: 0.8766\nYes: 0.1234"
+        or answer_to(0.12345) == "No: 0.8765\nYes: 0.1235"
+    )
+    assert answer_to(1.0) == "No: 0.00\nYes: 1.00"
+    assert answer_to(0.3, form="number") == "0.30"
 
 
 def test_answers_are_cut_at_their_limit(asia, many):
@@ -203,8 +212,12 @@ def test_answers_are_cut_at_their_limit(asia, many):
 def test_the_fingerprint_follows_all_that_shapes_an_answer(asia, many):
     first = agent_for_task("rational", asia, many).fingerprint
     assert first == agent_for_task(AGENTS["rational"], asia, many).fingerprint
-    others = [agent_for_task("leaky", asia, many), agent_for_task(AGENTS["rational"].with_parameters(slope=5.0), asia, many),
-              agent_for_task("rational", asia, many.assign(theta=1 - many["theta"])), agent_for_task("rational", asia, many.head(20))]  # fmt: skip
+    others = [
+        agent_for_task("leaky", asia, many),
+        agent_for_task(AGENTS["rational"].with_parameters(slope=5.0), asia, many),
+        agent_for_task("rational", asia, many.assign(theta=1 - many["theta"])),
+        agent_for_task("rational", asia, many.head(20)),
+    ]
     assert len({first, *(other.fingerprint for other in others)}) == 5
 
 
@@ -217,7 +230,8 @@ def test_unknown_names_and_texts(asia, many):
 
 def test_no_torch_is_needed():
     code = (
-        "import sys\nfrom elicitation.session.session import Task, elicit\nfrom elicitation.simulated_model import agent_for_task\n"
+        "import sys\nfrom elicitation.session.session import Task, elicit\n"
+        "from elicitation.simulated_model import agent_for_task\n"
         "from elicitation.store import AnswerStore\nimport elicitation.models.servers.server\n"
         "task = Task.load('asia')\ncases = task.cases(5, seed=0)\n"
         "with AnswerStore(':memory:') as store:\n"

@@ -5,19 +5,17 @@ past the end of a spelling is forgotten, if "1" takes the mass of "12", if bytes
 characters, or if what was given up exceeds what was said.
 """
 
-import itertools
 import re
 
 import numpy as np
 import pytest
 import torch
-from tokenizers import Tokenizer, decoders, models
+from tokenizers import decoders
 from transformers import (
     GPT2Config,
     GPT2LMHeadModel,
     LlamaConfig,
     LlamaForCausalLM,
-    PreTrainedTokenizerFast,
 )
 
 from coherence.errors import InputError
@@ -26,51 +24,13 @@ from elicitation.models.local import causal
 from elicitation.models.local.causal import CausalModel, load_causal_model
 from elicitation.reading.outcomes import audit_outcomes, outcome_probabilities
 from elicitation.session.questions import plan_questions
-from elicitation.spelling.tokenizations import (
-    collisions_of,
-    count_cuts,
-    spelling_graph,
-    spellings_of,
-)
-from elicitation.spelling.vocabulary import Vocabulary
 
-# Token -> its bytes; None ends the text. Byte-level: Ġ is a blank, Ã© the two bytes of é.
-BYTE_LEVEL = {
-    "<pad>": None, "<end>": None, "0": b"0", "1": b"1", "2": b"2", "Ġ": b" ", ".": b".", "a": b"a", "Ã": b"\xc3", "©": b"\xa9", "10": b"10",
-    "12": b"12", "Ġ1": b" 1", "1.": b"1.", "Ã©": b"\xc3\xa9", "a1": b"a1", ".2": b".2",
-}  # fmt: skip
-# SentencePiece: ▁ is a blank, and <0x31> is a second way to write "1".
-SENTENCE_PIECE = {
-    "<pad>": None, "<end>": None, "0": b"0", "1": b"1", "2": b"2", "▁": b" ", ".": b".", "a": b"a", "<0xC3>": b"\xc3", "<0xA9>": b"\xa9",
-    "é": b"\xc3\xa9", "12": b"12", "▁1": b" 1", "1.": b"1.", "<0x31>": b"1", "▁a": b" a",
-}  # fmt: skip
-MERGES = {"10": ("1", "0"), "12": ("1", "2"), "Ġ1": ("Ġ", "1"), "1.": ("1", "."), "Ã©": ("Ã", "©"), "a1": ("a", "1"), ".2": (".", "2"),
-          "▁1": ("▁", "1"), "▁a": ("▁", "a")}  # fmt: skip
+from ..tiny_tokenizers import BYTE_LEVEL, SENTENCE_PIECE, sentence_piece, tokenizer_of
+
 UNUSED = 2  # ids that the network has and the tokenizer has not
+
+
 DEPTH = 4  # four bytes decide every event in CASES, and a token has one byte or more
-
-
-def tokenizer_of(tokens, decoder):
-    backend = Tokenizer(
-        models.BPE(
-            vocab={token: i for i, token in enumerate(tokens)},
-            merges=[MERGES[token] for token in tokens if token in MERGES],
-        )
-    )
-    backend.decoder = decoder
-    return PreTrainedTokenizerFast(
-        tokenizer_object=backend, pad_token="<pad>", eos_token="<end>", padding_side="left"
-    )
-
-
-def sentence_piece():
-    steps = [
-        decoders.Replace("▁", " "),
-        decoders.ByteFallback(),
-        decoders.Fuse(),
-        decoders.Strip(" ", 1, 0),
-    ]
-    return tokenizer_of(SENTENCE_PIECE, decoders.Sequence(steps))
 
 
 def network_of(kind, size):
@@ -89,9 +49,19 @@ def network_of(kind, size):
         )
     else:
         network = LlamaForCausalLM(
-            LlamaConfig(vocab_size=size, hidden_size=16, intermediate_size=32, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1,
-                        max_position_embeddings=64, bos_token_id=1, eos_token_id=1, tie_word_embeddings=True)
-        )  # fmt: skip
+            LlamaConfig(
+                vocab_size=size,
+                hidden_size=16,
+                intermediate_size=32,
+                num_hidden_layers=2,
+                num_attention_heads=2,
+                num_key_value_heads=1,
+                max_position_embeddings=64,
+                bos_token_id=1,
+                eos_token_id=1,
+                tie_word_embeddings=True,
+            )
+        )
     with (
         torch.no_grad()
     ):  # so that the next token depends on what came before as much as in a trained model
@@ -117,7 +87,10 @@ TEXTS = ["a", "12.0a", "2a2"]
 
 
 def every_text(model, spelling, text):
-    """Return every text of at least DEPTH tokens or ended before, with its probability; the network reads each sequence on its own."""
+    """Return every text of at least DEPTH tokens or ended before, with its probability.
+
+    The network reads each sequence on its own.
+    """
     start = model.encode([text])[0]
     alive, probability, texts = [()], np.ones(1), {}
     for _ in range(DEPTH):
@@ -129,17 +102,17 @@ def every_text(model, spelling, text):
             )
         longer, reached = [], []
         for path, masses in zip(alive, following, strict=True):
-            said = b"".join(spelling[token] for token in path)
+            answer = b"".join(spelling[token] for token in path)
             for token, mass in enumerate(masses):
                 if spelling[token] is None:
-                    texts[said] = texts.get(said, 0.0) + mass
+                    texts[answer] = texts.get(answer, 0.0) + mass
                 else:
                     longer.append((*path, token))
                     reached.append(mass)
         alive, probability = longer, np.array(reached)
     for path, mass in zip(alive, probability, strict=True):
-        said = b"".join(spelling[token] for token in path)
-        texts[said] = texts.get(said, 0.0) + mass
+        answer = b"".join(spelling[token] for token in path)
+        texts[answer] = texts.get(answer, 0.0) + mass
     return texts
 
 
@@ -150,6 +123,8 @@ def all_texts(tiny):
 
 
 NUMBER, WORD = rb"(?![0-9]|[.,][0-9])", rb"(?![a-z0-9\xc3])"
+
+
 CASES = [
     (
         {"outcomes": ["0", "1", "2"]},
@@ -176,15 +151,21 @@ CASES = [
 )
 def test_probabilities_equal_the_sum_over_all_token_sequences(tiny, all_texts, options, patterns):
     model, _ = tiny
-    found = outcome_probabilities(model, TEXTS, **options, tolerance=0)
-    expected = np.array([
-        [sum(mass for said, mass in texts.items() if re.match(pattern, said)) for pattern in patterns.values()] for texts in all_texts
-    ])  # fmt: skip
-    assert list(found.probabilities.columns) == list(patterns)
-    np.testing.assert_allclose(found.probabilities.to_numpy(), expected, atol=1e-6)
-    np.testing.assert_allclose(found.answer_mass, expected.sum(axis=1), atol=1e-6)
-    np.testing.assert_allclose(found.normalised.sum(axis=1), 1)
-    assert (found.unresolved == 0).all()
+    read = outcome_probabilities(model, TEXTS, **options, tolerance=0)
+    expected = np.array(
+        [
+            [
+                sum(mass for answer, mass in texts.items() if re.match(pattern, answer))
+                for pattern in patterns.values()
+            ]
+            for texts in all_texts
+        ]
+    )
+    assert list(read.probabilities.columns) == list(patterns)
+    np.testing.assert_allclose(read.probabilities.to_numpy(), expected, atol=1e-6)
+    np.testing.assert_allclose(read.answer_mass, expected.sum(axis=1), atol=1e-6)
+    np.testing.assert_allclose(read.normalised.sum(axis=1), 1)
+    assert (read.unresolved == 0).all()
     assert expected.max() > 1e-4  # the comparison is about more than zeros
 
 
@@ -193,11 +174,11 @@ def test_what_is_given_up_is_bounded_and_stated(tiny):
     exact = outcome_probabilities(model, TEXTS, ["0", "1", "12", "a"], tolerance=0)
     gaps = []
     for tolerance in (0.3, 0.03, 1e-4):
-        found = outcome_probabilities(model, TEXTS, ["0", "1", "12", "a"], tolerance=tolerance)
-        gap = exact.probabilities - found.probabilities
+        read = outcome_probabilities(model, TEXTS, ["0", "1", "12", "a"], tolerance=tolerance)
+        gap = exact.probabilities - read.probabilities
         assert (gap > -1e-6).all(axis=None)
-        assert (gap.sum(axis=1) <= found.unresolved + 1e-6).all()
-        assert (found.unresolved <= tolerance).all()
+        assert (gap.sum(axis=1) <= read.unresolved + 1e-6).all()
+        assert (read.unresolved <= tolerance).all()
         gaps.append(float(gap.sum(axis=1).max()))
     assert gaps[0] > gaps[2]
 
@@ -213,10 +194,10 @@ def test_probabilities_do_not_depend_on_batch_size_or_order(tiny):
             model.network, model.tokenizer, name="tiny", fingerprint="f", batch_size=batch_size
         )
         order = np.random.default_rng(batch_size).permutation(len(texts))
-        found = outcome_probabilities(
+        read = outcome_probabilities(
             other, [texts[i] for i in order], ["0", "1", "a"]
         ).probabilities.to_numpy()
-        np.testing.assert_allclose(found[np.argsort(order)], alone, atol=2e-6)
+        np.testing.assert_allclose(read[np.argsort(order)], alone, atol=2e-6)
 
 
 def test_drawn_answers_have_the_stated_frequencies():
@@ -308,102 +289,18 @@ def test_arguments_out_of_range(tiny, monkeypatch):
     assert outcome_probabilities(model, TEXTS, ["12"]).answer_mass.notna().all()
 
 
-@pytest.mark.parametrize(
-    ("outcomes", "options", "message"),
-    [
-        ([], {}, "distinct and at least one"),
-        (["a", "a"], {}, "distinct and at least one"),
-        ("yes", {}, "single string 'yes'"),
-        ([""], {}, "spellings that are not empty"),
-        ({"a": []}, {}, "spellings that are not empty"),
-        ({"a": "ab"}, {}, "spellings that are not empty"),
-        (["a"], {"boundary": "line"}, "boundary must be one of"),
-        ({"one": ["1", "1."]}, {}, "'1' and '1.' of outcome 'one' overlap in part"),
-    ],
-)
-def test_outcomes_that_make_no_sense(outcomes, options, message):
-    with pytest.raises(InputError, match=message):
-        spellings_of(outcomes, **options)
-
-
-def test_a_spelling_within_another_of_its_outcome_is_counted_once():
-    assert [
-        spelling.text
-        for spelling in spellings_of({"no": ["no", "no way", "not"]}, leading_space=False)
-    ] == [b"no", b"not"]
-    # 0.5 forbids a further digit, so 0.50 is a spelling of its own.
-    assert len(spellings_of({"half": ["0.5", "0.50"]}, leading_space=False)) == 2
-
-
-def test_a_word_may_be_followed_by_signs_of_any_alphabet_but_not_by_letters():
-    (yes,) = spellings_of(["Yes"], leading_space=False)
-    signs, letters = (
-        ("\u2014of course", "\u201d", "!", " t", "\U0001f600"),
-        ("\u00e9", "\u044f", "\u306f", "t", "3"),
-    )
-    assert not any(tail.encode().startswith(yes.forbidden) for tail in signs)
-    assert all(tail.encode().startswith(yes.forbidden) for tail in letters)
-
-
-def test_collisions_tell_part_from_whole():
-    spellings = spellings_of(
-        {"1": ["1"], "dot": ["1."], "ten": ["10"], "per cent": ["1%"]}, leading_space=False
-    )
-    found = {
-        (collision.first.outcome, collision.second.outcome): collision.overlap
-        for collision in collisions_of(spellings)
-    }
-    assert found == {("1", "dot"): "part", ("1", "ten"): "none", ("1", "per cent"): "whole"}
-
-
-def test_cuts_are_counted_against_their_enumeration():
-    vocabulary = Vocabulary(list(BYTE_LEVEL.values()))
-    words = [text for text in BYTE_LEVEL.values() if text]
-    for text in (b"12", b"1.2", b"a10", b" 1.2", b"7"):
-        listed = [
-            cut
-            for n in range(1, len(text) + 1)
-            for cut in itertools.product(words, repeat=n)
-            if b"".join(cut) == text
-        ]
-        assert count_cuts(text, vocabulary) == len(listed)
-    graph = spelling_graph(spellings_of(["12"], leading_space=False, boundary="none"), vocabulary)
-    assert graph.count_paths() == 1  # after "1" it is open; "12" decides
-
-
-def test_a_long_prefix_of_bytes_that_has_no_successor():
-    vocabulary = Vocabulary([b"\xff", b"\xff\xff", b"a", None])
-    assert vocabulary.order.tolist() == [2, 0, 1, 3]
-    assert vocabulary.beginning(b"\xff") == (1, 3)
-    assert vocabulary.beginning(b"a") == (0, 1)
-    assert vocabulary.ids(b"\xff") == [0]
-
-
-def test_tokenizers_that_cannot_be_read_are_refused(tiny):
-    with pytest.raises(InputError, match="decoder of this one is none"):
-        Vocabulary.of(tokenizer_of(BYTE_LEVEL, None), 20)
-    with pytest.raises(InputError, match="decoder of this one is WordPiece"):
-        Vocabulary.of(tokenizer_of(BYTE_LEVEL, decoders.WordPiece()), 20)
-    changing = decoders.Sequence(
-        [decoders.Replace("\u2581", " "), decoders.Replace("a", "b"), decoders.Fuse()]
-    )
-    with pytest.raises(InputError, match="Its decoder changes texts"):
-        Vocabulary.of(
-            tokenizer_of({"<pad>": None, "<end>": None, "1": b"1", "a": b"a"}, changing), 4
-        )
-    with pytest.raises(InputError, match="need a fast tokenizer"):
-        Vocabulary.of(object(), 4)
-
-
 def test_a_trained_reader_and_its_own_answers_agree(model_folder, asia, cases):
-    """The share of draws that state a value equals its probability, through a real tokenizer with blocks of text as tokens."""
+    """The share of draws that state a value equals its probability.
+
+    Through a real tokenizer with blocks of text as tokens.
+    """
     text = next(
         question.text
         for question in plan_questions(cases, asia.phrases, "lung", reps=1)
         if question.role == "belief"
     )
     model = load_causal_model(model_folder, prefill="No: 0.")
-    found = outcome_probabilities(
+    read = outcome_probabilities(
         model, [text], [f"{i}{j}" for i in range(10) for j in range(10)], leading_space=False
     )
     answers = [
@@ -415,8 +312,8 @@ def test_a_trained_reader_and_its_own_answers_agree(model_folder, asia, cases):
         for answer in answers
         if (match := re.match(r"No: 0\.([0-9]{2})(?![0-9]|[.,][0-9])", answer))
     ]
-    assert abs(len(stated) / len(answers) - found.answer_mass[0]) < 0.07
-    top = found.probabilities.iloc[0].nlargest(3)
+    assert abs(len(stated) / len(answers) - read.answer_mass[0]) < 0.07
+    top = read.probabilities.iloc[0].nlargest(3)
     for value, probability in top.items():
         assert abs(stated.count(value) / len(answers) - probability) < 4 * np.sqrt(
             0.25 / len(answers)

@@ -1,17 +1,16 @@
-"""The transformers backend: breaks if an answer depends on its batch, if padding shifts positions, or if a bad folder is not named as such."""
+"""Causal models: breaks if an answer depends on its batch, or if padding shifts positions."""
 
 import shutil
 
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from coherence.errors import InputError
 from elicitation.models.base import Request
-from elicitation.models.local.causal import CausalModel, load_causal_model, quiet_transformers
-from elicitation.models.local.sampling import Row, draw, end_of_lines
+from elicitation.models.local.causal import CausalModel, load_causal_model
+from elicitation.models.local.loading import quiet_transformers
 from elicitation.session.questions import plan_questions
 
 TEXTS = [
@@ -25,7 +24,7 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def gpt2(model, tmp_path_factory):
-    """Random weights and learnt absolute positions: left padding without explicit positions gives other answers here."""
+    """Random weights and learnt positions: padding without explicit positions would show."""
     folder = tmp_path_factory.mktemp("models") / "gpt2"
     torch.manual_seed(0)
     config = GPT2Config(
@@ -65,11 +64,11 @@ def test_answers_do_not_depend_on_batch_size_or_order(gpt2, temperature):
         ]
         order = np.random.default_rng(batch_size).permutation(len(requests))
         shuffled = together.generate([requests[i] for i in order])
-        assert [shuffled[place].text for place in np.argsort(order)] == [
+        assert [shuffled[position].text for position in np.argsort(order)] == [
             answer.text for answer in alone
         ]
         np.testing.assert_allclose(
-            [shuffled[place].logprob for place in np.argsort(order)],
+            [shuffled[position].logprob for position in np.argsort(order)],
             [answer.logprob for answer in alone],
             atol=1e-3,
         )
@@ -95,47 +94,6 @@ def test_seeds_matter_and_are_all_that_matters(model):
     first, again, other = model.generate([request, request, Request(TEXTS[1], 8, 12)])
     assert first.text == again.text == model.generate([request])[0].text
     assert first.text != other.text
-
-
-def test_draws_follow_the_softmax_at_the_given_temperature():
-    logits = torch.log(torch.tensor([0.1, 0.2, 0.3, 0.4]))
-    n = 4000
-    for temperature, expected in ((1.0, [0.1, 0.2, 0.3, 0.4]), (0.5, np.array([1, 4, 9, 16]) / 30)):
-        rows = [Row(Request("", seed, 1, temperature), frozenset()) for seed in range(n)]
-        tokens, logprobs = draw(logits.expand(n, 4), rows)
-        share = np.bincount(tokens, minlength=4) / n
-        np.testing.assert_allclose(share, expected, atol=4 * np.sqrt(0.25 / n))
-        # Whatever the temperature of the draw, the log-probability is the model's own.
-        np.testing.assert_allclose(
-            np.exp(logprobs), np.array([0.1, 0.2, 0.3, 0.4])[tokens], rtol=1e-5
-        )
-
-
-def test_a_token_of_probability_zero_is_never_drawn():
-    logits = torch.tensor([-torch.inf, 0.0, -torch.inf, 0.0, -torch.inf])
-    rows = [Row(Request("", seed, 1), frozenset()) for seed in range(500)]
-    for row, uniform in zip(
-        rows, np.r_[0.0, np.nextafter(1.0, 0.0), np.random.default_rng(0).random(498)], strict=True
-    ):
-        row.uniforms = iter([uniform])
-    tokens, _ = draw(logits.expand(500, 5), rows)
-    assert set(tokens) == {1, 3}
-
-
-@pytest.mark.parametrize(
-    ("text", "max_lines", "end"),
-    [
-        ("a\nb", 1, 2),
-        ("a\nb", 2, None),
-        ("a\nb\n", 2, 4),
-        ("\n \na\nb\nc", 2, 7),
-        ("a\nb\nc", None, None),
-        ("", 1, None),
-        ("\n\n", 1, None),
-    ],
-)
-def test_an_answer_ends_after_its_lines(text, max_lines, end):
-    assert end_of_lines(text, max_lines) == end
 
 
 def test_lines_end_an_answer_and_nothing_after_them_is_kept(model, asia, cases):
@@ -167,7 +125,10 @@ def test_a_text_that_does_not_fit_is_refused(model):
 def test_the_chat_template_is_used_where_there_is_one(model_folder, tmp_path):
     folder = tmp_path / "chat"
     shutil.copytree(model_folder, folder)
-    template = "{% for m in messages %}<start>[{{ m.role }}] {{ m.content }}{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}"
+    template = (
+        "{% for m in messages %}<start>[{{ m.role }}] {{ m.content }}{% endfor %}"
+        "{% if add_generation_prompt %}[assistant]{% endif %}"
+    )
     (folder / "chat_template.jinja").write_text(template)
     chat, plain = load_causal_model(folder), load_causal_model(folder, chat=False)
     assert chat.chat
@@ -179,10 +140,17 @@ def test_the_chat_template_is_used_where_there_is_one(model_folder, tmp_path):
         load_causal_model(model_folder, chat=True)
 
 
-CHAT = "{% for m in messages %}<start>[{{ m.role }}] {{ m.content | trim }}{% endfor %}{% if add_generation_prompt %}<start>[assistant]{% endif %}"
+CHAT = (
+    "{% for m in messages %}<start>[{{ m.role }}] {{ m.content | trim }}{% endfor %}"
+    "{% if add_generation_prompt %}<start>[assistant]{% endif %}"
+)
+
+
 NO_SYSTEM = (
     "{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}" + CHAT
 )
+
+
 DROPS_SYSTEM = CHAT.replace(
     "{% for m in messages %}", "{% for m in messages if m.role == 'user' %}"
 )
@@ -231,8 +199,9 @@ def test_an_answer_begins_with_its_prefill_and_its_lines_count(model_folder, tmp
         plain.render(request.text) + "No: 0.50\nYes:", add_special_tokens=False
     )["input_ids"]
     assert model.encode([request.text]) == [whole]
-    (one,) = model.generate([Request("Does a patient cough?", 3, 30, 1.0, max_lines=1)])
-    assert one.text == "No: 0.50\n"  # its first line is complete before the model says anything
+    (first_line,) = model.generate([Request("Does a patient cough?", 3, 30, 1.0, max_lines=1)])
+    # Its first line is complete before the model says anything.
+    assert first_line.text == "No: 0.50\n"
 
 
 def test_a_prefill_needs_no_chat_template(model_folder):
@@ -272,75 +241,6 @@ def test_draws_of_one_text_are_read_once_and_drawn_apart(model, monkeypatch):
     assert [answer.text for answer in together] == [
         model.generate([request])[0].text for request in requests
     ]
-
-
-def test_the_fingerprint_follows_weights_and_tokenizer_but_not_the_log(model_folder, tmp_path):
-    before = load_causal_model(model_folder).fingerprint
-    folder = tmp_path / "copy"
-    shutil.copytree(model_folder, folder)
-    assert load_causal_model(folder).fingerprint == before
-    (folder / "training.json").write_text("{}")
-    assert load_causal_model(folder).fingerprint == before
-    with (folder / "model.safetensors").open("r+b") as stream:
-        stream.seek(-1, 2)
-        last = stream.read(1)
-        stream.seek(-1, 2)
-        stream.write(bytes([last[0] ^ 1]))
-    assert load_causal_model(folder).fingerprint != before
-
-
-def test_a_bad_folder_is_named_with_its_fault(model_folder, tmp_path):
-    with pytest.raises(InputError, match="is not a folder"):
-        load_causal_model("someone/some-model")
-    with pytest.raises(InputError, match=r"lacks config\.json, \*\.safetensors, tokenizer files"):
-        load_causal_model(tmp_path)
-    for name, content in (
-        ("config.json", "{not json"),
-        ("config.json", '{"model_type": "no-such-type"}'),
-        ("model.safetensors", "garbage"),
-    ):
-        folder = tmp_path / f"{name}-{len(content)}"
-        shutil.copytree(model_folder, folder)
-        (folder / name).write_text(content)
-        with pytest.raises(InputError, match="could not be loaded as a causal language model"):
-            load_causal_model(folder)
-
-
-def test_missing_weights_are_not_made_up(model_folder, tmp_path):
-    folder = tmp_path / "incomplete"
-    shutil.copytree(model_folder, folder)
-    weights = load_file(folder / "model.safetensors")
-    del weights["model.norm.weight"]
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(InputError, match=r"lacks weights for model\.norm\.weight"):
-        load_causal_model(folder)
-
-
-def test_pickled_weights_are_not_read(model_folder, tmp_path):
-    folder = tmp_path / "pickled"
-    shutil.copytree(model_folder, folder)
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(InputError, match=r"lacks \*\.safetensors"):
-        load_causal_model(folder)
-
-
-def test_code_in_a_folder_is_not_run(model_folder, tmp_path):
-    folder = tmp_path / "code"
-    shutil.copytree(model_folder, folder)
-    proof = tmp_path / "ran"
-    (folder / "modeling_evil.py").write_text(
-        f"open({str(proof)!r}, 'w').write('x')\nclass Evil: pass\nclass EvilConfig: pass\n"
-    )
-    config = (
-        (folder / "config.json")
-        .read_text()
-        .replace('"model_type": "llama"', '"model_type": "evil"')
-    )
-    auto = '{"auto_map": {"AutoConfig": "modeling_evil.EvilConfig", "AutoModelForCausalLM": "modeling_evil.Evil"},'
-    (folder / "config.json").write_text(auto + config.lstrip()[1:])
-    with pytest.raises(InputError, match="could not be loaded"):
-        load_causal_model(folder)
-    assert not proof.exists()
 
 
 @pytest.mark.parametrize("options", [{"batch_size": 0}, {"dtype": "int8"}, {"threads": 0}])

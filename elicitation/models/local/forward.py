@@ -1,4 +1,8 @@
-"""The reading of texts before anything is drawn or scored: left-padded, each distinct text once, and a common beginning once for all."""
+"""The pass of a network over texts before anything is drawn or scored.
+
+Texts are padded on the left, with explicit positions; each distinct one is read once, and a
+beginning that all of them share once for all.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,8 +12,21 @@ import torch
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
+from coherence.errors import InputError
+
 # Below this a common beginning does not pay for the forward pass of its own.
 _SHORTEST_COMMON = 16
+
+
+def check_fits(network: Any, n_tokens: int, what: str) -> None:
+    """Raise `InputError` where a text exceeds the context of a network."""
+    # Networks without learnt or scaled positions state no limit.
+    limit = getattr(network.config, "max_position_embeddings", None)
+    if limit is not None and n_tokens > limit:
+        raise InputError(
+            f"{what} exceeds the model's context of {limit} tokens. "
+            "Use shorter texts or a smaller max_new_tokens."
+        )
 
 
 def sees_everything(cache: Any) -> bool:
@@ -18,7 +35,7 @@ def sees_everything(cache: Any) -> bool:
 
 
 @dataclass
-class Prefilled:
+class TextsRead:
     """Texts that a network has read.
 
     Parameters
@@ -39,7 +56,7 @@ class Prefilled:
     logits: torch.Tensor
 
 
-def prefill(network: Any, texts: Sequence[Sequence[int]]) -> Prefilled:
+def read_texts(network: Any, texts: Sequence[Sequence[int]]) -> TextsRead:
     """Have texts read.
 
     Parameters
@@ -51,7 +68,7 @@ def prefill(network: Any, texts: Sequence[Sequence[int]]) -> Prefilled:
 
     Returns
     -------
-    Prefilled
+    TextsRead
         One row per text, in order.
     """
     distinct = list(dict.fromkeys(map(tuple, texts)))
@@ -76,27 +93,26 @@ def prefill(network: Any, texts: Sequence[Sequence[int]]) -> Prefilled:
         ids[i, width + common - len(text) :] = torch.tensor(text[common:])
         mask[i, width + 2 * common - len(text) :] = 1
     ids, mask = ids.to(device), mask.to(device)
+    # Positions count the text's own tokens: networks with learnt positions would otherwise answer
+    # differently for every amount of padding.
     positions = (mask.cumsum(-1) - 1).clamp(min=0)[:, common:]
-    logits = network(input_ids=ids, attention_mask=mask, position_ids=positions, **options).logits[
-        :, -1
-    ]
+    output = network(input_ids=ids, attention_mask=mask, position_ids=positions, **options)
+    logits = output.logits[:, -1]
     if len(distinct) < len(texts):
-        place = {text: i for i, text in enumerate(distinct)}
-        index = torch.tensor([place[tuple(text)] for text in texts], device=device)
+        row_of = {text: i for i, text in enumerate(distinct)}
+        index = torch.tensor([row_of[tuple(text)] for text in texts], device=device)
         cache.batch_select_indices(index)
         mask, logits = mask[index], logits[index]
-    return Prefilled(cache, mask, mask.sum(-1), logits)
+    return TextsRead(cache, mask, mask.sum(-1), logits)
 
 
 def _common_beginning(texts: list[tuple[int, ...]]) -> int:
-    """Return how many tokens all texts begin with, less than the shortest has; 0 where they are too few to pay."""
-    first, last = (
-        min(texts),
-        max(texts),
-    )  # all others lie between them in order, so they share what these two share
-    shared = next(
-        (k for k, (one, other) in enumerate(zip(first, last, strict=False)) if one != other),
-        min(len(first), len(last)),
-    )
+    """Return how many tokens all texts begin with; 0 where they are too few to pay."""
+    # All others lie between these two in order, so they share what the two share.
+    first, last = min(texts), max(texts)
+    shared = 0
+    while shared < min(len(first), len(last)) and first[shared] == last[shared]:
+        shared += 1
+    # One token of every text is left to be read, for the logits after it.
     shared = min(shared, min(map(len, texts)) - 1)
     return shared if shared >= _SHORTEST_COMMON else 0
