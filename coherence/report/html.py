@@ -16,7 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from coherence.report import wording
-from coherence.report.figures import unit_figures
+from coherence.report.page_figures import unit_figures
 from coherence.report.json import to_plain
 from coherence.report.statuses import audit_cells, bound_cells, repair_sentence
 from coherence.report.unit import Unit

@@ -1,6 +1,6 @@
 import pytest
 
-from coherence.report.figures import MOST_PAIRS, unit_figures
+from coherence.report.page_figures import MOST_PAIRS, unit_figures
 from coherence.result import CheckResult
 
 
