@@ -16,7 +16,12 @@ import pandas as pd
 
 from coherence.batteries.bets.agents import AGENTS, simulate_answers
 from coherence.batteries.bets.gains import expected_gains
-from coherence.batteries.bets.plots import accuracy_size, plot_accuracies, plot_ladder, save_figure
+from coherence.batteries.bets.plots import (
+    accuracy_size,
+    plot_accuracies,
+    plot_ladder,
+    save_bet_plot,
+)
 from coherence.batteries.bets.scores import score_bets
 from elicitation.batteries.bets.items import default_items
 from elicitation.batteries.bets.questions import bet_questions, ladder_questions, value_questions
@@ -122,8 +127,10 @@ def main() -> None:
     out.mkdir(parents=True, exist_ok=True)
     scores.accuracy.to_csv(out / "accuracy.csv", index=False)
     for agent, rows in scores.accuracy.groupby("model", sort=False):
-        save_figure(partial(plot_accuracies, rows), out / f"{agent}.svg", size=accuracy_size(rows))
-    save_figure(
+        save_bet_plot(
+            partial(plot_accuracies, rows), out / f"{agent}.svg", size=accuracy_size(rows)
+        )
+    save_bet_plot(
         partial(plot_ladder, scores.ladders["maximiser", "coin"].table),
         out / "ladder.svg",
         size=(4.5, 4.5),

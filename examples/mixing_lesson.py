@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from coherence.batteries.mixing.equilibrium import mixed_equilibrium
-from coherence.batteries.mixing.plots import compare_figure, save_figure
+from coherence.batteries.mixing.plots import compare_figure, save_panels
 from coherence.batteries.mixing.scoring import score_mixing
 from coherence.batteries.mixing.simulated import AGENTS, expected_answers, simulate_mixing
 
@@ -103,7 +103,7 @@ def main() -> None:
     print_scores(scores.leaderboard())
     print_noise(args.seed)
     print_game()
-    save_figure(compare_figure(scores.curves, list(AGENTS)), out / "flips.png")
+    save_panels(compare_figure(scores.curves, list(AGENTS)), out / "flips.png")
     print(
         f"\n{out / 'flips.png'} shows one flip of every agent; {out / 'answers.csv'} holds all answers."
     )

@@ -84,9 +84,16 @@ class BetAnswers:
         scores = None if self.scores is None else self.scores[keep]
         questions = self.questions[keep].reset_index(drop=True)
         return BetAnswers(
-            self.model, self.kind, self.template, questions, self.choice[keep], self.stated[keep], scores, self.probabilities[keep],
+            self.model,
+            self.kind,
+            self.template,
+            questions,
+            self.choice[keep],
+            self.stated[keep],
+            scores,
+            self.probabilities[keep],
             self.unread[keep],
-        )  # fmt: skip
+        )
 
 
 def check_bet_questions(questions: pd.DataFrame) -> None:
@@ -126,7 +133,8 @@ def check_bet_questions(questions: pd.DataFrame) -> None:
         if any(wrong):
             first = part["question"].iloc[wrong.index(True)]
             raise InputError(
-                f"role_a to role_c must be {', '.join(_KINDS[str(kind)])} in some order; question {first!r} has others."
+                f"role_a to role_c must be {', '.join(_KINDS[str(kind)])} in some order; "
+                f"question {first!r} has others."
             )
     bets = questions[questions["kind"] != "value"]
     for name in (name for name in _AMOUNTS if name in bets.columns):
@@ -137,7 +145,8 @@ def check_bet_questions(questions: pd.DataFrame) -> None:
         if faulty.any():
             first = bets["question"][faulty].iloc[0]
             raise InputError(
-                f"{name} must hold numbers for bets; {int(faulty.sum())} are none, the first is that of question {first!r}."
+                f"{name} must hold numbers for bets; {int(faulty.sum())} are none, "
+                f"the first is that of question {first!r}."
             )
 
 
@@ -188,7 +197,8 @@ def _checked(questions: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame:
     unknown = answers["question"][~answers["question"].isin(known)]
     if len(unknown):
         raise InputError(
-            f"{len(unknown)} answers are to questions that there are not, the first to {unknown.iloc[0]!r}. {closest(str(unknown.iloc[0]), known)}"
+            f"{len(unknown)} answers are to questions that there are not, "
+            f"the first to {unknown.iloc[0]!r}. {closest(str(unknown.iloc[0]), known)}"
         )
     answers = answers if "model" in answers.columns else answers.assign(model="model")
     if answers["model"].isna().any():
@@ -198,7 +208,8 @@ def _checked(questions: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame:
     twice = answers[answers.duplicated(["model", "question"])]
     if len(twice):
         raise InputError(
-            f"a model must answer a question once; {twice['model'].iloc[0]!r} answers {twice['question'].iloc[0]!r} more often."
+            f"a model must answer a question once; {twice['model'].iloc[0]!r} answers "
+            f"{twice['question'].iloc[0]!r} more often."
         )
     for names in (SCORES, PROBABILITIES):
         if set(names) <= set(answers.columns):
@@ -206,15 +217,18 @@ def _checked(questions: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame:
             wrong = ~((values >= 0) & (values <= 1)).all(axis=1)
             if wrong.any():
                 raise InputError(
-                    f"{', '.join(names)} must be in [0, 1]; {int(wrong.sum())} rows are not, the first is that of question "
-                    f"{answers['question'].to_numpy()[wrong][0]!r}. Take the logistic transform of scores that are logits."
+                    f"{', '.join(names)} must be in [0, 1]; {int(wrong.sum())} rows are not, "
+                    "the first is that of question "
+                    f"{answers['question'].to_numpy()[wrong][0]!r}. "
+                    "Take the logistic transform of scores that are logits."
                 )
             answers = answers.assign(**dict(zip(names, values.T, strict=True)))
     if set(PROBABILITIES) <= set(answers.columns):
         off = np.abs(answers[PROBABILITIES].sum(axis=1) - 1) > 0.02
         if off.any():
             raise InputError(
-                f"prob_a to prob_c must sum to 1; {int(off.sum())} rows do not. Leave them out, or divide them by their sum."
+                f"prob_a to prob_c must sum to 1; {int(off.sum())} rows do not. "
+                "Leave them out, or divide them by their sum."
             )
     own = [
         name

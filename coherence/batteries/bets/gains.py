@@ -97,13 +97,15 @@ def expected_gains(
         wrong = ~(np.isfinite(array) & (array >= 0))
         require(
             not wrong.any(),
-            f"{name} must hold finite numbers of at least 0; the first other value is {array[wrong][:1]}.",
+            f"{name} must hold finite numbers of at least 0; the first other value is "
+            f"{array[wrong][:1]}.",
         )
     p = np.atleast_1d(np.asarray(chance, dtype=np.float64))
     outside = ~((p >= 0) & (p <= 1))
     require(
         not outside.any(),
-        f"chance must hold probabilities in [0, 1]; the first other value is {p[outside][:1]}. Divide percentages by 100.",
+        f"chance must hold probabilities in [0, 1]; the first other value is {p[outside][:1]}. "
+        "Divide percentages by 100.",
     )
     require(rule in ("side", "outcome"), f"rule must be 'side' or 'outcome'; received {rule!r}.")
     prize, loss, stake, payout, p = np.broadcast_arrays(
@@ -352,12 +354,14 @@ def tune_threshold(scores: ArrayLike, right: Truths) -> Threshold:
     values, kept = _as_scores(scores), asked(right)
     require(
         bool(kept.any()),
-        "right must hold a right set for at least one question; no question has any. Tune on other questions.",
+        "right must hold a right set for at least one question; no question has any. "
+        "Tune on other questions.",
     )
     outside = ~((values >= 0) & (values <= 1))
     require(
         not outside.any(),
-        f"scores must be in [0, 1] to be compared with a threshold; {int(outside.sum())} are not, or are missing.",
+        "scores must be in [0, 1] to be compared with a threshold; "
+        f"{int(outside.sum())} are not, or are missing.",
     )
     accuracy = np.array(
         [

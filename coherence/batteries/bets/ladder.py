@@ -206,13 +206,17 @@ def ladder_data(
     """Validate the arguments of `fit_ladder`, which see."""
     p, even = np.asarray(stated, dtype=np.float64), np.asarray(break_even, dtype=np.float64)
     taken = np.asarray(bets, dtype=bool)
-    require(p.ndim == 1 and p.shape == even.shape == taken.shape and p.size > 0,
-            f"stated, break_even and bets must have one equal length of at least 1; received {p.shape}, {even.shape}, {taken.shape}.")  # fmt: skip
+    require(
+        p.ndim == 1 and p.shape == even.shape == taken.shape and p.size > 0,
+        "stated, break_even and bets must have one equal length of at least 1; "
+        f"received {p.shape}, {even.shape}, {taken.shape}.",
+    )
     for name, values in (("stated", p), ("break_even", even)):
         wrong = ~((values > 0) & (values < 1))
         require(
             not wrong.any(),
-            f"{name} must lie strictly between 0 and 1; {int(wrong.sum())} do not, the first is {values[wrong][:1]}.",
+            f"{name} must lie strictly between 0 and 1; {int(wrong.sum())} do not, "
+            f"the first is {values[wrong][:1]}.",
         )
     return LadderData(p, even, taken, units_of(first, second, p.size))
 

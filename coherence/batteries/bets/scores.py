@@ -38,8 +38,26 @@ from coherence.inputs import Codes, Floats
 STANDARD, THRESHOLD, STATED = "standard", "threshold", "stated set"
 BELIEF_TEMPLATE = "choice-valuable"
 BCA = "belief-conditioned"
-COLUMNS = ("model", "kind", "template", "truth", "method", "n", "n_right", "accuracy", "chance", "low", "high", "p_exact", "z", "p_z", "threshold",
-           "dev_accuracy", "n_tied", "n_unread")  # fmt: skip
+COLUMNS = (
+    "model",
+    "kind",
+    "template",
+    "truth",
+    "method",
+    "n",
+    "n_right",
+    "accuracy",
+    "chance",
+    "low",
+    "high",
+    "p_exact",
+    "z",
+    "p_z",
+    "threshold",
+    "dev_accuracy",
+    "n_tied",
+    "n_unread",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +139,8 @@ def score_bets(
             if not read.all():
                 # Unread is not refused.
                 notes.append(
-                    f"{where}: {int((~read).sum())} of {read.size} ladder answers have no single choice and are left out."
+                    f"{where}: {int((~read).sum())} of {read.size} ladder answers have no "
+                    "single choice and are left out."
                 )
             if not read.any():
                 notes.append(f"{where}: no ladder without an answer that has a single choice.")
@@ -132,7 +151,8 @@ def score_bets(
             high, low = (facts["high"], facts["low"]) if several else (None, None)
             if not several:
                 notes.append(
-                    f"{where}: intervals of the ladder take answers as independent, for it is about one thing of a kind."
+                    f"{where}: intervals of the ladder take answers as independent, "
+                    "for it is about one thing of a kind."
                 )
             even = break_evens(facts)
             ladders[group.model, group.template] = fit_ladder(
@@ -158,7 +178,8 @@ def score_bets(
                 )
             else:
                 notes.append(
-                    f"{where}: no belief-conditioned accuracy without answers to the value questions {belief_template!r}."
+                    f"{where}: no belief-conditioned accuracy without answers to the value "
+                    f"questions {belief_template!r}."
                 )
         rows += _set_rows(
             test,
@@ -170,7 +191,8 @@ def score_bets(
     notes += _unread_notes(groups, split)
     if not rows and not ladders:
         raise InputError(
-            f"there are no answers to questions of split {split!r}. Choose another split, or answer its questions."
+            f"there are no answers to questions of split {split!r}. Choose another split, "
+            "or answer its questions."
         )
     return BetScores(pd.DataFrame(rows, columns=list(COLUMNS)), ladders, groups, tuple(notes))
 
@@ -187,7 +209,8 @@ def _unread_notes(groups: list[BetAnswers], split: str) -> list[str]:
         unread = np.concatenate([own for name, own in scored if name == model])
         if unread.any():
             found.append(
-                f"{model}: {int(unread.sum())} of {unread.size} answers on values and bets could not be read and count as wrong."
+                f"{model}: {int(unread.sum())} of {unread.size} answers on values and bets "
+                "could not be read and count as wrong."
             )
     return found
 
@@ -350,7 +373,8 @@ def _set_rows(
             )
         elif name not in dev_truths or dev.scores is None or not asked(dev_truths[name]).any():
             notes.append(
-                f"{test.model}, {test.template}: no threshold for {name!r} without scores of development questions."
+                f"{test.model}, {test.template}: no threshold for {name!r} without scores of "
+                "development questions."
             )
         else:
             tuned = tune_threshold(dev.scores, dev_truths[name])

@@ -74,7 +74,8 @@ def units_of(first: ArrayLike | None, second: ArrayLike | None, n: int) -> Units
     n_high, n_low = int(high.max()) + 1, int(low.max()) + 1
     require(
         min(n_high, n_low) > 1,
-        f"first and second must hold two or more different things each; they hold {n_high} and {n_low}.",
+        "first and second must hold two or more different things each; "
+        f"they hold {n_high} and {n_low}.",
     )
     n_pairs = np.unique(high * n_low + low).size
     return Units(PAIRS, (high,)) if n_pairs == n_high == n_low else Units(CROSSED, (high, low))

@@ -237,8 +237,12 @@ def _faults(table: pd.DataFrame, received: pd.DataFrame) -> list[str]:
         "draw",
     )
     if not faults:
-        report(table["status"].isin(READABLE) & (table["outcome"] < 0), "a readable 'answer' must be one of the outcomes of its experiment", "answer",
-               " Give it the status that says why it is none, or see docs/mixing.md for the outcomes.")  # fmt: skip
+        report(
+            table["status"].isin(READABLE) & (table["outcome"] < 0),
+            "a readable 'answer' must be one of the outcomes of its experiment",
+            "answer",
+            " Give it the status that says why it is none, or see docs/mixing.md for the outcomes.",
+        )
     return faults or _condition_faults(table)
 
 
@@ -265,13 +269,15 @@ def _condition_faults(table: pd.DataFrame) -> list[str]:
     for (_, part), share in zip(known_share.index.to_list(), known_share, strict=True):
         if 0 < share < 1:
             faults.append(
-                f"the rows of {part!r} must all have a 'probability', or none; {share:.0%} have one."
+                f"the rows of {part!r} must all have a 'probability', or none; "
+                f"{share:.0%} have one."
             )
     totals = table.groupby(keys, sort=False)["probability"].sum()
     over = totals[totals > 1 + _SHARE_TOLERANCE]
     if len(over):
         faults.append(
-            f"the probabilities of a condition must sum to at most 1; those of {_condition(over.index[0])} sum to {over.iloc[0]:g}."
+            "the probabilities of a condition must sum to at most 1; "
+            f"those of {_condition(over.index[0])} sum to {over.iloc[0]:g}."
         )
     for own, name in (
         (table[~exact & table["draw"].notna()], "draw"),
@@ -285,20 +291,24 @@ def _condition_faults(table: pd.DataFrame) -> list[str]:
                 else (name, "number the draws anew")
             )
             faults.append(
-                f"({', '.join([*keys, what])}) must be unique; {len(twice)} rows share theirs with another (row {_shown(twice.index)}), "
+                f"({', '.join([*keys, what])}) must be unique; {len(twice)} rows share theirs "
+                f"with another (row {_shown(twice.index)}), "
                 f"and would count twice. Leave rows out, or {remedy}."
             )
     answers = table[~exact].groupby(keys, sort=False)["count"].sum()
     if len(none := answers[answers == 0]):
         first = _condition(none.index[0])
         faults.append(
-            f"every condition must have answers; the counts of {len(none)} are all 0, the first is {first}. Leave their rows out."
+            f"every condition must have answers; the counts of {len(none)} are all 0, "
+            f"the first is {first}. Leave their rows out."
         )
     if len(many := answers[answers > MOST_DRAWS]):
         first = _condition(many.index[0])
         faults.append(
-            f"a condition must have at most {MOST_DRAWS} answers; {len(many)} have more, the first is {first} with {many.iloc[0]:g}. "
-            "Rates of so many are hardly noisy: give exact rates in 'probability' instead of 'count'."
+            f"a condition must have at most {MOST_DRAWS} answers; {len(many)} have more, "
+            f"the first is {first} with {many.iloc[0]:g}. "
+            "Rates of so many are hardly noisy: give exact rates in 'probability' instead of "
+            "'count'."
         )
     return faults
 

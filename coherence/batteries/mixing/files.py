@@ -99,7 +99,8 @@ def _read(source: Path) -> pd.DataFrame:
         )
     except (OSError, ValueError, pd.errors.ParserError, UnicodeDecodeError) as error:
         raise InputError(
-            f"{source}: the file cannot be read ({str(error).splitlines()[0]}). Check that it is complete."
+            f"{source}: the file cannot be read ({str(error).splitlines()[0]}). "
+            "Check that it is complete."
         ) from error
 
 
@@ -140,9 +141,15 @@ def _check_apart(one: Path, own: pd.DataFrame, other: Path, theirs: pd.DataFrame
     ]
     if len(equal):
         what = f"the same {len(equal)} draws of model {_first(equal, 'model')}"
-        remedy = "Leave one file out; or rename the model in one of them; or, if all were drawn for themselves, number the draws of one file anew"
+        remedy = (
+            "Leave one file out; or rename the model in one of them; or, "
+            "if all were drawn for themselves, number the draws of one file anew"
+        )
     elif len(equal := pd.concat(loose)):
-        what = f"answers of model {_first(equal, 'model')} to the same conditions, and no draw numbers tell all of them apart"
+        what = (
+            f"answers of model {_first(equal, 'model')} to the same conditions, "
+            "and no draw numbers tell all of them apart"
+        )
         remedy = "Leave one file out, or rename the model in one of them, or add a column draw"
     else:
         return

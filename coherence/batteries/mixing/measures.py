@@ -71,7 +71,8 @@ def measures_of(counts: Counts) -> list[Measure]:
     """
     if counts.part != "words" and counts.p.size < 2:
         raise InputError(
-            f"{PARTS[counts.part].title} need answers at two values of p at least; received {counts.p.size}. Ask at more values."
+            f"{PARTS[counts.part].title} need answers at two values of p at least; "
+            f"received {counts.p.size}. Ask at more values."
         )
     return _MEASURES[counts.part](counts)
 
@@ -155,7 +156,8 @@ def _words(counts: Counts) -> list[Measure]:
     lacking = [pair for pair in pairs if any((pair, order) not in place.index for order in ORDERS)]
     if lacking:
         raise InputError(
-            f"pairs of words must be asked in both orders; {len(lacking)} are not, the first is {lacking[0]!r}. Ask the other order."
+            f"pairs of words must be asked in both orders; {len(lacking)} are not, "
+            f"the first is {lacking[0]!r}. Ask the other order."
         )
     rows = (
         place.loc[[(pair, order) for pair in pairs for order in ORDERS]].to_numpy().reshape(-1, 2)

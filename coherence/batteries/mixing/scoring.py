@@ -165,7 +165,8 @@ def _too_few(model: str, parts: dict[str, Counts]) -> list[str]:
         if few:
             whose = f"{model}, {PARTS[counts.part].title}" if model else PARTS[counts.part].title
             found.append(
-                f"{whose}: no corrected score, for {few} of {len(counts.draws)} conditions have fewer than {LEAST_DRAWS} readable answers, "
+                f"{whose}: no corrected score, for {few} of {len(counts.draws)} conditions "
+                f"have fewer than {LEAST_DRAWS} readable answers, "
                 "which show no noise to take out. Draw more answers, or give exact rates."
             )
     return found

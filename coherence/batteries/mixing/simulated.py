@@ -63,7 +63,8 @@ AGENTS: dict[str, tuple[str, Rule]] = {
         equilibrium_shares,
     ),
     "literal": (
-        "takes p for the rate everywhere, in games too: the faultless sampler of the published scoring",
+        "takes p for the rate everywhere, in games too: the faultless sampler of the published "
+        "scoring",
         literal_shares,
     ),
     "steep": ("draws, but with rates pushed towards 0 and 1", _steep),
@@ -77,7 +78,8 @@ AGENTS: dict[str, tuple[str, Rule]] = {
 def _rates(agent: str) -> list[tuple[str, pd.DataFrame, Floats]]:
     if agent not in AGENTS:
         raise InputError(
-            f"agent must be one of {', '.join(AGENTS)}; received {agent!r}. {closest(agent, AGENTS)}"
+            f"agent must be one of {', '.join(AGENTS)}; received {agent!r}. "
+            f"{closest(agent, AGENTS)}"
         )
     rule = AGENTS[agent][1]
     found = []
