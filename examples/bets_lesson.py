@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from coherence.batteries.bets.agents import AGENTS, simulate_answers
 from coherence.batteries.bets.gains import expected_gains
 from coherence.batteries.bets.plots import (
     accuracy_size,
@@ -23,6 +22,7 @@ from coherence.batteries.bets.plots import (
     save_bet_plot,
 )
 from coherence.batteries.bets.scores import score_bets
+from coherence.batteries.bets.simulated import AGENTS, simulate_answers
 from elicitation.batteries.bets.items import default_items
 from elicitation.batteries.bets.questions import bet_questions, ladder_questions, value_questions
 

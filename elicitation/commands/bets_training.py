@@ -63,7 +63,7 @@ def _fit(
     recipe: "Recipe",
     show: "Progress",
 ) -> dict[str, Any]:
-    from coherence.batteries.bets.scores import right_roles
+    from coherence.batteries.bets.right_choices import right_roles
     from elicitation.batteries.bets.models import lessons_from, with_values
     from elicitation.batteries.bets.questions import bet_questions, value_questions
     from elicitation.training.finetuning import fine_tune

@@ -11,13 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from coherence.batteries.bets.gains import (
-    BET_CHOICES,
-    NO_CHOICE,
-    VALUE_CHOICES,
-    set_codes,
-    standard_choices,
-)
+from coherence.batteries.bets.predictions import standard_choices
+from coherence.batteries.bets.truths import BET_CHOICES, NO_CHOICE, VALUE_CHOICES, set_codes
 from coherence.errors import InputError, closest
 from coherence.inputs import Codes, Floats
 

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from scipy import special, stats
 from scipy.special import expit, log_expit, logit
 
-from coherence.batteries.bets.units import Units, units_of
+from coherence.batteries.bets.independence import Units, units_of
 from coherence.batteries.bets.weighting import Weighting, weighting_line
 from coherence.inputs import Codes, Floats, require
 

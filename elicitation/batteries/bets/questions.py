@@ -280,7 +280,7 @@ def ladder_questions(
     (1 - p) X; it breaks even at p = X / (H + X). Whoever bets up to some stake and no further
     thereby shows a probability. With a payout the other side may be worth a bet too, and the
     break-even chance is the one above which the winning side gains most, see
-    ``coherence.batteries.bets.chances.switching_chance``. The i-th high thing meets the i-th low
+    ``coherence.batteries.bets.break_even.switching_chance``. The i-th high thing meets the i-th low
     one, so that no two pairs share a thing.
 
     Parameters
