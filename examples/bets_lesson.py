@@ -22,7 +22,7 @@ from coherence.batteries.bets.plots import (
     save_bet_plot,
 )
 from coherence.batteries.bets.scores import score_bets
-from coherence.batteries.bets.simulated import AGENTS, simulate_answers
+from coherence.batteries.bets.simulated import BET_AGENTS, simulate_answers
 from elicitation.batteries.bets.items import default_items
 from elicitation.batteries.bets.questions import bet_questions, ladder_questions, value_questions
 
@@ -82,17 +82,17 @@ def main() -> None:
     answers = pd.concat(
         [
             simulate_answers(agent, questions, sharpness=args.sharpness, rng=args.seed)
-            for agent in AGENTS
+            for agent in BET_AGENTS
         ],
         ignore_index=True,
     )
     scores = score_bets(questions, answers)
     table = scores.accuracy.set_index(["template", "truth", "model"])["accuracy"].unstack()[
-        list(AGENTS)
+        list(BET_AGENTS)
     ]
     chance = scores.accuracy.groupby(["template", "truth"])["chance"].first()
     print("\n3. Shares of right answers on test things:")
-    print(f"   {'':36}" + "".join(f"{name:>12}" for name in [*AGENTS, "guessing"]))
+    print(f"   {'':36}" + "".join(f"{name:>12}" for name in [*BET_AGENTS, "guessing"]))
     for template, truth in (
         scores.accuracy[["template", "truth"]].drop_duplicates().itertuples(index=False)
     ):

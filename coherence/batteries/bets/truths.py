@@ -92,8 +92,8 @@ def bet_truths(gains: ArrayLike) -> BetTruths:
     slack = _ROUNDING * np.maximum(1.0, np.abs(values).max(axis=1, keepdims=True))
     singles = values[:, [0, 1, 3]]
     best = singles >= singles.max(axis=1, keepdims=True) - slack
-    # A set is bet on as a whole: code 3 is both sides with half the stake each, and sets that cannot
-    # be carried out stay at minus infinity.
+    # A set is bet on as a whole: code 3 is both sides with half the stake each. Sets that cannot be
+    # carried out stay at minus infinity.
     by_code = np.full((len(values), 8), -np.inf)
     by_code[:, [1, 2, 3, 4]] = values[:, [0, 1, 2, 3]]
     only_best = np.stack([best[:, members].all(axis=1) for members in MEMBERS], axis=1)

@@ -49,6 +49,7 @@ def mixed_equilibrium(row: ArrayLike, column: ArrayLike) -> tuple[float, float]:
     # Each player's mix is fixed by the other one's indifference.
     mixes = []
     for other in payoffs[::-1]:
+        # What the other player gains by the first action, against each action of this one.
         gain_first, gain_second = other[0] - other[1]
         if gain_first * gain_second >= 0:
             raise InputError(
