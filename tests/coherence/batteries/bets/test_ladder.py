@@ -7,15 +7,9 @@ import pytest
 from scipy import stats
 from scipy.special import expit, logit
 
-from coherence.batteries.bets.independence import INDEPENDENT, PAIRS
+from coherence.batteries.bets.independence import CROSSED, INDEPENDENT, PAIRS
 from coherence.batteries.bets.ladder import ABOVE, BELOW, FITTED, FLAT, fit_ladder
 from coherence.errors import InputError
-
-
-def crossed(n_high=5, n_low=5, repeats=4):
-    return np.repeat(np.arange(n_high), n_low * repeats), np.tile(
-        np.repeat(np.arange(n_low), repeats), n_high
-    )
 
 
 def ladder(acted_on, *, slope, repeats, rng, stated=(0.1, 0.3, 0.5, 0.7, 0.9)):
@@ -140,6 +134,61 @@ def test_who_follows_the_stakes_on_some_things_only_shows_no_probability(climb):
     against = fit_ladder(stated, even, ~taken, first=high, second=low)  # takes what loses
     assert set(against.table["status"]) == {FLAT}
     assert math.isnan(against.weighting.sensitivity)
+
+
+@pytest.mark.parametrize("responsive_side", ["first", "second"])
+def test_either_kind_of_crossed_things_can_show_that_few_follow_the_stakes(responsive_side):
+    """Breaks if the variances over both kinds of things are not added up.
+
+    One thing of a kind is bet on as the stakes say, the other four are, and are not, once each. So
+    all of the score comes from one thing of its kind, whose t is 1, and from all of the other kind
+    alike, with no variance at all.
+    """
+    even = np.round(np.arange(0.1, 0.95, 0.1), 3)
+    thing, other, order, even = (
+        x.ravel() for x in np.meshgrid(np.arange(5), np.arange(5), [0, 1], even, indexing="ij")
+    )
+    taken = np.where(thing == 0, even < 0.45, order == 1)
+    sides = (thing, other) if responsive_side == "first" else (other, thing)
+    fit = fit_ladder(np.full(even.size, 0.45), even, taken, first=sides[0], second=sides[1])
+    assert fit.unit == CROSSED
+    assert fit.table["status"].tolist() == [FLAT]
+    # The likelihood of independent answers follows the stakes beyond doubt.
+    assert fit_ladder(np.full(even.size, 0.45), even, taken).table["status"].tolist() == [FITTED]
+
+
+def test_switches_of_like_things_are_uncertain_as_a_uniform_variable_between_rungs():
+    stated, rungs = np.array([0.23, 0.52, 0.84]), np.round(np.arange(0.1, 0.95, 0.1), 3)
+    p, even, high, low = (
+        x.ravel() for x in np.meshgrid(stated, rungs, np.arange(5), np.arange(5), indexing="ij")
+    )
+    fit = fit_ladder(p, even, even < p, first=high, second=low)
+    ends = logit(np.array([[0.2, 0.3], [0.5, 0.6], [0.8, 0.9]]))
+    middles = np.array([0.25, 0.55, 0.85])
+    np.testing.assert_allclose(fit.table["implied"], middles)
+    # Least squares by hand; the standard deviation of a uniform variable is its width / sqrt(12).
+    weights = np.linalg.pinv(np.column_stack([np.ones(3), logit(stated)]))
+    estimate = weights @ logit(middles)
+    error = np.sqrt(weights**2 @ (np.ptp(ends, axis=1) ** 2 / 12))
+    lean = np.abs(weights) @ np.abs(logit(middles) - logit(stated))
+    reach = lean + stats.t.ppf(0.975, 4) * error
+    line = fit.weighting
+    assert (line.elevation, line.sensitivity) == pytest.approx(tuple(estimate))
+    for number, interval in enumerate((line.elevation_interval, line.sensitivity_interval)):
+        assert (interval.low, interval.high) == pytest.approx(
+            (estimate[number] - reach[number], estimate[number] + reach[number])
+        )
+
+
+def test_intervals_with_things_reach_as_far_as_the_jackknife():
+    """Two pairs of things that switch at 2 and at -2, in logits: without either, at the other."""
+    rungs = expit(np.linspace(-3.9, 3.9, 40))
+    even, pair = (x.ravel() for x in np.meshgrid(rungs, np.arange(2), indexing="ij"))
+    taken = logit(even) < np.where(pair == 0, 2.0, -2.0)
+    table = fit_ladder(np.full(even.size, 0.5), even, taken, first=pair, second=pair).table
+    # The variance of the leave-one-out values -2 and 2 is 4, times n - 1 = 1; t has one degree of
+    # freedom, so that the interval is all there is.
+    assert table[["low", "high"]].to_numpy().tolist() == [[0.0, 1.0]]
 
 
 def test_ladder_intervals_hold_with_few_things_where_those_of_independent_answers_do_not(climb):

@@ -44,7 +44,9 @@ def test_attainable_ceiling_with_a_hundred_answers():
 
 
 def test_the_reference_of_an_ideal_sampler():
-    """Reproduces the reference total of 82.7 for an ideal sampler with 100 answers, with E[S] = .123 and 19.15 for words, under one reading of it.
+    """Reproduces the reference total of 82.7 for an ideal sampler with 100 answers.
+
+    With E[S] = .123 and 19.15 for words, under one reading of it.
 
     Matching pennies at its solved equilibrium (no points for S, .237 points for direction),
     positioning by the larger payoff every time (luxury from p = .5 on: direction .5625, 2.25
