@@ -48,9 +48,9 @@ def test_z_test_gives_the_published_pvalues(share, n, chance, published):
 )
 def test_z_test_gives_what_tables_9_and_15_print(share, n, chance, printed):
     # Accuracies of tables 5 and 14; the paper cuts or rounds to three digits.
-    found = z_test(round(share * n), n, chance).pvalue
+    pvalue = z_test(round(share * n), n, chance).pvalue
     assert printed == (
-        "<.001" if found < 0.001 else "1.00" if found > 0.995 else f"{found:.3f}".lstrip("0")
+        "<.001" if pvalue < 0.001 else "1.00" if pvalue > 0.995 else f"{pvalue:.3f}".lstrip("0")
     )
 
 
@@ -141,11 +141,11 @@ def test_interval_ignores_order_and_names():
     right = np.random.default_rng(3).random(100) < 0.4
     shuffled = np.random.default_rng(4).permutation(100)
     names = np.array(["car", "house", "bus", "gem", "tank"])
-    one, other = (
+    interval, renamed = (
         crossed_interval(right, high, low),
         crossed_interval(right[shuffled], names[high[shuffled]], low[shuffled]),
     )
-    assert (one.low, one.high) == pytest.approx((other.low, other.high))
+    assert (interval.low, interval.high) == pytest.approx((renamed.low, renamed.high))
 
 
 def test_one_thing_of_a_kind_gives_no_interval():

@@ -27,8 +27,8 @@ from elicitation.batteries.bets.questions import (
     ],
 )
 def test_letters(text, expected):
-    found = read_letters(text, ["x", "y", "z"])
-    assert found == (None if expected is None else frozenset(expected))
+    letters = read_letters(text, ["x", "y", "z"])
+    assert letters == (None if expected is None else frozenset(expected))
 
 
 @pytest.mark.parametrize(
@@ -79,8 +79,8 @@ def test_letters(text, expected):
     ],
 )
 def test_letters_in_a_sentence_and_words_in_quotes(text, expected):
-    found = read_letters(text, ["I bet on heads.", "I bet on tails.", "I do not bet."])
-    assert found == (None if expected is None else frozenset(expected))
+    letters = read_letters(text, ["I bet on heads.", "I bet on tails.", "I do not bet."])
+    assert letters == (None if expected is None else frozenset(expected))
 
 
 def test_words_that_two_options_share_are_no_answer():

@@ -95,8 +95,8 @@ def held(climb, sd, *, crossed, draws, seed, **line):
             shocks_of(rng, sd, crossed=crossed), crossed=crossed, rng=rng, **line
         )
         ours = fit_ladder(stated, even, taken, first=high, second=low)
-        for place, table in enumerate((fit_ladder(stated, even, taken).table, ours.table)):
-            counts[place] += ((table["low"] <= truth) & (truth <= table["high"])).mean()
+        for way, table in enumerate((fit_ladder(stated, even, taken).table, ours.table)):
+            counts[way] += ((table["low"] <= truth) & (truth <= table["high"])).mean()
         counts[2] += ours.weighting.pvalue < 0.05
     return counts / draws
 

@@ -20,10 +20,10 @@ def test_wrong_values_with_bets_that_fit_them_are_rational(questions, by_truth):
         role = "low" if row.kind == "value" else "win" if row.wins == "low" else "none"
         letter = next(name for name in "abc" if getattr(row, f"role_{name}") == role)
         rows.append({"question": row.question, "answer": letter})
-    found = by_truth(score_bets(questions, pd.DataFrame(rows)))["accuracy"]
-    assert found["choice-valuable", "correct"] == 0
-    assert found["coin", "correct"] == 0
-    assert found["coin", "belief-conditioned"] == 1
+    accuracy = by_truth(score_bets(questions, pd.DataFrame(rows)))["accuracy"]
+    assert accuracy["choice-valuable", "correct"] == 0
+    assert accuracy["coin", "correct"] == 0
+    assert accuracy["coin", "belief-conditioned"] == 1
 
 
 def test_roles_to_train_on_are_those_of_the_largest_gain(questions):

@@ -36,23 +36,23 @@ def test_accuracy_does_not_depend_on_the_order_of_rows_or_letters(questions):
         for name in ("score", "prob")
         for old, new in ("ab", "bc", "ca")
     }
-    found = score_bets(
+    scored = score_bets(
         turned, answers.sample(frac=1, random_state=2).rename(columns=names)
     ).accuracy
     keys = ["template", "truth"]
     pd.testing.assert_frame_equal(
-        found.sort_values(keys, ignore_index=True), reference.sort_values(keys, ignore_index=True)
+        scored.sort_values(keys, ignore_index=True), reference.sort_values(keys, ignore_index=True)
     )
 
 
 def test_sets_of_letters_are_scored_as_sets(questions, by_truth):
     bets = questions[(questions["kind"] == "bet") & (questions["split"] == "test")]
     both = pd.DataFrame({"question": bets["question"], "answer": "a+b"})
-    found = by_truth(score_bets(questions, both))["accuracy"]
+    accuracy = by_truth(score_bets(questions, both))["accuracy"]
     # Half the stake on each side gains 14.75 where the high thing is won.
-    assert found["coin", "positive gain"] == 1
-    assert found["coin", "non-negative gain"] == 0.5
-    assert found["coin", "strict"] == found["coin", "correct"] == 0
+    assert accuracy["coin", "positive gain"] == 1
+    assert accuracy["coin", "non-negative gain"] == 0.5
+    assert accuracy["coin", "strict"] == accuracy["coin", "correct"] == 0
 
 
 def test_unread_answers_are_wrong_and_counted(questions, by_truth):
@@ -70,13 +70,13 @@ def test_unread_answers_are_wrong_and_counted(questions, by_truth):
 def test_unread_answers_are_told_once_per_model_and_counted_in_their_own_rows(questions, by_truth):
     # One faulty answer to a bet on a low thing: "positive gain" does not ask such bets.
     bets = questions[(questions["kind"] == "bet") & (questions["split"] == "test")]
-    said = np.where((bets["wins"] == "low") & (bets["wins"].shift() == "high"), "hm", "a")
-    scores = score_bets(questions, pd.DataFrame({"question": bets["question"], "answer": said}))
-    unread = int((said == "hm").sum())
+    letters = np.where((bets["wins"] == "low") & (bets["wins"].shift() == "high"), "hm", "a")
+    scores = score_bets(questions, pd.DataFrame({"question": bets["question"], "answer": letters}))
+    unread = int((letters == "hm").sum())
     assert 0 < unread < 100
-    found = by_truth(scores)["n_unread"]
-    assert found["coin", "correct"] == found["coin", "strict"] == unread
-    assert found["coin", "positive gain"] == 0
+    n_unread = by_truth(scores)["n_unread"]
+    assert n_unread["coin", "correct"] == n_unread["coin", "strict"] == unread
+    assert n_unread["coin", "positive gain"] == 0
     assert [note for note in scores.notes if "could not be read" in note] == [
         f"model: {unread} of 100 answers on values and bets could not be read and count as wrong."
     ]
@@ -171,13 +171,13 @@ def test_models_are_compared_on_all_their_test_questions(without_ladders):
     test = without_ladders[
         (without_ladders["kind"] == "bet") & (without_ladders["split"] == "test")
     ]
-    own = answers[
+    of_random = answers[
         (answers["model"] == "random") & answers["question"].isin(test["question"])
     ].merge(test, on="question")
-    chosen = own[["prob_a", "prob_b", "prob_c"]].to_numpy().argmax(axis=1)
-    roles = own[["role_a", "role_b", "role_c"]].to_numpy()[np.arange(len(own)), chosen]
-    right = roles == np.array(right_roles(own))
-    interval = crossed_interval(right, own["high"], own["low"])
+    chosen = of_random[["prob_a", "prob_b", "prob_c"]].to_numpy().argmax(axis=1)
+    roles = of_random[["role_a", "role_b", "role_c"]].to_numpy()[np.arange(len(of_random)), chosen]
+    right = roles == np.array(right_roles(of_random))
+    interval = crossed_interval(right, of_random["high"], of_random["low"])
     assert (row["n_right"], row["low"], row["high"]) == (
         right.sum(),
         pytest.approx(interval.low),

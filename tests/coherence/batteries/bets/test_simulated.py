@@ -19,32 +19,32 @@ from elicitation.batteries.bets.questions import (
 
 def test_a_maximiser_is_right_and_its_ladder_lies_on_the_diagonal(questions, by_truth):
     scores = score_bets(questions, simulate_answers("maximiser", questions, sharpness=1e4, rng=0))
-    found = by_truth(scores)["accuracy"]
+    accuracy = by_truth(scores)["accuracy"]
     assert (
-        found["coin", "correct"]
-        == found["coin", "belief-conditioned"]
-        == found["coin", "positive gain"]
+        accuracy["coin", "correct"]
+        == accuracy["coin", "belief-conditioned"]
+        == accuracy["coin", "positive gain"]
         == 1
     )
     # Its scores rise with the gain, and the gain of the right choice differs between bets: no
     # single threshold fits both types.
-    assert found["coin", "strict"] <= 0.6
+    assert accuracy["coin", "strict"] <= 0.6
     table = scores.ladders["maximiser", "coin"].table
     assert ((table["low"] <= table["stated"]) & (table["stated"] <= table["high"])).all()
 
 
 def test_a_value_only_chooser_is_right_about_values_and_half_of_the_bets(questions, by_truth):
-    found = by_truth(
+    accuracy = by_truth(
         score_bets(questions, simulate_answers("value-only", questions, sharpness=1e4, rng=0))
     )["accuracy"]
-    assert found["choice-valuable", "correct"] == 1
-    assert found["coin", "correct"] == 0.5
+    assert accuracy["choice-valuable", "correct"] == 1
+    assert accuracy["coin", "correct"] == 0.5
 
 
 def test_a_guesser_is_at_chance_under_every_truth(questions, by_truth):
-    found = by_truth(score_bets(questions, simulate_answers("random", questions, rng=5)))
-    assert (found["p_exact"] > 0.005).all()
-    assert found["chance"].loc["coin"].to_dict() == pytest.approx(
+    accuracy = by_truth(score_bets(questions, simulate_answers("random", questions, rng=5)))
+    assert (accuracy["p_exact"] > 0.005).all()
+    assert accuracy["chance"].loc["coin"].to_dict() == pytest.approx(
         {
             "correct": 1 / 3,
             "belief-conditioned": 1 / 3,
@@ -53,7 +53,7 @@ def test_a_guesser_is_at_chance_under_every_truth(questions, by_truth):
             "non-negative gain": 0.25,
         }
     )
-    assert found["n"].loc["coin"].to_dict()["positive gain"] == 50  # questions of type 1 only
+    assert accuracy["n"].loc["coin"].to_dict()["positive gain"] == 50  # questions of type 1 only
 
 
 ITEMS = default_items()
@@ -75,8 +75,8 @@ def test_a_maximiser_is_right_at_other_odds_and_its_ladder_lies_on_the_diagonal(
         [values, bets, ladder_questions(ITEMS, payout=0.25, break_evens=rungs)], ignore_index=True
     )
     scores = score_bets(questions, simulate_answers("maximiser", questions, sharpness=1e6, rng=0))
-    found = scores.accuracy.set_index(["template", "truth"])["accuracy"]
-    assert found["card", "correct"] == found["card", "belief-conditioned"] == 1
+    accuracy = scores.accuracy.set_index(["template", "truth"])["accuracy"]
+    assert accuracy["card", "correct"] == accuracy["card", "belief-conditioned"] == 1
     table = scores.ladders["maximiser", "coin"].table
     inside = table["status"] == FITTED
     np.testing.assert_allclose(table["implied"][inside], table["stated"][inside], atol=1e-3)

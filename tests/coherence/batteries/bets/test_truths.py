@@ -87,8 +87,8 @@ def test_the_stakes_of_the_paper_give_the_same_truths_wherever_they_lie():
     # L < X < .5 (H - L), strictly.
     reference = bet_truths(expected_gains([100, 1], [1, 100], 20))
     for stake in (1.01, 5, 30, 49.4):
-        found = bet_truths(expected_gains([100, 1], [1, 100], stake))
-        for name, right in found.sets().items():
+        truths_there = bet_truths(expected_gains([100, 1], [1, 100], stake))
+        for name, right in truths_there.sets().items():
             assert (right == reference.sets()[name]).all(), (stake, name)
     beyond = bet_truths(expected_gains(100, 1, 60))
     assert frozenset(["win", "lose"]) not in names_of(beyond.positive[0], BET_CHOICES)

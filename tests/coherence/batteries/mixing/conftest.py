@@ -14,8 +14,8 @@ def _exact(experiment, p, shares, outcomes):
     """A table of exact rates; shares has one column per outcome."""
     rows = [
         (experiment, x, label, share)
-        for x, own in zip(p, shares, strict=True)
-        for label, share in zip(outcomes, own, strict=True)
+        for x, chances in zip(p, shares, strict=True)
+        for label, share in zip(outcomes, chances, strict=True)
     ]
     return pd.DataFrame(rows, columns=["experiment", "p", "answer", "probability"])
 

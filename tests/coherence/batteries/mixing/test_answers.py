@@ -10,9 +10,9 @@ def test_counts_single_answers_and_orders_of_rows_agree():
     answers = simulate_mixing("steep", n_draws=10, rng=0)
     keys = ["model", "experiment", "p", "item", "order", "answer"]
     counted = answers.groupby(keys, as_index=False).size().rename(columns={"size": "count"})
-    one, other, mixed = (
+    single, by_count, mixed = (
         score_mixing(table, n_resamples=100, rng=0).experiments
         for table in (answers, counted, answers.sample(frac=1, random_state=0))
     )
-    pd.testing.assert_frame_equal(one, other)
-    pd.testing.assert_frame_equal(one, mixed)
+    pd.testing.assert_frame_equal(single, by_count)
+    pd.testing.assert_frame_equal(single, mixed)

@@ -153,8 +153,8 @@ def faults(table):
     ],
 )
 def test_what_is_no_number_is_quoted_as_it_came(columns, fault):
-    (found,) = faults(flips(**columns))
-    assert fault in found
+    (message,) = faults(flips(**columns))
+    assert fault in message
 
 
 def test_text_for_p_of_words_is_a_fault_and_nothing_is_one_half():
@@ -167,15 +167,15 @@ def test_text_for_p_of_words_is_a_fault_and_nothing_is_one_half():
             "p": ["50%", ""],
         }
     )
-    (found,) = faults(words)
-    assert "the first other value is '50%' (row 0)" in found
+    (message,) = faults(words)
+    assert "the first other value is '50%' (row 0)" in message
     assert count_answers(words.assign(p=["", " "]))[""]["words"].p.tolist() == [0.5, 0.5]
 
 
 def test_a_draw_counts_once():
     table = simulate_mixing("uniform", n_draws=3, rng=0)
-    (found,) = faults(pd.concat([table, table[:2]]))
-    assert found.startswith(
+    (message,) = faults(pd.concat([table, table[:2]]))
+    assert message.startswith(
         "(model, experiment, p, item, order, draw) must be unique; "
         "4 rows share theirs with another (row 0, 1, 294, 295)"
     )
@@ -191,33 +191,33 @@ def test_a_draw_counts_once():
 
 
 def test_a_rounding_error_of_p_hides_no_second_draw():
-    (found,) = faults(flips(p=[0.3, 0.1 + 0.2, 0.8, 0.8], draw=[0, 0, 0, 1]))
-    assert "2 rows share theirs with another (row 0, 1)" in found
+    (message,) = faults(flips(p=[0.3, 0.1 + 0.2, 0.8, 0.8], draw=[0, 0, 0, 1]))
+    assert "2 rows share theirs with another (row 0, 1)" in message
 
 
 def test_an_outcome_has_one_exact_rate():
-    (found,) = faults(flips(answer=["1", "1.0", "1", "0"], probability=[0.25, 0.25, 0.5, 0.5]))
-    assert found.startswith(
+    (message,) = faults(flips(answer=["1", "1.0", "1", "0"], probability=[0.25, 0.25, 0.5, 0.5]))
+    assert message.startswith(
         "(model, experiment, p, item, order, answer) must be unique; "
         "2 rows share theirs with another (row 0, 1)"
     )
 
 
 def test_conditions_without_any_answer():
-    (found,) = faults(flips(count=[0, 0, 3, 0]))
+    (message,) = faults(flips(count=[0, 0, 3, 0]))
     assert (
-        found == "every condition must have answers; the counts of 1 are all 0, "
+        message == "every condition must have answers; the counts of 1 are all 0, "
         "the first is flip at p = 0.2. Leave their rows out."
     )
 
 
 def test_more_answers_than_can_be_scored_exactly():
-    (found,) = faults(flips(model="m", count=[MOST_DRAWS, 1, 3, 4]))
+    (message,) = faults(flips(model="m", count=[MOST_DRAWS, 1, 3, 4]))
     assert (
         "at most 10000 answers; 1 have more, the first is flip at p = 0.2 of model 'm' with 10001."
-        in found
+        in message
     )
-    assert "give exact rates in 'probability'" in found
+    assert "give exact rates in 'probability'" in message
     assert (
         score_mixing(flips(count=[MOST_DRAWS, 0, 3, 4]), n_resamples=100, rng=0)
         .experiments["published"]

@@ -33,9 +33,9 @@ def test_several_files_are_joined(tmp_path):
     assert scores.leaderboard()["model"].tolist() == ["steep", "a/run 1", "b/run 1"]
     for model, alone in (("steep", first), ("a/run 1", second)):
         golden = score_mixing(alone, n_resamples=100, rng=0).experiments
-        own = scores.experiments[scores.experiments["model"] == model]
-        assert own["published"].tolist() == pytest.approx(golden["published"].tolist())
-        assert own["answers"].tolist() == golden["answers"].tolist()
+        joined = scores.experiments[scores.experiments["model"] == model]
+        assert joined["published"].tolist() == pytest.approx(golden["published"].tolist())
+        assert joined["answers"].tolist() == golden["answers"].tolist()
     # Counts of one model do not cost the others their test of neighbouring draws.
     assert scores.dependence.set_index("model").loc["steep", "test"].tolist() == [
         "second flip given the first",

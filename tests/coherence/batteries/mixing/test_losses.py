@@ -95,7 +95,7 @@ def test_bounds_hold_however_unreadable_answers_are_filled_in(name):
             if name == "words"
             else pd.Series([PARTS[name].outcomes] * len(filled))
         )
-        filled.loc[lost, "answer"] = [rng.choice(list(own)) for own in outcomes[lost]]
+        filled.loc[lost, "answer"] = [rng.choice(list(possible)) for possible in outcomes[lost]]
         published = score_mixing(filled, n_resamples=100, rng=0).measures["published"]
         assert (published <= bounded["best"] + 1e-9).all()
         assert (published >= bounded["worst"] - 1e-9).all()

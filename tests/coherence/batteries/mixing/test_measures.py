@@ -68,15 +68,15 @@ def test_corrected_step_likeness_in_samples(agent, n_draws):
     rows = [
         (str(session), "flip", p, label, n)
         for session in range(60)
-        for p, one in zip(GRID, ones[session], strict=True)
-        for label, n in (("1", one), ("0", n_draws - one))
+        for p, n_ones in zip(GRID, ones[session], strict=True)
+        for label, n in (("1", n_ones), ("0", n_draws - n_ones))
     ]
     table = pd.DataFrame(rows, columns=["model", "experiment", "p", "answer", "count"])
-    found = score_mixing(table, n_resamples=200, rng=0).measures.to_dict("records")
+    measures = score_mixing(table, n_resamples=200, rng=0).measures.to_dict("records")
     truth = score_mixing(rates, n_resamples=100, rng=0).measures.iloc[0]["corrected_loss"]
-    corrected = np.array([row["corrected_loss"] for row in found])
+    corrected = np.array([row["corrected_loss"] for row in measures])
     assert abs(corrected.mean() - truth) < 0.02 + 3 * corrected.std() / math.sqrt(60)
     if agent == "ideal":
-        assert np.mean([row["published_loss"] for row in found]) > 0.115
-    covered = sum(row["loss_low"] <= truth <= row["loss_high"] for row in found)
+        assert np.mean([row["published_loss"] for row in measures]) > 0.115
+    covered = sum(row["loss_low"] <= truth <= row["loss_high"] for row in measures)
     assert covered >= stats.binom.ppf(0.001, 60, 0.95)

@@ -40,7 +40,10 @@ def test_the_corrected_distance_is_nearly_unbiased():
     true, noise = np.linspace(0, 6, 25), np.linspace(-9, 9, 6001)
     chance = stats.norm.pdf(noise) * (noise[1] - noise[0])
     bias = np.array(
-        [corrected_distance(place + noise, np.ones_like(noise)) @ chance - place for place in true]
+        [
+            corrected_distance(position + noise, np.ones_like(noise)) @ chance - position
+            for position in true
+        ]
     )
     assert abs(bias[0]) < 1e-3
     assert np.abs(bias).max() < 0.33
@@ -73,9 +76,9 @@ def test_the_expected_distance_of_many_draws_is_that_of_a_normal_variable():
     if too much is.
     """
     half = np.array([0.5, 0.5])
-    found = expected_distance([(0.5, half, 10_000), (0.5, half, 10_000)], 0.5)
+    distance = expected_distance([(0.5, half, 10_000), (0.5, half, 10_000)], 0.5)
     # The mean of 20,000 fair coins; the binomial mean deviation has a series in 1/n whose first
     # term is 1 - 1 / (4 n).
-    assert found == pytest.approx(
+    assert distance == pytest.approx(
         np.sqrt(2 / np.pi) * 0.5 / np.sqrt(20_000) * (1 - 1 / 80_000), rel=1e-8
     )

@@ -61,18 +61,20 @@ def test_the_reference_of_an_ideal_sampler():
             ("pennies", "heads", pennies),
             ("positioning", "luxury", positioning),
         ):
-            own = table["experiment"] == name
-            chosen = table.loc[own, "p"].map(dict(zip(TENTHS.round(9), rate, strict=True)))
-            table.loc[own, "probability"] = chosen.where(
-                table.loc[own, "answer"] == first, 1 - chosen
+            rows = table["experiment"] == name
+            chosen = table.loc[rows, "p"].map(dict(zip(TENTHS.round(9), rate, strict=True)))
+            table.loc[rows, "probability"] = chosen.where(
+                table.loc[rows, "answer"] == first, 1 - chosen
             )
         (parts,) = count_answers(table).values()
         points, losses = {}, {}
         for name, counts in parts.items():
-            for one in measures_of(counts):
-                loss = one.published.expected(counts.shares, np.full(len(counts.conditions), 100.0))
-                losses[name, one.name] = loss
-                points[name, one.name] = one.points * min(max(1 - loss, 0.0), 1.0)
+            for measure in measures_of(counts):
+                loss = measure.published.expected(
+                    counts.shares, np.full(len(counts.conditions), 100.0)
+                )
+                losses[name, measure.name] = loss
+                points[name, measure.name] = measure.points * min(max(1 - loss, 0.0), 1.0)
         return points, losses
 
     points, losses = published(1 - TENTHS, larger)

@@ -54,11 +54,11 @@ def _stated_rows(mass, *, source="m"):
                 "setting": "s",
                 "rotation": rotation,
                 "letter": letter,
-                "correct": place == rotation,
+                "correct": position == rotation,
                 "mass": mass,
             }
             for rotation in range(4)
-            for place, letter in enumerate("ABCD")
+            for position, letter in enumerate("ABCD")
         ]
     )
 

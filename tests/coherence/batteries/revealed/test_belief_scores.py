@@ -64,9 +64,9 @@ def test_intervals_of_a_summary_hold_nothing_impossible(beliefs):
 
 
 def test_a_belief_that_was_not_read_is_no_answer_mass_of_zero(beliefs):
-    told = beliefs("s", "a", [0.6, 0.2], [0.5, 0.5])
+    read = beliefs("s", "a", [0.6, 0.2], [0.5, 0.5])
     for masses in ([math.nan, math.nan], [0.4, math.nan]):
-        both = score_beliefs(pd.concat([told, beliefs("t", "a", masses, [0.5, 0.5])])).set_index(
+        both = score_beliefs(pd.concat([read, beliefs("t", "a", masses, [0.5, 0.5])])).set_index(
             "setting"
         )
         assert math.isnan(both.loc["t", "answer_mass"])
@@ -99,11 +99,11 @@ def test_sources_stand_side_by_side_with_the_stated_error(beliefs):
             "setting": "s",
             "rotation": rotation,
             "letter": letter,
-            "correct": place == rotation,
-            "mass": 0.4 if place == rotation else 0.1,
+            "correct": position == rotation,
+            "mass": 0.4 if position == rotation else 0.1,
         }
         for rotation in range(4)
-        for place, letter in enumerate("ABCD")
+        for position, letter in enumerate("ABCD")
     ]
     errors = score_stated(pd.DataFrame(rows))
     table = comparison_table(summarise_scores(score_beliefs(both)), errors).set_index("metric")

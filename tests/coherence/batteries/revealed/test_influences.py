@@ -16,9 +16,9 @@ def test_influence_is_measured_within_a_wording(beliefs):
             beliefs("alone", "a", [0.9, 0.1], [0.5, 0.5], previous="1", baseline="not there"),
         ]
     )
-    found = previous_influences(table).set_index("wording")
-    assert found.loc[["a", "b"], "pull"].tolist() == pytest.approx([-0.3, 0])
-    assert len(found) == 2
+    influences = previous_influences(table).set_index("wording")
+    assert influences.loc[["a", "b"], "pull"].tolist() == pytest.approx([-0.3, 0])
+    assert len(influences) == 2
 
 
 def test_orders_are_paired(beliefs):

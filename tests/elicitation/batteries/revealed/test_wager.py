@@ -37,9 +37,9 @@ def table(bet_mass, *, share=1.0, drawn=(), mass=0.6, reps=3):
     setting = dice.single(1, 6)
     other = next(wording for wording in setting.texts if wording != REFERENCE)
     belief = dict.fromkeys(setting.outcomes, mass / 6)
-    told = {(setting.name, wording): belief for wording in (REFERENCE, other)}
+    beliefs = {(setting.name, wording): belief for wording in (REFERENCE, other)}
     bets = {setting.name: Bet(share, bet_mass, drawn)}
-    rows = tabulate_wagers([setting], told, bets, model="m", reps=reps, seed=1)
+    rows = tabulate_wagers([setting], beliefs, bets, model="m", reps=reps, seed=1)
     return rows[rows["prompt"] == REFERENCE], rows[rows["prompt"] == other]
 
 
