@@ -181,14 +181,20 @@ def test_switches_of_like_things_are_uncertain_as_a_uniform_variable_between_run
 
 
 def test_intervals_with_things_reach_as_far_as_the_jackknife():
-    """Two pairs of things that switch at 2 and at -2, in logits: without either, at the other."""
-    rungs = expit(np.linspace(-3.9, 3.9, 40))
-    even, pair = (x.ravel() for x in np.meshgrid(rungs, np.arange(2), indexing="ij"))
-    taken = logit(even) < np.where(pair == 0, 2.0, -2.0)
-    table = fit_ladder(np.full(even.size, 0.5), even, taken, first=pair, second=pair).table
-    # The variance of the leave-one-out values -2 and 2 is 4, times n - 1 = 1; t has one degree of
-    # freedom, so that the interval is all there is.
-    assert table[["low", "high"]].to_numpy().tolist() == [[0.0, 1.0]]
+    """Two pairs that switch at -.2 and at .2, in logits: without either, at the other."""
+    rungs = expit(np.arange(-3.9, 4, 0.2))
+    even, pair, _ = (
+        x.ravel() for x in np.meshgrid(rungs, np.arange(2), np.arange(500), indexing="ij")
+    )
+    taken = logit(even) < np.where(pair == 0, -0.2, 0.2)
+    (row,) = fit_ladder(
+        np.full(even.size, 0.5), even, taken, first=pair, second=pair
+    ).table.to_dict("records")
+    # The variance of -.2 and .2 is .04, times n - 1 = 1; t has one degree of freedom. So many
+    # answers leave nothing to the likelihood.
+    reach = stats.t.ppf(0.975, 1) * 0.2
+    assert row["implied"] == pytest.approx(0.5)
+    assert (row["low"], row["high"]) == pytest.approx((expit(-reach), expit(reach)), abs=1e-6)
 
 
 def test_ladder_intervals_hold_with_few_things_where_those_of_independent_answers_do_not(climb):
