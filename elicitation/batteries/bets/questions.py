@@ -7,7 +7,7 @@ first. Beyond the paper a bet may state another chance than one half, the values
 wording is our own.
 
 A table of questions has one row per question and needs no model; what is right is computed by
-`coherence.batteries.bets.gains` from its columns.
+`coherence.batteries.bets.truths` from its columns.
 
 The questions about the things of the package in the terms of the paper have plain ids such as
 "coin-test-001"; the id of any other question ends in a digest of what it says, so that answers to
