@@ -10,12 +10,9 @@ import pytest
 from scipy import stats
 
 import coherence
-from coherence.batteries.revealed.tables import (
-    order_preferences,
-    previous_influences,
-    score_beliefs,
-    score_stated,
-)
+from coherence.batteries.revealed.answer_scores import score_stated
+from coherence.batteries.revealed.belief_scores import score_beliefs
+from coherence.batteries.revealed.influences import order_preferences, previous_influences
 from coherence.errors import InputError
 from elicitation.batteries.revealed import believers, choice, coins, counts, dice, preference
 from elicitation.batteries.revealed.grid import (

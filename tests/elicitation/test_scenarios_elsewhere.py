@@ -3,7 +3,8 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence.batteries.revealed.tables import score_beliefs, score_bets, score_stated
+from coherence.batteries.revealed.answer_scores import score_stated, score_wagers
+from coherence.batteries.revealed.belief_scores import score_beliefs
 from coherence.errors import InputError, SchemaError
 from elicitation.batteries.revealed import believers, choice, dice
 from elicitation.batteries.revealed.elsewhere import (
@@ -201,7 +202,7 @@ def test_bets_are_worth_what_they_win():
     share = tabulate_bets([setting], {}, source="m")
     assert share.empty
     table = pd.DataFrame({"truth": [0.75, 0.25, 0.5], "share": [1.0, 1.0, np.nan]})
-    scored = score_bets(table)
+    scored = score_wagers(table)
     assert scored["gain"].tolist()[:2] == [0.5, -0.5]
     assert scored["loss"].tolist()[:2] == [0, 0.5]
     assert scored["loss"].isna().tolist() == [False, False, True]

@@ -18,7 +18,7 @@ MIDDLE = 0.4  # probability of outcome 1 among three, in every condition
 
 
 @dataclass(frozen=True)
-class Part:
+class BatteryPart:
     """A part of the battery.
 
     Parameters
@@ -48,19 +48,19 @@ _TENTHS = tuple(i / 10 for i in range(1, 10))
 PARTS = {
     part.name: part
     for part in (
-        Part("flip", 1, "one flip", ("1", "0"), _GRID),
-        Part("two_flips", 2, "two flips", FLIPS, _GRID),
-        Part(
+        BatteryPart("flip", 1, "one flip", ("1", "0"), _GRID),
+        BatteryPart("two_flips", 2, "two flips", FLIPS, _GRID),
+        BatteryPart(
             "three_outcomes",
             3,
             "three outcomes",
             ("0", "1", "2"),
             tuple(i / 10 for i in range(6, -1, -1)),
         ),
-        Part("reads", 4, "placing reads", ("A", "B"), _TENTHS),
-        Part("pennies", 4, "matching pennies", GAMES["pennies"].actions, _TENTHS),
-        Part("positioning", 4, "positioning", GAMES["positioning"].actions, _TENTHS),
-        Part("words", 5, "words", ("first", "second"), (0.5,)),
+        BatteryPart("reads", 4, "placing reads", ("A", "B"), _TENTHS),
+        BatteryPart("pennies", 4, "matching pennies", GAMES["pennies"].actions, _TENTHS),
+        BatteryPart("positioning", 4, "positioning", GAMES["positioning"].actions, _TENTHS),
+        BatteryPart("words", 5, "words", ("first", "second"), (0.5,)),
     )
 }
 """All parts by name; in `p` the instructed probability of the first outcome, of "1" in both flips,
@@ -70,12 +70,14 @@ EXPERIMENTS = {1: "one flip", 2: "two flips", 3: "three outcomes", 4: "decisions
 
 
 def literal_shares(name: str, p: Floats) -> Floats:
-    """Return the outcome probabilities of a sampler that takes `p` for the rate of the counted outcome everywhere, as the published scoring does.
+    """Return the outcome probabilities of a sampler that takes `p` for the rate everywhere.
+
+    As the published scoring does: for the rate of the counted outcome, in games too.
 
     Parameters
     ----------
     name : str
-        Part.
+        BatteryPart.
     p : ndarray, shape (n_conditions,)
         Its conditions.
 
@@ -85,6 +87,7 @@ def literal_shares(name: str, p: Floats) -> Floats:
         Rows sum to 1.
     """
     if name == "two_flips":
+        # Both flips by themselves, in the order of `FLIPS`.
         return np.stack([(1 - p) ** 2, (1 - p) * p, p * (1 - p), p**2], axis=1)
     if name == "three_outcomes":
         return np.stack([p, np.full_like(p, MIDDLE), 1 - MIDDLE - p], axis=1)
@@ -92,7 +95,7 @@ def literal_shares(name: str, p: Floats) -> Floats:
 
 
 def equilibrium_shares(name: str, p: Floats) -> Floats:
-    """Return the outcome probabilities of a faultless sampler that plays games at their solved equilibrium, otherwise as of `literal_shares`."""
+    """Return those of a faultless sampler: games at their equilibrium, else `literal_shares`."""
     if name in GAMES:
         best = optimal_rates(name, p)
         return np.stack([best, 1 - best], axis=1)
@@ -100,7 +103,7 @@ def equilibrium_shares(name: str, p: Floats) -> Floats:
 
 
 def optimal_rates(name: str, p: Floats) -> Floats:
-    """Return the best rate of the first outcome of a part: `p`, but in the games that of the solved equilibrium, shape (n_conditions,)."""
+    """Return the best rates of the first outcome: `p`, but in games those of the equilibrium."""
     if name in GAMES:
         return np.array([GAMES[name].optimum(float(parameter)) for parameter in p])
     return p.copy()

@@ -7,7 +7,7 @@ first. Beyond the paper a bet may state another chance than one half, the values
 wording is our own.
 
 A table of questions has one row per question and needs no model; what is right is computed by
-`coherence.batteries.bets.gains` from its columns.
+`coherence.batteries.bets.truths` from its columns.
 
 The questions about the things of the package in the terms of the paper have plain ids such as
 "coin-test-001"; the id of any other question ends in a digest of what it says, so that answers to
@@ -280,7 +280,7 @@ def ladder_questions(
     (1 - p) X; it breaks even at p = X / (H + X). Whoever bets up to some stake and no further
     thereby shows a probability. With a payout the other side may be worth a bet too, and the
     break-even chance is the one above which the winning side gains most, see
-    ``coherence.batteries.bets.chances.switching_chance``. The i-th high thing meets the i-th low
+    ``coherence.batteries.bets.break_even.switching_chance``. The i-th high thing meets the i-th low
     one, so that no two pairs share a thing.
 
     Parameters
