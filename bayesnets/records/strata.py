@@ -10,8 +10,9 @@ import pandas as pd
 
 from bayesnets.inference.tables import Codes, Flags
 from bayesnets.records.encoding import Missing, check_columns, encode_records, states_of
-from bayesnets.records.stratify import Cells, Strata, wilson
+from bayesnets.records.stratify import Cells, Strata
 from coherence.errors import InputError, listing, suggestion
+from coherence.statistics.shares import wilson_interval
 
 Sizes = int | tuple[int, int] | None
 
@@ -162,7 +163,7 @@ def stratum_table(task: CountedRecords, found: Strata) -> pd.DataFrame:
             np.array([*task.states[name], None], dtype=object)[found.codes[:, position]],
             dtype=object,
         )
-    low, high = wilson(found.n_positive, found.n)
+    low, high = wilson_interval(found.n_positive / found.n, found.n)
     return pd.DataFrame(
         {
             **columns,

@@ -23,6 +23,7 @@ from matplotlib.figure import Figure
 from coherence.errors import InputError
 from coherence.report.wording import clean
 from coherence.statistics.bins import belief_bins
+from coherence.statistics.shares import wilson_interval
 
 # Okabe and Ito's palette, told apart by readers with any common colour deficiency; the roles also
 # differ in line style and marker.
@@ -37,7 +38,6 @@ BLUE, VERMILION, ORANGE, GREEN, SKY, PURPLE = (
 INK, FAINT = "#333333", "#8a8a8a"
 ACTION_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION)
 
-_Z95 = 1.959963984540054
 _LABEL, _LONG_LABEL = 24, 40
 _BAR = 0.68  # of a row of the small multiples; the label takes the rest
 _MOST_POINTS = (
@@ -51,40 +51,6 @@ _STYLE = {
     "text.usetex": False,
 }
 _STYLE |= {"path.simplify": True, "axes.unicode_minus": True}
-
-
-def wilson_interval(
-    share: npt.ArrayLike, count: npt.ArrayLike
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return the ends of Wilson's 95% interval for a proportion.
-
-    Parameters
-    ----------
-    share : array-like
-        Observed proportions.
-    count : array-like
-        Trials behind each, positive.
-
-    Returns
-    -------
-    low, high : ndarray
-        Ends of the interval.
-
-    References
-    ----------
-    Wilson (1927), Journal of the American Statistical Association 22, 209-212.
-
-    Examples
-    --------
-    >>> low, high = wilson_interval([0.0, 0.5], [10, 10])
-    >>> low.round(4).tolist(), high.round(4).tolist()
-    ([0.0, 0.2366], [0.2775, 0.7634])
-    """
-    observed, trials = np.asarray(share, dtype=float), np.asarray(count, dtype=float)
-    shrink = 1 + _Z95**2 / trials
-    centre = (observed + _Z95**2 / (2 * trials)) / shrink
-    half = _Z95 / shrink * np.sqrt(observed * (1 - observed) / trials + _Z95**2 / (4 * trials**2))
-    return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
 
 
 def _frame_axes(ax: Axes) -> None:

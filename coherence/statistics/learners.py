@@ -1,4 +1,4 @@
-"""Learners of the action that the predictive gain compares, and the cross-fitting that treats them alike.
+"""Learners of the action that the predictive gain compares, and the cross-fitting they share.
 
 A learner is fitted on whole contexts and judged on others by log-loss. Random forest and
 multinomial logistic regression are the robustness alternatives to the boosted trees; their one free
@@ -74,7 +74,10 @@ class Learner(Protocol):
     """Anything that learns action codes from a design."""
 
     def fit(self, design: Design, action: Codes, held: NDArray[np.bool_], seed: int) -> Predictor:
-        """Fit codes 0..k-1, all of which occur; rows in `held` may judge free constants. The predictor returns shape (n, k)."""
+        """Fit codes 0..k-1, all of which occur; rows in `held` may judge free constants.
+
+        The predictor returns shape (n, k).
+        """
 
 
 def mixed_losses(predicted: Floats, action: Codes, n_train: int) -> Floats:
@@ -127,6 +130,7 @@ def _tuned(
 ) -> _Estimator:
     """Return the candidate that predicts the held-out contexts best, fitted to all rows."""
     n_actions = int(action.max()) + 1
+    # Without a judge the middle strength stands.
     best = candidates[len(candidates) // 2]
     if held.any() and np.unique(action[~held]).size > 1:
         losses = []
@@ -141,7 +145,10 @@ def _tuned(
 
 
 def _encoder(train: Design) -> Callable[[Design], Floats]:
-    """Fill missing numbers with the training mean beside an indicator, standardise, and spell categories out as indicators."""
+    """Standardise numbers and spell categories out as indicators.
+
+    A missing number gets the training mean, beside an indicator that it was missing.
+    """
     shown = ~np.isnan(train.numbers)
     counts = np.maximum(shown.sum(axis=0), 1)
     mean = np.where(shown, train.numbers, 0.0).sum(axis=0) / counts
@@ -184,7 +191,7 @@ class RandomForest:
 
 
 class Logistic:
-    """Multinomial logistic regression on a linear spline of belief, features, and truth by itself and times belief."""
+    """Multinomial logit on a linear spline of belief, features, truth, and truth times belief."""
 
     def fit(self, design: Design, action: Codes, held: NDArray[np.bool_], seed: int) -> Predictor:
         """See `Learner`."""
@@ -210,8 +217,7 @@ class Logistic:
             LogisticRegression(C=strength, max_iter=500) for strength in INVERSE_PENALTIES
         ]
         with warnings.catch_warnings():
-            # A fit that stops short is a weaker model that honest out-of-sample losses judge as it
-            # is.
+            # A fit that stops short is a weaker model: out-of-sample losses judge it as it is.
             warnings.simplefilter("ignore", ConvergenceWarning)
             regression = _tuned(regressions, values / scale, action, held)
         return lambda seen: regression.predict_proba(columns(seen) / scale)
@@ -260,13 +266,13 @@ def as_features(features: Any, n_rows: int) -> tuple[Floats, Words]:
     for name, column in _named_columns(features, n_rows):
         if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
             values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-            infinite = np.flatnonzero(np.isinf(values))
-            if infinite.size:
-                require(
-                    False,
-                    f"features must be finite or missing; {infinite.size} of {n_rows} values of column {name!r} are infinite, the first at position "
-                    f"{int(infinite[0])}. Mark them as missing, or cap them.",
-                )
+            infinite = np.isinf(values)
+            require(
+                not infinite.any(),
+                f"features must be finite or missing; {int(infinite.sum())} of {n_rows} values of "
+                f"column {name!r} are infinite, the first at position {int(np.argmax(infinite))}. "
+                "Mark them as missing, or cap them.",
+            )
             numbers.append(values)
         else:
             # A missing category is evidence that was not shown: a category of its own.

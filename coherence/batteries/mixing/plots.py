@@ -25,9 +25,9 @@ from coherence.report.plots import (
     ORANGE,
     PURPLE,
     VERMILION,
-    wilson_interval,
 )
 from coherence.report.wording import clean
+from coherence.statistics.shares import wilson_interval
 
 _LINES = {
     "1": (BLUE, "o", "rate of 1"), "first": (ORANGE, "^", "first flip"), "second": (GREEN, "v", "second flip"), "mean": (BLUE, "o", "mean of both"),
