@@ -1,4 +1,4 @@
-"""Groups of contexts in several columns: narrow, together where they tie, and independent of row order."""
+"""Groups of contexts in several columns: narrow, together where they tie, in any row order."""
 
 import numpy as np
 import pytest
