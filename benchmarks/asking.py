@@ -1,4 +1,4 @@
-"""Time the scoring of continuations and the drawing of answers against their peers, and print a Markdown table.
+"""Time scoring continuations and drawing answers against their peers; print a Markdown table.
 
     python benchmarks/asking.py --out benchmarks/asking.md
 
@@ -43,7 +43,10 @@ Timed = dict[str, tuple[float, float]]
 
 
 def timed(lines: Sequence[Line], repetitions: int) -> tuple[Timed, dict[str, Any]]:
-    """Return the median seconds and processor seconds of every line, and its result; they take turns, so that a busy moment meets them all."""
+    """Return the median seconds and processor seconds of every line, and its result.
+
+    Lines take turns, so that a busy moment meets them all.
+    """
     results: dict[str, Any] = {}
     seconds: dict[str, list[tuple[float, float]]] = {label: [] for label, _ in lines}
     for _ in range(repetitions):
@@ -133,7 +136,10 @@ def scored_one_by_one(network: Any, text: list[int], continuations: list[list[in
 def scored_with_repeated_cache(
     network: Any, text: list[int], continuations: list[list[int]]
 ) -> list[float]:
-    """Score after reading the text once, its cache repeated for every continuation: what transformers offers for the purpose."""
+    """Score after reading the text once, its cache repeated for every continuation.
+
+    This is what transformers offers for the purpose.
+    """
     width = max(map(len, continuations))
     padded = torch.tensor([[*tokens, *[0] * (width - len(tokens))] for tokens in continuations])
     cache = DynamicCache(config=network.config)
@@ -148,8 +154,9 @@ def scored_with_repeated_cache(
             else first.new_zeros(len(continuations), 0, 1)
         )
     return [
-        float(first[0, 0, tokens[0]] + later[k, range(len(tokens) - 1), tokens[1:]].sum()) for k, tokens in enumerate(continuations)
-    ]  # fmt: skip
+        float(first[0, 0, tokens[0]] + later[k, range(len(tokens) - 1), tokens[1:]].sum())
+        for k, tokens in enumerate(continuations)
+    ]
 
 
 def best_batch(call: Callable[[int], Any]) -> int:
@@ -165,7 +172,7 @@ def scoring(
     text: list[int],
     repetitions: int,
 ) -> list[str]:
-    """Measure the scoring of continuations after one text, and check that all give the same numbers."""
+    """Measure the scoring of continuations after one text; all must give the same numbers."""
     model = CausalModel(network, tokenizer, name="random", fingerprint="random")
     model.log_probabilities([text], [[[1, 2]]])  # finds out what kind of tree the network takes
     lines: list[Line] = [
@@ -252,13 +259,14 @@ def drawing(folder: str, repetitions: int) -> list[str]:
         lines.append((f"lm-evaluation-harness, batch {size}", lambda: by_harness(size)))
     times, answers = timed(lines, repetitions)
     ours = answers[lines[0][0]]
-    notes = [
-        f"{np.mean([mine == other for mine, other in zip(ours, answers[label], strict=True)]):.1%} of our answers are those of {label}."
-        for label, _ in lines[2:]
-    ]  # fmt: skip
+    notes = []
+    for label, _ in lines[2:]:
+        same = np.mean([mine == other for mine, other in zip(ours, answers[label], strict=True)])
+        notes.append(f"{same:.1%} of our answers are those of {label}.")
     lengths = [len(tokens) for tokens in model.encode(texts)]
     notes.append(
-        f"Texts have {min(lengths)} to {max(lengths)} tokens, answers {np.mean([len(answer) for answer in ours]):.0f} characters on average."
+        f"Texts have {min(lengths)} to {max(lengths)} tokens, "
+        f"answers {np.mean([len(answer) for answer in ours]):.0f} characters on average."
     )
     return table(f"{len(texts):,} answers of two lines", times, notes)
 
@@ -316,9 +324,9 @@ def ten_times(network: Any, tokenizer: Any, rng: np.random.Generator) -> list[st
         return lambda: model.log_probabilities(texts, [continuations] * n_texts)
 
     lines = [
-        (f"{n_texts} {'text' if n_texts == 1 else 'texts'}, {n:,} continuations each", call(n_texts, n))
-        for n_texts, n in ((1, 100), (10, 100), (1, 1000))
-    ]  # fmt: skip
+        (f"{texts}, {n:,} continuations each", call(n_texts, n))
+        for texts, n_texts, n in (("1 text", 1, 100), ("10 texts", 10, 100), ("1 text", 1, 1000))
+    ]
     return table("Ten times the size, log_probabilities alone", timed(lines, 3)[0])
 
 
@@ -352,19 +360,22 @@ def main() -> None:
         for token in rng.choice(np.arange(10, 32_000), N_CONTINUATIONS, replace=False).tolist()
     ]
     packages = ", ".join(installed(name) for name in ("torch", "transformers", "lm_eval"))
-    given = (
+    flags = (
         f" --threads {options.threads}"
         + (" --reader DIR" if options.reader else "")
         + (" --long" if options.long else "")
     )
     command = (
-        "python benchmarks/asking.py" + given + (f" --out {options.out}" if options.out else "")
+        "python benchmarks/asking.py" + flags + (f" --out {options.out}" if options.out else "")
     )
     pages = [
-        "# Speed of asking", "",
-        f"Made by `{command}` on Python {platform.python_version()}, {platform.machine()}; {packages}.",
-        f"Medians of {options.repetitions} turns; a line above {LONG:.0f} seconds takes one.", "",
-    ]  # fmt: skip
+        "# Speed of asking",
+        "",
+        f"Made by `{command}` on Python {platform.python_version()}, {platform.machine()}; "
+        f"{packages}.",
+        f"Medians of {options.repetitions} turns; a line above {LONG:.0f} seconds takes one.",
+        "",
+    ]
     print("\n".join(pages), flush=True)
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.reader or scratch

@@ -7,7 +7,6 @@ from numpy.typing import ArrayLike
 
 from coherence.inputs import Floats, require
 
-
 # Not by statsmodels: its `multipletests` collects garbage at every call, a tenth of a second, and
 # its Benjamini-Hochberg divides by rank / m, which changes the last digit of two values in five.
 

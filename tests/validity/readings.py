@@ -1,4 +1,4 @@
-"""What is read from one simulated data set: the p-values and intervals of one check, and the truths that intervals should hold."""
+"""What is read from one simulated data set: p-values, intervals, and the truths to be held."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -62,7 +62,10 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True)
 class Subject:
-    """A check under simulation: how it is run, which of its readings are tests, and the truth of its intervals under a design."""
+    """A check under simulation.
+
+    How it is run, which of its readings are tests, the truth of its intervals under a design.
+    """
 
     run: Callable[[Design, np.random.Generator], dict[str, Reading]]
     tests: tuple[str, ...] = ()
@@ -103,11 +106,11 @@ def _choices(name: str, test: Callable[..., CheckResult], **options: object) -> 
 
 
 def _featured(
-    name: str, test: Callable[..., CheckResult], given: str, **options: object
+    name: str, test: Callable[..., CheckResult], argument: str, **options: object
 ) -> Callable:
     def run(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
         runs, features = design.draw_featured(rng)
-        options_ = options | {given: features, "context": runs["context"], "rng": rng}
+        options_ = options | {argument: features, "context": runs["context"], "rng": rng}
         return {name: _reading(test(runs["p"], runs["action"], runs["theta"], **options_))}
 
     return run
@@ -187,7 +190,10 @@ def _largest_drop(design: Design) -> float:
 
 @cache
 def _smallest_largest_drop(design: Design) -> float:
-    """Return the largest drop between fifths of belief under the best order of the actions, in one very large data set."""
+    """Return the largest drop between fifths of belief under the best order of the actions.
+
+    In one very large data set.
+    """
     runs = design.sized(LARGE).draw(np.random.default_rng(1))
     fifth = np.argsort(np.argsort(runs["p"], kind="stable"), kind="stable") * 5 // len(runs)
     share = np.stack(
@@ -268,4 +274,4 @@ SUBJECTS: dict[str, Subject] = {
         _featured("predictive_gain given features", predictive_gain_test, "features", n_bootstraps=2),
         ("predictive_gain given features",), FEATURED[:2], slow=True,
     ),
-}  # fmt: skip
+}
