@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from coherence.result import rejects
+
 RESULTS = Path(__file__).parent / "organisms.csv"
 ANY = "any of them"
 

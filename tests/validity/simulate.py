@@ -191,7 +191,8 @@ def main() -> None:
                 for row in rows:
                     share = row["count"] / number
                     print(
-                        f"{row['kind']:9} {row['check']:40} {design.name:34} {share:.3f}", flush=True
+                        f"{row['kind']:9} {row['check']:40} {design.name:34} {share:.3f}",
+                        flush=True,
                     )
 
 

@@ -1,4 +1,4 @@
-"""A reduced form of the validity table: sizes and power within exact binomial bounds, seeds fixed."""
+"""A reduced form of the validity table: sizes and power within exact bounds, seeds fixed."""
 
 import pytest
 from designs import BIASED, GAPPED, NULLS, PROMPTED, SIGNALS, VIOLATED, exact_information
