@@ -125,6 +125,7 @@ class Agent:
 
     def believe(self, exact: Floats) -> Floats:
         """Return the belief acted on, given the exact posterior."""
+        # Exactly the posterior where nothing is distorted, not its logit there and back.
         undistorted = (self.belief_slope, self.belief_shift) == (1.0, 0.0)
         return self._rounded(
             exact if undistorted else _expit(self.belief_shift + self.belief_slope * _logit(exact))
@@ -150,6 +151,7 @@ class Agent:
             Actions.
         """
         effective = belief + self.hidden_signal * (theta - 0.5)
+        # The hidden signal shifts the belief acted on, and with it where utilities peak.
         effective = (1 - self.peak) * effective + self.peak * (1 - np.abs(2 * effective - 1))
         utility = np.stack(
             [
@@ -316,6 +318,7 @@ def simulate(
     generator = as_generator(rng)
     world = _draw_world(n_contexts, generator)
     taste = generator.normal(0, 1, size=(n_contexts, len(ACTIONS))) * agent.taste
+    # One belief and one taste for each context, repeated: repetitions differ by shocks alone.
     row = np.repeat(np.arange(n_contexts), n_reps)
     belief = agent.believe(world.exact)[row]
     action = agent.choose(belief, world.theta[row], taste[row], generator)
@@ -340,6 +343,7 @@ def simulate(
         return pd.DataFrame({**table, **columns})
 
     pieces = [frame(agent.report(belief, prompts[0], generator), action=action)]
+    # An action is asked for once, together with the first wording.
     pieces += [
         frame(agent.report(belief, prompt, generator), prompt=prompt) for prompt in prompts[1:]
     ]

@@ -89,6 +89,7 @@ def closest(
     # Of names that differ in case only the first is proposed.
     lowered = {candidate.lower(): candidate for candidate in reversed(names)}
     similar = get_close_matches(str(name).lower(), list(lowered), n=1, cutoff=0.5)
+    # A table may have hundreds of columns; a message stays readable.
     more = ", ..." if len(names) > 12 else ""
     return (near if similar else far).format(
         near=lowered[similar[0]] if similar else "",

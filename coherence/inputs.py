@@ -45,6 +45,7 @@ def whole_number(value: Any, name: str, minimum: int) -> int:
     InputError
         Not an integer, or below `minimum`.
     """
+    # True is an int to Python, and never meant as the number 1 here.
     is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     require(
         is_whole and value >= minimum,
@@ -92,6 +93,7 @@ def as_belief(values: ArrayLike, name: str = "belief") -> Floats:
         if np.isnan(first):
             remedy = "Drop missing answers first and report how many there were."
         else:
+            # A value up to 100 is a percentage in all likelihood; anything else was misread.
             remedy = (
                 "Divide percentages by 100."
                 if 1 < first <= 100
@@ -138,6 +140,7 @@ def as_codes(
     InputError
         Missing labels, wrong shape or length.
     """
+    # As objects, because numpy would turn 1 and "a" into two texts.
     column = pd.Series(
         values if isinstance(values, pd.Series) else np.asarray(values, dtype=object).ravel()
     ).reset_index(drop=True)

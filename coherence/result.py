@@ -120,6 +120,7 @@ class CheckResult:
         dict
             Scalar fields, with the interval spread over ``low``, ``high`` and ``level``.
         """
+        # Columns are the same for every check; what a result lacks is NaN.
         interval = self.interval or Interval(math.nan, math.nan, math.nan, "")
         return {
             "check": self.check,
@@ -141,6 +142,7 @@ class CheckResult:
 
     def _lack(self) -> str:
         """Say what the reason is about: a number that is missing, or one that needs a remark."""
+        # A test may have a p-value where the size of its effect is undefined, and the reverse.
         tested = self.pvalue is not None and not math.isnan(self.pvalue)
         if math.isnan(self.statistic):
             return "effect undefined" if tested else "undefined"

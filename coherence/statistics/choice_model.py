@@ -158,6 +158,7 @@ def fit_choice_model(belief: Floats, action: Codes, n_actions: int, folds: Codes
     ChoiceModel
         Refitted to all rows with the degree that predicts held-out contexts best.
     """
+    # Counts by fold and cell are all that a fit needs: leaving a fold out is a subtraction.
     n_folds = int(folds.max()) + 1
     level, centre = merge_levels(belief)
     counts = np.zeros((n_folds, centre.size, n_actions))

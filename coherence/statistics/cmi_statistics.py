@@ -47,6 +47,7 @@ def calibrated(belief: Floats, truth: Codes) -> Floats:
         Non-decreasing function of the belief with least squared error; rows of equal belief stay
         equal.
     """
+    # Equal beliefs are pooled first; scipy's regression would order them as they happen to come.
     _, level, counts = np.unique(as_levels(belief), return_inverse=True, return_counts=True)
     share = np.bincount(level, weights=(truth == 1).astype(np.float64)) / counts
     return np.asarray(isotonic_regression(share, weights=counts).x, dtype=np.float64)[level]

@@ -51,6 +51,7 @@ def _frame(features: ArrayLike | pd.DataFrame, n_rows: int) -> pd.DataFrame:
             values.ndim in (1, 2),
             f"condition_on must have shape (n,) or (n, n_features); received shape {values.shape}.",
         )
+        # An array of mixed types is one of objects: numbers among them become numbers again.
         values = values.reshape(len(values), -1)
         frame = pd.DataFrame(
             values, columns=[f"feature {position + 1}" for position in range(values.shape[1])]
@@ -120,12 +121,14 @@ def condition(
     frame = pd.DataFrame(index=range(n_rows)) if features is None else _frame(features, n_rows)
     for position, label in enumerate(frame.columns):
         column, name = frame.iloc[:, position], str(label)
+        # pandas counts truth values as numeric; here they are two labels.
         if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
             numeric.append(name)
             columns.append(_scaled(column, name))
         else:
             discrete.append(name)
             codes, labels = as_codes(column, f"feature {name!r} of condition_on", n_rows)
+            # The context mean of an indicator is the share of its label: distances compare those.
             indicators += [(codes == code).astype(np.float64) for code in range(len(labels))]
             # Renumbered each time: a plain product of many features would leave 64 bits.
             stratum = np.unique(stratum * len(labels) + codes, return_inverse=True)[1]

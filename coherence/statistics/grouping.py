@@ -29,6 +29,7 @@ def _split(points: Codes, weight: Codes) -> tuple[Codes, Codes] | None:
     values, inverse = np.unique(column, return_inverse=True)
     if values.size < 2:
         return None
+    # The cut that leaves the number of contexts on both sides most alike.
     below = np.cumsum(np.bincount(inverse, weights=weight))[:-1]
     left = inverse <= int(np.argmin(np.abs(below - weight.sum() / 2)))
     return np.flatnonzero(left), np.flatnonzero(~left)
@@ -42,6 +43,7 @@ def _cells(points: Codes, weight: Codes, n_cells: int, measure: Codes, enough: i
     ticket = 1
     while heap and len(heap) + len(whole) < n_cells and -heap[0][0] > enough:
         _, _, rows = heapq.heappop(heap)
+        # Points that are all equal stay whole, however many contexts they hold.
         halves = _split(points[rows], weight[rows])
         if halves is None:
             whole.append(rows)
@@ -79,6 +81,7 @@ def _clusters(points: Codes, weight: Codes, size: int, widest: int) -> Codes:
             ):
                 open_nodes += [(int(child), -1) for child in children]
                 continue
+            # Nothing below needs a cut: the whole branch is one block.
             label, n_blocks = n_blocks, n_blocks + 1
         if node < n:
             block[node] = label

@@ -73,6 +73,7 @@ def plug_in_information(bins: Codes, action: Codes, truth: Codes) -> float:
         The estimate, biased upwards.
     """
     shape = (int(bins.max()) + 1, int(action.max()) + 1, int(truth.max()) + 1)
+    # One pass of counting over flattened cells, because permutation tests call this often.
     cell = np.ravel_multi_index((bins, action, truth), shape)
     table = (
         np.bincount(cell, minlength=shape[0] * shape[1] * shape[2])

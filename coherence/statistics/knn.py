@@ -38,6 +38,7 @@ def _neighbour_distance(
     grows with j, and g(j) to the right, which shrinks; the smallest max(f, g) lies where they
     cross, found by bisection for all rows at once.
     """
+    # Windows that would leave the cell on either side are no candidates.
     centre = levels[position]
     low = np.maximum(0, position + k - (stops - 1))
     high = np.minimum(k, position - starts)

@@ -36,6 +36,7 @@ def _stratum_sum(points: Floats, action: Codes, truth: Codes, k: int, psi: Float
     radius = np.full(len(points), np.inf)
     joint = np.zeros(len(points), dtype=np.int64)
     for code in np.unique(cell):
+        # Neighbours in the joint space share action and truth; others are at distance 1 or more.
         rows = np.flatnonzero(cell == code)
         if rows.size <= k:
             continue
@@ -177,6 +178,7 @@ def neighbour_table(continuous: Floats, stratum: Codes, action: Codes) -> Neighb
     NeighbourTable
         Rows by distance.
     """
+    # Whole numbers, so that equal distances are exactly equal and ties are seen.
     levels = as_levels(continuous)
     n = len(levels)
     distance = np.where(stratum[:, None] == stratum[None, :], 0, RESOLUTION)

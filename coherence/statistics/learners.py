@@ -18,7 +18,7 @@ from coherence.inputs import ChoiceData, Codes, Floats, require
 from coherence.statistics.resample import context_folds
 
 N_INNER_FOLDS = 4  # one of them judges the free constants
-LEAF_SIZES = (5, 20, 60)
+LEAF_SIZES = (5, 20, 60)  # small leaves give probabilities near 0 and 1, which log-loss punishes
 N_TREES = 50
 INVERSE_PENALTIES = (0.01, 0.1, 1.0)
 KNOTS = (0.25, 0.5, 0.75)  # quantiles at which the effect of belief may bend
@@ -57,6 +57,7 @@ class Design:
         """Whether any column takes two values, a missing one included."""
         numeric = self.numeric
         first = numeric[0]
+        # NaN differs from itself, yet two missing values are the same value.
         differs = (numeric != first) & ~(np.isnan(numeric) & np.isnan(first))
         return bool(differs.any() or (self.words != self.words[0]).any())
 
@@ -86,6 +87,7 @@ def mixed_losses(predicted: Floats, action: Codes, n_train: int) -> Floats:
     Predictions are mixed with the uniform distribution at weight n_actions / (n_train + n_actions),
     so that an action that training never saw costs a finite loss, the same for both models.
     """
+    # As one more training row of each action would do to its share.
     mixed = (n_train * predicted + 1.0) / (n_train + predicted.shape[1])
     losses: Floats = -np.log(mixed[np.arange(len(action)), action])
     return losses
@@ -107,6 +109,7 @@ def cross_fitted_losses(
             data.context, data.n_contexts, N_INNER_FOLDS, np.random.default_rng([seed, fold])
         )[train]
         part = design.rows(train)
+        # An action that training lacks is unknown to the learner: it fits the others, renumbered.
         seen, codes = np.unique(data.action[train], return_inverse=True)
         predicted = np.zeros((int(test.sum()), len(data.actions)))
         if seen.size == 1 or not part.varies:
@@ -153,7 +156,7 @@ def _encoder(train: Design) -> Callable[[Design], Floats]:
     counts = np.maximum(shown.sum(axis=0), 1)
     mean = np.where(shown, train.numbers, 0.0).sum(axis=0) / counts
     spread = np.sqrt((np.where(shown, train.numbers - mean, 0.0) ** 2).sum(axis=0) / counts)
-    spread[spread == 0] = 1.0
+    spread[spread == 0] = 1.0  # a constant column becomes zeros
     levels = [sorted(set(column)) for column in train.words.T]
 
     def encode(design: Design) -> Floats:
@@ -203,7 +206,9 @@ class Logistic:
         centre = design.belief.mean(axis=0)
 
         def columns(seen: Design) -> Floats:
+            # Truncated lines: the effect of belief may bend at each knot.
             bends = [np.maximum(seen.belief - knot, 0.0) for knot in knots]
+            # Centred, so that the effect of truth by itself is that at the mean belief.
             products = [
                 seen.truth * (seen.belief[:, [column]] - centre[column])
                 for column in range(seen.belief.shape[1])
@@ -292,5 +297,6 @@ def designs(data: ChoiceData, features: tuple[Floats, Words] | None) -> tuple[De
         if features is not None
         else (np.empty((data.n_rows, 0)), np.empty((data.n_rows, 0), dtype=object))
     )
+    # The first state is where all indicators are 0.
     states = (data.truth[:, None] == np.arange(1, len(data.states))).astype(np.float64)
     return Design(belief, numbers, words, states[:, :0]), Design(belief, numbers, words, states)

@@ -52,6 +52,7 @@ def spline_basis(values: Floats, size: int) -> Floats:
     """Evaluate a B-spline basis, shape (n, size), knots at quantiles of the distinct values."""
     low, high = float(values.min()), float(values.max())
     degree = min(3, size - 1)
+    # Of distinct values: many rows on one belief must not draw all knots to it.
     inner = np.quantile(np.unique(values), np.linspace(0, 1, size - degree + 1)[1:-1])
     knots = np.concatenate([[low] * (degree + 1), inner, [high] * (degree + 1)])
     return np.asarray(BSpline(knots, np.eye(size), degree)(values))

@@ -7,9 +7,11 @@ and whether a margin for rounding is itself within the margin.
 
 import ast
 import copy
-import random
+import hashlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 
 COMPARISONS = {
     ast.Lt: ast.LtE,
@@ -36,7 +38,17 @@ ARITHMETIC = {
 }
 NEGATED = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot, ast.In, ast.NotIn)
 # They guard against a mistake of the caller, or save time and memory: the same comes out without.
-HARMLESS = {"strict", "optimize", "n_jobs", "thread_count", "stacklevel", "encoding", "out", "copy"}
+HARMLESS = {
+    "strict",
+    "optimize",
+    "dtype",
+    "n_jobs",
+    "thread_count",
+    "stacklevel",
+    "encoding",
+    "out",
+    "copy",
+}
 UNTOUCHED = {"annotation", "returns", "decorator_list", "bases", "type_params", "ctx"}
 TINY = 1e-5  # below are margins for rounding: twice a margin is the same margin, none is not
 TYPES = {"int", "str", "float", "bool", "object"}
@@ -86,6 +98,8 @@ class _Slot:
 
 def _fixed(node: ast.AST) -> bool:
     """Whether nothing within a node may change."""
+    if isinstance(node, ast.keyword):
+        return node.arg in HARMLESS
     if isinstance(node, ast.Assign):
         return any(getattr(target, "id", "") == "__all__" for target in node.targets)
     return isinstance(node, ast.Raise | ast.JoinedStr | ast.Import | ast.ImportFrom)
@@ -204,12 +218,22 @@ def sample_mutants(source: str, size: int, seed: str) -> list[Mutant]:
         In the order of the text.
     """
     tree = ast.parse(source)
-    every = [(slot, *change) for slot in _slots(tree) for change in _changes(slot.node())]
-    chosen = sorted(random.Random(seed).sample(range(len(every)), min(size, len(every))))
-    mutants = []
-    for slot, operator, replacement in (every[number] for number in chosen):
+    drawn: list[tuple[str, int, _Slot, str, str, str, ast.AST]] = []
+    seen: Counter[str] = Counter()
+    for slot in _slots(tree):
         node = slot.node()
-        before, after = _first_line(node), _first_line(ast.copy_location(replacement, node))
+        for operator, replacement in _changes(node):
+            before, after = _first_line(node), _first_line(ast.copy_location(replacement, node))
+            change = f"{seed} {operator} {before} {after}"
+            seen[change] += 1
+            # Drawn by what changes and not by a position in the list, so that an edit elsewhere
+            # in the module leaves the sample as it was.
+            lot = hashlib.sha256(f"{change} {seen[change]}".encode()).hexdigest()
+            drawn.append((lot, len(drawn), slot, operator, before, after, replacement))
+    chosen = sorted(sorted(drawn, key=itemgetter(0))[:size], key=itemgetter(1))
+    mutants = []
+    for _, _, slot, operator, before, after, replacement in chosen:
+        node = slot.node()
         slot.put(replacement)
         changed = ast.unparse(ast.fix_missing_locations(tree))
         slot.put(node)

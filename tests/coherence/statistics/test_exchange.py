@@ -57,6 +57,16 @@ def test_fitted_shares_beyond_their_range_are_brought_back():
     assert low == pytest.approx(third)
 
 
+def test_a_state_beyond_certainty_is_certain():
+    """Fitted odds of 1.2 vary as little as odds of 1: only the other context counts."""
+    weights, share = np.array([[0.0, 1.0]] * 2), np.array([[0.8, 0.2]] * 2)
+    both = asymmetry(weights, share, np.array([0.3, 1.2]), np.arange(2), 2)
+    single = asymmetry(weights[:1], share[:1], np.array([0.3]), np.array([0]), 1)
+    assert both == pytest.approx(single)
+    below = asymmetry(weights, share, np.array([0.3, -0.2]), np.arange(2), 2)
+    assert below == pytest.approx(single)
+
+
 @pytest.fixture
 def residuals():
     rng = np.random.default_rng(1)

@@ -79,6 +79,17 @@ def test_does_not_depend_on_the_order_of_rows():
     )
 
 
+@pytest.mark.parametrize(("n_actions", "n_states"), [(257, 1), (128, 2), (40, 20)])
+def test_many_cells_are_told_apart(n_actions, n_states):
+    """Codes of up to 256 cells fit in a byte; one more must not wrap around."""
+    rng = np.random.default_rng(7)
+    belief = rng.integers(0, 3, 700) / 2
+    action = np.arange(700) % n_actions
+    truth = rng.integers(0, n_states, 700)
+    expected = brute_force(belief, action, truth, 1)
+    assert estimate(belief, action, truth, 1) == pytest.approx(expected, abs=1e-10)
+
+
 def test_is_not_clipped_at_zero():
     """Under independence the estimate must be able to fall below 0."""
     rng = np.random.default_rng(5)
