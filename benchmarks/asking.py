@@ -16,6 +16,7 @@ import platform
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
@@ -29,6 +30,8 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 import numpy as np
 import torch
 from asking_peers import (
+    answered_by_harness,
+    answered_one_by_one,
     harness,
     scored_by_harness,
     scored_one_by_one,
@@ -37,7 +40,7 @@ from asking_peers import (
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from elicitation.models.base import Request
-from elicitation.models.local.causal import CausalModel, load_causal_model, quiet_transformers
+from elicitation.models.local.causal import CausalModel, load_causal_model
 from elicitation.session.questions import plan_questions
 from elicitation.session.session import Task
 
@@ -151,49 +154,19 @@ def drawing(folder: str, repetitions: int) -> list[str]:
     texts = questions(N_ANSWERS)
     requests = [Request(text, 0, NEW_TOKENS, 0.0) for text in texts]
     network, tokenizer = model.network, model.tokenizer
-
-    def one_by_one() -> list[str]:
-        answers = []
-        for text in texts:
-            encoded = tokenizer(text, return_tensors="pt")
-            with torch.inference_mode(), quiet_transformers():
-                whole = network.generate(
-                    **encoded,
-                    max_new_tokens=NEW_TOKENS,
-                    do_sample=False,
-                    pad_token_id=tokenizer.pad_token_id,
-                )
-            answers.append(
-                tokenizer.decode(
-                    whole[0, encoded["input_ids"].shape[1] :], skip_special_tokens=True
-                )
-            )
-        return answers
-
     sampled = [Request(texts[k % (N_ANSWERS // 5)], k, NEW_TOKENS, 1.0) for k in range(N_ANSWERS)]
     lines: list[Line] = [
         ("CausalModel.generate", lambda: [answer.text for answer in model.generate(requests)]),
         ("the same, sampled, five answers to each text", lambda: model.generate(sampled)),
-        ("transformers generate, one by one", one_by_one),
+        (
+            "transformers generate, one by one",
+            lambda: answered_one_by_one(network, tokenizer, texts, NEW_TOKENS),
+        ),
     ]
     if harness(network, tokenizer, 1) is not None:
-        from lm_eval.api.instance import Instance
 
         def by_harness(size: int, step: int = 1) -> list[str]:
-            options = {
-                "until": [tokenizer.eos_token],
-                "max_gen_toks": NEW_TOKENS,
-                "do_sample": False,
-            }
-            asked = [
-                Instance("generate_until", {}, (text, dict(options)), k)
-                for k, text in enumerate(texts[::step])
-            ]
-            with quiet_transformers():
-                answers: list[str] = harness(network, tokenizer, size).generate_until(
-                    asked, disable_tqdm=True
-                )
-            return answers
+            return answered_by_harness(network, tokenizer, texts[::step], NEW_TOKENS, size)
 
         size = best_batch(lambda n: by_harness(n, 4))
         lines.append((f"lm-evaluation-harness, batch {size}", lambda: by_harness(size)))
@@ -270,8 +243,8 @@ def ten_times(network: Any, tokenizer: Any, rng: np.random.Generator) -> list[st
     return table("Ten times the size, log_probabilities alone", timed(lines, 3)[0])
 
 
-def main() -> None:
-    """Run all tables."""
+def parse_options() -> argparse.Namespace:
+    """Read the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -286,9 +259,13 @@ def main() -> None:
         "--repetitions", type=int, default=3, metavar="N", help="turns of every line (default: 3)"
     )
     parser.add_argument("--long", action="store_true", help="add ten times the size")
-    options = parser.parse_args()
-    torch.set_num_threads(options.threads)
-    rng = np.random.default_rng(0)
+    return parser.parse_args()
+
+
+def scorings(
+    network: Any, tokenizer: Any, rng: np.random.Generator, repetitions: int
+) -> list[Callable[[], list[str]]]:
+    """Prepare the three tables of scored continuations: unlike, with common stems, and short."""
     text = rng.integers(10, 32_000, TEXT_TOKENS).tolist()
     unlike = [rng.integers(10, 32_000, rng.integers(2, 6)).tolist() for _ in range(N_CONTINUATIONS)]
     stems = rng.integers(10, 32_000, (10, 3)).tolist()
@@ -299,6 +276,23 @@ def main() -> None:
         [token]
         for token in rng.choice(np.arange(10, 32_000), N_CONTINUATIONS, replace=False).tolist()
     ]
+    after = f"after a text of {TEXT_TOKENS} tokens"
+    titles = {
+        f"{N_CONTINUATIONS} continuations of 2 to 5 tokens {after}, nothing in common": unlike,
+        f"{N_CONTINUATIONS} continuations of 4 tokens {after}, ten stems of 3 tokens": alike,
+        f"{N_CONTINUATIONS} single tokens {after}": single,
+    }
+    return [
+        partial(scoring, network, tokenizer, title, continuations, text, repetitions)
+        for title, continuations in titles.items()
+    ]
+
+
+def main() -> None:
+    """Run all tables."""
+    options = parse_options()
+    torch.set_num_threads(options.threads)
+    rng = np.random.default_rng(0)
     packages = ", ".join(installed(name) for name in ("torch", "transformers", "lm_eval"))
     flags = (
         f" --threads {options.threads}"
@@ -326,36 +320,12 @@ def main() -> None:
             load_causal_model(folder, dtype="float32", device="cpu").tokenizer,
             random_network(),
         )
-        after = f"after a text of {TEXT_TOKENS} tokens"
         sections: list[Callable[[], list[str]]] = [
-            lambda: scoring(
-                network,
-                tokenizer,
-                f"{N_CONTINUATIONS} continuations of 2 to 5 tokens {after}, nothing in common",
-                unlike,
-                text,
-                options.repetitions,
-            ),
-            lambda: scoring(
-                network,
-                tokenizer,
-                f"{N_CONTINUATIONS} continuations of 4 tokens {after}, ten stems of 3 tokens",
-                alike,
-                text,
-                options.repetitions,
-            ),
-            lambda: scoring(
-                network,
-                tokenizer,
-                f"{N_CONTINUATIONS} single tokens {after}",
-                single,
-                text,
-                options.repetitions,
-            ),
-            lambda: drawing(folder, options.repetitions),
+            *scorings(network, tokenizer, rng, options.repetitions),
+            partial(drawing, folder, options.repetitions),
         ]
         if options.long:
-            sections.append(lambda: ten_times(network, tokenizer, rng))
+            sections.append(partial(ten_times, network, tokenizer, rng))
         for section in sections:
             lines = section()
             print("\n".join(lines), flush=True)

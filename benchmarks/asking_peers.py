@@ -5,6 +5,8 @@ from typing import Any
 import torch
 from transformers import DynamicCache
 
+from elicitation.models.local.causal import quiet_transformers
+
 
 def harness(network: Any, tokenizer: Any, batch_size: int) -> Any:
     """Return the harness around a network, or None where it is not installed."""
@@ -70,3 +72,36 @@ def scored_with_repeated_cache(
         float(first[0, 0, tokens[0]] + later[k, range(len(tokens) - 1), tokens[1:]].sum())
         for k, tokens in enumerate(continuations)
     ]
+
+
+def answered_one_by_one(network: Any, tokenizer: Any, texts: list[str], n_tokens: int) -> list[str]:
+    """Answer every text by itself, the most probable token each time."""
+    answers = []
+    for text in texts:
+        encoded = tokenizer(text, return_tensors="pt")
+        with torch.inference_mode(), quiet_transformers():
+            whole = network.generate(
+                **encoded,
+                max_new_tokens=n_tokens,
+                do_sample=False,
+                pad_token_id=tokenizer.pad_token_id,
+            )
+        new = whole[0, encoded["input_ids"].shape[1] :]
+        answers.append(tokenizer.decode(new, skip_special_tokens=True))
+    return answers
+
+
+def answered_by_harness(
+    network: Any, tokenizer: Any, texts: list[str], n_tokens: int, batch_size: int
+) -> list[str]:
+    """Answer with the harness, the most probable token each time."""
+    from lm_eval.api.instance import Instance
+
+    options = {"until": [tokenizer.eos_token], "max_gen_toks": n_tokens, "do_sample": False}
+    requests = [
+        Instance("generate_until", {}, (text, dict(options)), k) for k, text in enumerate(texts)
+    ]
+    with quiet_transformers():
+        lm = harness(network, tokenizer, batch_size)
+        answers: list[str] = lm.generate_until(requests, disable_tqdm=True)
+    return answers

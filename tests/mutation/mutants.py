@@ -50,6 +50,7 @@ HARMLESS = {
     "copy",
 }
 UNTOUCHED = {"annotation", "returns", "decorator_list", "bases", "type_params", "ctx"}
+LARGE = 100  # whole numbers from here on are sizes, not positions: one more is the same size
 TINY = 1e-5  # below are margins for rounding: twice a margin is the same margin, none is not
 TYPES = {"int", "str", "float", "bool", "object"}
 
@@ -130,6 +131,8 @@ def _is_text(node: ast.expr) -> bool:
 def _constants(value: object) -> Iterator[tuple[str, object]]:
     if isinstance(value, bool):
         yield "constant", not value
+    elif isinstance(value, int) and value >= LARGE:
+        yield "constant", value * 2
     elif isinstance(value, int):
         yield from (("off by one", value + 1), ("off by one", value - 1))
     elif isinstance(value, float):

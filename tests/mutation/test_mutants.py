@@ -22,6 +22,7 @@ def changes(source):
         ("a & b", {("arithmetic", "a & b", "a | b")}),
         ("a += b", {("assignment", "a += b", "a = b"), ("arithmetic", "a += b", "a -= b")}),
         ("a[4]", {("off by one", "4", "5"), ("off by one", "4", "3")}),
+        ("f(2000)", {("constant", "2000", "4000")}),
         ("f(0.5)", {("constant", "0.5", "1.0")}),
         ("f(1e-9)", {("constant", "1e-09", "0.0")}),
         ("f(0.0)", {("constant", "0.0", "1.0")}),

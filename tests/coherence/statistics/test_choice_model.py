@@ -109,15 +109,19 @@ def held_out(belief, action, folds, degree):
     return total
 
 
-@pytest.mark.parametrize("peak", [0.0, 3.0, 12.0])
-def test_degree_is_the_one_that_predicts_held_out_contexts(peak):
+@pytest.mark.parametrize(("peak", "turn"), [(0, 0), (3, 0), (12, 0), (0, 40)])
+def test_degree_is_the_one_that_predicts_held_out_contexts(peak, turn):
+    """A line, curves of two heights, and one that turns twice."""
     rng = np.random.default_rng(2)
     belief = rng.integers(0, 11, 300) / 10
-    utility = np.stack([3 * belief, peak * belief * (1 - belief), np.zeros(300)], axis=1)
+    curve = peak * belief * (1 - belief)
+    cubic = turn * (belief - 0.1) * (belief - 0.5) * (belief - 0.9)
+    utility = np.stack([3 * belief + cubic, curve, np.zeros(300)], axis=1)
     action = np.argmax(utility + rng.gumbel(size=(300, 3)), axis=1)
     folds = np.arange(300) % 5
     scores = [held_out(belief, action, folds, degree) for degree in (1, 2, 3)]
     model = fit_choice_model(belief, action, 3, folds)
+    assert model.degree == 3 or not turn
     assert model.degree == 1 + int(np.argmax(scores))
     counts = np.array(
         [[((belief == b) & (action == a)).sum() for a in range(3)] for b in np.unique(belief)]
