@@ -22,6 +22,7 @@ def same_partition(first, second):
 def test_blocks_are_narrow_and_hold_equal_rows_together(n, n_columns, grid, seed):
     rows = np.round(np.random.default_rng(seed).random((n, n_columns)) * grid) / grid
     blocks = vector_blocks(rows, size=4, span=0.1)
+    assert set(blocks) == set(range(blocks.max() + 1))
     assert all(
         np.ptp(rows[blocks == block], axis=0).max() <= 0.1 + 2e-9 for block in np.unique(blocks)
     )

@@ -53,6 +53,11 @@ def test_equals_brute_force_on_untied_tied_and_mixed_beliefs(n, k, grid, n_actio
     )
 
 
+def test_levels_are_steps_of_a_billionth():
+    levels = as_levels(np.array([0.0, 0.15, 0.05 + 0.1, 1.0, 1e-9]))
+    assert levels.tolist() == [0, 150_000_000, 150_000_000, 10**9, 1]
+
+
 def test_a_grid_that_floating_point_splits_is_still_tied():
     """.15 and .05 + .1 differ in the last bit.
 
