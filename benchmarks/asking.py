@@ -1,4 +1,4 @@
-"""Time the scoring of continuations and the drawing of answers against their peers, and print a Markdown table.
+"""Time scoring continuations and drawing answers against their peers; print a Markdown table.
 
     python benchmarks/asking.py --out benchmarks/asking.md
 
@@ -16,6 +16,7 @@ import platform
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
@@ -28,11 +29,18 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import numpy as np
 import torch
-from transformers import DynamicCache, GPT2Config, GPT2LMHeadModel
+from asking_peers import (
+    answered_by_harness,
+    answered_one_by_one,
+    harness,
+    scored_by_harness,
+    scored_one_by_one,
+    scored_with_repeated_cache,
+)
+from transformers import GPT2Config, GPT2LMHeadModel
 
 from elicitation.models.base import Request
 from elicitation.models.local.causal import CausalModel, load_causal_model
-from elicitation.models.local.loading import quiet_transformers
 from elicitation.session.questions import plan_questions
 from elicitation.session.session import Task
 
@@ -44,7 +52,10 @@ Timed = dict[str, tuple[float, float]]
 
 
 def timed(lines: Sequence[Line], repetitions: int) -> tuple[Timed, dict[str, Any]]:
-    """Return the median seconds and processor seconds of every line, and its result; they take turns, so that a busy moment meets them all."""
+    """Return the median seconds and processor seconds of every line, and its result.
+
+    Lines take turns, so that a busy moment meets them all.
+    """
     results: dict[str, Any] = {}
     seconds: dict[str, list[tuple[float, float]]] = {label: [] for label, _ in lines}
     for _ in range(repetitions):
@@ -91,68 +102,6 @@ def random_network() -> Any:
     return GPT2LMHeadModel(config).eval()
 
 
-def harness(network: Any, tokenizer: Any, batch_size: int) -> Any:
-    """Return the harness around a network, or None where it is not installed."""
-    try:
-        import logging
-
-        from lm_eval.models.huggingface import HFLM
-    except ImportError:
-        return None
-    logging.disable(logging.WARNING)
-    return HFLM(
-        pretrained=network,
-        tokenizer=tokenizer,
-        backend="causal",
-        batch_size=batch_size,
-        max_length=1024,
-        device="cpu",
-    )
-
-
-def scored_by_harness(
-    network: Any, tokenizer: Any, text: list[int], continuations: list[list[int]], batch_size: int
-) -> list[float]:
-    """Score with the harness, from token ids, so that it spends no time on tokenizing."""
-    lm = harness(network, tokenizer, batch_size)
-    requests = [(("text", str(k)), text, tokens) for k, tokens in enumerate(continuations)]
-    return [float(logprob) for logprob, _ in lm._loglikelihood_tokens(requests, disable_tqdm=True)]
-
-
-def scored_one_by_one(network: Any, text: list[int], continuations: list[list[int]]) -> list[float]:
-    """Score with one forward pass per continuation."""
-    scores = []
-    with torch.inference_mode():
-        for tokens in continuations:
-            logits = network(
-                torch.tensor([[*text, *tokens[:-1]]]), logits_to_keep=len(tokens)
-            ).logits[0]
-            scores.append(float(logits.log_softmax(-1)[range(len(tokens)), tokens].sum()))
-    return scores
-
-
-def scored_with_repeated_cache(
-    network: Any, text: list[int], continuations: list[list[int]]
-) -> list[float]:
-    """Score after reading the text once, its cache repeated for every continuation: what transformers offers for the purpose."""
-    width = max(map(len, continuations))
-    padded = torch.tensor([[*tokens, *[0] * (width - len(tokens))] for tokens in continuations])
-    cache = DynamicCache(config=network.config)
-    with torch.inference_mode():
-        first = network(
-            torch.tensor([text]), past_key_values=cache, logits_to_keep=1
-        ).logits.log_softmax(-1)
-        cache.batch_repeat_interleave(len(continuations))
-        later = (
-            network(padded[:, :-1], past_key_values=cache).logits.log_softmax(-1)
-            if width > 1
-            else first.new_zeros(len(continuations), 0, 1)
-        )
-    return [
-        float(first[0, 0, tokens[0]] + later[k, range(len(tokens) - 1), tokens[1:]].sum()) for k, tokens in enumerate(continuations)
-    ]  # fmt: skip
-
-
 def best_batch(call: Callable[[int], Any]) -> int:
     """Return the batch size at which a call is fastest, tried once each."""
     return min(BATCH_SIZES, key=lambda size: timed([("", lambda: call(size))], 1)[0][""][0])
@@ -166,7 +115,7 @@ def scoring(
     text: list[int],
     repetitions: int,
 ) -> list[str]:
-    """Measure the scoring of continuations after one text, and check that all give the same numbers."""
+    """Measure the scoring of continuations after one text; all must give the same numbers."""
     model = CausalModel(network, tokenizer, name="random", fingerprint="random")
     model.log_probabilities([text], [[[1, 2]]])  # finds out what kind of tree the network takes
     lines: list[Line] = [
@@ -205,61 +154,32 @@ def drawing(folder: str, repetitions: int) -> list[str]:
     texts = questions(N_ANSWERS)
     requests = [Request(text, 0, NEW_TOKENS, 0.0) for text in texts]
     network, tokenizer = model.network, model.tokenizer
-
-    def one_by_one() -> list[str]:
-        answers = []
-        for text in texts:
-            encoded = tokenizer(text, return_tensors="pt")
-            with torch.inference_mode(), quiet_transformers():
-                whole = network.generate(
-                    **encoded,
-                    max_new_tokens=NEW_TOKENS,
-                    do_sample=False,
-                    pad_token_id=tokenizer.pad_token_id,
-                )
-            answers.append(
-                tokenizer.decode(
-                    whole[0, encoded["input_ids"].shape[1] :], skip_special_tokens=True
-                )
-            )
-        return answers
-
     sampled = [Request(texts[k % (N_ANSWERS // 5)], k, NEW_TOKENS, 1.0) for k in range(N_ANSWERS)]
     lines: list[Line] = [
         ("CausalModel.generate", lambda: [answer.text for answer in model.generate(requests)]),
         ("the same, sampled, five answers to each text", lambda: model.generate(sampled)),
-        ("transformers generate, one by one", one_by_one),
+        (
+            "transformers generate, one by one",
+            lambda: answered_one_by_one(network, tokenizer, texts, NEW_TOKENS),
+        ),
     ]
     if harness(network, tokenizer, 1) is not None:
-        from lm_eval.api.instance import Instance
 
         def by_harness(size: int, step: int = 1) -> list[str]:
-            options = {
-                "until": [tokenizer.eos_token],
-                "max_gen_toks": NEW_TOKENS,
-                "do_sample": False,
-            }
-            asked = [
-                Instance("generate_until", {}, (text, dict(options)), k)
-                for k, text in enumerate(texts[::step])
-            ]
-            with quiet_transformers():
-                answers: list[str] = harness(network, tokenizer, size).generate_until(
-                    asked, disable_tqdm=True
-                )
-            return answers
+            return answered_by_harness(network, tokenizer, texts[::step], NEW_TOKENS, size)
 
         size = best_batch(lambda n: by_harness(n, 4))
         lines.append((f"lm-evaluation-harness, batch {size}", lambda: by_harness(size)))
     times, answers = timed(lines, repetitions)
     ours = answers[lines[0][0]]
-    notes = [
-        f"{np.mean([mine == other for mine, other in zip(ours, answers[label], strict=True)]):.1%} of our answers are those of {label}."
-        for label, _ in lines[2:]
-    ]  # fmt: skip
+    notes = []
+    for label, _ in lines[2:]:
+        same = np.mean([mine == other for mine, other in zip(ours, answers[label], strict=True)])
+        notes.append(f"{same:.1%} of our answers are those of {label}.")
     lengths = [len(tokens) for tokens in model.encode(texts)]
     notes.append(
-        f"Texts have {min(lengths)} to {max(lengths)} tokens, answers {np.mean([len(answer) for answer in ours]):.0f} characters on average."
+        f"Texts have {min(lengths)} to {max(lengths)} tokens, "
+        f"answers {np.mean([len(answer) for answer in ours]):.0f} characters on average."
     )
     return table(f"{len(texts):,} answers of two lines", times, notes)
 
@@ -317,14 +237,14 @@ def ten_times(network: Any, tokenizer: Any, rng: np.random.Generator) -> list[st
         return lambda: model.log_probabilities(texts, [continuations] * n_texts)
 
     lines = [
-        (f"{n_texts} {'text' if n_texts == 1 else 'texts'}, {n:,} continuations each", call(n_texts, n))
-        for n_texts, n in ((1, 100), (10, 100), (1, 1000))
-    ]  # fmt: skip
+        (f"{texts}, {n:,} continuations each", call(n_texts, n))
+        for texts, n_texts, n in (("1 text", 1, 100), ("10 texts", 10, 100), ("1 text", 1, 1000))
+    ]
     return table("Ten times the size, log_probabilities alone", timed(lines, 3)[0])
 
 
-def main() -> None:
-    """Run all tables."""
+def parse_options() -> argparse.Namespace:
+    """Read the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -339,9 +259,13 @@ def main() -> None:
         "--repetitions", type=int, default=3, metavar="N", help="turns of every line (default: 3)"
     )
     parser.add_argument("--long", action="store_true", help="add ten times the size")
-    options = parser.parse_args()
-    torch.set_num_threads(options.threads)
-    rng = np.random.default_rng(0)
+    return parser.parse_args()
+
+
+def scorings(
+    network: Any, tokenizer: Any, rng: np.random.Generator, repetitions: int
+) -> list[Callable[[], list[str]]]:
+    """Prepare the three tables of scored continuations: unlike, with common stems, and short."""
     text = rng.integers(10, 32_000, TEXT_TOKENS).tolist()
     unlike = [rng.integers(10, 32_000, rng.integers(2, 6)).tolist() for _ in range(N_CONTINUATIONS)]
     stems = rng.integers(10, 32_000, (10, 3)).tolist()
@@ -352,20 +276,40 @@ def main() -> None:
         [token]
         for token in rng.choice(np.arange(10, 32_000), N_CONTINUATIONS, replace=False).tolist()
     ]
+    after = f"after a text of {TEXT_TOKENS} tokens"
+    titles = {
+        f"{N_CONTINUATIONS} continuations of 2 to 5 tokens {after}, nothing in common": unlike,
+        f"{N_CONTINUATIONS} continuations of 4 tokens {after}, ten stems of 3 tokens": alike,
+        f"{N_CONTINUATIONS} single tokens {after}": single,
+    }
+    return [
+        partial(scoring, network, tokenizer, title, continuations, text, repetitions)
+        for title, continuations in titles.items()
+    ]
+
+
+def main() -> None:
+    """Run all tables."""
+    options = parse_options()
+    torch.set_num_threads(options.threads)
+    rng = np.random.default_rng(0)
     packages = ", ".join(installed(name) for name in ("torch", "transformers", "lm_eval"))
-    given = (
+    flags = (
         f" --threads {options.threads}"
         + (" --reader DIR" if options.reader else "")
         + (" --long" if options.long else "")
     )
     command = (
-        "python benchmarks/asking.py" + given + (f" --out {options.out}" if options.out else "")
+        "python benchmarks/asking.py" + flags + (f" --out {options.out}" if options.out else "")
     )
     pages = [
-        "# Speed of asking", "",
-        f"Made by `{command}` on Python {platform.python_version()}, {platform.machine()}; {packages}.",
-        f"Medians of {options.repetitions} turns; a line above {LONG:.0f} seconds takes one.", "",
-    ]  # fmt: skip
+        "# Speed of asking",
+        "",
+        f"Made by `{command}` on Python {platform.python_version()}, {platform.machine()}; "
+        f"{packages}.",
+        f"Medians of {options.repetitions} turns; a line above {LONG:.0f} seconds takes one.",
+        "",
+    ]
     print("\n".join(pages), flush=True)
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.reader or scratch
@@ -376,36 +320,12 @@ def main() -> None:
             load_causal_model(folder, dtype="float32", device="cpu").tokenizer,
             random_network(),
         )
-        after = f"after a text of {TEXT_TOKENS} tokens"
         sections: list[Callable[[], list[str]]] = [
-            lambda: scoring(
-                network,
-                tokenizer,
-                f"{N_CONTINUATIONS} continuations of 2 to 5 tokens {after}, nothing in common",
-                unlike,
-                text,
-                options.repetitions,
-            ),
-            lambda: scoring(
-                network,
-                tokenizer,
-                f"{N_CONTINUATIONS} continuations of 4 tokens {after}, ten stems of 3 tokens",
-                alike,
-                text,
-                options.repetitions,
-            ),
-            lambda: scoring(
-                network,
-                tokenizer,
-                f"{N_CONTINUATIONS} single tokens {after}",
-                single,
-                text,
-                options.repetitions,
-            ),
-            lambda: drawing(folder, options.repetitions),
+            *scorings(network, tokenizer, rng, options.repetitions),
+            partial(drawing, folder, options.repetitions),
         ]
         if options.long:
-            sections.append(lambda: ten_times(network, tokenizer, rng))
+            sections.append(partial(ten_times, network, tokenizer, rng))
         for section in sections:
             lines = section()
             print("\n".join(lines), flush=True)

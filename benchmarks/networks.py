@@ -1,4 +1,4 @@
-"""Time exact posteriors of many evidence rows against pgmpy on one thread, and print a Markdown table.
+"""Time exact posteriors of many evidence rows against pgmpy on one thread; print a table.
 
     python benchmarks/networks.py --out benchmarks/networks.md
 
@@ -158,9 +158,12 @@ def measured(*arguments: str) -> dict[str, float]:
 def comparison_table(figures: dict[str, dict[str, float]]) -> list[str]:
     """Render the comparison with pgmpy."""
     lines = [
-        f"## {COMPARED:,} rows, {N_OBSERVED} covariates observed in each", "",
-        "| network | different rows | ours, CPU seconds | pgmpy, extrapolated | ratio | largest difference |", "|---|---|---|---|---|---|",
-    ]  # fmt: skip
+        f"## {COMPARED:,} rows, {N_OBSERVED} covariates observed in each",
+        "",
+        "| network | different rows | ours, CPU seconds | pgmpy, extrapolated | ratio "
+        "| largest difference |",
+        "|---|---|---|---|---|---|",
+    ]
     for name, figure in figures.items():
         times = f"{figure['ours']:.3g} | {figure['pgmpy']:.3g} | {figure['ratio']:.0f}"
         lines.append(f"| {name} | {figure['different']:,} | {times} | {figure['difference']:.1g} |")
@@ -168,7 +171,8 @@ def comparison_table(figures: dict[str, dict[str, float]]) -> list[str]:
     return [
         *lines,
         "",
-        f"pgmpy was asked about {queried} rows; its time for all different rows is extrapolated from these.",
+        f"pgmpy was asked about {queried} rows; its time for all different rows is extrapolated "
+        "from these.",
         "",
     ]
 
@@ -183,7 +187,8 @@ def growth_table(figures: dict[tuple[str, int], dict[str, float]]) -> list[str]:
     ]
     for (name, n), figure in figures.items():
         lines.append(
-            f"| {name} | {n:,} | {figure['seconds']:.3g} | {figure['seconds'] / n * 1e6:.3g} | {figure['megabytes']:.0f} |"
+            f"| {name} | {n:,} | {figure['seconds']:.3g} | {figure['seconds'] / n * 1e6:.3g} "
+            f"| {figure['megabytes']:.0f} |"
         )
     return [*lines, ""]
 
@@ -198,7 +203,8 @@ def cases_table(figures: dict[str, dict[str, float]]) -> list[str]:
     ]
     for name, figure in figures.items():
         lines.append(
-            f"| {name} | {figure['seconds']:.3g} | {figure['contexts']} | {figure['fewest']} and {figure['most']} |"
+            f"| {name} | {figure['seconds']:.3g} | {figure['contexts']} "
+            f"| {figure['fewest']} and {figure['most']} |"
         )
     return [*lines, ""]
 
@@ -221,11 +227,13 @@ def main() -> None:
     pages = [
         "# Speed of exact posteriors",
         "",
-        f"Made by `{command}` on Python {platform.python_version()}, {platform.machine()}, one thread; {packages}.",
+        f"Made by `{command}` on Python {platform.python_version()}, {platform.machine()}, "
+        f"one thread; {packages}.",
         "",
     ]
     pages += [
-        "Ours is the whole call of `posterior`, from labels to labels, the median of several; nothing is kept between calls.",
+        "Ours is the whole call of `posterior`, from labels to labels, the median of several; "
+        "nothing is kept between calls.",
         "",
     ]
     pages += comparison_table({name: measured("compare", name) for name in TARGETS})

@@ -17,13 +17,14 @@ from pathlib import Path
 
 import pandas as pd
 
+from coherence.result import rejects
+
 RESULTS = Path(__file__).parent / "organisms.csv"
-LEVEL = 0.05
 ANY = "any of them"
 
 
 def verdicts(folder: Path, *, seed: int, contexts: int, reps: int) -> pd.DataFrame:
-    """Return every test of one report on the organism in a folder; the p-value of an undefined test is missing."""
+    """Return every test of one report on an organism; an undefined test has no p-value."""
     from coherence import analyze
     from elicitation.models.local.causal import load_causal_model
     from elicitation.session.plan import Task
@@ -77,7 +78,7 @@ def page(results: pd.DataFrame) -> str:
 
 def count_caught(results: pd.DataFrame) -> tuple[int, int]:
     """Return how many reports reject anything after Holm's correction, and how many there are."""
-    by_report = results["pvalue_holm"].le(LEVEL).groupby(results["seed"]).any()
+    by_report = results["pvalue_holm"].map(rejects).groupby(results["seed"]).any()
     return int(by_report.sum()), len(by_report)
 
 
@@ -87,7 +88,8 @@ def _cell(tests: pd.DataFrame) -> str:
         return "no test"
     median = tested["pvalue"].median()
     shown = "< .001" if median < 0.001 else f"{median:.3f}".removeprefix("0")
-    return f"{tested['pvalue'].le(LEVEL).sum()}, {tested['pvalue_holm'].le(LEVEL).sum()} of {len(tested)}; {shown}"
+    single, adjusted = (tested[name].map(rejects).sum() for name in ("pvalue", "pvalue_holm"))
+    return f"{single}, {adjusted} of {len(tested)}; {shown}"
 
 
 def main() -> None:
@@ -125,16 +127,16 @@ def main() -> None:
         for seed in range(options.seeds):
             if ((results["organism"] == name) & (results["seed"] == seed)).any():
                 continue
-            found = verdicts(options.models / name, seed=seed, contexts=200, reps=5)
+            tested = verdicts(options.models / name, seed=seed, contexts=200, reps=5)
             results = pd.concat(
                 [
                     results,
-                    found[["organism", "seed", "check", "statistic", "pvalue", "pvalue_holm"]],
+                    tested[["organism", "seed", "check", "statistic", "pvalue", "pvalue_holm"]],
                 ],
                 ignore_index=True,
             )
             results.to_csv(options.out, index=False, float_format="%.5g")
-            rejected = found.loc[found["pvalue_holm"] <= LEVEL, "check"]
+            rejected = tested.loc[tested["pvalue_holm"].map(rejects), "check"]
             print(
                 f"{name}, seed {seed}: {', '.join(rejected) or 'nothing'} rejected after Holm",
                 file=sys.stderr,

@@ -151,7 +151,8 @@ GROUPS: dict[str, list[Line]] = {
         *[("ours, k = 3", estimate, "", n, 0.0, 0) for n in (1_000, 10_000, 100_000, 1_000_000)],
         *[("tigramite CMIknn, k = 3", cmiknn, "tigramite", n, 0.0, 0) for n in (1_000, 10_000)],
     ],
-    "Residual covariance, beliefs on a .05 grid (9,999 draws by context; pgmpy: rows, linear, no draws)": [
+    "Residual covariance, beliefs on a .05 grid "
+    "(9,999 draws by context; pgmpy: rows, linear, no draws)": [
         *[
             ("residual_covariance_test", covariance, "", n, 0.05, 0)
             for n in (1_000, 10_000, 100_000, 1_000_000)
@@ -239,7 +240,8 @@ def table(group: str, figures: list[dict[str, float | str]]) -> list[str]:
             )
             if draws == 99:
                 lines.append(
-                    f"| the same with 999, extrapolated from 99 | {n_rows:,} | {seconds * 999 / 99:.3g} | |"
+                    f"| the same with 999, extrapolated from 99 | {n_rows:,} "
+                    f"| {seconds * 999 / 99:.3g} | |"
                 )
         else:
             lines.append(f"| {label} | {n_rows:,} | {figure.get('failed', 'not installed')} | |")
@@ -248,7 +250,8 @@ def table(group: str, figures: list[dict[str, float | str]]) -> list[str]:
         if (label, 10_000) in times and (label, 1_000_000) in times:
             factor = times[label, 1_000_000] / times[label, 10_000]
             notes.append(
-                f"{label}: from 10,000 to 1,000,000 rows {factor:.0f} times longer; n log n grows {n_log_n(10_000, 1_000_000):.0f} times."
+                f"{label}: from 10,000 to 1,000,000 rows {factor:.0f} times longer; "
+                f"n log n grows {n_log_n(10_000, 1_000_000):.0f} times."
             )
     ours, peers = GROUPS[group][0][0], {label for label, _, package, *_ in GROUPS[group] if package}
     for (label, n_rows), seconds in times.items():
@@ -283,9 +286,15 @@ def main() -> None:
     packages = ", ".join(installed(name) for name in ("numpy", "scipy", "tigramite", "pgmpy"))
     command = "python benchmarks/run.py" + (f" --out {options.out}" if options.out else "")
     pages = [
-        "# Speed", "", f"Made by `{command}` on Python {platform.python_version()}, {platform.machine()}, one thread; {packages}.", "",
-        "Processor time of one call on one thread, the first call not counted; peak memory is what the call adds. Contexts have five rows.", "",
-    ]  # fmt: skip
+        "# Speed",
+        "",
+        f"Made by `{command}` on Python {platform.python_version()}, {platform.machine()}, "
+        f"one thread; {packages}.",
+        "",
+        "Processor time of one call on one thread, the first call not counted; peak memory is what "
+        "the call adds. Contexts have five rows.",
+        "",
+    ]
     print("\n".join(pages))
     for group, members in GROUPS.items():
         if options.only not in group:

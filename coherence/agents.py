@@ -125,6 +125,7 @@ class Agent:
 
     def believe(self, exact: Floats) -> Floats:
         """Return the belief acted on, given the exact posterior."""
+        # Exactly the posterior where nothing is distorted, not its logit there and back.
         undistorted = (self.belief_slope, self.belief_shift) == (1.0, 0.0)
         return self._rounded(
             exact if undistorted else _expit(self.belief_shift + self.belief_slope * _logit(exact))
@@ -150,6 +151,7 @@ class Agent:
             Actions.
         """
         effective = belief + self.hidden_signal * (theta - 0.5)
+        # The hidden signal shifts the belief acted on, and with it where utilities peak.
         effective = (1 - self.peak) * effective + self.peak * (1 - np.abs(2 * effective - 1))
         utility = np.stack(
             [
@@ -159,6 +161,7 @@ class Agent:
             ],
             axis=1,
         )
+        # The largest of utilities with Gumbel shocks is drawn by the softmax (McFadden 1974).
         best = np.argmax(utility + taste + rng.gumbel(size=utility.shape), axis=1)
         return np.asarray(np.array(ACTIONS)[best])
 
@@ -246,6 +249,8 @@ def _draw_world(n_contexts: int, rng: np.random.Generator) -> _World:
     # Features add up to the log-odds, whatever the spread among them.
     features = _logit(exact)[:, None] / N_FEATURES + spread - spread.mean(axis=1, keepdims=True)
     share = np.round(rng.uniform(0.2, 0.8, size=n_contexts), 2)
+    # share * P(.|z=1) + (1 - share) * P(.|z=0) = exact for every shift; this one keeps both in
+    # [0, 1].
     shift = rng.uniform(-1, 1, size=n_contexts) * np.minimum(exact, 1 - exact)
     given_z = np.stack([exact - share * shift, exact + (1 - share) * shift], axis=1)
     return _World(
@@ -293,7 +298,8 @@ def simulate(
 
     Examples
     --------
-    >>> runs = simulate("rational", n_contexts=2, n_reps=1, prompts=["standard"], iterated=False, rng=0)
+    >>> once = {"n_reps": 1, "prompts": ["standard"], "iterated": False}
+    >>> runs = simulate("rational", n_contexts=2, **once, rng=0)
     >>> runs[["context", "rep", "p", "action", "theta"]]
       context  rep     p action  theta
     0   c0000    0  0.65  defer      1
@@ -302,7 +308,8 @@ def simulate(
     if isinstance(agent, str):
         if agent not in AGENTS:
             raise InputError(
-                f"agent must be one of {', '.join(AGENTS)}; received {agent!r}. {closest(agent, AGENTS)}"
+                f"agent must be one of {', '.join(AGENTS)}; received {agent!r}. "
+                f"{closest(agent, AGENTS)}"
             )
         agent = AGENTS[agent]
     n_contexts = whole_number(n_contexts, "n_contexts", 1)
@@ -311,6 +318,7 @@ def simulate(
     generator = as_generator(rng)
     world = _draw_world(n_contexts, generator)
     taste = generator.normal(0, 1, size=(n_contexts, len(ACTIONS))) * agent.taste
+    # One belief and one taste for each context, repeated: repetitions differ by shocks alone.
     row = np.repeat(np.arange(n_contexts), n_reps)
     belief = agent.believe(world.exact)[row]
     action = agent.choose(belief, world.theta[row], taste[row], generator)
@@ -335,6 +343,7 @@ def simulate(
         return pd.DataFrame({**table, **columns})
 
     pieces = [frame(agent.report(belief, prompts[0], generator), action=action)]
+    # An action is asked for once, together with the first wording.
     pieces += [
         frame(agent.report(belief, prompt, generator), prompt=prompt) for prompt in prompts[1:]
     ]
@@ -343,6 +352,7 @@ def simulate(
             exact = world.given_z[:, state]
             shrunk = (1 - agent.iterated_bias) * exact + agent.iterated_bias * 0.5
             stated = agent.report(agent.believe(shrunk)[row], prompts[0], generator)
+            # Shrinking both to 1/2 leaves each a probability, yet their mean misses the posterior.
             weight = world.z_share if state == 1 else 1 - world.z_share
             pieces.append(
                 frame(

@@ -4,9 +4,9 @@ Every message names the parameter or column, the rule, the value received, where
 what to do about it. The command line prints them in one line and exits with 2.
 """
 
-import difflib
 from collections.abc import Iterable
 from difflib import get_close_matches
+from functools import partial
 
 
 class CoherenceError(Exception):
@@ -47,35 +47,59 @@ class MissingExtraError(CoherenceError, ImportError):
 
     def __init__(self, extra: str, purpose: str) -> None:
         super().__init__(
-            f"{purpose} needs an extra that is not installed. Run: pip install 'belief-coherence[{extra}]'"
+            f"{purpose} needs an extra that is not installed. Run: "
+            f"pip install 'belief-coherence[{extra}]'"
         )
 
 
-def suggestion(name: object, known: Iterable[str]) -> str:
-    """Return a sentence that proposes the closest known name and lists the names.
+def closest(
+    name: object,
+    known: Iterable[object],
+    *,
+    near: str = "Closest name found: {near!r}.",
+    far: str = "Found: {quoted}.",
+) -> str:
+    """Return a hint at the known name that is most similar, or at what there is.
 
     Parameters
     ----------
     name : object
-        The name that was not found.
-    known : iterable of str
-        The names that exist.
+        What was looked for; case does not matter.
+    known : iterable
+        What exists.
+    near : str
+        The sentence where a name is similar. It may hold ``{near}``, that name, ``{known}``, all
+        names, and ``{quoted}``, the first twelve in quotation marks.
+    far : str
+        The sentence where none is.
 
     Returns
     -------
     str
-        A remedy for the end of an error message.
+        A sentence to append to an error.
 
     Examples
     --------
-    >>> suggestion("smok", ["smoke", "lung"])
-    "Did you mean 'smoke'? Known: smoke, lung."
+    >>> closest("smok", ["smoke", "lung"])
+    "Closest name found: 'smoke'."
+    >>> suggestion("age", ["smoke", "lung"])
+    'Known: smoke, lung.'
     """
-    names = list(known)
-    close = get_close_matches(str(name), names, n=1, cutoff=0.5)
-    return (
-        f"Did you mean {close[0]!r}? " if close else ""
-    ) + f"Known: {', '.join(names) or 'none'}."
+    names = [str(candidate) for candidate in known]
+    # Of names that differ in case only the first is proposed.
+    lowered = {candidate.lower(): candidate for candidate in reversed(names)}
+    similar = get_close_matches(str(name).lower(), list(lowered), n=1, cutoff=0.5)
+    # A table may have hundreds of columns; a message stays readable.
+    more = ", ..." if len(names) > 12 else ""
+    return (near if similar else far).format(
+        near=lowered[similar[0]] if similar else "",
+        known=", ".join(names) or "none",
+        quoted=(", ".join(map(repr, names[:12])) or "nothing") + more,
+    )
+
+
+suggestion = partial(closest, near="Did you mean {near!r}? Known: {known}.", far="Known: {known}.")
+"""The hint where all names are few and fixed, as the variables of a network: it lists them too."""
 
 
 def listing(values: Iterable[object], limit: int = 5) -> str:
@@ -101,29 +125,3 @@ def listing(values: Iterable[object], limit: int = 5) -> str:
     items = [str(value) for value in values]
     more = f" and {len(items) - limit} more" if len(items) > limit else ""
     return ", ".join(items[:limit]) + more
-
-
-def closest(name: str, candidates: Iterable[object]) -> str:
-    """Return a hint that names the most similar candidate, or lists what there is.
-
-    Parameters
-    ----------
-    name : str
-        What was looked for.
-    candidates : iterable
-        What exists.
-
-    Returns
-    -------
-    str
-        A sentence to append to an error.
-    """
-    names = [str(candidate) for candidate in candidates]
-    lowered = {candidate.lower(): candidate for candidate in reversed(names)}
-    near = difflib.get_close_matches(name.lower(), list(lowered), n=1, cutoff=0.5)
-    if near:
-        return f"Closest name found: {lowered[near[0]]!r}."
-    listed = ", ".join(repr(candidate) for candidate in names[:12]) + (
-        ", ..." if len(names) > 12 else ""
-    )
-    return f"Found: {listed or 'nothing'}."

@@ -45,6 +45,7 @@ def whole_number(value: Any, name: str, minimum: int) -> int:
     InputError
         Not an integer, or below `minimum`.
     """
+    # True is an int to Python, and never meant as the number 1 here.
     is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     require(
         is_whole and value >= minimum,
@@ -84,6 +85,7 @@ def as_belief(values: ArrayLike, name: str = "belief") -> Floats:
         f"{name} must have shape (n,) or (n, n_states) with n > 0; received shape {belief.shape}.",
     )
     flat = belief.ravel()
+    # Negated, so that NaN is wrong too: every comparison with it is false.
     wrong = ~((flat >= 0) & (flat <= 1))
     if wrong.any():
         position = int(np.flatnonzero(wrong)[0])
@@ -91,6 +93,7 @@ def as_belief(values: ArrayLike, name: str = "belief") -> Floats:
         if np.isnan(first):
             remedy = "Drop missing answers first and report how many there were."
         else:
+            # A value up to 100 is a percentage in all likelihood; anything else was misread.
             remedy = (
                 "Divide percentages by 100."
                 if 1 < first <= 100
@@ -98,15 +101,15 @@ def as_belief(values: ArrayLike, name: str = "belief") -> Floats:
             )
         row = position // belief.shape[1] if belief.ndim == 2 else position
         raise InputError(
-            f"{name} must hold probabilities in [0, 1]; {int(wrong.sum())} of {flat.size} values do not, "
-            f"the first is {first:g} at position {row}. {remedy}"
+            f"{name} must hold probabilities in [0, 1]; {int(wrong.sum())} of {flat.size} values "
+            f"do not, the first is {first:g} at position {row}. {remedy}"
         )
     if belief.ndim == 2:
         off = np.abs(belief.sum(axis=1) - 1) > 1e-6
         require(
             not off.any(),
-            f"rows of {name} must sum to 1 within 1e-6; {int(off.sum())} do not, the first at position "
-            f"{int(np.flatnonzero(off)[0]) if off.any() else -1}. Renormalise them.",
+            f"rows of {name} must sum to 1 within 1e-6; {int(off.sum())} do not, the first at "
+            f"position {int(np.argmax(off))}. Renormalise them.",
         )
     return belief
 
@@ -137,24 +140,26 @@ def as_codes(
     InputError
         Missing labels, wrong shape or length.
     """
+    # As objects, because numpy would turn 1 and "a" into two texts.
     column = pd.Series(
         values if isinstance(values, pd.Series) else np.asarray(values, dtype=object).ravel()
     ).reset_index(drop=True)
-    aligned = length is None or len(column) == length
     require(
-        aligned,
-        f"{name} must have one value per row of belief; received {len(column)} values for {length} rows.",
+        length is None or len(column) == length,
+        f"{name} must have one value per row of belief; received {len(column)} values "
+        f"for {length} rows.",
     )
     missing = column.isna().to_numpy()
     require(
         not missing.any(),
-        f"{name} must not be missing; {int(missing.sum())} of {len(column)} values are, the first at position "
-        f"{int(np.flatnonzero(missing)[0]) if missing.any() else -1}. Drop unreadable answers first and report how many there were.",
+        f"{name} must not be missing; {int(missing.sum())} of {len(column)} values are, the first "
+        f"at position {int(np.argmax(missing)) if len(column) else -1}. Drop unreadable answers "
+        "first and report how many there were.",
     )
     uniques = list(pd.unique(column.astype(object)))
     try:
         labels = tuple(sorted(uniques))
-    except TypeError:
+    except TypeError:  # labels of several types, such as 0 and "no", have no order of their own
         labels = tuple(sorted(uniques, key=lambda label: (type(label).__name__, str(label))))
     codes = pd.Categorical(column.astype(object), categories=pd.Index(labels, dtype=object)).codes
     return codes.astype(np.int64), labels
@@ -243,15 +248,17 @@ def as_choices(
     action_codes, actions = as_codes(action, "action", n_rows)
     truth_codes, states = as_codes(truth, "truth", n_rows)
     context_codes, contexts = as_contexts(context, n_rows)
+    # Assigned from the last row to the first, so that what stays is each context's first truth.
     first = np.zeros(len(contexts), dtype=np.int64)
     first[context_codes[::-1]] = truth_codes[::-1]
     varies = first[context_codes] != truth_codes
     if varies.any():
         position = int(np.flatnonzero(varies)[0])
         raise InputError(
-            f"truth must be constant within a context; in context {contexts[context_codes[position]]!r} it is "
-            f"{states[first[context_codes[position]]]!r} and, at position {position}, {states[truth_codes[position]]!r}. "
-            "Give every realised state its own context id."
+            "truth must be constant within a context; in context "
+            f"{contexts[context_codes[position]]!r} it is "
+            f"{states[first[context_codes[position]]]!r} and, at position {position}, "
+            f"{states[truth_codes[position]]!r}. Give every realised state its own context id."
         )
     return ChoiceData(checked, action_codes, truth_codes, context_codes, actions, states, contexts)
 
@@ -280,6 +287,7 @@ def one_dimensional(data: ChoiceData, check: str) -> Floats:
         return data.belief
     require(
         data.belief.shape[1] == 2,
-        f"{check} needs one-dimensional beliefs; received beliefs over {data.belief.shape[1]} states. Pass the belief in one state against the rest.",
+        f"{check} needs one-dimensional beliefs; received beliefs over {data.belief.shape[1]} "
+        "states. Pass the belief in one state against the rest.",
     )
     return data.belief[:, 1]

@@ -120,6 +120,7 @@ class CheckResult:
         dict
             Scalar fields, with the interval spread over ``low``, ``high`` and ``level``.
         """
+        # Columns are the same for every check; what a result lacks is NaN.
         interval = self.interval or Interval(math.nan, math.nan, math.nan, "")
         return {
             "check": self.check,
@@ -140,7 +141,8 @@ class CheckResult:
         }
 
     def _lack(self) -> str:
-        """Say what the reason is about: a number that is missing, or one that stands and needs a remark."""
+        """Say what the reason is about: a number that is missing, or one that needs a remark."""
+        # A test may have a p-value where the size of its effect is undefined, and the reverse.
         tested = self.pvalue is not None and not math.isnan(self.pvalue)
         if math.isnan(self.statistic):
             return "effect undefined" if tested else "undefined"
@@ -150,9 +152,8 @@ class CheckResult:
         """Return a few readable lines."""
         lines = [f"{self.check}: {self.statistic:.4g} {self.unit}"]
         if self.interval is not None:
-            lines[0] += (
-                f", {self.interval.level:.0%} interval [{self.interval.low:.4g}, {self.interval.high:.4g}]"
-            )
+            low, high, level = self.interval.low, self.interval.high, self.interval.level
+            lines[0] += f", {level:.0%} interval [{low:.4g}, {high:.4g}]"
         if self.pvalue is not None:
             lines[0] += f", p = {self.pvalue:.4g}"
         lines.append(

@@ -13,8 +13,6 @@ import numpy as np
 
 from bayesnets.codes import Codes, Flags, Floats, distinct_rows
 
-NORMAL_QUANTILE = 1.959963984540054  # of 0.975
-
 
 @dataclass(frozen=True)
 class Strata:
@@ -171,32 +169,3 @@ class Cells:
                     grown,
                     size + 1,
                 )
-
-
-def wilson(successes: Codes, n: Codes) -> tuple[Floats, Floats]:
-    """Return the 95% score interval of a share (Wilson 1927).
-
-    Parameters
-    ----------
-    successes, n : ndarray of int, shape (n_shares,)
-        Numerators and denominators, the latter positive.
-
-    Returns
-    -------
-    low, high : ndarray, shape (n_shares,)
-        In [0, 1].
-
-    Examples
-    --------
-    >>> low, high = wilson(np.array([50]), np.array([100]))
-    >>> low.round(4).item(), high.round(4).item()
-    (0.4038, 0.5962)
-    """
-    # Wilson (1927): the shares whose own normal interval reaches the observed one.
-    share, pull = successes / n, NORMAL_QUANTILE**2 / n
-    middle = (share + pull / 2) / (1 + pull)
-    half = NORMAL_QUANTILE * np.sqrt(share * (1 - share) / n + pull / (4 * n)) / (1 + pull)
-    # At shares of 0 and 1 one end is exact; rounding would leave it an ulp off.
-    return np.where(successes == 0, 0.0, middle - half), np.where(
-        successes == n, 1.0, middle + half
-    )

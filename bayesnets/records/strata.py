@@ -8,9 +8,10 @@ import pandas as pd
 
 from bayesnets.cases.design import Sizes, check_whole, sizes_of
 from bayesnets.codes import Codes, Flags, label_column
-from bayesnets.records.cells import Cells, Strata, wilson
+from bayesnets.records.cells import Cells, Strata
 from bayesnets.records.encoding import Missing, check_columns, encode_records, states_of
 from coherence.errors import InputError, listing, suggestion
+from coherence.statistics.shares import wilson_interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +160,7 @@ def stratum_table(task: CountedRecords, counted: Strata) -> pd.DataFrame:
         f"x_{name}": label_column(task.states[name], codes)
         for name, codes in zip(task.covariates, counted.codes.T, strict=True)
     }
-    low, high = wilson(counted.n_positive, counted.n)
+    low, high = wilson_interval(counted.share, counted.n)
     counts = {"n": counted.n, "n_positive": counted.n_positive, "p_true": counted.share}
     return pd.DataFrame({**labels, **counts, "low": low, "high": high})
 

@@ -103,10 +103,9 @@ def _print_version() -> None:
 
 
 def _unknown_command(word: str) -> int:
-    import difflib
+    from coherence.errors import closest
 
-    near = difflib.get_close_matches(word.lower(), COMMANDS, n=1, cutoff=0.5)
-    hint = f"Did you mean {near[0]!r}?" if near else f"The commands are {', '.join(COMMANDS)}."
+    hint = closest(word, COMMANDS, near="Did you mean {near!r}?", far="The commands are {known}.")
     print(f"coherence: there is no command {word!r}. {hint}", file=sys.stderr)
     return 2
 

@@ -10,16 +10,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from coherence.errors import InputError
-from coherence.report.plots import (
-    BLUE,
-    FAINT,
-    INK,
-    SKY,
-    frame_axes,
-    scale_to_shares,
-    wilson_interval,
-)
+from coherence.report.figures import BLUE, FAINT, INK, SKY, probability_scales
+from coherence.report.plots import belief_axes
 from coherence.statistics.bins import belief_bins
+from coherence.statistics.shares import wilson_interval
 
 # One mark per context up to here; beyond, evenly spaced contexts keep the page small.
 _MOST_POINTS = 400
@@ -124,8 +118,8 @@ def plot_calibration(choices: pd.DataFrame, ax: Axes, *, n_bins: int = 10) -> Ax
     bins = calibration_table(choices, n_bins=n_bins)
     known = calibration_outcome(choices)
     exact = known is not None and known[1] == "p_true"
-    frame_axes(ax)
-    scale_to_shares(ax)
+    belief_axes(ax)
+    probability_scales(ax, x=False)
     ax.plot(
         [0, 1], [0, 1], color=FAINT, linewidth=1.2, linestyle=(0, (2, 2)), gid="diagonal", zorder=1
     )

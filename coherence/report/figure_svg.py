@@ -5,28 +5,15 @@ No figure is registered with pyplot and no setting stays changed.
 
 import io
 import re
-import warnings
 from collections.abc import Callable
 from xml.etree import ElementTree
 
-from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from coherence.report.figures import figure_style
 from coherence.report.wording import clean
-
-# Text stays text, and the salt makes ids that depend on the drawing alone: equal bytes for equal
-# data.
-_STYLE = {
-    "font.family": "sans-serif",
-    "font.size": 10.0,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "coherence",
-    "text.usetex": False,
-    "path.simplify": True,
-    "axes.unicode_minus": True,
-}
 
 
 def render_svg(
@@ -52,11 +39,7 @@ def render_svg(
         equal bytes for equal data.
     """
     buffer = io.BytesIO()
-    # The SVG writer reads these from the global settings, so they are set for this call only.
-    with rc_context(_STYLE), warnings.catch_warnings():
-        # The page's reader brings the fonts; that this machine lacks a glyph for a label does not
-        # matter.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
+    with figure_style():
         figure = Figure(figsize=size, layout="constrained")
         FigureCanvasSVG(figure)
         draw(figure.add_subplot())

@@ -16,8 +16,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from coherence.report import wording
-from coherence.report.page_figures import unit_figures
 from coherence.report.json import to_plain
+from coherence.report.page_figures import unit_figures
 from coherence.report.statuses import audit_cells, bound_cells, repair_sentence
 from coherence.report.unit import Unit
 from coherence.result import LEVEL, CheckResult, rejects

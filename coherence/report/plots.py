@@ -11,78 +11,27 @@ import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
 
-from coherence.report.wording import clean
-
-# Okabe and Ito's palette, told apart by readers with any common colour deficiency; the roles also
-# differ in line style and marker.
-BLUE, VERMILION, ORANGE, GREEN, SKY, PURPLE = (
-    "#0072B2",
-    "#D55E00",
-    "#E69F00",
-    "#009E73",
-    "#56B4E9",
-    "#CC79A7",
+from coherence.report.figures import (
+    ACTION_COLOURS,
+    BLUE,
+    FAINT,
+    INK,
+    VERMILION,
+    frame_axes,
+    probability_scales,
 )
-INK, FAINT = "#333333", "#8a8a8a"
-ACTION_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION)
+from coherence.report.wording import clean
+from coherence.statistics.shares import wilson_interval
 
-_Z95 = 1.959963984540054
 _LABEL, _LONG_LABEL = 24, 40
 _BAR = 0.68  # of a row of the small multiples; the label takes the rest
 
 
-def wilson_interval(
-    share: npt.ArrayLike, count: npt.ArrayLike
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return the ends of Wilson's 95% interval for a proportion.
-
-    Parameters
-    ----------
-    share : array-like
-        Observed proportions.
-    count : array-like
-        Trials behind each, positive.
-
-    Returns
-    -------
-    low, high : ndarray
-        Ends of the interval.
-
-    References
-    ----------
-    Wilson (1927), Journal of the American Statistical Association 22, 209-212.
-
-    Examples
-    --------
-    >>> low, high = wilson_interval([0.0, 0.5], [10, 10])
-    >>> low.round(4).tolist(), high.round(4).tolist()
-    ([0.0, 0.2366], [0.2775, 0.7634])
-    """
-    observed, trials = np.asarray(share, dtype=float), np.asarray(count, dtype=float)
-    # Wilson (1927): the shares whose score test does not reject the observed one, in closed form.
-    shrink = 1 + _Z95**2 / trials
-    centre = (observed + _Z95**2 / (2 * trials)) / shrink
-    half = _Z95 / shrink * np.sqrt(observed * (1 - observed) / trials + _Z95**2 / (4 * trials**2))
-    # Rounding alone can carry an end past 0 or 1.
-    return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
-
-
-def frame_axes(ax: Axes) -> None:
+def belief_axes(ax: Axes) -> None:
     """Give the axes the look of all figures, with beliefs from 0 to 1 along the bottom."""
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["left", "bottom"]].set_color(FAINT)
-    ax.tick_params(colors=INK, length=3)
-    # A little more than 0 to 1, so that marks at the ends are whole.
-    ax.set_xlim(-0.03, 1.03)
-    ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", ".25", ".5", ".75", "1"])
+    frame_axes(ax)
+    probability_scales(ax, y=False)
     ax.grid(True, axis="y", color="#e6e6e6", linewidth=0.8)
-    ax.set_axisbelow(True)
-
-
-def scale_to_shares(ax: Axes) -> None:
-    """Let the left axis run from 0 to 1, in the steps of the bottom one."""
-    ax.set_ylim(-0.04, 1.04)
-    ax.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", ".25", ".5", ".75", "1"])
 
 
 def choice_bins(details: pd.DataFrame) -> pd.DataFrame:
@@ -133,8 +82,8 @@ def plot_pairwise_choice(details: pd.DataFrame, pair: Sequence[object], ax: Axes
     """
     bins = choice_bins(details)
     first, second = (clean(label, limit=_LABEL) for label in pair)
-    frame_axes(ax)
-    scale_to_shares(ax)
+    belief_axes(ax)
+    probability_scales(ax, x=False)
     has_reversals = _join_bins(details, bins, ax)
     if len(bins):
         low, high = wilson_interval(bins["share"], bins["n"])

@@ -1,1 +1,1 @@
-"""Pure numerics on arrays: resampling, bins, neighbours, smoothing, intervals. Nothing here knows a column."""
+"""Pure numerics on arrays: resampling, bins, neighbours, smoothing; nothing here knows a column."""

@@ -23,8 +23,7 @@ def belief_bins(belief: Floats, n_bins: int) -> Codes:
     """
     levels = as_levels(belief)
     ranked = np.sort(levels)
-    # Whole-number positions of the inner quantiles: a floating-point .6 * 100 would land one row
-    # too far.
+    # Inner quantiles, rounded up in whole numbers: .6 * 100 would land a row too far.
     last_in_bin = -(-levels.size * np.arange(1, n_bins) // n_bins) - 1
-    edges = np.unique(ranked[np.maximum(last_in_bin, 0)])
+    edges = np.unique(ranked[last_in_bin])
     return np.unique(np.searchsorted(edges, levels, side="left"), return_inverse=True)[1]

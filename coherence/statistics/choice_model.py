@@ -1,4 +1,4 @@
-"""How the probability of each action changes with the belief: a multinomial logit in powers of the belief.
+"""How the probability of each action changes with the belief: a logit in powers of the belief.
 
 Used as a weight function and never as a null model, so that it may be wrong without harm to any
 error rate; what it buys is slopes with little variance. The degree is chosen by log-likelihood on
@@ -41,9 +41,10 @@ class ChoiceModel:
         return np.asarray(softmax(_powers(belief, self.degree) @ self.coefficients, axis=1))
 
     def log_slope(self, belief: Floats) -> Floats:
-        """Return the derivative of each log-probability with respect to the belief, shape (n, n_actions)."""
-        position = np.arange(1, self.degree + 1)
-        rise = (_powers(belief, self.degree - 1) * (2 * position)) @ self.coefficients[1:]
+        """Return the derivative of each log-probability by the belief, shape (n, n_actions)."""
+        power = np.arange(1, self.degree + 1)
+        # d/db (2b - 1)^j = 2j (2b - 1)^(j - 1); the softmax takes off the mean over actions.
+        rise = (_powers(belief, self.degree - 1) * (2 * power)) @ self.coefficients[1:]
         return np.asarray(rise - (self.share(belief) * rise).sum(axis=1, keepdims=True))
 
 
@@ -52,7 +53,10 @@ def _powers(belief: Floats, degree: int) -> Floats:
 
 
 def _fit(design: Floats, counts: Floats) -> Floats:
-    """Penalised maximum likelihood by Newton's method; all actions are parametrised alike and the penalty picks one solution."""
+    """Penalised maximum likelihood by Newton's method.
+
+    All actions are parametrised alike, and the penalty picks one of the equivalent solutions.
+    """
     n_terms, n_actions = design.shape[1], counts.shape[1]
     size = counts.sum(axis=1)
     coefficients = np.zeros((n_terms, n_actions))
@@ -66,6 +70,8 @@ def _fit(design: Floats, counts: Floats) -> Floats:
     value = loss(coefficients)
     for _ in range(MAX_STEPS):
         share = softmax(design @ coefficients, axis=1)
+        # Second derivatives of the multinomial logit: size * (diag(share) - share share') between
+        # actions, times the products of the design's columns.
         gradient = design.T @ (size[:, None] * share - counts) + RIDGE * coefficients
         weight = np.einsum("n,na,ab->nab", size, share, np.eye(n_actions)) - np.einsum(
             "n,na,nb->nab", size, share, share
@@ -77,6 +83,7 @@ def _fit(design: Floats, counts: Floats) -> Floats:
             coefficients.shape
         )
         scale = 1.0
+        # Newton overshoots where data are nearly separated; halving keeps every step downhill.
         while loss(coefficients - scale * step) > value and scale > 1e-6:
             scale /= 2
         coefficients = coefficients - scale * step
@@ -102,6 +109,7 @@ def merge_levels(belief: Floats) -> tuple[Codes, Floats]:
         Mean belief of each cell.
     """
     distinct = np.unique(belief)
+    # Few distinct beliefs keep a cell each; inner quantiles leave about equally many rows in each.
     edges = (
         np.unique(np.quantile(belief, np.linspace(0, 1, N_LEVELS + 1)[1:-1]))
         if distinct.size > N_LEVELS
@@ -150,6 +158,7 @@ def fit_choice_model(belief: Floats, action: Codes, n_actions: int, folds: Codes
     ChoiceModel
         Refitted to all rows with the degree that predicts held-out contexts best.
     """
+    # Counts by fold and cell are all that a fit needs: leaving a fold out is a subtraction.
     n_folds = int(folds.max()) + 1
     level, centre = merge_levels(belief)
     counts = np.zeros((n_folds, centre.size, n_actions))
@@ -157,7 +166,7 @@ def fit_choice_model(belief: Floats, action: Codes, n_actions: int, folds: Codes
     total = counts.sum(axis=0)
     best = (-np.inf, DEGREES[0])
     for degree in DEGREES:
-        if degree >= centre.size:
+        if degree >= centre.size:  # a polynomial through every cell leaves nothing to predict
             break
         design = _powers(centre, degree)
         scores = [

@@ -1,4 +1,4 @@
-"""The statistics of `cmi_test` as functions of the truth alone, so that a permutation costs as little as it can.
+"""The statistics of `cmi_test` as functions of the truth alone, so that permutations cost little.
 
 What does not change when truths are exchanged (sorted beliefs, neighbours, bins) is computed once.
 Estimates follow Mesner and Shalizi (2021), algorithm 1; see `coherence.statistics.knn` and
@@ -47,28 +47,37 @@ def calibrated(belief: Floats, truth: Codes) -> Floats:
         Non-decreasing function of the belief with least squared error; rows of equal belief stay
         equal.
     """
+    # Equal beliefs are pooled first; scipy's regression would order them as they happen to come.
     _, level, counts = np.unique(as_levels(belief), return_inverse=True, return_counts=True)
     share = np.bincount(level, weights=(truth == 1).astype(np.float64)) / counts
     return np.asarray(isotonic_regression(share, weights=counts).x, dtype=np.float64)[level]
 
 
-def one_dimensional_statistic(belief: Floats, action: Codes, k: int, k_test: int) -> Statistic:
-    """Nearest-neighbour estimates given one belief, by sorting, with few and with many neighbours."""
-    levels = as_levels(belief)
-    order = np.argsort(levels, kind="stable")
-    prepared = SortedNeighbours(levels[order], action[order])
+def _with_both(
+    information: Callable[[Codes, tuple[int, ...]], list[float]], k: int, k_test: int
+) -> Statistic:
+    """Estimate with `k` neighbours only where it is wanted: permutations need `k_test` alone."""
 
     def statistic(truth: Codes, with_estimate: bool) -> tuple[float, float]:
-        found = prepared.information(truth[order], (k, k_test) if with_estimate else (k_test,))
-        return found[0] if with_estimate else math.nan, found[-1]
+        estimates = information(truth, (k, k_test) if with_estimate else (k_test,))
+        return estimates[0] if with_estimate else math.nan, estimates[-1]
 
     return statistic
 
 
+def one_dimensional_statistic(belief: Floats, action: Codes, k: int, k_test: int) -> Statistic:
+    """Nearest-neighbour estimates given one belief, with few and with many neighbours."""
+    levels = as_levels(belief)
+    order = np.argsort(levels, kind="stable")
+    prepared = SortedNeighbours(levels[order], action[order])
+    return _with_both(lambda truth, sizes: prepared.information(truth[order], sizes), k, k_test)
+
+
 def calibrated_statistic(belief: Floats, action: Codes, k: int, k_test: int) -> Statistic:
-    """Nearest-neighbour estimates given the calibrated belief; the calibration is fitted anew to every arrangement of the truth."""
+    """Nearest-neighbour estimates given the calibrated belief."""
 
     def statistic(truth: Codes, with_estimate: bool) -> tuple[float, float]:
+        # The calibration uses the truth, so that it belongs to what is permuted: it is fitted anew.
         return one_dimensional_statistic(calibrated(belief, truth), action, k, k_test)(
             truth, with_estimate
         )
@@ -76,23 +85,19 @@ def calibrated_statistic(belief: Floats, action: Codes, k: int, k_test: int) -> 
     return statistic
 
 
-def general_statistic(given: Conditioning, action: Codes, k: int, k_test: int) -> Statistic:
+def general_statistic(conditions: Conditioning, action: Codes, k: int, k_test: int) -> Statistic:
     """Nearest-neighbour estimates given several columns, from a table of all neighbours."""
-    table = neighbour_table(given.continuous, given.stratum, action)
+    table = neighbour_table(conditions.continuous, conditions.stratum, action)
+    return _with_both(table.information, k, k_test)
+
+
+def binned_statistic(conditions: Conditioning, bins: Codes, action: Codes, k: int) -> Statistic:
+    """Plug-in information in bins for the test, where a table of neighbours would not fit."""
 
     def statistic(truth: Codes, with_estimate: bool) -> tuple[float, float]:
-        found = table.information(truth, (k, k_test) if with_estimate else (k_test,))
-        return found[0] if with_estimate else math.nan, found[-1]
-
-    return statistic
-
-
-def binned_statistic(given: Conditioning, bins: Codes, action: Codes, k: int) -> Statistic:
-    """Plug-in information in bins for the test, where a table of neighbours would not fit; the estimate beside it is searched for."""
-
-    def statistic(truth: Codes, with_estimate: bool) -> tuple[float, float]:
+        # Searched for once: trees take little memory, but too long for every permutation.
         estimate = (
-            general_information(given.continuous, given.stratum, action, truth, k)
+            general_information(conditions.continuous, conditions.stratum, action, truth, k)
             if with_estimate
             else math.nan
         )

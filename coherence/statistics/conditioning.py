@@ -1,4 +1,4 @@
-"""What actions and truths are conditioned on: beliefs over one or more states, and features of the evidence.
+"""What actions and truths are conditioned on: beliefs over states, and features of the evidence.
 
 Numeric features are divided by four standard deviations, so that the central 95% of a normal
 feature spans 1, as beliefs do and as two different labels do; ranks would swamp the 0/1 distance of
@@ -51,17 +51,20 @@ def _frame(features: ArrayLike | pd.DataFrame, n_rows: int) -> pd.DataFrame:
             values.ndim in (1, 2),
             f"condition_on must have shape (n,) or (n, n_features); received shape {values.shape}.",
         )
+        # An array of mixed types is one of objects: numbers among them become numbers again.
         values = values.reshape(len(values), -1)
         frame = pd.DataFrame(
             values, columns=[f"feature {position + 1}" for position in range(values.shape[1])]
         ).infer_objects()
     require(
         len(frame) == n_rows,
-        f"condition_on must have one row per row of belief; received {len(frame)} rows for {n_rows}.",
+        f"condition_on must have one row per row of belief; received {len(frame)} rows "
+        f"for {n_rows}.",
     )
     require(
         frame.shape[1] > 0,
-        "condition_on must hold at least one feature; received none. Leave it out to condition on the belief alone.",
+        "condition_on must hold at least one feature; received none. Leave it out to condition on "
+        "the belief alone.",
     )
     return frame
 
@@ -71,12 +74,12 @@ def _scaled(column: "pd.Series[float]", name: str) -> Floats:
     wrong = ~np.isfinite(values)
     require(
         not wrong.any(),
-        f"condition_on must hold finite numbers; {int(wrong.sum())} of {values.size} values of {name!r} are not, the first at position "
-        f"{int(np.argmax(wrong))}. Fill or drop them first.",
+        f"condition_on must hold finite numbers; {int(wrong.sum())} of {values.size} values of "
+        f"{name!r} are not, the first at position {int(np.argmax(wrong))}. "
+        "Fill or drop them first.",
     )
     spread = float(values.std())
-    # A constant feature distinguishes nothing; its deviations of the last bits must not be blown
-    # up.
+    # A constant feature distinguishes nothing; deviations of its last bits must not be blown up.
     return (
         (values - values.mean()) / (SPREAD * spread)
         if spread > 1e-12 * max(1.0, float(np.abs(values).max()))
@@ -118,13 +121,16 @@ def condition(
     frame = pd.DataFrame(index=range(n_rows)) if features is None else _frame(features, n_rows)
     for position, label in enumerate(frame.columns):
         column, name = frame.iloc[:, position], str(label)
+        # pandas counts truth values as numeric; here they are two labels.
         if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
             numeric.append(name)
             columns.append(_scaled(column, name))
         else:
             discrete.append(name)
             codes, labels = as_codes(column, f"feature {name!r} of condition_on", n_rows)
+            # The context mean of an indicator is the share of its label: distances compare those.
             indicators += [(codes == code).astype(np.float64) for code in range(len(labels))]
+            # Renumbered each time: a plain product of many features would leave 64 bits.
             stratum = np.unique(stratum * len(labels) + codes, return_inverse=True)[1]
     summary = np.stack(
         [context_means(column, context, n_contexts) for column in [*columns, *indicators]], axis=1

@@ -1,4 +1,4 @@
-"""Null distribution of residual covariance where random signs fail: exchanging contexts of similar belief.
+"""Null of residual covariance where random signs fail: exchanges of contexts of similar belief.
 
 Signs imitate the null if products of residuals are about as often above 0 as below, or if there are
 many of them. Products of two rare things are not: whether that is so is told by the skewness of
@@ -42,6 +42,7 @@ def asymmetry(
     float
         At least 0.
     """
+    # Smooth regressions leave [0, 1] a little; moments need probabilities.
     share = np.clip(share, 0.0, 1.0)
     share = share / share.sum(axis=1, keepdims=True)
     odds = np.clip(odds, 0.0, 1.0)
@@ -51,8 +52,11 @@ def asymmetry(
     def mean(values: Floats) -> Floats:
         return np.asarray(np.bincount(context, weights=values, minlength=n_contexts) / size)
 
+    # Moments of a product of independent factors are products of their moments; a Bernoulli
+    # variable with mean q has variance q(1 - q) and third central moment q(1 - q)(1 - 2q).
     second = mean((share * from_mean**2).sum(axis=1)) * mean(odds * (1 - odds))
     third = mean((share * from_mean**3).sum(axis=1)) * mean(odds * (1 - odds) * (1 - 2 * odds))
+    # One choice stands for all rows of a context: cumulants grow by size^2 and size^3.
     variance = float((size**2 * second).sum())
     return abs(float((size**3 * third).sum())) / variance**1.5 if variance > 0 else 0.0
 
@@ -60,7 +64,9 @@ def asymmetry(
 def exchanged_sums(
     action: Floats, truth: Floats, blocks: Codes, n_draws: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Return standardised sums of products, as they are and after exchanging the residuals of the truth between contexts of similar belief.
+    """Return standardised sums of products, as they are and after exchanges within blocks.
+
+    The residuals of the truth move between contexts of similar belief.
 
     Parameters
     ----------
@@ -81,6 +87,7 @@ def exchanged_sums(
         The same after each exchange.
     """
     n_draws = min(n_draws, max(199, EXCHANGES // len(blocks)))
+    # In portions, because all exchanges of many contexts at once would not fit in memory.
     drawn, portion = [], max(1, EXCHANGES // 10 // len(blocks))
     for start in range(0, n_draws, portion):
         drawn += [
@@ -88,6 +95,7 @@ def exchanged_sums(
             for source in permute_contexts(blocks, min(portion, n_draws - start), rng)
         ]
     sums = np.array(drawn)
+    # What only moves by rounding is no component: divided by infinity it never counts.
     centre, spread = sums.mean(axis=0), sums.std(axis=0)
     scale = np.where(spread > 1e-12, spread, np.inf)
     return ((action * truth).sum(axis=0) - centre) / scale, (sums - centre) / scale

@@ -21,23 +21,29 @@ CLUSTERED = 1_000
 
 
 def _split(points: Codes, weight: Codes) -> tuple[Codes, Codes] | None:
-    """Cut distinct points in two at the weighted median of their widest column, ties on one side; None if they are all equal."""
+    """Cut distinct points in two at the weighted median of their widest column.
+
+    Ties stay on one side; None if all are equal.
+    """
     column = points[:, int(np.argmax(np.ptp(points, axis=0)))]
     values, inverse = np.unique(column, return_inverse=True)
     if values.size < 2:
         return None
+    # The cut that leaves the number of contexts on both sides most alike.
     below = np.cumsum(np.bincount(inverse, weights=weight))[:-1]
     left = inverse <= int(np.argmin(np.abs(below - weight.sum() / 2)))
     return np.flatnonzero(left), np.flatnonzero(~left)
 
 
 def _cells(points: Codes, weight: Codes, n_cells: int, measure: Codes, enough: int) -> list[Codes]:
-    """Split the cell with the largest total measure until there are `n_cells`, or until none exceeds `enough`."""
+    """Split the cell of largest measure until there are `n_cells` or none exceeds `enough`."""
+    # The ticket breaks ties of measure: arrays cannot be compared, and equal runs must be equal.
     heap: list[tuple[int, int, Codes]] = [(-int(measure.sum()), 0, np.arange(len(points)))]
     whole: list[Codes] = []
     ticket = 1
     while heap and len(heap) + len(whole) < n_cells and -heap[0][0] > enough:
         _, _, rows = heapq.heappop(heap)
+        # Points that are all equal stay whole, however many contexts they hold.
         halves = _split(points[rows], weight[rows])
         if halves is None:
             whole.append(rows)
@@ -49,14 +55,19 @@ def _cells(points: Codes, weight: Codes, n_cells: int, measure: Codes, enough: i
 
 
 def _clusters(points: Codes, weight: Codes, size: int, widest: int) -> Codes:
-    """Cut the tree of complete linkage from the top: narrower than `widest`, and small unless a cut would leave a point alone."""
+    """Cut the tree of complete linkage from the top.
+
+    Clusters are narrower than `widest`, and small unless a cut would leave a point alone.
+    """
     n = len(points)
     if n == 1:
         return np.zeros(1, dtype=np.int64)
+    # Rows of scipy's linkage: two children, the diameter of their union (that is what complete
+    # linkage measures), and a count; node n + i is made by row i.
     merges = linkage(points / RESOLUTION, method="complete", metric="chebyshev")
-    held = np.concatenate([weight, np.zeros(n - 1, dtype=np.int64)])
+    contexts = np.concatenate([weight, np.zeros(n - 1, dtype=np.int64)])
     for step, (left, right) in enumerate(merges[:, :2].astype(np.int64)):
-        held[n + step] = held[left] + held[right]
+        contexts[n + step] = contexts[left] + contexts[right]
     block = np.empty(n, dtype=np.int64)
     open_nodes, n_blocks = [(2 * n - 2, -1)], 0
     while open_nodes:
@@ -66,10 +77,11 @@ def _clusters(points: Codes, weight: Codes, size: int, widest: int) -> Codes:
             diameter = merges[node - n, 2] if node >= n else 0.0
             if children is not None and (
                 diameter > widest / RESOLUTION + 1e-12
-                or (held[node] > 2 * size and min(held[children[0]], held[children[1]]) > 1)
+                or (contexts[node] > 2 * size and contexts[children].min() > 1)
             ):
                 open_nodes += [(int(child), -1) for child in children]
                 continue
+            # Nothing below needs a cut: the whole branch is one block.
             label, n_blocks = n_blocks, n_blocks + 1
         if node < n:
             block[node] = label
@@ -104,14 +116,16 @@ def vector_blocks(summary: Floats, *, size: int, span: float) -> Codes:
     for rows in _cells(
         points, counts, len(points), np.ones(len(points), dtype=np.int64), CLUSTERED
     ):
-        own = _clusters(points[rows], counts[rows], size, round(span * RESOLUTION))
-        block[rows] = own + n_blocks
-        n_blocks += int(own.max()) + 1
+        clusters = _clusters(points[rows], counts[rows], size, round(span * RESOLUTION))
+        block[rows] = clusters + n_blocks
+        n_blocks += int(clusters.max()) + 1
     return block[inverse.ravel()]
 
 
 def vector_bins(summary: Floats, n_bins: int) -> Codes:
-    """Group contexts into bins of nearly equal size by splitting the fullest bin at the median of its widest column.
+    """Group contexts into bins of nearly equal size.
+
+    The fullest bin is split at the median of its widest column until there are enough.
 
     Parameters
     ----------

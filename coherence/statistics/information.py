@@ -1,4 +1,4 @@
-"""Conditional mutual information in belief bins, with its bias and its variance estimated by leaving out contexts.
+"""Conditional mutual information in belief bins, its bias and variance by leaving out contexts.
 
 A nearest-neighbour estimate with few neighbours is nearly useless when repetitions share a context,
 because a row's neighbours are then its own repetitions; resampling with replacement makes it worse.
@@ -46,11 +46,13 @@ def information_bins(n_contexts: int) -> int:
 
 
 def _n_log_n(counts: Floats) -> Floats:
+    # 0 log 0 is 0, the limit: an empty cell carries no information.
     return counts * np.log(np.where(counts > 0, counts, 1.0))
 
 
 def _total_information(table: Floats) -> Floats:
     """Information between the last two axes of tables of counts, times the number of rows."""
+    # N * I = sum n_at log n_at - sum n_a log n_a - sum n_t log n_t + N log N, from integers alone.
     margins = _n_log_n(table.sum(axis=-1)).sum(axis=-1) + _n_log_n(table.sum(axis=-2)).sum(axis=-1)
     return np.asarray(
         _n_log_n(table).sum(axis=(-2, -1)) - margins + _n_log_n(table.sum(axis=(-2, -1)))
@@ -71,6 +73,7 @@ def plug_in_information(bins: Codes, action: Codes, truth: Codes) -> float:
         The estimate, biased upwards.
     """
     shape = (int(bins.max()) + 1, int(action.max()) + 1, int(truth.max()) + 1)
+    # One pass of counting over flattened cells, because permutation tests call this often.
     cell = np.ravel_multi_index((bins, action, truth), shape)
     table = (
         np.bincount(cell, minlength=shape[0] * shape[1] * shape[2])
@@ -99,17 +102,17 @@ def binned_information(
     """
     n_rows, n_contexts = action.size, bin_of_context.size
     n_actions, n_states = int(action.max()) + 1, int(truth.max()) + 1
-    own = np.zeros((n_contexts, n_actions, n_states))
-    np.add.at(own, (context, action, truth), 1.0)
+    by_context = np.zeros((n_contexts, n_actions, n_states))
+    np.add.at(by_context, (context, action, truth), 1.0)
     table = np.zeros((int(bin_of_context.max()) + 1, n_actions, n_states))
-    np.add.at(table, bin_of_context, own)
+    np.add.at(table, bin_of_context, by_context)
     by_bin = _total_information(table)
-    # Leaving out a context changes the table of its own bin alone.
-    left_out = (
-        by_bin.sum() - by_bin[bin_of_context] + _total_information(table[bin_of_context] - own)
-    )
-    left_out /= n_rows - own.sum(axis=(1, 2))
+    # Leaving out a context changes the table of its bin alone.
+    rest = _total_information(table[bin_of_context] - by_context)
+    left_out = by_bin.sum() - by_bin[bin_of_context] + rest
+    left_out /= n_rows - by_context.sum(axis=(1, 2))
     plug_in = float(by_bin.sum() / n_rows)
+    # Quenouille's jackknife: what is left of the bias is of second order in 1 / n_contexts.
     corrected = n_contexts * plug_in - (n_contexts - 1) * float(left_out.mean())
     return BinnedInformation(
         plug_in, corrected, float(np.sqrt(jackknife_variance(left_out))), table.shape[0]

@@ -32,12 +32,13 @@ def digamma_table(n_rows: int) -> Floats:
 def _neighbour_distance(
     levels: Codes, position: Codes, starts: Codes, stops: Codes, k: int
 ) -> Codes:
-    """Distance from the rows at some positions to their k-th nearest neighbour in their cell; levels are sorted within cells.
+    """Distance of the rows at `position` to their k-th nearest neighbour in their sorted cell.
 
     A window of k + 1 neighbours that starts j places to the left reaches f(j) to the left, which
     grows with j, and g(j) to the right, which shrinks; the smallest max(f, g) lies where they
     cross, found by bisection for all rows at once.
     """
+    # Windows that would leave the cell on either side are no candidates.
     centre = levels[position]
     low = np.maximum(0, position + k - (stops - 1))
     high = np.minimum(k, position - starts)
@@ -60,12 +61,13 @@ def _neighbour_distance(
         )
         return reached
 
+    # The crossing lies between two windows; either may be the narrower.
     distance = np.minimum(reach(low), reach(np.maximum(low - 1, first)))
     return np.where(enough, distance, RESOLUTION)
 
 
 def _running_counts(codes: Codes, n_codes: int) -> Codes:
-    """Number of rows with each code among the first i rows, flattened from shape (n_codes, n + 1)."""
+    """Rows with each code among the first i rows, flattened from shape (n_codes, n + 1)."""
     counts = np.zeros((n_codes, codes.size + 1), dtype=np.int64)
     counts[codes, np.arange(1, codes.size + 1)] = 1
     return np.cumsum(counts, axis=1, out=counts).ravel()
@@ -90,9 +92,7 @@ class SortedNeighbours:
         self._psi = digamma_table(levels.size)
         self._action_counts = _running_counts(action, int(action.max()) + 1)
         self._distinct, first = np.unique(levels, return_index=True)
-        self._first_row = np.append(
-            first, levels.size
-        )  # first row of each distinct belief, and the end
+        self._first_row = np.append(first, levels.size)  # of each distinct belief, and the end
 
     def information(self, truth: Codes, neighbours: Sequence[int]) -> list[float]:
         """Estimate the information with several numbers of neighbours.
@@ -124,24 +124,28 @@ class SortedNeighbours:
             )
         )
         copies = np.diff(first, append=levels.size)
-        own = in_order[first]
+        cell_of_run = in_order[first]
         counted = [
             (counts, codes * width)
             for counts, codes in (
-                (_running_counts(cell, edges.size - 1), own),
-                (self._action_counts, own // n_states),
-                (_running_counts(truth, n_states), own % n_states),
+                (_running_counts(cell, edges.size - 1), cell_of_run),
+                (self._action_counts, cell_of_run // n_states),
+                (_running_counts(truth, n_states), cell_of_run % n_states),
             )
         ]
         estimates = []
         for k in neighbours:
-            distance = _neighbour_distance(grouped, first, edges[own], edges[own + 1], k)
+            distance = _neighbour_distance(
+                grouped, first, edges[cell_of_run], edges[cell_of_run + 1], k
+            )
             centre = grouped[first]
             start = self._first_row[np.searchsorted(self._distinct, centre - distance, side="left")]
             stop = self._first_row[np.searchsorted(self._distinct, centre + distance, side="right")]
             in_cell, in_action, in_truth = (
                 counts[offset + stop] - counts[offset + start] - 1 for counts, offset in counted
             )
+            # Mesner and Shalizi (2021), algorithm 1: psi(k) - psi(n_az) - psi(n_tz) + psi(n_z),
+            # where ties may make the first count larger than k.
             terms = (
                 self._psi[in_cell]
                 - self._psi[in_action]

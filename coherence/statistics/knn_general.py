@@ -23,11 +23,11 @@ HALF_STEP = 0.5
 
 def _count_within(tree: cKDTree, points: Floats, radius: Floats) -> Codes:
     """Points of the tree within each radius, the point itself left out."""
-    found: Codes = np.asarray(
+    within: Codes = np.asarray(
         tree.query_ball_point(points, radius + HALF_STEP, p=np.inf, return_length=True),
         dtype=np.int64,
     )
-    return found - 1
+    return within - 1
 
 
 def _stratum_sum(points: Floats, action: Codes, truth: Codes, k: int, psi: Floats) -> float:
@@ -36,10 +36,12 @@ def _stratum_sum(points: Floats, action: Codes, truth: Codes, k: int, psi: Float
     radius = np.full(len(points), np.inf)
     joint = np.zeros(len(points), dtype=np.int64)
     for code in np.unique(cell):
+        # Neighbours in the joint space share action and truth; others are at distance 1 or more.
         rows = np.flatnonzero(cell == code)
         if rows.size <= k:
             continue
         tree = cKDTree(points[rows])
+        # The row itself is its nearest neighbour, at distance 0: the k-th other is number k + 1.
         distance = np.asarray(tree.query(points[rows], k=[k + 1], p=np.inf)[0])
         radius[rows] = np.rint(distance[:, 0])
         close = radius[rows] < RESOLUTION
@@ -52,10 +54,10 @@ def _stratum_sum(points: Floats, action: Codes, truth: Codes, k: int, psi: Float
     )
     for codes in (action, truth):
         for code in np.unique(codes[near]):
-            own = codes == code
-            rows = near & own
+            alike = codes == code
+            rows = near & alike
             total -= float(
-                psi[_count_within(cKDTree(points[own]), points[rows], radius[rows])].sum()
+                psi[_count_within(cKDTree(points[alike]), points[rows], radius[rows])].sum()
             )
     return total
 
@@ -118,26 +120,25 @@ class NeighbourTable:
     psi: Floats
 
     def information(self, truth: Codes, neighbours: tuple[int, ...]) -> list[float]:
-        """Estimate I(action; truth | columns of the table) in nats for several numbers of neighbours.
+        """Estimate I(action; truth | columns of the table) in nats.
 
         Parameters
         ----------
         truth : ndarray of int, shape (n,)
             Codes, in the order of rows.
         neighbours : tuple of int
-            Numbers of neighbours.
+            Numbers of neighbours, each at least 1 and below n.
 
         Returns
         -------
         list of float
-            As `general_information`.
+            One estimate per number, as `general_information` gives.
         """
         n = len(truth)
         small = truth.astype(np.int16)
         same_truth = small[self.order] == small[:, None]
-        counter = (
-            np.int32 if n < 2**15 else np.int64
-        )  # passes over n * n counters take most of the time: keep them narrow
+        # Passes over n * n counters take most of the time: keep them as narrow as n * n allows.
+        counter = np.int32 if n < 2**15 else np.int64
         joint = np.cumsum(same_truth & self.same_action, dtype=counter)
         agreeing = np.cumsum(same_truth, dtype=counter)
         begin = np.arange(n) * n
@@ -177,6 +178,7 @@ def neighbour_table(continuous: Floats, stratum: Codes, action: Codes) -> Neighb
     NeighbourTable
         Rows by distance.
     """
+    # Whole numbers, so that equal distances are exactly equal and ties are seen.
     levels = as_levels(continuous)
     n = len(levels)
     distance = np.where(stratum[:, None] == stratum[None, :], 0, RESOLUTION)
@@ -187,8 +189,9 @@ def neighbour_table(continuous: Floats, stratum: Codes, action: Codes) -> Neighb
     ends = np.empty((n, n), dtype=bool)
     ends[:, -1] = True
     ends[:, :-1] = ranked[:, 1:] != ranked[:, :-1]
-    place = np.where(ends.ravel(), np.arange(n * n), n * n)
-    last_tie = np.minimum.accumulate(place[::-1])[::-1]
+    # The next end of a run of ties at or after each position: a running minimum from behind.
+    end_here = np.where(ends.ravel(), np.arange(n * n), n * n)
+    last_tie = np.minimum.accumulate(end_here[::-1])[::-1]
     same_action = action[order] == action[:, None]
     action_count = np.cumsum(same_action, axis=1).ravel() - 1
     return NeighbourTable(

@@ -1,4 +1,4 @@
-"""Learners of the action that the predictive gain compares, and the cross-fitting that treats them alike.
+"""Learners of the action that the predictive gain compares, and the cross-fitting they share.
 
 A learner is fitted on whole contexts and judged on others by log-loss. Random forest and
 multinomial logistic regression are the robustness alternatives to the boosted trees; their one free
@@ -18,7 +18,7 @@ from coherence.inputs import ChoiceData, Codes, Floats, require
 from coherence.statistics.resample import context_folds
 
 N_INNER_FOLDS = 4  # one of them judges the free constants
-LEAF_SIZES = (5, 20, 60)
+LEAF_SIZES = (5, 20, 60)  # small leaves give probabilities near 0 and 1, which log-loss punishes
 N_TREES = 50
 INVERSE_PENALTIES = (0.01, 0.1, 1.0)
 KNOTS = (0.25, 0.5, 0.75)  # quantiles at which the effect of belief may bend
@@ -57,6 +57,7 @@ class Design:
         """Whether any column takes two values, a missing one included."""
         numeric = self.numeric
         first = numeric[0]
+        # NaN differs from itself, yet two missing values are the same value.
         differs = (numeric != first) & ~(np.isnan(numeric) & np.isnan(first))
         return bool(differs.any() or (self.words != self.words[0]).any())
 
@@ -74,7 +75,10 @@ class Learner(Protocol):
     """Anything that learns action codes from a design."""
 
     def fit(self, design: Design, action: Codes, held: NDArray[np.bool_], seed: int) -> Predictor:
-        """Fit codes 0..k-1, all of which occur; rows in `held` may judge free constants. The predictor returns shape (n, k)."""
+        """Fit codes 0..k-1, all of which occur; rows in `held` may judge free constants.
+
+        The predictor returns shape (n, k).
+        """
 
 
 def mixed_losses(predicted: Floats, action: Codes, n_train: int) -> Floats:
@@ -83,6 +87,7 @@ def mixed_losses(predicted: Floats, action: Codes, n_train: int) -> Floats:
     Predictions are mixed with the uniform distribution at weight n_actions / (n_train + n_actions),
     so that an action that training never saw costs a finite loss, the same for both models.
     """
+    # As one more training row of each action would do to its share.
     mixed = (n_train * predicted + 1.0) / (n_train + predicted.shape[1])
     losses: Floats = -np.log(mixed[np.arange(len(action)), action])
     return losses
@@ -104,6 +109,7 @@ def cross_fitted_losses(
             data.context, data.n_contexts, N_INNER_FOLDS, np.random.default_rng([seed, fold])
         )[train]
         part = design.rows(train)
+        # An action that training lacks is unknown to the learner: it fits the others, renumbered.
         seen, codes = np.unique(data.action[train], return_inverse=True)
         predicted = np.zeros((int(test.sum()), len(data.actions)))
         if seen.size == 1 or not part.varies:
@@ -127,6 +133,7 @@ def _tuned(
 ) -> _Estimator:
     """Return the candidate that predicts the held-out contexts best, fitted to all rows."""
     n_actions = int(action.max()) + 1
+    # Without a judge the middle strength stands.
     best = candidates[len(candidates) // 2]
     if held.any() and np.unique(action[~held]).size > 1:
         losses = []
@@ -141,12 +148,15 @@ def _tuned(
 
 
 def _encoder(train: Design) -> Callable[[Design], Floats]:
-    """Fill missing numbers with the training mean beside an indicator, standardise, and spell categories out as indicators."""
+    """Standardise numbers and spell categories out as indicators.
+
+    A missing number gets the training mean, beside an indicator that it was missing.
+    """
     shown = ~np.isnan(train.numbers)
     counts = np.maximum(shown.sum(axis=0), 1)
     mean = np.where(shown, train.numbers, 0.0).sum(axis=0) / counts
     spread = np.sqrt((np.where(shown, train.numbers - mean, 0.0) ** 2).sum(axis=0) / counts)
-    spread[spread == 0] = 1.0
+    spread[spread == 0] = 1.0  # a constant column becomes zeros
     levels = [sorted(set(column)) for column in train.words.T]
 
     def encode(design: Design) -> Floats:
@@ -184,7 +194,7 @@ class RandomForest:
 
 
 class Logistic:
-    """Multinomial logistic regression on a linear spline of belief, features, and truth by itself and times belief."""
+    """Multinomial logit on a linear spline of belief, features, truth, and truth times belief."""
 
     def fit(self, design: Design, action: Codes, held: NDArray[np.bool_], seed: int) -> Predictor:
         """See `Learner`."""
@@ -196,7 +206,9 @@ class Logistic:
         centre = design.belief.mean(axis=0)
 
         def columns(seen: Design) -> Floats:
+            # Truncated lines: the effect of belief may bend at each knot.
             bends = [np.maximum(seen.belief - knot, 0.0) for knot in knots]
+            # Centred, so that the effect of truth by itself is that at the mean belief.
             products = [
                 seen.truth * (seen.belief[:, [column]] - centre[column])
                 for column in range(seen.belief.shape[1])
@@ -210,8 +222,7 @@ class Logistic:
             LogisticRegression(C=strength, max_iter=500) for strength in INVERSE_PENALTIES
         ]
         with warnings.catch_warnings():
-            # A fit that stops short is a weaker model that honest out-of-sample losses judge as it
-            # is.
+            # A fit that stops short is a weaker model: out-of-sample losses judge it as it is.
             warnings.simplefilter("ignore", ConvergenceWarning)
             regression = _tuned(regressions, values / scale, action, held)
         return lambda seen: regression.predict_proba(columns(seen) / scale)
@@ -260,13 +271,13 @@ def as_features(features: Any, n_rows: int) -> tuple[Floats, Words]:
     for name, column in _named_columns(features, n_rows):
         if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
             values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-            infinite = np.flatnonzero(np.isinf(values))
-            if infinite.size:
-                require(
-                    False,
-                    f"features must be finite or missing; {infinite.size} of {n_rows} values of column {name!r} are infinite, the first at position "
-                    f"{int(infinite[0])}. Mark them as missing, or cap them.",
-                )
+            infinite = np.isinf(values)
+            require(
+                not infinite.any(),
+                f"features must be finite or missing; {int(infinite.sum())} of {n_rows} values of "
+                f"column {name!r} are infinite, the first at position {int(np.argmax(infinite))}. "
+                "Mark them as missing, or cap them.",
+            )
             numbers.append(values)
         else:
             # A missing category is evidence that was not shown: a category of its own.
@@ -286,5 +297,6 @@ def designs(data: ChoiceData, features: tuple[Floats, Words] | None) -> tuple[De
         if features is not None
         else (np.empty((data.n_rows, 0)), np.empty((data.n_rows, 0), dtype=object))
     )
+    # The first state is where all indicators are 0.
     states = (data.truth[:, None] == np.arange(1, len(data.states))).astype(np.float64)
     return Design(belief, numbers, words, states[:, :0]), Design(belief, numbers, words, states)

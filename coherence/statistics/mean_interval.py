@@ -79,17 +79,21 @@ def mean_interval(
     """
     if _all_equal(values) and least_error <= 1e-12:
         return None
+    # A weighted mean is a ratio of means; to first order it varies as the mean of this influence.
     share = np.ones(values.size) if weights is None else weights / weights.mean()
     mean = float((share * values).mean())
     influence = share * (values - mean)
     n, spread = values.size, float(np.std(influence, ddof=1))
     skewness = 0.0 if _all_equal(values) else float(stats.skew(influence))
     least = least_error * math.sqrt(n)
-    if spread < least:  # what is added is taken as symmetric
+    # What is added is taken as symmetric: the third moment stays, the skewness falls by the cube.
+    if spread < least:
         skewness, spread = skewness * (spread / least) ** 3, least
+    # t rather than normal quantiles: with few contexts the spread is estimated badly too.
     reach = float(stats.t.ppf((1 + level) / 2, n - 1)) / math.sqrt(n)
 
     def studentised(position: float) -> float:
+        # Hall's cubic is the identity then, and its inverse below would divide by 0.
         if abs(skewness) < 1e-6:
             return position
         return float(3 / skewness * (np.cbrt(1 + skewness * (position - skewness / (6 * n))) - 1))
@@ -139,6 +143,7 @@ def median_interval(values: Floats, context: Codes, *, level: float = 0.95) -> I
         return None
     below = (values <= np.median(values)).astype(np.float64)
     units, unit = np.unique(context, return_inverse=True)
+    # Deviations of rows add up within a context, whatever their dependence there.
     totals = np.bincount(unit, weights=below - below.mean())
     n = units.size
     reach = (

@@ -1,4 +1,4 @@
-"""The one place that knows contexts: permutations, bootstraps, jackknife groups and folds never split one.
+"""What knows contexts: permutations, bootstraps, jackknife groups and folds never split one.
 
 Repetitions of a context share the evidence, the realised state and whatever else the model makes of
 it, so the context is the unit of resampling everywhere (Cameron and Miller 2015, section III).
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from coherence.inputs import Codes, Floats
 from coherence.statistics.grouping import vector_blocks
+from coherence.statistics.knn import RESOLUTION, as_levels
 
 Seed = np.random.Generator | int | None
 
@@ -27,7 +28,7 @@ def as_generator(rng: Seed) -> np.random.Generator:
 
 
 def permutation_pvalue(observed: float, permuted: Floats, *, exact: bool = False) -> float:
-    """Return (1 + b) / (1 + B), where b of B permuted values are at least as large as the observed one.
+    """Return (1 + b) / (1 + B), where b of B permuted values are at least the observed one.
 
     Parameters
     ----------
@@ -44,9 +45,8 @@ def permutation_pvalue(observed: float, permuted: Floats, *, exact: bool = False
     float
         p-value; never 0 (Phipson and Smyth 2010).
     """
-    margin = 1e-12 * max(
-        1.0, abs(observed)
-    )  # equal statistics differ in the last bits when summed in another order
+    # Equal statistics differ in the last bits when they are summed in another order.
+    margin = 1e-12 * max(1.0, abs(observed))
     as_large = np.count_nonzero(permuted >= observed - margin)
     return float(as_large / permuted.size if exact else (1 + as_large) / (1 + permuted.size))
 
@@ -87,16 +87,20 @@ def context_blocks(summary: Floats, *, size: int | None = None, span: float = BL
     if summary.ndim == 2:
         return vector_blocks(summary, size=size or VECTOR_BLOCK_SIZE, span=span)
     size = size or BLOCK_SIZE
-    levels = np.rint(summary * 1e9).astype(np.int64)
-    values, level_of, counts = np.unique(levels, return_inverse=True, return_counts=True)
-    widest = round(span * 1e9)
+    values, level_of, counts = np.unique(
+        as_levels(summary), return_inverse=True, return_counts=True
+    )
+    widest = round(span * RESOLUTION)
     block_of_level = np.empty(values.size, dtype=np.int64)
-    block, start, held = 0, 0, 0
+    block, start, n_held = 0, 0, 0
     for position, value in enumerate(values):
-        if held and (held >= size or value - values[start] > widest or counts[position] >= size):
-            block, start, held = block + 1, position, 0
+        # A level that fills a block by itself starts one: joined to its neighbours, contexts of
+        # equal belief would be exchanged with others for nothing.
+        full = n_held >= size or counts[position] >= size
+        if n_held and (full or value - values[start] > widest):
+            block, start, n_held = block + 1, position, 0
         block_of_level[position] = block
-        held += int(counts[position])
+        n_held += int(counts[position])
     return block_of_level[level_of]
 
 
@@ -120,6 +124,7 @@ def count_arrangements(blocks: Codes, state: Codes, limit: int) -> int:
     np.add.at(table, (blocks, state), 1)
     total = 1
     for counts in table:
+        # A multinomial coefficient as a product of binomials, one state after the other.
         placed = 0
         for count in counts:
             placed += int(count)
@@ -149,6 +154,7 @@ def _all_arrangements(blocks: Codes, state: Codes) -> Codes:
         base[rows] = rows
     choices = []
     for rows in mixed:
+        # Contexts of equal state are interchangeable: any of them may give it, each one once.
         givers = rows[np.argsort(state[rows], kind="stable")]
         sources = []
         for order in _orders(np.bincount(state[rows]).tolist()):
@@ -168,7 +174,7 @@ def _all_arrangements(blocks: Codes, state: Codes) -> Codes:
 def permute_contexts(
     blocks: Codes, n_permutations: int, rng: np.random.Generator, *, state: Codes | None = None
 ) -> Codes:
-    """Draw permutations that move contexts only within their block, or list all of them when they are few.
+    """Draw permutations that move contexts only within their block, or list all if few.
 
     Parameters
     ----------
@@ -251,7 +257,7 @@ def bootstrap_ratio(
 
 
 def sign_flip_pvalue(gaps: Floats, *, n_flips: int, rng: np.random.Generator) -> float:
-    """Two-sided test that the mean of independent gaps is zero, by random signs of the studentised mean.
+    """Test two-sidedly that independent gaps have mean zero, by random signs.
 
     Parameters
     ----------
@@ -271,13 +277,12 @@ def sign_flip_pvalue(gaps: Floats, *, n_flips: int, rng: np.random.Generator) ->
     if gaps.size == 0:
         return float("nan")
     exact = 2**gaps.size <= n_flips
-    if exact:
+    if exact:  # row i spells the signs of assignment i in binary
         bits = np.arange(2**gaps.size)[:, None] >> np.arange(gaps.size)
         signs = 1.0 - 2.0 * (bits & 1)
     else:
         signs = rng.choice([-1.0, 1.0], size=(n_flips, gaps.size))
-    # The sum of squares is the same for every flip, so |sum| orders flips as the studentised mean
-    # does.
+    # The sum of squares is the same for every flip, so |sum| orders them as the studentised mean.
     flipped = np.abs(signs @ gaps)
     observed = abs(float(gaps.sum()))
     if exact:

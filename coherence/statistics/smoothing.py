@@ -49,16 +49,18 @@ class SmoothFit:
 
 
 def spline_basis(values: Floats, size: int) -> Floats:
-    """Evaluate a B-spline basis, shape (n, size), with knots at quantiles of the distinct values."""
+    """Evaluate a B-spline basis, shape (n, size), knots at quantiles of the distinct values."""
     low, high = float(values.min()), float(values.max())
     degree = min(3, size - 1)
+    # Of distinct values: many rows on one belief must not draw all knots to it.
     inner = np.quantile(np.unique(values), np.linspace(0, 1, size - degree + 1)[1:-1])
     knots = np.concatenate([[low] * (degree + 1), inner, [high] * (degree + 1)])
     return np.asarray(BSpline(knots, np.eye(size), degree)(values))
 
 
 def _additive_basis(values: Floats, size: int, products: bool) -> Floats:
-    """Intercept, a spline in each column (one coefficient less, because every basis sums to 1), and products of pairs of columns."""
+    """Intercept, a spline in each column, and perhaps products of pairs of columns."""
+    # Every spline basis sums to 1, as the intercept does: each gives up one coefficient.
     parts = [np.ones((len(values), 1))]
     for column in values.T:
         parts.append(spline_basis(column, min(size, np.unique(column).size))[:, 1:])
@@ -105,7 +107,10 @@ def _solve(gram: Floats, moments: Floats) -> Floats:
 
 
 def _best_cut(values: Floats, weight: Floats, total: Floats, square: Floats) -> int | None:
-    """Position of the first value above the jump that explains most; None where no cut leaves enough rows on both sides."""
+    """Position of the first value above the jump that explains most.
+
+    None where no cut leaves enough rows on both sides.
+    """
     seen = weight > 0
     values_seen, weight, total = values[seen], weight[seen], total[seen]
     below, rows = np.cumsum(weight)[:-1], float(weight.sum())
@@ -114,6 +119,7 @@ def _best_cut(values: Floats, weight: Floats, total: Floats, square: Floats) -> 
         return None
     left = np.cumsum(total, axis=0)[:-1]
     right = total.sum(axis=0) - left
+    # Two means explain n1 m1^2 + n2 m2^2 of the sum of squares; the largest leaves least.
     with np.errstate(invalid="ignore", divide="ignore"):
         explained = ((left**2 / below[:, None] + right**2 / (rows - below)[:, None]) / square).sum(
             axis=1
@@ -145,10 +151,14 @@ def _merged(values: Floats, weight: Floats, total: Floats) -> tuple[Floats, Floa
 def _choose(
     values: Floats, weight: Floats, total: Floats, square: Floats, n_contexts: int
 ) -> tuple[int, bool, Floats, float | None]:
-    """Choose size, products, basis and jump by squared error on held-out folds; `weight` and `total` have a row for each fold."""
+    """Choose size, products, basis and jump by squared error on held-out folds.
+
+    `weight` and `total` have a row for each fold.
+    """
     n_folds = len(weight)
     lowest, size, products, basis = math.inf, 0, False, np.empty((0, 0))
     for size_tried, products_tried, basis_tried in _candidates(values, n_contexts):
+        # Normal equations add up over folds: a fold is left out by subtracting its part.
         grams = np.einsum("fl,li,lj->fij", weight, basis_tried, basis_tried, optimize=True)
         moments = np.einsum("li,flc->fic", basis_tried, total, optimize=True)
         error = 0.0
@@ -170,7 +180,7 @@ def _choose(
             continue
         spline, error = spline_basis(values, size_tried), 0.0
         for fold in range(n_folds):
-            # The place of the jump is chosen anew without each fold: a jump that chance suggests
+            # Where the jump lies is chosen anew without each fold: a jump that chance suggests
             # does not predict the contexts held out.
             rows, left = pooled - weight[fold], sums - total[fold]
             stepped = _with_jump(spline, _best_cut(values, rows, left, square))

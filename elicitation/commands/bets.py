@@ -404,7 +404,9 @@ def _write(
         )
         written.append("models.svg")
     for number, fit in enumerate(scores.ladders.values(), start=1):
-        save_bet_plot(partial(plot_ladder, fit.table), out / f"ladder_{number}.svg", size=(4.5, 4.5))
+        save_bet_plot(
+            partial(plot_ladder, fit.table), out / f"ladder_{number}.svg", size=(4.5, 4.5)
+        )
         written.append(f"ladder_{number}.svg")
     return written
 

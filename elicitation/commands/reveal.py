@@ -346,13 +346,13 @@ def _read(args: argparse.Namespace, settings: "list[Setting]") -> Battery:
 
 def _write(folder: Path, battery: Battery, args: argparse.Namespace) -> None:
     """Write tables and figures, print the summary, and with a runs table the verdict."""
-    from coherence.batteries.revealed.figures import write_figures
     from coherence.batteries.revealed.answer_scores import score_stated, score_wagers
     from coherence.batteries.revealed.belief_scores import (
         comparison_table,
         score_beliefs,
         summarise_scores,
     )
+    from coherence.batteries.revealed.figures import write_figures
     from coherence.batteries.revealed.influences import order_preferences, previous_influences
     from coherence.batteries.revealed.text import (
         render_bets,

@@ -17,7 +17,7 @@ def test_every_agent_gives_a_valid_table(name):
 
 
 def test_world_is_exact():
-    """Features sum to the log-odds, the state follows them, and the beliefs given z average to the posterior."""
+    """Features sum to the log-odds, the state follows, beliefs given z average to the posterior."""
     runs = simulate("rational", n_contexts=4000, n_reps=1, prompts=["standard"], rng=1)
     plain = runs[runs["z_state"].isna()].set_index("context")
     log_odds = plain[[f"x_{j}" for j in range(1, 7)]].sum(axis=1)
@@ -29,8 +29,8 @@ def test_world_is_exact():
         (plain["p_true"] * (1 - plain["p_true"])).sum()
     )
     assert abs(z) < 3.3
-    given = runs[runs["z_state"].notna()]
-    averaged = (given["p_true"] * given["p_z"]).groupby(given["context"]).sum()
+    with_z = runs[runs["z_state"].notna()]
+    averaged = (with_z["p_true"] * with_z["p_z"]).groupby(with_z["context"]).sum()
     np.testing.assert_allclose(averaged, plain["p_true"].loc[averaged.index], atol=1e-9)
 
 

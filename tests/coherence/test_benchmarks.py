@@ -1,4 +1,4 @@
-"""The benchmark script: every line of ours still runs, figures read as meant, missing peers are named."""
+"""The benchmark script: every line of ours runs, figures read as meant, missing peers are named."""
 
 import importlib.util
 import json
@@ -45,7 +45,7 @@ def test_a_missing_peer_is_named(monkeypatch, capsys):
 
 
 def test_extrapolation_growth_and_ratios_are_labelled():
-    """Ten seconds for 99 permutations are 100.9 for 999, and said to be extrapolated; 100 times the rows are 150 times n log n."""
+    """Ten seconds for 99 permutations are 100.9 for 999; 100 times the rows, 150 times n log n."""
     section = run.table(
         "Permutation test of the information, n = 100,000", [{"seconds": 10.0, "megabytes": 1.0}]
     )

@@ -41,7 +41,7 @@ def test_bare_estimates_under_a_true_null():
 
 @pytest.mark.parametrize(("clustered", "share"), [(False, 0.27), (True, 0.64)])
 def test_uncorrected_bin_comparisons_find_violations_in_flat_choices(clustered, share):
-    """Five flat bins: the published test finds some violation in 27% of null data sets, in 64% with clusters; ours in about 5%."""
+    """Flat bins: the published test finds violations in 27%, clustered 64%; ours in about 5%."""
     published, ours = 0, 0
     for seed in range(150):
         rng = np.random.default_rng([21, seed])
@@ -68,7 +68,7 @@ def test_uncorrected_bin_comparisons_find_violations_in_flat_choices(clustered, 
 
 
 def test_noise_floor_of_the_iterated_expectation():
-    """Mean |gap| from noise alone: sqrt(2 / pi) * sd * sqrt(1 + sum of squared weights) for single repetitions."""
+    """Mean |gap| from noise alone: sqrt(2 / pi) * sd * sqrt(1 + sum of squared weights)."""
     rng = np.random.default_rng(22)
     weights, sd, n = np.array([0.3, 0.7]), 0.02, 3000
     low, high = 0.3, 0.6

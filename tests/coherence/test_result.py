@@ -5,13 +5,20 @@ import math
 import pytest
 
 from coherence import CheckResult, Interval
+from coherence.result import rejects
 
 
 def result(**changes):
     fields = {
-        "check": "cmi", "null": "nothing", "statistic": 0.123456789, "unit": "nats", "interval": Interval(0.1, 0.2), "pvalue": 0.01,
-        "n_rows": 10, "n_contexts": 5,
-    }  # fmt: skip
+        "check": "cmi",
+        "null": "nothing",
+        "statistic": 0.123456789,
+        "unit": "nats",
+        "interval": Interval(0.1, 0.2),
+        "pvalue": 0.01,
+        "n_rows": 10,
+        "n_contexts": 5,
+    }
     return CheckResult(**{**fields, **changes})
 
 
@@ -35,6 +42,31 @@ def test_text_says_what_and_how_sure():
     assert "null: nothing" in text
     assert "10 rows in 5 contexts, 0 dropped" in text
     assert "estimates: nothing" in str(result(pvalue=None))
+
+
+@pytest.mark.parametrize(
+    ("pvalue", "alpha", "rejected"),
+    [
+        (0.05, 0.05, True),
+        (0.0501, 0.05, False),
+        (0.0, 0.05, True),
+        (0.07, 0.1, True),
+        (None, 0.05, False),
+        (math.nan, 0.05, False),
+    ],
+)
+def test_a_pvalue_at_its_level_rejects_and_none_does_not(pvalue, alpha, rejected):
+    assert rejects(pvalue, alpha=alpha) is rejected
+    if alpha == 0.05:  # the level of a single test, unless another is asked for
+        assert rejects(pvalue) is rejected
+
+
+def test_adjusted_pvalues_stand_in_the_row():
+    row = result(pvalue_holm=0.02, pvalue_bh=0.03, reason="few", n_dropped=4).to_row()
+    adjusted = {"pvalue_holm": 0.02, "pvalue_bh": 0.03, "reason": "few", "n_dropped": 4}
+    assert {name: row[name] for name in adjusted} == adjusted
+    assert math.isnan(result().to_row()["pvalue_holm"])
+    assert math.isnan(result().to_row()["pvalue_bh"])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Lets the modules of this folder import each other by name, as they do when `simulate.py` runs as a script."""
+"""Lets the modules of this folder import each other by name, as when `simulate.py` is a script."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Designs that users really have, as data: beliefs, choices and states drawn with a known hidden signal.
+"""Designs that users really have, as data: beliefs, choices and states with a known signal.
 
 Under signal 0 the reported belief is the belief acted on: it is rounded first, and action and state
 are drawn from it afterwards.
@@ -43,7 +43,10 @@ class Design:
         beliefs: np.ndarray | None = None,
         lure: np.ndarray | float = 0.0,
     ) -> pd.DataFrame:
-        """Draw belief, action, truth and context; `lure` makes the first action attractive for another reason than belief."""
+        """Draw belief, action, truth and context.
+
+        `lure` makes the first action attractive for another reason than belief.
+        """
         exact = self._beliefs(rng) if beliefs is None else beliefs
         reported = np.round(np.round(exact / self.grid) * self.grid, 10) if self.grid else exact
         chance = (
@@ -78,7 +81,10 @@ class Design:
         return pd.DataFrame(table)
 
     def draw_iterated(self, rng: np.random.Generator) -> pd.DataFrame:
-        """Draw a runs table whose answers scatter around beliefs that average out, up to a gap of `gap` up or down in every context."""
+        """Draw a runs table whose answers scatter around beliefs that average out.
+
+        In every context they do so up to a gap of `gap`, up or down.
+        """
         exact = self._beliefs(rng) * (1 - 2 * self.gap) + self.gap
         share = rng.uniform(0.2, 0.8, self.n_contexts)
         room = np.minimum(exact, 1 - exact) - self.gap
@@ -124,7 +130,10 @@ class Design:
         )
 
     def draw_prompts(self, rng: np.random.Generator, *, distance: float) -> pd.DataFrame:
-        """Draw beliefs under two prompts whose expectations lie `distance` apart, up or down at random, in every context."""
+        """Draw beliefs under two prompts, their expectations `distance` apart in every context.
+
+        Which one is higher is drawn at random.
+        """
         exact, context, rep = self._spread(rng)
         moved = exact + distance * rng.choice([-1.0, 1.0], self.n_contexts)
         pieces = []
@@ -136,7 +145,10 @@ class Design:
         return pd.concat(pieces, ignore_index=True)
 
     def draw_calibration(self, rng: np.random.Generator) -> pd.DataFrame:
-        """Draw beliefs that miss a posterior between .2 and .8 by a uniform error of at most .1, and are too high by `bias`."""
+        """Draw beliefs that miss a posterior between .2 and .8 and are too high by `bias`.
+
+        The error is uniform and at most .1.
+        """
         exact, context, _ = self._spread(rng)
         state = (rng.random(self.n_contexts) < exact).astype(float)
         stated = exact[context] + rng.uniform(-0.1, 0.1, context.size) + self.bias
@@ -145,7 +157,10 @@ class Design:
         )
 
     def draw_featured(self, rng: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Draw choices that also depend on three evidence features, two numbers and a word, which inform the belief as well."""
+        """Draw choices that also depend on evidence: two numbers and a word.
+
+        These inform the belief as well.
+        """
         n = self.n_contexts
         features = pd.DataFrame(
             {
@@ -165,7 +180,10 @@ class Design:
     def draw_states(
         self, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Draw beliefs over three states in steps of .1, choices among four actions with random payoffs, and the state."""
+        """Draw beliefs over three states in steps of .1, choices among four actions, and the state.
+
+        The payoffs of the actions are random.
+        """
         belief = _thirds(rng, self.n_contexts) / 10
         truth = (rng.random(self.n_contexts)[:, None] > belief.cumsum(axis=1)[:, :2]).sum(axis=1)
         payoff = np.array([[3.0, -1, -1], [-1, 3.0, -1], [-1, -1, 3.0], [0.8, 0.8, 0.8]])
@@ -182,7 +200,10 @@ class Design:
     def largest_drop(
         self, pair: tuple[str, str], *, n_bins: int = 5, n_tastes: int = 20_000
     ) -> float:
-        """Integrate the largest fall of the share of the first action, among a pair, between fifths of a uniform belief."""
+        """Integrate the largest fall of the share of the first action of a pair.
+
+        It falls between fifths of a uniform belief.
+        """
         beliefs = (np.arange(500) + 0.5) / 500
         tastes = np.random.default_rng(0).normal(size=(n_tastes, 3)) * self.taste
         chosen = np.empty((beliefs.size, 3))

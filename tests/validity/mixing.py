@@ -1,4 +1,4 @@
-"""Simulate the intervals of the mixing battery and its tests of independence, and write down how often they hold.
+"""Simulate the intervals of the mixing battery and its tests of independence: how often they hold.
 
     python tests/validity/mixing.py --sessions 1000
 
@@ -31,6 +31,7 @@ from coherence.batteries.mixing.intervals import (
 )
 from coherence.batteries.mixing.measures import Measure, measures_of
 from coherence.batteries.mixing.simulated import expected_answers
+from coherence.result import rejects
 
 HERE = Path(__file__).parent
 INTERVALS, TESTS = HERE / "mixing_intervals.csv", HERE / "mixing_tests.csv"
@@ -41,18 +42,21 @@ N_RESAMPLES = 200  # the standard deviation of so many is known to a twentieth
 
 
 def beta_answers() -> pd.DataFrame:
-    """Return exact rates between those of the ideal and of the steep agent, with some preference for words and places."""
+    """Return exact rates between those of the ideal and of the steep agent.
+
+    Some words and places are preferred.
+    """
     answers = expected_answers("ideal")
     first = answers["item"].str.split("/").str[0]
     # Two outcomes: the cumulative Beta(2, 2) distribution at the best rate. Three: the same,
     # brought back to a sum of 1.
     shares = special.betainc(2, 2, answers["probability"].clip(0, 1))
-    place = [answers[name] for name in ("experiment", "p", "item", "order")]
-    shares = shares / shares.groupby(place).transform("sum")
+    condition = [answers[name] for name in ("experiment", "p", "item", "order")]
+    shares = shares / shares.groupby(condition).transform("sum")
     flips = answers["experiment"] == "two_flips"
     ones = special.betainc(2, 2, answers["p"])
-    said = answers["answer"].str.split(" ")
-    both = np.prod([np.where(said.str[side] == "1", ones, 1 - ones) for side in (0, -1)], axis=0)
+    flipped = answers["answer"].str.split(" ")
+    both = np.prod([np.where(flipped.str[side] == "1", ones, 1 - ones) for side in (0, -1)], axis=0)
     # Pairs of words prefer one at the quantiles of Beta(8, 8), and the word listed first by .05.
     words = answers["experiment"] == "words"
     number = pd.factorize(answers["item"])[0]
@@ -76,24 +80,24 @@ Session = dict[str, tuple[float, float, float]]
 
 def summed_up(estimates: dict[str, list[tuple[Measure, Estimate]]]) -> Session:
     """Return the corrected value of every quantity with the ends of its interval."""
-    found: Session = {}
+    summary: Session = {}
     for number, title in {0: "total", **EXPERIMENTS}.items():
-        own = [
-            one
+        counting = [
+            estimated
             for part, pairs in estimates.items()
             if number in (0, PARTS[part].number)
-            for _, one in pairs
+            for _, estimated in pairs
         ]
-        found[title if number == 0 else f"{number} {title}"] = (
-            sum(map(corrected_points, own)),
-            *score_interval(own),
+        summary[title if number == 0 else f"{number} {title}"] = (
+            sum(map(corrected_points, counting)),
+            *score_interval(counting),
         )
     for part, pairs in estimates.items():
-        found |= {
-            f"{PARTS[part].title}: {measure.name}": (one.loss, *one.interval)
-            for measure, one in pairs
+        summary |= {
+            f"{PARTS[part].title}: {measure.name}": (estimated.loss, *estimated.interval)
+            for measure, estimated in pairs
         }
-    return found
+    return summary
 
 
 def session(
@@ -101,17 +105,16 @@ def session(
 ) -> Session:
     """Draw and score one session."""
     rng = np.random.default_rng(seed)
-    found = {}
+    estimates = {}
     for name, counts in parts.items():
-        chances = np.maximum(
-            counts.weights, 0
-        )  # the last of three rates may miss 0 by a rounding error
+        # The last of three rates may miss 0 by a rounding error.
+        chances = np.maximum(counts.weights, 0)
         drawn = rng.multinomial(n_draws, chances / chances.sum(axis=1, keepdims=True)).astype(float)
-        one = replace(counts, weights=drawn, exact=False)
-        found[name] = list(
-            zip(measures[name], estimate(one, measures[name], N_RESAMPLES, rng), strict=True)
+        sampled = replace(counts, weights=drawn, exact=False)
+        estimates[name] = list(
+            zip(measures[name], estimate(sampled, measures[name], N_RESAMPLES, rng), strict=True)
         )
-    return summed_up(found)
+    return summed_up(estimates)
 
 
 def intervals(
@@ -121,18 +124,20 @@ def intervals(
     (parts,) = count_answers(AGENTS[agent]()).values()
     measures = {name: measures_of(counts) for name, counts in parts.items()}
     exact = {
-        name: list(zip(own, estimate(parts[name], own, 1, np.random.default_rng(0)), strict=True))
-        for name, own in measures.items()
+        name: list(
+            zip(of_part, estimate(parts[name], of_part, 1, np.random.default_rng(0)), strict=True)
+        )
+        for name, of_part in measures.items()
     }
     truth = summed_up(exact)
     cell = 10 * DRAWS.index(n_draws) + list(AGENTS).index(agent)
-    found = parallel(
+    drawn = parallel(
         delayed(session)(parts, measures, n_draws, [seed, cell, number])
         for number in range(sessions)
     )
     rows: list[dict[str, object]] = []
     for quantity, (true, _, _) in truth.items():
-        value, low, high = np.array([one[quantity] for one in found]).T
+        value, low, high = np.array([summary[quantity] for summary in drawn]).T
         rows.append(
             {
                 "agent": agent,
@@ -152,7 +157,7 @@ def intervals(
 
 
 def pvalues(correlation: float, n_draws: int, seed: list[int]) -> tuple[float, float]:
-    """Return the p-values of both tests of independence where each outcome has this correlation with the one before."""
+    """Return the p-values of both tests where outcomes have this correlation with the last."""
     rng = np.random.default_rng(seed)
     chance = rng.random((n_draws, 2, RATES.size))
     flips = np.zeros((n_draws, RATES.size), dtype=int)
@@ -172,7 +177,7 @@ def tests(
 ) -> list[dict[str, object]]:
     """Return a line per test of independence."""
     cell = 1000 + 10 * DRAWS.index(n_draws) + ALTERNATION.index(correlation)
-    found = np.array(
+    drawn = np.array(
         parallel(
             delayed(pvalues)(correlation, n_draws, [seed, cell, number])
             for number in range(sessions)
@@ -182,8 +187,8 @@ def tests(
     common = {"correlation": correlation, "draws": n_draws}
     return [
         common
-        | {"test": name, "rejected": int((own <= 0.05).sum()), "sessions": sessions, "seed": seed}
-        for name, own in zip(names, found.T, strict=True)
+        | {"test": name, "rejected": sum(map(rejects, row)), "sessions": sessions, "seed": seed}
+        for name, row in zip(names, drawn.T, strict=True)
     ]
 
 
@@ -205,24 +210,26 @@ def page() -> str:
         np.where(table["quantity"].str[0].str.isdigit(), "experiments", "measures"),
     )
     lines = [
-        f"{sessions} sessions per line; coverage of 95% intervals (of experiments and of losses: the lowest), bias of the corrected total and its "
-        "standard deviation, in points.",
+        f"{sessions} sessions per line; coverage of 95% intervals (of experiments and of losses: "
+        "the lowest), bias of the corrected total and its standard deviation, in points.",
         "",
         "| agent | answers per condition | total | experiments | losses of measures | bias | sd |",
         "|---|---|---|---|---|---|---|",
     ]
-    for (agent, draws), own in table.assign(
+    for (agent, draws), cell in table.assign(
         kind=kind, coverage=table["covered"] / table["sessions"]
     ).groupby(["agent", "draws"], sort=False):
-        total = own[own["kind"] == "total"].iloc[0]
-        lowest = own.groupby("kind")["coverage"].min()
+        total = cell[cell["kind"] == "total"].iloc[0]
+        lowest = cell.groupby("kind")["coverage"].min()
         cells = (f"{lowest[name]:.3f}" for name in ("total", "experiments", "measures"))
         lines.append(
-            f"| {agent} | {draws} | {' | '.join(cells)} | {total['bias']:+.1f} | {total['sd']:.1f} |"
+            f"| {agent} | {draws} | {' | '.join(cells)} | {total['bias']:+.1f} "
+            f"| {total['sd']:.1f} |"
         )
     lines += [
         "",
-        f"Share of {rejected['sessions'].iloc[0]} sessions with p of at most .05, 21 conditions at rates of .1, .5 and .9:",
+        f"Share of {rejected['sessions'].iloc[0]} sessions with p of at most .05, 21 conditions "
+        "at rates of .1, .5 and .9:",
         "",
     ]
     share = rejected.assign(share=rejected["rejected"] / rejected["sessions"]).pivot(
@@ -296,9 +303,8 @@ def main() -> None:
         if ":" not in str(row["quantity"])
         and row["covered"] < stats.binom.ppf(0.001, options.sessions, 0.93)
     ]
-    print(
-        f"totals and experiments clearly below .93: {[(row['agent'], row['draws'], row['quantity']) for row in low] or 'none'}"
-    )
+    cells = [(row["agent"], row["draws"], row["quantity"]) for row in low]
+    print(f"totals and experiments clearly below .93: {cells or 'none'}")
 
 
 if __name__ == "__main__":

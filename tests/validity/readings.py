@@ -1,4 +1,4 @@
-"""What is read from one simulated data set: the p-values and intervals of one check, and the truths that intervals should hold."""
+"""What is read from one simulated data set: p-values, intervals, and the truths to be held."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -62,7 +62,10 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True)
 class Subject:
-    """A check under simulation: how it is run, which of its readings are tests, and the truth of its intervals under a design."""
+    """A check under simulation.
+
+    How it is run, which of its readings are tests, the truth of its intervals under a design.
+    """
 
     run: Callable[[Design, np.random.Generator], dict[str, Reading]]
     tests: tuple[str, ...] = ()
@@ -103,11 +106,11 @@ def _choices(name: str, test: Callable[..., CheckResult], **options: object) -> 
 
 
 def _featured(
-    name: str, test: Callable[..., CheckResult], given: str, **options: object
+    name: str, test: Callable[..., CheckResult], argument: str, **options: object
 ) -> Callable:
     def run(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
         runs, features = design.draw_featured(rng)
-        options_ = options | {given: features, "context": runs["context"], "rng": rng}
+        options_ = options | {argument: features, "context": runs["context"], "rng": rng}
         return {name: _reading(test(runs["p"], runs["action"], runs["theta"], **options_))}
 
     return run
@@ -187,7 +190,10 @@ def _largest_drop(design: Design) -> float:
 
 @cache
 def _smallest_largest_drop(design: Design) -> float:
-    """Return the largest drop between fifths of belief under the best order of the actions, in one very large data set."""
+    """Return the largest drop between fifths of belief under the best order of the actions.
+
+    In one very large data set.
+    """
     runs = design.sized(LARGE).draw(np.random.default_rng(1))
     fifth = np.argsort(np.argsort(runs["p"], kind="stable"), kind="stable") * 5 // len(runs)
     share = np.stack(
@@ -205,45 +211,86 @@ DISTANCE = 0.08
 SUBJECTS: dict[str, Subject] = {
     "residual_covariance": Subject(
         _choices("residual_covariance", residual_covariance_test, n_draws=999),
-        ("residual_covariance",), (*TESTED, FEW, *CONSTANT), {"residual_covariance": lambda design: design.signal}, BELIEFS,
+        ("residual_covariance",),
+        (*TESTED, FEW, *CONSTANT),
+        {"residual_covariance": lambda design: design.signal},
+        BELIEFS,
     ),
-    "cmi": Subject(_choices("cmi", cmi_test, n_permutations=199), ("cmi",), (*TESTED, FEW, *CONSTANT), {"cmi": exact_information}, BELIEFS),
+    "cmi": Subject(
+        _choices("cmi", cmi_test, n_permutations=199),
+        ("cmi",),
+        (*TESTED, FEW, *CONSTANT),
+        {"cmi": exact_information},
+        BELIEFS,
+    ),
     "cmi_isotonic": Subject(
-        _choices("cmi, calibrated belief", cmi_test, n_permutations=199, isotonic=True), ("cmi, calibrated belief",), TESTED
+        _choices("cmi, calibrated belief", cmi_test, n_permutations=199, isotonic=True),
+        ("cmi, calibrated belief",),
+        TESTED,
     ),
     "residual_covariance_states": Subject(
-        _stated("residual_covariance, three states", residual_covariance_test, n_draws=999), ("residual_covariance, three states",), STATED
+        _stated("residual_covariance, three states", residual_covariance_test, n_draws=999),
+        ("residual_covariance, three states",),
+        STATED,
     ),
-    "cmi_states": Subject(_stated("cmi, three states", cmi_test, n_permutations=199), ("cmi, three states",), STATED),
+    "cmi_states": Subject(
+        _stated("cmi, three states", cmi_test, n_permutations=199), ("cmi, three states",), STATED
+    ),
     "cmi_features": Subject(
-        _featured("cmi given features", cmi_test, "condition_on", n_permutations=199), ("cmi given features",), FEATURED
+        _featured("cmi given features", cmi_test, "condition_on", n_permutations=199),
+        ("cmi given features",),
+        FEATURED,
     ),
     "monotone_yes_no": Subject(
         _ordered("monotone yes/no", monotone_choice_test, pair=("yes", "no")),
-        ("monotone yes/no",), NULLS, {"monotone yes/no": _largest_drop}, VIOLATED,
+        ("monotone yes/no",),
+        NULLS,
+        {"monotone yes/no": _largest_drop},
+        VIOLATED,
     ),
     "monotone_yes_defer": Subject(
-        _ordered("monotone yes/defer", monotone_choice_test, pair=("yes", "defer")), ("monotone yes/defer",), NULLS
+        _ordered("monotone yes/defer", monotone_choice_test, pair=("yes", "defer")),
+        ("monotone yes/defer",),
+        NULLS,
     ),
-    "monotone_defer_no": Subject(_ordered("monotone defer/no", monotone_choice_test, pair=("defer", "no")), ("monotone defer/no",), NULLS),
+    "monotone_defer_no": Subject(
+        _ordered("monotone defer/no", monotone_choice_test, pair=("defer", "no")),
+        ("monotone defer/no",),
+        NULLS,
+    ),
     "monotone_isotonic": Subject(
-        _ordered("monotone yes/no, isotonic distance", monotone_choice_test, pair=("yes", "no"), method="isotonic"),
-        ("monotone yes/no, isotonic distance",), NULLS,
+        _ordered(
+            "monotone yes/no, isotonic distance",
+            monotone_choice_test,
+            pair=("yes", "no"),
+            method="isotonic",
+        ),
+        ("monotone yes/no, isotonic distance",),
+        NULLS,
     ),
     "monotone_direction": Subject(
         _ordered("monotone_direction", monotone_direction_test),
-        ("monotone_direction",), NULLS, {"monotone_direction": _smallest_largest_drop}, VIOLATED,
+        ("monotone_direction",),
+        NULLS,
+        {"monotone_direction": _smallest_largest_drop},
+        VIOLATED,
     ),
     "monotone_any_direction": Subject(
         _ordered("monotone_direction, any direction", monotone_direction_test, rule="direction"),
-        ("monotone_direction, any direction",), NULLS,
+        ("monotone_direction, any direction",),
+        NULLS,
     ),
     "iterated_expectation": Subject(
-        _iterated, ("iterated_expectation",), NULLS,
-        {name: InThePopulation(_iterated, name) for name in MEASURES if name != "mean signed gap"} | {"mean signed gap": lambda design: 0.0},
+        _iterated,
+        ("iterated_expectation",),
+        NULLS,
+        {name: InThePopulation(_iterated, name) for name in MEASURES if name != "mean signed gap"}
+        | {"mean signed gap": lambda design: 0.0},
         GAPPED,
     ),
-    "prompt_consistency": Subject(_consistency, intervals={"prompt_consistency": lambda design: DISTANCE}, covered=PROMPTED),
+    "prompt_consistency": Subject(
+        _consistency, intervals={"prompt_consistency": lambda design: DISTANCE}, covered=PROMPTED
+    ),
     "calibration": Subject(
         _calibration,
         intervals={
@@ -254,18 +301,37 @@ SUBJECTS: dict[str, Subject] = {
     ),
     "predictive_gain": Subject(
         _choices("predictive_gain", predictive_gain_test, n_bootstraps=1000),
-        ("predictive_gain",), (*TESTED, *CONSTANT), {"predictive_gain": EXPECTED}, TESTED, slow=True,
+        ("predictive_gain",),
+        (*TESTED, *CONSTANT),
+        {"predictive_gain": EXPECTED},
+        TESTED,
+        slow=True,
     ),
     "predictive_gain_logistic": Subject(
-        _choices("predictive_gain, logistic", predictive_gain_test, learner="logistic", n_bootstraps=2),
-        ("predictive_gain, logistic",), STATED, slow=True,
+        _choices(
+            "predictive_gain, logistic", predictive_gain_test, learner="logistic", n_bootstraps=2
+        ),
+        ("predictive_gain, logistic",),
+        STATED,
+        slow=True,
     ),
     "predictive_gain_forest": Subject(
-        _choices("predictive_gain, random forest", predictive_gain_test, learner="random_forest", n_bootstraps=2),
-        ("predictive_gain, random forest",), STATED[:2], slow=True,
+        _choices(
+            "predictive_gain, random forest",
+            predictive_gain_test,
+            learner="random_forest",
+            n_bootstraps=2,
+        ),
+        ("predictive_gain, random forest",),
+        STATED[:2],
+        slow=True,
     ),
     "predictive_gain_features": Subject(
-        _featured("predictive_gain given features", predictive_gain_test, "features", n_bootstraps=2),
-        ("predictive_gain given features",), FEATURED[:2], slow=True,
+        _featured(
+            "predictive_gain given features", predictive_gain_test, "features", n_bootstraps=2
+        ),
+        ("predictive_gain given features",),
+        FEATURED[:2],
+        slow=True,
     ),
-}  # fmt: skip
+}

@@ -20,6 +20,8 @@ from joblib import Parallel, delayed
 from readings import EXPECTED, SUBJECTS, Reading, Subject
 from scipy import stats
 
+from coherence.result import rejects
+
 RESULTS = Path(__file__).parent / "results.csv"
 FIELDS = ("kind", "check", "design", "count", "datasets", "seed", "seconds")
 
@@ -32,46 +34,34 @@ def readings(run: Callable, design: Design, seed: int, number: int) -> dict[str,
         return run(design, np.random.default_rng([seed, position, number]))
 
 
-def rejects(reading: Reading) -> bool:
-    """Tell whether a test rejects at .05; an undefined p-value does not."""
-    return reading.pvalue is not None and reading.pvalue <= 0.05
-
-
 def covers(reading: Reading, truth: float) -> bool:
-    """Tell whether an interval holds the truth; rounding of an end that equals it does not count against it."""
+    """Tell whether an interval holds the truth; an end that rounding alone moved off it does."""
     return reading.low - 1e-12 <= truth <= reading.high + 1e-12
 
 
 def counted(
-    subject: Subject, design: Design, found: list[dict[str, Reading]]
+    subject: Subject, design: Design, drawn: list[dict[str, Reading]]
 ) -> list[dict[str, object]]:
     """Count rejections and covering intervals of one subject under one design."""
     rows: list[dict[str, object]] = []
     kind = "size" if design.signal == 0 else "power"
     for check in subject.tests:
         if design in subject.tested:
-            rows.append(
-                {"kind": kind, "check": check, "count": sum(rejects(one[check]) for one in found)}
-            )
+            count = sum(rejects(data_set[check].pvalue) for data_set in drawn)
+            rows.append({"kind": kind, "check": check, "count": count})
     for check, truth in subject.intervals.items():
         if design in subject.covered:
-            values = [one[check] for one in found]
+            values = [data_set[check] for data_set in drawn]
             wanted = (
-                float(np.mean([one.value for one in values]))
+                float(np.mean([reading.value for reading in values]))
                 if truth is EXPECTED
                 else truth(design)
             )
             if np.isnan(wanted):
-                # the design has no such quantity, noise between repetitions without repetitions,
-                # say
+                # The design has no such quantity: say, noise between repetitions without any.
                 continue
-            rows.append(
-                {
-                    "kind": "coverage",
-                    "check": check,
-                    "count": sum(covers(one, wanted) for one in values),
-                }
-            )
+            count = sum(covers(reading, wanted) for reading in values)
+            rows.append({"kind": "coverage", "check": check, "count": count})
     return rows
 
 
@@ -92,31 +82,36 @@ def write(rows: list[dict[str, object]]) -> None:
 SECTIONS = {
     "size": (
         "Size",
-        "Share of true nulls rejected at .05. More than a true rate of .05 gives in 99.5% of such runs (exact binomial) is marked.",
+        "Share of true nulls rejected at .05. More than a true rate of .05 gives in 99.5% of such "
+        "runs (exact binomial) is marked.",
     ),
     "power": (
         "Power",
-        "Share of data sets with a hidden signal that are rejected at .05; 200 contexts x 5 repetitions, taste N(0, 1).",
+        "Share of data sets with a hidden signal that are rejected at .05; 200 contexts x 5 "
+        "repetitions, taste N(0, 1).",
     ),
     "coverage": ("Coverage", "Share of 95% intervals that hold the truth."),
 }
 
 
 def page() -> str:
-    """Render the results as a page: checks of the same kind, designs and number of data sets share a table, checks across, designs down."""
+    """Render the results as a page.
+
+    Checks of the same kind, designs and number of data sets share a table.
+    """
     with RESULTS.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     lines = []
     for kind, (title, explanation) in SECTIONS.items():
         lines += [f"## {title}", "", explanation, ""]
         tables: dict[tuple[tuple[str, ...], str], list[str]] = {}
-        found = {(row["check"], row["design"]): row for row in rows if row["kind"] == kind}
+        cells = {(row["check"], row["design"]): row for row in rows if row["kind"] == kind}
         for check in dict.fromkeys(
             name for subject in SUBJECTS.values() for name in (*subject.tests, *subject.intervals)
         ):
-            designs = tuple(design.name for design in EVERY if (check, design.name) in found)
+            designs = tuple(design.name for design in EVERY if (check, design.name) in cells)
             if designs:
-                tables.setdefault((designs, found[check, designs[0]]["datasets"]), []).append(check)
+                tables.setdefault((designs, cells[check, designs[0]]["datasets"]), []).append(check)
         for (designs, number), checks in tables.items():
             titles = [check.replace("|", "\\|") for check in checks]  # a bar would end the cell
             lines += [
@@ -127,7 +122,7 @@ def page() -> str:
             ]
             lines += [
                 f"| {design} | "
-                + " | ".join(_cell(found[check, design], kind) for check in checks)
+                + " | ".join(_cell(cells[check, design], kind) for check in checks)
                 + " |"
                 for design in designs
             ]
@@ -180,7 +175,7 @@ def main() -> None:
                 if options.designs and options.designs not in design.name:
                     continue
                 begun = time.monotonic()
-                found = parallel(
+                drawn = parallel(
                     delayed(readings)(subject.run, design, options.seed, each)
                     for each in range(number)
                 )
@@ -191,11 +186,12 @@ def main() -> None:
                     "seed": options.seed,
                     "seconds": seconds,
                 }
-                rows = [row | common for row in counted(subject, design, found)]
+                rows = [row | common for row in counted(subject, design, drawn)]
                 write(rows)
                 for row in rows:
+                    share = row["count"] / number
                     print(
-                        f"{row['kind']:9} {row['check']:40} {design.name:34} {row['count'] / number:.3f}",
+                        f"{row['kind']:9} {row['check']:40} {design.name:34} {share:.3f}",
                         flush=True,
                     )
 

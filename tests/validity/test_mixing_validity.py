@@ -27,31 +27,31 @@ def test_intervals_of_totals_and_experiments_cover(agent, n_draws):
 
 
 def test_independent_flips_are_rejected_about_as_often_as_promised():
-    """More rejections than the bound happen once in ten thousand runs at a true rate of .05; alternation by .1 is found nearly always."""
-    found = np.array([pvalues(0.0, 20, [1, number]) for number in range(100)])
-    assert ((found <= 0.05).sum(axis=0) <= stats.binom.ppf(0.9999, 100, 0.05)).all()
-    found = np.array([pvalues(-0.1, 100, [1, number]) for number in range(N)])
-    assert ((found <= 0.05).sum(axis=0) >= stats.binom.ppf(0.0001, N, 0.95)).all()
+    """Bounds are passed once in ten thousand runs; alternation by .1 is nearly always rejected."""
+    independent = np.array([pvalues(0.0, 20, [1, number]) for number in range(100)])
+    assert ((independent <= 0.05).sum(axis=0) <= stats.binom.ppf(0.9999, 100, 0.05)).all()
+    alternating = np.array([pvalues(-0.1, 100, [1, number]) for number in range(N)])
+    assert ((alternating <= 0.05).sum(axis=0) >= stats.binom.ppf(0.0001, N, 0.95)).all()
 
 
 def test_the_agent_in_between_is_in_between():
-    """Rates of one flip lie between those of the ideal and of the steep agent, and every condition sums to 1."""
+    """Rates of one flip lie between those of two agents, and every condition sums to 1."""
     table = beta_answers()
     assert table.groupby(["experiment", "p", "item", "order"])[
         "probability"
     ].sum().to_numpy() == pytest.approx(1.0)
     (beta,), (ideal,), (steep,) = (
-        count_answers(one).values()
-        for one in (table, expected_answers("ideal"), expected_answers("steep"))
+        count_answers(answers).values()
+        for answers in (table, expected_answers("ideal"), expected_answers("steep"))
     )
-    own, low, high = (parts["flip"].shares[11:20, 0] for parts in (beta, ideal, steep))
-    assert (own > low).all()
-    assert (own < high).all()
+    rates, low, high = (parts["flip"].shares[11:20, 0] for parts in (beta, ideal, steep))
+    assert (rates > low).all()
+    assert (rates < high).all()
     assert beta["words"].shares[:, 0].std() > 0.05
 
 
 def test_the_full_tables_hold_what_the_page_says():
-    """Every total and experiment at least .93, with all agents and numbers of draws; sizes of the tests within exact bounds."""
+    """Every total and experiment at least .93; sizes of the tests within exact bounds."""
     table = pd.read_csv(INTERVALS)
     assert set(zip(table["agent"], table["draws"], strict=True)) == {
         (agent, n_draws) for agent in AGENTS for n_draws in DRAWS

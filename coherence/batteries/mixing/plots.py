@@ -29,8 +29,8 @@ from coherence.report.figures import (
     frame_axes,
     probability_scales,
 )
-from coherence.report.plots import wilson_interval
 from coherence.report.wording import clean
+from coherence.statistics.shares import wilson_interval
 
 _LINES = {
     "1": (BLUE, "o", "rate of 1"),

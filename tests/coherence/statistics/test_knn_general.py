@@ -1,4 +1,4 @@
-"""The general nearest-neighbour estimate against a full distance matrix, the reference implementation and the one-dimensional code."""
+"""The general nearest-neighbour estimate against a distance matrix, knncmi, and the sorted one."""
 
 import json
 from pathlib import Path
@@ -41,12 +41,18 @@ def brute_force(continuous, stratum, action, truth, k):
 
 
 @given(
-    n=st.integers(9, 60), k=st.integers(1, 7), n_columns=st.integers(1, 3), n_strata=st.integers(1, 3), n_states=st.integers(2, 3),
-    grid=st.sampled_from([None, 4, 20]), scale=st.sampled_from([0.3, 1.0, 3.0]), seed=st.integers(0, 10**6),
-)  # fmt: skip
+    n=st.integers(9, 60),
+    k=st.integers(1, 7),
+    n_columns=st.integers(1, 3),
+    n_strata=st.integers(1, 3),
+    n_states=st.integers(2, 3),
+    grid=st.sampled_from([None, 4, 20]),
+    scale=st.sampled_from([0.3, 1.0, 3.0]),
+    seed=st.integers(0, 10**6),
+)
 @settings(max_examples=100, deadline=None)
 def test_trees_and_table_equal_brute_force(n, k, n_columns, n_strata, n_states, grid, scale, seed):
-    """Breaks if a tie is counted on one side only, or if a neighbour at distance 1 or more is treated as near."""
+    """Breaks if ties count on one side only, or neighbours at distance 1 or more as near."""
     rng = np.random.default_rng(seed)
     continuous = rng.normal(size=(n, n_columns)) * scale
     if grid:

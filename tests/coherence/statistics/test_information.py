@@ -5,7 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from coherence.statistics.information import binned_information, plug_in_information
+from coherence.statistics.information import (
+    binned_information,
+    information_bins,
+    plug_in_information,
+)
 
 
 def plug_in(bins, context, action, truth):
@@ -44,8 +48,21 @@ def test_equals_leaving_out_each_context():
     )
 
 
+@pytest.mark.parametrize(
+    ("n_contexts", "n_bins"), [(1, 2), (23, 2), (24, 3), (80, 10), (159, 19), (160, 20), (9999, 20)]
+)
+def test_there_is_a_bin_for_every_eight_contexts(n_contexts, n_bins):
+    assert information_bins(n_contexts) == n_bins
+
+
+def test_bins_are_those_that_were_used():
+    bins = np.array([0, 2, 1, 2])
+    result = binned_information(bins, np.arange(4), np.array([0, 1, 0, 1]), np.array([1, 0, 0, 1]))
+    assert result.n_bins == 3
+
+
 def test_bias_is_removed_under_independence():
-    """Independent coins in ten bins of thirty: the plug-in estimate averages 10 / (2 * 300), the corrected one 0 within .002."""
+    """Independent coins in ten bins of thirty, where theory has a bias of 10 / (2 * 300)."""
     rng = np.random.default_rng(1)
     every = np.arange(300)
     draws = [

@@ -1,4 +1,4 @@
-"""The sorted nearest-neighbour estimate against a brute-force distance matrix and reference values."""
+"""The sorted nearest-neighbour estimate against a distance matrix and reference values."""
 
 import numpy as np
 import pytest
@@ -32,9 +32,13 @@ def estimate(belief, action, truth, k):
 
 
 @given(
-    n=st.integers(8, 60), k=st.integers(1, 7), grid=st.sampled_from([None, 2, 20, 4]), n_actions=st.integers(2, 4),
-    n_states=st.integers(2, 3), seed=st.integers(0, 10**6),
-)  # fmt: skip
+    n=st.integers(8, 60),
+    k=st.integers(1, 7),
+    grid=st.sampled_from([None, 2, 20, 4]),
+    n_actions=st.integers(2, 4),
+    n_states=st.integers(2, 3),
+    seed=st.integers(0, 10**6),
+)
 @settings(max_examples=150, deadline=None)
 def test_equals_brute_force_on_untied_tied_and_mixed_beliefs(n, k, grid, n_actions, n_states, seed):
     """Breaks if the bisection misses the nearest window or a tie is counted on one side only."""
@@ -49,8 +53,16 @@ def test_equals_brute_force_on_untied_tied_and_mixed_beliefs(n, k, grid, n_actio
     )
 
 
+def test_levels_are_steps_of_a_billionth():
+    levels = as_levels(np.array([0.0, 0.15, 0.05 + 0.1, 1.0, 1e-9]))
+    assert levels.tolist() == [0, 150_000_000, 150_000_000, 10**9, 1]
+
+
 def test_a_grid_that_floating_point_splits_is_still_tied():
-    """.15 and .05 + .1 differ in the last bit; treated as different, the estimate changes (-.00998 for -.01199 at n = 1000)."""
+    """.15 and .05 + .1 differ in the last bit.
+
+    Treated as different, they change the estimate: -.00998 for -.01199 at n = 1000.
+    """
     rng = np.random.default_rng(3)
     steps = rng.integers(0, 21, 300)
     action, truth = rng.integers(0, 3, 300), rng.integers(0, 2, 300)
@@ -72,6 +84,17 @@ def test_does_not_depend_on_the_order_of_rows():
     )
 
 
+@pytest.mark.parametrize(("n_actions", "n_states"), [(257, 1), (128, 2), (40, 20)])
+def test_many_cells_are_told_apart(n_actions, n_states):
+    """Codes of up to 256 cells fit in a byte; one more must not wrap around."""
+    rng = np.random.default_rng(7)
+    belief = rng.integers(0, 3, 700) / 2
+    action = np.arange(700) % n_actions
+    truth = rng.integers(0, n_states, 700)
+    expected = brute_force(belief, action, truth, 1)
+    assert estimate(belief, action, truth, 1) == pytest.approx(expected, abs=1e-10)
+
+
 def test_is_not_clipped_at_zero():
     """Under independence the estimate must be able to fall below 0."""
     rng = np.random.default_rng(5)
@@ -83,7 +106,7 @@ def test_is_not_clipped_at_zero():
 
 
 def test_finds_the_information_of_a_copied_state():
-    """If the action is the state and the belief is 1/2 throughout a neighbourhood, I(A; theta | p) is the entropy of a fair coin."""
+    """The action is the state, the belief 1/2 all around: the entropy of a fair coin."""
     rng = np.random.default_rng(6)
     belief, truth = rng.uniform(0.49, 0.51, 4000), rng.integers(0, 2, 4000)
     assert estimate(belief, truth, truth, 3) == pytest.approx(np.log(2), abs=0.02)

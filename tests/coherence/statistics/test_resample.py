@@ -10,13 +10,17 @@ from hypothesis import strategies as st
 
 from coherence.statistics.resample import (
     BLOCK_SPAN,
+    as_generator,
+    bootstrap_counts,
     bootstrap_ratio,
     context_blocks,
     context_folds,
     context_means,
+    context_sums,
     count_arrangements,
     jackknife_groups,
     jackknife_variance,
+    percentile_interval,
     permutation_pvalue,
     permute_contexts,
     sign_flip_pvalue,
@@ -36,9 +40,34 @@ def test_blocks_hold_equal_beliefs_together_and_stay_narrow(beliefs):
 
 
 def test_large_groups_of_equal_beliefs_are_not_diluted():
-    """Twenty contexts at each of five coarse beliefs: exchanging across beliefs .25 apart would break the level."""
+    """Twenty contexts at each of five coarse beliefs: none is exchanged with one .25 away."""
     blocks = context_blocks(np.repeat([0, 0.25, 0.5, 0.75, 1], 20))
     assert np.bincount(blocks).tolist() == [20] * 5
+
+
+@pytest.mark.parametrize(
+    ("levels", "sizes"),
+    [
+        ([3, 8], [3, 8]),  # near enough to be joined, but the second fills a block by itself
+        ([3, 7], [10]),
+        ([8, 3], [8, 3]),  # the first block is full
+        ([3, 4, 1, 2], [8, 2]),
+        ([1, 9, 1], [1, 9, 1]),
+    ],
+)
+def test_levels_join_until_a_block_is_full_and_full_ones_stay_apart(levels, sizes):
+    """Beliefs a hundredth apart, some held by several contexts; eight are wanted in a block."""
+    summary = np.repeat(0.5 + np.arange(len(levels)) / 100, levels)
+    assert np.bincount(context_blocks(summary)).tolist() == sizes
+    assert np.bincount(context_blocks(summary, size=100)).tolist() == [sum(levels)]
+
+
+def test_blocks_reach_as_far_as_their_span_and_no_further():
+    beliefs = np.array([0.1, 0.15, 0.2, 0.21, 0.31, 0.42])
+    assert context_blocks(beliefs).tolist() == [0, 0, 0, 1, 1, 2]
+    assert context_blocks(beliefs, span=0.05).tolist() == [0, 0, 1, 1, 2, 3]
+    together = context_blocks(np.full(20, 0.15) + 1e-12 * np.arange(20))
+    assert together.tolist() == [0] * 20
 
 
 def test_permutations_move_contexts_only_within_their_block():
@@ -76,8 +105,16 @@ def test_few_arrangements_are_listed_exactly_once(labels):
     assert (blocks[sources] == blocks).all()
 
 
+def test_the_pvalue_does_not_hang_on_the_last_bit():
+    """A margin relative to large statistics, and absolute to small ones."""
+    assert permutation_pvalue(1e6, np.array([1e6 * (1 - 1e-13), 0.0])) == 2 / 3
+    assert permutation_pvalue(1e6, np.array([1e6 - 1e-3, 0.0])) == 1 / 3
+    assert permutation_pvalue(0.0, np.array([-1e-13, -1e-9])) == 2 / 3
+    assert permutation_pvalue(3.0, np.array([1.0, 3.0, 4.0, 2.0]), exact=True) == 0.5
+
+
 def test_exact_pvalue_is_the_share_of_arrangements():
-    """Difference of sums over six contexts in one block of 20 arrangements, against plain counting."""
+    """Sum over six contexts in one block of 20 arrangements, against plain counting."""
     state, outcome = np.array([0, 0, 1, 0, 1, 1]), np.array([0.1, 0.5, 0.9, 0.2, 0.7, 0.4])
     sources = permute_contexts(np.zeros(6, dtype=int), 20, np.random.default_rng(0), state=state)
     pvalue = permutation_pvalue(float(outcome @ state), state[sources] @ outcome, exact=True)
@@ -151,6 +188,47 @@ def test_bootstrap_ratio_resamples_contexts():
 
 def test_context_means_of_unequal_repetitions():
     assert context_means(np.array([1.0, 3.0, 5.0]), np.array([1, 0, 1]), 2).tolist() == [3.0, 3.0]
+
+
+def test_sign_flips_are_studentised_means():
+    """The share of flips whose t statistic is as large in size, one gap being zero and left out."""
+    gaps = np.array([0.4, 0.1, -0.2, 0.3, 0.25, 0.0])
+    signs = np.array(list(product([1, -1], repeat=5)))
+    flipped = signs * gaps[:5]
+    t = np.abs(flipped.mean(axis=1) / flipped.std(axis=1))
+    expected = np.mean(t >= abs(gaps[:5].mean() / gaps[:5].std()) - 1e-9)
+    for n_flips in (32, 999):  # 32 arrangements: just few enough to be listed
+        assert sign_flip_pvalue(gaps, n_flips=n_flips, rng=np.random.default_rng(0)) == expected
+    drawn = {
+        sign_flip_pvalue(gaps, n_flips=31, rng=np.random.default_rng(seed)) for seed in range(9)
+    }
+    assert len(drawn) > 1
+    assert all(value * 32 == pytest.approx(round(value * 32)) for value in drawn)
+
+
+def test_percentiles_leave_undefined_draws_out():
+    draws = np.append(np.arange(101.0), [np.nan] * 50)
+    assert percentile_interval(draws) == pytest.approx((2.5, 97.5))
+    assert percentile_interval(draws, 0.8) == pytest.approx((10, 90))
+
+
+def test_bootstrap_samples_are_as_large_as_the_data_and_even():
+    counts = bootstrap_counts(20, 3000, np.random.default_rng(0))
+    assert counts.shape == (3000, 20)
+    assert (counts.sum(axis=1) == 20).all()
+    np.testing.assert_allclose(counts.mean(axis=0), 1, atol=0.1)
+    assert counts.var() == pytest.approx(0.95, rel=0.05)
+
+
+def test_sums_hold_contexts_without_rows():
+    values, context = np.array([1.0, 2.0, 4.0]), np.array([2, 0, 2])
+    assert context_sums(values, context, 4).tolist() == [2, 0, 5, 0]
+
+
+def test_seeds_and_generators_are_taken_as_they_are():
+    rng = np.random.default_rng(5)
+    assert as_generator(rng) is rng
+    assert as_generator(5).random() == np.random.default_rng(5).random()
 
 
 def test_rounding_is_no_gap():

@@ -1,0 +1,52 @@
+"""Adjusted p-values against statsmodels and against their definitions."""
+
+from itertools import combinations
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from statsmodels.stats.multitest import multipletests
+
+from coherence import InputError, benjamini_hochberg, holm
+
+
+@settings(max_examples=40)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_equal_to_statsmodels(pvalues):
+    with patch("gc.collect"):  # which multipletests calls each time
+        for adjust, method in ((holm, "holm"), (benjamini_hochberg, "fdr_bh")):
+            expected = multipletests(pvalues, method=method)[1]
+            np.testing.assert_allclose(adjust(pvalues), expected, atol=1e-12)
+
+
+def test_tests_that_were_not_run_leave_the_family():
+    assert holm([0.02, np.nan, 0.03]).tolist()[::2] == [0.04, 0.04]
+    assert np.isnan(benjamini_hochberg([0.02, np.nan])[1])
+
+
+def test_no_test_was_run():
+    assert np.isnan(holm([np.nan, np.nan])).all()
+    assert benjamini_hochberg([]).shape == holm([]).shape == (0,)
+
+
+@given(st.lists(st.integers(0, 1000).map(lambda n: n / 1000), min_size=1, max_size=6))
+def test_holm_is_the_closed_test_of_bonferroni(pvalues):
+    """The largest of min(1, size * smallest) over all sets of tests that hold this one."""
+    sets = [
+        members
+        for size in range(1, len(pvalues) + 1)
+        for members in combinations(range(len(pvalues)), size)
+    ]
+    for test, adjusted in enumerate(holm(pvalues)):
+        bounds = [len(m) * min(pvalues[i] for i in m) for m in sets if test in m]
+        assert adjusted == pytest.approx(min(1, max(bounds)))
+
+
+def test_refuses_what_is_no_pvalue():
+    for adjust in (holm, benjamini_hochberg):
+        for wrong in (1.2, -0.1):
+            with pytest.raises(InputError, match=r"pvalues must lie in \[0, 1\]"):
+                adjust([0.5, wrong])
+        assert adjust([0.0, 1.0]).tolist() == [0.0, 1.0]

@@ -1,0 +1,79 @@
+"""Messages: the closest name in two tellings, lists that end, and faults counted."""
+
+import pytest
+
+from coherence.errors import (
+    CoherenceError,
+    InputError,
+    MissingExtraError,
+    SchemaError,
+    closest,
+    listing,
+    suggestion,
+)
+
+MANY = [f"name{number}" for number in range(14)]
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "sentence"),
+    [
+        ("smok", ["lung", "smoke"], "Closest name found: 'smoke'."),
+        ("SMOKE", ["lung", "Smoke"], "Closest name found: 'Smoke'."),
+        ("Smoke", ["smoke", "SMOKE"], "Closest name found: 'smoke'."),
+        ("xyz", ["lung", "smoke"], "Found: 'lung', 'smoke'."),
+        ("xyz", [], "Found: nothing."),
+        ("qqq", MANY[:12], f"Found: {', '.join(map(repr, MANY[:12]))}."),
+        ("qqq", MANY, f"Found: {', '.join(map(repr, MANY[:12]))}, ...."),
+        (12, [21, 129], "Closest name found: '129'."),
+    ],
+)
+def test_closest_names_one_or_lists_a_dozen(name, known, sentence):
+    assert closest(name, known) == sentence
+
+
+def test_suggestion_lists_all_names_beside_the_closest():
+    assert suggestion("smok", ["smoke", "lung"]) == "Did you mean 'smoke'? Known: smoke, lung."
+    assert suggestion("SMOKE", iter(["smoke"])) == "Did you mean 'smoke'? Known: smoke."
+    assert suggestion("qqq", MANY) == f"Known: {', '.join(MANY)}."
+    assert suggestion("qqq", []) == "Known: none."
+
+
+def test_sentences_may_be_others_and_names_may_hold_braces():
+    assert closest("a", ["{a}"], near="{near} or {known}?") == "{a} or {a}?"
+    assert closest("qqq", ["{0}"], far="only {known}") == "only {0}"
+
+
+@pytest.mark.parametrize(
+    ("values", "limit", "text"),
+    [
+        (range(5), 5, "0, 1, 2, 3, 4"),
+        (range(6), 5, "0, 1, 2, 3, 4 and 1 more"),
+        (iter("abc"), 1, "a and 2 more"),
+        ([], 5, ""),
+    ],
+)
+def test_lists_end_after_their_limit(values, limit, text):
+    assert listing(values, limit) == text
+    if limit == 5:
+        assert listing(values) == text
+
+
+def test_faults_of_a_table_are_counted_and_kept():
+    error = SchemaError(["p is missing.", "z is wrong."])
+    assert str(error) == "runs table has 2 faults: p is missing. | z is wrong."
+    assert error.faults == ["p is missing.", "z is wrong."]
+    assert str(SchemaError(["p is missing."], "a.csv")) == "a.csv has 1 fault: p is missing."
+
+
+def test_every_error_is_one_of_ours_and_of_pythons():
+    for kind, builtin in ((InputError, ValueError), (SchemaError, ValueError)):
+        assert issubclass(kind, CoherenceError)
+        assert issubclass(kind, builtin)
+    error = MissingExtraError("elicit", "asking a model")
+    assert isinstance(error, CoherenceError)
+    assert isinstance(error, ImportError)
+    assert str(error) == (
+        "asking a model needs an extra that is not installed. Run: "
+        "pip install 'belief-coherence[elicit]'"
+    )

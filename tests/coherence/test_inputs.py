@@ -1,0 +1,169 @@
+"""Validators: what is taken, what is refused, and that the message says where."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from coherence import InputError
+from coherence.inputs import (
+    as_belief,
+    as_choices,
+    as_codes,
+    as_contexts,
+    one_dimensional,
+    require,
+    whole_number,
+)
+
+
+def test_require_says_what_was_wrong():
+    require(True, "unused")
+    with pytest.raises(InputError, match="^k must be odd$"):
+        require(False, "k must be odd")
+
+
+@pytest.mark.parametrize("value", [3, np.int64(3), 7])
+def test_whole_numbers_are_taken(value):
+    assert whole_number(value, "k", 3) == value
+    assert type(whole_number(value, "k", 3)) is int
+
+
+@pytest.mark.parametrize("value", [2, 3.0, True, "3", None])
+def test_other_values_are_no_whole_number_of_at_least_three(value):
+    text = f"k must be a whole number of at least 3; received {value!r}."
+    with pytest.raises(InputError, match=f"^{re.escape(text)}$"):
+        whole_number(value, "k", 3)
+    with pytest.raises(InputError):
+        whole_number(True, "k", 0)
+
+
+def test_beliefs_are_copied():
+    values = np.array([0.0, 0.5, 1.0])
+    belief = as_belief(values)
+    belief[0] = 1
+    assert values[0] == 0
+    assert as_belief([[0.2, 0.8], [1, 0]]).tolist() == [[0.2, 0.8], [1, 0]]
+    assert as_belief([[0.2, 0.8 + 9e-7]]).shape == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (["a"], "p must hold numbers in [0, 1]; received values that are no numbers."),
+        ([], "p must have shape (n,) or (n, n_states) with n > 0; received shape (0,)."),
+        (0.5, "p must have shape (n,) or (n, n_states) with n > 0; received shape ()."),
+        (
+            [0.1, 85, 90],
+            "p must hold probabilities in [0, 1]; 2 of 3 values do not, the first is 85 at "
+            "position 1. Divide percentages by 100.",
+        ),
+        (
+            [0.1, 0.2, 100],
+            "p must hold probabilities in [0, 1]; 1 of 3 values do not, the first is 100 at "
+            "position 2. Divide percentages by 100.",
+        ),
+        (
+            [[0.5, 0.5], [0.5, 101]],
+            "p must hold probabilities in [0, 1]; 1 of 4 values do not, the first is 101 at "
+            "position 1. Check how the beliefs were read.",
+        ),
+        (
+            [-0.1, 0.5],
+            "p must hold probabilities in [0, 1]; 1 of 2 values do not, the first is -0.1 at "
+            "position 0. Check how the beliefs were read.",
+        ),
+        (
+            [0.5, np.nan],
+            "p must hold probabilities in [0, 1]; 1 of 2 values do not, the first is nan at "
+            "position 1. Drop missing answers first and report how many there were.",
+        ),
+        (
+            [[0.5, 0.5], [0.5, 0.4], [0.2, 0.2]],
+            "rows of p must sum to 1 within 1e-6; 2 do not, the first at position 1. "
+            "Renormalise them.",
+        ),
+    ],
+)
+def test_other_values_are_no_beliefs(values, message):
+    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
+        as_belief(values, "p")
+
+
+def test_codes_do_not_depend_on_the_order_of_rows():
+    codes, labels = as_codes(["b", "a", "b"], "action")
+    assert (codes.tolist(), labels) == ([1, 0, 1], ("a", "b"))
+    assert as_codes(pd.Series([2, 1], index=[5, 9]), "action")[0].tolist() == [1, 0]
+    codes, labels = as_codes(
+        [1, "b", "a", 0], "action"
+    )  # no order across types: by type, then text
+    assert (codes.tolist(), labels) == ([1, 3, 2, 0], (0, 1, "a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (
+            ["a", "b"],
+            "truth must have one value per row of belief; received 2 values for 3 rows.",
+        ),
+        (
+            ["a", None, np.nan],
+            "truth must not be missing; 2 of 3 values are, the first at position 1. Drop "
+            "unreadable answers first and report how many there were.",
+        ),
+    ],
+)
+def test_labels_are_complete_and_aligned(values, message):
+    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
+        as_codes(values, "truth", 3)
+
+
+def test_without_ids_every_row_is_a_context():
+    assert as_contexts(None, 3)[0].tolist() == [0, 1, 2]
+    assert as_contexts(None, 3)[1] == (0, 1, 2)
+    assert as_contexts(["u", "v", "u"], 3)[0].tolist() == [0, 1, 0]
+
+
+def test_choices_hold_codes_and_labels():
+    data = as_choices([0.1, 0.2, 0.3], ["x", "y", "x"], [0, 1, 0], ["c", "d", "c"])
+    assert (data.n_rows, data.n_contexts) == (3, 2)
+    assert (data.actions, data.states, data.contexts) == (("x", "y"), (0, 1), ("c", "d"))
+    assert (data.action.tolist(), data.context.tolist()) == ([0, 1, 0], [0, 1, 0])
+
+
+def test_truth_is_constant_within_a_context():
+    message = (
+        "truth must be constant within a context; in context 'c' it is 'no' and, at position 2, "
+        "'yes'. Give every realised state its own context id."
+    )
+    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
+        as_choices([0.1] * 4, list("abab"), ["no", "no", "yes", "no"], ["c", "d", "c", "c"])
+
+
+@pytest.mark.parametrize(
+    ("action", "truth", "reason"),
+    [
+        (["x"] * 10, [0, 1] * 5, "only one action was seen ('x')"),
+        (["x", "y"] * 5, [1] * 10, "truth is constant (1)"),
+        (["x", "y"] * 5, [0, 1] * 5, ""),
+        (["x", "y"] * 4 + ["x"], [0, 1] * 4 + [0], "9 contexts are fewer than 10"),
+    ],
+)
+def test_degenerate_data_say_why(action, truth, reason):
+    assert as_choices(np.full(len(action), 0.5), action, truth, None).degenerate == reason
+
+
+def test_two_states_are_one_number():
+    def data(belief):
+        return as_choices(belief, ["x", "y"], [0, 1], None)
+
+    assert one_dimensional(data([0.1, 0.2]), "cmi").tolist() == [0.1, 0.2]
+    assert one_dimensional(data([[0.9, 0.1], [0.8, 0.2]]), "cmi").tolist() == [0.1, 0.2]
+    message = (
+        "cmi needs one-dimensional beliefs; received beliefs over 3 states. Pass the belief in "
+        "one state against the rest."
+    )
+    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
+        one_dimensional(data([[0.5, 0.25, 0.25]] * 2), "cmi")
