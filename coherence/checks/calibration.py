@@ -5,17 +5,20 @@ calibrated one incoherent.
 """
 
 import math
+from functools import partial
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from coherence.checks.check import Call, Check, Facts, Plan, Sentences
 from coherence.errors import InputError
 from coherence.inputs import MIN_CONTEXTS, Codes, Floats, as_belief, as_contexts, require
 from coherence.result import CheckResult, Interval
 from coherence.statistics.bins import belief_bins
 from coherence.statistics.mean_interval import mean_interval, why_none
 from coherence.statistics.resample import context_sums
+from coherence.table.needs import TARGETS
 
 N_BINS = 10
 
@@ -248,3 +251,62 @@ def calibration_estimates(
         )
         results += errors(state, "", "the realised state")
     return results
+
+
+def _plan(facts: Facts) -> Plan:
+    """Compare beliefs with both targets in one call where they are known of the same rows."""
+    exact, state, theta = facts.exact.notna(), facts.state.notna(), facts.truth.notna().any()
+    if not exact.any() and not state.any():
+        lack = "no p_true" if theta else "neither theta nor p_true"
+        lack = lack if len(facts.belief) else "no readable belief"
+        yield f"{lack}: calibration was not estimated."
+        return
+    if not exact.any():
+        yield "no p_true: beliefs were compared with what happened, not with the exact posterior."
+    elif not exact.all():
+        yield (
+            f"p_true is known in {exact.sum()} of {len(exact)} rows: "
+            "the distances to the exact posterior are those of these rows."
+        )
+    if not theta:
+        yield "no theta: beliefs were compared with the exact posterior, not with what happened."
+    together = exact.equals(state)
+    for rows, truth, p_true in (
+        (exact, facts.state if together else None, facts.exact),
+        (state & (not together), facts.state, None),
+    ):
+        if rows.any():
+            estimate = partial(
+                calibration_estimates,
+                facts.belief[rows.to_numpy()],
+                None if truth is None else truth[rows],
+                p_true=None if p_true is None else p_true[rows],
+                context=facts.context[rows],
+            )
+            yield Call(estimate, n_dropped=facts.n_asked - int(rows.sum()), draws=False)
+
+
+CHECK = Check(
+    name="calibration",
+    needs=TARGETS,
+    sentences={
+        "rmse": Sentences(
+            estimate="Stated beliefs miss the exact posterior by {value:.3f} (root mean square)."
+        ),
+        "brier": Sentences(
+            estimate="The squared error against what happened is {value:.3f} on average."
+        ),
+    }
+    | {
+        f"{error}{suffix}": Sentences(
+            estimate=f"In bins, mean beliefs miss the {target} by {{value:.3f}} {how}."
+        )
+        for error, how in (
+            ("calibration_error", "(root mean square, chance removed)"),
+            ("ece", "on average, chance included"),
+        )
+        for suffix, target in (("_exact", "exact posterior"), ("", "observed frequency"))
+    },
+    plan=_plan,
+    states_named=True,
+)

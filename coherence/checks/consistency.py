@@ -7,16 +7,19 @@ means of r noisy answers differ even if the prompts do not matter.
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from coherence.checks.check import ANY, Call, Check, Facts, Plan, Sentences
 from coherence.errors import closest
 from coherence.inputs import MIN_CONTEXTS, Floats, require
 from coherence.result import CheckResult, Interval
 from coherence.statistics.mean_interval import mean_interval, why_none
 from coherence.statistics.resample import Seed, as_generator, bootstrap_counts, percentile_interval
+from coherence.table.needs import WORDINGS
 
 UNIT = "probability"
 
@@ -216,3 +219,43 @@ def _compare(
         "n_contexts": len(joined),
     }
     return row, pd.concat({prompt: pd.DataFrame({"raw": raw, "corrected": corrected})}, axis=1)
+
+
+def _plan(facts: Facts) -> Plan:
+    if "p" not in facts.runs.columns:
+        yield "no p column: prompt consistency was not checked."
+        return
+    runs = facts.runs[["context", "rep", "prompt", "p", "z_state"]]
+    plain = runs[runs["z_state"].isna()]
+    others = sorted(set(plain["prompt"]) - {facts.reference})
+    if not others:
+        yield "only one prompt: prompt consistency was not checked."
+    readable = set(plain.loc[plain["p"].notna(), "prompt"])
+    for prompt in others:
+        unread = [name for name in (facts.reference, prompt) if name not in readable]
+        if unread:
+            yield (
+                f"no readable belief under {unread[0]!r}: "
+                f"prompt consistency was not estimated for {prompt!r}."
+            )
+            continue
+        compare = partial(prompt_consistency, runs, reference=facts.reference, prompts=[prompt])
+        yield Call(partial(compare, published=facts.published))
+
+
+def _differ(under: str, kind: str) -> str:
+    return f"Beliefs under {under} differ by {{value:.3f}} (root mean square) {kind}."
+
+
+CHECK = Check(
+    name="prompt_consistency",
+    needs=WORDINGS,
+    sentences={
+        key: Sentences(
+            estimate=_differ(under, "beyond repetition noise"),
+            published=_differ(under, "in repetition means"),
+        )
+        for key, under in (("", "other prompts"), (ANY, "{variant!r}"))
+    },
+    plan=_plan,
+)

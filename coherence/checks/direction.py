@@ -10,6 +10,7 @@ belief.
 import itertools
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import null_space
 from scipy.optimize import minimize
 
-from coherence.checks.monotone import MIN_CONTEXTS_PER_BIN
+from coherence.checks.check import Call, Check, Facts, Plan, Sentences
 from coherence.errors import InputError
 from coherence.inputs import (
     MIN_CONTEXTS,
@@ -32,9 +33,10 @@ from coherence.inputs import (
 )
 from coherence.result import CheckResult, Interval
 from coherence.statistics.bins import belief_bins
+from coherence.statistics.drops import MIN_CONTEXTS_PER_BIN
 from coherence.statistics.resample import Seed, as_generator
+from coherence.table.needs import CHOICES
 
-CHECK = "monotone_direction"
 UNITS = {"dominance": "share", "direction": "share along the direction"}
 NULLS = {
     "dominance": "there is an order of the actions such that choices shift upwards in it (first-order dominance) as belief rises",
@@ -346,7 +348,7 @@ def monotone_direction_test(
     counted: dict[str, Any] = {"n_rows": len(values), "n_contexts": len(contexts)}
     null, unit = NULLS[rule], UNITS[rule]
     undefined = CheckResult(
-        CHECK, null, math.nan, unit, None, math.nan, **counted, settings=settings
+        "monotone_direction", null, math.nan, unit, None, math.nan, **counted, settings=settings
     )
     if len(labels) < 2:
         return replace(undefined, reason=f"only one action was seen ({labels[0]!r})")
@@ -380,7 +382,37 @@ def monotone_direction_test(
     centres = np.bincount(used, weights=values[kept]) / rows
     method = f"for the best of all {'orders' if rule == 'dominance' else 'directions'}, conservative, contexts as units"
     return CheckResult(
-        CHECK, null, best.largest, unit, Interval(best.low, best.high, 0.95, method), best.pvalue, **counted,
+        "monotone_direction", null, best.largest, unit, Interval(best.low, best.high, 0.95, method), best.pvalue, **counted,
         settings=settings | {"n_bins_used": int(centres.size), "n_tried": tried, "mean_beliefs": centres.tolist()},
         details=details, assumptions=("contexts are independent", "taste shocks do not depend on belief"),
     )  # fmt: skip
+
+
+def _plan(facts: Facts) -> Plan:
+    n_actions = facts.action.nunique()
+    if n_actions <= 2 or facts.published:
+        return  # two actions have one order, which the pairs test
+    if n_actions > MAX_ACTIONS:
+        yield (
+            f"{n_actions} actions are more than {MAX_ACTIONS}: "
+            "monotone choice was tested by pairs only."
+        )
+        return
+    test = partial(monotone_direction_test, facts.belief, facts.action, context=facts.context)
+    yield Call(test, facts.n_dropped)
+
+
+CHECK = Check(
+    name="monotone_direction",
+    needs=CHOICES,
+    sentences={
+        "": Sentences(
+            rejected="Under no order of the actions do choices rise with the stated belief: "
+            "no expected-utility maximiser chooses so.",
+            kept="Choices over all actions can be explained by some order "
+            "that rises with the stated belief.",
+        )
+    },
+    plan=_plan,
+    states_named=True,
+)

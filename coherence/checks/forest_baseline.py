@@ -6,22 +6,32 @@ against theirs. Needs the exact posteriors; z may be any number of discrete vari
 """
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from coherence.checks.check import Call, Check, Facts, Plan, Sentences
 from coherence.errors import closest
 from coherence.inputs import MIN_CONTEXTS, Codes, Floats, require, whole_number
 from coherence.result import CheckResult
 from coherence.statistics.mean_interval import NO_SPREAD, median_interval
 from coherence.statistics.resample import Seed, as_generator, context_folds
+from coherence.table.needs import CONDITIONALS
 from coherence.table.schema import feature_columns
 
-CHECK = "iterated_expectation:random_forest"
+NAME = "iterated_expectation:random_forest"
 NULL = "median of |gap| / belief of random forests fitted to the exact posteriors"
 UNIT = "of belief"
 KEY = ["context", "z", "z_state"]
+GAP_COLUMNS = ["context", "rep", "prompt", "p", "z", "z_state", "p_z"]
+"""Columns of a runs table from which gaps are computed."""
+
+
+def holds_conditionals(runs: pd.DataFrame) -> bool:
+    """Tell whether a runs table holds beliefs given z."""
+    return {"p", "z", "p_z"} <= set(runs.columns) and bool(runs["z_state"].notna().any())
 
 
 def _ordinal(column: pd.Series) -> pd.Series:
@@ -136,7 +146,7 @@ def random_forest_baseline(
     def undefined(reason: str) -> CheckResult:
         n_contexts = int(runs["context"].nunique())
         return CheckResult(
-            CHECK,
+            NAME,
             NULL,
             math.nan,
             UNIT,
@@ -198,7 +208,34 @@ def random_forest_baseline(
         return undefined(f"fewer than {MIN_CONTEXTS} contexts have a prediction above 0")
     interval = median_interval(relative[known], pd.factorize(details.loc[known, "context"])[0])
     return CheckResult(
-        CHECK, NULL, float(np.median(relative[known])), UNIT, interval, None,
+        NAME, NULL, float(np.median(relative[known])), UNIT, interval, None,
         n_rows=len(details), n_contexts=len(plain), settings=settings | {"weights_from": target},
         details=details, assumptions=("contexts are independent",), reason=NO_SPREAD.format(what="gap") if interval is None else "",
     )  # fmt: skip
+
+
+def _plan(facts: Facts) -> Plan:
+    if not holds_conditionals(facts.runs):
+        return  # the check that this belongs to has said so
+    features = [name for name in feature_columns(facts.runs) if facts.runs[name].notna().any()]
+    if "p_true" not in facts.runs.columns or not features:
+        yield (
+            "no p_true or no x_ columns: the gap of a fitted predictor was not computed "
+            "beside that of the model."
+        )
+        return
+    exact = [name for name in ("p_true", "p_z_true") if name in facts.runs.columns]
+    yield Call(partial(random_forest_baseline, facts.runs[[*GAP_COLUMNS, *exact, *features]]))
+
+
+CHECK = Check(
+    name=NAME,
+    needs=CONDITIONALS,
+    sentences={
+        "": Sentences(
+            estimate="For comparison: forests fitted to the exact posteriors have a median gap "
+            "of {value:.1%} of the belief."
+        )
+    },
+    plan=_plan,
+)

@@ -7,11 +7,15 @@ so the signed gap carries the test and the noise is reported beside it.
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from coherence.checks.check import Call, Check, Facts, Plan, Sentences
+from coherence.checks.forest_baseline import CHECK as FOREST
+from coherence.checks.forest_baseline import GAP_COLUMNS, holds_conditionals
 from coherence.errors import closest
 from coherence.inputs import MIN_CONTEXTS, Floats, require, whole_number
 from coherence.result import CheckResult, Interval
@@ -24,6 +28,7 @@ from coherence.statistics.mean_interval import (
     why_none,
 )
 from coherence.statistics.resample import Seed, as_generator, percentile_interval, sign_flip_pvalue
+from coherence.table.needs import CONDITIONALS
 from coherence.table.schema import state_columns
 
 NULL = "the mean over contexts of E[P(theta|x)] - E[sum_j P(theta|x,z=j) P(z=j|x)] is zero"
@@ -315,7 +320,7 @@ def _measures(gaps: pd.DataFrame, relative: Floats) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["measure", "value", "low", "high", "reason"])
 
 
-def _iterated_results(runs: pd.DataFrame, **options: Any) -> list[CheckResult]:
+def _with_lifted(runs: pd.DataFrame, **options: Any) -> list[CheckResult]:
     """Run the test, and lift the two effect sizes that people quote out of its details."""
     result = iterated_expectation_test(runs, **options)
     if options.get("published") or math.isnan(result.statistic):
@@ -349,3 +354,34 @@ def _iterated_results(runs: pd.DataFrame, **options: Any) -> list[CheckResult]:
         )  # fmt: skip
         results.append(estimate)
     return results
+
+
+def _plan(facts: Facts) -> Plan:
+    if not holds_conditionals(facts.runs):
+        yield "no z, z_state and p_z columns: the law of iterated expectation was not checked."
+        return
+    options = {"reference": facts.reference, "published": facts.published}
+    yield Call(partial(_with_lifted, facts.runs[GAP_COLUMNS], **options))
+
+
+_HALF = "Half of the gaps exceed {value:.1%} of the belief; answer noise is included."
+CHECK = Check(
+    name="iterated_expectation",
+    needs=CONDITIONALS,
+    sentences={
+        "": Sentences(
+            rejected="Beliefs do not average out over the auxiliary variable: "
+            "they are no single probability distribution.",
+            kept="No sign of a gap in one direction; "
+            "gaps that cancel between contexts show in the noise-removed figure.",
+            published=_HALF,
+        ),
+        "relative": Sentences(estimate=_HALF),
+        "noise_removed": Sentences(
+            estimate="Beyond answer noise, beliefs and their averages differ by {value:.3f} "
+            "(root mean square)."
+        ),
+    },
+    plan=_plan,
+    parts=(FOREST,),
+)

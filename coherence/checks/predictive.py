@@ -7,6 +7,7 @@ context is the unit of the interval and of the test.
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from coherence.checks.check import INTERVAL_ALONE, Call, Check, Facts, Plan, Sentences
 from coherence.errors import closest
 from coherence.inputs import Codes, Floats, as_choices, require, whole_number
 from coherence.result import EXACT_REPORT, CheckResult, Interval
@@ -34,6 +36,7 @@ from coherence.statistics.resample import (
     context_sums,
     percentile_interval,
 )
+from coherence.table.needs import JUDGED_CHOICES
 
 NULL = "given belief{features}, truth does not help to predict the action out of sample"
 UNIT = "% of log-loss"
@@ -330,3 +333,36 @@ def _over_contexts(gains: Floats, losses: Floats) -> tuple[Interval | None, floa
     interval = Interval(100 * ratio - reach, 100 * ratio + reach, 0.95, method)
     spread = math.sqrt(TRAINING_VARIANCE) * float(gains.std(ddof=1))
     return interval, float(stats.t.sf(math.sqrt(n) * gains.mean() / spread, n - 1))
+
+
+def _plan(facts: Facts) -> Plan:
+    arrays = facts.belief, facts.action, facts.truth
+    test = partial(predictive_gain_test, *arrays, context=facts.context, published=facts.published)
+    yield Call(test, facts.n_dropped)
+    if facts.features is None:
+        yield "no x_ columns: the context-adjusted gain was not run."
+    else:
+        yield Call(partial(test, features=facts.features), facts.n_dropped)
+
+
+CHECK = Check(
+    name="predictive_gain",
+    needs=JUDGED_CHOICES,
+    sentences={
+        "": Sentences(
+            rejected="The realised state predicts the action beyond the stated belief: "
+            "information was used that was not stated.",
+            kept="The realised state does not help to predict the action "
+            "once the stated belief is known.",
+            published=INTERVAL_ALONE,
+        ),
+        "features": Sentences(
+            rejected="Even given the evidence, the realised state helps to predict the action "
+            "beyond the stated belief.",
+            kept="Given the evidence, the realised state does not help to predict the action "
+            "beyond the stated belief.",
+            published=INTERVAL_ALONE,
+        ),
+    },
+    plan=_plan,
+)

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 
 from coherence.errors import SchemaError, closest
-from coherence.table.needs import _lacks
+from coherence.table.needs import EVIDENCE, missing
 from coherence.table.schema import (
-    _PROBABILITIES,
     COLUMN_NAMES,
     FAILURES,
     KEY,
+    PROBABILITIES,
     READABLE,
     REPAIRS,
     STATE_SUM_TOLERANCE,
@@ -53,7 +53,8 @@ def _nothing_to_check(runs: pd.DataFrame) -> list[str]:
     # Columns count even if nothing in them could be read: a report that shows the unreadable
     # answers is worth having. A missing belief is another rule's concern.
     several = len(states) > 1
-    if not all(_lacks(runs, names if several else [*names, "p"]).values()):
+    unmet = missing(runs, names if several else [*names, "p"])
+    if not all(unmet.intersection(needs) for needs in EVIDENCE):
         return []
     action, theta, exact = (
         "'action' (what was chosen)",
@@ -88,7 +89,7 @@ def _nothing_to_check(runs: pd.DataFrame) -> list[str]:
 
 def _probability_faults(runs: pd.DataFrame) -> list[str]:
     faults = []
-    for name in [*_PROBABILITIES, *state_columns(runs)]:
+    for name in [*PROBABILITIES, *state_columns(runs)]:
         if name not in runs.columns:
             continue
         column = runs[name]

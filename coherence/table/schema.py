@@ -2,7 +2,7 @@
 
 One row is one answer: context x repetition x prompt, and for questions under the law of iterated
 expectation also x value of z. Any table of beliefs is a valid runs table if something else in it
-can be checked against them (`CHECK_NEEDS`): actions, realised states, exact posteriors, other
+can be checked against them (`coherence.table.needs`): actions, realised states, exact posteriors, other
 wordings, or beliefs given z. What is absent is assumed or left out by `coherence.analyze`, which
 says so in its report.
 """
@@ -105,9 +105,7 @@ COLUMNS = (
 COLUMN_NAMES = tuple(column.name for column in COLUMNS)
 KEY = ("task", "model", "context", "rep", "prompt", "z", "z_state")
 FEATURE_PREFIX = "x_"
-
-
-_PROBABILITIES = tuple(column.name for column in COLUMNS if column.kind == "probability")
+PROBABILITIES = tuple(column.name for column in COLUMNS if column.kind == "probability")
 
 
 def feature_columns(runs: pd.DataFrame) -> list[str]:
