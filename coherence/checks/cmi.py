@@ -1,4 +1,4 @@
-"""Belief sufficiency by nearest-neighbour conditional mutual information, I(action; truth | belief).
+"""Belief sufficiency by nearest-neighbour information, I(action; truth | belief).
 
 If the stated belief is the belief acted on, the realised state tells nothing more about the action
 (belief-sufficiency proposition for random-utility agents). The estimate is Mesner and Shalizi's;
@@ -20,7 +20,7 @@ from coherence.checks.check import INTERVAL_ALONE, Call, Check, Facts, Plan, Sen
 from coherence.inputs import Codes, Floats, as_choices, require, whole_number
 from coherence.result import EXACT_REPORT, CheckResult, Interval
 from coherence.statistics.cmi_problem import Problem, pose
-from coherence.statistics.information import binned_information
+from coherence.statistics.information import BinnedInformation, binned_information
 from coherence.statistics.resample import (
     Seed,
     as_generator,
@@ -200,7 +200,6 @@ def _permuted(
     if n_arrangements == 1:
         alike = f"contexts of similar {similar} all share their truth"
         return replace(result, reason=f"{alike}: exchanging them changes nothing")
-    exact = n_arrangements <= n_permutations
 
     bins = problem.bins()
     statistic, k_test = problem.statistic(bins, k)
@@ -220,22 +219,14 @@ def _permuted(
         ]
     )
 
-    information = binned_information(bins, data.context, data.action, data.truth)
-    effect = information.corrected
-    within: list[tuple[str, float, float]] = []
-    if problem.belief is None:
-        # Bins of several columns are wide, and belief moves both action and truth within them;
-        # exchanges between neighbours keep that.
-        drawn = rng.permutation(len(sources))[:CENTRED]
-        centre = float(np.mean(_information_under(exchanged[drawn], problem, bins)))
-        effect -= centre
-        within = [
-            ("mean of permuted information in bins", math.nan, centre),
-            ("centred information in bins", math.nan, effect),
-        ]
-    error = max(information.standard_error, _spread_under_null(exchanged, problem, bins))
-    half = float(stats.t.ppf(0.975, data.n_contexts - 1)) * error
+    information, effect, half, within = _effect(problem, bins, exchanged, rng)
+    exact = n_arrangements <= n_permutations
     bias = float(np.nanmean(permuted[:, 0]))
+    chosen = {
+        "k_test": "binned" if k_test is None else k_test,
+        "n_permutations": n_permutations,
+        "n_blocks": int(blocks.max()) + 1,
+    }
     of_test = math.nan if k_test is None else k_test
     details = [
         ("information, jackknifed in belief bins", math.nan, information.corrected),
@@ -253,14 +244,7 @@ def _permuted(
         statistic=effect,
         interval=Interval(effect - half, effect + half, 0.95, method),
         pvalue=permutation_pvalue(observed[1], permuted[:, 1], exact=exact),
-        settings={
-            **result.settings,
-            "k_test": "binned" if k_test is None else k_test,
-            "n_permutations": n_permutations,
-            "exact": exact,
-            "n_blocks": int(blocks.max()) + 1,
-            "n_bins": information.n_bins,
-        },
+        settings={**result.settings, **chosen, "exact": exact, "n_bins": information.n_bins},
         details=pd.DataFrame(details, columns=["quantity", "neighbours", "nats"]),
         assumptions=(
             "contexts are independent",
@@ -268,6 +252,29 @@ def _permuted(
             f"among contexts of similar {similar} the truth is exchangeable under the null",
         ),
     )
+
+
+def _effect(
+    problem: Problem, bins: Codes, exchanged: Codes, rng: np.random.Generator
+) -> tuple[BinnedInformation, float, float, list[tuple[str, float, float]]]:
+    """Information in bins, the effect that it gives with half its interval, and its centring."""
+    data = problem.data
+    information = binned_information(bins, data.context, data.action, data.truth)
+    effect = information.corrected
+    centring: list[tuple[str, float, float]] = []
+    if problem.belief is None:
+        # Bins of several columns are wide, and belief moves both action and truth within them;
+        # exchanges between neighbours keep that.
+        drawn = rng.permutation(len(exchanged))[:CENTRED]
+        centre = float(np.mean(_information_under(exchanged[drawn], problem, bins)))
+        effect -= centre
+        centring = [
+            ("mean of permuted information in bins", math.nan, centre),
+            ("centred information in bins", math.nan, effect),
+        ]
+    error = max(information.standard_error, _spread_under_null(exchanged, problem, bins))
+    half = float(stats.t.ppf(0.975, data.n_contexts - 1)) * error
+    return information, effect, half, centring
 
 
 def _information_under(arrangements: Iterable[Codes], problem: Problem, bins: Codes) -> list[float]:

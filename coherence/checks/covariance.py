@@ -70,7 +70,7 @@ class _Component:
 
 @dataclass(frozen=True)
 class _Sums:
-    """Components summed by context, shape (n_contexts, n_components), and their null distribution."""
+    """Components summed by context, (n_contexts, n_components), and their null distribution."""
 
     names: list[str]
     scores: Floats
@@ -111,7 +111,7 @@ def _exchanged(
     n_draws: int,
     rng: np.random.Generator,
 ) -> tuple[Floats, Floats] | None:
-    """Standardised sums and their null distribution by exchange; None where few have a neighbour."""
+    """Standardised sums and their null distribution; None where few have a neighbour."""
 
     def of_contexts(columns: list[Floats]) -> Floats:
         means = [context_means(column, data.context, data.n_contexts) for column in columns]

@@ -1,4 +1,4 @@
-"""Monotone pairwise choice: among two actions, the share of one must rise (or fall) with the belief.
+"""Monotone pairwise choice: among two actions, the share of one must move with the belief.
 
 For an expected-utility maximiser the utility difference of two actions is linear in the belief, so
 that, if irrelevant alternatives do not matter, the share of one among the two is monotone in it.
@@ -121,6 +121,7 @@ def monotone_choice_test(
     ----------
     Robertson, Wright and Dykstra (1988), Order Restricted Statistical Inference, section 2.3.
     """
+    _require_options(pair, direction, method)
     values = as_belief(belief)
     require(
         values.ndim == 1,
@@ -131,21 +132,9 @@ def monotone_choice_test(
     groups, contexts = as_contexts(context, len(values))
     n_bins = whole_number(n_bins, "n_bins", 2)
     n_draws = whole_number(n_draws, "n_draws", 99)
-    for name, value, allowed in (
-        ("direction", direction, tuple(SIGNS)),
-        ("method", method, METHODS),
-    ):
-        if value not in allowed:
-            raise InputError(f"{name} must be one of {', '.join(allowed)}; received {value!r}.")
-    require(
-        len(pair) == 2 and pair[0] != pair[1],
-        f"pair must hold two different actions; received {pair!r}.",
-    )
-
     chosen = [label for label in pair if label in labels]
     in_pair = np.isin(codes, [labels.index(label) for label in chosen])
     toward = "monotone" if direction == "either" else direction
-    options = {"pair": list(pair), "direction": direction, "n_bins": n_bins, "method": method}
     result = CheckResult(
         check=f"monotone_choice:{pair[0]}/{pair[1]}",
         null=f"the share of {pair[0]!r} among {pair[0]!r} and {pair[1]!r} is {toward} in belief",
@@ -155,12 +144,19 @@ def monotone_choice_test(
         pvalue=None if published else math.nan,
         n_rows=int(in_pair.sum()),
         n_contexts=int(np.unique(groups[in_pair]).size),
-        settings=options | {"published": published},
+        settings={
+            "pair": list(pair),
+            "direction": direction,
+            "n_bins": n_bins,
+            "method": method,
+            "published": published,
+        },
     )
     if len(chosen) < 2:
-        both = f"{pair[0]!r} {'and' if chosen else 'nor'} {pair[1]!r}"
-        only = f"of {both} only {chosen[0]!r} was chosen" if chosen else ""
-        return replace(result, reason=only or f"neither {both} was chosen")
+        reason = f"neither {pair[0]!r} nor {pair[1]!r} was chosen"
+        if chosen:
+            reason = f"of {pair[0]!r} and {pair[1]!r} only {chosen[0]!r} was chosen"
+        return replace(result, reason=reason)
     if len(contexts) < MIN_CONTEXTS:
         return replace(result, reason=f"{len(contexts)} contexts are fewer than {MIN_CONTEXTS}")
 
@@ -176,7 +172,6 @@ def monotone_choice_test(
     first = (codes == labels.index(pair[0])).astype(np.float64)
     used = (np.cumsum(enough) - 1)[bins[kept]]
     share, rows, covariance = shares(used, first[kept], groups[kept])
-
     study = partial(
         largest_drop,
         covariance=covariance,
@@ -185,22 +180,40 @@ def monotone_choice_test(
         n_draws=n_draws,
         rng=as_generator(rng),
     )
-    by_sign = {sign: study(sign * share) for sign in SIGNS[direction]}
     # "either" is an intersection-union test: both directions must be rejected, so the
     # better-fitting one decides.
+    by_sign = {sign: study(sign * share) for sign in SIGNS[direction]}
     sign, drops = max(by_sign.items(), key=lambda item: item[1].pvalue)
     details = _bin_pairs(drops, share, rows, mean_belief[enough])
-    settings = {**result.settings, "n_bins_used": int(share.size)}
+    result = replace(result, settings={**result.settings, "n_bins_used": int(enough.sum())})
     if published:
-        return _published(replace(result, settings=settings), details, sign)
-    tested = {"n_draws": n_draws, "direction_tested": "increasing" if sign == 1 else "decreasing"}
-    method_of_interval = "for the largest over pairs of bins, contexts as units"
+        return _published(result, details, sign)
+    return _tested(result, drops, details, n_draws, "increasing" if sign == 1 else "decreasing")
+
+
+def _require_options(pair: tuple[Any, Any], direction: str, method: str) -> None:
+    for name, value, allowed in (
+        ("direction", direction, tuple(SIGNS)),
+        ("method", method, METHODS),
+    ):
+        if value not in allowed:
+            raise InputError(f"{name} must be one of {', '.join(allowed)}; received {value!r}.")
+    require(
+        len(pair) == 2 and pair[0] != pair[1],
+        f"pair must hold two different actions; received {pair!r}.",
+    )
+
+
+def _tested(
+    result: CheckResult, drops: Drops, details: pd.DataFrame, n_draws: int, direction: str
+) -> CheckResult:
+    method = "for the largest over pairs of bins, contexts as units"
     return replace(
         result,
         statistic=float(drops.drop.max()),
-        interval=Interval(drops.low, drops.high, 0.95, method_of_interval),
+        interval=Interval(drops.low, drops.high, 0.95, method),
         pvalue=drops.pvalue,
-        settings=settings | tested,
+        settings={**result.settings, "n_draws": n_draws, "direction_tested": direction},
         details=details,
         assumptions=("contexts are independent", "irrelevant alternatives do not matter"),
     )

@@ -48,7 +48,7 @@ def missing(runs: pd.DataFrame, there: Collection[str] | None = None) -> frozens
     n_states = sum(name in there for name in state_columns(runs))
     prompt = runs["prompt"] if "prompt" in there else pd.Series(dtype=object)
     met = {
-        # A single p_<state> column is no belief: whether it is p, or lacks its fellow, is not known.
+        # A single p_<state> column is no belief: it may be p, or lack the other state.
         BELIEF: "p" in there or n_states > 1,
         ONE_BELIEF: "p" in there or n_states == 2,
         P: "p" in there,
