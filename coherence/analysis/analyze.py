@@ -55,8 +55,8 @@ def _complete_columns(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     if "context" not in table.columns:
         table = table.assign(context=np.arange(len(table)))
         assumed.append(
-            "no context column: every row was taken as its own context. If rows repeat a context, p-values and intervals are too optimistic; "
-            "name the column (--context NAME)."
+            "no context column: every row was taken as its own context. If rows repeat a context, "
+            "p-values and intervals are too optimistic; name the column (--context NAME)."
         )
     if "rep" not in table.columns:
         asked = ["task", "model", "context", "prompt", "z_state"]
@@ -103,7 +103,8 @@ def _checked_names(checks: Sequence[str] | None) -> tuple[str, ...]:
     for name in checks:
         if name not in CHECKS:
             raise InputError(
-                f"checks must be among {', '.join(CHECKS)}; received {name!r}. {closest(name, CHECKS)}"
+                f"checks must be among {', '.join(CHECKS)}; received {name!r}. "
+                f"{closest(name, CHECKS)}"
             )
     if not checks:
         raise InputError(

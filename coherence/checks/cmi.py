@@ -202,23 +202,10 @@ def _permuted(
         return replace(result, reason=f"{alike}: exchanging them changes nothing")
 
     bins = problem.bins()
-    statistic, k_test = problem.statistic(bins, k)
     sources = permute_contexts(blocks, n_permutations, rng, state=state_of_context)
     # Whole contexts trade their truths, so that repetitions stay together.
     exchanged = state_of_context[sources]
-    # The mean of the permuted estimates settles long before a p-value does; searching several
-    # columns of many rows is dear.
-    n_estimates = PERMUTED_ESTIMATES
-    if k_test is None:
-        n_estimates = int(np.clip(SEARCHED_ROWS // data.n_rows, 2, 20))
-    observed = statistic(data.truth, True)
-    permuted = np.array(
-        [
-            statistic(states[data.context], number < n_estimates)
-            for number, states in enumerate(exchanged)
-        ]
-    )
-
+    observed, permuted, k_test = _statistics(problem, bins, k, exchanged)
     information, effect, half, within = _effect(problem, bins, exchanged, rng)
     exact = n_arrangements <= n_permutations
     bias = float(np.nanmean(permuted[:, 0]))
@@ -252,6 +239,24 @@ def _permuted(
             f"among contexts of similar {similar} the truth is exchangeable under the null",
         ),
     )
+
+
+def _statistics(
+    problem: Problem, bins: Codes, k: int, exchanged: Codes
+) -> tuple[tuple[float, float], Floats, int | None]:
+    """Estimate and statistic of the test, observed and under exchange; neighbours of the test."""
+    data = problem.data
+    statistic, k_test = problem.statistic(bins, k)
+    # The mean of the permuted estimates settles long before a p-value does; searching several
+    # columns of many rows is dear.
+    n_estimates = PERMUTED_ESTIMATES
+    if k_test is None:
+        n_estimates = int(np.clip(SEARCHED_ROWS // data.n_rows, 2, 20))
+    permuted = [
+        statistic(states[data.context], number < n_estimates)
+        for number, states in enumerate(exchanged)
+    ]
+    return statistic(data.truth, True), np.array(permuted), k_test
 
 
 def _effect(

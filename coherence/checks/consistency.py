@@ -1,4 +1,4 @@
-"""Prompt consistency: does the stated belief stay the same when only the wording changes?
+"""Prompt consistency: the stated belief stays the same when only the wording changes.
 
 A belief belongs to the evidence, not to the scoring rule that a prompt mentions (prize
 independence). Differences between prompts are compared with the scatter of repetitions, because two

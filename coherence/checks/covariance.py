@@ -1,4 +1,4 @@
-"""Belief sufficiency by residual covariance: does the action move with the truth at equal belief?
+"""Belief sufficiency by residual covariance: whether actions move with the truth at equal belief.
 
 The generalised covariance measure of Shah and Peters (2020) with the context as unit: smooth
 regressions on the belief take out of the actions and of the truth what the belief explains, and the

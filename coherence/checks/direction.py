@@ -40,7 +40,22 @@ NULLS = {
     "direction": "there is a direction in utility space along which the choice vector rises "
     "with belief",
 }
+METHODS = {
+    rule: f"for the best of all {candidates}, conservative, contexts as units"
+    for rule, candidates in (("dominance", "orders"), ("direction", "directions"))
+}
 MAX_ACTIONS = 6  # 720 orders; a scan of the sphere of directions would be too coarse beyond
+
+
+def single_belief(belief: ArrayLike, test: str) -> Floats:
+    """Validate beliefs in one state, shape (n,), for a test of order."""
+    values = as_belief(belief)
+    require(
+        values.ndim == 1,
+        f"{test} needs one-dimensional beliefs; received shape {values.shape}. "
+        "Pass the belief in one state.",
+    )
+    return values
 
 
 def monotone_direction_test(
@@ -122,12 +137,7 @@ def monotone_direction_test(
     >>> monotone_direction_test(belief, action, n_bins=3, rng=0).pvalue > 0.5
     True
     """
-    values = as_belief(belief)
-    require(
-        values.ndim == 1,
-        "monotone_direction_test needs one-dimensional beliefs; received shape "
-        f"{values.shape}. Pass the belief in one state.",
-    )
+    values = single_belief(belief, "monotone_direction_test")
     codes, labels = as_codes(action, "action", len(values))
     groups, contexts = as_contexts(context, len(values))
     n_bins = whole_number(n_bins, "n_bins", 2)
@@ -173,12 +183,10 @@ def monotone_direction_test(
     shares = {f"share_{number}": share for number, share in enumerate(scan.share)}
     centres = (np.bincount(used, weights=values[kept]) / rows).tolist()
     used_bins = {"n_bins_used": len(centres), "n_tried": n_tried, "mean_beliefs": centres}
-    candidates = "orders" if rule == "dominance" else "directions"
-    method = f"for the best of all {candidates}, conservative, contexts as units"
     return replace(
         undefined,
         statistic=best.largest,
-        interval=Interval(best.low, best.high, 0.95, method),
+        interval=Interval(best.low, best.high, 0.95, METHODS[rule]),
         pvalue=best.pvalue,
         settings=settings | used_bins,
         details=pd.DataFrame({"action": seen_labels, "direction": direction, **shares}),

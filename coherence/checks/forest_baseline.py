@@ -1,8 +1,9 @@
 """Random-forest baseline of the iterated expectation: the gap of a learner that fits well.
 
-It is not coherent by construction. Forests learn the exact posterior given x, the exact posterior given x and z, and P(z | x), each
-apart and out of fold; nothing makes their predictions average out. A model's own gap is read
-against theirs. Needs the exact posteriors; z may be any number of discrete variables.
+It is not coherent by construction. Forests learn the exact posterior given x, the exact posterior
+given x and z, and P(z | x), each apart and out of fold; nothing makes their predictions average
+out. A model's own gap is read against theirs. Needs the exact posteriors; z may be any number of
+discrete variables.
 """
 
 import math

@@ -92,9 +92,9 @@ def _mean_over_contexts(values: pd.Series, context: pd.Series) -> Floats:
 def _squares(gaps: pd.DataFrame) -> tuple[Floats, Floats] | None:
     """Squared gap, and unbiased squared expected gap, of each context with two repetitions.
 
-    None where those are too few. The mean product of the gaps of different repetitions is free of the noise that one repetition
-    carries. Gaps of different auxiliary variables in one repetition share its plain belief and with
-    it the noise, so that products are taken within each variable.
+    None where those are too few. The mean product of the gaps of different repetitions is free of
+    the noise that one repetition carries. Gaps of different auxiliary variables in one repetition
+    share its plain belief and with it the noise, so that products are taken within each variable.
     """
     once = gaps.groupby([*KEY, "z"], observed=True)["gap"].mean().reset_index()
     by_variable = once.assign(square=once["gap"] ** 2).groupby(["context", "z"], observed=True)

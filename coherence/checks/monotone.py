@@ -20,11 +20,11 @@ from scipy import stats
 
 from coherence.checks.check import ANY, Call, Check, Facts, Plan, Sentences
 from coherence.checks.direction import CHECK as DIRECTION
+from coherence.checks.direction import single_belief
 from coherence.errors import InputError
 from coherence.inputs import (
     MIN_CONTEXTS,
     Floats,
-    as_belief,
     as_codes,
     as_contexts,
     require,
@@ -122,12 +122,7 @@ def monotone_choice_test(
     Robertson, Wright and Dykstra (1988), Order Restricted Statistical Inference, section 2.3.
     """
     _require_options(pair, direction, method)
-    values = as_belief(belief)
-    require(
-        values.ndim == 1,
-        "monotone_choice_test needs one-dimensional beliefs; received shape "
-        f"{values.shape}. Pass the belief in one state.",
-    )
+    values = single_belief(belief, "monotone_choice_test")
     codes, labels = as_codes(action, "action", len(values))
     groups, contexts = as_contexts(context, len(values))
     n_bins = whole_number(n_bins, "n_bins", 2)
@@ -152,13 +147,9 @@ def monotone_choice_test(
             "published": published,
         },
     )
-    if len(chosen) < 2:
-        reason = f"neither {pair[0]!r} nor {pair[1]!r} was chosen"
-        if chosen:
-            reason = f"of {pair[0]!r} and {pair[1]!r} only {chosen[0]!r} was chosen"
+    reason = _too_little(pair, chosen, len(contexts))
+    if reason:
         return replace(result, reason=reason)
-    if len(contexts) < MIN_CONTEXTS:
-        return replace(result, reason=f"{len(contexts)} contexts are fewer than {MIN_CONTEXTS}")
 
     # Bins are those of all choices, so that the pairs of a unit can be read side by side.
     bins = belief_bins(values, n_bins)
@@ -201,6 +192,17 @@ def _require_options(pair: tuple[Any, Any], direction: str, method: str) -> None
     require(
         len(pair) == 2 and pair[0] != pair[1],
         f"pair must hold two different actions; received {pair!r}.",
+    )
+
+
+def _too_little(pair: tuple[Any, Any], chosen: list[Any], n_contexts: int) -> str:
+    """Say why a pair cannot be tested; empty if it can."""
+    if not chosen:
+        return f"neither {pair[0]!r} nor {pair[1]!r} was chosen"
+    if len(chosen) < 2:
+        return f"of {pair[0]!r} and {pair[1]!r} only {chosen[0]!r} was chosen"
+    return (
+        f"{n_contexts} contexts are fewer than {MIN_CONTEXTS}" if n_contexts < MIN_CONTEXTS else ""
     )
 
 
