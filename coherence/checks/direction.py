@@ -20,6 +20,7 @@ from coherence.checks.check import Call, Check, Facts, Plan, Sentences
 from coherence.errors import InputError
 from coherence.inputs import (
     MIN_CONTEXTS,
+    Floats,
     as_belief,
     as_codes,
     as_contexts,

@@ -58,7 +58,8 @@ def test_few_contexts_are_undefined():
 
 
 def test_equal_errors_have_no_interval():
-    """Always right, or always wrong by the same: the contexts do not differ, so nothing tells how far off the estimate may be."""
+    """Always right, or always wrong by the same: the contexts do not differ, so nothing tells how
+    far off the estimate may be."""
     state = np.arange(40) % 2
     sure = calibration_estimates(state, state, p_true=state)
     shifted = calibration_estimates(0.5 * state + 0.2, p_true=0.5 * state + 0.1)
@@ -101,7 +102,8 @@ def test_wrong_input():
 
 
 def test_noise_is_removed_from_the_calibration_error():
-    """Perfectly calibrated beliefs: chance keeps the plain error well above 0, and the squared error without chance averages to 0."""
+    """Perfectly calibrated beliefs: chance keeps the plain error well above 0, and the squared
+    error without chance averages to 0."""
     squares, plain = [], []
     for seed in range(60):
         rng = np.random.default_rng(seed)
@@ -119,7 +121,8 @@ def test_noise_is_removed_from_the_calibration_error():
 
 
 def test_a_constant_belief_is_never_known_to_be_right():
-    """Observed shares at the stated .5: the squared gap hardly moves by leaving one out, and its error is that of chance."""
+    """Observed shares at the stated .5: the squared gap hardly moves by leaving one out, and its
+    error is that of chance."""
     for wrong in (0, 1, 2, 3):
         truth = (np.arange(100) < 50 + wrong).astype(int)
         interval = calibration_estimates(np.full(100, 0.5), truth)[1].interval
