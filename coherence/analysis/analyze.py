@@ -16,7 +16,7 @@ from joblib import Parallel, delayed
 from coherence.analysis.planning import Job, plan_unit
 from coherence.analysis.unit import REFERENCE, UnitRows, unreadable
 from coherence.analysis.verdict import verdict
-from coherence.checks.catalogue import CHECKS
+from coherence.checks import CHECKS
 from coherence.errors import InputError, closest
 from coherence.inputs import whole_number
 from coherence.report.report import Report
@@ -99,7 +99,7 @@ def _adjust(outcomes: list[list[CheckResult]]) -> list[list[CheckResult]]:
 
 def _checked_names(checks: Sequence[str] | None) -> tuple[str, ...]:
     if checks is None:
-        return CHECKS
+        return tuple(CHECKS)
     for name in checks:
         if name not in CHECKS:
             raise InputError(
@@ -148,7 +148,7 @@ def analyze(
         A runs table; see `coherence.table.schema.COLUMNS`. Beliefs ``p`` and something to check
         them against suffice, such as ``action`` or ``theta``.
     checks : sequence of str, optional
-        Names out of `coherence.checks.catalogue.CHECKS`; None runs all.
+        Names out of `coherence.checks.CHECKS`; None runs all.
     published : bool
         Run the papers' own procedures instead of those that respect contexts.
     strict : bool

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from coherence.analysis.unit import UnitRows, known, listed
-from coherence.checks.catalogue import CHECKS, declaration
+from coherence.checks import CHECKS
+from coherence.checks.catalogue import declaration
 from coherence.checks.check import Call, Check
 from coherence.result import CheckResult
 from coherence.table.needs import ACTION, CHOICES, EVIDENCE, ONE_BELIEF, TARGETS, THETA
@@ -150,7 +151,7 @@ def plan_unit(
     unit : UnitRows
         Rows of one (task, model).
     names : sequence of str
-        Checks asked for, out of `coherence.checks.catalogue.CHECKS`.
+        Checks asked for, out of `coherence.checks.CHECKS`.
     published : bool
         Whether the papers' own procedures were asked for.
     streams : mapping

@@ -1,34 +1,19 @@
-"""The one list of checks: a line each, in the order in which they draw random numbers.
-
-A check's stream is counted by its line, so that a new check goes to the end: every other then keeps
-its numbers. Modules are named as text, so that a command can list the checks without loading them.
-"""
+"""What the checks of `coherence.checks.CHECKS` declare, and what follows from it."""
 
 from functools import cache
 from importlib import import_module
 
 import pandas as pd
 
+from coherence.checks import CHECKS
 from coherence.checks.check import ANY, Check, Sentences
 from coherence.errors import InputError, closest
 from coherence.table.needs import missing
 
-MODULES = {
-    "residual_covariance": "covariance",
-    "cmi": "cmi",
-    "predictive_gain": "predictive",
-    "monotone_choice": "monotone",
-    "prompt_consistency": "consistency",
-    "iterated_expectation": "iterated",
-    "calibration": "calibration",
-}
-"""Name of a check -> its module beside this one."""
-CHECKS = tuple(MODULES)
-
 
 def declaration(name: str) -> Check:
     """Return what a check of `CHECKS` declares; importing its module is what takes the time."""
-    check: Check = import_module(f"coherence.checks.{MODULES[name]}").CHECK
+    check: Check = import_module(f"coherence.checks.{CHECKS[name]}").CHECK
     return check
 
 

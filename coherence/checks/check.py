@@ -1,7 +1,7 @@
 """What a check declares of itself, once; planning, verdicts, reports, commands and pages read it.
 
-A check is a file of this folder that ends in ``CHECK = Check(...)``, and a line in
-`coherence.checks.catalogue`. It takes arrays: `coherence.analysis.unit` reads them off the columns
+A check is a file of this folder that ends in ``CHECK = Check(...)``, and a line in the list
+`coherence.checks.CHECKS`. It takes arrays: `coherence.analysis.unit` reads them off the columns
 of a unit and hands them over as `Facts`.
 """
 

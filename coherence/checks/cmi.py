@@ -207,12 +207,13 @@ def _permuted(
     exchanged = state_of_context[sources]
     observed, permuted, k_test = _statistics(problem, bins, k, exchanged)
     information, effect, half, within = _effect(problem, bins, exchanged, rng)
-    exact = n_arrangements <= n_permutations
     bias = float(np.nanmean(permuted[:, 0]))
     chosen = {
         "k_test": "binned" if k_test is None else k_test,
         "n_permutations": n_permutations,
+        "exact": n_arrangements <= n_permutations,
         "n_blocks": int(blocks.max()) + 1,
+        "n_bins": information.n_bins,
     }
     of_test = math.nan if k_test is None else k_test
     details = [
@@ -230,8 +231,8 @@ def _permuted(
         result,
         statistic=effect,
         interval=Interval(effect - half, effect + half, 0.95, method),
-        pvalue=permutation_pvalue(observed[1], permuted[:, 1], exact=exact),
-        settings={**result.settings, **chosen, "exact": exact, "n_bins": information.n_bins},
+        pvalue=permutation_pvalue(observed[1], permuted[:, 1], exact=bool(chosen["exact"])),
+        settings={**result.settings, **chosen},
         details=pd.DataFrame(details, columns=["quantity", "neighbours", "nats"]),
         assumptions=(
             "contexts are independent",

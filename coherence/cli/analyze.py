@@ -1,4 +1,4 @@
-"""``coherence analyze``: read a runs table, run the checks, print what they say and, with ``--out``, write it down."""
+"""``coherence analyze``: read a runs table, run the checks, print and write what they say."""
 
 import argparse
 import os
@@ -7,6 +7,8 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from coherence.checks import CHECKS
 
 # Option -> column of the runs table, what it holds.
 _COLUMNS = {
@@ -42,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--checks",
         metavar="A,B",
-        help="checks to run, such as cmi,monotone_choice (default: all that the columns allow)",
+        help=f"checks to run, of {', '.join(CHECKS)} (default: all that the columns allow)",
     )
     parser.add_argument(
         "--published",

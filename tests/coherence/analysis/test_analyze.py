@@ -8,8 +8,7 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 from coherence import InputError, SchemaError, analyze, simulate
-from coherence.checks import iterated
-from coherence.checks.catalogue import CHECKS
+from coherence.checks import CHECKS, iterated
 
 LIGHT = [
     "residual_covariance",

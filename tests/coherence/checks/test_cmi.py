@@ -6,12 +6,14 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import mutual_info_score
 
 from coherence import AGENTS, InputError, cmi_test, simulate
 from coherence.statistics.cmi_statistics import calibrated
 from coherence.statistics.conditioning import condition
+from coherence.statistics.information import binned_information
 from coherence.statistics.knn_general import general_information
 
 
@@ -483,3 +485,32 @@ def test_bare_estimates_under_a_true_null():
         plug_in.append(details["plug-in information in belief bins"])
     assert np.mean(nearest) == pytest.approx(-0.012, abs=0.002)
     assert np.mean(plug_in) == pytest.approx(0.017, abs=0.002)
+
+
+def test_interval_is_not_narrower_than_the_spread_under_exchange():
+    """Every context with its like: leaving one out changes next to nothing, exchanges do.
+
+    At each of two beliefs the four combinations of action and state are equally frequent, so that
+    the information is 0 whichever context is left out, to first order.
+    """
+    belief = np.repeat([0.3, 0.7], 40)
+    action, truth = np.tile([0, 0, 1, 1], 20), np.tile([0, 1], 40)
+    result = cmi_test(belief, action, truth, n_permutations=199, rng=0)
+    blocks = [np.arange(40), np.arange(40, 80)]
+    rng = np.random.default_rng(5)
+    bins = np.repeat([0, 1], 40)
+    spread = np.std(
+        [
+            binned_information(
+                bins,
+                np.arange(80),
+                action,
+                np.concatenate([truth[rng.permutation(block)] for block in blocks]),
+            ).corrected
+            for _ in range(400)
+        ]
+    )
+    observed = binned_information(bins, np.arange(80), action, truth)
+    assert observed.standard_error < 0.1 * spread
+    reach = (result.interval.high - result.interval.low) / 2
+    assert reach == pytest.approx(stats.t.ppf(0.975, 79) * spread, rel=0.5)

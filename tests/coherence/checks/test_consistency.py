@@ -137,3 +137,19 @@ def test_numbered_prompts_are_compared_as_text():
     result = prompt_consistency(numbered, reference="1")
     assert result.statistic == prompt_consistency(runs).statistic
     assert prompt_consistency(numbered, reference=1, prompts=[2]) == result
+
+
+def test_prompts_are_pooled_over_those_that_a_context_was_asked():
+    """A context without one of the prompts stays, with the mean over its others.
+
+    Thirty contexts, two prompts that lie .1 and .3 off, the second asked in half of them: the
+    answers do not scatter, so that squares are .01 and (.01 + .09) / 2.
+    """
+    pieces = [
+        pd.DataFrame({"context": range(n), "rep": rep, "prompt": prompt, "p": 0.4 + shift})
+        for prompt, shift, n in (("standard", 0.0, 30), ("mse", 0.1, 30), ("bayes", 0.3, 15))
+        for rep in range(2)
+    ]
+    result = prompt_consistency(pd.concat(pieces, ignore_index=True), rng=0)
+    assert result.n_contexts == 30
+    assert result.statistic == pytest.approx(math.sqrt((0.01 * 15 + 0.05 * 15) / 30))

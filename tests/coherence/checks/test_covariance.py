@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from coherence import AGENTS, InputError, residual_covariance_test, simulate
 
@@ -356,3 +357,71 @@ def test_several_beliefs_that_foretell_every_state_leave_nothing_to_test():
     )
     assert math.isnan(result.pvalue)
     assert "separates the states" in result.reason
+
+
+def share_table(n_of, copies=1):
+    """One belief throughout: rows (state, acts) with the number of contexts of each."""
+    state, acts = (np.repeat(values, list(n_of.values())) for values in zip(*n_of, strict=True))
+    context = np.repeat(np.arange(state.size), copies)
+    return np.full(context.size, 0.5), acts[context], state[context], context
+
+
+def test_largest_component_has_the_larger_of_the_errors_under_and_beyond_the_null():
+    """By hand: 40 of 40 act in one state and 20 of 40 in the other, none of it by the belief.
+
+    Shares 1 and 1/2 leave residuals 1/4 and -3/4 of the action, 1/2 and -1/2 of the state. The
+    effect is 1/2 and its sandwich error is that of the rest once it is taken out; under the null
+    each context's sum stands whole, which is more here.
+    """
+    belief, acts, state, context = share_table({(1, 1): 40, (0, 1): 20, (0, 0): 20})
+    result = residual_covariance_test(belief, acts, state, context=context, n_draws=9_999, rng=0)
+    assert abs(result.statistic) == pytest.approx(0.5)
+    products = np.repeat([1 / 8, -1 / 8, 3 / 8], [40, 20, 20])
+    under_null = math.sqrt((products**2).sum()) / (80 / 4)
+    row = result.details[result.details["component"] == result.settings["component"]].iloc[0]
+    assert row["standard_error"] < 0.9 * under_null
+    # The two components mirror each other: selection costs what the signs of one of them give.
+    signs = np.random.default_rng(1).choice([-1.0, 1.0], size=(20_000, 80))
+    drawn = np.abs(signs @ products) / math.sqrt((products**2).sum())
+    selected = np.quantile(drawn, 0.95) / stats.norm.ppf(0.975)
+    reach = (result.interval.high - result.interval.low) / 2
+    assert reach == pytest.approx(stats.t.ppf(0.975, 79) * selected * under_null, rel=0.03)
+
+
+def test_copies_in_contexts_leave_the_interval_of_the_largest_component():
+    """Few contexts of many rows: the quantile is that of t with 11 degrees, not of 359 rows."""
+    groups = {(1, 1): 4, (1, 0): 2, (0, 1): 2, (0, 0): 4}
+    once, copied = (
+        residual_covariance_test(*arrays[:3], context=arrays[3], n_draws=999, rng=0)
+        for arrays in (share_table(groups), share_table(groups, copies=30))
+    )
+    assert (copied.n_rows, copied.n_contexts) == (360, 12)
+    assert copied.interval.low == pytest.approx(once.interval.low, abs=1e-6)
+    assert copied.interval.high == pytest.approx(once.interval.high, abs=1e-6)
+    products = np.full(12, 1 / 4) * np.repeat([1, -1, -1, 1], [4, 2, 2, 4])
+    error = math.sqrt((products**2).sum()) / (12 / 4)
+    reach = (copied.interval.high - copied.interval.low) / 2
+    # The quantile of signed sums of twelve is a little off the normal one; t of 359 is 11% less.
+    drawn = np.random.default_rng(1).choice([-1.0, 1.0], size=(50_000, 12)) @ np.full(12, 12**-0.5)
+    selected = np.quantile(np.abs(drawn), 0.95) / stats.norm.ppf(0.975)
+    assert reach == pytest.approx(stats.t.ppf(0.975, 11) * selected * error, rel=0.02)
+
+
+def test_hidden_shift_reaches_as_far_as_t_over_contexts():
+    arrays, context = columns(seed=11, n_contexts=20, n_reps=10)
+    result = residual_covariance_test(*arrays, context=context, n_draws=99, rng=0)
+    error = result.details["standard_error"].iloc[-1]
+    assert result.unit == "belief"
+    assert (result.interval.high - result.statistic) / error == pytest.approx(
+        stats.t.ppf(0.975, 19)
+    )
+
+
+def test_differences_of_probabilities_end_at_one():
+    """Twelve contexts that all act as the state is: the effect is 1, and no interval passes it."""
+    belief, acts, state, context = share_table({(1, 1): 6, (0, 0): 6})
+    result = residual_covariance_test(belief, acts, state, context=context, n_draws=999, rng=0)
+    assert abs(result.statistic) == pytest.approx(1)
+    ends = sorted(map(abs, (result.interval.low, result.interval.high)))
+    assert ends[1] == 1.0
+    assert ends[0] < 0.7
