@@ -173,6 +173,7 @@ def plan_unit(
             continue
         facts = unit.facts(check.needs, published)
         for declared in (check, *check.parts):
+            # Parts draw from the stream of their check, after it.
             for step in declared.plan(facts):
                 if isinstance(step, str):
                     notes.append(step)

@@ -133,6 +133,7 @@ class UnitRows:
         self.rows = rows
         plain = rows[rows["z_state"].isna()]
         prompts = list(plain["prompt"].unique())
+        # Where the usual wording was not asked for, the first one that was stands for it.
         self.reference = REFERENCE if REFERENCE in prompts or not prompts else prompts[0]
         self.states, self.unpaired = state_columns(rows), ""
         if self.states:

@@ -37,6 +37,7 @@ def verdict(result: CheckResult, *, alpha: float = LEVEL) -> str:
         return f"Undefined: {result.reason}."
     published = bool(result.settings.get("published"))
     if result.pvalue is not None and not published:
+        # An effect may stand where its test is undefined, as when every gap is exactly 0.
         if sentences.rejected and math.isnan(result.pvalue):
             return f"Not tested: {result.reason}."
         sentence = sentences.rejected if rejects(result.pvalue, alpha=alpha) else sentences.kept
@@ -48,6 +49,7 @@ def verdict(result: CheckResult, *, alpha: float = LEVEL) -> str:
             f"check must declare a sentence for {what}; {result.check!r} has none, and its p-value "
             f"is {result.pvalue}. Add it to the declaration of the check."
         )
+    # Only the sentence is a template: names from data are filled in and never read as one.
     above = result.interval is not None and result.interval.low > 0
     sentence = sentence.format(
         value=result.statistic,

@@ -81,6 +81,8 @@ def _calibration_error(
         (gaps.sum(axis=0) - gaps) ** 2, others, out=np.zeros_like(gaps), where=others > 0
     ).sum(axis=1) / others.sum(axis=1)
     square = float((gaps.sum(axis=0) ** 2 / rows.sum(axis=0)).sum() / rows.sum())
+    # Efron and Stein (1981): the mean of the pseudo-values is free of the bias of order 1 / n that
+    # chance adds to a square; their spread gives the interval.
     pseudo = n_contexts * square - (n_contexts - 1) * without
     # Where the true gaps are 0, the mean square is a quadratic form of normal gaps that have the
     # covariance of context totals (n / (n - 1) because their means were estimated): its variance is

@@ -167,6 +167,7 @@ def _of_shift(result: CheckResult, sums: _Sums, shift: Shift) -> CheckResult:
     details.loc[n - 1, ["estimate", "standard_error"]] = [shift.estimate, shift.standard_error]
     reason = RARE if sums.skewness[-1] > NO_INTERVAL else ""
     reason = reason if math.isfinite(shift.estimate) else UNIDENTIFIED
+    # Rows of a context are one observation: its degrees of freedom are those of the contexts.
     half = float(stats.t.ppf(0.975, result.n_contexts - 1)) * shift.standard_error
     return replace(
         result,
@@ -192,6 +193,7 @@ def _of_largest(result: CheckResult, sums: _Sums) -> CheckResult:
     error = max(error, float(np.sqrt((scores**2).sum()) / scale.sum()))
     # The component is selected, so its interval must hold for all at once; few contexts widen it as
     # they widen a single one.
+    # Quantile of the largest studentised sum, relative to that of a single normal one.
     selected = np.quantile(np.abs(sums.draws).max(axis=1), 0.95) / stats.norm.ppf(0.975)
     half = float(stats.t.ppf(0.975, result.n_contexts - 1)) * float(selected) * error
     # The effect is a difference of probabilities.
@@ -341,7 +343,7 @@ def residual_covariance_test(
     if data.degenerate or separated(data):
         return replace(undefined, reason=data.degenerate or SEPARATED)
     remains, chooser = residuals(data, generator)
-    if not remains.action.any():
+    if not remains.action.any():  # choices that the belief foretells leave nothing to covary
         return replace(undefined, statistic=0.0, pvalue=1.0, reason=SETTLED)
     settings |= {
         "spline_size_action": remains.action_fit.n_coefficients,

@@ -213,6 +213,7 @@ def iterated_expectation_test(
 
     details = _measures(gaps, relative)
     value, low, high = _measured(details, "mean signed gap")
+    # Signs are flipped by context: repetitions and variables of one share its evidence.
     of_context = _mean_over_contexts(gaps["gap"], gaps["context"])
     pvalue = sign_flip_pvalue(of_context, n_flips=n_flips, rng=generator)
     reason = NO_SPREAD.format(what="gap") if math.isnan(low) else ""

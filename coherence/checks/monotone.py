@@ -161,7 +161,7 @@ def monotone_choice_test(
         return replace(result, reason=f"{few} with a choice from the pair")
     kept = in_pair & enough[bins]
     first = (codes == labels.index(pair[0])).astype(np.float64)
-    used = (np.cumsum(enough) - 1)[bins[kept]]
+    used = (np.cumsum(enough) - 1)[bins[kept]]  # numbered without the bins that are left out
     share, rows, covariance = shares(used, first[kept], groups[kept])
     study = partial(
         largest_drop,
@@ -244,6 +244,7 @@ def _published(result: CheckResult, details: pd.DataFrame, sign: int) -> CheckRe
         for side in ("j", "k"):
             rows[side] = getattr(pair, f"n_{side}")
             chosen[side] = round(getattr(pair, f"share_{side}") * rows[side])
+        # Fisher's test of the bin that must not have the larger share.
         order = ("j", "k") if sign == 1 else ("k", "j")
         table = [[chosen[side], rows[side] - chosen[side]] for side in order]
         exact = (

@@ -307,6 +307,7 @@ def _over_contexts(gains: Floats, losses: Floats) -> tuple[Interval | None, floa
     if np.ptp(gains) == 0:
         return None, 1.0  # two models that never differ: no gain, and no spread to judge it by
     n = gains.size
+    # Delta method for a ratio of two sums over contexts.
     ratio = float(gains.sum() / losses.sum())
     influence = 100 * (gains - ratio * losses) / losses.mean()
     reach = (

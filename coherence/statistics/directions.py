@@ -235,9 +235,9 @@ def _smallest_largest(
     """Return a 95% interval for the smallest, over candidates, of the largest drop.
 
     `reach` standard errors bound every drop at once, at level .99. A lower end that holds for each
-    candidate by itself holds for the smallest. An upper end must hold for every candidate that could
-    be the smallest, at once. Only candidates and drops that `reach` leaves in the race are looked
-    at.
+    candidate by itself holds for the smallest. An upper end must hold for every candidate that
+    could be the smallest, at once. Only candidates and drops that `reach` leaves in the race are
+    looked at.
     """
     drops, spreads = (np.stack([along[part] for along in read]) for part in (0, 1))
     surely = (drops - reach * spreads).max(axis=1)[members].max(axis=1)
