@@ -1,1 +1,1 @@
-"""From a runs table to results: what can be checked, what has to be left out, and what the results say."""
+"""From a runs table to results: what can be checked, what is left out, and what it all says."""

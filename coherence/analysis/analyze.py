@@ -13,25 +13,20 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
-from coherence.analysis.planning import REFERENCE, Job, Planner
+from coherence.analysis.planning import Job, plan_unit
+from coherence.analysis.unit import REFERENCE, UnitRows, unreadable
+from coherence.analysis.verdict import verdict
+from coherence.checks import CHECKS
 from coherence.errors import InputError, closest
 from coherence.inputs import whole_number
 from coherence.report.report import Report
+from coherence.report.unit import Unit
 from coherence.result import CheckResult
 from coherence.statistics.multiplicity import benjamini_hochberg, holm
 from coherence.statistics.resample import Seed, as_generator
+from coherence.table.audit import count_statuses, worst_case_bounds
 from coherence.table.faults import validate_runs
 from coherence.table.schema import REPAIRS, state_columns
-
-CHECKS = (
-    "residual_covariance",
-    "cmi",
-    "predictive_gain",
-    "monotone_choice",
-    "prompt_consistency",
-    "iterated_expectation",
-    "calibration",
-)
 
 Progress = Callable[[int, int, str], None]
 
@@ -60,8 +55,8 @@ def _complete_columns(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     if "context" not in table.columns:
         table = table.assign(context=np.arange(len(table)))
         assumed.append(
-            "no context column: every row was taken as its own context. If rows repeat a context, p-values and intervals are too optimistic; "
-            "name the column (--context NAME)."
+            "no context column: every row was taken as its own context. If rows repeat a context, "
+            "p-values and intervals are too optimistic; name the column (--context NAME)."
         )
     if "rep" not in table.columns:
         asked = ["task", "model", "context", "prompt", "z_state"]
@@ -104,11 +99,12 @@ def _adjust(outcomes: list[list[CheckResult]]) -> list[list[CheckResult]]:
 
 def _checked_names(checks: Sequence[str] | None) -> tuple[str, ...]:
     if checks is None:
-        return CHECKS
+        return tuple(CHECKS)
     for name in checks:
         if name not in CHECKS:
             raise InputError(
-                f"checks must be among {', '.join(CHECKS)}; received {name!r}. {closest(name, CHECKS)}"
+                f"checks must be among {', '.join(CHECKS)}; received {name!r}. "
+                f"{closest(name, CHECKS)}"
             )
     if not checks:
         raise InputError(
@@ -122,6 +118,16 @@ def _version() -> str:
         return version("belief-coherence")
     except PackageNotFoundError:  # run from a source tree that was not installed
         return "unknown"
+
+
+def _run(jobs: list[Job], n_jobs: int, progress: Progress | None) -> list[list[CheckResult]]:
+    outcomes = []
+    running = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(Job.run)(job) for job in jobs)
+    for job, results in zip(jobs, running, strict=True):
+        outcomes.append(results)
+        if progress is not None:
+            progress(len(outcomes), len(jobs), job.check)
+    return outcomes
 
 
 def analyze(
@@ -142,7 +148,7 @@ def analyze(
         A runs table; see `coherence.table.schema.COLUMNS`. Beliefs ``p`` and something to check
         them against suffice, such as ``action`` or ``theta``.
     checks : sequence of str, optional
-        Names out of `CHECKS`; None runs all.
+        Names out of `coherence.checks.CHECKS`; None runs all.
     published : bool
         Run the papers' own procedures instead of those that respect contexts.
     strict : bool
@@ -184,38 +190,30 @@ def analyze(
     if strict:
         table, repaired = _without_repairs(table)
         assumed.append(f"strict: {repaired} repaired rows were treated as unreadable.")
-    groups = [(key, rows) for key, rows in table.groupby(["task", "model"], sort=True)]
-    generator = as_generator(rng)
-    planners = []
-    for position, (_, rows) in enumerate(groups):
-        (own,) = generator.spawn(1)
+    units = [(key, UnitRows(rows)) for key, rows in table.groupby(["task", "model"], sort=True)]
+    plans = []
+    for (_, unit), unit_rng in zip(units, as_generator(rng).spawn(len(units)), strict=True):
         # One stream per check, whether it is run or not: asking for fewer checks does not change
         # the numbers of the others.
-        planner = Planner(
-            position, rows, names, published, dict(zip(CHECKS, own.spawn(len(CHECKS)), strict=True))
+        streams = dict(zip(CHECKS, unit_rng.spawn(len(CHECKS)), strict=True))
+        plans.append(plan_unit(unit, names, published=published, streams=streams))
+    outcomes = iter(_adjust(_run([job for jobs, _ in plans for job in jobs], n_jobs, progress)))
+    finished = []
+    for ((task, model), unit), (jobs, notes) in zip(units, plans, strict=True):
+        results = [result for _ in jobs for result in next(outcomes)]
+        finished.append(
+            Unit(
+                task=str(task),
+                model=str(model),
+                results=tuple(results),
+                verdicts=tuple(verdict(result) for result in results),
+                notes=(*assumed, *notes),
+                statuses=count_statuses(unit.rows, unit.reference),
+                bounds=worst_case_bounds(unit.rows, unit.reference),
+                beliefs=unit.shown(),
+                unreadable=unreadable(unit.rows),
+            )
         )
-        planner.plan()
-        planners.append(planner)
-    jobs = [job for planner in planners for job in planner.jobs]
-    outcomes: list[list[CheckResult]] = []
-    for done, results in enumerate(
-        Parallel(n_jobs=n_jobs, return_as="generator")(delayed(Job.run)(job) for job in jobs),
-        start=1,
-    ):
-        outcomes.append(results)
-        if progress is not None:
-            progress(done, len(jobs), jobs[done - 1].check)
-    outcomes = _adjust(outcomes)
-    units = []
-    for position, ((key, _), planner) in enumerate(zip(groups, planners, strict=True)):
-        task, model = key
-        own_results = [
-            result
-            for job, results in zip(jobs, outcomes, strict=True)
-            if job.unit == position
-            for result in results
-        ]
-        units.append(planner.unit(str(task), str(model), assumed, own_results))
     seed = int(rng) if isinstance(rng, int | np.integer) else None
     settings = {
         "version": _version(),
@@ -224,4 +222,4 @@ def analyze(
         "strict": strict,
         "seed": seed,
     }
-    return Report(tuple(units), settings)
+    return Report(tuple(finished), settings)

@@ -1,68 +1,56 @@
-"""What one (task, model) holds: its beliefs, states, pairs of actions and unreadable answers, read off the columns."""
+"""What one (task, model) holds: its beliefs, states and choices, read off the columns.
 
+Together with `coherence.table` and the two modules beside it this is the only place that knows
+column names; checks get aligned arrays (`coherence.checks.check.Facts`).
+"""
+
+import math
 from collections.abc import Sequence
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from coherence.inputs import as_codes
-from coherence.table.schema import READABLE
+from coherence.checks.check import Facts
+from coherence.inputs import Floats, as_codes
+from coherence.table.audit import asked_for_action
+from coherence.table.needs import ACTION, THETA
+from coherence.table.schema import READABLE, feature_columns, state_columns
 
-ORDERED_PAIRS = (("yes", "no"), ("yes", "defer"), ("defer", "no"))
-
-
+REFERENCE = "standard"
 N_UNREADABLE_SHOWN = 8
-
-
-USUAL_STATES = (["0", "1"], ["false", "true"], ["no", "yes"], ["0.0", "1.0"])
 N_LABELS_SHOWN = 6
+# Labels of two states of which everybody takes the second for the one that p is about.
+USUAL_STATES = (["0", "1"], ["false", "true"], ["no", "yes"], ["0.0", "1.0"])
 
 
-def _belief(rows: pd.DataFrame, states: list[str]) -> np.ndarray:
-    """One belief per row, or one column per state where there are several."""
-    if "p" in rows.columns:
-        return rows["p"].to_numpy(dtype=np.float64)
-    beliefs = rows[states].to_numpy(dtype=np.float64)
-    # Stated with two digits, the states may sum to .99 or 1.01; the schema bounds how far off they
-    # are.
-    shares = np.asarray(beliefs / beliefs.sum(axis=1, keepdims=True))
-    return shares[:, 1] if shares.shape[1] == 2 else shares
+def listed(names: Sequence[Any], last: str = "and") -> str:
+    """Join names as a sentence does: "a, b and c"."""
+    texts = [str(name) for name in names]
+    return f"{', '.join(texts[:-1])} {last} {texts[-1]}" if len(texts) > 1 else texts[0]
 
 
-def _unreadable(unit: pd.DataFrame) -> pd.DataFrame:
-    columns = [
-        name
-        for name in ("context", "prompt", "z_state", "status", "raw_belief", "raw_z", "raw_action")
-        if name in unit.columns
-    ]
-    if "status" not in unit.columns:
+def known(rows: pd.DataFrame, name: str) -> "pd.Series[bool]":
+    """Tell which rows have a value in a column, which may be absent."""
+    return rows[name].notna() if name in rows.columns else pd.Series(False, index=rows.index)
+
+
+def unreadable(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the first answers that could not be read, with what the model wrote."""
+    shown = ("context", "prompt", "z_state", "status", "raw_belief", "raw_z", "raw_action")
+    columns = [name for name in shown if name in rows.columns]
+    if "status" not in rows.columns:
         return pd.DataFrame(columns=columns)
-    shown = unit.loc[~unit["status"].isin(READABLE), columns].head(N_UNREADABLE_SHOWN)
-    return shown.dropna(axis="columns", how="all").reset_index(drop=True)
+    unread = rows.loc[~rows["status"].isin(READABLE), columns].head(N_UNREADABLE_SHOWN)
+    return unread.dropna(axis="columns", how="all").reset_index(drop=True)
 
 
-def _action_pairs(actions: Sequence[Any]) -> tuple[list[tuple[Any, Any]], str]:
-    """Pairs of actions and the direction in which the first one's share must move with belief."""
-    by_name = {str(action).lower(): action for action in actions}
-    if len(by_name) == len(actions) and set(by_name) <= {"yes", "no", "defer"}:
-        return [
-            (by_name[a], by_name[b]) for a, b in ORDERED_PAIRS if a in by_name and b in by_name
-        ], "increasing"
-    return list(combinations(actions, 2)), "either"
-
-
-def _listed(names: Sequence[Any], last: str = "and") -> str:
-    return (
-        f"{', '.join(str(name) for name in names[:-1])} {last} {names[-1]}"
-        if len(names) > 1
-        else str(names[0])
-    )
+def _known_states(rows: pd.DataFrame) -> pd.Series:
+    return rows["theta"].dropna() if "theta" in rows.columns else pd.Series(dtype=object)
 
 
 def _column_of(state: Any, columns: Sequence[str]) -> str:
-    """The p_<state> column that is named after a state; empty if none is."""
+    """Return the p_<state> column that is named after a state; empty if none is."""
     names = [f"p_{state}"]
     if isinstance(state, float) and state.is_integer():
         names.append(f"p_{int(state)}")  # empty cells in theta turn 1 into 1.0
@@ -70,11 +58,12 @@ def _column_of(state: Any, columns: Sequence[str]) -> str:
 
 
 def _second(columns: Sequence[str]) -> str:
-    return f"beliefs are those of the column {columns[1]}, the second of {_listed(columns)} in sorted order."
+    order = f"the second of {listed(columns)} in sorted order."
+    return f"beliefs are those of the column {columns[1]}, {order}"
 
 
 def _ordered_states(columns: list[str], theta: pd.Series) -> tuple[list[str], str]:
-    """Order the p_<state> columns as the states of theta are, and say why where they cannot be told apart by its labels."""
+    """Order the p_<state> columns as the states of theta are, or say why its labels cannot tell."""
     try:
         ordered = sorted(columns, key=lambda name: float(name.removeprefix("p_")))
     except ValueError:
@@ -82,34 +71,137 @@ def _ordered_states(columns: list[str], theta: pd.Series) -> tuple[list[str], st
     labels = as_codes(theta, "theta")[1]
     named = [name for name in (_column_of(label, columns) for label in labels) if name]
     if len(set(named)) < len(labels):
-        shown = [
-            *(repr(label) for label in labels[:N_LABELS_SHOWN]),
-            *(["more"] if len(labels) > N_LABELS_SHOWN else []),
-        ]
-        return (
-            ordered,
-            f"theta is {_listed(shown, 'or')}, and the columns of beliefs are {_listed(ordered)}",
-        )
+        more = ["more"] if len(labels) > N_LABELS_SHOWN else []
+        states = listed([*map(repr, labels[:N_LABELS_SHOWN]), *more], "or")
+        return ordered, f"theta is {states}, and the columns of beliefs are {listed(ordered)}"
     # The checks know theta by its own order, in which "10" as text comes before "2" and 10 as a
     # number after 2.
     return (named if len(named) == len(columns) else ordered), ""
 
 
-def _positive_state(theta: pd.Series, columns: Sequence[str]) -> tuple[np.ndarray | None, str]:
-    """The realised state as 0 or 1, and a note where the order had to be assumed; `columns` are the two of a belief per state, if there are any."""
-    codes, states = as_codes(theta, "theta")
+def _realised(theta: pd.Series, columns: list[str]) -> tuple[Floats | float, int, str]:
+    """Read states as 0 or 1 (else NaN and how many there are); note where their order was assumed.
+
+    `columns` are the two of a belief per state, if there are any.
+    """
+    codes, labels = as_codes(theta, "theta")
     if columns:
-        codes = np.array([columns.index(_column_of(state, columns)) for state in states])[codes]
-        states = tuple(name.removeprefix("p_") for name in columns)
-    elif len(states) == 1 and states[0] in (0, 1, "0", "1"):
-        return np.full(len(theta), float(states[0])), ""
-    if len(states) != 2:
-        return (
-            None,
-            f"theta has {len(states)} states: monotone choice, and calibration to what happened, need two.",
+        # One state may be all that came true: the columns say which of the two it is.
+        codes = np.array([columns.index(_column_of(label, columns)) for label in labels])[codes]
+        labels = tuple(name.removeprefix("p_") for name in columns)
+    elif len(labels) == 1 and labels[0] in (0, 1, "0", "1"):
+        return float(labels[0]), 0, ""
+    if len(labels) != 2:
+        return math.nan, len(labels), ""
+    if [str(label).lower() for label in labels] in USUAL_STATES:
+        return codes.astype(np.float64), 0, ""
+    order = "the second of the two labels in sorted order."
+    assumed = f"p was taken as the probability of {labels[1]!r}, {order}"
+    return codes.astype(np.float64), 0, f"theta: {_second(columns) if columns else assumed}"
+
+
+class UnitRows:
+    """The rows of one (task, model), by what they can be used for.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows of a runs table with ``context``, ``rep``, ``prompt`` and ``z_state``.
+
+    Attributes
+    ----------
+    reference : str
+        The prompt under which beliefs are checked against anything else.
+    asked, stated : DataFrame
+        Rows under that prompt; those of them with a readable belief.
+    decided, choices, judged : DataFrame
+        Rows that were asked for an action; those with readable belief and action; those of them
+        whose state is known.
+    states : list of str
+        Columns p_<state> in the order of the states; empty where there is one column p.
+    unpaired : str
+        Why it is not known which belief is in which state; empty where it is.
+    state : Series
+        Realised state of `stated` as 0 or 1; NaN where it is not known.
+    n_states_seen : int
+        Labels of theta where they cannot be read as 0 or 1; else 0.
+    state_note : str
+        What was assumed of the order of states; empty where nothing was.
+    """
+
+    def __init__(self, rows: pd.DataFrame) -> None:
+        self.rows = rows
+        plain = rows[rows["z_state"].isna()]
+        prompts = list(plain["prompt"].unique())
+        # Where the usual wording was not asked for, the first one that was stands for it.
+        self.reference = REFERENCE if REFERENCE in prompts or not prompts else prompts[0]
+        self.states, self.unpaired = state_columns(rows), ""
+        if self.states:
+            self.states, self.unpaired = _ordered_states(self.states, _known_states(rows))
+        self.asked = plain[plain["prompt"] == self.reference]
+        self.stated = self.asked.dropna(subset=self.states or ["p"])
+        decided = asked_for_action(rows, self.reference)
+        self.decided = rows[decided]
+        self.choices = self.stated[decided[self.stated.index] & known(self.stated, "action")]
+        self.judged = self.choices[known(self.choices, "theta")]
+        self.state = pd.Series(np.nan, index=self.stated.index)
+        self.n_states_seen, self.state_note = 0, ""
+        theta = _known_states(self.stated)
+        if self.paired and len(theta):
+            codes, self.n_states_seen, self.state_note = _realised(theta, self.states)
+            self.state[theta.index] = codes
+        elif self.paired and self.states and len(self.stated):
+            self.state_note = f"theta is not known: {_second(self.states)}"
+
+    @property
+    def in_two_states(self) -> bool:
+        """Whether the beliefs are in one of two states."""
+        return len(self.states) in (0, 2)
+
+    @property
+    def paired(self) -> bool:
+        """Whether the beliefs are in one of two states and it is known in which."""
+        return self.in_two_states and not self.unpaired
+
+    def belief(self, rows: pd.DataFrame) -> Floats:
+        """Return one belief per row, or one column per state where there are several."""
+        if not self.states:
+            return rows["p"].to_numpy(dtype=np.float64)
+        beliefs = rows[self.states].to_numpy(dtype=np.float64)
+        # Stated with two digits, the states may sum to .99 or 1.01; the schema bounds how far off
+        # they are.
+        shares = np.asarray(beliefs / beliefs.sum(axis=1, keepdims=True))
+        return shares[:, 1] if shares.shape[1] == 2 else shares
+
+    def facts(self, needs: Sequence[str], published: bool) -> Facts:
+        """Return the rows that hold what a check needs, as aligned arrays."""
+        rows = self.judged if THETA in needs else self.choices if ACTION in needs else self.stated
+        features = [name for name in feature_columns(rows) if rows[name].notna().any()]
+        absent = pd.Series(np.nan, index=rows.index)
+        return Facts(
+            belief=self.belief(rows),
+            action=rows["action"].astype(str) if ACTION in needs else absent,
+            truth=rows.get("theta", absent),
+            state=self.state[rows.index],
+            exact=rows.get("p_true", absent),
+            context=rows["context"],
+            features=rows[features] if features else None,
+            n_asked=len(self.decided if ACTION in needs else self.asked),
+            runs=self.rows,
+            reference=self.reference,
+            published=published,
         )
-    usual = [str(state).lower() for state in states] in USUAL_STATES
-    note = f"theta: p was taken as the probability of {states[1]!r}, the second of the two labels in sorted order."
-    if columns:
-        note = f"theta: {_second(columns)}"
-    return codes.astype(np.float64), "" if usual else note
+
+    def shown(self) -> pd.DataFrame:
+        """Return the readable beliefs with what they can be drawn against."""
+        rows = self.stated
+        columns: dict[str, Any] = {"context": rows["context"].astype(str)}
+        if self.paired:
+            columns["belief"] = self.belief(rows)
+            if len(self.choices):
+                columns["action"] = self.choices["action"].astype(str)
+            if self.state.notna().any():
+                columns["truth"] = self.state.dropna()
+            if known(rows, "p_true").any():
+                columns["p_true"] = rows["p_true"]
+        return pd.DataFrame(columns, index=rows.index).reset_index(drop=True)

@@ -1,1 +1,20 @@
-"""The checks: one module each, and `check`, in which each of them says once what it is."""
+"""The checks: one module each, which declares what it is, and the one list of them.
+
+Modules are named as text, so that a command can list the checks without loading them;
+`coherence.checks.catalogue` loads what they declare.
+"""
+
+CHECKS = {
+    "residual_covariance": "covariance",
+    "cmi": "cmi",
+    "predictive_gain": "predictive",
+    "monotone_choice": "monotone",
+    "prompt_consistency": "consistency",
+    "iterated_expectation": "iterated",
+    "calibration": "calibration",
+}
+"""Name of a check -> its module in this folder, a line each, in the order of random streams.
+
+A check draws from the stream that its line counts, so that a new check goes to the end: every other
+then keeps its numbers.
+"""

@@ -1,21 +1,25 @@
-"""How close stated beliefs are to the truth: root-mean-square error to the exact posterior, Brier score, calibration error.
+"""How close stated beliefs are to the exact posterior and to what happened.
 
 These are estimates beside the coherence checks: a coherent agent may be badly calibrated, and a
 calibrated one incoherent.
 """
 
 import math
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from coherence.checks.check import Call, Check, Facts, Plan, Sentences
 from coherence.errors import InputError
 from coherence.inputs import MIN_CONTEXTS, Codes, Floats, as_belief, as_contexts, require
 from coherence.result import CheckResult, Interval
 from coherence.statistics.bins import belief_bins
 from coherence.statistics.mean_interval import mean_interval, why_none
 from coherence.statistics.resample import context_sums
+from coherence.table.needs import TARGETS
 
 N_BINS = 10
 
@@ -49,7 +53,8 @@ def reliability_table(
     values, wanted = as_belief(belief), as_belief(target, "target")
     require(
         values.shape == wanted.shape,
-        f"target must have one value per belief; received shapes {wanted.shape} and {values.shape}.",
+        f"target must have one value per belief; received shapes {wanted.shape} and "
+        f"{values.shape}.",
     )
     table = pd.DataFrame({"bin": belief_bins(values, n_bins), "belief": values, "target": wanted})
     return table.groupby("bin", as_index=False).agg(
@@ -57,18 +62,15 @@ def reliability_table(
     )
 
 
-def _expected_calibration_error(bins: Codes, belief: Floats, target: Floats) -> float:
-    return float(np.abs(np.bincount(bins, weights=belief - target)).sum() / bins.size)
-
-
 def _calibration_error(
     bins: Codes, belief: Floats, target: Floats, context: Codes, n_contexts: int
 ) -> tuple[float, Interval | None, str]:
-    """Root-mean-square gap of the bins without the part that chance adds, and its interval, by leaving out one context at a time.
+    """Root-mean-square gap of the bins without the part that chance adds, by the jackknife.
 
-    Where the gaps in a data set happen to be near 0, leaving out a context hardly moves their
-    squares, in a single bin above all, and the jackknife takes the estimate for certain. So its
-    error is not taken below the one that chance gives where the true gaps are 0.
+    Contexts are left out one at a time. Where the gaps in a data set happen to be near 0, leaving
+    out a context hardly moves their squares, in a single bin above all, and the jackknife takes the
+    estimate for certain. So its error is not taken below the one that chance gives where the true
+    gaps are 0.
     """
     gaps, rows = np.zeros((2, n_contexts, int(bins.max()) + 1))
     np.add.at(gaps, (context, bins), belief - target)
@@ -79,9 +81,12 @@ def _calibration_error(
         (gaps.sum(axis=0) - gaps) ** 2, others, out=np.zeros_like(gaps), where=others > 0
     ).sum(axis=1) / others.sum(axis=1)
     square = float((gaps.sum(axis=0) ** 2 / rows.sum(axis=0)).sum() / rows.sum())
+    # Efron and Stein (1981): the mean of the pseudo-values is free of the bias of order 1 / n that
+    # chance adds to a square; their spread gives the interval.
     pseudo = n_contexts * square - (n_contexts - 1) * without
-    # The squares of normal gaps with the covariance of context totals: the variance of a quadratic
-    # form.
+    # Where the true gaps are 0, the mean square is a quadratic form of normal gaps that have the
+    # covariance of context totals (n / (n - 1) because their means were estimated): its variance is
+    # twice the trace of the square.
     rest = gaps - rows * (gaps.sum(axis=0) / rows.sum(axis=0))
     chance = rest.T @ rest / rows.sum(axis=0) * n_contexts / (n_contexts - 1) / rows.sum()
     interval = mean_interval(
@@ -169,82 +174,151 @@ def calibration_estimates(
         f"p_true must have one value per belief; received shapes {shown.shape} and {values.shape}.",
     )
     groups, contexts = as_contexts(context, len(values))
-    bins = belief_bins(values, n_bins)
-    sizes = context_sums(np.ones(len(values)), groups, len(contexts))
-    few = (
-        f"{len(contexts)} contexts are fewer than {MIN_CONTEXTS}"
-        if len(contexts) < MIN_CONTEXTS
-        else ""
-    )
-
-    def result(
-        name: str,
-        what: str,
-        statistic: float,
-        interval: Interval | None,
-        unit: str,
-        target: Floats,
-        reason: str = "",
-    ) -> CheckResult:
-        return CheckResult(
-            f"calibration:{name}", what, float("nan") if few else statistic, unit, None if few else interval, None, len(values), len(contexts),
-            settings={"n_bins": n_bins}, assumptions=("contexts are independent",), reason=few or reason,
-            details=reliability_table(values, target, n_bins=n_bins),
-        )  # fmt: skip
-
-    def averaged(
-        name: str, what: str, per_row: Floats, unit: str, target: Floats, root: bool = False
-    ) -> CheckResult:
-        value = float(per_row.mean())
-        of_context = context_sums(per_row, groups, len(contexts)) / sizes
-        interval = None if few else mean_interval(of_context, weights=sizes, root=root)
-        reason = "" if interval is not None else why_none(of_context, "error")
-        return result(name, what, value**0.5 if root else value, interval, unit, target, reason)
-
-    def errors(target: Floats, suffix: str, against: str) -> list[CheckResult]:
-        plain = _expected_calibration_error(bins, values, target)
-        root, interval, reason = (
-            (math.nan, None, "")
-            if few
-            else _calibration_error(bins, values, target, groups, len(contexts))
-        )
-        noiseless = f"root-mean-square calibration error to {against}, noise removed"
-        return [
-            result(
-                f"calibration_error{suffix}",
-                noiseless,
-                root,
-                interval,
-                "probability",
-                target,
-                reason,
-            ),
-            result(
-                f"ece{suffix}",
-                f"expected calibration error to {against}, biased upwards by chance",
-                plain,
-                None,
-                "probability",
-                target,
-            ),
-        ]
-
+    beliefs = _Beliefs(values, groups, len(contexts), belief_bins(values, n_bins), n_bins)
     results = []
     if exact is not None:
         what = "root-mean-square error of belief to the exact posterior"
-        results.append(
-            averaged("rmse", what, (values - exact) ** 2, "probability", exact, root=True)
-        )
-        results += errors(exact, "_exact", "the exact posterior")
+        results.append(beliefs.mean_square("rmse", what, exact, root=True))
+        results += beliefs.gaps(exact, "_exact", "the exact posterior")
     if state is not None:
-        results.append(
-            averaged(
-                "brier",
-                "mean squared error of belief to the realised state",
-                (values - state) ** 2,
-                "squared error",
-                state,
-            )
-        )
-        results += errors(state, "", "the realised state")
+        what = "mean squared error of belief to the realised state"
+        results.append(beliefs.mean_square("brier", what, state, root=False))
+        results += beliefs.gaps(state, "", "the realised state")
     return results
+
+
+@dataclass(frozen=True)
+class _Beliefs:
+    """Beliefs of one unit in bins, and the estimates that a target makes of them."""
+
+    values: Floats
+    context: Codes
+    n_contexts: int
+    bins: Codes
+    n_bins: int
+
+    def _estimate(
+        self,
+        name: str,
+        what: str,
+        target: Floats,
+        statistic: float,
+        *,
+        unit: str = "probability",
+        interval: Interval | None = None,
+        reason: str = "",
+    ) -> CheckResult:
+        too_few = self.n_contexts < MIN_CONTEXTS
+        few = f"{self.n_contexts} contexts are fewer than {MIN_CONTEXTS}"
+        return CheckResult(
+            check=f"calibration:{name}",
+            null=what,
+            statistic=math.nan if too_few else statistic,
+            unit=unit,
+            interval=None if too_few else interval,
+            pvalue=None,
+            n_rows=len(self.values),
+            n_contexts=self.n_contexts,
+            settings={"n_bins": self.n_bins},
+            details=reliability_table(self.values, target, n_bins=self.n_bins),
+            assumptions=("contexts are independent",),
+            reason=few if too_few else reason,
+        )
+
+    def mean_square(self, name: str, what: str, target: Floats, *, root: bool) -> CheckResult:
+        """Average the squared error, or take the root of its average."""
+        square = (self.values - target) ** 2
+        sizes = context_sums(np.ones(len(square)), self.context, self.n_contexts)
+        of_context = context_sums(square, self.context, self.n_contexts) / sizes
+        interval = None
+        if self.n_contexts >= MIN_CONTEXTS:
+            interval = mean_interval(of_context, weights=sizes, root=root)
+        mean = float(square.mean())
+        return self._estimate(
+            name,
+            what,
+            target,
+            mean**0.5 if root else mean,
+            unit="probability" if root else "squared error",
+            interval=interval,
+            reason="" if interval else why_none(of_context, "error"),
+        )
+
+    def gaps(self, target: Floats, suffix: str, against: str) -> list[CheckResult]:
+        """Estimate the gaps of the bins, without the part that chance adds and with it."""
+        # Chance alone keeps a mean absolute gap above 0, so that it has no interval.
+        plain = np.abs(np.bincount(self.bins, weights=self.values - target)).sum()
+        ece = self._estimate(
+            f"ece{suffix}",
+            f"expected calibration error to {against}, biased upwards by chance",
+            target,
+            float(plain / self.bins.size),
+        )
+        name = f"calibration_error{suffix}"
+        what = f"root-mean-square calibration error to {against}, noise removed"
+        if self.n_contexts < MIN_CONTEXTS:
+            return [self._estimate(name, what, target, math.nan), ece]
+        root, interval, reason = _calibration_error(
+            self.bins, self.values, target, self.context, self.n_contexts
+        )
+        noiseless = self._estimate(name, what, target, root, interval=interval, reason=reason)
+        return [noiseless, ece]
+
+
+def _plan(facts: Facts) -> Plan:
+    """Compare beliefs with both targets in one call where they are known of the same rows."""
+    exact, state, theta = facts.exact.notna(), facts.state.notna(), facts.truth.notna().any()
+    if not exact.any() and not state.any():
+        lack = "no p_true" if theta else "neither theta nor p_true"
+        lack = lack if len(facts.belief) else "no readable belief"
+        yield f"{lack}: calibration was not estimated."
+        return
+    if not exact.any():
+        yield "no p_true: beliefs were compared with what happened, not with the exact posterior."
+    elif not exact.all():
+        yield (
+            f"p_true is known in {exact.sum()} of {len(exact)} rows: "
+            "the distances to the exact posterior are those of these rows."
+        )
+    if not theta:
+        yield "no theta: beliefs were compared with the exact posterior, not with what happened."
+    together = exact.equals(state)
+    for rows, truth, p_true in (
+        (exact, facts.state if together else None, facts.exact),
+        (state & (not together), facts.state, None),
+    ):
+        if rows.any():
+            estimate = partial(
+                calibration_estimates,
+                facts.belief[rows.to_numpy()],
+                None if truth is None else truth[rows],
+                p_true=None if p_true is None else p_true[rows],
+                context=facts.context[rows],
+            )
+            yield Call(estimate, n_dropped=facts.n_asked - int(rows.sum()), draws=False)
+
+
+CHECK = Check(
+    name="calibration",
+    needs=TARGETS,
+    sentences={
+        "rmse": Sentences(
+            estimate="Stated beliefs miss the exact posterior by {value:.3f} (root mean square)."
+        ),
+        "brier": Sentences(
+            estimate="The squared error against what happened is {value:.3f} on average."
+        ),
+    }
+    | {
+        f"{error}{suffix}": Sentences(
+            estimate=f"In bins, mean beliefs miss the {target} by {{value:.3f}} {how}."
+        )
+        for error, how in (
+            ("calibration_error", "(root mean square, chance removed)"),
+            ("ece", "on average, chance included"),
+        )
+        for suffix, target in (("_exact", "exact posterior"), ("", "observed frequency"))
+    },
+    plan=_plan,
+    states_named=True,
+)

@@ -1,4 +1,4 @@
-"""Prompt consistency: whether the stated belief stays the same when only the wording of the question changes.
+"""Prompt consistency: the stated belief stays the same when only the wording changes.
 
 A belief belongs to the evidence, not to the scoring rule that a prompt mentions (prize
 independence). Differences between prompts are compared with the scatter of repetitions, because two
@@ -7,18 +7,26 @@ means of r noisy answers differ even if the prompts do not matter.
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from coherence.checks.check import ANY, Call, Check, Facts, Plan, Sentences
 from coherence.errors import closest
 from coherence.inputs import MIN_CONTEXTS, Floats, require
 from coherence.result import CheckResult, Interval
 from coherence.statistics.mean_interval import mean_interval, why_none
 from coherence.statistics.resample import Seed, as_generator, bootstrap_counts, percentile_interval
+from coherence.table.needs import WORDINGS
 
 UNIT = "probability"
+TOO_FEW = (
+    "noise can be removed only with two repetitions per context and prompt; "
+    "details has the raw difference"
+)
 
 
 def _by_context(runs: pd.DataFrame, prompt: str) -> pd.DataFrame:
@@ -90,129 +98,167 @@ def prompt_consistency(
     (`coherence.statistics.mean_interval`), taken to the root; where the true difference is 0 it
     starts at 0 and covers more often than stated.
     """
+    reference = str(reference)
+    plain, compared = _validated(runs, reference, prompts)
+    answers = plain[plain["p"].notna()]
+    base = _by_context(answers, reference)
+    rows, squares = zip(*(_compare(answers, base, prompt) for prompt in compared), strict=True)
+    asked = plain[plain["prompt"].isin([reference, *compared])]
+    used = answers[answers["prompt"].isin([reference, *compared])]
+    # Contexts x prompts: a context counts once, with all its prompts.
+    pooled: pd.DataFrame = pd.concat(squares, axis=1)
+    of_prompt = pooled.loc[:, pd.IndexSlice[:, "raw" if published else "corrected"]]
+    # A context with one readable repetition has no noise estimate: it leaves, and n_contexts says
+    # how many stayed.
+    square = of_prompt.mean(axis="columns").dropna().to_numpy(dtype=np.float64)
+    result = CheckResult(
+        check=f"prompt_consistency:{compared[0]}" if len(compared) == 1 else "prompt_consistency",
+        null="root-mean-square difference of expected beliefs between "
+        f"{', '.join(compared)} and {reference}",
+        statistic=math.nan,
+        unit=UNIT,
+        interval=None,
+        pvalue=None,
+        n_rows=len(used),
+        n_contexts=len(square),
+        n_dropped=len(asked) - len(used),
+        settings={
+            "reference": reference,
+            "prompts": compared,
+            "published": published,
+            "n_bootstraps": n_bootstraps,
+        },
+        details=pd.DataFrame(rows),
+        assumptions=(
+            "contexts are independent",
+            "repetitions within a context and prompt are independent",
+        ),
+    )
+    if len(pooled) < MIN_CONTEXTS:
+        few = f"{len(pooled)} contexts with both prompts are fewer than {MIN_CONTEXTS}"
+        return replace(result, reason=few)
+    if len(square) < MIN_CONTEXTS:
+        return replace(result, reason=TOO_FEW)
+    if published:
+        counts = bootstrap_counts(len(square), n_bootstraps, as_generator(rng))
+        draws = _root(counts @ square / len(square))
+        method = f"percentile bootstrap over contexts, {n_bootstraps} resamples"
+        interval: Interval | None = Interval(*percentile_interval(draws), 0.95, method)
+    else:
+        interval = mean_interval(square, root=True)
+    return replace(
+        result,
+        statistic=float(_root(square.mean())),
+        interval=interval,
+        reason="" if interval else why_none(square, "difference"),
+    )
+
+
+def _validated(
+    runs: pd.DataFrame, reference: str, prompts: Sequence[str] | None
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return the rows of named prompts without a z, and the prompts to compare."""
     for column in ("context", "prompt", "p"):
         require(
             column in runs.columns,
             f"runs must have a column {column!r}. {closest(column, runs.columns)}",
         )
     plain = runs if "z_state" not in runs.columns else runs[runs["z_state"].isna()]
+    plain = plain[plain["prompt"].notna()]
     # A table may number its prompts; they are names, and are compared as such.
-    plain = plain.assign(
-        prompt=plain["prompt"]
-        .astype(object)
-        .where(plain["prompt"].isna(), plain["prompt"].astype(str))
-    )
-    reference = str(reference)
-    answers = plain[plain["p"].notna() & plain["prompt"].notna()]
-    seen = sorted(answers["prompt"].unique())
+    plain = plain.assign(prompt=plain["prompt"].astype(object).astype(str))
+    seen = sorted(plain.loc[plain["p"].notna(), "prompt"].unique())
     require(
         reference in seen,
-        f"reference must be a prompt of the table; received {reference!r}. {closest(reference, seen)}",
+        f"reference must be a prompt of the table; received {reference!r}. "
+        f"{closest(reference, seen)}",
     )
-    compared = (
-        [prompt for prompt in seen if prompt != reference]
-        if prompts is None
-        else [str(prompt) for prompt in prompts]
-    )
+    others = [prompt for prompt in seen if prompt != reference]
+    compared = others if prompts is None else [str(prompt) for prompt in prompts]
     for prompt in compared:
         require(
-            prompt in seen and prompt != reference,
-            f"prompts must be other prompts of the table; received {prompt!r}. {closest(prompt, seen)}",
+            prompt in others,
+            f"prompts must be other prompts of the table; received {prompt!r}. "
+            f"{closest(prompt, seen)}",
         )
     require(bool(compared), f"runs must have a prompt besides {reference!r}; found only that one.")
-
-    base = _by_context(answers, reference)
-    rows, squares = [], []
-    for prompt in compared:
-        row, square = _compare(answers, base, prompt)
-        rows.append(row)
-        squares.append(square)
-    details = pd.DataFrame(rows)
-    asked = plain[plain["prompt"].isin([reference, *compared])]
-    used = answers[answers["prompt"].isin([reference, *compared])]
-    check = f"prompt_consistency:{compared[0]}" if len(compared) == 1 else "prompt_consistency"
-    pooled = pd.concat(
-        squares, axis=1
-    )  # contexts x prompts: a resample draws a context with all its prompts
-    column = "raw" if published else "corrected"
-    per_prompt = pooled.loc[:, pd.IndexSlice[:, column]]
-    # A context with one readable repetition has no noise estimate: it leaves, and n_contexts says
-    # how many stayed.
-    values = per_prompt.mean(axis="columns").dropna()
-    settings = {
-        "reference": reference,
-        "prompts": compared,
-        "published": published,
-        "n_bootstraps": n_bootstraps,
-    }
-    result: dict[str, Any] = {
-        "check": check, "unit": UNIT, "pvalue": None, "settings": settings, "details": details,
-        "null": f"root-mean-square difference of expected beliefs between {', '.join(compared)} and {reference}",
-        "n_rows": len(used), "n_contexts": len(values), "n_dropped": len(asked) - len(used),
-        "assumptions": ("contexts are independent", "repetitions within a context and prompt are independent"),
-    }  # fmt: skip
-    if len(pooled) < MIN_CONTEXTS:
-        reason = f"{len(pooled)} contexts with both prompts are fewer than {MIN_CONTEXTS}"
-        return CheckResult(statistic=math.nan, interval=None, reason=reason, **result)
-    if len(values) < MIN_CONTEXTS:
-        reason = "noise can be removed only with two repetitions per context and prompt; details has the raw difference"
-        return CheckResult(statistic=math.nan, interval=None, reason=reason, **result)
-    if published:
-        counts = bootstrap_counts(len(values), n_bootstraps, as_generator(rng))
-        draws = _root(counts @ values.to_numpy() / len(values))
-        interval: Interval | None = Interval(
-            *percentile_interval(draws),
-            0.95,
-            f"percentile bootstrap over contexts, {n_bootstraps} resamples",
-        )
-    else:
-        interval = mean_interval(values.to_numpy(dtype=np.float64), root=True)
-    reason = why_none(values.to_numpy(dtype=np.float64), "difference") if interval is None else ""
-    return CheckResult(
-        statistic=float(_root(values.mean())), interval=interval, reason=reason, **result
-    )
+    return plain, compared
 
 
 def _compare(
     answers: pd.DataFrame, base: pd.DataFrame, prompt: str
 ) -> tuple[dict[str, Any], pd.DataFrame]:
+    """Describe one prompt against the reference, and return its squared differences by context."""
     other = _by_context(answers, prompt)
     joined = base.add_suffix("_reference").join(other.add_suffix("_prompt"), how="inner")
-    difference = joined["mean_prompt"] - joined["mean_reference"]
+    # Two means of noisy answers differ by the variances of both means on average, whatever the
+    # prompts do.
     noise = (
         joined["variance_reference"] / joined["n_reference"]
         + joined["variance_prompt"] / joined["n_prompt"]
     )
-    raw = difference**2
+    raw = (joined["mean_prompt"] - joined["mean_reference"]) ** 2
     corrected = raw - noise
-    single = (
-        raw + joined["variance_prompt"].fillna(0.0) * (joined["n_prompt"] - 1) / joined["n_prompt"]
-    )
-    row: dict[str, Any] = {
-        "prompt": prompt,
-        "rmse_means": float(_root(raw.mean())),
-        "rmse_single": float(_root(single.mean())),
-    }
+    n = joined["n_prompt"]
+    # Single answers scatter about their own mean, with divisor n.
+    single = raw + joined["variance_prompt"].fillna(0.0) * (n - 1) / n
     repeated = corrected.notna()
+    low = high = without_noise = floor = math.nan
     if repeated.sum() >= MIN_CONTEXTS:
         interval = mean_interval(corrected[repeated].to_numpy(dtype=np.float64), root=True)
         low, high = (math.nan, math.nan) if interval is None else (interval.low, interval.high)
-        row |= {
-            "rmse_corrected": float(_root(corrected.mean())),
-            "low": low,
-            "high": high,
-            "noise_floor": float(_root(noise[repeated].mean())),
-        }
-    else:
-        row |= {
-            "rmse_corrected": math.nan,
-            "low": math.nan,
-            "high": math.nan,
-            "noise_floor": math.nan,
-        }
-    row |= {
+        without_noise = float(_root(corrected.mean()))
+        floor = float(_root(noise[repeated].mean()))
+    row = {
+        "prompt": prompt,
+        "rmse_means": float(_root(raw.mean())),
+        "rmse_single": float(_root(single.mean())),
+        "rmse_corrected": without_noise,
+        "low": low,
+        "high": high,
+        "noise_floor": floor,
         "sd_reference": float(_root(joined["variance_reference"].mean())),
         "sd_prompt": float(_root(joined["variance_prompt"].mean())),
         "n_contexts": len(joined),
     }
     return row, pd.concat({prompt: pd.DataFrame({"raw": raw, "corrected": corrected})}, axis=1)
+
+
+def _plan(facts: Facts) -> Plan:
+    if "p" not in facts.runs.columns:
+        yield "no p column: prompt consistency was not checked."
+        return
+    runs = facts.runs[["context", "rep", "prompt", "p", "z_state"]]
+    plain = runs[runs["z_state"].isna()]
+    others = sorted(set(plain["prompt"]) - {facts.reference})
+    if not others:
+        yield "only one prompt: prompt consistency was not checked."
+    readable = set(plain.loc[plain["p"].notna(), "prompt"])
+    for prompt in others:
+        unread = [name for name in (facts.reference, prompt) if name not in readable]
+        if unread:
+            yield (
+                f"no readable belief under {unread[0]!r}: "
+                f"prompt consistency was not estimated for {prompt!r}."
+            )
+            continue
+        compare = partial(prompt_consistency, runs, reference=facts.reference, prompts=[prompt])
+        yield Call(partial(compare, published=facts.published))
+
+
+def _differ(under: str, kind: str) -> str:
+    return f"Beliefs under {under} differ by {{value:.3f}} (root mean square) {kind}."
+
+
+CHECK = Check(
+    name="prompt_consistency",
+    needs=WORDINGS,
+    sentences={
+        key: Sentences(
+            estimate=_differ(under, "beyond repetition noise"),
+            published=_differ(under, "in repetition means"),
+        )
+        for key, under in (("", "other prompts"), (ANY, "{variant!r}"))
+    },
+    plan=_plan,
+)

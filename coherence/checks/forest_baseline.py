@@ -1,60 +1,70 @@
-"""Random-forest baseline for the law of iterated expectation: the gap of a learner that fits well but is not coherent by construction.
+"""Random-forest baseline of the iterated expectation: the gap of a learner that fits well.
 
-Forests learn the exact posterior given x, the exact posterior given x and z, and P(z | x), each
-apart and out of fold; nothing makes their predictions average out. A model's own gap is read
-against theirs. Needs the exact posteriors; z may be any number of discrete variables.
+It is not coherent by construction. Forests learn the exact posterior given x, the exact posterior
+given x and z, and P(z | x), each apart and out of fold; nothing makes their predictions average
+out. A model's own gap is read against theirs. Needs the exact posteriors; z may be any number of
+discrete variables.
 """
 
 import math
-from typing import Any
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
+from coherence.checks.check import Call, Check, Facts, Plan, Sentences
 from coherence.errors import closest
 from coherence.inputs import MIN_CONTEXTS, Codes, Floats, require, whole_number
 from coherence.result import CheckResult
 from coherence.statistics.mean_interval import NO_SPREAD, median_interval
 from coherence.statistics.resample import Seed, as_generator, context_folds
+from coherence.table.needs import CONDITIONALS
 from coherence.table.schema import feature_columns
 
-CHECK = "iterated_expectation:random_forest"
+NAME = "iterated_expectation:random_forest"
 NULL = "median of |gap| / belief of random forests fitted to the exact posteriors"
 UNIT = "of belief"
 KEY = ["context", "z", "z_state"]
+GAP_COLUMNS = ["context", "rep", "prompt", "p", "z", "z_state", "p_z"]
+"""Columns of a runs table from which gaps are computed."""
+
+
+def holds_conditionals(runs: pd.DataFrame) -> bool:
+    """Tell whether a runs table holds beliefs given z."""
+    return {"p", "z", "p_z"} <= set(runs.columns) and bool(runs["z_state"].notna().any())
 
 
 def _ordinal(column: pd.Series) -> pd.Series:
-    """Numbers as they are (forests split on missing ones), labels as ordinal codes with a missing label as a code of its own."""
+    """Numbers as they are (forests split on missing ones), labels as ordinal codes."""
     if pd.api.types.is_numeric_dtype(column):
         return column.astype(np.float64)
-    return pd.Series(
-        pd.Categorical(column.astype("string")).codes, index=column.index, dtype=np.float64
-    )  # missing: -1
+    codes = pd.Categorical(column.astype("string")).codes  # a missing label has a code too: -1
+    return pd.Series(codes, index=column.index, dtype=np.float64)
 
 
 def _questions(runs: pd.DataFrame, names: list[str]) -> tuple[pd.DataFrame, pd.DataFrame, str]:
-    """One row per context, one per context and value of z, and the column that P(z | x) comes from."""
+    """One row per context, one per context and value of z, and the column of P(z | x)."""
     target = "p_z_true" if "p_z_true" in runs.columns and runs["p_z_true"].notna().any() else "p_z"
     coded = runs.assign(**{name: _ordinal(runs[name]) for name in names})
-    given = coded["z_state"].notna()
+    conditional = coded["z_state"].notna()
     # Repetitions and prompts share evidence and exact posterior; a stated P(z | x) is averaged over
     # them.
     plain = (
-        coded[~given]
+        coded[~conditional]
         .dropna(subset="p_true")
         .groupby("context", observed=True)[[*names, "p_true"]]
         .first()
         .reset_index()
     )
-    by_state = coded[given].dropna(subset=["p_true", target]).groupby(KEY, observed=True)
+    by_state = coded[conditional].dropna(subset=["p_true", target]).groupby(KEY, observed=True)
     pieces = (
         by_state[[*names, "p_true"]]
         .first()
         .assign(**{target: by_state[target].mean().round(12)})
         .reset_index()
     )
-    wanted = runs[given].groupby("z", observed=True)["z_state"].nunique()
+    wanted = runs[conditional].groupby("z", observed=True)["z_state"].nunique()
     whole = pieces.groupby(["context", "z"], observed=True)["z_state"].transform("size") == pieces[
         "z"
     ].map(wanted).astype(int)
@@ -124,81 +134,116 @@ def random_forest_baseline(
     Breiman (2001), Machine Learning 45(1), for the forests.
     """
     for column in (*KEY, "p_z"):
+        hint = closest(column, runs.columns)
         require(
             column in runs.columns,
-            f"runs must have a column {column!r} for the iterated expectation. {closest(column, runs.columns)}",
+            f"runs must have a column {column!r} for the iterated expectation. {hint}",
         )
     n_folds = whole_number(n_folds, "n_folds", 2)
     n_trees = whole_number(n_trees, "n_trees", 1)
     names = feature_columns(runs)
-    settings: dict[str, Any] = {"n_folds": n_folds, "n_trees": n_trees}
-
-    def undefined(reason: str) -> CheckResult:
-        n_contexts = int(runs["context"].nunique())
-        return CheckResult(
-            CHECK,
-            NULL,
-            math.nan,
-            UNIT,
-            None,
-            None,
-            len(runs),
-            n_contexts,
-            settings=settings,
-            reason=reason,
-        )
-
+    undefined = CheckResult(
+        check=NAME,
+        null=NULL,
+        statistic=math.nan,
+        unit=UNIT,
+        interval=None,
+        pvalue=None,
+        n_rows=len(runs),
+        n_contexts=int(runs["context"].nunique()),
+        settings={"n_folds": n_folds, "n_trees": n_trees},
+    )
     if "p_true" not in runs.columns or not runs["p_true"].notna().any():
-        return undefined("no exact posterior: the column p_true is missing or empty")
+        missing = "no exact posterior: the column p_true is missing or empty"
+        return replace(undefined, reason=missing)
     if not names:
-        return undefined("no evidence: no column starts with x_")
+        return replace(undefined, reason="no evidence: no column starts with x_")
     plain, pieces, target = _questions(runs, names)
     if len(plain) < MIN_CONTEXTS:
-        return undefined(
-            f"{len(plain)} contexts with an exact posterior for every value of z are fewer than {MIN_CONTEXTS}"
-        )
+        few = f"{len(plain)} contexts with an exact posterior for every value of z are fewer than"
+        return replace(undefined, reason=f"{few} {MIN_CONTEXTS}")
 
-    generator = as_generator(rng)
-    order = pd.Index(plain["context"])
-    folds = context_folds(np.arange(len(plain)), len(plain), min(n_folds, len(plain)), generator)
-    of_piece = folds[order.get_indexer(pieces["context"])]
-    which = pd.get_dummies(
-        pieces["z"].astype(str) + "\x1f" + pieces["z_state"].astype(str)
-    ).to_numpy(dtype=np.float64)
-    evidence = np.column_stack([pieces[names].to_numpy(dtype=np.float64), which])
-    belief = _cross_fitted(
-        plain[names].to_numpy(dtype=np.float64),
-        plain["p_true"].to_numpy(),
-        folds,
-        n_trees,
-        generator,
+    details = _predicted(plain, pieces, names, target, n_folds, n_trees, as_generator(rng))
+    relative = (details["gap"].abs() / details["belief"].where(details["belief"] > 0)).dropna()
+    context = details.loc[relative.index, "context"]
+    if context.nunique() < MIN_CONTEXTS:
+        few = f"fewer than {MIN_CONTEXTS} contexts have a prediction above 0"
+        return replace(undefined, reason=few)
+    gaps = relative.to_numpy(dtype=np.float64)
+    interval = median_interval(gaps, pd.factorize(context)[0])
+    return replace(
+        undefined,
+        statistic=float(np.median(gaps)),
+        interval=interval,
+        n_rows=len(details),
+        n_contexts=len(plain),
+        settings={**undefined.settings, "weights_from": target},
+        details=details,
+        assumptions=("contexts are independent",),
+        reason=NO_SPREAD.format(what="gap") if interval is None else "",
     )
+
+
+def _predicted(
+    plain: pd.DataFrame,
+    pieces: pd.DataFrame,
+    names: list[str],
+    target: str,
+    n_folds: int,
+    n_trees: int,
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    """Predict beliefs, beliefs given z and P(z | x) out of fold, and reconstruct the first."""
+    order = pd.Index(plain["context"])
+    folds = context_folds(np.arange(len(plain)), len(plain), min(n_folds, len(plain)), rng)
+    of_piece = folds[order.get_indexer(pieces["context"])]
+    value_of_z = pieces["z"].astype(str) + "\x1f" + pieces["z_state"].astype(str)
+    indicators = pd.get_dummies(value_of_z).to_numpy(dtype=np.float64)
+    evidence = np.column_stack([pieces[names].to_numpy(dtype=np.float64), indicators])
+    plain_evidence = plain[names].to_numpy(dtype=np.float64)
+    belief = _cross_fitted(plain_evidence, plain["p_true"].to_numpy(), folds, n_trees, rng)
     pieces = pieces.assign(
-        given_z=_cross_fitted(evidence, pieces["p_true"].to_numpy(), of_piece, n_trees, generator),
+        given_z=_cross_fitted(evidence, pieces["p_true"].to_numpy(), of_piece, n_trees, rng),
         weight=_cross_fitted(
-            evidence, pieces[target].to_numpy(dtype=np.float64), of_piece, n_trees, generator
+            evidence, pieces[target].to_numpy(dtype=np.float64), of_piece, n_trees, rng
         ),
     )
     pieces["product"] = pieces["given_z"] * pieces["weight"]
-    sums = (
-        pieces.groupby(["context", "z"], observed=True)[["product", "weight"]].sum().reset_index()
-    )
+    by_variable = pieces.groupby(["context", "z"], observed=True)
+    sums = by_variable[["product", "weight"]].sum().reset_index()
     position = order.get_indexer(sums["context"])
     details = sums[["context", "z"]].assign(
         belief=belief[position],
+        # Forests fit each P(z | x) apart, so that they need not sum to 1.
         reconstructed=sums["product"] / sums["weight"].where(sums["weight"] > 0),
         p_true=plain["p_true"].to_numpy()[position],
     )
     details["gap"] = details["belief"] - details["reconstructed"]
-    relative = (details["gap"].abs() / details["belief"].where(details["belief"] > 0)).to_numpy(
-        dtype=np.float64
-    )
-    known = ~np.isnan(relative)
-    if details.loc[known, "context"].nunique() < MIN_CONTEXTS:
-        return undefined(f"fewer than {MIN_CONTEXTS} contexts have a prediction above 0")
-    interval = median_interval(relative[known], pd.factorize(details.loc[known, "context"])[0])
-    return CheckResult(
-        CHECK, NULL, float(np.median(relative[known])), UNIT, interval, None,
-        n_rows=len(details), n_contexts=len(plain), settings=settings | {"weights_from": target},
-        details=details, assumptions=("contexts are independent",), reason=NO_SPREAD.format(what="gap") if interval is None else "",
-    )  # fmt: skip
+    return details
+
+
+def _plan(facts: Facts) -> Plan:
+    if not holds_conditionals(facts.runs):
+        return  # the check that this belongs to has said so
+    features = [name for name in feature_columns(facts.runs) if facts.runs[name].notna().any()]
+    if "p_true" not in facts.runs.columns or not features:
+        yield (
+            "no p_true or no x_ columns: the gap of a fitted predictor was not computed "
+            "beside that of the model."
+        )
+        return
+    exact = [name for name in ("p_true", "p_z_true") if name in facts.runs.columns]
+    yield Call(partial(random_forest_baseline, facts.runs[[*GAP_COLUMNS, *exact, *features]]))
+
+
+CHECK = Check(
+    name=NAME,
+    needs=CONDITIONALS,
+    sentences={
+        "": Sentences(
+            estimate="For comparison: forests fitted to the exact posteriors have a median gap "
+            "of {value:.1%} of the belief."
+        )
+    },
+    plan=_plan,
+)

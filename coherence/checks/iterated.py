@@ -1,4 +1,4 @@
-"""Law of iterated expectation: the belief must equal the average of the beliefs given each value of an auxiliary variable.
+"""Law of iterated expectation: a belief must equal the average of the beliefs given a variable.
 
 For each context the stated P(theta | x) is compared with sum_j P(theta | x, z = j) P(z = j | x),
 all from the same model. The gap may have any sign; its absolute value is inflated by answer noise,
@@ -7,11 +7,15 @@ so the signed gap carries the test and the noise is reported beside it.
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from coherence.checks.check import Call, Check, Facts, Plan, Sentences
+from coherence.checks.forest_baseline import CHECK as FOREST
+from coherence.checks.forest_baseline import GAP_COLUMNS, holds_conditionals
 from coherence.errors import closest
 from coherence.inputs import MIN_CONTEXTS, Floats, require, whole_number
 from coherence.result import CheckResult, Interval
@@ -24,26 +28,30 @@ from coherence.statistics.mean_interval import (
     why_none,
 )
 from coherence.statistics.resample import Seed, as_generator, percentile_interval, sign_flip_pvalue
+from coherence.table.needs import CONDITIONALS
 from coherence.table.schema import state_columns
 
 NULL = "the mean over contexts of E[P(theta|x)] - E[sum_j P(theta|x,z=j) P(z=j|x)] is zero"
 UNIT = "probability"
 KEY = ["context", "rep"]
 TOO_FEW = "noise can be removed only with two repetitions per context"
+NEVER_ABOVE_0 = f"fewer than {MIN_CONTEXTS} contexts have a belief above 0"
+RELATIVE = "median of |gap| / belief"
+NOISELESS = "root-mean-square gap, noise removed"
 
 
 def _under(runs: pd.DataFrame, reference: str) -> tuple[pd.DataFrame, list[str]]:
-    """Rows under the reference prompt, and the other prompts under which beliefs given z were asked for."""
+    """Rows under the reference prompt, and other prompts that asked for beliefs given z."""
     if "prompt" not in runs.columns:
         return runs, []
-    given = runs["z_state"].notna()
+    conditional = runs["z_state"].notna()
     prompt = runs["prompt"].astype(str)
-    wanted = (prompt == str(reference)) | (given & runs["prompt"].isna())
-    return runs[wanted], sorted(prompt[given & ~wanted].unique())
+    wanted = (prompt == str(reference)) | (conditional & runs["prompt"].isna())
+    return runs[wanted], sorted(prompt[conditional & ~wanted].unique())
 
 
 def _gaps(runs: pd.DataFrame, states: pd.Series) -> tuple[pd.DataFrame, int]:
-    """One row per context, repetition and z: belief, its reconstruction, residual of the z distribution; and how many were incomplete.
+    """Belief and reconstruction by context, repetition and z; and how many were incomplete.
 
     `states` counts the values of each z.
     """
@@ -82,11 +90,11 @@ def _mean_over_contexts(values: pd.Series, context: pd.Series) -> Floats:
 
 
 def _squares(gaps: pd.DataFrame) -> tuple[Floats, Floats] | None:
-    """Squared gap and unbiased squared expected gap of each context with two repetitions; None where those are too few.
+    """Squared gap, and unbiased squared expected gap, of each context with two repetitions.
 
-    The mean product of the gaps of different repetitions is free of the noise that one repetition
-    carries. Gaps of different auxiliary variables in one repetition share its plain belief and with
-    it the noise, so that products are taken within each variable.
+    None where those are too few. The mean product of the gaps of different repetitions is free of
+    the noise that one repetition carries. Gaps of different auxiliary variables in one repetition
+    share its plain belief and with it the noise, so that products are taken within each variable.
     """
     once = gaps.groupby([*KEY, "z"], observed=True)["gap"].mean().reset_index()
     by_variable = once.assign(square=once["gap"] ** 2).groupby(["context", "z"], observed=True)
@@ -165,91 +173,55 @@ def iterated_expectation_test(
     ----------
     Fisher (1935), The Design of Experiments, section 21, for the sign flips.
     """
-    states = state_columns(runs)
-    refusal = f"iterated_expectation_test needs a belief in one state in the column 'p'; received beliefs over several states in {', '.join(states)}. "
-    require(len(states) < 2, refusal + "Test one state at a time: rename its column to 'p'.")
-    for column in (*KEY, "p", "z", "z_state", "p_z"):
-        require(
-            column in runs.columns,
-            f"runs must have a column {column!r} for the iterated expectation. {closest(column, runs.columns)}",
-        )
+    _require_columns(runs)
     n_flips = whole_number(n_flips, "n_flips", 99)
     generator = as_generator(rng)
     used, elsewhere = _under(runs, reference)
     # A state that only another prompt asked for is missing under this one.
-    gaps, dropped = _gaps(
-        used, runs[runs["z_state"].notna()].groupby("z", observed=True)["z_state"].nunique()
-    )
+    states = runs[runs["z_state"].notna()].groupby("z", observed=True)["z_state"].nunique()
+    gaps, dropped = _gaps(used, states)
     n_contexts = int(gaps["context"].nunique())
-    settings: dict[str, Any] = {
-        "reference": reference,
-        "published": published,
-        "n_flips": n_flips,
-        "n_bootstraps": n_bootstraps,
-    }
-    counted: dict[str, Any] = {
-        "n_rows": len(gaps),
-        "n_contexts": n_contexts,
-        "n_dropped": dropped,
-        "settings": settings,
-    }
-    check = "iterated_expectation"
-    unit = "of belief" if published else UNIT
+    result = CheckResult(
+        check="iterated_expectation",
+        null=NULL,
+        statistic=math.nan,
+        unit="of belief" if published else UNIT,
+        interval=None,
+        pvalue=None if published else math.nan,
+        n_rows=len(gaps),
+        n_contexts=n_contexts,
+        n_dropped=dropped,
+        settings={
+            "reference": reference,
+            "published": published,
+            "n_flips": n_flips,
+            "n_bootstraps": n_bootstraps,
+        },
+    )
     if n_contexts < MIN_CONTEXTS:
-        reason = f"{n_contexts} contexts with a belief and all beliefs given z are fewer than {MIN_CONTEXTS}"
+        few = f"{n_contexts} contexts with a belief and all beliefs given z are fewer than"
+        reason = f"{few} {MIN_CONTEXTS}"
         if elsewhere and not used["z_state"].notna().any():
-            reason = f"beliefs given z are there under {', '.join(map(repr, elsewhere))} only, and none under the reference prompt {str(reference)!r}"
-        return CheckResult(
-            check,
-            NULL,
-            math.nan,
-            unit,
-            None,
-            None if published else math.nan,
-            reason=reason,
-            **counted,
-        )
-
+            reason = (
+                f"beliefs given z are there under {', '.join(map(repr, elsewhere))} only, "
+                f"and none under the reference prompt {str(reference)!r}"
+            )
+        return replace(result, reason=reason)
     relative = (gaps["gap"].abs() / gaps["p"].where(gaps["p"] > 0)).to_numpy(dtype=np.float64)
     if published:
-        draws = np.array(
-            [
-                np.nanmedian(relative[generator.integers(len(relative), size=len(relative))])
-                for _ in range(n_bootstraps)
-            ]
-        )
-        interval = Interval(
-            *percentile_interval(draws),
-            0.95,
-            f"percentile bootstrap over rows, {n_bootstraps} resamples",
-        )
-        return CheckResult(
-            check, "median of |gap| / belief", float(np.nanmedian(relative)), unit, interval, None,
-            details=gaps.drop(columns=["weighted", "answered", "wanted"]), assumptions=("rows are independent",), **counted,
-        )  # fmt: skip
+        return _published(result, gaps, relative, n_bootstraps, generator)
 
     details = _measures(gaps, relative)
-    value, low, high = (
-        float(number)
-        for number in details.loc[
-            details["measure"] == "mean signed gap", ["value", "low", "high"]
-        ].to_numpy()[0]
-    )
-    pvalue = sign_flip_pvalue(
-        _mean_over_contexts(gaps["gap"], gaps["context"]), n_flips=n_flips, rng=generator
-    )
-    reason = (
-        "every gap is exactly zero: nothing to test"
-        if math.isnan(pvalue)
-        else NO_SPREAD.format(what="gap")
-        if math.isnan(low)
-        else ""
-    )
-    return CheckResult(
-        check=check,
-        null=NULL,
+    value, low, high = _measured(details, "mean signed gap")
+    # Signs are flipped by context: repetitions and variables of one share its evidence.
+    of_context = _mean_over_contexts(gaps["gap"], gaps["context"])
+    pvalue = sign_flip_pvalue(of_context, n_flips=n_flips, rng=generator)
+    reason = NO_SPREAD.format(what="gap") if math.isnan(low) else ""
+    if math.isnan(pvalue):
+        reason = "every gap is exactly zero: nothing to test"
+    return replace(
+        result,
         statistic=value,
-        unit=unit,
         interval=None if math.isnan(low) else Interval(low, high, 0.95, METHOD),
         pvalue=pvalue,
         details=details,
@@ -259,7 +231,49 @@ def iterated_expectation_test(
             "gaps are symmetric about their mean",
         ),
         reason=reason,
-        **counted,
+    )
+
+
+def _require_columns(runs: pd.DataFrame) -> None:
+    states = state_columns(runs)
+    require(
+        len(states) < 2,
+        "iterated_expectation_test needs a belief in one state in the column 'p'; received beliefs "
+        f"over several states in {', '.join(states)}. "
+        "Test one state at a time: rename its column to 'p'.",
+    )
+    for column in (*KEY, "p", "z", "z_state", "p_z"):
+        hint = closest(column, runs.columns)
+        require(
+            column in runs.columns,
+            f"runs must have a column {column!r} for the iterated expectation. {hint}",
+        )
+
+
+def _measured(details: pd.DataFrame, measure: str) -> tuple[float, float, float]:
+    """Read one summary and the ends of its interval."""
+    row = details.loc[details["measure"] == measure].iloc[0]
+    return float(row["value"]), float(row["low"]), float(row["high"])
+
+
+def _published(
+    result: CheckResult,
+    gaps: pd.DataFrame,
+    relative: Floats,
+    n_bootstraps: int,
+    rng: np.random.Generator,
+) -> CheckResult:
+    """Report the median relative gap with a percentile interval over rows."""
+    n = len(relative)
+    draws = [np.nanmedian(relative[rng.integers(n, size=n)]) for _ in range(n_bootstraps)]
+    method = f"percentile bootstrap over rows, {n_bootstraps} resamples"
+    return replace(
+        result,
+        null=RELATIVE,
+        statistic=float(np.nanmedian(relative)),
+        interval=Interval(*percentile_interval(np.array(draws)), 0.95, method),
+        details=gaps.drop(columns=["weighted", "answered", "wanted"]),
+        assumptions=("rows are independent",),
     )
 
 
@@ -294,18 +308,16 @@ def _measures(gaps: pd.DataFrame, relative: Floats) -> pd.DataFrame:
     add("mean absolute gap", _mean_over_contexts(gaps["gap"].abs(), context))
     for measure, values in (
         ("median absolute gap", gaps["gap"].abs().to_numpy()),
-        ("median of |gap| / belief", relative),
+        (RELATIVE, relative),
     ):
         known = ~np.isnan(values)
         if len(np.unique(context[known])) < MIN_CONTEXTS:
-            record(
-                measure, math.nan, None, f"fewer than {MIN_CONTEXTS} contexts have a belief above 0"
-            )
+            record(measure, math.nan, None, NEVER_ABOVE_0)
             continue
         bounds = median_interval(values[known], pd.factorize(context[known])[0])
         record(measure, float(np.median(values[known])), bounds, NO_SPREAD.format(what="gap"))
     add("root-mean-square gap", square, root=True)
-    add("root-mean-square gap, noise removed", None if squares is None else squares[1], root=True)
+    add(NOISELESS, None if squares is None else squares[1], root=True)
     add(
         "noise floor (root-mean-square gap from repetitions alone)",
         None if squares is None else squares[0] - squares[1],
@@ -315,37 +327,61 @@ def _measures(gaps: pd.DataFrame, relative: Floats) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["measure", "value", "low", "high", "reason"])
 
 
-def _iterated_results(runs: pd.DataFrame, **options: Any) -> list[CheckResult]:
+def _with_lifted(runs: pd.DataFrame, **options: Any) -> list[CheckResult]:
     """Run the test, and lift the two effect sizes that people quote out of its details."""
     result = iterated_expectation_test(runs, **options)
     if options.get("published") or math.isnan(result.statistic):
         return [result]
     results = [result]
-    for variant, measure, unit, lack in (
-        (
-            "relative",
-            "median of |gap| / belief",
-            "of belief",
-            f"fewer than {MIN_CONTEXTS} contexts have a belief above 0",
-        ),
-        (
-            "noise_removed",
-            "root-mean-square gap, noise removed",
-            "probability",
-            "noise can be removed only with two repetitions per context",
-        ),
+    for variant, measure, unit, method, lack in (
+        ("relative", RELATIVE, "of belief", MEDIAN_METHOD, NEVER_ABOVE_0),
+        ("noise_removed", NOISELESS, "probability", METHOD, TOO_FEW),
     ):
-        row = result.details.loc[result.details["measure"] == measure].iloc[0]
-        value, low, high = (float(row[name]) for name in ("value", "low", "high"))
-        reason = lack if math.isnan(value) else str(row["reason"])
-        interval = (
-            None
-            if reason
-            else Interval(low, high, 0.95, MEDIAN_METHOD if variant == "relative" else METHOD)
+        value, low, high = _measured(result.details, measure)
+        row = result.details["measure"] == measure
+        reason = lack if math.isnan(value) else str(result.details.loc[row, "reason"].iloc[0])
+        lifted = replace(
+            result,
+            check=f"iterated_expectation:{variant}",
+            null=measure,
+            statistic=value,
+            unit=unit,
+            interval=None if reason else Interval(low, high, 0.95, method),
+            pvalue=None,
+            details=pd.DataFrame(),
+            reason=reason,
+            assumptions=result.assumptions[:2],
         )
-        estimate = replace(
-            result, check=f"iterated_expectation:{variant}", null=measure, statistic=value, unit=unit, interval=interval,
-            pvalue=None, details=pd.DataFrame(), reason=reason, assumptions=result.assumptions[:2],
-        )  # fmt: skip
-        results.append(estimate)
+        results.append(lifted)
     return results
+
+
+def _plan(facts: Facts) -> Plan:
+    if not holds_conditionals(facts.runs):
+        yield "no z, z_state and p_z columns: the law of iterated expectation was not checked."
+        return
+    options = {"reference": facts.reference, "published": facts.published}
+    yield Call(partial(_with_lifted, facts.runs[GAP_COLUMNS], **options))
+
+
+_HALF = "Half of the gaps exceed {value:.1%} of the belief; answer noise is included."
+CHECK = Check(
+    name="iterated_expectation",
+    needs=CONDITIONALS,
+    sentences={
+        "": Sentences(
+            rejected="Beliefs do not average out over the auxiliary variable: "
+            "they are no single probability distribution.",
+            kept="No sign of a gap in one direction; "
+            "gaps that cancel between contexts show in the noise-removed figure.",
+            published=_HALF,
+        ),
+        "relative": Sentences(estimate=_HALF),
+        "noise_removed": Sentences(
+            estimate="Beyond answer noise, beliefs and their averages differ by {value:.3f} "
+            "(root mean square)."
+        ),
+    },
+    plan=_plan,
+    parts=(FOREST,),
+)

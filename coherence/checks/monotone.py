@@ -1,4 +1,4 @@
-"""Monotone pairwise choice: among two actions, the share of one must rise (or fall) with the belief.
+"""Monotone pairwise choice: among two actions, the share of one must move with the belief.
 
 For an expected-utility maximiser the utility difference of two actions is linear in the belief, so
 that, if irrelevant alternatives do not matter, the share of one among the two is monotone in it.
@@ -7,199 +7,47 @@ exceeds what contexts alone produce when all shares are equal, the least favoura
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
+from coherence.checks.check import ANY, Call, Check, Facts, Plan, Sentences
+from coherence.checks.direction import CHECK as DIRECTION
+from coherence.checks.direction import single_belief
 from coherence.errors import InputError
 from coherence.inputs import (
     MIN_CONTEXTS,
-    Codes,
     Floats,
-    as_belief,
     as_codes,
     as_contexts,
     require,
     whole_number,
 )
-from coherence.result import CheckResult, Interval
+from coherence.result import CheckResult, Interval, rejects
 from coherence.statistics.bins import belief_bins
-from coherence.statistics.resample import Seed, as_generator, permutation_pvalue
+from coherence.statistics.drops import (
+    MIN_CONTEXTS_PER_BIN,
+    Drops,
+    contexts_per_bin,
+    largest_drop,
+    shares,
+)
+from coherence.statistics.resample import Seed, as_generator
+from coherence.table.needs import CHOICES
 
 UNIT = "share"
 UNIT_PUBLISHED = "fraction of bin pairs"
-DIRECTIONS = ("increasing", "decreasing", "either")
+SIGNS = {"increasing": (1,), "decreasing": (-1,), "either": (1, -1)}
 METHODS = ("drop", "isotonic")
-MIN_CONTEXTS_PER_BIN = 3
-ALPHA = 0.05
-
-
-def _shares(bins: Codes, first: Floats, context: Codes) -> tuple[Floats, Floats, Floats, Floats]:
-    """Share of the first action per bin, rows and contexts per bin, and the covariance of the shares with contexts as units."""
-    n_bins = int(bins.max()) + 1
-    rows = np.bincount(bins, minlength=n_bins).astype(np.float64)
-    share = np.bincount(bins, weights=first, minlength=n_bins) / rows
-    contexts, unit = np.unique(context, return_inverse=True)
-    influence = np.zeros((contexts.size, n_bins))
-    np.add.at(influence, (unit, bins), (first - share[bins]) / rows[bins])
-    covariance = influence.T @ influence * contexts.size / max(contexts.size - 1, 1)
-    seen = np.zeros((contexts.size, n_bins))
-    seen[unit, bins] = 1
-    n_contexts = seen.sum(axis=0)
-    # A bin in which every choice agrees has no spread of its own: bound its variance below by that
-    # of a share half a context away.
-    inner = (share * n_contexts + 0.5) / (n_contexts + 1)
-    covariance[np.diag_indices(n_bins)] = np.maximum(
-        np.diag(covariance), inner * (1 - inner) / rows
-    )
-    return share, rows, n_contexts, covariance
-
-
-def _fisher_pvalue(count_j: int, rows_j: int, count_k: int, rows_k: int) -> float:
-    """One-sided p-value of H0: the share in bin j is at most the share in bin k."""
-    table = np.array([[count_j, rows_j - count_j], [count_k, rows_k - count_k]])
-    return float(stats.fisher_exact(table, alternative="greater").pvalue)
-
-
-def isotonic_fit(values: Floats, weights: Floats) -> Floats:
-    """Fit non-decreasing values by weighted least squares, along the last axis.
-
-    Parameters
-    ----------
-    values : ndarray, shape (..., n_bins)
-        One or many sequences.
-    weights : ndarray, shape (n_bins,)
-        Positive weights.
-
-    Returns
-    -------
-    ndarray, shape (..., n_bins)
-        Fitted values.
-
-    Notes
-    -----
-    By the min-max formula (Robertson, Wright and Dykstra 1988, theorem 1.4.4), which takes many
-    short sequences at once.
-
-    Examples
-    --------
-    >>> isotonic_fit(np.array([1.0, 3.0, 2.0, 4.0]), np.ones(4)).tolist()
-    [1.0, 2.5, 2.5, 4.0]
-    """
-    n_bins = values.shape[-1]
-    fitted = np.full(values.shape, -np.inf)
-    mass = np.concatenate([[0.0], np.cumsum(weights)])
-    total = np.concatenate(
-        [np.zeros((*values.shape[:-1], 1)), np.cumsum(values * weights, axis=-1)], axis=-1
-    )
-    for start in range(n_bins):
-        means = (total[..., start + 1 :] - total[..., start : start + 1]) / (
-            mass[start + 1 :] - mass[start]
-        )
-        lowest = np.minimum.accumulate(means[..., ::-1], axis=-1)[..., ::-1]
-        fitted[..., start:] = np.maximum(fitted[..., start:], lowest)
-    return fitted
-
-
-def _isotonic_distance(values: Floats, weights: Floats) -> Floats:
-    """Weighted squared distance of values, shape (..., n_bins), from their non-decreasing fit."""
-    return np.asarray((weights * (values - isotonic_fit(values, weights)) ** 2).sum(axis=-1))
-
-
-def _largest_drop(
-    share: Floats,
-    covariance: Floats,
-    degrees: int,
-    rng: np.random.Generator,
-    n_draws: int,
-    method: str,
-) -> dict[str, Any]:
-    """Largest studentised drop s_j - s_k over j < k, its null distribution at equal shares, and an interval for the largest.
-
-    The p-value is that of the largest drop, or of the distance from the isotonic fit under the same
-    draws.
-    """
-    j, k = np.triu_indices(share.size, 1)
-    spread = np.sqrt(
-        np.maximum(np.diag(covariance)[j] + np.diag(covariance)[k] - 2 * covariance[j, k], 1e-18)
-    )
-    drop = share[j] - share[k]
-    draws = rng.multivariate_normal(np.zeros(share.size), covariance, size=n_draws, method="eigh")
-    draws /= np.sqrt(
-        rng.chisquare(degrees, size=(n_draws, 1)) / degrees
-    )  # few contexts: heavier tails than the normal
-    null = (draws[:, j] - draws[:, k]) / spread
-    highest = null.max(axis=1)
-    adjusted = np.array(
-        [(1 + np.count_nonzero(highest >= value)) / (1 + n_draws) for value in drop / spread]
-    )
-    pvalue = float(adjusted.min())
-    if method == "isotonic":
-        weights = 1 / np.maximum(np.diag(covariance), 1e-18)
-        observed = float(_isotonic_distance(share, weights))
-        pvalue = permutation_pvalue(observed, _isotonic_distance(draws, weights))
-    low, high = np.clip(largest_interval(drop, spread, null), -1, 1).tolist()
-    return {
-        "j": j,
-        "k": k,
-        "drop": drop,
-        "adjusted": adjusted,
-        "pvalue": pvalue,
-        "low": low,
-        "high": high,
-        "largest": float(drop.max()),
-    }
-
-
-def contenders(estimate: Floats, spread: Floats, null: Floats) -> NDArray[np.bool_]:
-    """Tell which of several parameters could be the largest: those not surely below another, at simultaneous level .99.
-
-    Parameters
-    ----------
-    estimate, spread : ndarray, shape (n_parameters,)
-        Estimates and standard errors.
-    null : ndarray, shape (n_draws, n_parameters)
-        Draws of the studentised errors.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_parameters,)
-        At least one is True.
-    """
-    reach = float(np.quantile(np.abs(null).max(axis=1), 0.99)) * spread
-    return np.asarray(estimate + reach >= (estimate - reach).max())
-
-
-def largest_interval(estimate: Floats, spread: Floats, null: Floats) -> tuple[float, float]:
-    """Return a 95% interval for the largest of several parameters.
-
-    Parameters
-    ----------
-    estimate, spread, null
-        As for `contenders`.
-
-    Returns
-    -------
-    tuple of float
-        Ends. The lower one is simultaneous over the parameters that could be the largest; the upper
-        one needs to hold only for the one that is, so it is pointwise. With one clear largest both
-        miss 2.5% of the time; ties make the interval conservative.
-
-    References
-    ----------
-    Chernozhukov, Lee and Rosen (2013), Econometrica 81(2), for bounds on a maximum with selection
-    of the near-binding ones.
-    """
-    near = contenders(estimate, spread, null)
-    below = float(np.quantile(null[:, near].max(axis=1), 0.975))
-    above = float(np.quantile(np.abs(null[:, near]), 0.95))
-    return float((estimate - below * spread)[near].max()), float(
-        (estimate + above * spread)[near].max()
-    )
+# The first one's share must rise with the belief.
+ORDERED_PAIRS = (("yes", "no"), ("yes", "defer"), ("defer", "no"))
 
 
 def monotone_choice_test(
@@ -273,124 +121,200 @@ def monotone_choice_test(
     ----------
     Robertson, Wright and Dykstra (1988), Order Restricted Statistical Inference, section 2.3.
     """
-    values = as_belief(belief)
-    require(
-        values.ndim == 1,
-        f"monotone_choice_test needs one-dimensional beliefs; received shape {values.shape}. Pass the belief in one state.",
-    )
+    _require_options(pair, direction, method)
+    values = single_belief(belief, "monotone_choice_test")
     codes, labels = as_codes(action, "action", len(values))
     groups, contexts = as_contexts(context, len(values))
     n_bins = whole_number(n_bins, "n_bins", 2)
     n_draws = whole_number(n_draws, "n_draws", 99)
-    if direction not in DIRECTIONS:
-        raise InputError(
-            f"direction must be one of {', '.join(DIRECTIONS)}; received {direction!r}."
-        )
-    if method not in METHODS:
-        raise InputError(f"method must be one of {', '.join(METHODS)}; received {method!r}.")
+    chosen = [label for label in pair if label in labels]
+    in_pair = np.isin(codes, [labels.index(label) for label in chosen])
+    toward = "monotone" if direction == "either" else direction
+    result = CheckResult(
+        check=f"monotone_choice:{pair[0]}/{pair[1]}",
+        null=f"the share of {pair[0]!r} among {pair[0]!r} and {pair[1]!r} is {toward} in belief",
+        statistic=math.nan,
+        unit=UNIT_PUBLISHED if published else UNIT,
+        interval=None,
+        pvalue=None if published else math.nan,
+        n_rows=int(in_pair.sum()),
+        n_contexts=int(np.unique(groups[in_pair]).size),
+        settings={
+            "pair": list(pair),
+            "direction": direction,
+            "n_bins": n_bins,
+            "method": method,
+            "published": published,
+        },
+    )
+    reason = _too_little(pair, chosen, len(contexts))
+    if reason:
+        return replace(result, reason=reason)
+
+    # Bins are those of all choices, so that the pairs of a unit can be read side by side.
+    bins = belief_bins(values, n_bins)
+    mean_belief = np.bincount(bins, weights=values) / np.bincount(bins)
+    per_bin = contexts_per_bin(bins[in_pair], groups[in_pair], mean_belief.size)
+    enough = per_bin >= MIN_CONTEXTS_PER_BIN
+    if enough.sum() < 2:
+        few = f"fewer than two belief bins have {MIN_CONTEXTS_PER_BIN} contexts"
+        return replace(result, reason=f"{few} with a choice from the pair")
+    kept = in_pair & enough[bins]
+    first = (codes == labels.index(pair[0])).astype(np.float64)
+    used = (np.cumsum(enough) - 1)[bins[kept]]  # numbered without the bins that are left out
+    share, rows, covariance = shares(used, first[kept], groups[kept])
+    study = partial(
+        largest_drop,
+        covariance=covariance,
+        degrees=int(per_bin[enough].min()) - 1,
+        isotonic=method == "isotonic",
+        n_draws=n_draws,
+        rng=as_generator(rng),
+    )
+    # "either" is an intersection-union test: both directions must be rejected, so the
+    # better-fitting one decides.
+    by_sign = {sign: study(sign * share) for sign in SIGNS[direction]}
+    sign, drops = max(by_sign.items(), key=lambda item: item[1].pvalue)
+    details = _bin_pairs(drops, share, rows, mean_belief[enough])
+    result = replace(result, settings={**result.settings, "n_bins_used": int(enough.sum())})
+    if published:
+        return _published(result, details, sign)
+    return _tested(result, drops, details, n_draws, "increasing" if sign == 1 else "decreasing")
+
+
+def _require_options(pair: tuple[Any, Any], direction: str, method: str) -> None:
+    for name, value, allowed in (
+        ("direction", direction, tuple(SIGNS)),
+        ("method", method, METHODS),
+    ):
+        if value not in allowed:
+            raise InputError(f"{name} must be one of {', '.join(allowed)}; received {value!r}.")
     require(
         len(pair) == 2 and pair[0] != pair[1],
         f"pair must hold two different actions; received {pair!r}.",
     )
-    generator = as_generator(rng)
 
-    check = f"monotone_choice:{pair[0]}/{pair[1]}"
-    null = f"the share of {pair[0]!r} among {pair[0]!r} and {pair[1]!r} is {'monotone' if direction == 'either' else direction} in belief"
-    unit = UNIT_PUBLISHED if published else UNIT
-    settings: dict[str, Any] = {
-        "pair": list(pair),
-        "direction": direction,
-        "n_bins": n_bins,
-        "method": method,
-        "published": published,
-    }
-    bins = belief_bins(values, n_bins)
-    in_pair = np.isin(codes, [labels.index(label) for label in pair if label in labels])
-    chosen = [label for label in pair if label in labels and (codes == labels.index(label)).any()]
-    n_contexts = np.unique(groups[in_pair]).size
-    counted: dict[str, Any] = {"n_rows": int(in_pair.sum()), "n_contexts": int(n_contexts)}
-    undefined = CheckResult(
-        check,
-        null,
-        math.nan,
-        unit,
-        None,
-        None if published else math.nan,
-        **counted,
-        settings=settings,
-    )
+
+def _too_little(pair: tuple[Any, Any], chosen: list[Any], n_contexts: int) -> str:
+    """Say why a pair cannot be tested; empty if it can."""
+    if not chosen:
+        return f"neither {pair[0]!r} nor {pair[1]!r} was chosen"
     if len(chosen) < 2:
-        reason = (
-            f"of {pair[0]!r} and {pair[1]!r} only {chosen[0]!r} was chosen"
-            if chosen
-            else f"neither {pair[0]!r} nor {pair[1]!r} was chosen"
-        )
-        return replace(undefined, reason=reason)
-    if len(contexts) < MIN_CONTEXTS:
-        return replace(undefined, reason=f"{len(contexts)} contexts are fewer than {MIN_CONTEXTS}")
-
-    mean_belief = np.bincount(bins, weights=values) / np.bincount(bins)
-    first = (codes == labels.index(pair[0])).astype(np.float64)
-    enough = np.array(
-        [
-            np.unique(groups[in_pair & (bins == b)]).size >= MIN_CONTEXTS_PER_BIN
-            for b in range(mean_belief.size)
-        ]
+        return f"of {pair[0]!r} and {pair[1]!r} only {chosen[0]!r} was chosen"
+    return (
+        f"{n_contexts} contexts are fewer than {MIN_CONTEXTS}" if n_contexts < MIN_CONTEXTS else ""
     )
-    kept = in_pair & enough[bins]
-    if enough.sum() < 2:
-        return replace(
-            undefined,
-            reason=f"fewer than two belief bins have {MIN_CONTEXTS_PER_BIN} contexts with a choice from the pair",
-        )
-    renumbered = (np.cumsum(enough) - 1)[bins[kept]]
-    centres = mean_belief[enough]
-    share, rows, per_bin, covariance = _shares(renumbered, first[kept], groups[kept])
-
-    signs = {"increasing": (1,), "decreasing": (-1,), "either": (1, -1)}[direction]
-    degrees = int(per_bin.min()) - 1
-    drops = {
-        sign: _largest_drop(sign * share, covariance, degrees, generator, n_draws, method)
-        for sign in signs
-    }
-    # "either" is an intersection-union test: both directions must be rejected, so the
-    # better-fitting one decides.
-    sign = max(drops, key=lambda s: drops[s]["pvalue"])
-    found = drops[sign]
-    details = _bin_pairs(found, sign, share, rows, centres, published)
-    settings["n_bins_used"] = int(share.size)
-    if published:
-        fraction = float(details["significant"].mean())
-        return CheckResult(
-            check, null, fraction, unit, None, None, **counted, settings=settings, details=details,
-            assumptions=("rows are independent", "irrelevant alternatives do not matter", "pairs of bins are not corrected for their number"),
-        )  # fmt: skip
-    return CheckResult(
-        check, null, found["largest"], unit, Interval(found["low"], found["high"], 0.95, "for the largest over pairs of bins, contexts as units"),
-        found["pvalue"], **counted, settings=settings | {"n_draws": n_draws, "direction_tested": "increasing" if sign == 1 else "decreasing"},
-        details=details, assumptions=("contexts are independent", "irrelevant alternatives do not matter"),
-    )  # fmt: skip
 
 
-def _bin_pairs(
-    found: dict[str, Any], sign: int, share: Floats, rows: Floats, centres: Floats, published: bool
-) -> pd.DataFrame:
+def _tested(
+    result: CheckResult, drops: Drops, details: pd.DataFrame, n_draws: int, direction: str
+) -> CheckResult:
+    method = "for the largest over pairs of bins, contexts as units"
+    return replace(
+        result,
+        statistic=float(drops.drop.max()),
+        interval=Interval(drops.low, drops.high, 0.95, method),
+        pvalue=drops.pvalue,
+        settings={**result.settings, "n_draws": n_draws, "direction_tested": direction},
+        details=details,
+        assumptions=("contexts are independent", "irrelevant alternatives do not matter"),
+    )
+
+
+def _bin_pairs(drops: Drops, share: Floats, rows: Floats, centres: Floats) -> pd.DataFrame:
     """List every pair of bins j < k, with the p-value of its violation."""
-    j, k, violation = found["j"], found["k"], found["drop"] > 0
-    counts = np.rint(share * rows).astype(int)
-    if published:
-        pvalues = np.full(j.size, np.nan)  # the published test looks at violating pairs only
-        for position in np.flatnonzero(violation):
-            lower, upper = (j[position], k[position]) if sign == 1 else (k[position], j[position])
-            pvalues[position] = _fisher_pvalue(
-                counts[lower], int(rows[lower]), counts[upper], int(rows[upper])
-            )
-    else:
-        pvalues = found["adjusted"]
-    return pd.DataFrame(
-        {
-            "bin_j": j, "bin_k": k, "belief_j": centres[j], "belief_k": centres[k], "share_j": share[j], "share_k": share[k],
-            "n_j": rows[j].astype(int), "n_k": rows[k].astype(int), "pvalue": pvalues,
-            "violation": violation, "significant": violation & (np.nan_to_num(pvalues, nan=1.0) <= ALPHA),
-        }
-    )  # fmt: skip
+    columns: dict[str, Any] = {}
+    for name, values in (("bin", None), ("belief", centres), ("share", share), ("n", rows)):
+        for side, bins in (("j", drops.j), ("k", drops.k)):
+            columns[f"{name}_{side}"] = bins if values is None else values[bins]
+    table = pd.DataFrame(columns | {"pvalue": drops.adjusted, "violation": drops.drop > 0})
+    table = table.astype({"n_j": int, "n_k": int})
+    return table.assign(significant=_significant)
+
+
+def _significant(table: pd.DataFrame) -> "pd.Series[bool]":
+    return table["violation"] & table["pvalue"].map(rejects)
+
+
+def _published(result: CheckResult, details: pd.DataFrame, sign: int) -> CheckResult:
+    """Test each violating pair of bins for itself, over rows and uncorrected."""
+    pvalues = []
+    for pair in details.itertuples():
+        chosen, rows = ({"j": 0, "k": 0} for _ in range(2))
+        for side in ("j", "k"):
+            rows[side] = getattr(pair, f"n_{side}")
+            chosen[side] = round(getattr(pair, f"share_{side}") * rows[side])
+        # Fisher's test of the bin that must not have the larger share.
+        order = ("j", "k") if sign == 1 else ("k", "j")
+        table = [[chosen[side], rows[side] - chosen[side]] for side in order]
+        exact = (
+            stats.fisher_exact(np.array(table), alternative="greater") if pair.violation else None
+        )
+        pvalues.append(math.nan if exact is None else float(exact.pvalue))
+    details = details.assign(pvalue=pvalues).assign(significant=_significant)
+    return replace(
+        result,
+        statistic=float(details["significant"].mean()),
+        details=details,
+        assumptions=(
+            "rows are independent",
+            "irrelevant alternatives do not matter",
+            "pairs of bins are not corrected for their number",
+        ),
+    )
+
+
+def action_pairs(actions: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
+    """Pair actions, the one whose share must rise with the belief first, and say how it must move.
+
+    Parameters
+    ----------
+    actions : sequence of str
+        Different labels.
+
+    Returns
+    -------
+    pairs : list of tuple
+        Pairs to test.
+    direction : str
+        "increasing" for yes, defer and no, whose order is known; "either" for all others.
+
+    Examples
+    --------
+    >>> action_pairs(["No", "Yes"])
+    ([('Yes', 'No')], 'increasing')
+    """
+    by_name = {action.lower(): action for action in actions}
+    if len(by_name) == len(actions) and set(by_name) <= {"yes", "no", "defer"}:
+        ordered = [pair for pair in ORDERED_PAIRS if set(pair) <= set(by_name)]
+        return [(by_name[first], by_name[second]) for first, second in ordered], "increasing"
+    return list(combinations(actions, 2)), "either"
+
+
+def _plan(facts: Facts) -> Plan:
+    pairs, toward = action_pairs(sorted(facts.action.unique()))
+    if not pairs:
+        yield f"only the action {facts.action.iloc[0]!r} was seen: monotone choice was not tested."
+    elif toward == "either":
+        yield "actions are not yes, no and defer: monotone choice was tested in either direction."
+    for pair in pairs:
+        test = partial(monotone_choice_test, facts.belief, facts.action, pair=pair)
+        options = {"direction": toward, "context": facts.context, "published": facts.published}
+        yield Call(partial(test, **options), facts.n_dropped)
+
+
+CHECK = Check(
+    name="monotone_choice",
+    needs=CHOICES,
+    sentences={
+        ANY: Sentences(
+            rejected="The choice share moves against the stated belief: "
+            "no expected-utility maximiser who believes it chooses so.",
+            kept="No sign that the choice share moves against the stated belief.",
+            published="{value:.0%} of bin pairs violate the order significantly (uncorrected).",
+        )
+    },
+    plan=_plan,
+    states_named=True,
+    parts=(DIRECTION,),
+)

@@ -1,4 +1,4 @@
-"""Predictive gain: how much better the realised state lets one predict the action, once the belief is known.
+"""Predictive gain: how much the realised state helps to predict the action, given the belief.
 
 Nested models, action ~ belief against action ~ belief + truth, and the same with evidence features
 on both sides, are compared by out-of-sample log-loss; all rows of a context fall into one fold. The
@@ -6,7 +6,8 @@ context is the unit of the interval and of the test.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from coherence.checks.check import INTERVAL_ALONE, Call, Check, Facts, Plan, Sentences
 from coherence.errors import closest
 from coherence.inputs import Codes, Floats, as_choices, require, whole_number
 from coherence.result import EXACT_REPORT, CheckResult, Interval
@@ -34,6 +36,7 @@ from coherence.statistics.resample import (
     context_sums,
     percentile_interval,
 )
+from coherence.table.needs import JUDGED_CHOICES
 
 NULL = "given belief{features}, truth does not help to predict the action out of sample"
 UNIT = "% of log-loss"
@@ -59,7 +62,7 @@ FAST_OPTIONS = {
 
 @dataclass(frozen=True)
 class _CatBoost:
-    """Boosted trees; depth and iterations are chosen on held-out contexts, unless the published setting fixes them."""
+    """Boosted trees; depth and iterations are chosen on held-out contexts or as published."""
 
     published: bool = False
 
@@ -153,7 +156,7 @@ def predictive_gain_test(
     published: bool = False,
     rng: Seed = None,
 ) -> CheckResult:
-    """Test whether the realised state improves the prediction of the action beyond the stated belief.
+    """Test whether the realised state helps to predict the action beyond the stated belief.
 
     Null: out of sample, a model that also sees the truth predicts the action no better than one
     that sees the belief (and the features).
@@ -220,18 +223,9 @@ def predictive_gain_test(
     n_folds = whole_number(n_folds, "n_folds", 2)
     n_seeds = whole_number(n_seeds, "n_seeds", 1)
     n_bootstraps = whole_number(n_bootstraps, "n_bootstraps", 2)
-    require(
-        learner in LEARNERS,
-        f"learner must be one of {', '.join(map(repr, LEARNERS))}; received {learner!r}. {closest(str(learner), LEARNERS)}",
-    )
-    require(
-        not published or learner == "catboost",
-        f"published=True is a setting of 'catboost'; received learner={learner!r}. Leave one of them out.",
-    )
+    _require_learner(learner, published)
     generator = as_generator(rng)
     evidence = None if features is None else as_features(features, data.n_rows)
-    check = "predictive_gain" if evidence is None else "predictive_gain:features"
-    null = NULL.format(features="" if evidence is None else " and features")
     settings: dict[str, Any] = {
         "learner": learner,
         "published": published,
@@ -240,85 +234,80 @@ def predictive_gain_test(
         "n_bootstraps": n_bootstraps,
     }
     if learner == "catboost":
-        settings |= {
-            "depths": [PUBLISHED_DEPTH] if published else list(DEPTHS),
-            "max_iterations": MAX_ITERATIONS,
-        }
+        settings["depths"] = [PUBLISHED_DEPTH] if published else list(DEPTHS)
+        settings["max_iterations"] = MAX_ITERATIONS
+    result = CheckResult(
+        check="predictive_gain" if evidence is None else "predictive_gain:features",
+        null=NULL.format(features="" if evidence is None else " and features"),
+        statistic=math.nan,
+        unit=UNIT,
+        interval=None,
+        pvalue=None if published else math.nan,
+        n_rows=data.n_rows,
+        n_contexts=data.n_contexts,
+        settings=settings,
+    )
     if data.degenerate:
-        pvalue = None if published else math.nan
-        return CheckResult(
-            check,
-            null,
-            math.nan,
-            UNIT,
-            None,
-            pvalue,
-            data.n_rows,
-            data.n_contexts,
-            settings=settings,
-            reason=data.degenerate,
-        )
+        return replace(result, reason=data.degenerate)
 
     model = _CatBoost(published=True) if published else LEARNERS[learner]
     losses = np.zeros((2, data.n_rows))
     for seed in generator.integers(2**31, size=n_seeds):
         for position, design in enumerate(designs(data, evidence)):
-            losses[position] += (
-                cross_fitted_losses(model, design, data, n_folds, int(seed)) / n_seeds
-            )
-
-    interval: Interval | None
-    gains, pvalue = losses[0] - losses[1], None
+            held_out = cross_fitted_losses(model, design, data, n_folds, int(seed))
+            losses[position] += held_out / n_seeds
+    without_truth, with_truth = (float(loss.mean()) for loss in losses)
+    gain = without_truth - with_truth
+    details = {
+        "model": ["without truth", "with truth", "gain"],
+        "log_loss": [without_truth, with_truth, gain],
+    }
+    estimate = replace(result, statistic=100 * gain / without_truth, details=pd.DataFrame(details))
+    gains = losses[0] - losses[1]
     if published:
         draws = bootstrap_ratio(gains, losses[0], n_resamples=n_bootstraps, rng=generator)
-        interval = Interval(
-            *percentile_interval(100 * draws),
-            0.95,
-            f"percentile bootstrap over rows, losses held fixed, {n_bootstraps} resamples",
+        method = f"percentile bootstrap over rows, losses held fixed, {n_bootstraps} resamples"
+        return replace(
+            estimate,
+            interval=Interval(*percentile_interval(100 * draws), 0.95, method),
+            assumptions=("rows are independent", EXACT_REPORT),
         )
-    else:
-        interval, pvalue = _over_contexts(
-            *(context_sums(values, data.context, data.n_contexts) for values in (gains, losses[0]))
-        )
-    total, with_truth = float(losses[0].mean()), float(losses[1].mean())
-    return CheckResult(
-        check=check,
-        null=null,
-        statistic=100 * (total - with_truth) / total,
-        unit=UNIT,
-        interval=interval,
-        pvalue=pvalue,
-        n_rows=data.n_rows,
-        n_contexts=data.n_contexts,
-        settings=settings,
-        details=pd.DataFrame(
-            {
-                "model": ["without truth", "with truth", "gain"],
-                "log_loss": [total, with_truth, total - with_truth],
-            }
-        ),
-        assumptions=(
-            "rows are independent" if published else "contexts are independent",
-            EXACT_REPORT,
-            *_unproved(published, n_folds, n_seeds),
-        ),
+    interval, pvalue = _over_contexts(
+        *(context_sums(sums, data.context, data.n_contexts) for sums in (gains, losses[0]))
+    )
+    assumed = ("contexts are independent", EXACT_REPORT, *_unproved(n_folds, n_seeds))
+    return replace(estimate, interval=interval, pvalue=pvalue, assumptions=assumed)
+
+
+def _require_learner(learner: str, published: bool) -> None:
+    require(
+        learner in LEARNERS,
+        f"learner must be one of {', '.join(map(repr, LEARNERS))}; received {learner!r}. "
+        f"{closest(str(learner), LEARNERS)}",
+    )
+    require(
+        not published or learner == "catboost",
+        f"published=True is a setting of 'catboost'; received learner={learner!r}. "
+        "Leave one of them out.",
     )
 
 
-def _unproved(published: bool, n_folds: int, n_seeds: int) -> tuple[str, ...]:
+def _unproved(n_folds: int, n_seeds: int) -> tuple[str, ...]:
     """What to say where the enlarged variance has not been seen to be enough."""
-    few = f"interval and p-value were validated with {PROVED} folds and seeds; with {n_folds} and {n_seeds} they understate the variance"
-    return () if published or min(n_folds, n_seeds) >= PROVED else (few,)
+    if min(n_folds, n_seeds) >= PROVED:
+        return ()
+    return (
+        f"interval and p-value were validated with {PROVED} folds and seeds; "
+        f"with {n_folds} and {n_seeds} they understate the variance",
+    )
 
 
 def _over_contexts(gains: Floats, losses: Floats) -> tuple[Interval | None, float]:
-    """Interval for the gain in percent of the loss, and the one-sided p-value that the mean gain is at most zero, from context totals."""
+    """Interval for the gain in percent, and the p-value that it is at most zero, from totals."""
     if np.ptp(gains) == 0:
-        return (
-            None,
-            1.0,
-        )  # two models that never differ: no gain, and no spread to tell how far off that may be
+        return None, 1.0  # two models that never differ: no gain, and no spread to judge it by
     n = gains.size
+    # Delta method for a ratio of two sums over contexts.
     ratio = float(gains.sum() / losses.sum())
     influence = 100 * (gains - ratio * losses) / losses.mean()
     reach = (
@@ -330,3 +319,36 @@ def _over_contexts(gains: Floats, losses: Floats) -> tuple[Interval | None, floa
     interval = Interval(100 * ratio - reach, 100 * ratio + reach, 0.95, method)
     spread = math.sqrt(TRAINING_VARIANCE) * float(gains.std(ddof=1))
     return interval, float(stats.t.sf(math.sqrt(n) * gains.mean() / spread, n - 1))
+
+
+def _plan(facts: Facts) -> Plan:
+    arrays = facts.belief, facts.action, facts.truth
+    test = partial(predictive_gain_test, *arrays, context=facts.context, published=facts.published)
+    yield Call(test, facts.n_dropped)
+    if facts.features is None:
+        yield "no x_ columns: the context-adjusted gain was not run."
+    else:
+        yield Call(partial(test, features=facts.features), facts.n_dropped)
+
+
+CHECK = Check(
+    name="predictive_gain",
+    needs=JUDGED_CHOICES,
+    sentences={
+        "": Sentences(
+            rejected="The realised state predicts the action beyond the stated belief: "
+            "information was used that was not stated.",
+            kept="The realised state does not help to predict the action "
+            "once the stated belief is known.",
+            published=INTERVAL_ALONE,
+        ),
+        "features": Sentences(
+            rejected="Even given the evidence, the realised state helps to predict the action "
+            "beyond the stated belief.",
+            kept="Given the evidence, the realised state does not help to predict the action "
+            "beyond the stated belief.",
+            published=INTERVAL_ALONE,
+        ),
+    },
+    plan=_plan,
+)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from coherence.report.report import Report
 
+from coherence.checks import CHECKS
+
 # Option -> column of the runs table, what it holds.
 _COLUMNS = {
     "belief": ("p", "stated probabilities"),
@@ -46,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--checks",
         metavar="A,B",
-        help="checks to run, such as cmi,monotone_choice (default: all that the columns allow)",
+        help=f"checks to run, of {', '.join(CHECKS)} (default: all that the columns allow)",
     )
     parser.add_argument(
         "--published",

@@ -235,7 +235,7 @@ def _unread(imported: "Imported") -> list[str]:
 
 def _allowed(imported: "Imported") -> str:
     """Which checks the table allows, in one sentence."""
-    from coherence.table.needs import lacking
+    from coherence.checks.catalogue import lacking
 
     allowed = [check for check, needs in lacking(imported.runs).items() if not needs]
     if not allowed:
@@ -245,7 +245,7 @@ def _allowed(imported: "Imported") -> str:
 
 def _missing(imported: "Imported") -> list[str]:
     """What the table lacks, and which checks need it."""
-    from coherence.table.needs import lacking
+    from coherence.checks.catalogue import lacking
     from coherence.table.schema import feature_columns
 
     runs = imported.runs

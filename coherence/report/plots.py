@@ -225,7 +225,7 @@ def plot_belief_histogram(choices: pd.DataFrame, ax: Axes) -> Axes:
         for label in labels.cat.categories
     }
     tallest = max((int(count.max()) for count in counts.values()), default=0)
-    frame_axes(ax)
+    belief_axes(ax)
     # The rows have counts of their own, which one grid cannot mark.
     ax.grid(False)
     # The first action on top, as one reads.

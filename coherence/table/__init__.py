@@ -1,1 +1,1 @@
-"""The runs table: its columns, what each check needs of it, its faults, its files, and the count of its answers."""
+"""The runs table: its columns, what it can be checked for, its faults, its files, its answers."""

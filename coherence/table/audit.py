@@ -35,9 +35,12 @@ def asked_for_action(unit: pd.DataFrame, reference: str) -> pd.Series:
 
     Examples
     --------
-    >>> rows = pd.DataFrame({"p": [0.2, 0.4, None], "action": ["yes", None, None], "prompt": "standard", "z_state": None})
-    >>> asked_for_action(rows.assign(status=["ok", "ok", "refused"]), "standard").tolist(), asked_for_action(rows, "standard").tolist()
-    ([True, False, True], [True, True, True])
+    >>> rows = pd.DataFrame({"p": [0.2, 0.4, None], "action": ["yes", None, None]})
+    >>> rows = rows.assign(prompt="standard", z_state=None)
+    >>> asked_for_action(rows, "standard").tolist()
+    [True, True, True]
+    >>> asked_for_action(rows.assign(status=["ok", "ok", "refused"]), "standard").tolist()
+    [True, False, True]
     """
     eligible = unit["z_state"].isna() & (unit["prompt"] == reference)
     if "action" not in unit.columns:
@@ -112,8 +115,9 @@ def audit_table(statuses: pd.DataFrame) -> pd.DataFrame:
 
     Examples
     --------
-    >>> counts = pd.DataFrame({"question": ["mse"] * 3, "status": ["ok", "repaired:percent", "refused"], "rows": [7, 2, 1]})
-    >>> audit_table(counts)[["question", "asked", "ok", "repaired", "refused", "share_unreadable"]]
+    >>> counts = pd.DataFrame({"status": ["ok", "repaired:percent", "refused"], "rows": [7, 2, 1]})
+    >>> table = audit_table(counts.assign(question="mse"))
+    >>> table[["question", "asked", "ok", "repaired", "refused", "share_unreadable"]]
       question  asked  ok  repaired  refused  share_unreadable
     0      mse     10   7         2        1               0.1
     """
@@ -166,8 +170,8 @@ def worst_case_bounds(unit: pd.DataFrame, reference: str) -> pd.DataFrame:
 
     Examples
     --------
-    >>> rows = pd.DataFrame({"p": [0.2, 0.4, None, 0.6], "action": ["yes", None, "no", "yes"], "prompt": "standard", "z_state": None})
-    >>> worst_case_bounds(rows, "standard").round(3)
+    >>> rows = pd.DataFrame({"p": [0.2, 0.4, None, 0.6], "action": ["yes", None, "no", "yes"]})
+    >>> worst_case_bounds(rows.assign(prompt="standard", z_state=None), "standard").round(3)
           quantity     label  asked  unreadable  estimate   low  high
     0  mean belief  standard      4           1     0.400  0.30  0.55
     1  choice rate        no      4           1     0.333  0.25  0.50
@@ -212,6 +216,7 @@ def _has_belief(unit: pd.DataFrame) -> pd.Series:
 def _bounds(quantity: str, label: str, values: np.ndarray) -> dict[str, object]:
     readable = values[~np.isnan(values)]
     n, missing, total = len(values), len(values) - len(readable), float(readable.sum())
+    # Manski (1989): whatever could not be read counts as 0 for the lower bound, 1 for the upper.
     return {
         "quantity": quantity,
         "label": label,

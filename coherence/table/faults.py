@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 
 from coherence.errors import SchemaError, closest
-from coherence.table.needs import _lacks
+from coherence.table.needs import EVIDENCE, missing
 from coherence.table.schema import (
-    _PROBABILITIES,
     COLUMN_NAMES,
     FAILURES,
     KEY,
+    PROBABILITIES,
     READABLE,
     REPAIRS,
     STATE_SUM_TOLERANCE,
@@ -35,12 +35,14 @@ def _missing_columns(runs: pd.DataFrame) -> list[str]:
     states = state_columns(runs)
     if len(states) == 1:
         faults.append(
-            f"{states[0]!r} is the only column of beliefs, and beliefs per state need one column p_<state> for each state. "
-            f"Rename it to 'p' (--belief {states[0]}) if it is the probability that theta = 1; otherwise add the columns of the other states."
+            f"{states[0]!r} is the only column of beliefs, and beliefs per state need one column "
+            f"p_<state> for each state. Rename it to 'p' (--belief {states[0]}) if it is the "
+            "probability that theta = 1; otherwise add the columns of the other states."
         )
     elif "p" not in names and not states:
         faults.append(
-            f"column 'p' (the stated belief) is missing. {closest('belief', names)} Map it, for example --belief NAME."
+            f"column 'p' (the stated belief) is missing. {closest('belief', names)} "
+            "Map it, for example --belief NAME."
         )
     if "z" in names and not {"z_state", "p_z"} <= set(names):
         faults.append("column 'z' needs the columns 'z_state' and 'p_z' beside it.")
@@ -53,7 +55,8 @@ def _nothing_to_check(runs: pd.DataFrame) -> list[str]:
     # Columns count even if nothing in them could be read: a report that shows the unreadable
     # answers is worth having. A missing belief is another rule's concern.
     several = len(states) > 1
-    if not all(_lacks(runs, names if several else [*names, "p"]).values()):
+    unmet = missing(runs, names if several else [*names, "p"])
+    if not all(unmet.intersection(needs) for needs in EVIDENCE):
         return []
     action, theta, exact = (
         "'action' (what was chosen)",
@@ -70,25 +73,28 @@ def _nothing_to_check(runs: pd.DataFrame) -> list[str]:
             if len(states) == 2
             else f"{action} together with {theta}"
         )
-    own = [
-        name for name in names if name not in COLUMN_NAMES
-    ] or names  # a column that is known for something else is not meant
+    # A column that is known for something else is not meant.
+    unknown = [name for name in names if name not in COLUMN_NAMES] or names
     near = {
-        name: closest(name, own).partition("Closest name found: ")[2]
+        name: closest(name, unknown).partition("Closest name found: ")[2]
         for name in ("action", "theta", "p_true")
         if name not in names
     }
     hints = [
-        f"For {name!r} the closest name found is {found}" for name, found in near.items() if found
-    ] or [closest("action", own)]
+        f"For {name!r} the closest name found is {similar}"
+        for name, similar in near.items()
+        if similar
+    ]
     return [
-        f"there is nothing to check beliefs against: give {wanted}. {' '.join(hints)} Map what is there, for example --action NAME or --truth NAME."
+        f"there is nothing to check beliefs against: give {wanted}. "
+        f"{' '.join(hints or [closest('action', unknown)])} "
+        "Map what is there, for example --action NAME or --truth NAME."
     ]
 
 
 def _probability_faults(runs: pd.DataFrame) -> list[str]:
     faults = []
-    for name in [*_PROBABILITIES, *state_columns(runs)]:
+    for name in [*PROBABILITIES, *state_columns(runs)]:
         if name not in runs.columns:
             continue
         column = runs[name]
@@ -97,16 +103,16 @@ def _probability_faults(runs: pd.DataFrame) -> list[str]:
         text = (np.isnan(numbers) & column.notna().to_numpy()) | pd.api.types.is_bool_dtype(column)
         if text.any():
             faults.append(
-                f"column {name!r} must hold numbers; {int(text.sum())} of {len(column)} values do not, "
-                f"the first is {column[text].iloc[0]!r} ({_rows(text)})."
+                f"column {name!r} must hold numbers; {int(text.sum())} of {len(column)} values "
+                f"do not, the first is {column[text].iloc[0]!r} ({_rows(text)})."
             )
         outside = (numbers < 0) | (numbers > 1)
         if outside.any():
             first = numbers[outside][0]
             remedy = " Divide percentages by 100." if 1 < np.nanmax(numbers[outside]) <= 100 else ""
             faults.append(
-                f"column {name!r} must hold probabilities in [0, 1]; {int(outside.sum())} of {len(column)} values do not, "
-                f"the first is {first:g} ({_rows(outside)}).{remedy}"
+                f"column {name!r} must hold probabilities in [0, 1]; {int(outside.sum())} of "
+                f"{len(column)} values do not, the first is {first:g} ({_rows(outside)}).{remedy}"
             )
     states = state_columns(runs)
     if len(states) > 1 and not faults:
@@ -119,8 +125,8 @@ def _probability_faults(runs: pd.DataFrame) -> list[str]:
         off = np.abs(total - 1) > STATE_SUM_TOLERANCE
         if off.any():
             faults.append(
-                f"the columns {', '.join(states)} must sum to 1 (within {STATE_SUM_TOLERANCE}); {int(off.sum())} rows do not, "
-                f"the first sums to {total[off][0]:g} ({_rows(off)})."
+                f"the columns {', '.join(states)} must sum to 1 (within {STATE_SUM_TOLERANCE}); "
+                f"{int(off.sum())} rows do not, the first sums to {total[off][0]:g} ({_rows(off)})."
             )
     return faults
 
@@ -134,8 +140,8 @@ def _status_faults(runs: pd.DataFrame) -> list[str]:
     if unknown.any():
         first = status[unknown].iloc[0]
         faults.append(
-            f"column 'status' must be one of ok, {', '.join(FAILURES)}, or a repair ({', '.join(REPAIRS)}); "
-            f"the first other value is {first!r} ({_rows(unknown)})."
+            f"column 'status' must be one of ok, {', '.join(FAILURES)}, or a repair "
+            f"({', '.join(REPAIRS)}); the first other value is {first!r} ({_rows(unknown)})."
         )
     readable = status.isin(READABLE).to_numpy()
     belief = next((name for name in ("p", *state_columns(runs)) if name in runs.columns), None)
@@ -144,7 +150,8 @@ def _status_faults(runs: pd.DataFrame) -> list[str]:
         if empty.any():
             first = status[empty].iloc[0]
             faults.append(
-                f"status is {first!r} but {belief!r} is empty in {_rows(empty)}. Give the status that says why, or the belief."
+                f"status is {first!r} but {belief!r} is empty in {_rows(empty)}. "
+                "Give the status that says why, or the belief."
             )
         if "action" in runs.columns:
             filled = (
@@ -156,7 +163,8 @@ def _status_faults(runs: pd.DataFrame) -> list[str]:
             if filled.any():
                 first = status[filled].iloc[0]
                 faults.append(
-                    f"status is {first!r} but both {belief!r} and 'action' are filled in {_rows(filled)}. Leave the unreadable one empty."
+                    f"status is {first!r} but both {belief!r} and 'action' are filled in "
+                    f"{_rows(filled)}. Leave the unreadable one empty."
                 )
     return faults
 
@@ -177,15 +185,17 @@ def _key_faults(runs: pd.DataFrame) -> list[str]:
         if varies.any():
             names = runs.loc[varies, "context"].astype(str).unique()
             faults.append(
-                f"theta must be the same in all rows of a context; it varies within {len(names)} context{'s' if len(names) > 1 else ''}, "
-                f"the first is {names[0]!r} ({_rows(varies)}). Give every realised state its own context id."
+                "theta must be the same in all rows of a context; it varies within "
+                f"{len(names)} context{'s' if len(names) > 1 else ''}, the first is {names[0]!r} "
+                f"({_rows(varies)}). Give every realised state its own context id."
             )
     if "rep" in runs.columns:
         key = [name for name in KEY if name in runs.columns]
         twice = runs.duplicated(key, keep=False).to_numpy()
         if twice.any():
             faults.append(
-                f"({', '.join(key)}) must be unique; {int(twice.sum())} rows share theirs with another ({_rows(twice)})."
+                f"({', '.join(key)}) must be unique; {int(twice.sum())} rows share theirs with "
+                f"another ({_rows(twice)})."
             )
     return faults
 

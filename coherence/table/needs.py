@@ -1,4 +1,8 @@
-"""What a table must have for each check, and what it lacks."""
+"""What a runs table holds that beliefs can be checked against, in the words of its reports.
+
+A check names one entry of `EVIDENCE` as what it needs; which check needs what is declared there
+(`coherence.checks.check`). Another kind of evidence is a change of the runs table and begins here.
+"""
 
 from collections.abc import Collection
 
@@ -6,62 +10,53 @@ import pandas as pd
 
 from coherence.table.schema import state_columns
 
-ANOTHER_PROMPT, GIVEN_Z, ONE_BELIEF = (
-    "second prompt",
-    "z, z_state and p_z",
-    "belief in one of two states",
-)
-CHECK_NEEDS = {
-    "residual_covariance": ("readable belief", "action", "theta"),
-    "cmi": ("readable belief", "action", "theta"),
-    "predictive_gain": ("readable belief", "action", "theta"),
-    "monotone_choice": (ONE_BELIEF, "action"),
-    "prompt_consistency": ("p", ANOTHER_PROMPT),
-    "iterated_expectation": ("p", GIVEN_Z),
-    "calibration": (ONE_BELIEF, "theta or p_true"),
-}
-"""Check -> what a table must have for it."""
+BELIEF, ONE_BELIEF, P = "readable belief", "belief in one of two states", "p"
+ACTION, THETA, TARGET = "action", "theta", "theta or p_true"
+ANOTHER_PROMPT, GIVEN_Z = "second prompt", "z, z_state and p_z"
+
+JUDGED_CHOICES = (BELIEF, ACTION, THETA)
+CHOICES = (ONE_BELIEF, ACTION)
+TARGETS = (ONE_BELIEF, TARGET)
+WORDINGS = (P, ANOTHER_PROMPT)
+CONDITIONALS = (P, GIVEN_Z)
+EVIDENCE = (JUDGED_CHOICES, CHOICES, TARGETS, WORDINGS, CONDITIONALS)
+"""All that a belief can be checked against, in the order of a report: what few rows have first."""
 
 
-def _lacks(runs: pd.DataFrame, there: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Return what each check lacks if the columns `there` count as being there."""
-    states = [name for name in state_columns(runs) if name in there]
-    prompt = runs["prompt"] if "prompt" in there else pd.Series(dtype=object)
-    has = {
-        "readable belief": "p" in there or len(states) > 1,
-        ONE_BELIEF: "p" in there or len(states) == 2,
-        "p": "p" in there,
-        "action": "action" in there,
-        "theta": "theta" in there,
-        "theta or p_true": "theta" in there or "p_true" in there,
-        # An empty cell stands for the wording "standard".
-        ANOTHER_PROMPT: prompt.astype(object).where(prompt.notna(), "standard").nunique() > 1,
-        GIVEN_Z: {"z", "z_state", "p_z"} <= set(there),
-    }
-    return {
-        check: tuple(need for need in needs if not has[need])
-        for check, needs in CHECK_NEEDS.items()
-    }
-
-
-def lacking(runs: pd.DataFrame) -> dict[str, tuple[str, ...]]:
-    """Say what each check lacks in a table.
+def missing(runs: pd.DataFrame, there: Collection[str] | None = None) -> frozenset[str]:
+    """Say which needs a table does not meet.
 
     Parameters
     ----------
     runs : DataFrame
-        A runs table; a column without any value counts as absent.
+        A runs table.
+    there : collection of str, optional
+        Columns that count as being there; None takes those with any value.
 
     Returns
     -------
-    dict
-        Check -> what it lacks, in the words of `CHECK_NEEDS`; nothing where the columns allow the
-        check.
+    frozenset of str
+        Words of `EVIDENCE`.
 
     Examples
     --------
-    >>> needs = lacking(pd.DataFrame({"p": [0.2, 0.9], "p_true": [0.1, 0.8]}))
-    >>> needs["calibration"], needs["monotone_choice"]
-    ((), ('action',))
+    >>> sorted(missing(pd.DataFrame({"p": [0.2, 0.9], "theta": [0, 1]})))
+    ['action', 'second prompt', 'z, z_state and p_z']
     """
-    return _lacks(runs, [str(name) for name in runs.columns if runs[name].notna().any()])
+    if there is None:
+        there = [str(name) for name in runs.columns if runs[name].notna().any()]
+    n_states = sum(name in there for name in state_columns(runs))
+    prompt = runs["prompt"] if "prompt" in there else pd.Series(dtype=object)
+    met = {
+        # A single p_<state> column is no belief: it may be p, or lack the other state.
+        BELIEF: "p" in there or n_states > 1,
+        ONE_BELIEF: "p" in there or n_states == 2,
+        P: "p" in there,
+        ACTION: "action" in there,
+        THETA: "theta" in there,
+        TARGET: "theta" in there or "p_true" in there,
+        # An empty cell stands for the wording "standard".
+        ANOTHER_PROMPT: prompt.astype(object).where(prompt.notna(), "standard").nunique() > 1,
+        GIVEN_Z: {"z", "z_state", "p_z"} <= set(there),
+    }
+    return frozenset(need for need, is_met in met.items() if not is_met)

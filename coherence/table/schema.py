@@ -1,10 +1,10 @@
-"""The runs table: its columns as data, and a validator that lists every fault at once.
+"""The runs table: its columns as data.
 
 One row is one answer: context x repetition x prompt, and for questions under the law of iterated
 expectation also x value of z. Any table of beliefs is a valid runs table if something else in it
-can be checked against them (`CHECK_NEEDS`): actions, realised states, exact posteriors, other
-wordings, or beliefs given z. What is absent is assumed or left out by `coherence.analyze`, which
-says so in its report.
+can be checked against them (`coherence.table.needs`): actions, realised states, exact posteriors,
+other wordings, or beliefs given z. What is absent is assumed or left out by `coherence.analyze`,
+which says so in its report.
 """
 
 from dataclasses import dataclass
@@ -59,14 +59,16 @@ COLUMNS = (
     Column(
         "context",
         "label",
-        "Id of the evidence x; the unit of resampling and of cross-validation folds. Absent: every row is its own context.",
+        "Id of the evidence x; the unit of resampling and of cross-validation folds. "
+        "Absent: every row is its own context.",
     ),
     Column("rep", "label", "Repetition within context and prompt."),
     Column("prompt", "label", "Wording of the belief question; absent means 'standard'."),
     Column(
         "p",
         "probability",
-        "Stated or revealed belief that theta = 1; with several states one p_<state> column each instead.",
+        "Stated or revealed belief that theta = 1; "
+        "with several states one p_<state> column each instead.",
     ),
     Column("action", "label", "What the model chose, asked in a separate context."),
     Column("theta", "label", "Realised state, shared by the rows of a context."),
@@ -105,9 +107,7 @@ COLUMNS = (
 COLUMN_NAMES = tuple(column.name for column in COLUMNS)
 KEY = ("task", "model", "context", "rep", "prompt", "z", "z_state")
 FEATURE_PREFIX = "x_"
-
-
-_PROBABILITIES = tuple(column.name for column in COLUMNS if column.kind == "probability")
+PROBABILITIES = tuple(column.name for column in COLUMNS if column.kind == "probability")
 
 
 def feature_columns(runs: pd.DataFrame) -> list[str]:
@@ -116,7 +116,7 @@ def feature_columns(runs: pd.DataFrame) -> list[str]:
 
 
 def state_columns(runs: pd.DataFrame) -> list[str]:
-    """Return the names of the ``p_<state>`` belief columns, in table order; none where ``p`` itself is there."""
+    """Return the names of the ``p_<state>`` belief columns, in table order; none beside ``p``."""
     if "p" in runs.columns:
         return []  # a table with p may well have a column p_value or p_note that is no belief
     return [

@@ -49,11 +49,13 @@ def _read_jsonl(path: Path) -> pd.DataFrame:
                 record = json.loads(line)
             except ValueError as error:
                 raise InputError(
-                    f"{path}: line {number} is not JSON ({error}). Each line must be one JSON object."
+                    f"{path}: line {number} is not JSON ({error}). "
+                    "Each line must be one JSON object."
                 ) from None
             if not isinstance(record, dict):
                 raise InputError(
-                    f"{path}: line {number} is a JSON {type(record).__name__}, not an object. Each line must be one JSON object."
+                    f"{path}: line {number} is a JSON {type(record).__name__}, not an object. "
+                    "Each line must be one JSON object."
                 )
             records.append(record)
     return pd.DataFrame.from_records(records)
@@ -70,7 +72,8 @@ def _read_file(path: Path, texts: Collection[str]) -> pd.DataFrame:
         reader = _read_jsonl
     else:
         raise InputError(
-            f"{path}: the file's ending must be .parquet, .csv, .tsv or .jsonl, not {suffix or 'missing'!r}. Convert the file."
+            f"{path}: the file's ending must be .parquet, .csv, .tsv or .jsonl, "
+            f"not {suffix or 'missing'!r}. Convert the file."
         )
     if path.stat().st_size == 0:
         raise InputError(f"{path}: the file is empty (0 bytes). Check the export that wrote it.")
@@ -81,7 +84,8 @@ def _read_file(path: Path, texts: Collection[str]) -> pd.DataFrame:
     except (OSError, ValueError, pd.errors.ParserError, UnicodeDecodeError) as error:
         # pyarrow's ArrowInvalid is a ValueError; only the first line of such messages helps a user.
         raise InputError(
-            f"{path}: the file cannot be read as {suffix[1:]} ({str(error).splitlines()[0]}). Check that it is complete."
+            f"{path}: the file cannot be read as {suffix[1:]} ({str(error).splitlines()[0]}). "
+            "Check that it is complete."
         ) from error
 
 
@@ -98,11 +102,13 @@ def _map_columns(runs: pd.DataFrame, columns: Mapping[str, str], source: Path) -
     for name, original in columns.items():
         if name not in COLUMN_NAMES:
             raise InputError(
-                f"columns maps to {name!r}, which is no column of the runs table. {closest(name, COLUMN_NAMES)}"
+                f"columns maps to {name!r}, which is no column of the runs table. "
+                f"{closest(name, COLUMN_NAMES)}"
             )
         if original not in runs.columns:
             raise InputError(
-                f"{source}: there is no column {original!r} to use as {name!r}. {closest(original, runs.columns)}"
+                f"{source}: there is no column {original!r} to use as {name!r}. "
+                f"{closest(original, runs.columns)}"
             )
     if len(set(columns.values())) < len(columns):
         raise InputError(
@@ -120,7 +126,7 @@ def _map_columns(runs: pd.DataFrame, columns: Mapping[str, str], source: Path) -
 
 
 def _restore_whole_labels(runs: pd.DataFrame) -> pd.DataFrame:
-    """Undo what a missing value does to a column of whole numbers: the label 1 must not come back as 1.0."""
+    """Undo what a missing value does to whole numbers: the label 1 must not come back as 1.0."""
     labels = [
         column.name for column in COLUMNS if column.kind == "label" and column.name in runs.columns
     ]
@@ -208,7 +214,8 @@ def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     suffix = target.suffix.lower()
     if suffix not in (".parquet", ".csv", *_JSON_SUFFIXES):
         raise InputError(
-            f"{target}: the file's ending must be .parquet, .csv or .jsonl, not {suffix or 'missing'!r}."
+            f"{target}: the file's ending must be .parquet, .csv or .jsonl, "
+            f"not {suffix or 'missing'!r}."
         )
     if not target.parent.is_dir():
         raise InputError(f"{target}: the folder {target.parent} does not exist. Create it first.")

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from coherence import analyze, read_runs
-from coherence.analysis.analyze import CHECKS
+from coherence.checks import CHECKS
 from coherence.cli.import_logs import FORMATS
 from coherence.cli.main import main
 from coherence.importing.formats import READERS

@@ -40,9 +40,14 @@ def test_blocks_hold_equal_beliefs_together_and_stay_narrow(beliefs):
 
 
 def test_large_groups_of_equal_beliefs_are_not_diluted():
-    """Twenty contexts at each of five coarse beliefs: none is exchanged with one .25 away."""
+    """Twenty contexts at each of five coarse beliefs: exchanging across them breaks the level.
+
+    Nor do three contexts close by join them: a block that is large enough by itself stays alone.
+    """
     blocks = context_blocks(np.repeat([0, 0.25, 0.5, 0.75, 1], 20))
     assert np.bincount(blocks).tolist() == [20] * 5
+    beside = context_blocks(np.repeat([0.5, 0.52, 0.54], [3, 20, 3]))
+    assert np.bincount(beside).tolist() == [3, 20, 3]
 
 
 @pytest.mark.parametrize(

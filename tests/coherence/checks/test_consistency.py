@@ -24,7 +24,8 @@ def noisy_runs(shift, sd=0.1, n_contexts=400, n_reps=5, seed=0):
 
 
 def test_noise_alone_gives_the_floor_and_a_corrected_value_near_zero():
-    """SD .1 and five repetitions: two means differ by .1 sqrt(2/5) although the prompts do not matter."""
+    """SD .1 and five repetitions: two means differ by .1 sqrt(2/5) although the prompts do not
+    matter."""
     row = prompt_consistency(noisy_runs(0.0), rng=0).details.iloc[0]
     floor = 0.1 * math.sqrt(2 / 5)
     assert row.rmse_means == pytest.approx(floor, rel=0.1)
@@ -83,7 +84,8 @@ def test_wrong_input():
     runs = noisy_runs(0.0, n_contexts=20)
     with pytest.raises(
         InputError,
-        match="reference must be a prompt of the table; received 'standart'. Closest name found: 'standard'",
+        match="reference must be a prompt of the table; received 'standart'. "
+        "Closest name found: 'standard'",
     ):
         prompt_consistency(runs, reference="standart")
     with pytest.raises(InputError, match="runs must have a column 'prompt'"):
@@ -99,7 +101,8 @@ def test_published_keeps_the_bootstrap_and_the_other_interval_needs_no_draws():
 
 
 def test_interval_covers_differences_in_few_contexts():
-    """One context in five differs, root mean square .08: a percentile bootstrap of squares so skewed ends below it in 8% of data sets."""
+    """One context in five differs, root mean square .08: a percentile bootstrap of squares so
+    skewed ends below it in 8% of data sets."""
     missed = 0
     for seed in range(60):
         rng = np.random.default_rng([seed, 5])
@@ -134,3 +137,19 @@ def test_numbered_prompts_are_compared_as_text():
     result = prompt_consistency(numbered, reference="1")
     assert result.statistic == prompt_consistency(runs).statistic
     assert prompt_consistency(numbered, reference=1, prompts=[2]) == result
+
+
+def test_prompts_are_pooled_over_those_that_a_context_was_asked():
+    """A context without one of the prompts stays, with the mean over its others.
+
+    Thirty contexts, two prompts that lie .1 and .3 off, the second asked in half of them: the
+    answers do not scatter, so that squares are .01 and (.01 + .09) / 2.
+    """
+    pieces = [
+        pd.DataFrame({"context": range(n), "rep": rep, "prompt": prompt, "p": 0.4 + shift})
+        for prompt, shift, n in (("standard", 0.0, 30), ("mse", 0.1, 30), ("bayes", 0.3, 15))
+        for rep in range(2)
+    ]
+    result = prompt_consistency(pd.concat(pieces, ignore_index=True), rng=0)
+    assert result.n_contexts == 30
+    assert result.statistic == pytest.approx(math.sqrt((0.01 * 15 + 0.05 * 15) / 30))

@@ -6,12 +6,14 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import mutual_info_score
 
-from coherence import InputError, cmi_test, simulate
+from coherence import AGENTS, InputError, cmi_test, simulate
 from coherence.statistics.cmi_statistics import calibrated
 from coherence.statistics.conditioning import condition
+from coherence.statistics.information import binned_information
 from coherence.statistics.knn_general import general_information
 
 
@@ -66,7 +68,8 @@ def test_same_seed_same_result_and_labels_do_not_matter():
 
 
 def test_contexts_matter():
-    """True null, taste shared within contexts: ignoring contexts rejects far too often, naming them does not (4 of 20 has chance .003)."""
+    """True null, taste shared within contexts: ignoring contexts rejects far too often, naming them
+    does not (4 of 20 has chance .003)."""
     rejected = {"named": 0, "ignored": 0}
     for seed in range(20):
         belief, action, truth, context = arrays(seed=seed, n_contexts=80, n_reps=8, taste=2.0)
@@ -134,7 +137,8 @@ def test_contexts_without_neighbours_are_undefined():
     [
         (
             ([0.1, 85.0], ["a", "b"], [0, 1]),
-            r"belief must hold probabilities in \[0, 1\]; 1 of 2 values do not, the first is 85 at position 1",
+            r"belief must hold probabilities in \[0, 1\]; 1 of 2 values do not, "
+            "the first is 85 at position 1",
         ),
         (
             ([0.1, np.nan], ["a", "b"], [0, 1]),
@@ -159,13 +163,15 @@ def test_wrong_input_is_refused(arguments, message):
 def test_truth_must_not_vary_within_a_context():
     with pytest.raises(
         InputError,
-        match="truth must be constant within a context; in context 'x' it is 0 and, at position 1, 1",
+        match="truth must be constant within a context; in context 'x' it is 0 and, "
+        "at position 1, 1",
     ):
         cmi_test([0.1, 0.2, 0.3], ["a", "b", "a"], [0, 1, 1], context=["x", "x", "y"], k=1)
 
 
 def several_states(seed, n_contexts=150, n_reps=4, signal=0.0):
-    """Softmax choice among three actions by beliefs over three states, taste by context; `signal` leaks the state into what is acted on."""
+    """Softmax choice among three actions by beliefs over three states, taste by context; `signal`
+    leaks the state into what is acted on."""
     rng = np.random.default_rng(seed)
     belief = rng.dirichlet([1, 1, 1], n_contexts)
     truth = (rng.random(n_contexts)[:, None] > belief.cumsum(axis=1)[:, :2]).sum(axis=1)
@@ -198,7 +204,8 @@ def test_beliefs_over_three_states():
 
 
 def test_wide_bins_are_centred():
-    """Within bins of several beliefs the belief itself ties action to truth: uncentred, the information averages .015 under this null."""
+    """Within bins of several beliefs the belief itself ties action to truth: uncentred, the
+    information averages .015 under this null."""
     results = [
         cmi_test(*draw[:3], context=draw[3], n_permutations=30, rng=0)
         for draw in (several_states(seed) for seed in range(12))
@@ -223,7 +230,7 @@ def test_two_columns_are_one_belief():
 
 
 def test_many_rows_use_bins_and_still_estimate(monkeypatch):
-    monkeypatch.setattr("coherence.checks.cmi.TABLE_ROWS", 100)
+    monkeypatch.setattr("coherence.statistics.cmi_problem.TABLE_ROWS", 100)
     belief, action, truth, context = several_states(0, signal=0.5)
     result = cmi_test(belief, action, truth, context=context, n_permutations=99, rng=0)
     nats = result.details.set_index("quantity")["nats"]
@@ -238,7 +245,8 @@ def test_many_rows_use_bins_and_still_estimate(monkeypatch):
 
 
 def confounded(seed, n_contexts=200, n_reps=4):
-    """A feature moves truth and choice beyond the belief: independent given belief and feature, dependent given belief alone."""
+    """A feature moves truth and choice beyond the belief: independent given belief and feature,
+    dependent given belief alone."""
     rng = np.random.default_rng(seed)
     belief, feature, word = (
         rng.random(n_contexts),
@@ -304,8 +312,8 @@ def test_features_that_set_every_context_apart_are_undefined():
     )
     assert math.isnan(result.pvalue)
     assert (
-        result.reason
-        == "only 0 of 60 contexts have a neighbour of similar belief and features to be exchanged with"
+        result.reason == "only 0 of 60 contexts have a neighbour of similar belief and features "
+        "to be exchanged with"
     )
 
 
@@ -315,7 +323,8 @@ def test_features_that_set_every_context_apart_are_undefined():
         (np.zeros(3), "condition_on must have one row per row of belief; received 3 rows for 180"),
         (
             np.full(180, np.nan),
-            "condition_on must hold finite numbers; 180 of 180 values of 'feature 1' are not, the first at position 0",
+            "condition_on must hold finite numbers; 180 of 180 values of 'feature 1' are not, "
+            "the first at position 0",
         ),
         (np.zeros((180, 0)), "condition_on must hold at least one feature"),
         (np.zeros((180, 1, 1)), "condition_on must have shape"),
@@ -368,7 +377,8 @@ def test_isotonic_estimate_uses_calibrated_beliefs():
 
 
 def test_isotonic_survives_any_increasing_distortion():
-    """Squared beliefs calibrate to the same values: the published estimate and its interval must not move."""
+    """Squared beliefs calibrate to the same values: the published estimate and its interval must
+    not move."""
     belief, action, truth, context = arrays()
     first, second = (
         cmi_test(
@@ -395,7 +405,8 @@ def test_isotonic_needs_two_states():
 
 
 def test_few_arrangements_give_an_exact_pvalue():
-    """Six contexts at one belief and six alone or alike: 20 arrangements, all of them counted by hand."""
+    """Six contexts at one belief and six alone or alike: 20 arrangements, all of them counted by
+    hand."""
     belief = np.array([0.5] * 6 + [0.8] * 6)
     truth = np.array([0, 0, 1, 0, 1, 1] + [1] * 6)
     action = np.array([0, 0, 1, 0, 1, 0, 1, 0, 1, 1, 0, 1])
@@ -433,7 +444,8 @@ def test_a_handful_of_rows_is_undefined_not_an_error():
 
 
 def test_one_belief_throughout_leaves_plain_mutual_information():
-    """Nothing is conditioned on then, and the permutation test is one of independence between action and truth."""
+    """Nothing is conditioned on then, and the permutation test is one of independence between
+    action and truth."""
     rng = np.random.default_rng(3)
     truth = np.repeat(rng.integers(0, 2, 80), 4)
     context = np.repeat(np.arange(80), 4)
@@ -444,3 +456,61 @@ def test_one_belief_throughout_leaves_plain_mutual_information():
     assert result.pvalue <= 0.01
     silent = np.where(rng.random(320) < 0.5, "yes", "no")
     assert cmi_test(np.full(320, 0.5), silent, truth, context=context, rng=0).pvalue > 0.05
+
+
+def reported_design(seed, n_contexts, n_reps, taste):
+    """Beliefs on a .05 grid, three actions with utilities 6 (p - .6), 6 (.4 - p) and .5.
+
+    The binary state is drawn from the belief; tastes N(0, `taste` squared) are shared by the rows
+    of a context.
+    """
+    rng = np.random.default_rng([20, seed])
+    belief = np.round(rng.random(n_contexts) * 20) / 20
+    truth = (rng.random(n_contexts) < belief).astype(int)
+    context = np.repeat(np.arange(n_contexts), n_reps)
+    tastes = rng.normal(size=(n_contexts, 3)) * taste
+    action = AGENTS["rational"].choose(belief[context], truth[context], tastes[context], rng)
+    return belief[context], action, truth[context], context
+
+
+def test_bare_estimates_under_a_true_null():
+    """Independent rows: Mesner-Shalizi -.012 nats and plug-in +.017 on average."""
+    nearest, plug_in = [], []
+    for seed in range(60):
+        belief, action, truth, context = reported_design(seed, 1000, 1, 0.0)
+        details = cmi_test(
+            belief, action, truth, context=context, n_permutations=1, rng=0
+        ).details.set_index("quantity")["nats"]
+        nearest.append(details["nearest-neighbour estimate"])
+        plug_in.append(details["plug-in information in belief bins"])
+    assert np.mean(nearest) == pytest.approx(-0.012, abs=0.002)
+    assert np.mean(plug_in) == pytest.approx(0.017, abs=0.002)
+
+
+def test_interval_is_not_narrower_than_the_spread_under_exchange():
+    """Every context with its like: leaving one out changes next to nothing, exchanges do.
+
+    At each of two beliefs the four combinations of action and state are equally frequent, so that
+    the information is 0 whichever context is left out, to first order.
+    """
+    belief = np.repeat([0.3, 0.7], 40)
+    action, truth = np.tile([0, 0, 1, 1], 20), np.tile([0, 1], 40)
+    result = cmi_test(belief, action, truth, n_permutations=199, rng=0)
+    blocks = [np.arange(40), np.arange(40, 80)]
+    rng = np.random.default_rng(5)
+    bins = np.repeat([0, 1], 40)
+    spread = np.std(
+        [
+            binned_information(
+                bins,
+                np.arange(80),
+                action,
+                np.concatenate([truth[rng.permutation(block)] for block in blocks]),
+            ).corrected
+            for _ in range(400)
+        ]
+    )
+    observed = binned_information(bins, np.arange(80), action, truth)
+    assert observed.standard_error < 0.1 * spread
+    reach = (result.interval.high - result.interval.low) / 2
+    assert reach == pytest.approx(stats.t.ppf(0.975, 79) * spread, rel=0.5)

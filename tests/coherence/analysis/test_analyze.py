@@ -8,8 +8,7 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 from coherence import InputError, SchemaError, analyze, simulate
-from coherence.analysis import planning
-from coherence.analysis.analyze import CHECKS
+from coherence.checks import CHECKS, iterated
 
 LIGHT = [
     "residual_covariance",
@@ -183,7 +182,8 @@ def in_states(runs, first, second, **columns):
     ],
 )
 def test_beliefs_go_to_the_state_that_their_column_names(runs, first, second, column):
-    """Text sorts p_10 before p_2, and theta as numbers sorts the other way: the column must follow theta."""
+    """Text sorts p_10 before p_2, and theta as numbers sorts the other way: the column must follow
+    theta."""
     table = in_states(runs, first, second)
     whole = table.rename(
         columns={"p_0.0": "p_0", "p_1.0": "p_1"}
@@ -195,7 +195,8 @@ def test_beliefs_go_to_the_state_that_their_column_names(runs, first, second, co
         assert report.results["statistic"].tolist() == pytest.approx(
             one.results["statistic"].tolist(), abs=1e-6
         )
-    note = f"theta: beliefs are those of the column {column}, the second of p_{first} and p_{second} in sorted order."
+    second = f"the second of p_{first} and p_{second} in sorted order."
+    note = f"theta: beliefs are those of the column {column}, {second}"
     assert (note in report.units[0].notes) == bool(column)
 
 
@@ -207,9 +208,11 @@ def test_states_that_theta_does_not_name_are_not_guessed(runs):
         "cmi"
     ]  # equal information whichever belief is which
     assert report.units[0].notes == (
-        "theta is 0 or 1, and the columns of beliefs are p_disease and p_healthy, so that it is not known which belief is in which state: "
+        "theta is 0 or 1, and the columns of beliefs are p_disease and p_healthy, so that it is"
+        " not known which belief is in which state: "
         "residual covariance, monotone choice and calibration were not run.",
-        "To have them run, name each column of beliefs p_<state> after a value of theta, or give theta the names in the columns.",
+        "To have them run, name each column of beliefs p_<state> after a value of theta, or "
+        "give theta the names in the columns.",
     )
     assert report.to_html()
     named = table.assign(theta=table["theta"].map({0: "healthy", 1: "disease"}))
@@ -227,8 +230,8 @@ def test_two_states_without_theta_say_whose_belief_is_used(runs):
         == analyze(runs, checks=["monotone_choice"], rng=1).results["pvalue"].tolist()
     )
     assert (
-        "theta is not known: beliefs are those of the column p_yes, the second of p_no and p_yes in sorted order."
-        in report.units[0].notes
+        "theta is not known: beliefs are those of the column p_yes, the second of p_no and "
+        "p_yes in sorted order." in report.units[0].notes
     )
 
 
@@ -260,13 +263,16 @@ def test_rows_without_a_state_are_left_out_of_what_needs_it_alone(runs):
     counts = report.results.set_index("check")["n_rows"]
     assert counts["residual_covariance"] == 30
     assert counts["monotone_choice:yes/no"] > 30
-    note = "50 of 80 rows with a readable belief and action lack the state and were left out of the checks that need it."
-    assert [note] == [one for one in report.units[0].notes if "left out" in one]
+    note = (
+        "50 of 80 rows with a readable belief and action lack the state and were left out "
+        "of the checks that need it."
+    )
+    assert [note] == [said for said in report.units[0].notes if "left out" in said]
 
 
 def test_lifted_estimates_without_an_interval_say_why(monkeypatch):
     """A median whose interval has no width is none, and its ends are missing in the details."""
-    test = planning.iterated_expectation_test
+    test = iterated.iterated_expectation_test
 
     def without_ends(*args, **options):
         result = test(*args, **options)
@@ -279,7 +285,7 @@ def test_lifted_estimates_without_an_interval_say_why(monkeypatch):
             ),
         )
 
-    monkeypatch.setattr(planning, "iterated_expectation_test", without_ends)
+    monkeypatch.setattr(iterated, "iterated_expectation_test", without_ends)
     runs = simulate("noisy", n_contexts=30, n_reps=2, rng=3)
     lifted = [
         result
@@ -371,7 +377,10 @@ def test_one_prompt_without_readable_answers_leaves_the_others(runs):
 
 EXACT = {"calibration:rmse", "calibration:calibration_error_exact", "calibration:ece_exact"}
 HAPPENED = {"calibration:brier", "calibration:calibration_error", "calibration:ece"}
-NO_ACTION = "no action column (--action NAME, if it has another name): residual covariance, cmi, predictive gain and monotone choice were not run."
+NO_ACTION = (
+    "no action column (--action NAME, if it has another name): "
+    "residual covariance, cmi, predictive gain and monotone choice were not run."
+)
 
 
 def test_beliefs_without_actions_get_every_other_check(runs):
@@ -381,8 +390,11 @@ def test_beliefs_without_actions_get_every_other_check(runs):
         for table in (runs, runs.drop(columns="action"))
     )
     of_beliefs = full.results["check"].str.contains("calibration|prompt|iterated")
-    pd.testing.assert_frame_equal(report.results.drop(columns=["pvalue_holm", "pvalue_bh"]),
-                                  full.results[of_beliefs].drop(columns=["pvalue_holm", "pvalue_bh"]).reset_index(drop=True))  # fmt: skip
+    adjusted = ["pvalue_holm", "pvalue_bh"]
+    pd.testing.assert_frame_equal(
+        report.results.drop(columns=adjusted),
+        full.results[of_beliefs].drop(columns=adjusted).reset_index(drop=True),
+    )
     assert report.units[0].notes == (NO_ACTION,)
     assert "standard, with action" not in set(report.units[0].statuses["question"])
     assert set(report.units[0].bounds["quantity"]) == {"mean belief"}
@@ -428,8 +440,8 @@ def test_targets_known_of_some_rows_are_used_for_these(runs):
     assert {counts[check] for check in EXACT} == {50}
     assert {counts[check] for check in HAPPENED} == {60}
     assert (
-        "p_true is known in 50 of 80 rows: the distances to the exact posterior are those of these rows."
-        in report.units[0].notes
+        "p_true is known in 50 of 80 rows: the distances to the exact posterior are those of "
+        "these rows." in report.units[0].notes
     )
 
 
@@ -441,8 +453,8 @@ def test_actions_without_states_are_tested_for_order_alone(runs):
     assert report.results["pvalue"].tolist() == same.results["pvalue"].tolist()
     notes = report.units[0].notes
     assert (
-        "no theta column (--truth NAME, if it has another name): residual covariance, cmi and predictive gain were not run."
-        in notes
+        "no theta column (--truth NAME, if it has another name): residual covariance, cmi and "
+        "predictive gain were not run." in notes
     )
     assert "neither theta nor p_true: calibration was not estimated." in notes
 
@@ -470,7 +482,8 @@ def test_empty_columns_say_so(runs):
 
 
 def test_rows_that_asked_for_no_action_are_not_unreadable(runs):
-    """Ten beliefs without an action: they stay in the calibration and leave the other checks without being counted as dropped."""
+    """Ten beliefs without an action: they stay in the calibration and leave the other checks
+    without being counted as dropped."""
     table = runs.reset_index(drop=True)
     spared = table.index[table["action"].notna()][:10]
     table.loc[spared, "action"] = None
@@ -508,7 +521,8 @@ def test_a_page_of_beliefs_alone_has_their_figures_and_no_empty_ones(runs):
 
 
 def test_answers_that_never_differ_have_no_interval_and_say_why():
-    """A model that gives one answer in every wording, and whose beliefs average out exactly, shows nothing of its own error."""
+    """A model that gives one answer in every wording, and whose beliefs average out exactly, shows
+    nothing of its own error."""
     runs = simulate("rational", n_contexts=30, n_reps=2, rng=3)
     same = runs.assign(p=0.5, p_z=0.5)
     results = analyze(same, checks=("prompt_consistency", "iterated_expectation"), rng=0).results

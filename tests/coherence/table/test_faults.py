@@ -5,9 +5,8 @@ import pandas as pd
 import pytest
 
 from coherence import SchemaError, simulate, validate_runs
-from coherence.analysis.analyze import CHECKS
+from coherence.checks.catalogue import lacking
 from coherence.table.faults import find_faults
-from coherence.table.needs import CHECK_NEEDS, lacking
 
 
 def table(**columns):
@@ -39,7 +38,8 @@ def test_valid_tables_pass():
     [
         (
             {"p": [10, 85, 0.3]},
-            "column 'p' must hold probabilities in [0, 1]; 2 of 3 values do not, the first is 10 (rows 0, 1). Divide percentages by 100.",
+            "column 'p' must hold probabilities in [0, 1]; 2 of 3 values do not, the first is "
+            "10 (rows 0, 1). Divide percentages by 100.",
         ),
         ({"p": [-0.1, 0.2, 0.3]}, "1 of 3 values do not, the first is -0.1 (row 0)."),
         (
@@ -73,7 +73,8 @@ def test_valid_tables_pass():
         ({"z": ["s", None, None]}, "column 'z' needs the columns 'z_state' and 'p_z' beside it."),
         (
             {"p_true": [0.1, 1.2, 0.3]},
-            "column 'p_true' must hold probabilities in [0, 1]; 1 of 3 values do not, the first is 1.2 (row 1).",
+            "column 'p_true' must hold probabilities in [0, 1]; 1 of 3 values do not, the first"
+            " is 1.2 (row 1).",
         ),
     ],
 )
@@ -91,14 +92,16 @@ def test_all_faults_come_at_once():
 def test_missing_columns_name_the_closest():
     missing, nothing = find_faults(pd.DataFrame({"Belief": [0.1], "acton": ["a"], "y": [1]}))
     assert (
-        missing
-        == "column 'p' (the stated belief) is missing. Closest name found: 'Belief'. Map it, for example --belief NAME."
+        missing == "column 'p' (the stated belief) is missing. Closest name found: 'Belief'. "
+        "Map it, for example --belief NAME."
     )
     assert nothing.startswith(
-        "there is nothing to check beliefs against: give 'action' (what was chosen), 'theta' (the realised state), 'p_true'"
+        "there is nothing to check beliefs against: give 'action' (what was chosen), 'theta' "
+        "(the realised state), 'p_true'"
     )
     assert nothing.endswith(
-        "For 'action' the closest name found is 'acton'. Map what is there, for example --action NAME or --truth NAME."
+        "For 'action' the closest name found is 'acton'. Map what is there, for example "
+        "--action NAME or --truth NAME."
     )
 
 
@@ -141,7 +144,8 @@ def test_beliefs_over_three_states_have_no_order_and_no_calibration():
     validate_runs(table)
     (fault,) = find_faults(table.drop(columns="action"))
     assert fault.startswith(
-        "there is nothing to check beliefs against: give 'action' (what was chosen) together with 'theta'"
+        "there is nothing to check beliefs against: give 'action' (what was chosen) together "
+        "with 'theta'"
     )
     two = pd.DataFrame({"p_a": [0.2, 0.3], "p_b": [0.8, 0.7], "prompt": ["standard", "mse"]})
     assert "or 'p_true' (the exact posterior). Found: 'p_a', 'p_b'." in find_faults(two)[0]
@@ -175,10 +179,6 @@ def test_columns_that_could_not_be_read_are_there_and_allow_nothing():
     assert all(lacking(silent).values())
 
 
-def test_the_needs_are_those_of_the_checks():
-    assert tuple(CHECK_NEEDS) == CHECKS
-
-
 def test_one_column_of_beliefs_is_not_a_belief_per_state():
     """Whether p_yes is p, or a column is missing, only its owner knows."""
     table = pd.DataFrame({"p_yes": [0.2, 0.9], "action": ["no", "yes"], "theta": [0, 1]})
@@ -196,7 +196,8 @@ def test_one_column_of_beliefs_is_not_a_belief_per_state():
     only, nothing = find_faults(table[["p_yes"]])
     assert only == fault
     assert nothing.startswith(
-        "there is nothing to check beliefs against: give 'action' (what was chosen), 'theta' (the realised state), 'p_true'"
+        "there is nothing to check beliefs against: give 'action' (what was chosen), 'theta' "
+        "(the realised state), 'p_true'"
     )
 
 
@@ -207,7 +208,8 @@ def test_beliefs_over_states_must_sum_to_one():
         )
     )
     assert faults == [
-        "the columns p_a, p_b must sum to 1 (within 0.02); 1 rows do not, the first sums to 0.7 (row 1)."
+        "the columns p_a, p_b must sum to 1 (within 0.02); 1 rows do not, the first sums to 0.7"
+        " (row 1)."
     ]
 
 

@@ -1,4 +1,5 @@
-"""random_forest_baseline: forests that can average out do, the denominators, labels, and what is refused."""
+"""random_forest_baseline: forests that can average out do, the denominators, labels, and what is
+refused."""
 
 import math
 
@@ -42,7 +43,8 @@ def test_stated_beliefs_do_not_enter(runs):
 
 
 def test_predictions_are_out_of_fold(runs):
-    """A feature that identifies the context would let a forest that has seen it repeat its posterior."""
+    """A feature that identifies the context would let a forest that has seen it repeat its
+    posterior."""
     noise = runs.drop(columns=[f"x_{i}" for i in range(2, 7)]).assign(
         x_1=runs["context"].str[1:].astype(int) * 7919 % 60
     )

@@ -1,4 +1,4 @@
-"""predictive_gain_test: right loss, folds by context, and both verdicts on agents that are known."""
+"""predictive_gain_test: right loss, folds by context, and both verdicts on known agents."""
 
 import math
 
@@ -50,7 +50,8 @@ def test_a_state_that_is_the_action_is_predicted_almost_perfectly():
 
 
 def test_folds_keep_contexts_whole():
-    """Noise that repeats within a context is learnt by heart if its rows span folds: many copies must not look predictable."""
+    """Noise that repeats within a context is learnt by heart if its rows span folds: many copies
+    must not look predictable."""
     rng = np.random.default_rng(1)
     belief = np.repeat(rng.random(60), 10)
     action = np.repeat(rng.integers(0, 2, 60), 10)
@@ -79,7 +80,8 @@ def test_features_may_be_categories_with_gaps():
 
 
 def test_evidence_that_explains_the_state_removes_the_gain():
-    """An agent that acts on a feature which also reveals theta: the gain vanishes once the feature is in both models."""
+    """An agent that acts on a feature which also reveals theta: the gain vanishes once the feature
+    is in both models."""
     rng = np.random.default_rng(2)
     truth = rng.integers(0, 2, 600)
     hint = np.where(rng.random(600) < 0.9, truth, 1 - truth)
@@ -145,7 +147,8 @@ def test_degenerate_and_wrong_input():
         predictive_gain_test(belief, truth, truth, n_folds=1)
     with pytest.raises(
         InputError,
-        match="learner must be one of 'catboost', 'random_forest', 'logistic'; received 'logit'. Closest name found: 'logistic'",
+        match="learner must be one of 'catboost', 'random_forest', 'logistic'; received 'logit'. "
+        "Closest name found: 'logistic'",
     ):
         predictive_gain_test(belief, truth, truth, learner="logit")
     with pytest.raises(
@@ -184,7 +187,8 @@ def test_every_learner_tells_the_leaky_agent_from_the_rational_one(learner):
 
 @pytest.mark.parametrize("learner", ["catboost", "logistic", "random_forest"])
 def test_truth_that_matters_only_together_with_belief_is_found(learner):
-    """Truth turns the effect of belief round and has no effect by itself: stumps, or a regression without products, see nothing."""
+    """Truth turns the effect of belief round and has no effect by itself: stumps, or a regression
+    without products, see nothing."""
     rng = np.random.default_rng(6)
     belief, truth = rng.random(400), rng.integers(0, 2, 400)
     high = np.where(rng.random(400) < 0.9, belief > 0.5, belief <= 0.5)
@@ -196,7 +200,8 @@ def test_truth_that_matters_only_together_with_belief_is_found(learner):
 
 @pytest.mark.parametrize("learner", ["catboost", "logistic", "random_forest"])
 def test_awkward_features_are_taken_in_every_learner(learner):
-    """Gaps, nullable integers, truth values, categories seen once, constants and all-missing columns: no error, warning or NaN."""
+    """Gaps, nullable integers, truth values, categories seen once, constants and all-missing
+    columns: no error, warning or NaN."""
     rng = np.random.default_rng(7)
     n, context = 60, np.repeat(np.arange(30), 2)
     number = rng.normal(size=n)
@@ -232,7 +237,8 @@ def test_awkward_features_are_taken_in_every_learner(learner):
 
 @pytest.mark.parametrize("learner", ["catboost", "logistic", "random_forest"])
 def test_folds_with_a_single_action_or_nothing_to_learn_from(learner):
-    """One deviating row leaves some training folds with one action and some with a belief that never varies."""
+    """One deviating row leaves some training folds with one action and some with a belief that
+    never varies."""
     belief, action, truth = np.full(12, 0.5), np.zeros(12, dtype=int), np.arange(12) % 2
     belief[0], action[0] = 0.9, 1
     result = predictive_gain_test(belief, action, truth, learner=learner, n_folds=4, rng=0, **FAST)
@@ -240,7 +246,8 @@ def test_folds_with_a_single_action_or_nothing_to_learn_from(learner):
 
 
 def test_features_keep_their_kind():
-    """A number read as a category, or a truth value read as a number, changes what the learners may do with it."""
+    """A number read as a category, or a truth value read as a number, changes what the learners may
+    do with it."""
     frame = pd.DataFrame([[1, True, "a"], [None, None, None]], columns=["same", "same", "other"])
     numbers, words = as_features(
         frame.astype({"other": "category"}).assign(date=pd.Timestamp(0)), 2
@@ -252,13 +259,15 @@ def test_features_keep_their_kind():
 
 
 def test_losses_of_a_learner_that_knows_the_shares_are_a_closed_form():
-    """n_train (1/2) + 1 over n_train + 2 is 1/2 again; certainty that is wrong costs log(n_train + 2), and never infinity."""
+    """n_train (1/2) + 1 over n_train + 2 is 1/2 again; certainty that is wrong costs log(n_train +
+    2), and never infinity."""
     assert mixed_losses(np.full((3, 2), 0.5), np.array([0, 1, 1]), 10) == pytest.approx(math.log(2))
     assert mixed_losses(np.array([[1.0, 0.0]]), np.array([1]), 10) == pytest.approx(math.log(12))
 
 
 def test_learners_never_see_the_contexts_that_judge_them():
-    """A spy learner: rows of a context never appear both in training and in test, and held-out rows are whole contexts."""
+    """A spy learner: rows of a context never appear both in training and in test, and held-out rows
+    are whole contexts."""
     rng = np.random.default_rng(8)
     context = np.repeat(np.arange(40), 3)
     name = context / 40  # belief that names its context
@@ -292,7 +301,8 @@ def test_models_that_never_differ_have_no_gain_and_no_interval():
 
 
 def test_one_belief_throughout_compares_with_the_plain_shares():
-    """Without anything to learn from, the first model predicts the shares of the actions: its loss is near their entropy."""
+    """Without anything to learn from, the first model predicts the shares of the actions: its loss
+    is near their entropy."""
     truth = np.tile([0, 1], 100)
     action = np.where(np.arange(200) % 10 < 8, truth, 1 - truth)
     result = predictive_gain_test(np.full(200, 0.3), action, truth, rng=0)

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from coherence import AGENTS, InputError, residual_covariance_test, simulate
 
@@ -26,7 +27,8 @@ def test_flags_the_leaky_agent_and_not_the_rational_one():
 
 
 def test_hidden_shift_recovers_the_planted_one():
-    """The shift is in units of belief: planted .3, 3000 contexts; a first-order estimate would be near .23."""
+    """The shift is in units of belief: planted .3, 3000 contexts; a first-order estimate would be
+    near .23."""
     arrays, context = columns(seed=3, n_contexts=3000, n_reps=3, hidden_signal=0.3)
     result = residual_covariance_test(*arrays, context=context, n_draws=199, rng=1)
     assert result.unit == "belief"
@@ -35,7 +37,8 @@ def test_hidden_shift_recovers_the_planted_one():
 
 
 def test_components_are_differences_of_choice_probability():
-    """With a belief that explains nothing, the component is the plain difference of shares between the states."""
+    """With a belief that explains nothing, the component is the plain difference of shares between
+    the states."""
     rng = np.random.default_rng(0)
     belief, truth = rng.random(4000), rng.integers(0, 2, 4000)
     action = np.where(rng.random(4000) < 0.3 + 0.2 * truth, "go", "stay")
@@ -52,7 +55,8 @@ def test_components_are_differences_of_choice_probability():
 
 
 def test_sees_dependence_that_the_shift_does_not():
-    """Deferring more when the state is 1, with yes and no shrinking alike: no shift of belief, but no independence either."""
+    """Deferring more when the state is 1, with yes and no shrinking alike: no shift of belief, but
+    no independence either."""
     rng = np.random.default_rng(5)
     belief = rng.integers(0, 21, 3000) / 20
     truth = (rng.random(3000) < belief).astype(int)
@@ -117,7 +121,8 @@ def test_several_states_have_no_shift():
 
 
 def test_choices_that_ignore_belief_identify_no_shift():
-    """An agent that only ever follows the state: dependence is certain, a shift of belief is not defined or is huge, never a small number."""
+    """An agent that only ever follows the state: dependence is certain, a shift of belief is not
+    defined or is huge, never a small number."""
     rng = np.random.default_rng(2)
     belief, truth = rng.random(400), rng.integers(0, 2, 400)
     result = residual_covariance_test(belief, truth, truth, n_draws=199, rng=0)
@@ -139,7 +144,8 @@ def test_degenerate_and_wrong_input():
 
 
 def three_states(seed, n_contexts=200, n_reps=5, signal=0.0):
-    """Softmax choice among three actions by beliefs over three states, taste by context; `signal` leaks the state into what is acted on."""
+    """Softmax choice among three actions by beliefs over three states, taste by context; `signal`
+    leaks the state into what is acted on."""
     rng = np.random.default_rng(seed)
     belief = rng.dirichlet([1, 1, 1], n_contexts)
     truth = (rng.random(n_contexts)[:, None] > belief.cumsum(axis=1)[:, :2]).sum(axis=1)
@@ -167,7 +173,8 @@ def test_beliefs_over_three_states():
 
 
 def test_interval_of_the_selected_component_is_simultaneous():
-    """With nine components it must reach further than a single one: between 2.2 and 3.2 standard errors instead of 2."""
+    """With nine components it must reach further than a single one: between 2.2 and 3.2 standard
+    errors instead of 2."""
     arrays, context = three_states(1)
     result = residual_covariance_test(*arrays, context=context, n_draws=999, rng=0)
     error = result.details.loc[result.details["pvalue_single"].idxmin(), "standard_error"]
@@ -197,7 +204,8 @@ def least_squares_gcm(belief, action, truth):
 
 
 def test_equals_the_generalised_covariance_measure(monkeypatch):
-    """One-row contexts and straight lines: Shah and Peters' statistic, by hand and by pgmpy 1.1.2 (golden number)."""
+    """One-row contexts and straight lines: Shah and Peters' statistic, by hand and by pgmpy 1.1.2
+    (golden number)."""
     monkeypatch.setattr("coherence.statistics.smoothing.SIZES", (2,))
     monkeypatch.setattr("coherence.statistics.smoothing.JUMP_SIZES", ())
     rng = np.random.default_rng(11)
@@ -215,7 +223,8 @@ def test_equals_the_generalised_covariance_measure(monkeypatch):
 
 
 def test_one_belief_throughout_leaves_the_plain_difference():
-    """Yes in 30 of 40 contexts with the state and in 20 of 60 without: the difference is 3/4 - 1/3, and the belief explains none of it."""
+    """Yes in 30 of 40 contexts with the state and in 20 of 60 without: the difference is 3/4 - 1/3,
+    and the belief explains none of it."""
     truth = np.repeat([1, 0], [40, 60])
     action = np.concatenate(
         [np.repeat(["yes", "no"], [30, 10]), np.repeat(["yes", "no"], [20, 40])]
@@ -242,7 +251,8 @@ def test_one_belief_throughout_leaves_the_plain_difference():
 
 
 def test_beliefs_that_foretell_every_state_leave_nothing_to_test():
-    """Both the state and the choice are steps in the belief; what a spline misses of two equal steps is the same, and no incoherence."""
+    """Both the state and the choice are steps in the belief; what a spline misses of two equal
+    steps is the same, and no incoherence."""
     belief = np.concatenate([np.linspace(1e-6, 0.02, 12), np.linspace(0.97, 1 - 1e-6, 12)])
     truth = (belief > 0.5).astype(int)
     result = residual_covariance_test(
@@ -268,7 +278,8 @@ def rejections(draw, n_sets=120):
 
 
 def test_rare_actions_and_rare_states_do_not_reject_by_hardly_meeting():
-    """At rates of .05 in 200 contexts they meet half a time on average; flipped signs rejected 44% of such nulls, exchanges must not."""
+    """At rates of .05 in 200 contexts they meet half a time on average; flipped signs rejected 44%
+    of such nulls, exchanges must not."""
 
     def draw(rng):
         return (
@@ -308,7 +319,8 @@ def test_rare_actions_that_go_with_rare_states_are_found():
     ids=["three beliefs", "seven beliefs"],
 )
 def test_few_beliefs_have_a_mean_each(levels, state, acts):
-    """State and action follow the belief by the same rule that is no line; a straight line rejected half of such nulls, or all."""
+    """State and action follow the belief by the same rule that is no line; a straight line rejected
+    half of such nulls, or all."""
 
     def draw(rng):
         place = rng.integers(0, len(levels), 300)
@@ -323,7 +335,8 @@ def test_few_beliefs_have_a_mean_each(levels, state, acts):
 
 
 def test_jumps_at_the_same_belief_are_no_covariance():
-    """An underconfident model that knows the state, and decides by it: both jump at one half, and 5% of each go astray by themselves."""
+    """An underconfident model that knows the state, and decides by it: both jump at one half, and
+    5% of each go astray by themselves."""
 
     def draw(rng):
         belief = rng.random(300)
@@ -344,3 +357,71 @@ def test_several_beliefs_that_foretell_every_state_leave_nothing_to_test():
     )
     assert math.isnan(result.pvalue)
     assert "separates the states" in result.reason
+
+
+def share_table(n_of, copies=1):
+    """One belief throughout: rows (state, acts) with the number of contexts of each."""
+    state, acts = (np.repeat(values, list(n_of.values())) for values in zip(*n_of, strict=True))
+    context = np.repeat(np.arange(state.size), copies)
+    return np.full(context.size, 0.5), acts[context], state[context], context
+
+
+def test_largest_component_has_the_larger_of_the_errors_under_and_beyond_the_null():
+    """By hand: 40 of 40 act in one state and 20 of 40 in the other, none of it by the belief.
+
+    Shares 1 and 1/2 leave residuals 1/4 and -3/4 of the action, 1/2 and -1/2 of the state. The
+    effect is 1/2 and its sandwich error is that of the rest once it is taken out; under the null
+    each context's sum stands whole, which is more here.
+    """
+    belief, acts, state, context = share_table({(1, 1): 40, (0, 1): 20, (0, 0): 20})
+    result = residual_covariance_test(belief, acts, state, context=context, n_draws=9_999, rng=0)
+    assert abs(result.statistic) == pytest.approx(0.5)
+    products = np.repeat([1 / 8, -1 / 8, 3 / 8], [40, 20, 20])
+    under_null = math.sqrt((products**2).sum()) / (80 / 4)
+    row = result.details[result.details["component"] == result.settings["component"]].iloc[0]
+    assert row["standard_error"] < 0.9 * under_null
+    # The two components mirror each other: selection costs what the signs of one of them give.
+    signs = np.random.default_rng(1).choice([-1.0, 1.0], size=(20_000, 80))
+    drawn = np.abs(signs @ products) / math.sqrt((products**2).sum())
+    selected = np.quantile(drawn, 0.95) / stats.norm.ppf(0.975)
+    reach = (result.interval.high - result.interval.low) / 2
+    assert reach == pytest.approx(stats.t.ppf(0.975, 79) * selected * under_null, rel=0.03)
+
+
+def test_copies_in_contexts_leave_the_interval_of_the_largest_component():
+    """Few contexts of many rows: the quantile is that of t with 11 degrees, not of 359 rows."""
+    groups = {(1, 1): 4, (1, 0): 2, (0, 1): 2, (0, 0): 4}
+    once, copied = (
+        residual_covariance_test(*arrays[:3], context=arrays[3], n_draws=999, rng=0)
+        for arrays in (share_table(groups), share_table(groups, copies=30))
+    )
+    assert (copied.n_rows, copied.n_contexts) == (360, 12)
+    assert copied.interval.low == pytest.approx(once.interval.low, abs=1e-6)
+    assert copied.interval.high == pytest.approx(once.interval.high, abs=1e-6)
+    products = np.full(12, 1 / 4) * np.repeat([1, -1, -1, 1], [4, 2, 2, 4])
+    error = math.sqrt((products**2).sum()) / (12 / 4)
+    reach = (copied.interval.high - copied.interval.low) / 2
+    # The quantile of signed sums of twelve is a little off the normal one; t of 359 is 11% less.
+    drawn = np.random.default_rng(1).choice([-1.0, 1.0], size=(50_000, 12)) @ np.full(12, 12**-0.5)
+    selected = np.quantile(np.abs(drawn), 0.95) / stats.norm.ppf(0.975)
+    assert reach == pytest.approx(stats.t.ppf(0.975, 11) * selected * error, rel=0.02)
+
+
+def test_hidden_shift_reaches_as_far_as_t_over_contexts():
+    arrays, context = columns(seed=11, n_contexts=20, n_reps=10)
+    result = residual_covariance_test(*arrays, context=context, n_draws=99, rng=0)
+    error = result.details["standard_error"].iloc[-1]
+    assert result.unit == "belief"
+    assert (result.interval.high - result.statistic) / error == pytest.approx(
+        stats.t.ppf(0.975, 19)
+    )
+
+
+def test_differences_of_probabilities_end_at_one():
+    """Twelve contexts that all act as the state is: the effect is 1, and no interval passes it."""
+    belief, acts, state, context = share_table({(1, 1): 6, (0, 0): 6})
+    result = residual_covariance_test(belief, acts, state, context=context, n_draws=999, rng=0)
+    assert abs(result.statistic) == pytest.approx(1)
+    ends = sorted(map(abs, (result.interval.low, result.interval.high)))
+    assert ends[1] == 1.0
+    assert ends[0] < 0.7

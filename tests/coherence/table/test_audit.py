@@ -1,4 +1,5 @@
-"""What became of the answers: breaks if one is not counted, or if the bounds are not those of filling in every unreadable answer."""
+"""What became of the answers: breaks if one is not counted, or if the bounds are not those of
+filling in every unreadable answer."""
 
 from itertools import product
 
@@ -45,7 +46,8 @@ def test_without_a_status_column_what_is_null_is_missing():
 
 
 def test_an_action_that_was_not_asked_for_is_not_unreadable():
-    """Six of nine rows asked for an action, one of them in vain: shares and bounds are those of the six."""
+    """Six of nine rows asked for an action, one of them in vain: shares and bounds are those of the
+    six."""
     table = rows(status=["ok"] * 8 + ["refused"])
     table.loc[[0, 1, 2, 8], "action"] = None
     assert asked_for_action(table, "standard").tolist() == [False] * 3 + [True] * 6

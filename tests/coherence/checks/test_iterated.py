@@ -61,7 +61,8 @@ def test_exact_coherence_has_nothing_to_test():
 
 
 def test_noise_is_told_from_incoherence():
-    """Answers that scatter by .05 around coherent beliefs: the raw gap shows the scatter, the corrected one does not."""
+    """Answers that scatter by .05 around coherent beliefs: the raw gap shows the scatter, the
+    corrected one does not."""
     rng = np.random.default_rng(2)
     runs = hand_made(n_contexts=300, n_reps=4)
     runs["p"] += rng.normal(0, 0.05, len(runs))
@@ -128,7 +129,7 @@ def test_a_context_with_one_complete_repetition_leaves_the_noise_estimate():
 
 
 def several_variables(n_variables, n_reps, n_contexts=200):
-    """Coherent beliefs whose plain answer scatters by .08; what is said given z does not scatter."""
+    """Coherent beliefs whose plain answer scatters by .08; what is said given z does not."""
     rng = np.random.default_rng(4)
     first = hand_made(n_contexts=n_contexts, n_reps=n_reps)
     plain = first["z_state"].isna()
@@ -170,8 +171,8 @@ def test_only_rows_of_the_reference_prompt_enter():
         runs.assign(prompt=runs["prompt"].mask(given, "mse")), rng=0
     )
     assert (
-        elsewhere.reason
-        == "beliefs given z are there under 'mse' only, and none under the reference prompt 'standard'"
+        elsewhere.reason == "beliefs given z are there under 'mse' only, "
+        "and none under the reference prompt 'standard'"
     )
     split = iterated_expectation_test(
         runs.assign(prompt=runs["prompt"].mask(runs["z_state"] == "b", "mse")), rng=0
@@ -192,3 +193,44 @@ def test_a_state_asked_for_twice_counts_once():
         ignore_index=True,
     )
     assert iterated_expectation_test(lacking, rng=0).n_rows == 1
+
+
+def test_noise_floor_of_the_iterated_expectation():
+    """Mean |gap| from noise alone, single repetitions.
+
+    sqrt(2 / pi) * sd * sqrt(1 + sum of squared weights).
+    """
+    rng = np.random.default_rng(22)
+    weights, sd, n = np.array([0.3, 0.7]), 0.02, 3000
+    low, high = 0.3, 0.6
+    rows = {"context": np.arange(n), "rep": 0}
+    pieces = [
+        pd.DataFrame(
+            {
+                **rows,
+                "p": weights @ [low, high] + rng.normal(0, sd, n),
+                "z": None,
+                "z_state": None,
+                "p_z": np.nan,
+            }
+        )
+    ]
+    for state, (exact, weight) in enumerate(zip((low, high), weights, strict=True)):
+        pieces.append(
+            pd.DataFrame(
+                {
+                    **rows,
+                    "p": exact + rng.normal(0, sd, n),
+                    "z": "z",
+                    "z_state": str(state),
+                    "p_z": weight,
+                }
+            )
+        )
+    result = iterated_expectation_test(
+        pd.concat(pieces, ignore_index=True), n_flips=99, n_bootstraps=10, rng=0
+    )
+    floor = math.sqrt(2 / math.pi) * sd * math.sqrt(1 + (weights**2).sum())
+    assert result.details.set_index("measure")["value"]["mean absolute gap"] == pytest.approx(
+        floor, rel=0.03
+    )

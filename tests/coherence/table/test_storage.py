@@ -41,7 +41,8 @@ TEXT = st.text(AWKWARD, min_size=1)
     )
 )
 def test_csv_keeps_every_text_and_number(tmp_path_factory, rows):
-    """Breaks on a lone carriage return outside quotes, on raw answers read as numbers, and on probabilities cut after some digits."""
+    """Breaks on a lone carriage return outside quotes, on raw answers read as numbers, and on
+    probabilities cut after some digits."""
     path = tmp_path_factory.mktemp("csv") / "runs.csv"
     runs = pd.DataFrame(rows, columns=["p", "action", "raw_belief"]).assign(
         action=lambda table: "a" + table["action"]

@@ -1,5 +1,7 @@
 """Calibration estimates against closed forms and scikit-learn."""
 
+import math
+
 import numpy as np
 import pytest
 from sklearn.metrics import brier_score_loss
@@ -7,6 +9,7 @@ from sklearn.metrics import brier_score_loss
 from coherence import InputError, calibration_estimates, reliability_table
 from coherence.analysis.verdict import verdict
 from coherence.report.wording import full_verdict
+from coherence.statistics.mean_interval import mean_interval
 
 
 def test_closed_forms():
@@ -58,7 +61,8 @@ def test_few_contexts_are_undefined():
 
 
 def test_equal_errors_have_no_interval():
-    """Always right, or always wrong by the same: the contexts do not differ, so nothing tells how far off the estimate may be."""
+    """Always right, or always wrong by the same: the contexts do not differ, so nothing tells how
+    far off the estimate may be."""
     state = np.arange(40) % 2
     sure = calibration_estimates(state, state, p_true=state)
     shifted = calibration_estimates(0.5 * state + 0.2, p_true=0.5 * state + 0.1)
@@ -101,7 +105,8 @@ def test_wrong_input():
 
 
 def test_noise_is_removed_from_the_calibration_error():
-    """Perfectly calibrated beliefs: chance keeps the plain error well above 0, and the squared error without chance averages to 0."""
+    """Perfectly calibrated beliefs: chance keeps the plain error well above 0, and the squared
+    error without chance averages to 0."""
     squares, plain = [], []
     for seed in range(60):
         rng = np.random.default_rng(seed)
@@ -119,7 +124,8 @@ def test_noise_is_removed_from_the_calibration_error():
 
 
 def test_a_constant_belief_is_never_known_to_be_right():
-    """Observed shares at the stated .5: the squared gap hardly moves by leaving one out, and its error is that of chance."""
+    """Observed shares at the stated .5: the squared gap hardly moves by leaving one out, and its
+    error is that of chance."""
     for wrong in (0, 1, 2, 3):
         truth = (np.arange(100) < 50 + wrong).astype(int)
         interval = calibration_estimates(np.full(100, 0.5), truth)[1].interval
@@ -139,3 +145,23 @@ def test_details_are_the_table_of_the_own_target():
         assert result.details.equals(
             reliability_table(belief, np.full(100, 0.9) if of_exact else truth)
         )
+
+
+def test_error_of_chance_divides_by_one_context_less():
+    """Eleven contexts at .5 of which five came true: the interval's upper end by hand.
+
+    The pooled gap is 1/22, each context's rest of it 10/22 or -12/22. The chance variance of the
+    squared gap is 2 (sum of squares / n * n / (n - 1) / n) ** 2: n / (n - 1) adds a tenth here.
+    """
+    truth = np.array([1] * 5 + [0] * 6)
+    result = calibration_estimates(np.full(11, 0.5), truth)[1]
+    gaps = 0.5 - truth
+    rest = gaps - gaps.mean()
+    chance = (rest**2).sum() / 11 * 11 / 10 / 11
+    others = (gaps.sum() - gaps) ** 2 / 10**2
+    pseudo = 11 * gaps.mean() ** 2 - 10 * others
+    assert pseudo.std(ddof=1) / math.sqrt(11) < math.sqrt(2) * chance  # the jackknife's is smaller
+    expected = mean_interval(pseudo, root=True, least_error=math.sqrt(2) * chance)
+    without = mean_interval(pseudo, root=True, least_error=math.sqrt(2) * chance * 10 / 11)
+    assert result.interval.high == pytest.approx(expected.high, rel=1e-9)
+    assert expected.high > 1.02 * without.high

@@ -1,4 +1,5 @@
-"""monotone_direction_test: two actions, coherent choosers without IIA, humps, and choices that no order fits."""
+"""monotone_direction_test: two actions, coherent choosers without IIA, humps, and choices that no
+order fits."""
 
 import math
 
@@ -7,7 +8,7 @@ import pytest
 from scipy import stats
 
 from coherence import InputError, monotone_choice_test, simulate
-from coherence.checks.direction import _choice_vectors, _orders, monotone_direction_test
+from coherence.checks.direction import monotone_direction_test
 
 RULES = ("dominance", "direction")
 
@@ -20,7 +21,8 @@ def agent(name, seed=1, n_contexts=200):
 
 
 def probit(seed, n_contexts=200, n_reps=5):
-    """Coherent chooser with shocks of yes and defer that nearly coincide: yes displaces defer, whose share against no falls."""
+    """Coherent chooser with shocks of yes and defer that nearly coincide: yes displaces defer,
+    whose share against no falls."""
     rng = np.random.default_rng(seed)
     belief, context = rng.integers(0, 21, n_contexts) / 20, np.repeat(np.arange(n_contexts), n_reps)
     utility = np.stack([np.full(n_contexts, 0.3), 0.5 * belief + 0.25, 2 * belief - 0.5], axis=1)
@@ -60,7 +62,8 @@ def test_two_actions_reduce_to_the_pairwise_test_in_either_direction(
 
 @pytest.mark.parametrize("rule", RULES)
 def test_a_coherent_chooser_for_whom_irrelevant_alternatives_matter_passes(rule):
-    """The pairwise test takes this chooser for incoherent; forty such data sets reject more than five times once in a hundred at .05."""
+    """The pairwise test takes this chooser for incoherent; forty such data sets reject more than
+    five times once in a hundred at .05."""
     rejected = pairwise = 0
     for seed in range(40):
         belief, action, context = probit(seed)
@@ -82,7 +85,8 @@ def test_a_coherent_chooser_for_whom_irrelevant_alternatives_matter_passes(rule)
 
 
 def test_humped_choices_fit_no_order():
-    """The shares of yes and no rise and fall by .7; a test over sets alone would let defer, which hardly moves, explain them."""
+    """The shares of yes and no rise and fall by .7; a test over sets alone would let defer, which
+    hardly moves, explain them."""
     for seed in range(5):
         belief, action, context = agent("nonmonotone", seed)
         result = monotone_direction_test(belief, action, context=context, n_draws=999, rng=seed)
@@ -118,7 +122,8 @@ def test_dominance_is_the_sharper_rule():
 
 
 def test_a_direction_exists_where_no_order_does():
-    """Yes gains .5 and then loses .1, no the other way round: neither can be the highest action, but their sum rises throughout."""
+    """Yes gains .5 and then loses .1, no the other way round: neither can be the highest action,
+    but their sum rises throughout."""
     counts = {"yes": (10, 60, 50), "no": (10, 0, 20), "defer": (80, 40, 30)}
     action = np.concatenate(
         [np.repeat(list(counts), [counts[name][b] for name in counts]) for b in range(3)]
@@ -140,27 +145,6 @@ def test_four_actions():
     for rule in RULES:
         assert monotone_direction_test(belief, ordered, n_draws=199, rule=rule, rng=0).pvalue > 0.2
     assert monotone_direction_test(belief, humped, n_draws=199, rng=0).pvalue <= 0.01
-
-
-def test_covariance_of_choice_vectors_is_multinomial_for_single_rows():
-    rng = np.random.default_rng(2)
-    bins, action = np.repeat([0, 1], 5000), rng.choice(3, p=[0.2, 0.3, 0.5], size=10_000)
-    scan, rows = _choice_vectors(bins, action, np.arange(10_000), 99, rng)
-    share = scan.share[0]
-    assert scan.covariance[0, :, 0, :] == pytest.approx(
-        (np.diag(share) - np.outer(share, share)) / rows[0], rel=1e-3, abs=1e-12
-    )
-    assert np.abs(scan.covariance[0, :, 1, :]).max() < 1e-12
-
-
-def test_every_order_has_a_chain_of_sets():
-    sets, ranks, steps = _orders(3)
-    assert len(ranks) == 6
-    for rank, step in zip(ranks, steps, strict=True):
-        assert [sets[position].tolist() for position in step] == [
-            (rank >= 1).tolist(),
-            (rank >= 2).tolist(),
-        ]
 
 
 def test_copies_of_rows_in_a_context_do_not_sharpen_the_test():

@@ -1,0 +1,144 @@
+"""What a check declares of itself, once; planning, verdicts, reports, commands and pages read it.
+
+A check is a file of this folder that ends in ``CHECK = Check(...)``, and a line in the list
+`coherence.checks.CHECKS`. It takes arrays: `coherence.analysis.unit` reads them off the columns
+of a unit and hands them over as `Facts`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from coherence.inputs import Floats
+from coherence.result import CheckResult
+
+ANY = "*"
+"""Key of the sentences of variants that data name, such as pairs of actions."""
+INTERVAL_ALONE = "The published interval {position}; its error rate is not controlled."
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """What a result means, one plain sentence for each way in which it can end.
+
+    Templates of `str.format`: ``{value}`` is the statistic, ``{variant}`` what follows the colon in
+    the name of the result, ``{position}`` where its interval lies. A sentence that is left out is
+    one that cannot be needed; a result that needs it all the same is an error.
+
+    Parameters
+    ----------
+    rejected, kept : str
+        The test rejects, or does not; both are empty for what is an estimate and no test.
+    estimate : str
+        There is no test.
+    published : str
+        The papers' own procedure was run.
+    """
+
+    rejected: str = ""
+    kept: str = ""
+    estimate: str = ""
+    published: str = ""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What one (task, model) offers a check: its rows that hold all that the check needs.
+
+    Parameters
+    ----------
+    belief : ndarray, shape (n,) or (n, n_states)
+        Stated belief in the second of two states, or in every state.
+    action, truth : Series, length n
+        Labels; null where there is none, which only rows that the check does not need can be.
+    state : Series, length n
+        `truth` as 0 or 1, NaN where it is not known or has another number of states.
+    exact : Series, length n
+        Exact posterior; NaN where it is not known.
+    context : Series, length n
+        Ids of the evidence.
+    features : DataFrame or None
+        Evidence columns in which these rows have any value.
+    n_asked : int
+        Rows that were asked what the check needs, readable or not.
+    runs : DataFrame
+        Every row of the unit, other wordings and beliefs given z included.
+    reference : str
+        The prompt of all rows above.
+    published : bool
+        Whether the papers' own procedures were asked for.
+    """
+
+    belief: Floats
+    action: pd.Series
+    truth: pd.Series
+    state: "pd.Series[float]"
+    exact: "pd.Series[float]"
+    context: pd.Series
+    features: pd.DataFrame | None
+    n_asked: int
+    runs: pd.DataFrame
+    reference: str
+    published: bool
+
+    @property
+    def n_dropped(self) -> int:
+        """Rows that were asked and could not be read."""
+        return self.n_asked - len(self.belief)
+
+
+@dataclass(frozen=True)
+class Call:
+    """One run of a check, ready to be sent to another process.
+
+    Parameters
+    ----------
+    function : callable
+        The check with its arguments (`functools.partial`), but for `rng`.
+    n_dropped : int, optional
+        Rows left out before the call; None where the function counts them itself.
+    draws : bool
+        Whether the function takes `rng`.
+    """
+
+    function: Callable[..., CheckResult | list[CheckResult]]
+    n_dropped: int | None = None
+    draws: bool = True
+
+
+Plan = Iterator[Call | str]
+"""The calls of a check, in the order of their results, and notes on what is left out and why."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """Declaration of a check.
+
+    Parameters
+    ----------
+    name : str
+        What users ask for and results are called, before a colon and the variant.
+    needs : tuple of str
+        An entry of `coherence.table.needs.EVIDENCE`; it decides which rows the check is given.
+    sentences : mapping
+        Variant of the result, "" for none and `ANY` for every other -> what it says.
+    plan : callable
+        Turns facts into calls and notes; only called where there are rows with what is needed.
+    states_named : bool
+        Of two states, the check must know which belief is in which.
+    parts : tuple of Check
+        Further checks that run whenever this one does, on the same rows.
+    """
+
+    name: str
+    needs: tuple[str, ...]
+    sentences: Mapping[str, Sentences]
+    plan: Callable[[Facts], Plan]
+    states_named: bool = False
+    parts: tuple["Check", ...] = ()
+
+    @property
+    def spoken(self) -> str:
+        """The name in a sentence."""
+        return self.name.replace("_", " ")

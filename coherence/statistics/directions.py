@@ -1,0 +1,292 @@
+"""Whether choice vectors rise with the belief along some direction, or in some order of actions.
+
+With additive random utilities (P(p') - P(p)) . v >= 0 for beliefs p < p' and the direction v of
+utilities (McFadden 1981, section 5.4); v is not known, so that all directions are tried, and the
+p-value is that of the one that fits best (Berger 1982).
+"""
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import null_space
+from scipy.optimize import minimize
+
+from coherence.inputs import Codes, Floats
+
+N_ANGLES = 120
+N_DIRECTIONS = 400  # for four and more actions
+N_STARTS = 4
+
+
+@dataclass(frozen=True)
+class Scan:
+    """Choice vectors by bin and draws of their error, to be read along any direction."""
+
+    share: Floats  # (n_bins, n_actions)
+    covariance: Floats  # (n_bins, n_actions, n_bins, n_actions)
+    least: Floats  # (n_bins, n_actions, n_actions): the least variance of a bin along a direction
+    draws: Floats  # (n_draws, n_bins, n_actions)
+    spare: Floats  # (n_draws, n_bins): for what the least variance adds to the sandwich
+
+    def drops(self, direction: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return drops between bins j < k along a direction.
+
+        Parameters
+        ----------
+        direction : ndarray, shape (n_actions,)
+            What each action counts.
+
+        Returns
+        -------
+        drop, spread : ndarray, shape (n_pairs,)
+            Drops and their standard errors.
+        added : ndarray, shape (n_bins,)
+            Variance that the least variance of a bin adds to the sandwich.
+        """
+        along = self.share @ direction
+        covariance = np.einsum("iajb,a,b->ij", self.covariance, direction, direction)
+        least = np.einsum("iab,a,b->i", self.least, direction, direction)
+        added = np.maximum(least - np.diag(covariance), 0.0)
+        variance = np.diag(covariance) + added
+        j, k = np.triu_indices(along.size, 1)
+        spread = np.sqrt(np.maximum(variance[j] + variance[k] - 2 * covariance[j, k], 1e-18))
+        return along[j] - along[k], spread, added
+
+    def null(self, direction: Floats) -> Floats:
+        """Draw studentised drops along a direction at equal shares, shape (n_draws, n_pairs)."""
+        _, spread, added = self.drops(direction)
+        along = self.draws @ direction + self.spare * np.sqrt(added)
+        j, k = np.triu_indices(along.shape[1], 1)
+        return np.asarray((along[:, j] - along[:, k]) / spread)
+
+
+def choice_vectors(
+    bins: Codes, action: Codes, context: Codes, n_draws: int, rng: np.random.Generator
+) -> tuple[Scan, Floats]:
+    """Estimate the choice vectors by bin, and draw their errors from a multivariate t.
+
+    Parameters
+    ----------
+    bins, action, context : ndarray of int, shape (n,)
+        Codes without gaps; contexts are the units.
+    n_draws : int
+        Draws of the errors.
+    rng : Generator
+        Source of the draws.
+
+    Returns
+    -------
+    scan : Scan
+        Choice vectors, to be read along any direction.
+    rows : ndarray, shape (n_bins,)
+        Rows of each bin.
+    """
+    n_bins, n_actions = int(bins.max()) + 1, int(action.max()) + 1
+    rows = np.bincount(bins, minlength=n_bins).astype(np.float64)
+    chosen = np.asarray(action[:, None] == np.arange(n_actions), dtype=np.float64)
+    share = np.zeros((n_bins, n_actions))
+    np.add.at(share, (bins, action), 1.0)
+    share /= rows[:, None]
+    contexts, unit = np.unique(context, return_inverse=True)
+    influence = np.zeros((contexts.size, n_bins, n_actions))
+    np.add.at(influence, (unit, bins), (chosen - share[bins]) / rows[bins][:, None])
+    flat = influence.reshape(contexts.size, -1)
+    covariance = flat.T @ flat * contexts.size / max(contexts.size - 1, 1)
+    seen = np.zeros((contexts.size, n_bins))
+    seen[unit, bins] = 1
+    n_contexts = seen.sum(axis=0)[:, None]
+    # A bin in which every choice agrees has no spread of its own: bound it below by that of shares
+    # half a context away.
+    inner = (share * n_contexts + 1 / n_actions) / (n_contexts + 1)
+    least = (
+        np.einsum("ia,ab->iab", inner, np.eye(n_actions)) - np.einsum("ia,ib->iab", inner, inner)
+    ) / rows[:, None, None]
+    degrees = int(n_contexts.min()) - 1
+    # Few contexts estimate the covariance badly: heavier tails than the normal.
+    heavier = np.sqrt(rng.chisquare(degrees, size=n_draws) / degrees)
+    draws = (
+        rng.multivariate_normal(np.zeros(len(covariance)), covariance, size=n_draws, method="eigh")
+        / heavier[:, None]
+    )
+    spare = rng.normal(size=(n_draws, n_bins)) / heavier[:, None]
+    shape = (n_bins, n_actions)
+    square = covariance.reshape(*shape, *shape)
+    return Scan(share, square, least, draws.reshape(n_draws, *shape), spare), rows
+
+
+def _scaled(directions: Floats) -> Floats:
+    """Centre directions and scale them to a range of 1, so that drops read as shares."""
+    centred = directions - directions.mean(axis=-1, keepdims=True)
+    return np.asarray(centred / np.ptp(centred, axis=-1)[..., None])
+
+
+def orders(n_actions: int) -> tuple[Floats, Codes, Codes]:
+    """List all orders of actions, as the sets of actions above each of their steps.
+
+    Parameters
+    ----------
+    n_actions : int
+        At least 2.
+
+    Returns
+    -------
+    sets : ndarray, shape (2 ** n_actions, n_actions)
+        Indicators; row i holds the bits of i.
+    ranks : ndarray of int, shape (n_orders, n_actions)
+        Rank of each action.
+    steps : ndarray of int, shape (n_orders, n_actions - 1)
+        Rows of `sets`.
+    """
+    patterns = itertools.product((0.0, 1.0), repeat=n_actions)
+    sets = np.array([pattern[::-1] for pattern in patterns])
+    ranks = np.array(list(itertools.permutations(range(n_actions))))
+    steps = [
+        ((ranks >= step) * 2 ** np.arange(n_actions)).sum(axis=1) for step in range(1, n_actions)
+    ]
+    return sets, ranks, np.stack(steps, axis=1)
+
+
+def _spread_directions(n_actions: int) -> Floats:
+    """Directions spread over the sphere of vectors that sum to zero; the same on every call."""
+    sets = orders(n_actions)[0][1:-1]
+    plane = null_space(np.ones((1, n_actions)))
+    if n_actions == 2:
+        return _scaled(sets)
+    if n_actions == 3:
+        angles = np.arange(N_ANGLES) * 2 * np.pi / N_ANGLES
+        inner = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    else:
+        inner = np.random.default_rng(0).normal(size=(N_DIRECTIONS, n_actions - 1))
+    return _scaled(np.concatenate([sets, inner @ plane.T]))
+
+
+def _refined(scan: Scan, start: Floats) -> Floats:
+    """Descend from a direction to a nearby one with a smaller largest drop."""
+    plane = null_space(np.ones((1, start.size)))
+
+    def largest(inner: Floats) -> float:
+        drop, spread, _ = scan.drops(plane @ inner)
+        return float((drop / spread).max())
+
+    # A maximum over pairs of bins has kinks: no derivatives.
+    lowest = minimize(
+        largest, plane.T @ start, method="Nelder-Mead", options={"maxiter": 80 * start.size}
+    )
+    return _scaled(plane @ lowest.x)
+
+
+@dataclass(frozen=True)
+class Best:
+    """The candidate that fits best.
+
+    Parameters
+    ----------
+    candidate : int
+        Its position.
+    pvalue : float
+        That its shares rise.
+    largest : float
+        Its largest drop.
+    low, high : float
+        95% interval for the smallest largest drop over all candidates.
+    """
+
+    candidate: int
+    pvalue: float
+    largest: float
+    low: float
+    high: float
+
+
+def _best_candidate(scan: Scan, directions: Floats, members: Codes) -> Best:
+    """Return the candidate with the highest p-value.
+
+    Candidate i must not fall along any of the directions ``members[i]``.
+    """
+    read = [scan.drops(direction) for direction in directions]
+    observed = np.array([(drop / spread).max() for drop, spread, _ in read])
+    highest, furthest = (np.empty((len(directions), len(scan.draws))) for _ in range(2))
+    for position, direction in enumerate(directions):
+        null = scan.null(direction)
+        highest[position], furthest[position] = null.max(axis=1), np.abs(null).max(axis=1)
+    largest = observed[members].max(axis=1)
+    pvalues = np.array(
+        [
+            (1 + np.count_nonzero(highest[along].max(axis=0) >= value)) / (1 + len(scan.draws))
+            for along, value in zip(members, largest, strict=True)
+        ]
+    )
+    # Ties (every draw exceeds a negative drop) go to the candidate that rises most clearly.
+    best = int(np.lexsort((largest, -pvalues))[0])
+    reach = float(np.quantile(furthest.max(axis=0), 0.99))
+    low, high = _smallest_largest(scan, directions, members, read, reach)
+    drops = max(float(read[along][0].max()) for along in members[best])
+    return Best(best, float(pvalues[best]), drops, low, high)
+
+
+def _smallest_largest(
+    scan: Scan,
+    directions: Floats,
+    members: Codes,
+    read: list[tuple[Floats, Floats, Floats]],
+    reach: float,
+) -> tuple[float, float]:
+    """Return a 95% interval for the smallest, over candidates, of the largest drop.
+
+    `reach` standard errors bound every drop at once, at level .99. A lower end that holds for each
+    candidate by itself holds for the smallest. An upper end must hold for every candidate that
+    could be the smallest, at once. Only candidates and drops that `reach` leaves in the race are
+    looked at.
+    """
+    drops, spreads = (np.stack([along[part] for along in read]) for part in (0, 1))
+    surely = (drops - reach * spreads).max(axis=1)[members].max(axis=1)
+    possibly = (drops + reach * spreads).max(axis=1)[members].max(axis=1)
+    lows, tops, furthest = [], [], np.zeros(len(scan.draws))
+    for candidate in np.flatnonzero(surely <= possibly.min()):
+        along = members[candidate]
+        kept = (drops + reach * spreads)[along] >= surely[candidate]
+        drop, spread = drops[along][kept], spreads[along][kept]
+        null = np.stack([scan.null(directions[member]) for member in along], axis=1)[:, kept]
+        below = float(np.quantile(null.max(axis=1), 0.975))
+        lows.append(float((drop - below * spread).max()))
+        furthest = np.maximum(furthest, np.abs(null).max(axis=1))
+        tops.append((drop, spread))
+    above = float(np.quantile(furthest, 0.95))
+    return min(lows), min(float((drop + above * spread).max()) for drop, spread in tops)
+
+
+def best_fit(scan: Scan, rule: str) -> tuple[Best, Floats, int]:
+    """Try all orders ("dominance") or directions ("direction").
+
+    Parameters
+    ----------
+    scan : Scan
+        Choice vectors.
+    rule : str
+        What rising means.
+
+    Returns
+    -------
+    best : Best
+        The candidate that fits best.
+    direction : ndarray, shape (n_actions,)
+        Its direction, scaled to a range of 1.
+    n_candidates : int
+        How many there were.
+    """
+    if rule == "dominance":
+        sets, ranks, steps = orders(scan.share.shape[1])
+        # The empty set and the set of all actions bound no step: drop them, so that no share
+        # without variance is studied.
+        best = _best_candidate(scan, sets[1:-1], steps - 1)
+        return best, _scaled(ranks[best.candidate].astype(np.float64)), len(ranks)
+    directions = _spread_directions(scan.share.shape[1])
+    if directions.shape[1] > 2:
+        read = [scan.drops(direction) for direction in directions]
+        order = np.argsort([(drop / spread).max() for drop, spread, _ in read], kind="stable")
+        directions = np.concatenate(
+            [directions, [_refined(scan, directions[position]) for position in order[:N_STARTS]]]
+        )
+    best = _best_candidate(scan, directions, np.arange(len(directions))[:, None])
+    return best, directions[best.candidate], len(directions)

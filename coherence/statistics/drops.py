@@ -1,0 +1,228 @@
+"""Drops of shares from one bin of belief to a later one, with contexts as units.
+
+What is tested is the largest drop against its null at equal shares, which is least favourable among
+monotone shares (Robertson, Wright and Dykstra 1988, section 2.3).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coherence.inputs import Codes, Floats
+from coherence.statistics.resample import permutation_pvalue
+
+MIN_CONTEXTS_PER_BIN = 3
+_LEAST_VARIANCE = 1e-18  # keeps a drop between two bins that move together from dividing by zero
+
+
+def contexts_per_bin(bins: Codes, context: Codes, n_bins: int) -> Codes:
+    """Count the different contexts in each bin, shape (n_bins,)."""
+    pairs = np.unique(np.stack([bins, context]), axis=1)
+    return np.bincount(pairs[0], minlength=n_bins).astype(np.int64)
+
+
+def shares(bins: Codes, first: Floats, context: Codes) -> tuple[Floats, Floats, Floats]:
+    """Return the share of the first action by bin, with its covariance.
+
+    Parameters
+    ----------
+    bins, context : ndarray of int, shape (n,)
+        Bin, from 0 without gaps, and context of each row.
+    first : ndarray, shape (n,)
+        1 where the first action was chosen, else 0.
+
+    Returns
+    -------
+    share, rows : ndarray, shape (n_bins,)
+        Share of the first action, and number of rows.
+    covariance : ndarray, shape (n_bins, n_bins)
+        Of the shares, by the sandwich formula with contexts as units.
+    """
+    n_bins = int(bins.max()) + 1
+    rows = np.bincount(bins, minlength=n_bins).astype(np.float64)
+    share = np.bincount(bins, weights=first, minlength=n_bins) / rows
+    contexts, unit = np.unique(context, return_inverse=True)
+    # A share is a ratio of sums over contexts; to first order this is what each context adds to it.
+    influence = np.zeros((contexts.size, n_bins))
+    np.add.at(influence, (unit, bins), (first - share[bins]) / rows[bins])
+    covariance = influence.T @ influence * contexts.size / max(contexts.size - 1, 1)
+    n_contexts = contexts_per_bin(bins, unit, n_bins).astype(np.float64)
+    # A bin in which every choice agrees has no spread of its own: bound its variance below by that
+    # of a share half a context away.
+    inner = (share * n_contexts + 0.5) / (n_contexts + 1)
+    covariance[np.diag_indices(n_bins)] = np.maximum(
+        np.diag(covariance), inner * (1 - inner) / rows
+    )
+    return share, rows, covariance
+
+
+def isotonic_fit(values: Floats, weights: Floats) -> Floats:
+    """Fit non-decreasing values by weighted least squares, along the last axis.
+
+    Parameters
+    ----------
+    values : ndarray, shape (..., n_bins)
+        One or many sequences.
+    weights : ndarray, shape (n_bins,)
+        Positive weights.
+
+    Returns
+    -------
+    ndarray, shape (..., n_bins)
+        Fitted values.
+
+    Notes
+    -----
+    By the min-max formula (Robertson, Wright and Dykstra 1988, theorem 1.4.4), which takes many
+    short sequences at once.
+
+    Examples
+    --------
+    >>> isotonic_fit(np.array([1.0, 3.0, 2.0, 4.0]), np.ones(4)).tolist()
+    [1.0, 2.5, 2.5, 4.0]
+    """
+    n_bins = values.shape[-1]
+    fitted = np.full(values.shape, -np.inf)
+    mass = np.concatenate([[0.0], np.cumsum(weights)])
+    total = np.concatenate(
+        [np.zeros((*values.shape[:-1], 1)), np.cumsum(values * weights, axis=-1)], axis=-1
+    )
+    for start in range(n_bins):
+        means = (total[..., start + 1 :] - total[..., start : start + 1]) / (
+            mass[start + 1 :] - mass[start]
+        )
+        lowest = np.minimum.accumulate(means[..., ::-1], axis=-1)[..., ::-1]
+        fitted[..., start:] = np.maximum(fitted[..., start:], lowest)
+    return fitted
+
+
+def _isotonic_distance(values: Floats, weights: Floats) -> Floats:
+    """Weighted squared distance of values, shape (..., n_bins), from their non-decreasing fit."""
+    return np.asarray((weights * (values - isotonic_fit(values, weights)) ** 2).sum(axis=-1))
+
+
+@dataclass(frozen=True)
+class Drops:
+    """Drops s_j - s_k between all bins j < k, shape (n_pairs,) each, and what is said of them all.
+
+    Parameters
+    ----------
+    j, k : ndarray of int
+        The earlier and the later bin.
+    drop : ndarray
+        Difference of their shares; positive where it violates the order.
+    adjusted : ndarray
+        p-value of each, adjusted for all pairs.
+    pvalue : float
+        That no share falls.
+    low, high : float
+        95% interval for the largest true drop.
+    """
+
+    j: Codes
+    k: Codes
+    drop: Floats
+    adjusted: Floats
+    pvalue: float
+    low: float
+    high: float
+
+
+def largest_drop(
+    share: Floats,
+    covariance: Floats,
+    *,
+    degrees: int,
+    isotonic: bool,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> Drops:
+    """Study all drops of shares against their joint distribution at equal shares.
+
+    Parameters
+    ----------
+    share : ndarray, shape (n_bins,)
+        Shares that must not fall.
+    covariance : ndarray, shape (n_bins, n_bins)
+        Their covariance.
+    degrees : int
+        Degrees of freedom of the multivariate t.
+    isotonic : bool
+        The p-value is that of the distance from the isotonic fit instead of the largest drop.
+    n_draws : int
+        Draws from the null.
+    rng : Generator
+        Source of the draws.
+
+    Returns
+    -------
+    Drops
+        All pairs of bins.
+    """
+    j, k = np.triu_indices(share.size, 1)
+    variance = np.diag(covariance)
+    spread = np.sqrt(np.maximum(variance[j] + variance[k] - 2 * covariance[j, k], _LEAST_VARIANCE))
+    drop = share[j] - share[k]
+    draws = rng.multivariate_normal(np.zeros(share.size), covariance, size=n_draws, method="eigh")
+    # Few contexts estimate the covariance badly: heavier tails than the normal.
+    draws /= np.sqrt(rng.chisquare(degrees, size=(n_draws, 1)) / degrees)
+    null = (draws[:, j] - draws[:, k]) / spread
+    highest = null.max(axis=1)
+    adjusted = np.array(
+        [(1 + np.count_nonzero(highest >= value)) / (1 + n_draws) for value in drop / spread]
+    )
+    pvalue = float(adjusted.min())
+    if isotonic:
+        weights = 1 / np.maximum(variance, _LEAST_VARIANCE)
+        observed = float(_isotonic_distance(share, weights))
+        pvalue = permutation_pvalue(observed, _isotonic_distance(draws, weights))
+    low, high = np.clip(largest_interval(drop, spread, null), -1, 1).tolist()
+    return Drops(j, k, drop, adjusted, pvalue, low, high)
+
+
+def contenders(estimate: Floats, spread: Floats, null: Floats) -> NDArray[np.bool_]:
+    """Tell which of several parameters could be the largest, at simultaneous level .99.
+
+    Parameters
+    ----------
+    estimate, spread : ndarray, shape (n_parameters,)
+        Estimates and standard errors.
+    null : ndarray, shape (n_draws, n_parameters)
+        Draws of the studentised errors.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_parameters,)
+        False for those that are surely below another; at least one is True.
+    """
+    reach = float(np.quantile(np.abs(null).max(axis=1), 0.99)) * spread
+    return np.asarray(estimate + reach >= (estimate - reach).max())
+
+
+def largest_interval(estimate: Floats, spread: Floats, null: Floats) -> tuple[float, float]:
+    """Return a 95% interval for the largest of several parameters.
+
+    Parameters
+    ----------
+    estimate, spread, null
+        As for `contenders`.
+
+    Returns
+    -------
+    tuple of float
+        Ends. The lower one is simultaneous over the parameters that could be the largest; the upper
+        one needs to hold only for the one that is, so it is pointwise. With one clear largest both
+        miss 2.5% of the time; ties make the interval conservative.
+
+    References
+    ----------
+    Chernozhukov, Lee and Rosen (2013), Econometrica 81(2), for bounds on a maximum with selection
+    of the near-binding ones.
+    """
+    near = contenders(estimate, spread, null)
+    below = float(np.quantile(null[:, near].max(axis=1), 0.975))
+    above = float(np.quantile(np.abs(null[:, near]), 0.95))
+    return float((estimate - below * spread)[near].max()), float(
+        (estimate + above * spread)[near].max()
+    )

@@ -1,0 +1,101 @@
+"""verdict: every declared result has its sentence, and what no check declares is an error."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from coherence import CheckResult, InputError, Interval
+from coherence.analysis.verdict import verdict
+from coherence.checks.catalogue import declarations
+from coherence.checks.check import ANY
+
+
+def result(check, pvalue, statistic=0.25, interval=None, published=False, **fields):
+    settings = {"published": published} | fields.pop("settings", {})
+    ends = None if interval is None else Interval(*interval)
+    return CheckResult(
+        check, "null", statistic, "unit", ends, pvalue, 10, 10, settings=settings, **fields
+    )
+
+
+TESTS = [
+    (check.name + (f":{variant}" if variant not in ("", ANY) else ""), sentences)
+    for check in declarations()
+    for variant, sentences in check.sentences.items()
+    if sentences.rejected
+]
+
+
+@pytest.mark.parametrize(("check", "sentences"), TESTS, ids=[name for name, _ in TESTS])
+def test_a_pvalue_of_the_level_rejects_and_one_above_does_not(check, sentences):
+    assert verdict(result(check, 0.0004)) == sentences.rejected
+    assert verdict(result(check, 0.05)) == sentences.rejected
+    assert verdict(result(check, 0.0501)) == sentences.kept
+    assert verdict(result(check, 0.09)) == sentences.kept
+    assert verdict(result(check, 0.09), alpha=0.1) == sentences.rejected
+    assert sentences.rejected != sentences.kept
+
+
+@pytest.mark.parametrize("check", ["calibration_slope", "cmi:features", "calibration:slope", ""])
+@pytest.mark.parametrize("reason", ["", "too few contexts"])
+def test_a_result_that_no_check_declares_is_an_error(check, reason):
+    """It was once called an estimate and no test, at p = .0004."""
+    statistic = math.nan if reason else 0.25
+    for pvalue in (0.0004, None):
+        with pytest.raises(InputError, match="check must be declared in coherence.checks"):
+            verdict(result(check, pvalue, statistic=statistic, reason=reason))
+
+
+@pytest.mark.parametrize(
+    ("check", "pvalue", "published", "what"),
+    [
+        ("calibration:brier", 0.0004, False, "a test"),
+        ("cmi", None, False, "an estimate"),
+        ("residual_covariance", None, True, "the published procedure"),
+    ],
+)
+def test_a_result_without_the_sentence_that_it_needs_is_an_error(check, pvalue, published, what):
+    with pytest.raises(InputError, match=f"must declare a sentence for {what}; '{check}' has none"):
+        verdict(result(check, pvalue, published=published))
+
+
+def test_undefined_numbers_give_their_reason():
+    undefined = result("cmi", math.nan, statistic=math.nan, reason="too few contexts")
+    assert verdict(undefined) == "Undefined: too few contexts."
+    untested = result("iterated_expectation", math.nan, reason="every gap is exactly zero")
+    assert verdict(untested) == "Not tested: every gap is exactly zero."
+    # A test whose effect alone is undefined still has a verdict.
+    effect = result("residual_covariance", 0.01, statistic=math.nan, reason="no shift")
+    assert verdict(effect).startswith("Choices move with the realised state")
+
+
+def test_published_intervals_are_read_and_not_trusted():
+    for check in ("cmi", "predictive_gain", "predictive_gain:features"):
+        above, around = (
+            verdict(result(check, None, interval=ends, published=True))
+            for ends in ((0.01, 0.2), (0.0, 0.2))
+        )
+        assert above == ("The published interval lies above 0; its error rate is not controlled.")
+        assert around.startswith("The published interval does not lie above 0;")
+    pairs = result("monotone_choice:yes/no", None, published=True)
+    assert verdict(pairs).startswith("25% of bin pairs violate the order")
+
+
+def test_estimates_say_their_number_and_variant():
+    assert "differ by 0.250" in verdict(result("iterated_expectation:noise_removed", None))
+    assert "exceed 25.0% of the belief" in verdict(result("iterated_expectation:relative", None))
+    assert "median gap of 25.0%" in verdict(result("iterated_expectation:random_forest", None))
+    assert verdict(result("prompt_consistency:mse", None)) == (
+        "Beliefs under 'mse' differ by 0.250 (root mean square) beyond repetition noise."
+    )
+    assert verdict(result("prompt_consistency", None, published=True)) == (
+        "Beliefs under other prompts differ by 0.250 (root mean square) in repetition means."
+    )
+
+
+def test_names_from_data_are_no_templates():
+    assert "under '{value}' differ" in verdict(result("prompt_consistency:{value}", None))
+    component = result("residual_covariance", 0.5, settings={"component": "P({a} | 1)"})
+    assert verdict(component).endswith("The effect shown is P({a} | 1).")
+    assert isinstance(component.details, pd.DataFrame)

@@ -1,0 +1,95 @@
+"""The one list of checks: declarations, the page about them, the command, and what they need."""
+
+import re
+import subprocess
+import sys
+from itertools import product
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from coherence import InputError, analyze, simulate
+from coherence.checks import CHECKS
+from coherence.checks.catalogue import (
+    declaration,
+    declarations,
+    lacking,
+    sentences_of,
+)
+from coherence.table.needs import EVIDENCE
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_every_line_names_the_check_that_its_module_declares():
+    assert [declaration(name).name for name in CHECKS] == list(CHECKS)
+    names = [check.name for check in declarations()]
+    assert len(set(names)) == len(names)
+    folder = ROOT / "coherence" / "checks"
+    declaring = {
+        path.stem for path in folder.glob("*.py") if "\nCHECK = Check(" in path.read_text()
+    }
+    parts = {"direction", "forest_baseline"}
+    assert declaring == set(CHECKS.values()) | parts, "a check that no line of the list names"
+
+
+def test_every_check_needs_evidence_and_every_kind_of_evidence_has_a_check():
+    """Else a table would be refused, or accepted, that a check could use, or none could."""
+    assert {check.needs for check in declarations()} == set(EVIDENCE)
+
+
+def test_tests_say_both_outcomes_and_everything_says_something():
+    for check in declarations():
+        for sentences in check.sentences.values():
+            assert bool(sentences.rejected) == bool(sentences.kept)
+            assert sentences.rejected or sentences.estimate
+
+
+def test_the_page_lists_the_checks_that_are_declared():
+    page = (ROOT / "docs" / "checks.md").read_text(encoding="utf-8")
+    table = page.split("| check |")[1].split("\n\n")[0]
+    listed = re.findall(r"^\| `([^`]+)` \|(?:.*\|){2} ([^|]+) \|$", table, re.M)
+    assert sorted(name for name, _ in listed) == sorted(check.name for check in declarations())
+    for name, test in listed:
+        (check,) = (check for check in declarations() if check.name == name)
+        tests = any(sentences.rejected for sentences in check.sentences.values())
+        assert test.startswith("none") is not tests, name
+
+
+def test_the_command_lists_them_without_loading_them():
+    code = (
+        "import sys; from coherence.cli.main import main; main(['analyze', '--help']); "
+        "sys.stderr.write(str([m for m in sys.modules if m.startswith('scipy')]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    assert ", ".join(CHECKS) in " ".join(done.stdout.split())
+    assert done.stderr.strip() == "[]"
+
+
+def test_names_of_results_lead_to_their_sentences():
+    sentences, variant = sentences_of("monotone_choice:a:b/c")
+    assert variant == "a:b/c"
+    assert "choice share" in sentences.rejected
+    assert sentences_of("iterated_expectation:random_forest")[0].estimate.startswith("For compar")
+    assert sentences_of("predictive_gain:features") != sentences_of("predictive_gain")
+    with pytest.raises(InputError, match="received a result of 'cmy'. Closest name found: 'cmi'"):
+        sentences_of("cmy")
+
+
+def test_every_result_of_an_analysis_is_declared():
+    runs = simulate("noisy", n_contexts=20, n_reps=2, rng=0)
+    light = [name for name in CHECKS if name != "predictive_gain"]
+    for published, checks in product((False, True), (light,)):
+        for name in analyze(runs, checks=checks, published=published, rng=0).results["check"]:
+            assert sentences_of(name)
+
+
+def test_what_a_check_lacks_is_said_in_the_words_of_its_needs():
+    lacks = lacking(pd.DataFrame({"p": [0.2, 0.9], "action": ["a", "b"]}))
+    assert list(lacks) == list(CHECKS)
+    assert lacks["cmi"] == ("theta",)
+    assert lacks["monotone_choice"] == ()
+    assert lacks["calibration"] == ("theta or p_true",)

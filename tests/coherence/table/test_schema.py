@@ -1,0 +1,37 @@
+"""The columns of the runs table as data, and the two families of columns that tables name."""
+
+import pandas as pd
+
+from coherence.table.schema import (
+    COLUMN_NAMES,
+    COLUMNS,
+    KEY,
+    PROBABILITIES,
+    READABLE,
+    REPAIRS,
+    STATUSES,
+    feature_columns,
+    state_columns,
+)
+
+
+def test_columns_are_named_once_and_the_key_is_of_them():
+    assert len(set(COLUMN_NAMES)) == len(COLUMNS)
+    assert set(KEY) <= set(COLUMN_NAMES)
+    assert PROBABILITIES == ("p", "p_true", "p_z", "p_z_true", "answer_mass")
+    assert all(column.meaning.endswith(".") for column in COLUMNS)
+
+
+def test_statuses_go_from_the_mildest_to_the_gravest():
+    assert STATUSES[0] == "ok"
+    assert STATUSES[-1] == "refused"
+    assert [*READABLE] == ["ok", *REPAIRS]
+    assert len(set(STATUSES)) == len(STATUSES)
+
+
+def test_beliefs_per_state_are_columns_that_have_no_other_meaning():
+    states = pd.DataFrame(columns=["p_b", "p_true", "p_z", "p_a", "x_1", "price"])
+    assert state_columns(states) == ["p_b", "p_a"]
+    assert feature_columns(states) == ["x_1"]
+    # Beside p, a column p_value is somebody's note and no belief.
+    assert state_columns(pd.DataFrame(columns=["p", "p_value"])) == []
