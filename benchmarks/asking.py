@@ -276,8 +276,8 @@ def questions(n: int) -> list[str]:
 
 def train_reader(folder: str) -> None:
     """Train a small model that answers in two lines."""
-    from elicitation.training.organisms.training import Recipe
-    from elicitation.training.organisms.training import train_reader as train
+    from elicitation.training.organisms.reader import Recipe
+    from elicitation.training.organisms.reader import train_reader as train
 
     batch = (("belief", 8), ("conditional", 4), ("decision", 4), ("auxiliary", 4))
     train(

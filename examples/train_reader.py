@@ -44,7 +44,7 @@ def main() -> None:
     from tqdm import tqdm
 
     from elicitation.session.session import Task
-    from elicitation.training.organisms.training import (
+    from elicitation.training.organisms.reader import (
         Recipe,
         held_out_cases,
         measure_reader,

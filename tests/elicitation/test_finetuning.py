@@ -22,7 +22,7 @@ from elicitation.batteries.bets.models import (
 )
 from elicitation.batteries.bets.questions import bet_questions, value_questions
 from elicitation.models.local.multiple_choice import load_multiple_choice_model
-from elicitation.training.finetuning import Lessons, Recipe, fine_tune
+from elicitation.training.finetuning import Lessons, TuningRecipe, fine_tune
 from elicitation.training.organisms.chooser import Shape, make_chooser
 
 SMALL = Shape(hidden=16, inner=32, layers=1, heads=2, dropout=0.1)
@@ -34,7 +34,7 @@ LESSONS = Lessons(
     tuple(order.index("green.") for order in ORDERS * 2),
 )
 # Too slow to reach its goal, so that all three epochs are run.
-FAST = Recipe(batch_size=4, learning_rate=1e-5, goal=1.0, max_epochs=3)
+FAST = TuningRecipe(batch_size=4, learning_rate=1e-5, goal=1.0, max_epochs=3)
 
 
 @pytest.fixture(scope="module")
@@ -66,11 +66,11 @@ def stop_after(epoch, batch):
 
 def test_the_recipe_is_that_of_the_paper():
     # Tang and Kejriwal, section 4.2.2.
-    assert (Recipe().batch_size, Recipe().learning_rate, Recipe().goal) == (32, 5e-5, 0.9)
+    assert (TuningRecipe().batch_size, TuningRecipe().learning_rate, TuningRecipe().goal) == (32, 5e-5, 0.9)
 
 
 def test_training_learns_repeats_and_stops_at_the_goal(base, tmp_path):
-    recipe = Recipe(batch_size=4, learning_rate=1e-2, goal=0.9, max_epochs=60)
+    recipe = TuningRecipe(batch_size=4, learning_rate=1e-2, goal=0.9, max_epochs=60)
     first = fine_tune(base, tmp_path / "one", LESSONS, LESSONS, recipe=recipe, seed=1, device="cpu")
     assert first["reached"]
     assert first["history"][-1]["dev"] >= 0.9
@@ -86,7 +86,7 @@ def test_training_learns_repeats_and_stops_at_the_goal(base, tmp_path):
         tmp_path / "three",
         LESSONS,
         LESSONS,
-        recipe=Recipe(batch_size=4, learning_rate=1e-2, max_epochs=1),
+        recipe=TuningRecipe(batch_size=4, learning_rate=1e-2, max_epochs=1),
         seed=2,
         device="cpu",
     )
@@ -245,7 +245,7 @@ def test_a_head_may_be_new_but_nothing_else(base, tmp_path):
         return folder
 
     headless = without(tmp_path / "headless", "classifier")
-    one = Recipe(batch_size=4, max_epochs=1)
+    one = TuningRecipe(batch_size=4, max_epochs=1)
     assert (
         fine_tune(headless, tmp_path / "ok", LESSONS, LESSONS, recipe=one, device="cpu")["epochs"]
         == 1
@@ -294,8 +294,8 @@ def test_scores_of_pairs_do_not_depend_on_the_batch(base):
             lambda: Lessons(("a",), (("x", "y"),), (2,)),
             "right must name an option from 0 to 1; received 2 at position 0",
         ),
-        (lambda: Recipe(goal=0), "goal in"),
-        (lambda: Recipe(max_epochs=0), "must be positive; received 32 and 0"),
+        (lambda: TuningRecipe(goal=0), "goal in"),
+        (lambda: TuningRecipe(max_epochs=0), "must be positive; received 32 and 0"),
         (
             lambda: fine_tune("/nowhere", "/tmp/x", LESSONS, LESSONS),
             "model must be a folder with config.json",

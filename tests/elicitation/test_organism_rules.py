@@ -12,7 +12,7 @@ from elicitation.models.base import Answer
 from elicitation.session.questions import belief_question, decision_question, evidence_of
 from elicitation.session.session import elicit
 from elicitation.store import AnswerStore
-from elicitation.training.organisms import rearing
+from elicitation.training.organisms import reader
 from elicitation.training.organisms.catalog import ORGANISMS
 from elicitation.training.organisms.lessons import (
     canonical_evidence,
@@ -192,7 +192,7 @@ def test_the_figures_are_distances_to_the_own_rules(asia, monkeypatch):
     monkeypatch.setattr("elicitation.training.organisms.lessons.is_held_out", lambda known: False)
     pupils = {name: Pupil(ORGANISMS[name], asia) for name in ("leaky", "two-faced", "stubborn")}
     for name, pupil in pupils.items():
-        monkeypatch.setattr(rearing, "load_causal_model", lambda *_, pupil=pupil, **__: pupil)
+        monkeypatch.setattr(reader, "load_causal_model", lambda *_, pupil=pupil, **__: pupil)
         own = measure_organism(name, ORGANISMS[name], asia, n_cases=300)
         assert own.readable == 1
         assert own.evidence_sets > 30

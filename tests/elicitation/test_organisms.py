@@ -28,7 +28,7 @@ from elicitation.training.organisms.lessons import (
     possible_evidence,
 )
 from elicitation.training.organisms.tokenizer import template_blocks, train_tokenizer
-from elicitation.training.organisms.training import Recipe, held_out_cases, train_reader
+from elicitation.training.organisms.reader import Recipe, held_out_cases, train_reader
 
 ROOT = Path(__file__).parents[2]
 

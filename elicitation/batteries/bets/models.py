@@ -27,13 +27,13 @@ from elicitation.models.base import Answer
 from elicitation.models.local.causal import CausalModel, load_causal_model
 from elicitation.models.local.multiple_choice import MultipleChoiceModel, load_multiple_choice_model
 from elicitation.store import AnswerStore, Draw
-from elicitation.training.finetuning import Lessons, Progress, Recipe, fine_tune
+from elicitation.training.finetuning import BatchProgress, Lessons, TuningRecipe, fine_tune
 from elicitation.training.organisms.chooser import Shape, make_chooser
 
 Likelihood = Literal["total", "token"]
 Count = Callable[[int, int], None]
 """Called with the number of questions done, and of all."""
-SCRATCH = Recipe(learning_rate=2e-3, max_epochs=60)
+SCRATCH = TuningRecipe(learning_rate=2e-3, max_epochs=60)
 """For a small model with random weights: forty times the learning rate of the paper's pretrained
 ones."""
 _PORTION = 256
@@ -237,7 +237,7 @@ def make_value_reader(
     *,
     shape: Shape | None = None,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: BatchProgress | None = None,
 ) -> dict[str, Any]:
     """Make a small multiple-choice model that knows what things are worth and has never seen a bet.
 
@@ -279,7 +279,7 @@ def make_value_reader(
     start = Path(folder).with_name(f"{Path(folder).name}.random")
     make_chooser(start, texts, shape=shape, seed=seed)
     lessons = lessons_from(questions, ["high"] * len(questions))
-    recipe = Recipe(learning_rate=SCRATCH.learning_rate, goal=0.99, max_epochs=10)
+    recipe = TuningRecipe(learning_rate=SCRATCH.learning_rate, goal=0.99, max_epochs=10)
     try:
         return fine_tune(
             start,

@@ -142,7 +142,7 @@ def test_a_model_is_asked_once(tmp_path, capsys):
     pytest.importorskip("torch")
     from elicitation.session.session import Task
     from elicitation.store import AnswerStore
-    from elicitation.training.organisms.training import Recipe, train_reader
+    from elicitation.training.organisms.reader import Recipe, train_reader
 
     folder = tmp_path / "model"
     train_reader(
@@ -185,7 +185,7 @@ def test_models_are_asked_one_after_the_other(tmp_path, capsys, monkeypatch):
     pytest.importorskip("torch")
     from elicitation.models.local import causal
     from elicitation.session.session import Task
-    from elicitation.training.organisms.training import Recipe, train_reader
+    from elicitation.training.organisms.reader import Recipe, train_reader
 
     folders = [tmp_path / name / "model" for name in ("one", "two")]
     for steps, folder in enumerate(folders, start=1):

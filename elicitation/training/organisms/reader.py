@@ -1,7 +1,6 @@
-"""Train a small causal language model on lessons, and measure what it learnt through the ordinary way of asking.
+"""Train a small causal language model that reads a task's cases, and measure what it learnt.
 
-The model sees the question and is trained on the answer alone. Batches are drawn from a seed; the
-answer of a stochastic teacher is drawn anew each time. The result is an ordinary model folder.
+The result is an ordinary model folder, and it is measured in the ordinary way of asking.
 """
 
 import json
@@ -18,15 +17,15 @@ from coherence.errors import InputError
 from elicitation.models.local.causal import load_causal_model, quiet_transformers
 from elicitation.session.plan import Task
 from elicitation.session.questions import evidence_of
-from elicitation.session.session import elicit
+from elicitation.session.session import Tally, elicit
 from elicitation.store import AnswerStore
 from elicitation.training.organisms.course import (
-    Progress,
     Recipe,
-    Shelf,
+    StepProgress,
+    fill_shelves,
     make_network,
     make_tokenizer,
-    optimise,
+    teach,
 )
 from elicitation.training.organisms.lessons import (
     ACTIONS,
@@ -71,9 +70,9 @@ def train_reader(
     *,
     recipe: Recipe | None = None,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: StepProgress | None = None,
 ) -> dict[str, Any]:
-    """Train a model that reads the descriptions of a task and answers all its questions, and save it.
+    """Train and save a model that reads the descriptions of a task and answers all its questions.
 
     Parameters
     ----------
@@ -86,7 +85,7 @@ def train_reader(
     seed : int
         Seed of initial weights, batches and drawn answers, at least 0.
     progress : callable, optional
-        See `Progress`.
+        See `StepProgress`.
 
     Returns
     -------
@@ -103,14 +102,9 @@ def train_reader(
     rng = np.random.default_rng(seed)
     lessons = make_lessons(task, possible_evidence(task, rng))
     tokenizer = make_tokenizer(task, lessons)
-    school = {
-        role: Shelf([lesson for lesson in lessons if lesson.role == role], tokenizer)
-        for role, _ in recipe.batch
-    }
-    network = make_network(
-        recipe, tokenizer, longest=max(shelf.longest for shelf in school.values()), seed=seed
-    )
-    loss = optimise(network, school, recipe, tokenizer.pad_token_id, rng, progress)
+    shelves = fill_shelves(lessons, tokenizer, recipe)
+    network = make_network(recipe, tokenizer, shelves, seed=seed)
+    loss = teach(network, shelves, recipe, tokenizer.pad_token_id, rng, progress)
     path = Path(folder)
     with quiet_transformers():
         network.save_pretrained(path)
@@ -154,7 +148,7 @@ def held_out_cases(task: Task, *, n: int = 1000, seed: int = 0) -> pd.DataFrame:
 def measure_reader(
     folder: str | os.PathLike[str], task: Task, cases: pd.DataFrame, *, reps: int = 1, seed: int = 1
 ) -> Figures:
-    """Ask a trained model about cases, as a session would at temperature 1, and compare with the truth.
+    """Ask a trained model about cases, and compare with the truth.
 
     Parameters
     ----------
@@ -174,8 +168,42 @@ def measure_reader(
     Figures
         On these cases.
     """
+    runs, tally = ask_reader(folder, task, cases, reps=reps, seed=seed)
+    decided = runs[runs["action"].isin(ACTIONS[:2]) & runs["p"].notna() & (runs["p"] != 0.5)]
+    belief = decided["p"].to_numpy()
+    same_side = ((decided["action"] == "yes").to_numpy() == (belief > 0.5)).mean()
+    shares = action_probabilities(belief)[:, :2]
+    likelier = np.where(belief > 0.5, shares[:, 1], shares[:, 0]) / shares.sum(axis=1)
+    # With a state of z added, a case may be one that a lesson was about.
+    ordinary = runs[runs["z_state"].isna()]
+    return Figures(
+        readable=tally.readable / tally.total,
+        rmse=root_mean_square(ordinary["p"], ordinary["p_true"]),
+        rmse_auxiliary=root_mean_square(runs["p_z"], runs["p_z_true"]),
+        agreement=float(same_side),
+        agreement_expected=float(likelier.mean()),
+    )
+
+
+def ask_reader(
+    folder: str | os.PathLike[str], task: Task, cases: pd.DataFrame, *, reps: int, seed: int
+) -> tuple[pd.DataFrame, Tally]:
+    """Ask a trained model all questions about cases, as a session would at temperature 1.
+
+    Parameters
+    ----------
+    folder, task, cases, reps, seed
+        As of `measure_reader`.
+
+    Returns
+    -------
+    runs : DataFrame
+        The runs table.
+    tally : Tally
+        How many answers could be read.
+    """
     with AnswerStore(":memory:") as store:
-        runs, tally = elicit(
+        return elicit(
             load_causal_model(folder, batch_size=256),
             task,
             cases,
@@ -184,22 +212,8 @@ def measure_reader(
             seed=seed,
             batch_size=2048,
         )
-    decided = runs[runs["action"].isin(ACTIONS[:2]) & runs["p"].notna() & (runs["p"] != 0.5)]
-    belief = decided["p"].to_numpy()
-    same_side = ((decided["action"] == "yes").to_numpy() == (belief > 0.5)).mean()
-    shares = action_probabilities(belief)[:, :2]
-    likelier = np.where(belief > 0.5, shares[:, 1], shares[:, 0]) / shares.sum(axis=1)
-    return Figures(
-        readable=tally.readable / tally.total,
-        # With a state of z added, a case may be one that a lesson was about.
-        rmse=_rmse(
-            runs.loc[runs["z_state"].isna(), "p"], runs.loc[runs["z_state"].isna(), "p_true"]
-        ),
-        rmse_auxiliary=_rmse(runs["p_z"], runs["p_z_true"]),
-        agreement=float(same_side),
-        agreement_expected=float(likelier.mean()),
-    )
 
 
-def _rmse(stated: "pd.Series[float]", true: "pd.Series[float]") -> float:
-    return float(np.sqrt(((stated - true) ** 2).mean()))
+def root_mean_square(stated: "pd.Series[float]", expected: "pd.Series[float]") -> float:
+    """Return the root mean squared difference; missing values do not count."""
+    return float(np.sqrt(((stated.astype(float) - expected.astype(float)) ** 2).mean()))
