@@ -19,7 +19,7 @@ import pandas as pd
 
 from coherence.errors import InputError, closest
 from elicitation.models.local.causal import load_causal_model, quiet_transformers
-from elicitation.session.plan import Task
+from elicitation.session.plan import Design, Task
 from elicitation.session.session import elicit
 from elicitation.store import AnswerStore
 from elicitation.training.organisms.catalog import ORGANISMS, POLICY, TASK, Organism
@@ -267,8 +267,7 @@ def measure_organism(
             task,
             cases,
             store,
-            reps=_REPS,
-            seed=seed,
+            design=Design(reps=_REPS, seed=seed),
             batch_size=2048,
         )
     evidence = pd.DataFrame(
