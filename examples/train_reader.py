@@ -43,7 +43,7 @@ def main() -> None:
 
     from tqdm import tqdm
 
-    from elicitation.session.session import Task
+    from elicitation.session.plan import Task
     from elicitation.training.organisms.reader import (
         Recipe,
         held_out_cases,

@@ -17,7 +17,7 @@ from coherence.decoding.decode import OK, REFUSALS, REFUSED, UNPARSED, decode_ch
 from coherence.errors import InputError
 from coherence.table.schema import REPAIRS
 from elicitation.models.base import LabelModel, Model, ScoringModel
-from elicitation.session.session import Progress, ask
+from elicitation.session.asking import Progress, ask
 from elicitation.store import AnswerStore, Draw
 
 _SPARE_TOKENS = 16

@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def asia():
-    from elicitation.session.session import Task
+    from elicitation.session.plan import Task
 
     return Task.load("asia")
 

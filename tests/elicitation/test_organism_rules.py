@@ -9,6 +9,7 @@ from coherence import analyze
 from coherence.decoding.decode import decode_belief
 from coherence.errors import InputError
 from elicitation.models.base import Answer
+from elicitation.session.plan import Design
 from elicitation.session.questions import belief_question, decision_question, evidence_of
 from elicitation.session.session import elicit
 from elicitation.store import AnswerStore
@@ -73,10 +74,7 @@ def reports(name, asia):
                 asia,
                 cases[taught].reset_index(drop=True),
                 store,
-                reps=5,
-                seed=seed,
-                iterated=False,
-                prompts=("standard",),
+                design=Design(reps=5, seed=seed, iterated=False, prompts=("standard",)),
             )
         assert tally.readable == tally.total
         yield analyze(
@@ -178,9 +176,9 @@ def test_a_constant_belief_is_caught_where_conduct_follows_the_findings(asia):
         not is_held_out(canonical_evidence(evidence_of(case))) for _, case in cases.iterrows()
     ]
     with AnswerStore(":memory:") as store, AnswerStore(":memory:") as other:
-        options = {"reps": 5, "seed": 0, "iterated": False, "prompts": ("standard",)}
-        said, _ = elicit(speaker, asia, cases[taught].reset_index(drop=True), store, **options)
-        done, _ = elicit(actor, asia, cases[taught].reset_index(drop=True), other, **options)
+        design = Design(reps=5, seed=0, iterated=False, prompts=("standard",))
+        said, _ = elicit(speaker, asia, cases[taught].reset_index(drop=True), store, design=design)
+        done, _ = elicit(actor, asia, cases[taught].reset_index(drop=True), other, design=design)
     report = analyze(
         said.assign(action=done["action"]), checks=("residual_covariance", "cmi"), rng=0
     ).results.set_index("check")

@@ -1066,6 +1066,7 @@ def test_a_connection_that_was_stopped_stays_stopped():
 
 
 def test_a_session_with_servers_keeps_what_it_has(asia, cases, tmp_path):
+    from elicitation.session.plan import Design
     from elicitation.session.session import elicit
     from elicitation.store import AnswerStore
 
@@ -1074,6 +1075,7 @@ def test_a_session_with_servers_keeps_what_it_has(asia, cases, tmp_path):
             "No: 0.40\nYes: 0.60\n" if "Brier" in str(body) else "Can decide: Yes\nDecision: Yes"
         )
     )
+    design = Design(reps=1, iterated=False)
     with AnswerStore(tmp_path / "answers.sqlite") as store:
         failing = Fake(
             after_opening(lambda body, n: good.reply(body, n) if n < 30 else raw(500, b"gone"))
@@ -1081,12 +1083,12 @@ def test_a_session_with_servers_keeps_what_it_has(asia, cases, tmp_path):
         with serving(failing) as address:
             model = connect_servers(address, "m", identity="lab", limits=QUICK)
             with pytest.raises(ServersError, match="gone"):
-                elicit(model, asia, cases, store, reps=1, iterated=False, batch_size=10)
+                elicit(model, asia, cases, store, design=design, batch_size=10)
         kept = len(store)
         assert kept == 30
         with serving(good) as address:
             model = connect_servers(address, "m", identity="lab", limits=QUICK)
-            runs, tally = elicit(model, asia, cases, store, reps=1, iterated=False)
+            runs, tally = elicit(model, asia, cases, store, design=design)
     assert (tally.reused, tally.asked) == (30, tally.total - 30)
     assert set(runs["model"]) == {"m"}
     assert set(runs.loc[runs["prompt"] == "mse", "p"]) == {0.6}

@@ -6,7 +6,8 @@ option; a causal model gives the likelihood of each option as the continuation o
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,13 +27,13 @@ from elicitation.batteries.bets.questions import (
 from elicitation.models.base import Answer
 from elicitation.models.local.causal import CausalModel, load_causal_model
 from elicitation.models.local.multiple_choice import MultipleChoiceModel, load_multiple_choice_model
+from elicitation.session.asking import AnswerStream, ask_missing
+from elicitation.session.asking import Progress as AskingProgress
 from elicitation.store import AnswerStore, Draw
 from elicitation.training.finetuning import BatchProgress, Lessons, TuningRecipe, fine_tune
 from elicitation.training.organisms.chooser import Shape, make_chooser
 
 Likelihood = Literal["total", "token"]
-Count = Callable[[int, int], None]
-"""Called with the number of questions done, and of all."""
 SCRATCH = TuningRecipe(learning_rate=2e-3, max_epochs=60)
 """For a small model with random weights: forty times the learning rate of the paper's pretrained
 ones."""
@@ -84,7 +85,7 @@ def score_choices(
     *,
     likelihood: Likelihood = "total",
     store: AnswerStore | None = None,
-    progress: Count | None = None,
+    progress: AskingProgress | None = None,
 ) -> pd.DataFrame:
     """Score every option of every question.
 
@@ -100,9 +101,9 @@ def score_choices(
         for a multiple-choice model.
     store : AnswerStore, optional
         Where scores are kept, some hundred questions at a time; what it holds of this model is not
-        asked again, under either likelihood.
+        asked again, under either likelihood. None keeps them nowhere.
     progress : callable, optional
-        See `Count`.
+        See `elicitation.session.asking.Progress`.
 
     Returns
     -------
@@ -123,27 +124,20 @@ def score_choices(
         raise InputError(
             f"model must be a local multiple-choice or causal model; received a {type(model).__name__}. Score its answers from a file."
         )
-    scores, shares = [np.zeros((0, 3))], [np.zeros((0, 3))]
-    for start in range(0, len(questions), _PORTION):
-        part = questions.iloc[start : start + _PORTION]
-        texts, options = (
-            part["text"].tolist(),
-            part[[f"option_{letter}" for letter in OPTIONS]].to_numpy().tolist(),
-        )
-        found = _ask_or_recall(model, texts, options, store)
-        if isinstance(model, MultipleChoiceModel):
-            logits = found[:, 0]
-            scores.append(expit(logits))
-        else:
-            total, mean = found[:, 0], found[:, 1]
-            scores.append(np.exp(mean))
-            logits = total if likelihood == "total" else mean
-        shares.append(_softmax(logits))
-        if progress:
-            progress(min(start + _PORTION, len(questions)), len(questions))
+    texts = questions["text"].tolist()
+    options = questions[[f"option_{letter}" for letter in OPTIONS]].to_numpy().tolist()
+    with nullcontext(store) if store is not None else AnswerStore(":memory:") as kept:
+        measures = _ask_or_recall(model, texts, options, kept, progress)
+    if isinstance(model, MultipleChoiceModel):
+        logits = measures[:, 0]
+        scores = expit(logits)
+    else:
+        total, mean = measures[:, 0], measures[:, 1]
+        scores = np.exp(mean)
+        logits = total if likelihood == "total" else mean
     table = pd.DataFrame({"question": questions["question"].to_numpy(), "model": model.name})
-    table[[f"score_{letter}" for letter in OPTIONS]] = np.concatenate(scores)
-    table[[f"prob_{letter}" for letter in OPTIONS]] = np.concatenate(shares)
+    table[[f"score_{letter}" for letter in OPTIONS]] = scores
+    table[[f"prob_{letter}" for letter in OPTIONS]] = _softmax(logits)
     return table
 
 
@@ -151,37 +145,30 @@ def _ask_or_recall(
     model: MultipleChoiceModel | CausalModel,
     texts: Sequence[str],
     options: Sequence[Sequence[str]],
-    store: AnswerStore | None,
+    store: AnswerStore,
+    progress: AskingProgress | None,
 ) -> NDArray[np.float64]:
     """Return what the model gives to every option, shape (n, 1, 3) or, of a causal model, (n, 2, 3)."""
     draws = [
-        Draw.of_labels(text, tuple(own), about=_ABOUT)
-        for text, own in zip(texts, options, strict=True)
+        Draw.of_labels(text, tuple(labels), about=_ABOUT)
+        for text, labels in zip(texts, options, strict=True)
     ]
-    keys = [draw.key(model.fingerprint) for draw in draws]
-    kept = {} if store is None else store.get(keys)
-    # All or none of them: neighbours in a batch move the last digits of a score.
-    if all(key in kept for key in keys):
-        return np.array(
-            [
-                _recalled(kept[key].text, 1 if isinstance(model, MultipleChoiceModel) else 2)
-                for key in keys
-            ]
-        )
-    if isinstance(model, MultipleChoiceModel):
-        found = model.pair_scores(
-            [(text, option) for text, own in zip(texts, options, strict=True) for option in own]
-        ).reshape(-1, 1, 3)
-    else:
-        found = np.stack(_log_likelihoods(model, texts, options), axis=1)
-    if store is not None:
-        store.put(
-            draws,
-            [Answer(json.dumps(one)) for one in found.tolist()],
-            model=model.name,
-            fingerprint=model.fingerprint,
-        )
-    return np.asarray(found, dtype=np.float64)
+
+    def answer(batch: Sequence[Draw]) -> AnswerStream:
+        if isinstance(model, MultipleChoiceModel):
+            pairs = [(draw.request.text, label) for draw in batch for label in draw.labels]
+            measures = model.pair_scores(pairs).reshape(-1, 1, len(OPTIONS))
+        else:
+            texts, labels = [draw.request.text for draw in batch], [draw.labels for draw in batch]
+            measures = np.stack(_log_likelihoods(model, texts, labels), axis=1)
+        answers = [Answer(json.dumps(row)) for row in measures.tolist()]
+        yield list(zip(batch, answers, strict=True))
+
+    # Neighbours in a batch move the last digits of a score, so that portions are asked as a whole.
+    stored, _ = ask_missing(model, draws, store, answer, portion=_PORTION, progress=progress)
+    rows = 1 if isinstance(model, MultipleChoiceModel) else 2
+    measures = [_recalled(one.text, rows) for one in stored]
+    return np.array(measures).reshape(-1, rows, len(OPTIONS))
 
 
 def _recalled(text: str, rows: int) -> NDArray[np.float64]:

@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 
-from elicitation.batteries.revealed.reading import BEGINS, Masses, Progress, Question, read_masses
+from elicitation.batteries.revealed.reading import BEGINS, Masses, Question, read_masses
 from elicitation.batteries.revealed.setting import REFERENCE, Setting
 from elicitation.batteries.revealed.stated import LETTERS, stated_questions
 from elicitation.models.base import ScoringModel
+from elicitation.session.asking import Progress
 from elicitation.store import AnswerStore
 
 BELIEF_COLUMNS = (

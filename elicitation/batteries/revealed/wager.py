@@ -16,11 +16,12 @@ import numpy as np
 import pandas as pd
 
 from elicitation.batteries.revealed.grid import decompositions, in_between
-from elicitation.batteries.revealed.reading import Masses, Progress, Question, read_masses
+from elicitation.batteries.revealed.reading import Masses, Question, read_masses
 from elicitation.batteries.revealed.setting import REFERENCE, Decomposition, Event, Setting
 from elicitation.batteries.revealed.stated import NO, YES, OptionQuestion, bet_questions
 from elicitation.batteries.revealed.tables import belief_questions
 from elicitation.models.base import ScoringModel
+from elicitation.session.asking import Progress
 from elicitation.store import AnswerStore
 
 SCENARIOS = ("dice", "coins")
@@ -105,7 +106,7 @@ def ask_wagers(
     store : AnswerStore
         Where answers are kept and found.
     progress : callable, optional
-        See `elicitation.batteries.revealed.reading.Progress`.
+        See `elicitation.session.asking.Progress`.
 
     Returns
     -------

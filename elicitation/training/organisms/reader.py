@@ -15,7 +15,7 @@ import pandas as pd
 
 from coherence.errors import InputError
 from elicitation.models.local.causal import load_causal_model, quiet_transformers
-from elicitation.session.plan import Task
+from elicitation.session.plan import Design, Task
 from elicitation.session.questions import evidence_of
 from elicitation.session.session import Tally, elicit
 from elicitation.store import AnswerStore
@@ -208,8 +208,7 @@ def ask_reader(
             task,
             cases,
             store,
-            reps=reps,
-            seed=seed,
+            design=Design(reps=reps, seed=seed),
             batch_size=2048,
         )
 

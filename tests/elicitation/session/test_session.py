@@ -11,7 +11,9 @@ from coherence.errors import InputError
 from coherence.table.faults import find_faults
 from elicitation.models.base import Answer
 from elicitation.session.questions import evidence_of, number_draws, plan_questions
-from elicitation.session.session import Task, ask, elicit
+from elicitation.session.asking import ask
+from elicitation.session.plan import Design, Task
+from elicitation.session.session import elicit
 from elicitation.store import AnswerStore
 
 _LABELS = re.compile(r"in this order: \[(.*), (.*)\]")
@@ -57,7 +59,7 @@ def store():
 
 
 def test_the_table_is_valid_complete_and_true(asia, cases, store):
-    runs, tally = elicit(Scripted(), asia, cases, store, reps=3)
+    runs, tally = elicit(Scripted(), asia, cases, store, design=Design(reps=3))
     assert find_faults(runs) == []
     assert len(runs) == 12 * 3 * (4 + 2)
     assert (tally.asked, tally.reused, tally.total) == (12 * 3 * 8, 0, 12 * 3 * 8)
@@ -89,7 +91,7 @@ def test_the_table_is_valid_complete_and_true(asia, cases, store):
 
 
 def test_every_value_is_the_one_that_its_raw_answer_states(asia, cases, store):
-    runs, _ = elicit(Scripted(), asia, cases, store, reps=2)
+    runs, _ = elicit(Scripted(), asia, cases, store, design=Design(reps=2))
     stated = runs["raw_belief"].str.extract(r"Yes: ([0-9.]+)")[0].astype(float)
     pd.testing.assert_series_equal(
         runs["p"], stated.astype("float64"), check_names=False, check_dtype=False
@@ -108,7 +110,7 @@ def test_every_value_is_the_one_that_its_raw_answer_states(asia, cases, store):
 def test_a_row_has_its_gravest_status_and_keeps_what_could_be_read(
     asia, cases, store, answers, status, kept
 ):
-    runs, tally = elicit(Scripted(answers), asia, cases, store, reps=1)
+    runs, tally = elicit(Scripted(answers), asia, cases, store, design=Design(reps=1))
     rows = runs[(runs["prompt"] == "standard") & runs["z"].isna()]
     assert (rows["status"] == status).all()
     for column in ("p", "action"):
@@ -120,7 +122,9 @@ def test_a_row_has_its_gravest_status_and_keeps_what_could_be_read(
 
 
 def test_an_unreadable_distribution_of_z_leaves_the_belief(asia, cases, store):
-    runs, _ = elicit(Scripted({"auxiliary": "high: 0.2\nlow: 0.8"}), asia, cases, store, reps=1)
+    runs, _ = elicit(
+        Scripted({"auxiliary": "high: 0.2\nlow: 0.8"}), asia, cases, store, design=Design(reps=1)
+    )
     given = runs[runs["z"].notna()]
     assert (given["status"] == "unparsed").all()
     assert given["p"].notna().all()
@@ -129,9 +133,9 @@ def test_an_unreadable_distribution_of_z_leaves_the_belief(asia, cases, store):
 
 
 def test_a_second_session_asks_nothing_and_gives_the_same_table(asia, cases, store):
-    first, _ = elicit(Scripted(), asia, cases, store, reps=2)
+    first, _ = elicit(Scripted(), asia, cases, store, design=Design(reps=2))
     model = Scripted()
-    second, tally = elicit(model, asia, cases, store, reps=2)
+    second, tally = elicit(model, asia, cases, store, design=Design(reps=2))
     assert model.asked == []
     assert (tally.asked, tally.reused) == (0, tally.total)
     pd.testing.assert_frame_equal(first, second)
@@ -140,27 +144,27 @@ def test_a_second_session_asks_nothing_and_gives_the_same_table(asia, cases, sto
 def test_an_interrupted_session_asks_only_the_rest(asia, cases, store):
     stopped, resumed = Scripted(fail_after=50), Scripted()
     with pytest.raises(KeyboardInterrupt):
-        elicit(stopped, asia, cases, store, reps=2, batch_size=10)
+        elicit(stopped, asia, cases, store, design=Design(reps=2), batch_size=10)
     assert len(store) == 50
-    runs, tally = elicit(resumed, asia, cases, store, reps=2, batch_size=10)
+    runs, tally = elicit(resumed, asia, cases, store, design=Design(reps=2), batch_size=10)
     assert tally.reused == 50
     assert not {(request.text, request.seed) for request in stopped.asked} & {
         (request.text, request.seed) for request in resumed.asked
     }
     with AnswerStore(":memory:") as other:
-        whole, _ = elicit(Scripted(), asia, cases, other, reps=2, batch_size=64)
+        whole, _ = elicit(Scripted(), asia, cases, other, design=Design(reps=2), batch_size=64)
     pd.testing.assert_frame_equal(runs.drop(columns="created"), whole.drop(columns="created"))
 
 
 def test_more_repetitions_keep_the_answers_that_are_there(asia, cases, store):
-    few, _ = elicit(Scripted(), asia, cases, store, reps=2)
-    more, tally = elicit(Scripted(), asia, cases, store, reps=3)
+    few, _ = elicit(Scripted(), asia, cases, store, design=Design(reps=2))
+    more, tally = elicit(Scripted(), asia, cases, store, design=Design(reps=3))
     assert tally.reused == 12 * 2 * 8
     pd.testing.assert_frame_equal(more[more["rep"] < 2].reset_index(drop=True), few)
 
 
 def test_another_model_seed_or_temperature_gets_answers_of_its_own(asia, cases, store):
-    elicit(Scripted(), asia, cases, store, reps=1)
+    elicit(Scripted(), asia, cases, store, design=Design(reps=1))
     other = Scripted()
     other.fingerprint = "other weights"
     for model, options in (
@@ -168,7 +172,7 @@ def test_another_model_seed_or_temperature_gets_answers_of_its_own(asia, cases, 
         (Scripted(), {"seed": 1}),
         (Scripted(), {"temperature": 0.5}),
     ):
-        _, tally = elicit(model, asia, cases, store, reps=1, **options)
+        _, tally = elicit(model, asia, cases, store, design=Design(reps=1, **options))
         assert tally.reused == 0
 
 
@@ -188,9 +192,8 @@ def test_contexts_with_the_same_words_get_draws_of_their_own(asia, cases):
 
 def test_options_choose_the_questions(asia, cases, store):
     model = Scripted()
-    runs, tally = elicit(
-        model, asia, cases, store, reps=1, prompts=("standard", "bayes"), iterated=False
-    )
+    design = Design(reps=1, prompts=("standard", "bayes"), iterated=False)
+    runs, tally = elicit(model, asia, cases, store, design=design)
     assert tally.total == 12 * 3
     assert set(runs["prompt"]) == {"standard", "bayes"}
     assert runs["z"].isna().all()
@@ -211,7 +214,7 @@ def test_progress_counts_to_the_end(asia, cases, store):
         asia,
         cases,
         store,
-        reps=1,
+        design=Design(reps=1),
         batch_size=40,
         progress=lambda done, total: seen.append((done, total)),
     )
@@ -229,12 +232,25 @@ def test_tasks_and_cases_come_from_their_seed(asia):
 
 @pytest.mark.parametrize(
     "options",
-    [{"reps": 0}, {"prompts": ()}, {"prompts": ("standard", "odd")}, {"prompts": ("standard", "standard")}, {"temperature": -1.0},
-     {"temperature": np.nan}, {"seed": -1}, {"batch_size": 0}, {"max_new_tokens": 0}],
-)  # fmt: skip
-def test_options_out_of_range(asia, cases, store, options):
+    [
+        {"reps": 0},
+        {"prompts": ()},
+        {"prompts": ("standard", "odd")},
+        {"prompts": ("standard", "standard")},
+        {"temperature": -1.0},
+        {"temperature": np.nan},
+        {"seed": -1},
+        {"max_new_tokens": 0},
+    ],
+)
+def test_designs_out_of_range(asia, cases, store, options):
     with pytest.raises(InputError, match=next(iter(options))):
-        elicit(Scripted(), asia, cases, store, **options)
+        elicit(Scripted(), asia, cases, store, design=Design(**options))
+
+
+def test_a_batch_of_nothing(asia, cases, store):
+    with pytest.raises(InputError, match="batch_size"):
+        elicit(Scripted(), asia, cases, store, batch_size=0)
 
 
 def test_no_contexts(asia):

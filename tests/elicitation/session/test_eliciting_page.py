@@ -12,7 +12,7 @@ from elicitation.session.custom import COLUMNS, load_questions
 from elicitation.session.prompt_file import load_prompts
 from elicitation.session.prompts import NETWORK_PROMPTS
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "eliciting.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| `([a-z_:]+)` \| (.+) \| (\.7|none) \|$", PAGE, re.MULTILINE)
 

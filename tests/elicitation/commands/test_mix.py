@@ -140,7 +140,7 @@ def test_one_experiment_of_a_nameless_model_has_no_total(tmp_path, capsys):
 def test_a_model_is_asked_once(tmp_path, capsys):
     """A second run finds every answer; exact rates need one question per condition. The model knows none of this."""
     pytest.importorskip("torch")
-    from elicitation.session.session import Task
+    from elicitation.session.plan import Task
     from elicitation.store import AnswerStore
     from elicitation.training.organisms.reader import Recipe, train_reader
 
@@ -184,7 +184,7 @@ def test_models_are_asked_one_after_the_other(tmp_path, capsys, monkeypatch):
     """Two folders of the same name give a leaderboard and a figure side by side, and the first model is gone before the second is loaded."""
     pytest.importorskip("torch")
     from elicitation.models.local import causal
-    from elicitation.session.session import Task
+    from elicitation.session.plan import Task
     from elicitation.training.organisms.reader import Recipe, train_reader
 
     folders = [tmp_path / name / "model" for name in ("one", "two")]

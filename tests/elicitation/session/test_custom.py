@@ -13,7 +13,8 @@ from elicitation.models.base import Answer
 from elicitation.models.labels import bound_labels
 from elicitation.reading.belief import sampled_belief, token_belief
 from elicitation.session.custom import check_questions, load_questions
-from elicitation.session.session import Design, elicit, elicit_questions
+from elicitation.session.plan import Design
+from elicitation.session.session import elicit, elicit_questions
 from elicitation.store import AnswerStore
 
 CSV = """id,belief_question,yes_no_question,action_question,options,theta,p_true,x_sky
@@ -146,8 +147,9 @@ def test_token_beliefs_are_shares_of_the_label_mass(table, store):
 
 def test_both_ways_work_for_networks(asia, cases, store):
     model = Labelled(action="Can decide: Yes\nDecision: Yes")
-    token, _ = elicit(model, asia, cases, store, reps=1, belief="token")
-    sampled, _ = elicit(model, asia, cases, store, reps=1, belief="sampled", draws=5)
+    token, _ = elicit(model, asia, cases, store, design=Design(reps=1, belief="token"))
+    design = Design(reps=1, belief="sampled", draws=5)
+    sampled, _ = elicit(model, asia, cases, store, design=design)
     both = pd.concat([token, sampled])
     assert find_faults(both) == []
     assert (token["action"] == "yes").all()

@@ -14,7 +14,7 @@ import pytest
 from coherence.cli.main import main
 from coherence.table.storage import read_runs
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def _command(folder, out, *extra):

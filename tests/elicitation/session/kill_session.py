@@ -1,6 +1,6 @@
 """Kill a session at random moments until it is done, and compare it with one that nobody disturbed.
 
-    python tests/elicitation/kill_session.py --kills 200 --seed 0
+    python tests/elicitation/session/kill_session.py --kills 200 --seed 0
 
 Every life of the session is a process of its own (a fork, so that the moment of the kill falls into
 the work and not into the imports), ended by SIGKILL at a random moment between its start and a

@@ -12,10 +12,11 @@ from coherence.cli.main import main
 from coherence.errors import InputError
 from elicitation.models.base import Answer
 from elicitation.session.overview import preview, summarise_store
-from elicitation.session.session import Design, plan_own_questions, run_plan
+from elicitation.session.plan import Design, plan_own_questions
+from elicitation.session.session import run_plan
 from elicitation.store import AnswerStore, Draw
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 class Mixed:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-SCRIPT = ROOT / "tests" / "elicitation" / "kill_session.py"
+ROOT = Path(__file__).parents[3]
+SCRIPT = ROOT / "tests" / "elicitation" / "session" / "kill_session.py"
 DONE = "questions=500 answers=500 twice=0 intact=True equal=True"
 
 pytestmark = pytest.mark.skipif(
@@ -54,7 +54,7 @@ def test_three_processes_on_one_store():
 FULL = """
 import resource, sys
 from pathlib import Path
-sys.path.insert(0, "tests/elicitation")
+sys.path.insert(0, "tests/elicitation/session")
 from coherence.errors import CoherenceError
 from elicitation.store import AnswerStore
 from kill_session import live
