@@ -19,7 +19,8 @@ from coherence.batteries.bets.gains import expected_gains
 from coherence.batteries.bets.plots import accuracy_size, plot_accuracies, plot_ladder, save_figure
 from coherence.batteries.bets.scores import score_bets
 from elicitation.batteries.bets.items import default_items
-from elicitation.batteries.bets.questions import bet_questions, ladder_questions, value_questions
+from elicitation.batteries.bets.ladder import ladder_questions
+from elicitation.batteries.bets.questions import bet_questions, value_questions
 
 
 def main() -> None:
@@ -52,7 +53,8 @@ def main() -> None:
         )
 
     print(
-        "   With odds of two to one on top of the stake, both sides may be worth a bet. If the winning side has a chance of"
+        "   With odds of two to one on top of the stake, both sides may be worth a bet. If the "
+        "winning side has a chance of"
     )
     for chance in (0.1, 0.25, 0.5):
         gains = expected_gains(100, 1, 50, chance=chance, payout=2)[0]
@@ -70,7 +72,8 @@ def main() -> None:
     )
     questions = pd.concat([values, bets, ladder_questions(items)], ignore_index=True)
     print(
-        f"\n2. {len(values)} questions on values, {len(bets)} bets, {len(questions) - len(values) - len(bets)} bets with stated chances. For example:"
+        f"\n2. {len(values)} questions on values, {len(bets)} bets, "
+        f"{len(questions) - len(values) - len(bets)} bets with stated chances. For example:"
     )
     print(f"   {bets['text'].iloc[-1]}")
 
@@ -94,10 +97,12 @@ def main() -> None:
         row = [*table.loc[(template, truth)], chance[template, truth]]
         print(f"   {template + ', ' + truth:36}" + "".join(f"{share:12.0%}" for share in row))
     print(
-        "   'positive gain' does not tell the value-only chooser from the maximiser: it asks only the bets where the high thing is won."
+        "   'positive gain' does not tell the value-only chooser from the maximiser: it asks only "
+        "the bets where the high thing is won."
     )
     print(
-        "   'strict' and 'non-negative gain' fail the maximiser: one threshold cannot serve bets whose best choices gain 40 and 0."
+        "   'strict' and 'non-negative gain' fail the maximiser: one threshold cannot serve bets "
+        "whose best choices gain 40 and 0."
     )
 
     print("\n4. The chance that choices act on, beside the one that the bet states:")
@@ -112,10 +117,12 @@ def main() -> None:
         )
     line = scores.ladders["maximiser", "coin"].weighting
     print(
-        f"   In one line: the maximiser's elevation is {line.elevation:.2f} (0 leaves one half as it is), its sensitivity {line.sensitivity:.2f} (1)"
+        f"   In one line: the maximiser's elevation is {line.elevation:.2f} (0 leaves one half as "
+        f"it is), its sensitivity {line.sensitivity:.2f} (1)"
     )
     print(
-        "   The value-only chooser bets whatever the stakes and chances are, the guesser as often as not: neither acts on a probability."
+        "   The value-only chooser bets whatever the stakes and chances are, the guesser as often "
+        "as not: neither acts on a probability."
     )
 
     out = Path(args.out)

@@ -74,14 +74,16 @@ def main() -> None:
         json.dumps(record, indent=2) + "\n", encoding="utf-8"
     )
     print(
-        f"{record['parameters']:,} parameters, {record['recipe']['steps']} steps, {record['seconds']:.0f} s of training"
+        f"{record['parameters']:,} parameters, {record['recipe']['steps']} steps, "
+        f"{record['seconds']:.0f} s of training"
     )
     print(f"on {len(cases)} evidence sets that it was not trained on:")
     print(f"  readable answers            {figures.readable:.2%}")
     print(f"  RMSE of beliefs to truth    {figures.rmse:.4f}")
     print(f"  RMSE of P(z | x) to truth   {figures.rmse_auxiliary:.4f}")
     print(
-        f"  decisions on the side of the stated belief: {figures.agreement:.2%} (its policy at these beliefs: {figures.agreement_expected:.2%})"
+        f"  decisions on the side of the stated belief: {figures.agreement:.2%} (its policy at "
+        f"these beliefs: {figures.agreement_expected:.2%})"
     )
 
 

@@ -25,42 +25,56 @@ _ADDED_WORDS = REPAIRS[-1]
 _WAIT = "\n\nYour answer:"
 
 FLIP = (
-    "Toss a loaded coin in your mind. It shows 1 with a probability of {p} and 0 with a probability of {q}. Report how this one toss came out: over "
-    "many tosses your reports should show each side that often.\nReply with the digit 0 or 1 and nothing else."
-    + _WAIT
+    "Toss a loaded coin in your mind. It shows 1 with a probability of {p} and 0 with a "
+    "probability of {q}. Report how this one toss came out: over "
+    "many tosses your reports should show each side that often.\nReply with the digit 0 or 1 and "
+    "nothing else." + _WAIT
 )
 TWO_FLIPS = (
-    "Toss a loaded coin twice in your mind. Each toss shows 1 with a probability of {p} and 0 with a probability of {q}, whatever the other one "
-    "shows. Report how these two tosses came out: over many reports each toss should show each side that often.\n"
+    "Toss a loaded coin twice in your mind. Each toss shows 1 with a probability of {p} and 0 with "
+    "a probability of {q}, whatever the other one "
+    "shows. Report how these two tosses came out: over many reports each toss should show each "
+    "side that often.\n"
     "Reply in two lines and nothing else, with the digit 0 or 1 at each mark:\nFlip 1: *\nFlip 2: *"
     + _WAIT
 )
 THREE_OUTCOMES = (
-    "Spin a wheel in your mind that has three fields. It stops on 0 with a probability of {p}, on 1 with a probability of {middle} and on 2 with a "
-    "probability of {rest}. Report where it stopped this time: over many spins your reports should show each field that often.\n"
+    "Spin a wheel in your mind that has three fields. It stops on 0 with a probability of {p}, on "
+    "1 with a probability of {middle} and on 2 with a "
+    "probability of {rest}. Report where it stopped this time: over many spins your reports should "
+    "show each field that often.\n"
     "Reply with the digit 0, 1 or 2 and nothing else." + _WAIT
 )
 READS = (
-    "A sequenced fragment of DNA fits two places of a genome, A and B, equally well. Of 1000 fragments that fit one of the two places only, {a} came "
-    "from A and {b} from B. Many such doubtful fragments have to be placed, one at a time and without a memory of the others, so that in the end the "
-    "two places have their right shares of them. Where do you place this one?\nReply with the letter A or B and nothing else."
-    + _WAIT
+    "A sequenced fragment of DNA fits two places of a genome, A and B, equally well. Of 1000 "
+    "fragments that fit one of the two places only, {a} came "
+    "from A and {b} from B. Many such doubtful fragments have to be placed, one at a time and "
+    "without a memory of the others, so that in the end the "
+    "two places have their right shares of them. Where do you place this one?\nReply with the "
+    "letter A or B and nothing else." + _WAIT
 )
 PENNIES = (
-    "You and an opponent each lay down a coin, without seeing the other's. If both show heads, you win {a} points from the opponent. If both show "
-    "tails, you win {b} points from the opponent. If the coins differ, nothing is won. The opponent has watched you play this game many times and "
-    "knows how often you show which side, but not what you show this time. Which side do you show?\n"
+    "You and an opponent each lay down a coin, without seeing the other's. If both show heads, you "
+    "win {a} points from the opponent. If both show "
+    "tails, you win {b} points from the opponent. If the coins differ, nothing is won. The "
+    "opponent has watched you play this game many times and "
+    "knows how often you show which side, but not what you show this time. Which side do you "
+    "show?\n"
     "Reply with the word Heads or Tails and nothing else." + _WAIT
 )
 POSITIONING = (
-    "Each season your shop and a copycat choose a market, luxury or affordable, without knowing the other's choice. Alone in the luxury market you "
-    "earn {a} thousand, alone in the affordable market {b} thousand. In the same market as the copycat you earn nothing, and the copycat gains "
-    "what you lose by it. The copycat has watched you for many seasons and knows how often you choose which market, but not your choice this time. "
+    "Each season your shop and a copycat choose a market, luxury or affordable, without knowing "
+    "the other's choice. Alone in the luxury market you "
+    "earn {a} thousand, alone in the affordable market {b} thousand. In the same market as the "
+    "copycat you earn nothing, and the copycat gains "
+    "what you lose by it. The copycat has watched you for many seasons and knows how often you "
+    "choose which market, but not your choice this time. "
     "Which market do you choose?\nReply with the word Luxury or Affordable and nothing else."
     + _WAIT
 )
 WORDS = (
-    "Choose one of two words by tossing a fair coin in your mind, so that each has a probability of 50%: {first} or {second}.\n"
+    "Choose one of two words by tossing a fair coin in your mind, so that each has a probability "
+    "of 50%: {first} or {second}.\n"
     "Reply with the word that the coin chose and nothing else." + _WAIT
 )
 WORD_PAIRS = (
@@ -275,7 +289,8 @@ def elicit_mixing(
             # The likeliest first tokens that a server lists bound a rate; a bound must not pass for
             # the rate.
             raise InputError(
-                f"exact=True needs a model that gives the probabilities of whole answers; {model.name} does not. Draw answers instead."
+                "exact=True needs a model that gives the probabilities of whole answers; "
+                f"{model.name} does not. Draw answers instead."
             )
         # No description for the store: its reader knows the probabilities of Yes and No only.
         answers, _ = ask(

@@ -30,11 +30,9 @@ from coherence.batteries.bets.units import CROSSED, INDEPENDENT, PAIRS, units_of
 from coherence.batteries.bets.weighting import weighting_line
 from coherence.errors import InputError
 from elicitation.batteries.bets.items import Item, Items, default_items
+from elicitation.batteries.bets.ladder import BREAK_EVENS, highest_break_even, ladder_questions
 from elicitation.batteries.bets.questions import (
-    BREAK_EVENS,
     bet_questions,
-    highest_break_even,
-    ladder_questions,
     value_questions,
 )
 

@@ -36,7 +36,8 @@ from coherence.batteries.bets.scores import bet_gains, right_roles, score_bets
 from coherence.errors import InputError
 from coherence.table.faults import validate_runs
 from elicitation.batteries.bets.items import default_items
-from elicitation.batteries.bets.questions import bet_questions, ladder_questions, value_questions
+from elicitation.batteries.bets.ladder import ladder_questions
+from elicitation.batteries.bets.questions import bet_questions, value_questions
 
 amount = st.floats(0.01, 1e4)
 

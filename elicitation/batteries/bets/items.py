@@ -57,7 +57,8 @@ class Items:
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise InputError(
-                f"items must have different names; {', '.join(map(repr, twice[:5]))} occur more than once. Leave the copies out."
+                f"items must have different names; {', '.join(map(repr, twice[:5]))} occur more "
+                "than once. Leave the copies out."
             )
         for item in self.items:
             if not (item.price > 0 and math.isfinite(item.price)):
@@ -68,7 +69,8 @@ class Items:
             present = {item.value for item in self.items if item.split == split}
             if len(present) == 1:
                 raise InputError(
-                    f"split {split!r} must have things of both values; it has only {present.pop()} ones."
+                    f"split {split!r} must have things of both values; it has only {present.pop()} "
+                    "ones."
                 )
         if not self.items:
             raise InputError("items must not be empty.")
@@ -100,12 +102,14 @@ class Items:
         pairs = list(product(self.of("high", split), self.of("low", split)))
         if not pairs:
             raise InputError(
-                f"there are no things in split {split!r}. Add some to the list of items, or leave this split out."
+                f"there are no things in split {split!r}. Add some to the list of items, or leave "
+                "this split out."
             )
         for high, low in pairs:
             if not high.price > low.price:
                 raise InputError(
-                    f"a high thing must be worth more than the low ones of its split; {high.name!r} has price {high.price:g}, "
+                    "a high thing must be worth more than the low ones of its split; "
+                    f"{high.name!r} has price {high.price:g}, "
                     f"{low.name!r} {low.price:g}. Correct the prices."
                 )
         return pairs
@@ -190,7 +194,8 @@ def read_items(path: str | os.PathLike[str]) -> Items:
             )
         elif None in row:
             faults.append(
-                f"line {number}: there are more cells than columns; put quotes around a text with commas"
+                f"line {number}: there are more cells than columns; put quotes around a text with "
+                "commas"
             )
         elif value not in CLASSES:
             faults.append(f"line {number}: value must be high or low, not {value[:_LONGEST]!r}")

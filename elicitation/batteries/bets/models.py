@@ -1,4 +1,4 @@
-"""Local models and the questions of `elicitation.batteries.bets.questions`: scores of every option, lessons to train on, a small model that knows values.
+"""Local models and the questions about bets: scores of every option, and lessons to train on.
 
 Two kinds of models can be asked. A multiple-choice model scores the question joined with each
 option; a causal model gives the likelihood of each option as the continuation of the question.
@@ -18,12 +18,12 @@ from scipy.special import expit
 
 from coherence.errors import CoherenceError, InputError
 from elicitation.batteries.bets.items import SPLITS, Items
+from elicitation.batteries.bets.ladder import ladder_questions
 from elicitation.batteries.bets.questions import (
-    OPTIONS,
     bet_questions,
-    ladder_questions,
     value_questions,
 )
+from elicitation.batteries.bets.rows import OPTIONS
 from elicitation.models.base import Answer
 from elicitation.models.local.causal import CausalModel, load_causal_model
 from elicitation.models.local.multiple_choice import MultipleChoiceModel, load_multiple_choice_model
@@ -122,7 +122,8 @@ def score_choices(
         raise InputError(f"likelihood must be 'total' or 'token'; received {likelihood!r}.")
     if not isinstance(model, MultipleChoiceModel | CausalModel):
         raise InputError(
-            f"model must be a local multiple-choice or causal model; received a {type(model).__name__}. Score its answers from a file."
+            "model must be a local multiple-choice or causal model; received a "
+            f"{type(model).__name__}. Score its answers from a file."
         )
     texts = questions["text"].tolist()
     options = questions[[f"option_{letter}" for letter in OPTIONS]].to_numpy().tolist()
@@ -210,7 +211,8 @@ def lessons_from(questions: pd.DataFrame, roles: Sequence[str]) -> Lessons:
     if not (matches.sum(axis=1) == 1).all():
         first = int(np.flatnonzero(matches.sum(axis=1) != 1)[0])
         raise InputError(
-            f"roles must name one option of each question; {roles[first]!r} is none of question {questions['question'].iloc[first]}."
+            f"roles must name one option of each question; {roles[first]!r} is none of question "
+            f"{questions['question'].iloc[first]}."
         )
     options = questions[[f"option_{letter}" for letter in OPTIONS]].to_numpy().tolist()
     return Lessons(

@@ -246,8 +246,8 @@ DICE = ["--where", "scenario=dice", "--where", "n=2,3", "--where", "variant=sing
 
 def believer(questions, *, accepts):
     """Fill in the whole battery as somebody who believes the truth and accepts bets with a probability that depends on it."""
-    from elicitation.batteries.revealed.elsewhere import battery
-    from elicitation.batteries.revealed.grid import select, standard_grid
+    from elicitation.batteries.revealed.battery import battery
+    from elicitation.batteries.revealed.scenarios.grid import select, standard_grid
 
     settings = select(
         standard_grid(),
@@ -476,7 +476,7 @@ def test_wrong_usage_is_one_line_and_exit_two(options, message, tmp_path, monkey
 
 
 def test_an_interruption_keeps_what_was_read(folders, tmp_path, monkeypatch, capsys):
-    import elicitation.batteries.revealed.tables as tables
+    import elicitation.batteries.revealed.beliefs as tables
 
     def interrupted(model, settings, store, **_):
         reveal(model, settings[:1], store)

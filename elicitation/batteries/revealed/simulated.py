@@ -1,17 +1,16 @@
-"""Simulated believers, each with one known flaw: what the measures show of them is what they are for."""
+"""Simulated believers, each with one known flaw, to show what each measure sees."""
 
-from collections.abc import Callable, Mapping
-from fractions import Fraction
+from collections.abc import Callable
 
 from coherence.errors import InputError
-from elicitation.batteries.revealed.setting import Setting
+from elicitation.batteries.revealed.scenarios.setting import Setting
 
 Belief = dict[str, float]
 
 
 def exact(setting: Setting) -> Belief:
     """Believe the truth."""
-    return _floats(setting.truth)
+    return {outcome: float(probability) for outcome, probability in setting.truth.items()}
 
 
 def point_mass(setting: Setting) -> Belief:
@@ -24,14 +23,15 @@ def first_lover(setting: Setting, *, pull: float = 0.4) -> Belief:
     """Believe the truth, but move a share `pull` of all probability to the first outcome."""
     _check_share(pull)
     return {
-        outcome: (1 - pull) * float(truth) + pull * (place == 0)
-        for place, (outcome, truth) in enumerate(setting.truth.items())
+        outcome: (1 - pull) * float(truth) + pull * (position == 0)
+        for position, (outcome, truth) in enumerate(setting.truth.items())
     }
 
 
 def gambler(setting: Setting, *, discount: float = 0.8) -> Belief:
-    """Commit the gambler's fallacy: after an outcome, count it as less probable than it is by a share `discount`, though nothing has changed."""
+    """Commit the gambler's fallacy: count the last outcome as less probable by a `discount`."""
     _check_share(discount)
+    # Where results are added, it is the total that repeats the last one.
     last = str(int(setting.previous) + setting.shift) if setting.shift else setting.previous
     weights = {
         outcome: float(truth) * (1 - discount * (outcome == last))
@@ -47,10 +47,6 @@ BELIEVERS: dict[str, Callable[[Setting], Belief]] = {
     "first-outcome lover": first_lover,
     "gambler": gambler,
 }
-
-
-def _floats(truth: Mapping[str, Fraction]) -> Belief:
-    return {outcome: float(probability) for outcome, probability in truth.items()}
 
 
 def _check_share(share: float) -> None:

@@ -1,11 +1,11 @@
-"""Coins: how many of a few coins show a face, fair or biased towards it, alone or after earlier flips."""
+"""Coins: how many of a few coins show a face, fair or biased, alone or after earlier flips."""
 
 from collections.abc import Sequence
 from fractions import Fraction
 from math import comb
 
 from coherence.errors import InputError
-from elicitation.batteries.revealed.setting import (
+from elicitation.batteries.revealed.scenarios.setting import (
     REFERENCE,
     Decomposition,
     Setting,
@@ -25,14 +25,21 @@ _WORDINGS = (
             "flip": "All coins are flipped, and those that show {side} are counted.",
             "end": "The number of {side} is",
             "before": "All coins were flipped before, and the number of {side} was {results}.",
-            "befores": "All coins were flipped {k} times before, and the numbers of {side} were {results}.",
+            "befores": (
+                "All coins were flipped {k} times before, and the numbers of {side} were {results}."
+            ),
             "again": "Earlier flips have no influence on later ones. All coins are flipped again.",
             "end again": "The new number of {side} is",
-            "added": "All coins are flipped again, and the {side} of all flips are counted together.",
+            "added": (
+                "All coins are flipped again, and the {side} of all flips are counted together."
+            ),
             "end added": "The total number of {side} is",
             "one by one": "The coins are flipped one after the other.",
             "end first": "The first coin shows",
-            "first": "The first coin shows {first}. The other coins are flipped too, and all coins that show {side} are counted.",
+            "first": (
+                "The first coin shows {first}. The other coins are flipped too, and all coins that "
+                "show {side} are counted."
+            ),
         },
     ),
     Wording(
@@ -43,9 +50,14 @@ _WORDINGS = (
             "end": "Counting the coins with {side} up, he gets to",
             "before": "His last turn left {results} with {side} up.",
             "befores": "His last {k} turns left {results} with {side} up.",
-            "again": "Coins have no memory. He puts all of them back, shakes again and empties the cup.",
+            "again": (
+                "Coins have no memory. He puts all of them back, shakes again and empties the cup."
+            ),
             "end again": "Counting the coins with {side} up, this time he gets to",
-            "added": "He puts all of them back, shakes again, and goes on counting {side} where he had stopped.",
+            "added": (
+                "He puts all of them back, shakes again, and goes on counting {side} where he had "
+                "stopped."
+            ),
             "end added": "Over all turns he gets to",
         },
     ),
@@ -129,9 +141,18 @@ def repeated(n: int, side: str, bias: int, previous: Sequence[int], *, dependent
     shift = sum(previous) if dependent else 0
     how = "added" if dependent else "again"
     return _setting(
-        n, side, bias, "dependent" if dependent else "independent", ("setup", "before" if len(previous) == 1 else "befores", how), f"end {how}",
-        in_words(heads_of_coins(n, bias), shift), results=listed(previous), k=len(previous), previous=previous, shift=shift,
-    )  # fmt: skip
+        n,
+        side,
+        bias,
+        "dependent" if dependent else "independent",
+        ("setup", "before" if len(previous) == 1 else "befores", how),
+        f"end {how}",
+        in_words(heads_of_coins(n, bias), shift),
+        results=listed(previous),
+        k=len(previous),
+        previous=previous,
+        shift=shift,
+    )
 
 
 def decompose(n: int, side: str, bias: int) -> Decomposition:
@@ -167,13 +188,13 @@ def decompose(n: int, side: str, bias: int) -> Decomposition:
         {face: share if face == side else 1 - share for face in SIDES},
     )
     rest = heads_of_coins(n - 1, bias)
-    given = {}
+    given_face = {}
     for face in SIDES:
         truth = {str(k): rest.get(k - (face == side), Fraction(0)) for k in range(n + 1)}
-        given[face] = _setting(
+        given_face[face] = _setting(
             n, side, bias, "given first", ("setup", "one by one", "first"), "end", truth, first=face
         )
-    return Decomposition(single(n, side, bias), "first coin", part, given)
+    return Decomposition(single(n, side, bias), "first coin", part, given_face)
 
 
 def grid(n_coins: Sequence[int], biases: Sequence[int]) -> list[Setting]:
@@ -208,27 +229,24 @@ def _setting(
         raise InputError(f"side must be heads or tails; received {side!r}.")
     if n < 2:
         raise InputError(
-            f"coins must be at least 2; received {n}. A single coin is a preference between Heads and Tails."
+            f"coins must be at least 2; received {n}. "
+            "A single coin is a preference between Heads and Tails."
         )
     other = SIDES[1 - SIDES.index(side)]
-    told = (
+    chances = (
         f"Each coin is {bias} times as likely to land on {side} as on {other}."
         if bias > 1
         else "Each coin is fair."
     )
-    filled = {"n": n, "side": side, "bias": told, **values}
-    details = (
-        f"after {listed(previous)}"
-        if previous
-        else f"given {values['first']}"
-        if "first" in values
-        else ""
-    )
-    own = f"{n} coins, {side}" + (f" {bias}x" if bias > 1 else "")
-    wordings = [
-        wording for wording in _WORDINGS if all(part in wording.pieces for part in (*parts, end))
-    ]
+    values |= {"n": n, "side": side, "bias": chances}
+    details = []
+    if previous:
+        details = [f"after {listed(previous)}"]
+    elif "first" in values:
+        details = [f"given {values['first']}"]
+    kind = f"{n} coins, {side}" + (f" {bias}x" if bias > 1 else "")
     claims = {
+        "end": f"the number of {side} is {{}}",
         "end first": "the first coin shows {}",
         "end again": f"the new number of {side} is {{}}",
         "end added": f"the total number of {side} is {{}}",
@@ -238,7 +256,7 @@ def _setting(
         variant=variant,
         group=f"{n} coins, bias {bias}x, {variant}"
         + (f", {len(previous)} counts" if len(previous) > 1 else ""),
-        name="/".join(["coins", variant, own, *([details] if details else [])]),
+        name="/".join(["coins", variant, kind, *details]),
         parameters={
             "n": str(n),
             "side": side,
@@ -246,10 +264,10 @@ def _setting(
             "previous": ", ".join(map(str, previous)),
         },
         truth=truth,
-        texts=tell_all(wordings, (*parts, end), filled),
-        story=_WORDINGS[0].tell(parts, filled),
-        claim=claims.get(end, f"the number of {side} is {{}}"),
+        texts=tell_all(_WORDINGS, (*parts, end), values),
+        story=_WORDINGS[0].tell(parts, values),
+        claim=claims[end],
         previous=str(previous[-1]) if previous else "",
         shift=shift,
-        baseline=f"coins/single/{own}" if previous else "",
+        baseline=f"coins/single/{kind}" if previous else "",
     )

@@ -1,4 +1,4 @@
-"""Counts of things that happen by chance at a known mean rate: the Poisson distribution, given that the count stays below a bound.
+"""Counts of things that happen by chance at a known rate: the Poisson distribution up to a bound.
 
 The exact Poisson probabilities are irrational; given that the count is at most `at_most` they are
 fractions, and beliefs renormalised over the counts up to there are to be compared with just these.
@@ -8,20 +8,32 @@ from fractions import Fraction
 from math import factorial
 
 from coherence.errors import InputError
-from elicitation.batteries.revealed.setting import REFERENCE, Setting, Wording, in_words, tell_all
+from elicitation.batteries.revealed.scenarios.setting import (
+    REFERENCE,
+    Setting,
+    Wording,
+    in_words,
+    tell_all,
+)
 
 _WORDINGS = (
     Wording(
         REFERENCE,
         {
-            "setup": "At an office {rate} letters arrive per day on average. Letters arrive at random and independently of each other.",
+            "setup": (
+                "At an office {rate} letters arrive per day on average. Letters arrive at random "
+                "and independently of each other."
+            ),
             "end": "The number of letters that arrive today is",
         },
     ),
     Wording(
         "story",
         {
-            "setup": "Over the years a village has seen {rate} storms per winter on average, with no rhyme or reason to when they come.",
+            "setup": (
+                "Over the years a village has seen {rate} storms per winter on average, with no "
+                "rhyme or reason to when they come."
+            ),
             "end": "Counted after this winter, the number of storms was",
         },
     ),
@@ -79,6 +91,7 @@ def single(rate: int, at_most: int | None = None) -> Setting:
     Setting
         With counts from 0.
     """
+    # Beyond it lies less than one in a thousand for the means of the grid.
     largest = int(rate + 4 * rate**0.5) + 4 if at_most is None else at_most
     return Setting(
         scenario="counts",

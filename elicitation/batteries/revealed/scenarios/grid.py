@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from coherence.errors import InputError, closest
-from elicitation.batteries.revealed import choice, coins, counts, dice, preference
-from elicitation.batteries.revealed.setting import Decomposition, Setting
+from elicitation.batteries.revealed.scenarios import choice, coins, counts, dice, preference
+from elicitation.batteries.revealed.scenarios.setting import Decomposition, Setting
 
 
 def standard_grid(
@@ -90,23 +90,23 @@ def select(settings: Sequence[Setting], where: Mapping[str, Collection[str]]) ->
 
     Examples
     --------
-    >>> [setting.name for setting in select(standard_grid(), {"variant": ["single"], "faces": ["6"]})]
-    ['dice/single/1 die of 6 faces', 'dice/single/2 dice of 6 faces', 'dice/single/3 dice of 6
-    faces']
+    >>> rolls = select(standard_grid(n_dice=[1, 2]), {"variant": ["single"], "faces": ["6"]})
+    >>> [setting.name for setting in rolls]
+    ['dice/single/1 die of 6 faces', 'dice/single/2 dice of 6 faces']
     """
     properties = [_properties(setting) for setting in settings]
     for name, values in where.items():
-        known = {own[name]: None for own in properties if name in own}
+        known = {named[name]: None for named in properties if name in named}
         if not known:
-            names = dict.fromkeys(name for own in properties for name in own)
+            names = dict.fromkeys(name for named in properties for name in named)
             raise InputError(f"settings have no property {name!r}. {closest(name, names)}")
         for value in values:
             if value not in known:
                 raise InputError(f"no setting has {name} {value!r}. {closest(value, known)}")
     kept = [
         setting
-        for setting, own in zip(settings, properties, strict=True)
-        if all(name in own and own[name] in values for name, values in where.items())
+        for setting, named in zip(settings, properties, strict=True)
+        if all(named.get(name) in values for name, values in where.items())
     ]
     if not kept:
         raise InputError("no setting agrees with all conditions at once. Leave one out.")
@@ -114,7 +114,7 @@ def select(settings: Sequence[Setting], where: Mapping[str, Collection[str]]) ->
 
 
 def in_between(settings: Sequence[Setting]) -> list[Setting]:
-    """Return single rolls and flips between those of a list, so that there are enough to be taken apart by `decompositions`.
+    """Return single rolls and flips between those of a list, for `decompositions` to take apart.
 
     Parameters
     ----------
@@ -130,23 +130,23 @@ def in_between(settings: Sequence[Setting]) -> list[Setting]:
 
     Examples
     --------
-    >>> [setting.name for setting in in_between(standard_grid(faces=[4, 7], n_dice=[2], n_coins=[]))]
+    >>> settings = standard_grid(faces=[4, 7], n_dice=[2], n_coins=[])
+    >>> [setting.name for setting in in_between(settings)]
     ['dice/single/2 dice of 5 faces', 'dice/single/2 dice of 6 faces']
     """
     values: dict[tuple[str, int, str], list[int]] = {}
     for setting in _wholes(settings):
-        own = setting.parameters
-        key = (setting.scenario, int(own["n"]), own.get("side", ""))
-        values.setdefault(key, []).append(
-            int(own["faces" if setting.scenario == "dice" else "bias"])
-        )
-    found = [
+        parameters = setting.parameters
+        key = (setting.scenario, int(parameters["n"]), parameters.get("side", ""))
+        value = parameters["faces" if setting.scenario == "dice" else "bias"]
+        values.setdefault(key, []).append(int(value))
+    between = [
         dice.single(n, value) if scenario == "dice" else coins.single(n, side, value)
         for (scenario, n, side), known in values.items()
         for value in range(min(known), max(known) + 1, max(1, (max(known) - min(known)) // 8))
     ]
     names = {setting.name for setting in settings}
-    return [setting for setting in found if setting.name not in names]
+    return [setting for setting in between if setting.name not in names]
 
 
 def decompositions(settings: Sequence[Setting]) -> list[Decomposition]:
@@ -163,11 +163,11 @@ def decompositions(settings: Sequence[Setting]) -> list[Decomposition]:
         In their order.
     """
     return [
-        dice.decompose(int(own["n"]), int(own["faces"]))
+        dice.decompose(int(parameters["n"]), int(parameters["faces"]))
         if setting.scenario == "dice"
-        else coins.decompose(int(own["n"]), own["side"], int(own["bias"]))
+        else coins.decompose(int(parameters["n"]), parameters["side"], int(parameters["bias"]))
         for setting in _wholes(settings)
-        for own in [setting.parameters]
+        for parameters in [setting.parameters]
     ]
 
 
@@ -177,19 +177,23 @@ def _wholes(settings: Sequence[Setting]) -> list[Setting]:
         for setting in settings
         if setting.scenario in ("dice", "coins") and setting.variant == "single"
     ]
-    heads = {
-        (own["n"], own["bias"])
-        for setting in singles
-        if (own := setting.parameters).get("side") == coins.SIDES[0]
-    }
+    heads = {_coins(setting) for setting in singles if _counts(setting, "heads")}
+    # Heads and tails of the same coins are one experiment: what is wrong with one belief is wrong
+    # with the other, and they would count twice.
     return [
         setting
         for setting in singles
-        # Heads and tails of the same coins are one experiment: what is wrong with one belief is
-        # wrong with the other, and they would count twice.
-        if int((own := setting.parameters)["n"]) > 1
-        and not (own.get("side") == coins.SIDES[1] and (own["n"], own["bias"]) in heads)
+        if int(setting.parameters["n"]) > 1
+        and not (_counts(setting, "tails") and _coins(setting) in heads)
     ]
+
+
+def _counts(setting: Setting, side: str) -> bool:
+    return setting.parameters.get("side") == side
+
+
+def _coins(setting: Setting) -> tuple[str, str]:
+    return setting.parameters["n"], setting.parameters["bias"]
 
 
 def _properties(setting: Setting) -> dict[str, str]:

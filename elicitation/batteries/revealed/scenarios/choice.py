@@ -1,27 +1,44 @@
-"""Choice: one of a few options named by capital letters, all equally likely, alone or after an earlier choice."""
+"""Choice: one of a few equally likely letters, alone or after an earlier choice."""
 
 import string
 from collections.abc import Sequence
 from fractions import Fraction
 
 from coherence.errors import InputError
-from elicitation.batteries.revealed.setting import REFERENCE, Setting, Wording, listed, tell_all
+from elicitation.batteries.revealed.scenarios.setting import (
+    REFERENCE,
+    Setting,
+    Wording,
+    listed,
+    tell_all,
+)
 
 _WORDINGS = (
     Wording(
         REFERENCE,
         {
-            "setup": "A person draws one of {k} options at random. The options are {options}. Each of them is equally likely.",
+            "setup": (
+                "A person draws one of {k} options at random. The options are {options}. Each of "
+                "them is equally likely."
+            ),
             "end": "The person draws option",
-            "before": "The person drew option {previous} first. The first draw has no influence on the second, which is again from all options.",
+            "before": (
+                "The person drew option {previous} first. The first draw has no influence on the "
+                "second, which is again from all options."
+            ),
             "end again": "In the second draw the person draws option",
         },
     ),
     Wording(
         "story",
         {
-            "setup": "Equal slips of paper marked {options} lie in a hat. Somebody reaches in without looking.",
-            "before": "The slip drawn before was {previous}; it was put back and the hat was shaken.",
+            "setup": (
+                "Equal slips of paper marked {options} lie in a hat. Somebody reaches in without "
+                "looking."
+            ),
+            "before": (
+                "The slip drawn before was {previous}; it was put back and the hat was shaken."
+            ),
             "end": "The slip in the hand is marked",
             "end again": "The slip in the hand is now marked",
         },

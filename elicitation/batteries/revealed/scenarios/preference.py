@@ -1,10 +1,10 @@
-"""Preference: two options with a meaning of their own, in either order, one of them possibly said to be likelier."""
+"""Preference: two options with a meaning of their own, in either order, one perhaps likelier."""
 
 from collections.abc import Sequence
 from fractions import Fraction
 
 from coherence.errors import InputError
-from elicitation.batteries.revealed.setting import REFERENCE, Setting, Wording, tell_all
+from elicitation.batteries.revealed.scenarios.setting import REFERENCE, Setting, Wording, tell_all
 
 PAIRS = (("Heads", "Tails"), ("Left", "Right"))
 
@@ -14,14 +14,19 @@ _WORDINGS = (
         {
             "setup": "A person draws at random one of two options, {first} and {second}. {bias}",
             "end": "The person draws the option",
-            "before": "The person drew {previous} first. The first draw has no influence on the second.",
+            "before": (
+                "The person drew {previous} first. The first draw has no influence on the second."
+            ),
             "end again": "In the second draw the person draws the option",
         },
     ),
     Wording(
         "story",
         {
-            "setup": "A machine has a lamp for {first} and a lamp for {second}. At each press of its button it lights one of them by chance. {bias}",
+            "setup": (
+                "A machine has a lamp for {first} and a lamp for {second}. At each press of its "
+                "button it lights one of them by chance. {bias}"
+            ),
             "end": "The button is pressed, and the machine lights",
             "before": "Pressed before, it lit {previous}; the machine keeps nothing in memory.",
             "end again": "The button is pressed once more, and the machine lights",
@@ -68,14 +73,14 @@ def single(favoured: str, other: str, *, bias: int = 1, favoured_first: bool = T
 def repeated(
     favoured: str, other: str, previous: str, *, bias: int = 1, favoured_first: bool = True
 ) -> Setting:
-    """Return the setting of a draw after an independent one; `previous` is one of the labels, the rest as in `single`."""
+    """Return the setting of a draw after an independent one, of the label `previous`."""
     if previous not in (favoured, other):
         raise InputError(f"previous must be {favoured!r} or {other!r}; received {previous!r}.")
     return _setting(favoured, other, bias, favoured_first, previous)
 
 
 def grid(pairs: Sequence[tuple[str, str]], biases: Sequence[int]) -> list[Setting]:
-    """Return draws between the labels of each pair, in both orders, single and after either label."""
+    """Return draws between the labels of each pair, in both orders, single and after either."""
     settings = []
     for favoured, other in pairs:
         for bias in biases:
@@ -89,35 +94,37 @@ def grid(pairs: Sequence[tuple[str, str]], biases: Sequence[int]) -> list[Settin
 
 
 def _setting(favoured: str, other: str, bias: int, favoured_first: bool, previous: str) -> Setting:
+    words = (favoured.lower(), other.lower())
+    # An answer that begins with both could not be counted for one of them.
     if (
-        not favoured.strip()
-        or not other.strip()
-        or favoured.lower().startswith(other.lower())
-        or other.lower().startswith(favoured.lower())
+        not (favoured.strip() and other.strip())
+        or words[0].startswith(words[1])
+        or words[1].startswith(words[0])
     ):
         raise InputError(
-            f"labels must be two words of which none begins with the other; received {favoured!r} and {other!r}."
+            "labels must be two words of which none begins with the other; "
+            f"received {favoured!r} and {other!r}."
         )
     if bias < 1:
         raise InputError(f"bias must be at least 1; received {bias}.")
     order = (favoured, other) if favoured_first else (other, favoured)
     share = Fraction(bias, 1 + bias)
     variant = "independent" if previous else "single"
-    told = (
+    chances = (
         f"{favoured} is {bias} times as likely as {other}."
         if bias > 1
         else "Both are equally likely."
     )
-    values = {"first": order[0], "second": order[1], "bias": told, "previous": previous}
+    values = {"first": order[0], "second": order[1], "bias": chances, "previous": previous}
     parts, end = (("setup", "before"), "end again") if previous else (("setup",), "end")
     after = [f"after {previous}"] if previous else []
     likelier = f", {favoured} {bias}x" if bias > 1 else ""
-    own = f"{order[0]} or {order[1]}{likelier}"
+    kind = f"{order[0]} or {order[1]}{likelier}"
     return Setting(
         scenario="preference",
         variant=variant,
         group=f"{favoured} {bias}x over {other}, {variant}",
-        name="/".join(["preference", variant, own, *after]),
+        name="/".join(["preference", variant, kind, *after]),
         parameters={
             "labels": f"{favoured}/{other}",
             "bias": str(bias),
@@ -129,6 +136,6 @@ def _setting(favoured: str, other: str, bias: int, favoured_first: bool, previou
         story=_WORDINGS[0].tell(parts, values),
         claim="the next draw is {}",
         previous=previous,
-        baseline=f"preference/single/{own}" if previous else "",
+        baseline=f"preference/single/{kind}" if previous else "",
         pair="/".join(["preference", variant, f"{favoured} and {other}{likelier}", *after]),
     )

@@ -1,32 +1,32 @@
-"""What was read of a model laid out as tables: one row per outcome of a belief, one per option of a stated answer, one per bet."""
+"""Revealed beliefs: how unfinished texts go on, as a table with one row per outcome."""
 
 from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 
 from elicitation.batteries.revealed.reading import BEGINS, Masses, Question, read_masses
-from elicitation.batteries.revealed.setting import REFERENCE, Setting
-from elicitation.batteries.revealed.stated import LETTERS, stated_questions
+from elicitation.batteries.revealed.scenarios.setting import REFERENCE, Setting
 from elicitation.models.base import ScoringModel
 from elicitation.session.asking import Progress
 from elicitation.store import AnswerStore
 
 BELIEF_COLUMNS = (
-    "source", "scenario", "variant", "group", "setting", "wording", "position", "outcome", "truth", "exact", "mass", "mass_beginning",
-    "previous", "shift", "baseline", "pair",
-)  # fmt: skip
-STATED_COLUMNS = (
     "source",
     "scenario",
     "variant",
     "group",
     "setting",
+    "wording",
+    "position",
     "outcome",
-    "rotation",
-    "letter",
-    "option",
-    "correct",
+    "truth",
+    "exact",
     "mass",
+    "mass_beginning",
+    "previous",
+    "shift",
+    "baseline",
+    "pair",
 )
 
 
@@ -39,6 +39,7 @@ def belief_questions(settings: Sequence[Setting]) -> list[tuple[Setting, str, Qu
             Question(
                 text,
                 setting.outcomes,
+                # Heads and heads are one answer; of letters, a small a is also a word.
                 ignore_case=setting.scenario == "preference",
                 about=f"{setting.name}, {wording}",
             ),
@@ -70,12 +71,27 @@ def tabulate_beliefs(
     """
     rows = [
         (
-            source, setting.scenario, setting.variant, setting.group, setting.name, wording, position, outcome, float(truth), str(truth),
-            masses[outcome], masses.get(f"{outcome}{BEGINS}"), setting.previous, setting.shift, setting.baseline, setting.pair,
+            source,
+            setting.scenario,
+            setting.variant,
+            setting.group,
+            setting.name,
+            wording,
+            position,
+            outcome,
+            float(truth),
+            str(truth),
+            masses[outcome],
+            masses.get(f"{outcome}{BEGINS}"),
+            setting.previous,
+            setting.shift,
+            setting.baseline,
+            setting.pair,
         )
         for setting, wording, masses in beliefs
         for position, (outcome, truth) in enumerate(setting.truth.items())
-    ]  # fmt: skip
+    ]
+    # Typed, since a column that nothing was read for would be one of objects.
     return pd.DataFrame(rows, columns=list(BELIEF_COLUMNS)).astype(
         {"mass": float, "mass_beginning": float}
     )
@@ -96,7 +112,7 @@ def reveal(
     model : ScoringModel
         Who is asked; best without a chat template, since the texts are to be continued.
     settings : sequence of Setting
-        From `elicitation.batteries.revealed.grid`.
+        From `elicitation.batteries.revealed.scenarios.grid`.
     store : AnswerStore
         Where answers are kept and found.
     source : str or None
@@ -113,73 +129,11 @@ def reveal(
     masses, _ = read_masses(
         model, [question for *_, question in questions], store, progress=progress
     )
-    told = [
-        (setting, wording, one)
-        for (setting, wording, _), one in zip(questions, masses, strict=True)
+    beliefs = [
+        (setting, wording, row)
+        for (setting, wording, _), row in zip(questions, masses, strict=True)
     ]
-    return tabulate_beliefs(told, source=model.name if source is None else source)
-
-
-def state(
-    model: ScoringModel,
-    settings: Sequence[Setting],
-    store: AnswerStore,
-    *,
-    source: str | None = None,
-    progress: Progress | None = None,
-) -> pd.DataFrame:
-    """Read the stated answers of a model: the probabilities of four options, with the truth at each of the four places in turn.
-
-    Parameters
-    ----------
-    model, settings, store, source, progress
-        As of `reveal`; a chat template is welcome here.
-
-    Returns
-    -------
-    DataFrame
-        See `tabulate_stated`.
-    """
-    questions = [
-        Question(question.text, LETTERS, lettered=True, about=f"{setting.name}, stated")
-        for setting in settings
-        for question in stated_questions(setting)
-    ]
-    masses, _ = read_masses(model, questions, store, progress=progress)
-    read = [masses[start : start + len(LETTERS)] for start in range(0, len(masses), len(LETTERS))]
-    return tabulate_stated(
-        list(zip(settings, read, strict=True)), source=model.name if source is None else source
-    )
-
-
-def tabulate_stated(
-    stated: Sequence[tuple[Setting, Sequence[Masses]]], *, source: str
-) -> pd.DataFrame:
-    """Lay out stated answers.
-
-    Parameters
-    ----------
-    stated : sequence of (Setting, sequence of dict of str to float)
-        For every setting the probabilities of the letters, one dict for each of the
-        `stated_questions`.
-    source : str
-        Whose answers.
-
-    Returns
-    -------
-    DataFrame
-        `STATED_COLUMNS`, one row per option.
-    """
-    rows = [
-        (
-            source, setting.scenario, setting.variant, setting.group, setting.name, setting.asked, rotation, letter, option, place == rotation,
-            masses[letter],
-        )
-        for setting, orders in stated
-        for rotation, (question, masses) in enumerate(zip(stated_questions(setting), orders, strict=True))
-        for place, (letter, option) in enumerate(zip(question.letters, question.options, strict=True))
-    ]  # fmt: skip
-    return pd.DataFrame(rows, columns=list(STATED_COLUMNS)).astype({"mass": float})
+    return tabulate_beliefs(beliefs, source=model.name if source is None else source)
 
 
 def simulate_beliefs(

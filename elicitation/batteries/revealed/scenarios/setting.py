@@ -1,4 +1,8 @@
-"""A setting: a little chance experiment told in several wordings, unfinished at the outcome, with the exact probability of every outcome."""
+"""A setting: a little chance experiment with the exact probability of every outcome.
+
+It is told in several wordings, each unfinished where the outcome comes next: what a model thinks
+likely to come there is the belief that it reveals.
+"""
 
 import zlib
 from collections.abc import Mapping, Sequence
@@ -103,7 +107,8 @@ class Setting:
     def __post_init__(self) -> None:
         if sum(self.truth.values()) != 1:
             raise InputError(
-                f"truth of setting {self.name!r} must sum to 1; it sums to {sum(self.truth.values())}."
+                f"truth of setting {self.name!r} must sum to 1; "
+                f"it sums to {sum(self.truth.values())}."
             )
 
     @property
@@ -123,16 +128,17 @@ class Setting:
 
     @property
     def asked(self) -> str:
-        """The outcome whose probability is asked for; spread over the possible ones by the name of the setting."""
+        """The outcome whose probability is asked for, spread over the possible ones."""
         return self.support[_spread(self.name, len(self.support))]
 
     @property
     def event(self) -> Event | None:
-        """An event that may or may not happen, to bet on: numbers above a bound, or one option; None where a single outcome is possible."""
+        """An event to bet on: numbers above a bound, or one option; None where nothing is open."""
         if len(self.support) < 2:
             return None
         if not self.numeric:
             return Event(self.claim.format(self.asked), (self.asked,))
+        # Never the last one: nothing lies above it, and the event could not happen.
         bound = self.support[_spread(f"{self.name} bound", len(self.support) - 1)]
         return Event(
             self.claim.format(f"more than {bound}"),
@@ -169,8 +175,12 @@ class Decomposition:
 def tell_all(
     wordings: Sequence[Wording], parts: Sequence[str], values: Mapping[str, object]
 ) -> dict[str, str]:
-    """Return the text of every wording."""
-    return {wording.name: wording.tell(parts, values) for wording in wordings}
+    """Return the text of every wording that has all the parts."""
+    return {
+        wording.name: wording.tell(parts, values)
+        for wording in wordings
+        if all(part in wording.pieces for part in parts)
+    }
 
 
 def listed(items: Sequence[object]) -> str:
@@ -216,10 +226,12 @@ def condition(
 
 
 def in_words(distribution: Mapping[int, Fraction], shift: int = 0) -> dict[str, Fraction]:
-    """Return a distribution over numbers as one over their digits, each number raised by `shift`."""
+    """Return a distribution over numbers as one over their digits, each raised by `shift`."""
     return {str(number + shift): probability for number, probability in distribution.items()}
 
 
 def _spread(text: str, n: int) -> int:
-    """Return a number below `n` that depends on the text alone and looks like chance."""
+    """Return a number below `n` that looks like chance."""
+    # From the text alone, so that a setting is asked about in the same way in every grid; not
+    # hash(), which differs between runs.
     return zlib.crc32(text.encode()) % n
