@@ -14,8 +14,8 @@ from .batteries.mixing.scoring import score_mixing as score_mixing
 from .batteries.mixing.simulated import expected_answers as expected_answers
 from .batteries.mixing.simulated import simulate_mixing as simulate_mixing
 from .batteries.revealed.distances import belief_distance as belief_distance
-from .batteries.revealed.tables import score_beliefs as score_beliefs
-from .batteries.revealed.tables import summarise_scores as summarise_scores
+from .batteries.revealed.belief_scores import score_beliefs as score_beliefs
+from .batteries.revealed.belief_scores import summarise_scores as summarise_scores
 from .checks.calibration import calibration_estimates as calibration_estimates
 from .checks.calibration import reliability_table as reliability_table
 from .checks.cmi import cmi_test as cmi_test

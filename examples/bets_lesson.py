@@ -14,10 +14,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from coherence.batteries.bets.agents import AGENTS, simulate_answers
 from coherence.batteries.bets.gains import expected_gains
-from coherence.batteries.bets.plots import accuracy_size, plot_accuracies, plot_ladder, save_figure
+from coherence.batteries.bets.plots import (
+    accuracy_size,
+    plot_accuracies,
+    plot_ladder,
+    save_bet_plot,
+)
 from coherence.batteries.bets.scores import score_bets
+from coherence.batteries.bets.simulated import BET_AGENTS, simulate_answers
 from elicitation.batteries.bets.items import default_items
 from elicitation.batteries.bets.ladder import ladder_questions
 from elicitation.batteries.bets.questions import bet_questions, value_questions
@@ -80,17 +85,17 @@ def main() -> None:
     answers = pd.concat(
         [
             simulate_answers(agent, questions, sharpness=args.sharpness, rng=args.seed)
-            for agent in AGENTS
+            for agent in BET_AGENTS
         ],
         ignore_index=True,
     )
     scores = score_bets(questions, answers)
     table = scores.accuracy.set_index(["template", "truth", "model"])["accuracy"].unstack()[
-        list(AGENTS)
+        list(BET_AGENTS)
     ]
     chance = scores.accuracy.groupby(["template", "truth"])["chance"].first()
     print("\n3. Shares of right answers on test things:")
-    print(f"   {'':36}" + "".join(f"{name:>12}" for name in [*AGENTS, "guessing"]))
+    print(f"   {'':36}" + "".join(f"{name:>12}" for name in [*BET_AGENTS, "guessing"]))
     for template, truth in (
         scores.accuracy[["template", "truth"]].drop_duplicates().itertuples(index=False)
     ):
@@ -129,8 +134,10 @@ def main() -> None:
     out.mkdir(parents=True, exist_ok=True)
     scores.accuracy.to_csv(out / "accuracy.csv", index=False)
     for agent, rows in scores.accuracy.groupby("model", sort=False):
-        save_figure(partial(plot_accuracies, rows), out / f"{agent}.svg", size=accuracy_size(rows))
-    save_figure(
+        save_bet_plot(
+            partial(plot_accuracies, rows), out / f"{agent}.svg", size=accuracy_size(rows)
+        )
+    save_bet_plot(
         partial(plot_ladder, scores.ladders["maximiser", "coin"].table),
         out / "ladder.svg",
         size=(4.5, 4.5),

@@ -12,14 +12,14 @@ from pathlib import Path
 import pandas as pd
 
 from coherence.batteries.mixing.equilibrium import mixed_equilibrium
-from coherence.batteries.mixing.plots import compare_figure, save_figure
+from coherence.batteries.mixing.plots import compare_figure, save_panels
 from coherence.batteries.mixing.scoring import score_mixing
-from coherence.batteries.mixing.simulated import AGENTS, expected_answers, simulate_mixing
+from coherence.batteries.mixing.simulated import MIXING_AGENTS, expected_answers, simulate_mixing
 
 
 def print_agents() -> None:
     print("1. The agents")
-    for name, (description, _) in AGENTS.items():
+    for name, (description, _) in MIXING_AGENTS.items():
         print(f"   {name:<8} {description}")
 
 
@@ -97,7 +97,7 @@ def main() -> None:
     answers = pd.concat(
         [
             simulate_mixing(name, n_draws=args.draws, rng=args.seed + number)
-            for number, name in enumerate(AGENTS)
+            for number, name in enumerate(MIXING_AGENTS)
         ],
         ignore_index=True,
     )
@@ -107,7 +107,7 @@ def main() -> None:
     print_scores(scores.leaderboard())
     print_noise(args.seed)
     print_game()
-    save_figure(compare_figure(scores.curves, list(AGENTS)), out / "flips.png")
+    save_panels(compare_figure(scores.curves, list(MIXING_AGENTS)), out / "flips.png")
     print(
         f"\n{out / 'flips.png'} shows one flip of every agent; {out / 'answers.csv'} holds all "
         "answers."

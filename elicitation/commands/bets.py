@@ -368,7 +368,7 @@ def _write(
         plot_accuracies,
         plot_ladder,
         plot_models,
-        save_figure,
+        save_bet_plot,
     )
     from coherence.batteries.bets.runs import belief_runs, ladder_runs
     from coherence.table.storage import write_runs
@@ -392,17 +392,17 @@ def _write(
         write_runs(tables[name], out / name)
     # Names of models are not used in file names: they may come from a file of answers.
     for number, (_, rows) in enumerate(scores.accuracy.groupby("model", sort=False), start=1):
-        save_figure(
+        save_bet_plot(
             partial(plot_accuracies, rows), out / f"accuracy_{number}.svg", size=accuracy_size(rows)
         )
         written.append(f"accuracy_{number}.svg")
     if "models.csv" in tables:
-        save_figure(
+        save_bet_plot(
             partial(plot_models, comparison), out / "models.svg", size=models_size(comparison)
         )
         written.append("models.svg")
     for number, fit in enumerate(scores.ladders.values(), start=1):
-        save_figure(partial(plot_ladder, fit.table), out / f"ladder_{number}.svg", size=(4.5, 4.5))
+        save_bet_plot(partial(plot_ladder, fit.table), out / f"ladder_{number}.svg", size=(4.5, 4.5))
         written.append(f"ladder_{number}.svg")
     return written
 

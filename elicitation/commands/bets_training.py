@@ -63,7 +63,7 @@ def _fit(
     recipe: "TuningRecipe",
     show: "BatchProgress",
 ) -> dict[str, Any]:
-    from coherence.batteries.bets.scores import right_roles
+    from coherence.batteries.bets.right_choices import right_roles
     from elicitation.batteries.bets.models import lessons_from, with_values
     from elicitation.batteries.bets.questions import bet_questions, value_questions
     from elicitation.training.finetuning import fine_tune
@@ -135,7 +135,7 @@ def transfer(args: argparse.Namespace) -> int:
     """Train on each kind of bet, test on every kind; write and print the table."""
     import pandas as pd
 
-    from coherence.batteries.bets.plots import plot_transfer, save_figure
+    from coherence.batteries.bets.plots import plot_transfer, save_bet_plot
     from coherence.batteries.bets.scores import score_bets
     from coherence.report.columns import aligned
     from coherence.table.storage import write_runs
@@ -166,7 +166,7 @@ def transfer(args: argparse.Namespace) -> int:
         list(MODALITIES), list(MODALITIES)
     ]
     found_rows = {(row["model"], row["template"]): row for row in correct.to_dict("records")}
-    save_figure(partial(plot_transfer, table), out / "transfer.svg", size=(4.2, 3.6))
+    save_bet_plot(partial(plot_transfer, table), out / "transfer.svg", size=(4.2, 3.6))
     cells = [["trained on", *(f"{name} test" for name in MODALITIES)]]
     for trained in MODALITIES:
         rows = [found_rows[trained, tested] for tested in MODALITIES]

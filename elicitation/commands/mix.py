@@ -263,7 +263,7 @@ def _write(
     out: Path, answers: "pd.DataFrame", scores: "MixingScores", *, inputs: list[str] | None
 ) -> list[str]:
     """Write tables and figures, in place of those of an earlier call; return their names. Without inputs the answers were elicited now."""
-    from coherence.batteries.mixing.plots import compare_figure, mixing_figure, save_figure
+    from coherence.batteries.mixing.plots import compare_figure, mixing_figure, save_panels
     from coherence.batteries.mixing.runs import mixing_runs
     from coherence.table.storage import write_runs
 
@@ -298,12 +298,12 @@ def _write(
         write_runs(table, out / name)
     _write_json(out / "scores.json", scores)
     for name, model in zip(rates, board["model"], strict=True):
-        save_figure(
+        save_panels(
             mixing_figure(scores.curves[scores.curves["model"] == model], title=model or "rates"),
             out / name,
         )
     for name in side_by_side:
-        save_figure(compare_figure(scores.curves, list(board["model"])), out / name)
+        save_panels(compare_figure(scores.curves, list(board["model"])), out / name)
     return written
 
 

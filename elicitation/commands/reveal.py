@@ -344,16 +344,14 @@ def _read(args: argparse.Namespace, settings: "list[Setting]") -> Battery:
 
 def _write(folder: Path, battery: Battery, args: argparse.Namespace) -> None:
     """Write tables and figures, print the summary, and with a runs table the verdict."""
-    from coherence.batteries.revealed.plots import write_figures
-    from coherence.batteries.revealed.tables import (  # fmt: skip
+    from coherence.batteries.revealed.figures import write_figures
+    from coherence.batteries.revealed.answer_scores import score_stated, score_wagers
+    from coherence.batteries.revealed.belief_scores import (
         comparison_table,
-        order_preferences,
-        previous_influences,
         score_beliefs,
-        score_bets,
-        score_stated,
         summarise_scores,
     )
+    from coherence.batteries.revealed.influences import order_preferences, previous_influences
     from coherence.batteries.revealed.text import (
         render_bets,
         render_distances,
@@ -385,7 +383,7 @@ def _write(folder: Path, battery: Battery, args: argparse.Namespace) -> None:
     if stated is not None:
         texts.append(render_stated(tables["stated_errors"]))
     if bets is not None:
-        tables["bets"] = score_bets(bets)
+        tables["bets"] = score_wagers(bets)
         texts.append(render_bets(tables["bets"]))
     filled = {f"{name}.csv": one for name, one in tables.items() if len(one)}
     remove_earlier(folder, _OWN, filled, [] if args.answers is None else [args.answers])

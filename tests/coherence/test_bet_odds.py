@@ -13,20 +13,16 @@ from scipy import stats
 from scipy.special import expit, logit
 
 from coherence.batteries.bets.accuracy import crossed_interval, exact_test
-from coherence.batteries.bets.agents import simulate_answers
 from coherence.batteries.bets.answers import join_answers
-from coherence.batteries.bets.chances import switching_chance
-from coherence.batteries.bets.gains import bet_truths, expected_gains
+from coherence.batteries.bets.break_even import switching_chance
+from coherence.batteries.bets.gains import bet_gains, break_evens, expected_gains
+from coherence.batteries.bets.independence import CROSSED, INDEPENDENT, PAIRS, units_of
 from coherence.batteries.bets.ladder import FITTED, FLAT, fit_ladder
+from coherence.batteries.bets.right_choices import right_roles
 from coherence.batteries.bets.runs import belief_runs
-from coherence.batteries.bets.scores import (
-    bet_gains,
-    break_evens,
-    compare_models,
-    right_roles,
-    score_bets,
-)
-from coherence.batteries.bets.units import CROSSED, INDEPENDENT, PAIRS, units_of
+from coherence.batteries.bets.scores import compare_models, score_bets
+from coherence.batteries.bets.simulated import simulate_answers
+from coherence.batteries.bets.truths import bet_truths
 from coherence.batteries.bets.weighting import weighting_line
 from coherence.errors import InputError
 from elicitation.batteries.bets.items import Item, Items, default_items

@@ -12,27 +12,26 @@ from scipy import stats
 
 from coherence.analysis.analyze import analyze
 from coherence.batteries.bets.accuracy import crossed_interval, exact_test, z_test
-from coherence.batteries.bets.agents import simulate_answers
 from coherence.batteries.bets.answers import join_answers, read_letters
-from coherence.batteries.bets.chances import break_even_chance
-from coherence.batteries.bets.gains import (
+from coherence.batteries.bets.break_even import break_even_chance
+from coherence.batteries.bets.gains import bet_gains, expected_gains
+from coherence.batteries.bets.ladder import ABOVE, BELOW, FITTED, FLAT, fit_ladder
+from coherence.batteries.bets.predictions import standard_choices, threshold_sets, tune_threshold
+from coherence.batteries.bets.right_choices import right_roles
+from coherence.batteries.bets.runs import belief_runs, ladder_runs
+from coherence.batteries.bets.scores import score_bets
+from coherence.batteries.bets.simulated import simulate_answers
+from coherence.batteries.bets.truths import (
     BET_CHOICES,
     MEMBERS,
     NO_CHOICE,
     asked,
     believed_best,
     bet_truths,
-    expected_gains,
     is_right,
     random_rate,
-    standard_choices,
-    threshold_sets,
-    tune_threshold,
     value_truths,
 )
-from coherence.batteries.bets.ladder import ABOVE, BELOW, FITTED, FLAT, fit_ladder
-from coherence.batteries.bets.runs import belief_runs, ladder_runs
-from coherence.batteries.bets.scores import bet_gains, right_roles, score_bets
 from coherence.errors import InputError
 from coherence.table.faults import validate_runs
 from elicitation.batteries.bets.items import default_items

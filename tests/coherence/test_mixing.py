@@ -33,7 +33,7 @@ from coherence.batteries.mixing.noise import (
 )
 from coherence.batteries.mixing.runs import mixing_runs
 from coherence.batteries.mixing.scoring import score_mixing
-from coherence.batteries.mixing.simulated import AGENTS, expected_answers, simulate_mixing
+from coherence.batteries.mixing.simulated import MIXING_AGENTS, expected_answers, simulate_mixing
 
 GRID = np.arange(21) / 20
 TENTHS = np.arange(1, 10) / 10
@@ -221,7 +221,7 @@ def test_exact_rates_of_the_agents():
     """The perfect agent reaches the ceiling of exact rates, which is 99.52 for the extended ends; corrected, equilibria count."""
     totals = {
         name: score_mixing(expected_answers(name), n_resamples=100, rng=0).experiments.iloc[-1]
-        for name in AGENTS
+        for name in MIXING_AGENTS
     }
     assert totals["literal"]["published"] == pytest.approx(totals["literal"]["ceiling"], abs=1e-9)
     assert totals["literal"]["ceiling"] == pytest.approx(99.52, abs=1e-9)

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from coherence import SchemaError
-from coherence.batteries.mixing.answers import MOST_DRAWS, count_answers
+from coherence.batteries.mixing.answers import count_answers
+from coherence.batteries.mixing.faults import MOST_DRAWS
 from coherence.batteries.mixing.noise import expected_distance
 from coherence.batteries.mixing.scoring import score_mixing
 from coherence.batteries.mixing.simulated import simulate_mixing

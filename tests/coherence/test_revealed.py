@@ -6,6 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coherence.batteries.revealed.answer_scores import score_stated, score_wagers
+from coherence.batteries.revealed.belief_scores import (
+    comparison_table,
+    score_beliefs,
+    summarise_scores,
+)
 from coherence.batteries.revealed.distances import (
     belief_distance,
     order_preference,
@@ -13,15 +19,7 @@ from coherence.batteries.revealed.distances import (
     stated_error,
     symmetric_kl,
 )
-from coherence.batteries.revealed.tables import (
-    comparison_table,
-    order_preferences,
-    previous_influences,
-    score_beliefs,
-    score_bets,
-    score_stated,
-    summarise_scores,
-)
+from coherence.batteries.revealed.influences import order_preferences, previous_influences
 from coherence.errors import InputError
 
 # "Do large language models exhibit cognitive dissonance?", appendix C: choice between two options,
@@ -311,7 +309,8 @@ def test_a_missing_column_is_named():
 
 
 def test_figures_are_written(tmp_path):
-    from coherence.batteries.revealed.plots import plot_outcomes, plot_previous, write_figures
+    from coherence.batteries.revealed.figures import write_figures
+    from coherence.batteries.revealed.plots import plot_outcomes, plot_previous
 
     table = pd.concat(
         [
@@ -341,7 +340,8 @@ def test_figures_with_four_sources_and_long_names(tmp_path):
     """Breaks if a source without a belief, or with a name that is too long, spoils the figure of the others."""
     from PIL import Image
 
-    from coherence.batteries.revealed.plots import plot_orders, plot_outcomes, write_figures
+    from coherence.batteries.revealed.figures import write_figures
+    from coherence.batteries.revealed.plots import plot_orders, plot_outcomes
 
     labels = ["Strongly disagree with $x", "Wholeheartedly agree"]
     tables = []
@@ -378,7 +378,7 @@ def test_figures_with_four_sources_and_long_names(tmp_path):
 
 
 def test_a_side_without_a_belief_keeps_its_column(tmp_path):
-    from coherence.batteries.revealed.plots import write_figures
+    from coherence.batteries.revealed.figures import write_figures
 
     history = [
         beliefs("dice/single/b", "a", [0.5, 0.5], [0.5, 0.5]),
@@ -431,12 +431,12 @@ def test_text_on_bets():
     table = pd.DataFrame(
         {"source": "m", "truth": [0.75, 0.25], "share": [1.0, math.nan], "answer_mass": [0.9, 0.0]}
     )
-    text = render_bets(score_bets(table))
+    text = render_bets(score_wagers(table))
     assert text.startswith(
         "m: takes 100% of 2 bets at even odds, and loses 0.00 points a bet against who knows the truth; 1 could not be read."
     )
     assert "0.45 (median): hardly its decisions" in text
-    nothing = render_bets(score_bets(table.assign(share=math.nan)))
+    nothing = render_bets(score_wagers(table.assign(share=math.nan)))
     assert nothing.startswith("m: none of 2 bets could be read.")
 
 

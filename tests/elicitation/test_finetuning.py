@@ -9,7 +9,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from coherence.batteries.bets.scores import right_roles, score_bets
+from coherence.batteries.bets.right_choices import right_roles
+from coherence.batteries.bets.scores import score_bets
 from coherence.errors import InputError
 from elicitation.batteries.bets.items import Item, Items, default_items
 from elicitation.batteries.bets.models import (

@@ -1,1 +1,1 @@
-"""Thinking in bets: what a model gains by the bets that it takes, and the probabilities that they act on."""
+"""Bets: whether a model's choices follow the values and chances that it knows of."""

@@ -114,6 +114,7 @@ def exact_test(n_right: int, chances: ArrayLike) -> float:
     )
     for value in (p.min(), p.max()):
         _check(n_right, p.size, float(value))
+    # Equal chances: the binomial is faster than a convolution, and exact far out.
     if np.ptp(p) < 1e-12:
         return float(stats.binom.sf(n_right - 1, p.size, p[0]))
     distribution = np.ones(1)
@@ -157,7 +158,7 @@ def crossed_interval(
     Examples
     --------
     >>> high, low = np.repeat(np.arange(5), 5), np.tile(np.arange(5), 5)
-    >>> interval = crossed_interval(high < 3, high, low)  # right whenever the high thing is one of three
+    >>> interval = crossed_interval(high < 3, high, low)  # right for three of five high things
     >>> round(interval.low, 2), round(interval.high, 2)
     (0.04, 0.99)
     """
@@ -171,12 +172,14 @@ def crossed_interval(
     n_things = min(int(side.max()) + 1 for side in sides)
     if n_things < 2:
         return Interval(math.nan, math.nan, level, METHOD)
+    # Davezies, D'Haultfoeuille and Guyonvarch: a variance over each kind of things, added up.
     residual = values - share
     parts = [_clustered_variance(residual, side) for side in sides]
     variance = max(sum(part for part, _ in parts), float(residual @ residual) / n / (n - 1))
     if variance < 1e-15:
         free_means = sum(int(side.max()) + 1 for side in sides) - 1
         return Interval(*_exact_interval(share, float(min(free_means, n)), level), level, METHOD)
+    # Korn and Graubard: the number of independent answers that would have this variance.
     effective = min(share * (1 - share) / variance, n)
     # Answers that differ within every thing and not between things leave both parts at 0, and no t
     # correction to make.
@@ -193,6 +196,8 @@ def _clustered_variance(residual: Floats, cluster: np.ndarray) -> tuple[float, f
     squares = totals**2
     count, second = totals.size, float(squares.mean())
     excess = max(float((squares**2).mean()) / second**2 - 3, 0.0) if second > 0 else 0.0
+    # The variance of an estimated variance grows with the excess kurtosis: (excess + 2 n / (n - 1))
+    # / n, and degrees of freedom are 2 divided by it.
     return float(count / (count - 1) * squares.sum() / residual.size**2), 2 / (
         excess / count + 2 / (count - 1)
     )

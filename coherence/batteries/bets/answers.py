@@ -1,4 +1,4 @@
-"""Tables of bet questions and of answers to them, brought together and put into one order of choices.
+"""Tables of bet questions and of answers to them, brought into one order of choices.
 
 Questions come from ``elicitation.batteries.bets.questions`` or from its CSV; answers from a model
 there, or from anywhere else: as letters, or as one score per option. Answers are untrusted text:
@@ -6,17 +6,18 @@ what is neither letters nor the words of an option is unread, and counted.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
-from coherence.batteries.bets.gains import (
+from coherence.batteries.bets.predictions import standard_choices
+from coherence.batteries.bets.truths import (
     BET_CHOICES,
     NO_CHOICE,
     VALUE_CHOICES,
+    Truths,
     set_codes,
-    standard_choices,
 )
 from coherence.errors import InputError, closest
 from coherence.inputs import Codes, Floats
@@ -24,17 +25,8 @@ from coherence.inputs import Codes, Floats
 OPTIONS = ("a", "b", "c")
 SCORES, PROBABILITIES = [[f"{name}_{letter}" for letter in OPTIONS] for name in ("score", "prob")]
 _OPTION, _ROLE = [[f"{name}_{letter}" for letter in OPTIONS] for name in ("option", "role")]
-_ALWAYS = (
-    "question",
-    "kind",
-    "template",
-    "split",
-    "high",
-    "low",
-    "high_value",
-    "low_value",
-    *_ROLE,
-)
+_NAMES = ("question", "kind", "template", "split")
+_ALWAYS = (*_NAMES, "high", "low", "high_value", "low_value", *_ROLE)
 _BETS = ("wins", "chance", "stake")
 _AMOUNTS = ("high_value", "low_value", "chance", "stake", "payout")
 _KINDS = {"value": VALUE_CHOICES, "bet": BET_CHOICES, "ladder": BET_CHOICES}
@@ -83,10 +75,15 @@ class BetAnswers:
         """Return the answers to some of the questions."""
         scores = None if self.scores is None else self.scores[keep]
         questions = self.questions[keep].reset_index(drop=True)
-        return BetAnswers(
-            self.model, self.kind, self.template, questions, self.choice[keep], self.stated[keep], scores, self.probabilities[keep],
-            self.unread[keep],
-        )  # fmt: skip
+        return replace(
+            self,
+            questions=questions,
+            choice=self.choice[keep],
+            stated=self.stated[keep],
+            scores=scores,
+            probabilities=self.probabilities[keep],
+            unread=self.unread[keep],
+        )
 
 
 def check_bet_questions(questions: pd.DataFrame) -> None:
@@ -103,12 +100,8 @@ def check_bet_questions(questions: pd.DataFrame) -> None:
         A column is missing, an id occurs twice, kind or roles are unknown, or an amount is no
         number.
     """
-    needed = (
-        _ALWAYS
-        if "kind" in questions and (questions["kind"] == "value").all()
-        else (*_ALWAYS, *_BETS)
-    )
-    for name in needed:
+    only_values = "kind" in questions and (questions["kind"] == "value").all()
+    for name in _ALWAYS if only_values else (*_ALWAYS, *_BETS):
         if name not in questions.columns:
             raise InputError(
                 f"questions lack the column {name!r}. {closest(name, questions.columns)}"
@@ -126,18 +119,19 @@ def check_bet_questions(questions: pd.DataFrame) -> None:
         if any(wrong):
             first = part["question"].iloc[wrong.index(True)]
             raise InputError(
-                f"role_a to role_c must be {', '.join(_KINDS[str(kind)])} in some order; question {first!r} has others."
+                f"role_a to role_c must be {', '.join(_KINDS[str(kind)])} in some order; "
+                f"question {first!r} has others."
             )
     bets = questions[questions["kind"] != "value"]
     for name in (name for name in _AMOUNTS if name in bets.columns):
         # A payout that is not stated is none.
-        faulty = pd.to_numeric(bets[name], errors="coerce").isna() & (
-            bets[name].notna() | (name != "payout")
-        )
+        needed = bets[name].notna() | (name != "payout")
+        faulty = pd.to_numeric(bets[name], errors="coerce").isna() & needed
         if faulty.any():
             first = bets["question"][faulty].iloc[0]
             raise InputError(
-                f"{name} must hold numbers for bets; {int(faulty.sum())} are none, the first is that of question {first!r}."
+                f"{name} must hold numbers for bets; {int(faulty.sum())} are none, "
+                f"the first is that of question {first!r}."
             )
 
 
@@ -167,13 +161,15 @@ def join_answers(questions: pd.DataFrame, answers: pd.DataFrame) -> list[BetAnsw
     check_bet_questions(questions)
     answers = _checked(questions, answers)
     joined = questions.merge(answers, on="question", how="inner", sort=False)
-    found = []
-    for (model, kind, template), part in joined.groupby(["model", "kind", "template"], sort=False):
-        found.append(_answers(str(model), str(kind), str(template), part.reset_index(drop=True)))
-    return found
+    groups = joined.groupby(["model", "kind", "template"], sort=False)
+    return [
+        _answers(str(model), str(kind), str(template), part.reset_index(drop=True))
+        for (model, kind, template), part in groups
+    ]
 
 
 def _checked(questions: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns of answers that count, with scores as numbers and a model throughout."""
     if "question" not in answers.columns:
         raise InputError(
             f"answers lack the column 'question'. {closest('question', answers.columns)}"
@@ -188,7 +184,8 @@ def _checked(questions: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame:
     unknown = answers["question"][~answers["question"].isin(known)]
     if len(unknown):
         raise InputError(
-            f"{len(unknown)} answers are to questions that there are not, the first to {unknown.iloc[0]!r}. {closest(str(unknown.iloc[0]), known)}"
+            f"{len(unknown)} answers are to questions that there are not, "
+            f"the first to {unknown.iloc[0]!r}. {closest(str(unknown.iloc[0]), known)}"
         )
     answers = answers if "model" in answers.columns else answers.assign(model="model")
     if answers["model"].isna().any():
@@ -198,78 +195,84 @@ def _checked(questions: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame:
     twice = answers[answers.duplicated(["model", "question"])]
     if len(twice):
         raise InputError(
-            f"a model must answer a question once; {twice['model'].iloc[0]!r} answers {twice['question'].iloc[0]!r} more often."
+            f"a model must answer a question once; {twice['model'].iloc[0]!r} answers "
+            f"{twice['question'].iloc[0]!r} more often."
         )
+    answers = _checked_numbers(answers)
+    columns = ("question", "model", "answer", *SCORES, *PROBABILITIES)
+    return answers[[name for name in columns if name in answers.columns]]
+
+
+def _checked_numbers(answers: pd.DataFrame) -> pd.DataFrame:
+    """Return answers with their scores and probabilities as numbers."""
     for names in (SCORES, PROBABILITIES):
         if set(names) <= set(answers.columns):
             values = answers[names].apply(pd.to_numeric, errors="coerce").to_numpy(dtype=np.float64)
             wrong = ~((values >= 0) & (values <= 1)).all(axis=1)
             if wrong.any():
                 raise InputError(
-                    f"{', '.join(names)} must be in [0, 1]; {int(wrong.sum())} rows are not, the first is that of question "
-                    f"{answers['question'].to_numpy()[wrong][0]!r}. Take the logistic transform of scores that are logits."
+                    f"{', '.join(names)} must be in [0, 1]; {int(wrong.sum())} rows are not, the "
+                    f"first is that of question {answers['question'].to_numpy()[wrong][0]!r}. "
+                    "Take the logistic transform of scores that are logits."
                 )
             answers = answers.assign(**dict(zip(names, values.T, strict=True)))
     if set(PROBABILITIES) <= set(answers.columns):
+        # Tables from elsewhere may hold rounded probabilities.
         off = np.abs(answers[PROBABILITIES].sum(axis=1) - 1) > 0.02
         if off.any():
             raise InputError(
-                f"prob_a to prob_c must sum to 1; {int(off.sum())} rows do not. Leave them out, or divide them by their sum."
+                f"prob_a to prob_c must sum to 1; {int(off.sum())} rows do not. "
+                "Leave them out, or divide them by their sum."
             )
-    own = [
-        name
-        for name in ("question", "model", "answer", *SCORES, *PROBABILITIES)
-        if name in answers.columns
-    ]
-    return answers[own]
+    return answers
 
 
 def _answers(model: str, kind: str, template: str, part: pd.DataFrame) -> BetAnswers:
+    """Return the answers to questions of one kind and template, choices in canonical order."""
     roles = part[_ROLE].to_numpy()
-    # For each canonical choice, the letter that stands for it in this question.
-    place = np.stack([(roles == choice).argmax(axis=1) for choice in _KINDS[kind]], axis=1)
-
-    def in_order(names: list[str]) -> Floats | None:
-        return (
-            np.take_along_axis(part[names].to_numpy(dtype=np.float64), place, axis=1)
-            if set(names) <= set(part.columns)
-            else None
-        )
-
-    scores, probabilities = in_order(SCORES), in_order(PROBABILITIES)
-    unread = np.zeros(len(part), dtype=bool)
-    if scores is not None:
-        choice = standard_choices(scores if probabilities is None else probabilities)
-        stated = np.zeros(len(part), dtype=np.int64)
-        if probabilities is None:
-            total = scores.sum(axis=1, keepdims=True)
-            probabilities = np.divide(
-                scores, total, out=np.full_like(scores, np.nan), where=total > 0
-            )
-    else:
-        chosen = np.zeros((len(part), 3), dtype=bool)
-        options = (
-            part[_OPTION].to_numpy()
-            if set(_OPTION) <= set(part.columns)
-            else np.full((len(part), 3), "")
-        )
-        for row, answer in enumerate(part["answer"]):
-            letters = read_letters(answer, options[row].tolist())
-            unread[row] = letters is None
-            chosen[row] = [OPTIONS[letter] in (letters or ()) for letter in place[row]]
-        stated = set_codes(chosen)
-        choice = np.where(chosen.sum(axis=1) == 1, chosen.argmax(axis=1), NO_CHOICE).astype(
-            np.int64
-        )
-        probabilities = np.where((choice == NO_CHOICE)[:, None], np.nan, chosen.astype(np.float64))
-    questions = part.drop(
-        columns=[
-            name for name in ("model", "answer", *SCORES, *PROBABILITIES) if name in part.columns
-        ]
+    # For each canonical choice, the number of the letter that stands for it in this question.
+    letter = np.stack([(roles == choice).argmax(axis=1) for choice in _KINDS[kind]], axis=1)
+    scores, probabilities = (
+        np.take_along_axis(part[names].to_numpy(dtype=np.float64), letter, axis=1)
+        if set(names) <= set(part.columns)
+        else None
+        for names in (SCORES, PROBABILITIES)
     )
+    unread = np.zeros(len(part), dtype=bool)
+    stated = np.zeros(len(part), dtype=np.int64)
+    if scores is None:
+        chosen, unread = _chosen(part, letter)
+        stated = set_codes(chosen)
+        alone = chosen.sum(axis=1) == 1
+        choice = np.where(alone, chosen.argmax(axis=1), NO_CHOICE).astype(np.int64)
+        probabilities = np.where(alone[:, None], chosen.astype(np.float64), np.nan)
+    elif probabilities is None:
+        choice = standard_choices(scores)
+        total = scores.sum(axis=1, keepdims=True)
+        undefined = np.full_like(scores, np.nan)
+        probabilities = np.divide(scores, total, out=undefined, where=total > 0)
+    else:
+        # Scores of large logits all round to 1, where the probabilities still differ.
+        choice = standard_choices(probabilities)
+    others = ["model", "answer", *SCORES, *PROBABILITIES]
+    questions = part.drop(columns=others, errors="ignore")
     return BetAnswers(
         model, kind, template, questions, choice, stated, scores, probabilities, unread
     )
+
+
+def _chosen(part: pd.DataFrame, letter: Codes) -> tuple[Truths, Truths]:
+    """Return which canonical choices were stated, shape (n, 3), and which answers are unread."""
+    options = np.full((len(part), 3), "", dtype=object)
+    if set(_OPTION) <= set(part.columns):
+        options = part[_OPTION].to_numpy()
+    answers = [
+        read_letters(answer, words.tolist())
+        for answer, words in zip(part["answer"], options, strict=True)
+    ]
+    stated = [[name in (letters or ()) for name in OPTIONS] for letters in answers]
+    chosen = np.take_along_axis(np.array(stated, dtype=bool), letter, axis=1)
+    return chosen, np.array([letters is None for letters in answers])
 
 
 def read_letters(answer: object, options: list[str]) -> frozenset[str] | None:
@@ -292,9 +295,12 @@ def read_letters(answer: object, options: list[str]) -> frozenset[str] | None:
 
     Examples
     --------
-    >>> sorted(read_letters("(a) and (c)", [])), read_letters("I bet on tails", ["I bet on heads.", "I bet on tails."]), read_letters("hm", [])
-    (['a', 'c'], frozenset({'b'}), None)
-    >>> read_letters("The answer is **(b)**: I bet on tails.", ["I bet on heads.", "I bet on tails."])
+    >>> sides = ["I bet on heads.", "I bet on tails."]
+    >>> sorted(read_letters("(a) and (c)", sides)), read_letters("I bet on tails", sides)
+    (['a', 'c'], frozenset({'b'}))
+    >>> read_letters("hm", sides) is None
+    True
+    >>> read_letters("The answer is **(b)**: I bet on tails.", sides)
     frozenset({'b'})
     """
     if answer is None or (isinstance(answer, float) and np.isnan(answer)) or answer is pd.NA:
@@ -304,19 +310,22 @@ def read_letters(answer: object, options: list[str]) -> frozenset[str] | None:
         return frozenset()
     words = [_bare(" ".join(option.split()).casefold()) for option in options]
     bare = _bare(text)
-    said = _bare(_LEAD.sub("", bare, count=1) if _LEAD.match(bare) else bare)
-    for whole in (bare, said):
+    without_lead = _bare(_LEAD.sub("", bare, count=1) if _LEAD.match(bare) else bare)
+    for whole in (bare, without_lead):
+        # Words that two options share name neither.
         if whole and words.count(whole) == 1:
             return frozenset(OPTIONS[words.index(whole)])
     if _LETTERS.fullmatch(bare):
         return frozenset(re.findall(r"[abc](?![a-z])", bare))
-    one = _ONE_LETTER.fullmatch(said)
-    if one is None:
+    letter = _ONE_LETTER.fullmatch(without_lead)
+    if letter is None:
         return None
-    place, rest = OPTIONS.index(one[1]), _bare(one[2] or "")
-    return frozenset(one[1]) if not rest or (place < len(words) and rest == words[place]) else None
+    # A letter with the words of another option is no answer: which of them was meant?
+    number, rest = OPTIONS.index(letter[1]), _bare(letter[2] or "")
+    matches = not rest or (number < len(words) and rest == words[number])
+    return frozenset(letter[1]) if matches else None
 
 
 def _bare(text: str) -> str:
-    """Return a text without marks of quotation and emphasis, and without the full stop at its end."""
+    """Return a text without marks of quotation and emphasis, and the full stop at its end."""
     return _MARKUP.sub("", text).strip(" '‘’.")

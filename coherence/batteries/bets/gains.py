@@ -1,39 +1,20 @@
-"""Expected gains of bets with two sides, and which sets of choices count as right.
+"""Expected gains of bets with two sides.
 
-After Tang and Kejriwal, "Can Language Representation Models Think in Bets?", sections 4.2.1 and 4.3
-and the appendix. One side of a bet wins a thing (the prize), the other loses one; a choice is to
-stake money on the winning side, on the losing side, or not at all. A prediction is a set of
-choices, written as a code: the sum of 1, 2 and 4 for the first, second and third choice, so that 0
-is the empty set and 7 all three.
+After Tang and Kejriwal, "Can Language Representation Models Think in Bets?", section 4.3.3 and the
+appendix. One side of a bet wins a thing (the prize), the other loses one; a choice is to stake
+money on the winning side, on the losing side, or not at all.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+import pandas as pd
+from numpy.typing import ArrayLike
 
-from coherence.inputs import Codes, Floats, require
+from coherence.batteries.bets.break_even import switching_chance
+from coherence.inputs import Floats, require
 
 Rule = Literal["side", "outcome"]
-Truths = NDArray[np.bool_]
-
-BET_CHOICES = ("win", "lose", "none")
-"""Stake on the side that wins the prize, on the side that loses a thing, or do not bet; this order
-makes the codes."""
-VALUE_CHOICES = ("high", "low", "same")
-MEMBERS: Truths = np.array(
-    [[code >> choice & 1 for choice in range(3)] for code in range(8)], dtype=bool
-)
-"""Shape (8, 3): which choices are in the set with each code."""
-_CONSISTENT = np.array(
-    [False, True, True, True, True, False, False, False]
-)  # not empty, and "none" only by itself
-GRID: Floats = np.arange(101) / 100
-"""Thresholds tried, section 4.2.1."""
-NO_CHOICE = -1
-_ROUNDING = 1e-9  # relative to the amounts; gains that differ by less are equal
 
 
 def expected_gains(
@@ -45,7 +26,7 @@ def expected_gains(
     payout: ArrayLike = 0.0,
     rule: Rule = "side",
 ) -> Floats:
-    """Return the expected gains of betting on the winning side, on the losing side, on both with half the stake each, and of not betting.
+    """Return the expected gains of each choice in a bet with two sides.
 
     Parameters
     ----------
@@ -68,7 +49,8 @@ def expected_gains(
     Returns
     -------
     ndarray, shape (n, 4)
-        Win, lose, both, none, in the unit of the values.
+        Of betting on the winning side, on the losing side, on both with half the stake each, and
+        of not betting; in the unit of the values.
 
     Raises
     ------
@@ -97,18 +79,22 @@ def expected_gains(
         wrong = ~(np.isfinite(array) & (array >= 0))
         require(
             not wrong.any(),
-            f"{name} must hold finite numbers of at least 0; the first other value is {array[wrong][:1]}.",
+            f"{name} must hold finite numbers of at least 0; the first other value is "
+            f"{array[wrong][:1]}.",
         )
     p = np.atleast_1d(np.asarray(chance, dtype=np.float64))
     outside = ~((p >= 0) & (p <= 1))
     require(
         not outside.any(),
-        f"chance must hold probabilities in [0, 1]; the first other value is {p[outside][:1]}. Divide percentages by 100.",
+        f"chance must hold probabilities in [0, 1]; the first other value is {p[outside][:1]}. "
+        "Divide percentages by 100.",
     )
     require(rule in ("side", "outcome"), f"rule must be 'side' or 'outcome'; received {rule!r}.")
     prize, loss, stake, payout, p = np.broadcast_arrays(
         values["prize"], values["loss"], values["stake"], values["payout"], p
     )
+    # Tables 7 and 8: a stake is lost on the side that does not come up, and the thing changes hands
+    # with the side that does.
     on_winning = stake * (p * payout - (1 - p))
     on_losing = stake * ((1 - p) * payout - p)
     if rule == "side":
@@ -116,287 +102,61 @@ def expected_gains(
     else:
         thing = p * prize - (1 - p) * loss
         win, lose = thing + on_winning, thing + on_losing
+    # Half the stake on each side: gains are linear in the stake, so that "both" lies half-way.
     return np.column_stack([win, lose, (win + lose) / 2, np.zeros_like(win)])
 
 
-@dataclass(frozen=True, eq=False)
-class BetTruths:
-    """Which sets of choices count as right, one row per bet and one column per code.
+def bet_gains(bets: pd.DataFrame, *, rule: Rule = "side", swapped: bool = False) -> Floats:
+    """Return the expected gains of a table of bets.
 
     Parameters
     ----------
-    best : ndarray of bool, shape (n, 3)
-        Single choices of largest expected gain: the truth of the standard method. More than one
-        where gains are equal.
-    strict : ndarray of bool, shape (n, 8)
-        Nothing but choices of largest gain.
-    positive : ndarray of bool, shape (n, 8)
-        Consistent sets with a gain above 0. A bet without any is not asked of a model, see `asked`.
-    non_negative : ndarray of bool, shape (n, 8)
-        Consistent sets with a gain of at least 0.
-    """
-
-    best: Truths
-    strict: Truths
-    positive: Truths
-    non_negative: Truths
-
-    def sets(self) -> Mapping[str, Truths]:
-        """Return the truths of the threshold method by name, from the narrowest to the widest."""
-        return {
-            "strict": self.strict,
-            "positive gain": self.positive,
-            "non-negative gain": self.non_negative,
-        }
-
-
-def bet_truths(gains: ArrayLike) -> BetTruths:
-    """Return which sets of choices are right, given the expected gains.
-
-    A set is consistent if it is not empty and holds "do not bet" only by itself; any other is wrong
-    throughout.
-
-    Parameters
-    ----------
-    gains : array-like, shape (n, 4)
-        As from `expected_gains`.
+    bets : DataFrame
+        With ``wins``, ``high_value``, ``low_value``, ``stake`` and ``chance``, and ``payout``
+        unless it is 0 throughout.
+    rule : {"side", "outcome"}
+        See `expected_gains`.
+    swapped : bool
+        Whether to exchange the two values, as for a model that holds the low thing for the more
+        valuable one.
 
     Returns
     -------
-    BetTruths
-        For every bet.
-
-    Examples
-    --------
-    >>> truths = bet_truths(expected_gains([100, 1], [1, 100], 20))
-    >>> {name: random_rate(right) for name, right in truths.sets().items()}
-    {'strict': 0.125, 'positive gain': 0.25, 'non-negative gain': 0.25}
+    ndarray, shape (n, 4)
+        Win, lose, both, none.
     """
-    values = np.asarray(gains, dtype=np.float64)
-    require(
-        values.ndim == 2 and values.shape[1] == 4,
-        f"gains must have shape (n, 4): win, lose, both, none; received {values.shape}.",
+    prize, loss = _amounts(bets, swapped=swapped)
+    return expected_gains(
+        prize, loss, bets["stake"], chance=bets["chance"], payout=payouts(bets), rule=rule
     )
-    slack = _ROUNDING * np.maximum(1.0, np.abs(values).max(axis=1, keepdims=True))
-    singles = values[:, [0, 1, 3]]
-    best = singles >= singles.max(axis=1, keepdims=True) - slack
-    by_code = np.full((len(values), 8), -np.inf)
-    by_code[:, [1, 2, 3, 4]] = values[:, [0, 1, 2, 3]]
-    only_best = np.stack([best[:, members].all(axis=1) for members in MEMBERS], axis=1)
-    return BetTruths(best, only_best & _CONSISTENT, by_code > slack, by_code >= -slack)
 
 
-def value_truths(n: int) -> dict[str, Truths]:
-    """Return which sets of answers to "which is worth more" are right: section 4.3.2.
+def break_evens(bets: pd.DataFrame) -> Floats:
+    """Return the chances above which the winning side is the best choice, see `switching_chance`.
 
     Parameters
     ----------
-    n : int
-        Number of questions.
+    bets : DataFrame
+        As of `bet_gains`; the rule is "side".
 
     Returns
     -------
-    dict of str to ndarray of bool, shape (n, 8)
-        "normal": the high thing alone. "weak normal": or with "the same". "weak": anything but a
-        contradiction (both things, or all three answers) and no answer.
-
-    Examples
-    --------
-    >>> {name: random_rate(right) for name, right in value_truths(25).items()}
-    {'normal': 0.125, 'weak normal': 0.25, 'weak': 0.625}
+    ndarray, shape (n,)
+        In (0, 1).
     """
-    right = {"normal": [1], "weak normal": [1, 5], "weak": [1, 2, 4, 5, 6]}
-    return {name: np.tile(np.isin(np.arange(8), codes), (n, 1)) for name, codes in right.items()}
+    prize, loss = _amounts(bets)
+    return switching_chance(prize, loss, bets["stake"], payout=payouts(bets))
 
 
-def asked(right: Truths) -> NDArray[np.bool_]:
-    """Return which questions have a right set at all; the others are left out of this truth."""
-    return np.asarray(right.any(axis=1))
+def payouts(bets: pd.DataFrame) -> Floats:
+    """Return what is paid on top of a stake, per unit of it; 0 where the table does not say."""
+    if "payout" not in bets.columns:
+        return np.zeros(len(bets))
+    return bets["payout"].fillna(0.0).to_numpy(dtype=np.float64)
 
 
-def random_rate(right: Truths) -> float:
-    """Return how often a guess is right that takes each of the choices, or of the sets, equally often; by enumeration.
-
-    Parameters
-    ----------
-    right : ndarray of bool, shape (n, 3) or (n, 8)
-        Right choices, or right sets; questions without any are left out.
-
-    Returns
-    -------
-    float
-        In [0, 1]; NaN where no question is left.
-    """
-    kept = right[asked(right)]
-    return float(kept.mean()) if kept.size else float("nan")
-
-
-def standard_choices(scores: ArrayLike) -> Codes:
-    """Return the choice with the largest score of each question: the standard method.
-
-    Parameters
-    ----------
-    scores : array-like, shape (n, 3)
-        One score per choice; a row with a missing score has no choice.
-
-    Returns
-    -------
-    ndarray of int, shape (n,)
-        0, 1 or 2; `NO_CHOICE` where the largest score is shared or a score is missing.
-
-    Examples
-    --------
-    >>> standard_choices([[0.1, 0.7, 0.2], [0.4, 0.4, 0.2]]).tolist()
-    [1, -1]
-    """
-    values = _as_scores(scores)
-    largest = values.max(axis=1, keepdims=True)
-    alone = (values == largest).sum(axis=1) == 1
-    return np.where(alone, values.argmax(axis=1), NO_CHOICE).astype(np.int64)
-
-
-def threshold_sets(scores: ArrayLike, threshold: float) -> Codes:
-    """Return the set of all choices whose score is above a threshold: the threshold method.
-
-    Parameters
-    ----------
-    scores : array-like, shape (n, 3)
-        Scores in [0, 1], each choice by itself.
-    threshold : float
-        In [0, 1].
-
-    Returns
-    -------
-    ndarray of int, shape (n,)
-        Codes of the sets.
-
-    Examples
-    --------
-    >>> threshold_sets([[0.6, 0.2, 0.5], [0.1, 0.2, 0.3]], 0.4).tolist()
-    [5, 0]
-    """
-    return set_codes(_as_scores(scores) > threshold)
-
-
-def set_codes(members: ArrayLike) -> Codes:
-    """Return the codes of sets given as booleans, shape (n, 3)."""
-    return np.asarray(np.asarray(members, dtype=bool) @ np.array([1, 2, 4]), dtype=np.int64)
-
-
-def is_right(codes: Codes, right: Truths) -> NDArray[np.bool_]:
-    """Return whether each prediction is right.
-
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n,)
-        Choices with `right` of shape (n, 3), where `NO_CHOICE` is wrong; codes of sets with shape
-        (n, 8).
-    right : ndarray of bool
-        As from `bet_truths` or `value_truths`.
-
-    Returns
-    -------
-    ndarray of bool, shape (n,)
-        Right or not.
-    """
-    found = right[np.arange(len(codes)), np.maximum(codes, 0)]
-    return np.asarray(found & (codes != NO_CHOICE))
-
-
-@dataclass(frozen=True)
-class Threshold:
-    """A tuned threshold.
-
-    Parameters
-    ----------
-    value : float
-        Median of the thresholds of largest accuracy.
-    accuracy : float
-        Accuracy at any of those, on the questions it was tuned on.
-    n_best : int
-        How many of the 101 have it.
-    """
-
-    value: float
-    accuracy: float
-    n_best: int
-
-
-def tune_threshold(scores: ArrayLike, right: Truths) -> Threshold:
-    """Choose the threshold on development questions: section 4.2.1.
-
-    Parameters
-    ----------
-    scores : array-like, shape (n, 3)
-        Scores in [0, 1].
-    right : ndarray of bool, shape (n, 8)
-        Right sets; questions without any are left out.
-
-    Returns
-    -------
-    Threshold
-        The grid is 0, 0.01, ..., 1. With several best values the paper takes their median, which
-        lies between two of them if they are even in number, and need not be best itself if they are
-        not neighbours.
-
-    Raises
-    ------
-    InputError
-        No question has a right set, or a score is missing or outside [0, 1].
-
-    Examples
-    --------
-    >>> tune_threshold([[0.9, 0.2, 0.1], [0.8, 0.4, 0.3]], value_truths(2)["normal"])
-    Threshold(value=0.595, accuracy=1.0, n_best=40)
-    """
-    values, kept = _as_scores(scores), asked(right)
-    require(
-        bool(kept.any()),
-        "right must hold a right set for at least one question; no question has any. Tune on other questions.",
-    )
-    outside = ~((values >= 0) & (values <= 1))
-    require(
-        not outside.any(),
-        f"scores must be in [0, 1] to be compared with a threshold; {int(outside.sum())} are not, or are missing.",
-    )
-    accuracy = np.array(
-        [
-            is_right(threshold_sets(values[kept], threshold), right[kept]).mean()
-            for threshold in GRID
-        ]
-    )
-    best = GRID[accuracy == accuracy.max()]
-    return Threshold(float(np.median(best)), float(accuracy.max()), int(best.size))
-
-
-def believed_best(belief: Codes, gains: ArrayLike, swapped: ArrayLike) -> Truths:
-    """Return the choices that are rational given a model's own answer on which thing is worth more: section 4.4.2.
-
-    Parameters
-    ----------
-    belief : ndarray of int, shape (n,)
-        Place in `VALUE_CHOICES` of the answer on the two things of each bet, or `NO_CHOICE`.
-    gains : array-like, shape (n, 4)
-        Expected gains with the values as they are: rational if the answer is "high".
-    swapped : array-like, shape (n, 4)
-        The same with the two values exchanged: rational if it is "low".
-
-    Returns
-    -------
-    ndarray of bool, shape (n, 3)
-        Rational choices; not to bet if the answer is "same", none where there is no answer.
-    """
-    answers = np.asarray(belief)
-    rational = np.where((answers == 0)[:, None], bet_truths(gains).best, bet_truths(swapped).best)
-    rational[answers == 2] = [False, False, True]
-    rational[answers == NO_CHOICE] = False
-    return rational
-
-
-def _as_scores(scores: Any) -> Floats:
-    values = np.asarray(scores, dtype=np.float64)
-    require(
-        values.ndim == 2 and values.shape[1] == 3,
-        f"scores must have shape (n, 3), one column per choice; received {values.shape}.",
-    )
-    return values
+def _amounts(bets: pd.DataFrame, *, swapped: bool = False) -> tuple[Floats, Floats]:
+    """Return what is won and what is lost."""
+    high_is_won = (bets["wins"] == "high").to_numpy() != swapped
+    high, low = bets[["high_value", "low_value"]].to_numpy(dtype=np.float64).T
+    return np.where(high_is_won, high, low), np.where(high_is_won, low, high)

@@ -20,20 +20,16 @@ from numpy.typing import ArrayLike
 from scipy import special, stats
 from scipy.special import expit, log_expit, logit
 
-from coherence.batteries.bets.units import Units, units_of
+from coherence.batteries.bets.independence import Units, units_of
 from coherence.batteries.bets.weighting import Weighting, weighting_line
 from coherence.inputs import Codes, Floats, require
 
-FITTED, BELOW, ABOVE, FLAT = (
-    "fitted",
-    "below the ladder",
-    "above the ladder",
-    "no response to stakes",
-)
+FITTED, FLAT = "fitted", "no response to stakes"
+BELOW, ABOVE = "below the ladder", "above the ladder"
 STEEPNESS: Floats = np.geomspace(0.05, 400, 45)
 """Up to a switch that is sharper than any ladder can tell from a jump."""
-_GRID: Floats = np.linspace(-7, 7, 351)
-_TIE = 1e-6
+_GRID: Floats = np.linspace(-7, 7, 351)  # switching points: chances of .001 to .999, in logits
+_TIE = 1e-6  # log-likelihoods that differ by less are equally large
 _SAME = 1e-6  # rungs are computed from stakes, and miss a stated chance by rounding
 _BLOCK = 256  # rungs at a time: things at many prices give many
 
@@ -138,62 +134,49 @@ def fit_ladder(
     # Log-likelihood of every stated chance by steepness and switching point.
     surfaces = _surfaces(p, even, taken, chances)
     by_steepness = surfaces.max(axis=2).sum(axis=0)
+    # Jumps of any sharpness are equally likely: then it is the sharpest that was tried.
     steepest = int(np.flatnonzero(by_steepness >= by_steepness.max() - _TIE)[-1])
     reach = data.units.reach(1, level)
-    flat = sum(_flat(taken[p == chance]) for chance in chances)
-    responds = (by_steepness.max() - flat > reach and _follows(data, level)) or not (
-        taken.any() and not taken.all()
-    )
-    profiles = surfaces + (by_steepness - surfaces.max(axis=2))[:, :, None]
-    # Without one thing at a time, for every kind of thing.
+    profiles = _profiles(surfaces)
+    # Without one thing at a time, for every kind of thing. What a thing adds to the log-likelihood
+    # is taken off, which is faster than to fit the others anew.
     leave_outs = [
         np.stack(
             [
-                _switching_points(surfaces - _surfaces(p[own], even[own], taken[own], chances))
-                for own in _members(side)
+                _switching_points(surfaces - _surfaces(p[rows], even[rows], taken[rows], chances))
+                for rows in _members(side)
             ]
         )
         for side in data.units.sides
     ]
-    errors = np.sqrt(
-        sum(
-            ((len(others) - 1) * others.var(axis=0) for others in leave_outs),
-            np.zeros(chances.size),
-        )
-    )
+    # The jackknife's variance is (n - 1) / n times the sum of squares (Efron and Stein 1981).
+    variances = [(len(without) - 1) * without.var(axis=0) for without in leave_outs]
+    errors = np.sqrt(sum(variances, np.zeros(chances.size)))
+    responds = _responds(data, by_steepness.max(), reach, level)
     rows = []
     for number, chance in enumerate(chances):
         here = p == chance
         row = {"stated": float(chance), "n": int(here.sum()), "share": float(taken[here].mean())}
-        unknown = {"implied": float("nan"), "low": 0.0, "high": 1.0, "status": FLAT}
-        width = math.sqrt(2 * reach) * errors[number]
-        rows.append(
-            row
-            | (
-                _switch(profiles[number].max(axis=0), even[here], taken[here], reach, width)
-                if responds
-                else unknown
-            )
-        )
+        switch = {"implied": math.nan, "low": 0.0, "high": 1.0, "status": FLAT}
+        if responds:
+            # With one parameter the root of twice the reach is the quantile of Student's t.
+            width = math.sqrt(2 * reach) * errors[number]
+            switch = _switch(profiles[number], even[here], taken[here], reach, width)
+        rows.append(row | switch)
     table = pd.DataFrame(rows)
     contradicted = int(((table["stated"] < table["low"]) | (table["stated"] > table["high"])).sum())
     fitted = (table["status"] == FITTED).to_numpy()
     weighting = weighting_line(
         logit(chances[fitted]),
         logit(table["implied"].to_numpy()[fitted]),
-        _apart(table[fitted], even, level, independent=not leave_outs),
+        _rung_errors(table[fitted], even, level, independent=not leave_outs),
         np.array([_lean(chance, even[p == chance]) for chance in chances[fitted]]),
-        [others[:, fitted] for others in leave_outs],
+        [without[:, fitted] for without in leave_outs],
         freedom=data.units.freedom,
         level=level,
     )
-    return LadderFit(
-        table,
-        float(STEEPNESS[steepest]) if fitted.any() else float("nan"),
-        contradicted,
-        weighting,
-        data.units.name,
-    )
+    steepness = float(STEEPNESS[steepest]) if fitted.any() else math.nan
+    return LadderFit(table, steepness, contradicted, weighting, data.units.name)
 
 
 def ladder_data(
@@ -206,31 +189,47 @@ def ladder_data(
     """Validate the arguments of `fit_ladder`, which see."""
     p, even = np.asarray(stated, dtype=np.float64), np.asarray(break_even, dtype=np.float64)
     taken = np.asarray(bets, dtype=bool)
-    require(p.ndim == 1 and p.shape == even.shape == taken.shape and p.size > 0,
-            f"stated, break_even and bets must have one equal length of at least 1; received {p.shape}, {even.shape}, {taken.shape}.")  # fmt: skip
+    require(
+        p.ndim == 1 and p.shape == even.shape == taken.shape and p.size > 0,
+        "stated, break_even and bets must have one equal length of at least 1; "
+        f"received {p.shape}, {even.shape}, {taken.shape}.",
+    )
     for name, values in (("stated", p), ("break_even", even)):
         wrong = ~((values > 0) & (values < 1))
         require(
             not wrong.any(),
-            f"{name} must lie strictly between 0 and 1; {int(wrong.sum())} do not, the first is {values[wrong][:1]}.",
+            f"{name} must lie strictly between 0 and 1; {int(wrong.sum())} do not, "
+            f"the first is {values[wrong][:1]}.",
         )
     return LadderData(p, even, taken, units_of(first, second, p.size))
 
 
 def _surfaces(stated: Floats, break_even: Floats, taken: np.ndarray, chances: Floats) -> Floats:
-    """Return log-likelihoods, shape (stated chances, steepness, switching point); equal break-even chances are counted once."""
+    """Return log-likelihoods, shape (stated chances, steepness, switching point)."""
+    # Equal break-even chances are counted once: ladders have few rungs and many answers.
     values, rung = np.unique(break_even, return_inverse=True)
     counts = np.zeros((2, chances.size, values.size))
     np.add.at(counts, (taken.astype(np.int64), np.searchsorted(chances, stated), rung), 1.0)
-    found = np.zeros((chances.size, STEEPNESS.size, _GRID.size))
+    surfaces = np.zeros((chances.size, STEEPNESS.size, _GRID.size))
     for start in range(0, values.size, _BLOCK):
-        some = slice(start, start + _BLOCK)
-        logits = STEEPNESS[:, None, None] * (_GRID[:, None] - logit(values[some]))
+        block = slice(start, start + _BLOCK)
+        logits = STEEPNESS[:, None, None] * (_GRID[:, None] - logit(values[block]))
         yes = log_expit(logits)
-        found += np.tensordot(counts[1, :, some], yes, (1, 2)) + np.tensordot(
-            counts[0, :, some], yes - logits, (1, 2)
-        )
-    return found
+        # log(1 - expit(x)) is log(expit(x)) - x, which loses no digits where expit(x) is near 1.
+        surfaces += np.tensordot(counts[1, :, block], yes, (1, 2))
+        surfaces += np.tensordot(counts[0, :, block], yes - logits, (1, 2))
+    return surfaces
+
+
+def _profiles(surfaces: Floats) -> Floats:
+    """Return log-likelihoods of all answers by the switching point of one stated chance.
+
+    Shape (stated chances, switching points); profiled over the common steepness and the switching
+    points of the other stated chances.
+    """
+    best = surfaces.max(axis=2)
+    others = best.sum(axis=0) - best
+    return np.asarray((surfaces + others[:, :, None]).max(axis=1))
 
 
 def _members(side: Codes) -> list[Codes]:
@@ -238,41 +237,54 @@ def _members(side: Codes) -> list[Codes]:
     return np.split(np.argsort(side, kind="stable"), np.cumsum(np.bincount(side))[:-1])
 
 
+def _responds(data: LadderData, likelihood: float, reach: float, level: float) -> bool:
+    """Tell whether choices follow the stakes, or are all the same, which shows a bound."""
+    if data.taken.all() or not data.taken.any():
+        return True
+    chances = np.unique(data.stated)
+    flat = sum(_flat(data.taken[data.stated == chance]) for chance in chances)
+    return bool(likelihood - flat > reach) and _follows(data, level)
+
+
 def _follows(data: LadderData, level: float) -> bool:
-    """Tell whether choices follow the stakes in things like these: a score test of the steepness with things as the unit."""
-    share = (
-        pd.Series(data.taken.astype(np.float64)).groupby(data.stated).transform("mean").to_numpy()
-    )
-    rung = logit(data.break_even)
-    middle = pd.Series(rung).groupby(data.stated).transform("mean").to_numpy()
-    score = (data.taken - share) * (middle - rung)
+    """Tell whether choices follow the stakes in things like these; true without things.
+
+    A score test of the steepness at 0 with things as the unit, as the likelihood ratio takes
+    answers as independent.
+    """
+    if not data.units.sides:
+        return True
+    answers = pd.DataFrame({"taken": data.taken.astype(np.float64), "rung": logit(data.break_even)})
+    means = answers.groupby(data.stated).transform("mean")
+    score = ((answers["taken"] - means["taken"]) * (means["rung"] - answers["rung"])).to_numpy()
     variance = 0.0
     for side in data.units.sides:
         sums = np.bincount(side, weights=score)
+        # Crossed things: the variances over both kinds add up, as in `crossed_interval`.
         variance += sums.size * float(sums.var(ddof=1))
-    return not data.units.sides or bool(
-        score.sum() > stats.t.ppf((1 + level) / 2, data.units.freedom) * math.sqrt(variance)
-    )
+    quantile = stats.t.ppf((1 + level) / 2, data.units.freedom)
+    return bool(score.sum() > quantile * math.sqrt(variance))
 
 
-def _apart(fitted: pd.DataFrame, even: Floats, level: float, *, independent: bool) -> Floats:
-    """Return what a switching point is uncertain by, as a standard deviation in logits, if the jackknife sees none of it."""
+def _rung_errors(fitted: pd.DataFrame, even: Floats, level: float, *, independent: bool) -> Floats:
+    """Return what a switching point is uncertain by if the jackknife sees none of it.
+
+    A standard deviation, in logits.
+    """
     if independent:
-        return (
-            np.asarray(logit(fitted["high"]) - logit(fitted["low"]))
-            / 2
-            / float(stats.norm.ppf((1 + level) / 2))
-        )
-    implied = fitted["implied"].to_numpy()
+        width = logit(fitted["high"]) - logit(fitted["low"])
+        return np.asarray(width / 2 / float(stats.norm.ppf((1 + level) / 2)))
     rungs = np.unique(even)
-    place = np.clip(np.searchsorted(rungs, implied), 1, rungs.size - 1)
-    # Anywhere between two rungs.
-    return np.asarray(logit(rungs[place]) - logit(rungs[place - 1])) / math.sqrt(12)
+    above = np.clip(np.searchsorted(rungs, fitted["implied"].to_numpy()), 1, rungs.size - 1)
+    # Anywhere between two rungs: the standard deviation of a uniform distribution is its width
+    # divided by the root of 12.
+    return np.asarray(logit(rungs[above]) - logit(rungs[above - 1])) / math.sqrt(12)
 
 
 def _lean(stated: float, even: Floats) -> float:
-    """Return how far, in logits, the middle of a gap may lie from a stated chance that is in it, or at its end."""
+    """Return how far, in logits, the middle of a gap may lie from a stated chance in it."""
     rungs = np.unique(even)
+    # A stated chance that is a rung is at the end of two gaps.
     within = (rungs[:-1] <= stated + _SAME) & (rungs[1:] >= stated - _SAME)
     middles = (rungs[:-1] + rungs[1:])[within] / 2
     return float(np.abs(logit(middles) - logit(stated)).max(initial=0.0))
@@ -285,34 +297,29 @@ def _flat(taken: np.ndarray) -> float:
 
 
 def _switching_points(surfaces: Floats) -> Floats:
-    """Return where the likelihood is largest, shape (stated chances,); the middle where it is largest at many points."""
-    by_steepness = surfaces.max(axis=2).sum(axis=0)
-    profiles = (surfaces + (by_steepness - surfaces.max(axis=2))[:, :, None]).max(axis=1)
-    return np.array([_GRID[row >= row.max() - _TIE].mean() for row in profiles])
+    """Return where the likelihood is largest, shape (stated chances,); the middle of ties."""
+    return np.array([_GRID[row >= row.max() - _TIE].mean() for row in _profiles(surfaces)])
 
 
 def _switch(
     profile: Floats, even: Floats, taken: np.ndarray, reach: float, width: float
 ) -> dict[str, object]:
+    """Return where the choices at one stated chance switch, with the interval and a status."""
     kept = _GRID[profile >= profile.max() - reach]
     middle = float(_GRID[profile >= profile.max() - _TIE].mean())
     low, high = min(kept[0], middle - width), max(kept[-1], middle + width)
-    low, high = (
-        0.0 if low <= _GRID[0] else float(expit(low)),
-        1.0 if high >= _GRID[-1] else float(expit(high)),
-    )
+    # An end at that of the grid is none: nothing speaks against a switch beyond it.
+    low = 0.0 if low <= _GRID[0] else float(expit(low))
+    high = 1.0 if high >= _GRID[-1] else float(expit(high))
     best = float(expit(middle))
     if not taken.any() or best < even.min():
-        return {"implied": float("nan"), "low": low, "high": high, "status": BELOW}
+        return {"implied": math.nan, "low": low, "high": high, "status": BELOW}
     if taken.all() or best > even.max():
-        return {"implied": float("nan"), "low": low, "high": high, "status": ABOVE}
+        return {"implied": math.nan, "low": low, "high": high, "status": ABOVE}
     last, first = even[taken].max(), even[~taken].min()
     # Where the switch is a jump any point of the gap is as likely, and its middle stands for them.
     implied = float(last + first) / 2 if last < first else best
-    # No ladder tells more than its rungs: answers about a thing switch somewhere between two of
-    # them.
-    low, high = (
-        min(low, float(even[even <= implied].max())),
-        max(high, float(even[even >= implied].min())),
-    )
+    # No ladder tells more than its rungs: answers about a thing switch somewhere between two.
+    low = min(low, float(even[even <= implied].max()))
+    high = max(high, float(even[even >= implied].min()))
     return {"implied": implied, "low": low, "high": high, "status": FITTED}

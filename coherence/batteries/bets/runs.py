@@ -1,4 +1,4 @@
-"""Runs tables from bets: where a probability and an action on it meet, the checks of coherence apply.
+"""Runs tables from bets: a probability and an action on it, for the checks of coherence.
 
 Two probabilities can stand in column ``p``. For bets whose chances are even, it is the model's own
 belief that the thing to be won is worth more than the one that may be lost, out of its answers to
@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from coherence.batteries.bets.answers import BetAnswers
-from coherence.batteries.bets.gains import BET_CHOICES, NO_CHOICE
-from coherence.batteries.bets.scores import BELIEF_TEMPLATE, break_evens
+from coherence.batteries.bets.gains import break_evens
+from coherence.batteries.bets.scores import BELIEF_TEMPLATE
+from coherence.batteries.bets.truths import BET_CHOICES, NO_CHOICE
 from coherence.statistics.resample import Seed, as_generator
 
 
@@ -44,70 +45,70 @@ def belief_runs(
         standard rows; ``theta``, 1 if the thing to be won is the high one; ``status``, and
         ``split``. Empty where a model was not asked both.
     """
-    rows: list[pd.DataFrame] = []
-    values = [group for group in groups if group.kind == "value"]
-    for bets in (group for group in groups if group.kind == "bet"):
-        for value in (group for group in values if group.model == bets.model):
-            rows.append(_belief_rows(bets, value, belief_template))
+    rows = [
+        _belief_rows(bets, values, belief_template)
+        for bets in groups
+        if bets.kind == "bet"
+        for values in groups
+        if values.kind == "value" and values.model == bets.model
+    ]
     runs = pd.concat(rows, ignore_index=True) if rows else pd.DataFrame()
-    return (
-        runs[runs["context"].isin(_disjoint(groups))].reset_index(drop=True)
-        if disjoint and rows
-        else runs
-    )
+    if disjoint and rows:
+        return runs[runs["context"].isin(_disjoint(groups))].reset_index(drop=True)
+    return runs
 
 
 def _disjoint(groups: list[BetAnswers]) -> set[str]:
     """Return contexts of which no two share a thing, in the order of the questions."""
-    found = set()
     asked = pd.concat(
         [group.questions[["split", "high", "low"]] for group in groups if group.kind == "bet"]
     )
-    turn = 0
-    for _, part in asked.groupby("split", sort=False):
-        for high, low in zip(part["high"].unique(), part["low"].unique(), strict=False):
-            found.add(_context(high, low, "high" if turn % 2 == 0 else "low"))
-            turn += 1
-    return found
+    # The n-th high thing with the n-th low one, as far as there are both.
+    pairs = [
+        pair
+        for _, part in asked.groupby("split", sort=False)
+        for pair in zip(part["high"].unique(), part["low"].unique(), strict=False)
+    ]
+    # Taking turns, so that theta varies from pair to pair.
+    return {
+        _context(high, low, ("high", "low")[number % 2]) for number, (high, low) in enumerate(pairs)
+    }
 
 
 def _context(high: str, low: str, wins: str) -> str:
     return f"{high} | {low} | wins {wins}"
 
 
-def _belief_rows(bets: BetAnswers, value: BetAnswers, belief_template: str) -> pd.DataFrame:
-    high, _, same = value.probabilities.T
-    asked = value.questions[["high", "low"]].assign(belief=high + same / 2)
+def _belief_rows(bets: BetAnswers, values: BetAnswers, belief_template: str) -> pd.DataFrame:
+    """Return the rows of one modality and one wording of the value question."""
+    high, _, same = values.probabilities.T
+    asked = values.questions[["high", "low"]].assign(belief=high + same / 2)
     belief = asked.groupby(["high", "low"], sort=False)["belief"].mean()
     facts = bets.questions
     pairs = pd.MultiIndex.from_frame(facts[["high", "low"]])
-    known = np.isin(pairs, belief.index)
     of_high = belief.reindex(pairs).to_numpy()
-    context = pd.Series(
-        [_context(*row) for row in zip(facts["high"], facts["low"], facts["wins"], strict=True)],
-        index=facts.index,
-        dtype="string",
-    )
-    standard = value.template == belief_template
+    named = zip(facts["high"], facts["low"], facts["wins"], strict=True)
+    context = pd.Series([_context(*names) for names in named], index=facts.index, dtype="string")
+    standard = values.template == belief_template
     action = _actions(bets)
     p = np.where(facts["wins"] == "high", of_high, 1 - of_high)
+    unparsed = np.isnan(p) | (action.isna().to_numpy() & standard)
     table = pd.DataFrame(
         {
             "task": f"bets:{bets.template}",
             "model": bets.model,
             "context": context,
             "rep": facts.groupby(context).cumcount().to_numpy(),
-            "prompt": "standard" if standard else value.template,
+            "prompt": "standard" if standard else values.template,
             "p": p,
+            # One action per context and repetition: other wordings of the belief carry none.
             "action": action if standard else pd.Series(pd.NA, index=facts.index, dtype="string"),
             "theta": (facts["wins"] == "high").astype("int64"),
-            "status": np.where(
-                np.isnan(p) | (action.isna().to_numpy() & standard), "unparsed", "ok"
-            ),
+            "status": np.where(unparsed, "unparsed", "ok"),
             "split": facts["split"],
         }
     )
-    return table[known]
+    return table[np.isin(pairs, belief.index)]
 
 
 def ladder_runs(groups: list[BetAnswers], *, rng: Seed = None) -> pd.DataFrame:
@@ -132,18 +133,13 @@ def ladder_runs(groups: list[BetAnswers], *, rng: Seed = None) -> pd.DataFrame:
     generator = as_generator(rng)
     rows = []
     drawn: dict[str, int] = {}
-    for group in (group for group in groups if group.kind == "ladder"):
+    for group in groups:
+        if group.kind != "ladder":
+            continue
         facts = group.questions
         stated = facts["chance"].astype("float64")
-        context = (
-            facts["high"]
-            + " | "
-            + facts["low"]
-            + " | p "
-            + stated.map("{:g}".format)
-            + " | stake "
-            + facts["stake"].map("{:g}".format)
-        )
+        odds = " | p " + stated.map("{:g}".format) + " | stake " + facts["stake"].map("{:g}".format)
+        context = facts["high"] + " | " + facts["low"] + odds
         # Equal for all models: the same coin is tossed for each.
         for name, chance in zip(group.template + " | " + context, stated, strict=True):
             drawn.setdefault(name, int(generator.random() < chance))

@@ -1,4 +1,4 @@
-"""Probability weighting in one line: whether the probability that choices act on is the one that was stated.
+"""Probability weighting in one line: whether the chance acted on is the one stated.
 
 Somebody who acts on w(p) where p is stated weights probabilities. Over a ladder's chances the
 weighting function is summarised as linear in log odds, logit w(p) = elevation + sensitivity logit p
@@ -88,7 +88,8 @@ def weighting_line(
     Examples
     --------
     >>> stated = np.array([-1.0, 0.0, 1.0])
-    >>> line = weighting_line(stated, 0.2 + 0.5 * stated, np.full(3, 0.01), np.zeros(3), [], freedom=4)
+    >>> errors, leans = np.full(3, 0.01), np.zeros(3)
+    >>> line = weighting_line(stated, 0.2 + 0.5 * stated, errors, leans, [], freedom=4)
     >>> round(line.elevation, 3), round(line.sensitivity, 3), line.pvalue < 0.001
     (0.2, 0.5, True)
     """
@@ -99,14 +100,17 @@ def weighting_line(
     weights = np.linalg.pinv(np.column_stack([np.ones_like(stated), stated]))
     estimate = weights @ switches
     variance = weights**2 @ errors**2
-    for others in leave_outs:
-        variance += (len(others) - 1) * (others @ weights.T).var(axis=0)
+    for without in leave_outs:
+        # The line without one thing at a time: the jackknife, whose variance is n - 1 times that of
+        # the estimates.
+        variance += (len(without) - 1) * (without @ weights.T).var(axis=0)
     error, lean = np.sqrt(variance), np.abs(weights) @ leans
     reach = lean + float(stats.t.ppf((1 + level) / 2, freedom)) * error
     intervals = [
         Interval(float(e - r), float(e + r), level, "jackknife over things")
         for e, r in zip(estimate, reach, strict=True)
     ]
+    # What the rungs alone may have moved is no evidence against the diagonal.
     gaps = np.maximum(np.abs(estimate - [0.0, 1.0]) - lean, 0)
     # A ladder's rungs leave some error in any case, so that no gap is divided by 0.
     pvalue = float(min(1.0, 2 * (2 * stats.t.sf(gaps / error, freedom)).min()))

@@ -1,8 +1,9 @@
-"""Are flips independent? Exact tests of the second flip of an answer against its first, and of an answer against the one before it.
+"""Tests whether flips are independent: those of one answer, and those of answers in a row.
 
-Both condition on how often each outcome came within a condition, so that neither the calibration of
-the rates nor their difference between conditions matters, and both add their counts over
-conditions. Nothing is drawn: the distributions are convolutions of known ones.
+The second flip of an answer is tested against its first, and an answer against the one before it.
+Both tests are exact and condition on how often each outcome came within a condition, so that
+neither the calibration of the rates nor their difference between conditions matters, and both add
+their counts over conditions. Nothing is drawn: the distributions are convolutions of known ones.
 """
 
 import math
@@ -13,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from coherence.batteries.mixing.answers import Counts
+from coherence.batteries.mixing.answers import Counts, plain_text
 from coherence.inputs import Floats
 from coherence.table.schema import READABLE
 
@@ -62,6 +63,7 @@ def flip_dependence(counts: Floats) -> tuple[float, float, float]:
         n, ones_first, ones_second = neither + second + first + both, first + both, second + both
         low, high = max(0, ones_first + ones_second - n), min(ones_first, ones_second)
         support = np.arange(low, high + 1)
+        # Given how often each flip was 1, the answers 11 are hypergeometric.
         chance = stats.hypergeom.pmf(support, n, ones_first, ones_second) if n else np.ones(1)
         # Given the margins, the number of equal flips is n - ones_first - ones_second + 2 * both.
         equal += neither + both
@@ -105,6 +107,7 @@ def draw_dependence(sequences: Sequence[Sequence[int]]) -> tuple[float, float, f
         drawn = np.asarray(sequence, dtype=int)
         if drawn.size < 2:
             continue
+        # Neighbours are equal wherever no new run begins, so that runs tell the equal pairs.
         low, chance = _run_distribution(int(drawn.sum()), int(drawn.size - drawn.sum()))
         runs += 1 + int(np.count_nonzero(np.diff(drawn)))
         pairs += drawn.size - 1
@@ -133,21 +136,20 @@ def _run_distribution(ones: int, zeros: int) -> tuple[int, Floats]:
 
 
 def _log_choices(n: int, k: NDArray[np.int64]) -> Floats:
-    """Logarithms of binomial coefficients, whose own size is beyond a float from about a thousand answers on; minus infinity for none."""
+    """Return logarithms of binomial coefficients, minus infinity where there is none to choose."""
+    # The coefficients themselves leave the range of a float from about a thousand answers on.
     inside = k <= n
-    held = np.minimum(k, n)
-    return np.where(
-        inside,
-        special.gammaln(n + 1) - special.gammaln(held + 1) - special.gammaln(n - held + 1),
-        -np.inf,
-    )
+    k = np.minimum(k, n)
+    choices = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
+    return np.where(inside, choices, -np.inf)
 
 
 def _two_sided(chances: Floats, observed: int) -> float:
-    """Probability of a count at least as far from its mean."""
+    """Return the probability of a count at least as far from its mean; NaN for a single count."""
     if chances.size < 2:
         return math.nan
     distance = np.abs(np.arange(chances.size) - float(chances @ np.arange(chances.size)))
+    # Counts as far on the other side must not be lost to rounding.
     return min(float(chances[distance >= distance[observed] - 1e-9].sum()), 1.0)
 
 
@@ -172,24 +174,13 @@ def dependence_table(answers: pd.DataFrame, counted: dict[str, dict[str, Counts]
     for model, parts in counted.items():
         if "two_flips" in parts and not parts["two_flips"].exact:
             weights = parts["two_flips"].weights
-            rows.append(
-                (
-                    model,
-                    "second flip given the first",
-                    *flip_dependence(weights),
-                    float(weights.sum()),
-                )
-            )
+            result = (*flip_dependence(weights), float(weights.sum()))
+            rows.append((model, "second flip given the first", *result))
         sequences = _sequences(answers, model) if "flip" in parts else []
         if sequences:
-            rows.append(
-                (
-                    model,
-                    "flip given the draw before",
-                    *draw_dependence(sequences),
-                    float(sum(len(one) - 1 for one in sequences)),
-                )
-            )
+            n_pairs = float(sum(len(sequence) - 1 for sequence in sequences))
+            result = (*draw_dependence(sequences), n_pairs)
+            rows.append((model, "flip given the draw before", *result))
     table = pd.DataFrame(rows, columns=[name for name in _TABLE if name != "excess"])
     table.insert(4, "excess", table["observed"] - table["expected"])
     return table
@@ -202,19 +193,16 @@ def _sequences(answers: pd.DataFrame, model: str) -> list[list[int]]:
     # Numbers that came as text would stand in the order 1, 10, 100, 2; and p is rounded as in
     # `count_answers`.
     draw = pd.to_numeric(answers["draw"], errors="coerce")
-    answers = answers.assign(
-        draw=draw, p=pd.to_numeric(answers["p"], errors="coerce").astype(float).round(9)
-    )
-    own = answers[
-        (answers["experiment"] == "flip") & answers["draw"].notna() & answers["answer"].notna()
-    ]
+    p = pd.to_numeric(answers["p"], errors="coerce").astype(float).round(9)
+    kept = (answers["experiment"] == "flip") & draw.notna() & answers["answer"].notna()
     if "model" in answers.columns:
-        own = own[own["model"].astype(object).where(own["model"].notna(), "").astype(str) == model]
-    if "count" in own.columns and (pd.to_numeric(own["count"]) != 1).any():
+        kept &= plain_text(answers["model"]) == model
+    # Rows of several answers do not say in which order these came.
+    if "count" in answers.columns and (pd.to_numeric(answers.loc[kept, "count"]) != 1).any():
         return []
-    if "status" in own.columns:
-        own = own[own["status"].isin(READABLE)]
-    ones = own.assign(
-        one=own["answer"].astype(str).str.strip().str.startswith("1").astype(int)
-    ).sort_values("draw", kind="stable")
-    return [rows["one"].tolist() for _, rows in ones.groupby("p")]
+    if "status" in answers.columns:
+        kept &= answers["status"].isin(READABLE)
+    ones = answers["answer"].astype(str).str.strip().str.startswith("1").astype(int)
+    flips = pd.DataFrame({"p": p, "draw": draw, "one": ones})[kept]
+    in_order = flips.sort_values("draw", kind="stable")
+    return [rows["one"].tolist() for _, rows in in_order.groupby("p")]

@@ -70,7 +70,9 @@ EXPERIMENTS = {1: "one flip", 2: "two flips", 3: "three outcomes", 4: "decisions
 
 
 def literal_shares(name: str, p: Floats) -> Floats:
-    """Return the outcome probabilities of a sampler that takes `p` for the rate of the counted outcome everywhere, as the published scoring does.
+    """Return the outcome probabilities of a sampler that takes `p` for the rate everywhere.
+
+    As the published scoring does: for the rate of the counted outcome, in games too.
 
     Parameters
     ----------
@@ -85,6 +87,7 @@ def literal_shares(name: str, p: Floats) -> Floats:
         Rows sum to 1.
     """
     if name == "two_flips":
+        # Both flips by themselves, in the order of `FLIPS`.
         return np.stack([(1 - p) ** 2, (1 - p) * p, p * (1 - p), p**2], axis=1)
     if name == "three_outcomes":
         return np.stack([p, np.full_like(p, MIDDLE), 1 - MIDDLE - p], axis=1)
@@ -92,7 +95,7 @@ def literal_shares(name: str, p: Floats) -> Floats:
 
 
 def equilibrium_shares(name: str, p: Floats) -> Floats:
-    """Return the outcome probabilities of a faultless sampler that plays games at their solved equilibrium, otherwise as of `literal_shares`."""
+    """Return those of a faultless sampler: games at their equilibrium, else `literal_shares`."""
     if name in GAMES:
         best = optimal_rates(name, p)
         return np.stack([best, 1 - best], axis=1)
@@ -100,7 +103,7 @@ def equilibrium_shares(name: str, p: Floats) -> Floats:
 
 
 def optimal_rates(name: str, p: Floats) -> Floats:
-    """Return the best rate of the first outcome of a part: `p`, but in the games that of the solved equilibrium, shape (n_conditions,)."""
+    """Return the best rates of the first outcome: `p`, but in games those of the equilibrium."""
     if name in GAMES:
         return np.array([GAMES[name].optimum(float(parameter)) for parameter in p])
     return p.copy()

@@ -49,10 +49,12 @@ def mixed_equilibrium(row: ArrayLike, column: ArrayLike) -> tuple[float, float]:
     # Each player's mix is fixed by the other one's indifference.
     mixes = []
     for other in payoffs[::-1]:
+        # What the other player gains by the first action, against each action of this one.
         gain_first, gain_second = other[0] - other[1]
         if gain_first * gain_second >= 0:
             raise InputError(
-                "payoffs must leave no player an action that is never worse than the other; no equilibrium has both players mix here."
+                "payoffs must leave no player an action that is never worse than the other; "
+                "no equilibrium has both players mix here."
             )
         mixes.append(float(gain_second / (gain_second - gain_first)))
     return mixes[0], mixes[1]

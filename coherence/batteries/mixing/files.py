@@ -1,4 +1,4 @@
-"""Tables of answers from files, one or several at once; what would count an answer twice is refused."""
+"""Tables of answers from files, one or several: what would count an answer twice is refused."""
 
 import os
 from itertools import combinations
@@ -38,7 +38,7 @@ def read_mixing_answers(
         draws that no number tells apart.
     """
     paths = [Path(path), *map(Path, others)]
-    tables = [_read(one) for one in paths]
+    tables = [_read(path) for path in paths]
     if len(tables) == 1:
         return tables[0]
     names = distinct_names(paths)
@@ -46,8 +46,8 @@ def read_mixing_answers(
         _completed(table, Path(name).with_suffix("").as_posix())
         for table, name in zip(tables, names, strict=True)
     ]
-    for (one, own), (other, theirs) in combinations(zip(paths, tables, strict=True), 2):
-        _check_apart(one, own, other, theirs)
+    for first, second in combinations(zip(paths, tables, strict=True), 2):
+        _check_apart(*first, *second)
     return pd.concat(tables, ignore_index=True)
 
 
@@ -74,15 +74,13 @@ def distinct_names(paths: list[Path]) -> list[str]:
     >>> distinct_names([Path("/runs/a/model"), Path("/runs/b/model")])
     ['a/model', 'b/model']
     """
-    whole = [path.resolve() for path in paths]
-    twice = next(
-        (path for path, own in zip(paths, whole, strict=True) if whole.count(own) > 1), None
-    )
-    if twice is not None:
-        raise InputError(f"{twice} is named twice. Leave one of them out.")
+    resolved = [path.resolve() for path in paths]
+    for path, whole in zip(paths, resolved, strict=True):
+        if resolved.count(whole) > 1:
+            raise InputError(f"{path} is named twice. Leave one of them out.")
     # The root is a part too, so that the longest names always differ.
-    for length in range(1, max(len(own.parts) for own in whole) + 1):
-        names = [Path(*own.parts[-length:]).as_posix() for own in whole]
+    for length in range(1, max(len(whole.parts) for whole in resolved) + 1):
+        names = [Path(*whole.parts[-length:]).as_posix() for whole in resolved]
         if len(set(names)) == len(names):
             break
     return names
@@ -99,26 +97,19 @@ def _read(source: Path) -> pd.DataFrame:
         )
     except (OSError, ValueError, pd.errors.ParserError, UnicodeDecodeError) as error:
         raise InputError(
-            f"{source}: the file cannot be read ({str(error).splitlines()[0]}). Check that it is complete."
+            f"{source}: the file cannot be read ({str(error).splitlines()[0]}). "
+            "Check that it is complete."
         ) from error
 
 
 def _completed(table: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Fill in what other tables may have and this one leaves to its default, which would be lost in the joined table."""
+    """Fill in what this table leaves to its default, which would be lost in the joined table."""
     table = table.copy()
-    model = (
-        table["model"]
-        if "model" in table.columns
-        else pd.Series(np.nan, index=table.index, dtype=object)
-    )
-    table["model"] = model.astype(object).where(model.notna() & (model != ""), name)
-    for column in ("item", "order"):
-        own = (
-            table[column]
-            if column in table.columns
-            else pd.Series("", index=table.index, dtype=object)
-        )
-        table[column] = own.astype(object).where(own.notna(), "")
+    for column, default in (("model", name), ("item", ""), ("order", "")):
+        texts = pd.Series(None, index=table.index, dtype=object)
+        if column in table.columns:
+            texts = table[column].astype(object)
+        table[column] = texts.where(texts.notna() & (texts != ""), default)
     if "count" not in table.columns:
         table["count"] = 1
     if "status" not in table.columns and "answer" in table.columns:
@@ -126,53 +117,55 @@ def _completed(table: pd.DataFrame, name: str) -> pd.DataFrame:
     return table
 
 
-def _check_apart(one: Path, own: pd.DataFrame, other: Path, theirs: pd.DataFrame) -> None:
+def _check_apart(path: Path, table: pd.DataFrame, other: Path, theirs: pd.DataFrame) -> None:
     """Raise where two files may hold the same answers."""
-    keys = [name for name in _CONDITION if name in own.columns and name in theirs.columns]
+    keys = [name for name in _CONDITION if name in table.columns and name in theirs.columns]
     if "experiment" not in keys:
         return  # a fault of the table, which is named where it is counted
-    first, second = _draws(own, keys), _draws(theirs, keys)
+    first, second = _draws(table, keys), _draws(theirs, keys)
     equal = first.dropna(subset="draw").merge(second.dropna(subset="draw"), on=[*keys, "draw"])
     # Exact rates, and draws without a number, may be those of any row of their condition.
     loose = [
-        some.loc[some["draw"].isna(), keys].merge(rest[keys].drop_duplicates(), on=keys)
-        for some, rest in ((first, second), (second, first))
+        draws.loc[draws["draw"].isna(), keys].merge(rest[keys].drop_duplicates(), on=keys)
+        for draws, rest in ((first, second), (second, first))
     ]
     if len(equal):
         what = f"the same {len(equal)} draws of model {_first(equal, 'model')}"
-        remedy = "Leave one file out; or rename the model in one of them; or, if all were drawn for themselves, number the draws of one file anew"
+        remedy = (
+            "Leave one file out; or rename the model in one of them; "
+            "or, if all were drawn for themselves, number the draws of one file anew"
+        )
     elif len(equal := pd.concat(loose)):
-        what = f"answers of model {_first(equal, 'model')} to the same conditions, and no draw numbers tell all of them apart"
+        what = (
+            f"answers of model {_first(equal, 'model')} to the same conditions, "
+            "and no draw numbers tell all of them apart"
+        )
         remedy = "Leave one file out, or rename the model in one of them, or add a column draw"
     else:
         return
-    place = ", ".join(
+    condition = ", ".join(
         f"{name} {_first(equal, name)}"
         for name in equal.columns
         if name != "model" and equal[name].iloc[0] != ""
     )
     raise InputError(
-        f"{one} and {other} hold {what}; the first: {place}. They would count twice. {remedy}."
+        f"{path} and {other} hold {what}; the first: {condition}. They would count twice. {remedy}."
     )
 
 
 def _draws(table: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    found = table[keys].astype({"model": str})
+    """Return the conditions of a table with the numbers of their draws, each once."""
+    draws = table[keys].astype({"model": str})
     if "p" in keys:
         # Of words p may be absent, and a rounding error must not part one condition in two.
-        found["p"] = pd.to_numeric(found["p"], errors="coerce").fillna(0.5).round(9)
-    found["draw"] = (
-        pd.to_numeric(table["draw"], errors="coerce") if "draw" in table.columns else np.nan
-    )
-    return found.drop_duplicates()
+        draws["p"] = pd.to_numeric(draws["p"], errors="coerce").fillna(0.5).round(9)
+    numbers = table["draw"] if "draw" in table.columns else pd.Series(np.nan, index=table.index)
+    draws["draw"] = pd.to_numeric(numbers, errors="coerce")
+    return draws.drop_duplicates()
 
 
 def _first(table: pd.DataFrame, column: str) -> str:
     value = table[column].iloc[0]
-    return (
-        repr(value)
-        if column in ("model", "item")
-        else f"{value:g}"
-        if column in ("p", "draw")
-        else str(value)
-    )
+    if column in ("model", "item"):
+        return repr(value)
+    return f"{value:g}" if column in ("p", "draw") else str(value)

@@ -1,4 +1,4 @@
-"""Intervals of corrected losses and scores: rates drawn around the observed ones, and what noise leaves undecided.
+"""Intervals of corrected losses and scores: noise of the rates, and what it leaves undecided.
 
 The unit of resampling is the answer. Pure numbers: `coherence.batteries.mixing.scoring` makes
 tables of them.
@@ -49,7 +49,7 @@ class Estimate:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95% interval of the loss, not below 0, or not below the estimate where chance takes that below 0."""
+        """95% interval of the loss, at least 0, or at least the estimate where that is below 0."""
         # An estimate below 0 says nothing about how far above 0 the loss may be.
         low = min(max(self.loss - self.reach - self.doubt[0], 0.0), self.loss)
         return low, max(self.loss, 0.0) + self.reach + self.doubt[1]
@@ -79,18 +79,17 @@ def estimate(
     """
     shares, draws = counts.shares, counts.draws
     if (draws < LEAST_DRAWS).any():
-        return [
-            Estimate(one.points, np.nan, np.full(1, np.nan), (np.nan, np.nan)) for one in measures
-        ]
+        unknown = (np.nan, np.full(1, np.nan), (np.nan, np.nan))
+        return [Estimate(measure.points, *unknown) for measure in measures]
     drawn = _resample(counts, n_resamples, rng)
     return [
         Estimate(
-            one.points,
-            float(one.corrected.value(shares, draws)),
-            one.corrected.value(drawn, draws),
-            one.corrected.doubt(shares, draws),
+            measure.points,
+            float(measure.corrected.value(shares, draws)),
+            measure.corrected.value(drawn, draws),
+            measure.corrected.doubt(shares, draws),
         )
-        for one in measures
+        for measure in measures
     ]
 
 
@@ -108,39 +107,38 @@ def score_interval(estimates: Sequence[Estimate]) -> tuple[float, float]:
         Held between 0 and the sum of the points, and around the sum of the scores, each of which is
         held between 0 and its points; NaN where a loss is.
     """
-    score = float(sum(corrected_points(one) for one in estimates))
+    score = float(sum(corrected_points(measure) for measure in estimates))
     if np.isnan(score):
         return np.nan, np.nan
     # Scores are not capped here: chance lifts some above their points and takes others below 0, and
     # caps would pull all of them the same way. But what is below 0 beyond doubt is worth 0, however
     # far below.
-    near = [one for one in estimates if one.interval[0] < 1]
-    together = (
-        np.sum(np.broadcast_arrays(*(one.points * (1 - one.resampled) for one in near)), axis=0)
-        if near
-        else np.zeros(1)
-    )
-    centres = [one.points * (1 - one.loss) for one in near]
-    reach, most = _reach(together), sum(one.points for one in estimates)
+    near = [measure for measure in estimates if measure.interval[0] < 1]
+    resampled = [measure.points * (1 - measure.resampled) for measure in near]
+    reach = _reach(np.sum(np.broadcast_arrays(*resampled), axis=0)) if near else 0.0
+    centres = [measure.points * (1 - measure.loss) for measure in near]
+    most = sum(measure.points for measure in estimates)
     # Doubts of measures lean the same way, so that they add up: taken for independent errors they
     # leave the games covered 91% of the time.
-    low = min(sum(centres), most) - reach - sum(one.points * one.doubt[1] for one in near)
-    high = (
-        sum(max(centre, 0.0) for centre in centres)
-        + reach
-        + sum(one.points * one.doubt[0] for one in near)
+    above, below = (
+        sum(measure.points * measure.doubt[side] for measure in near) for side in (0, 1)
     )
+    low = min(sum(centres), most) - reach - below
+    high = sum(max(centre, 0.0) for centre in centres) + reach + above
     low, high = np.clip([low, high], 0, most)
     return min(float(low), score), max(float(high), score)
 
 
-def corrected_points(one: Estimate) -> float:
-    """Return the corrected score of a measure: its points times one minus the loss, held between 0 and the points."""
-    return float(one.points * np.clip(1 - one.loss, 0, 1))
+def corrected_points(measure: Estimate) -> float:
+    """Return the corrected score of a measure, held between 0 and its points."""
+    return float(measure.points * np.clip(1 - measure.loss, 0, 1))
 
 
 def _resample(counts: Counts, n_resamples: int, rng: np.random.Generator) -> Floats:
-    """Draw rates around the observed ones, shape (n_resamples, n_conditions, n_outcomes); exact rates and unknown ones stay what they are."""
+    """Draw rates around the observed ones, shape (n_resamples, n_conditions, n_outcomes).
+
+    Exact rates and unknown ones stay what they are.
+    """
     if counts.exact:
         return np.broadcast_to(counts.shares, (1, *counts.shares.shape))
     total = counts.readable[:, None]
@@ -150,6 +148,7 @@ def _resample(counts: Counts, n_resamples: int, rng: np.random.Generator) -> Flo
     weights = (
         (counts.weights + 1 / counts.weights.shape[1]) * np.maximum(total - 2, 1) / (total + 1)
     )
+    # Gamma variables divided by their sum are Dirichlet.
     gamma = rng.gamma(weights, size=(n_resamples, *counts.weights.shape))
     drawn = gamma / gamma.sum(axis=2, keepdims=True)
     drawn[:, counts.readable == 0] = np.nan

@@ -46,7 +46,7 @@ class DistanceLoss:
     corrected: bool = False
 
     def value(self, shares: Floats, draws: Floats) -> Floats:
-        """Return the loss for rates of shape (..., n_conditions, n_outcomes) from so many draws, shape (...)."""
+        """Return the loss, shape (...), for rates of shape (..., n_conditions, n_outcomes)."""
         difference = np.einsum("...mk,qmk->...q", shares, self.contrasts) - self.target
         if not self.corrected:
             return np.asarray(np.maximum(np.abs(difference) - self.tolerance, 0) @ self.weights)
@@ -59,12 +59,18 @@ class DistanceLoss:
         return np.asarray(np.sqrt(np.maximum(spread, 0) @ (1 / np.maximum(draws - 1, 1))))
 
     def doubt(self, shares: Floats, draws: Floats) -> tuple[float, float]:
-        """Return by how much the true loss may lie below and above the corrected one besides its noise: corrected distances fall short a little."""
+        """Return by how much the true loss may lie below and above the corrected one besides noise.
+
+        Corrected distances fall short a little.
+        """
         difference = np.einsum("mk,qmk->q", shares, self.contrasts) - self.target
         return 0.0, float(shortfall(difference, self._error(shares, draws)) @ self.weights)
 
     def bounds(self, shares: Floats, unread: Floats) -> tuple[float, float]:
-        """Return the least and the largest loss over all that unreadable answers might have been; `shares` has 2 dimensions."""
+        """Return the least and the largest loss over all that unreadable answers might have been.
+
+        `shares` has 2 dimensions.
+        """
         low, high = _quantity_range(self.contrasts, shares, unread)
         nearest = np.maximum(np.maximum(low - self.target, self.target - high), 0)
         furthest = np.maximum(np.abs(low - self.target), np.abs(high - self.target))
@@ -75,25 +81,25 @@ class DistanceLoss:
         return least, most
 
     def expected(self, shares: Floats, draws: Floats) -> float:
-        """Return the exact expectation of the uncorrected loss when answers are drawn at these rates."""
+        """Return the exact expectation of the uncorrected loss of answers drawn at these rates."""
         total = 0.0
         for contrast, target, weight in zip(self.contrasts, self.target, self.weights, strict=True):
             spread, base = [], 0.0
-            for own, chances, n in zip(contrast, shares, draws, strict=True):
-                if own.any():
-                    step = float(np.min(np.abs(own[own != 0])))
-                    levels = np.rint((own - own.min()) / step).astype(int)
-                    spread.append(
-                        (step, np.bincount(levels, weights=chances).astype(np.float64), float(n))
-                    )
-                    base += float(own.min())
+            for values, chances, n in zip(contrast, shares, draws, strict=True):
+                if values.any():
+                    # The value of one answer is a whole multiple of the step above the least one.
+                    step = float(np.min(np.abs(values[values != 0])))
+                    levels = np.rint((values - values.min()) / step).astype(int)
+                    single = np.bincount(levels, weights=chances).astype(np.float64)
+                    spread.append((step, single, float(n)))
+                    base += float(values.min())
             total += float(weight) * expected_distance(spread, float(target) - base, self.tolerance)
         return total
 
 
 @dataclass(frozen=True, eq=False)
 class DirectionLoss:
-    """One minus the direction score: whether rates move as their targets do, from each condition to the next.
+    """One minus the direction score: whether rates move as their targets do.
 
     Parameters
     ----------
@@ -113,17 +119,22 @@ class DirectionLoss:
         """Return the loss; see `DistanceLoss.value`."""
         ways, blurred = self._ways(shares, draws)
         if self.corrected:
+            # Noise took the true ways to the observed ones about as far as it takes the observed
+            # ones to the blurred: so as far back.
             ways = 2 * ways - blurred
         return np.asarray((1 - ways.mean(axis=-1)) / 2)
 
     def doubt(self, shares: Floats, draws: Floats) -> tuple[float, float]:
-        """Return by how much the true loss may lie below and above the corrected one besides its noise: by what chance may take from all steps."""
+        """Return the doubt; see `DistanceLoss.doubt`. Chance may take as much from all steps."""
         ways, blurred = self._ways(shares, draws)
         either = float(np.abs(ways - blurred).mean() / 2)
         return either, either
 
     def _ways(self, shares: Floats, draws: Floats) -> tuple[Floats, Floats]:
-        """Return the ways of the steps, and what they would be on average if the observed rates were the true ones."""
+        """Return the ways of the steps, and their means if the observed rates were the true ones.
+
+        Ways are 1, -1 or, within the dead zone, 0, from each condition to the next.
+        """
         rate = shares @ self.contrast
         step = np.diff(rate, axis=-1) * np.sign(np.diff(self.target))
         ways = np.where(np.isnan(step), np.nan, _sign(step))
@@ -139,6 +150,7 @@ class DirectionLoss:
         """Return the least and the largest loss; see `DistanceLoss.bounds`."""
         low, high = _quantity_range(_diagonal(self.target.size, self.contrast), shares, unread)
         way = np.sign(np.diff(self.target))
+        # The largest step up is from the least rate before it to the largest after it.
         upward, downward = high[1:] - low[:-1], low[1:] - high[:-1]
         best, worst = np.where(way > 0, upward, -downward), np.where(way > 0, downward, -upward)
         return float((1 - _sign(best).mean()) / 2), float((1 - _sign(worst).mean()) / 2)
@@ -151,13 +163,8 @@ class DirectionLoss:
             (before, chance_before), (after, chance_after) = (
                 _rate_distribution(rates[j], draws[j]) for j in (i, i + 1)
             )
-            steps.append(
-                float(
-                    chance_before
-                    @ _sign((after[None, :] - before[:, None]) * way[i])
-                    @ chance_after
-                )
-            )
+            ways = _sign((after[None, :] - before[:, None]) * way[i])
+            steps.append(float(chance_before @ ways @ chance_after))
         return (1 - float(np.mean(steps))) / 2
 
 
@@ -176,7 +183,8 @@ def _rate_distribution(rate: float, n: float) -> tuple[Floats, Floats]:
 
 
 def _quantity_range(contrasts: Floats, shares: Floats, unread: Floats) -> tuple[Floats, Floats]:
-    """Return the range of linear quantities over all outcomes that unreadable answers might have been."""
+    """Return the range of linear quantities over all that unreadable answers might have been."""
+    # Where nothing was read there are no shares, and every answer is free.
     known = np.where(unread[:, None] < 1, shares, 0.0)
     read = np.einsum("mk,qmk->qm", known, contrasts) * (1 - unread)
     low, high = (read + unread * end for end in (contrasts.min(axis=2), contrasts.max(axis=2)))
@@ -211,7 +219,7 @@ def step_likeness(p: Floats, contrast: Floats, target: Floats) -> DistanceLoss:
 
 
 def corrected_step_likeness(p: Floats, contrast: Floats, target: Floats) -> DistanceLoss:
-    """Return the corrected step-likeness: the area over the range that was asked about, as a share of that of a step, without noise.
+    """Return the corrected step-likeness: an area as a share of that of a step, without noise.
 
     Parameters
     ----------
@@ -221,10 +229,12 @@ def corrected_step_likeness(p: Floats, contrast: Floats, target: Floats) -> Dist
     Returns
     -------
     DistanceLoss
-        0 for perfect rates and 1 for a step, whatever the range.
+        Over the range that was asked about: 0 for perfect rates and 1 for a step, whatever the
+        range.
     """
 
     def under(x: float) -> float:
+        # The area between a step at one half and the diagonal, from 0 to x.
         return x**2 / 2 if x <= 0.5 else 0.25 - (1 - x) ** 2 / 2
 
     area = under(float(p[-1])) - under(float(p[0]))
@@ -234,7 +244,22 @@ def corrected_step_likeness(p: Floats, contrast: Floats, target: Floats) -> Dist
 def area_loss(
     p: Floats, contrast: Floats, target: Floats, largest: float, *, corrected: bool
 ) -> DistanceLoss:
-    """Return the area between rate and target over the range of `p`, as a share of the largest area; parameters as of `step_likeness`."""
+    """Return the area between rate and target over the range of `p`, as a share of the largest.
+
+    Parameters
+    ----------
+    p, contrast, target : ndarray
+        See `step_likeness`.
+    largest : float
+        The largest area.
+    corrected : bool
+        See `DistanceLoss`.
+
+    Returns
+    -------
+    DistanceLoss
+        0 for perfect rates, 1 at the largest area.
+    """
     return DistanceLoss(
         _diagonal(p.size, contrast), target, _trapezoid(p) / largest, corrected=corrected
     )

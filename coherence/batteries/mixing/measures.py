@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from coherence.batteries.mixing.answers import Counts
 from coherence.batteries.mixing.design import MIDDLE, ORDERS, PARTS, optimal_rates
@@ -71,7 +70,8 @@ def measures_of(counts: Counts) -> list[Measure]:
     """
     if counts.part != "words" and counts.p.size < 2:
         raise InputError(
-            f"{PARTS[counts.part].title} need answers at two values of p at least; received {counts.p.size}. Ask at more values."
+            f"{PARTS[counts.part].title} need answers at two values of p at least; "
+            f"received {counts.p.size}. Ask at more values."
         )
     return _MEASURES[counts.part](counts)
 
@@ -84,14 +84,11 @@ def _calibration(
     contrast: list[float],
     optimum: Floats | None = None,
 ) -> Measure:
-    made_of = np.array(contrast)
-    return Measure(
-        part,
-        name,
-        points,
-        step_likeness(p, made_of, p),
-        corrected_step_likeness(p, made_of, p if optimum is None else optimum),
-    )
+    outcomes = np.array(contrast)
+    # The published scoring holds games against their parameter too.
+    published = step_likeness(p, outcomes, p)
+    corrected = corrected_step_likeness(p, outcomes, p if optimum is None else optimum)
+    return Measure(part, name, points, published, corrected)
 
 
 def _flip(counts: Counts) -> list[Measure]:
@@ -109,14 +106,15 @@ def _two_flips(counts: Counts) -> list[Measure]:
 def _three_outcomes(counts: Counts) -> list[Measure]:
     p = counts.p
     target = {"S 0": p, "S 1": np.full_like(p, MIDDLE), "S 2": _SUM - p}
-    found = []
-    for position, (name, aim) in enumerate(target.items()):
+    measures = []
+    for outcome, (name, rates) in zip(np.eye(3), target.items(), strict=True):
+        # The published areas are for the whole range of p; parts of it have as large a share.
         largest = (_FLAT_AREA if name == "S 1" else _DIAGONAL_AREA) * (p[-1] - p[0]) / _SUM
         published, corrected = (
-            area_loss(p, np.eye(3)[position], aim, largest, corrected=way) for way in (False, True)
+            area_loss(p, outcome, rates, largest, corrected=way) for way in (False, True)
         )
-        found.append(Measure("three_outcomes", name, 20 / 3, published, corrected))
-    return found
+        measures.append(Measure("three_outcomes", name, 20 / 3, published, corrected))
+    return measures
 
 
 def _reads(counts: Counts) -> list[Measure]:
@@ -126,13 +124,8 @@ def _reads(counts: Counts) -> list[Measure]:
 def _direction(counts: Counts) -> Measure:
     first = np.array([1.0, 0.0])
     optimum = optimal_rates(counts.part, counts.p)
-    return Measure(
-        counts.part,
-        "direction",
-        4,
-        DirectionLoss(first, counts.p),
-        DirectionLoss(first, optimum, corrected=True),
-    )
+    corrected = DirectionLoss(first, optimum, corrected=True)
+    return Measure(counts.part, "direction", 4, DirectionLoss(first, counts.p), corrected)
 
 
 def _pennies(counts: Counts) -> list[Measure]:
@@ -148,46 +141,37 @@ def _positioning(counts: Counts) -> list[Measure]:
 
 def _words(counts: Counts) -> list[Measure]:
     size = len(counts.conditions)
-    place = pd.Series(
-        range(size), index=pd.MultiIndex.from_frame(counts.conditions[["item", "order"]])
-    )
+    asked = counts.conditions[["item", "order"]].itertuples(index=False, name=None)
+    rows = {condition: row for row, condition in enumerate(asked)}
     pairs = list(counts.conditions["item"].unique())
-    lacking = [pair for pair in pairs if any((pair, order) not in place.index for order in ORDERS)]
+    lacking = [pair for pair in pairs if any((pair, order) not in rows for order in ORDERS)]
     if lacking:
         raise InputError(
-            f"pairs of words must be asked in both orders; {len(lacking)} are not, the first is {lacking[0]!r}. Ask the other order."
+            f"pairs of words must be asked in both orders; {len(lacking)} are not, "
+            f"the first is {lacking[0]!r}. Ask the other order."
         )
-    rows = (
-        place.loc[[(pair, order) for pair in pairs for order in ORDERS]].to_numpy().reshape(-1, 2)
-    )
-    listed, word, position = (
-        np.zeros((size, size, 2)),
-        np.zeros((len(pairs), size, 2)),
-        np.zeros((len(pairs), size, 2)),
-    )
-    for quantity, (forward, reverse) in enumerate(rows):
+    listed = np.zeros((size, size, 2))
+    word, position = np.zeros((2, len(pairs), size, 2))
+    for number, pair in enumerate(pairs):
+        forward, reverse = (rows[pair, order] for order in ORDERS)
         # Outcome 0 is the first word of the pair, which the reverse order lists second.
-        word[quantity, [forward, reverse], 0] = 0.5
-        position[quantity, forward, 0] = position[quantity, reverse, 1] = 0.5
+        word[number, [forward, reverse], 0] = 0.5
+        position[number, forward, 0] = position[number, reverse, 1] = 0.5
         listed[forward, forward, 0] = listed[reverse, reverse, 1] = 1.0
 
     def loss(
         contrasts: Floats, slope: float, tolerance: float = 0.0, *, corrected: bool = False
     ) -> DistanceLoss:
-        halves = np.full(len(contrasts), 0.5)
-        return DistanceLoss(
-            contrasts, halves, np.full(len(contrasts), slope / len(contrasts)), tolerance, corrected
-        )
+        n = len(contrasts)
+        halves, weights = np.full(n, 0.5), np.full(n, slope / n)
+        return DistanceLoss(contrasts, halves, weights, tolerance, corrected)
 
+    # As published a preference for a word counts as one for a position, with opposite signs in the
+    # two orders; corrected, the orders are averaged first, which cancels it.
+    preference = loss(word, SEMANTIC_SLOPE, SEMANTIC_TOLERANCE)
     return [
         Measure("words", "position", 10, loss(listed, 2), loss(position, 2, corrected=True)),
-        Measure(
-            "words",
-            "preference",
-            10,
-            loss(word, SEMANTIC_SLOPE, SEMANTIC_TOLERANCE),
-            loss(word, 2, corrected=True),
-        ),
+        Measure("words", "preference", 10, preference, loss(word, 2, corrected=True)),
     ]
 
 

@@ -63,7 +63,7 @@ def corrected_distance(difference: Floats, error: Floats) -> Floats:
 
 
 def shortfall(difference: Floats, error: Floats) -> Floats:
-    """Return by how much corrected distances may be too small, as far as the observed differences tell.
+    """Return by how much corrected distances may be too small, as far as differences tell.
 
     Parameters
     ----------
@@ -85,8 +85,8 @@ def shortfall(difference: Floats, error: Floats) -> Floats:
 
 @cache
 def _shortfalls() -> tuple[Floats, Floats]:
-    """Observed differences of 0 to 8 standard errors, and their shortfalls."""
-    step = 0.05
+    """Return observed differences of 0 to 8 standard errors, and their shortfalls."""
+    step = 0.05  # of the sums that stand for integrals over the noise
     noise = np.arange(-8, 8 + step / 2, step)
     chance = np.exp(-(noise**2) / 2) * step / math.sqrt(2 * math.pi)
     true = np.arange(0, 16 + step / 2, step)
@@ -103,6 +103,7 @@ def _blurred(position: Floats, noise: float) -> Floats:
     """Return the expected absolute value of `position` plus normal noise."""
     if noise == 0:
         return np.abs(position)
+    # The mean of a folded normal variable.
     ratio = position / noise
     return np.asarray(
         noise * math.sqrt(2 / math.pi) * np.exp(-(ratio**2) / 2)
@@ -112,10 +113,11 @@ def _blurred(position: Floats, noise: float) -> Floats:
 
 @cache
 def _weights() -> tuple[float, ...]:
-    """Weights of the blurred distances: exact without noise and at a difference of 0, elsewhere least squares."""
+    """Return weights of blurred distances, exact without noise and at 0, else least squares."""
     position = np.linspace(0, 6, 121)
     # An observation brings noise of its own, to which the added noise comes.
     expected = np.stack([_blurred(position, math.hypot(1, added)) for added in _ADDED], axis=1)
+    # Two rules hold exactly: weights sum to 1, and a true difference of 0 gives 0 on average.
     rules = np.array([np.ones(len(_ADDED)), [math.hypot(1, added) for added in _ADDED]])
     start = np.linalg.pinv(rules) @ [1.0, 0.0]
     free = np.linalg.svd(rules)[2][2:].T
@@ -173,9 +175,23 @@ def expected_distance(
 
 
 def sum_distribution(single: Floats, n: int) -> Floats:
-    """Return the distribution of the sum of `n` independent whole numbers with probabilities `single`, shape (n * (len(single) - 1) + 1,)."""
+    """Return the distribution of the sum of `n` independent whole numbers.
+
+    Parameters
+    ----------
+    single : ndarray, shape (k,)
+        Probabilities of 0 to k - 1.
+    n : int
+        How many.
+
+    Returns
+    -------
+    ndarray, shape (n * (k - 1) + 1,)
+        Probabilities of the sums.
+    """
     if single.size == 2:
         return np.asarray(stats.binom.pmf(np.arange(n + 1), n, single[1]))
+    # By squaring: as many convolutions as n has binary digits.
     total, power = np.ones(1), single
     while n:
         total = np.convolve(total, power) if n & 1 else total

@@ -8,7 +8,7 @@ frequent as its best rate rises?
 import numpy as np
 import pandas as pd
 
-from coherence.batteries.mixing.answers import count_answers
+from coherence.batteries.mixing.answers import count_answers, plain_text
 from coherence.batteries.mixing.design import PARTS, optimal_rates
 from coherence.table.schema import READABLE
 
@@ -45,33 +45,28 @@ def mixing_runs(answers: pd.DataFrame) -> pd.DataFrame:
     if "count" in drawn.columns:
         drawn = drawn.loc[drawn.index.repeat(pd.to_numeric(drawn["count"]).fillna(0).astype(int))]
     drawn = drawn.reset_index(drop=True)
-    said = drawn["answer"].astype(object)
+    answer = drawn["answer"].astype(object)
     status = (
         drawn["status"]
         if "status" in drawn.columns
-        else pd.Series(np.where(said.notna(), "ok", "unparsed"), index=drawn.index)
+        else pd.Series(np.where(answer.notna(), "ok", "unparsed"), index=drawn.index)
     )
     p = pd.to_numeric(drawn["p"]).astype(float).round(9)
     best = p.copy()
     for name in RUN_PARTS:
-        own = (drawn["experiment"] == name).to_numpy()
-        best[own] = optimal_rates(name, np.asarray(p[own], dtype=np.float64))
-    model = (
-        drawn["model"].astype(object).where(drawn["model"].notna(), "").astype(str)
-        if "model" in drawn.columns
-        else ""
-    )
+        rows = (drawn["experiment"] == name).to_numpy()
+        best[rows] = optimal_rates(name, np.asarray(p[rows], dtype=np.float64))
+    # What cannot be read must not become an action of its own.
+    action = answer.map(_action, na_action="ignore").where(status.isin(READABLE), None)
     runs = pd.DataFrame(
         {
             "task": [f"mixing:{name}" for name in drawn["experiment"]],
-            "model": model,
+            "model": plain_text(drawn["model"]) if "model" in drawn.columns else "",
             "context": [
                 f"{name} p={value:g}" for name, value in zip(drawn["experiment"], p, strict=True)
             ],
             "p": best,
-            "action": said.map(lambda answer: _action(answer), na_action="ignore").where(
-                status.isin(READABLE), None
-            ),
+            "action": action,
             "status": status,
         }
     )
@@ -83,6 +78,7 @@ def mixing_runs(answers: pd.DataFrame) -> pd.DataFrame:
 
 def _action(answer: object) -> str:
     """Return an answer in the spelling of its outcome."""
-    said = str(answer).strip().casefold().removesuffix(".0")
+    # Spreadsheets turn 0 into 0.0.
+    text = str(answer).strip().casefold().removesuffix(".0")
     names = {outcome.casefold(): outcome for name in RUN_PARTS for outcome in PARTS[name].outcomes}
-    return names.get(said, said)
+    return names.get(text, text)

@@ -1,8 +1,9 @@
-"""Scores of the battery: published and corrected, with the attainable ceiling, intervals, and bounds for what could not be read.
+"""Scores of the battery: published and corrected, with attainable ceiling, intervals and bounds.
 
 A score is points times (1 - loss), held between 0 and the points. The ceiling is what a faultless
 sampler (every rate the instructed one) gets on average with as many draws, exactly. Intervals are
-for the corrected score at the true rates, see `coherence.batteries.mixing.intervals`.
+for the corrected score at the true rates, see `coherence.batteries.mixing.intervals`; bounds are
+over all that unreadable answers might have been.
 """
 
 import math
@@ -72,7 +73,10 @@ class MixingScores:
     notes: tuple[str, ...] = ()
 
     def leaderboard(self) -> pd.DataFrame:
-        """Return one row per model, the highest corrected total first; models without a total come last, by name."""
+        """Return one row per model, the highest corrected total first.
+
+        Models without a total come last, by name.
+        """
         wide = self.experiments.pivot(index="model", columns="experiment", values="published").drop(
             columns=0
         )
@@ -128,7 +132,7 @@ def score_mixing(
 
     Examples
     --------
-    >>> from coherence.batteries.mixing import expected_answers
+    >>> from coherence.batteries.mixing.simulated import expected_answers
     >>> scores = score_mixing(expected_answers("argmax"), rng=0)
     >>> scores.experiments.loc[scores.experiments["experiment"] == 3, "published"].round(2).tolist()
     [11.85]
@@ -139,19 +143,17 @@ def score_mixing(
     measures: list[dict[str, Any]] = []
     experiments: list[dict[str, Any]] = []
     for model, parts in counted.items():
-        (own,) = generator.spawn(1)
-        rows, estimates = _score_parts(
-            model, [parts[name] for name in PARTS if name in parts], n_resamples, own
-        )
+        # One generator per model, so that its interval does not depend on the others.
+        (child,) = generator.spawn(1)
+        in_order = [parts[name] for name in PARTS if name in parts]
+        rows, estimates = _score_parts(model, in_order, n_resamples, child)
         measures += rows
         experiments += _sum_up(model, rows, estimates, parts)
+    curves = [_curves(model, part) for model, parts in counted.items() for part in parts.values()]
     return MixingScores(
         pd.DataFrame(experiments),
         pd.DataFrame(measures),
-        pd.concat(
-            [_curves(model, part) for model, parts in counted.items() for part in parts.values()],
-            ignore_index=True,
-        ),
+        pd.concat(curves, ignore_index=True),
         dependence_table(answers, counted),
         tuple(note for model, parts in counted.items() for note in _too_few(model, parts)),
     )
@@ -159,27 +161,31 @@ def score_mixing(
 
 def _too_few(model: str, parts: dict[str, Counts]) -> list[str]:
     """Say which parts have conditions that were read, but too seldom for a corrected score."""
-    found = []
+    notes = []
     for counts in parts.values():
         few = int(((counts.draws > 0) & (counts.draws < LEAST_DRAWS)).sum())
         if few:
-            whose = f"{model}, {PARTS[counts.part].title}" if model else PARTS[counts.part].title
-            found.append(
-                f"{whose}: no corrected score, for {few} of {len(counts.draws)} conditions have fewer than {LEAST_DRAWS} readable answers, "
-                "which show no noise to take out. Draw more answers, or give exact rates."
+            title = PARTS[counts.part].title
+            notes.append(
+                f"{f'{model}, ' if model else ''}{title}: no corrected score, "
+                f"for {few} of {len(counts.draws)} conditions have fewer than {LEAST_DRAWS} "
+                "readable answers, which show no noise to take out. "
+                "Draw more answers, or give exact rates."
             )
-    return found
+    return notes
 
 
 def _score_parts(
     model: str, parts: list[Counts], n_resamples: int, rng: np.random.Generator
 ) -> tuple[list[dict[str, Any]], list[Estimate]]:
+    """Return a row of the table of measures for every measure, and its estimate."""
     rows, estimates = [], []
     for counts in parts:
         measures = measures_of(counts)
-        for measure, found in zip(
-            measures, estimate(counts, measures, n_resamples, rng), strict=True
-        ):
+        literal = literal_shares(counts.part, counts.p)
+        equilibrium = equilibrium_shares(counts.part, counts.p)
+        corrected = estimate(counts, measures, n_resamples, rng)
+        for measure, loss in zip(measures, corrected, strict=True):
             published = float(measure.published.value(counts.shares, counts.draws))
             best, worst = measure.published.bounds(counts.shares, counts.unread)
             rows.append(
@@ -190,20 +196,18 @@ def _score_parts(
                     "measure": measure.name,
                     "points": measure.points,
                     "published_loss": published,
-                    "corrected_loss": found.loss,
+                    "corrected_loss": loss.loss,
                     "published": _points(measure.points, published),
-                    "ceiling": _expected(counts, measure, literal_shares(counts.part, counts.p)),
-                    "equilibrium": _expected(
-                        counts, measure, equilibrium_shares(counts.part, counts.p)
-                    ),
-                    "corrected": corrected_points(found),
+                    "ceiling": _expected(counts, measure, literal),
+                    "equilibrium": _expected(counts, measure, equilibrium),
+                    "corrected": corrected_points(loss),
                     "worst": _points(measure.points, worst),
                     "best": _points(measure.points, best),
-                    "loss_low": found.interval[0],
-                    "loss_high": found.interval[1],
+                    "loss_low": loss.interval[0],
+                    "loss_high": loss.interval[1],
                 }
             )
-            estimates.append(found)
+            estimates.append(loss)
     return rows, estimates
 
 
@@ -227,38 +231,35 @@ def _sum_up(
 ) -> list[dict[str, Any]]:
     """Sum measures to experiments, and experiments to the total."""
     summed = ("points", "published", "ceiling", "equilibrium", "corrected", "worst", "best")
-    found = []
+    experiments = []
     # The name of the total is 0, so that the column holds numbers.
     for number in (*EXPERIMENTS, 0):
         names = [part.name for part in PARTS.values() if number in (0, part.number)]
-        if not all(name in parts for name in names):
-            if number == 0 or any(name in parts for name in names):
-                found.append(
-                    {"model": model, "experiment": number}
-                    | dict.fromkeys((*summed, "low", "high"), math.nan)
-                    | _tally(parts, names)
-                )
+        asked = [name for name in names if name in parts]
+        if not asked and number != 0:
             continue
-        own = [position for position, row in enumerate(rows) if row["part"] in names]
-        total = {name: math.fsum(rows[position][name] for position in own) for name in summed}
-        low, high = score_interval([estimates[position] for position in own])
-        found.append(
-            {"model": model, "experiment": number}
-            | total
-            | {"low": low, "high": high}
-            | _tally(parts, names)
-        )
-    return found
+        # A sum over some of its parts is no score of an experiment.
+        total = dict.fromkeys((*summed, "low", "high"), math.nan)
+        if asked == names:
+            of_names = [position for position, row in enumerate(rows) if row["part"] in names]
+            total = {
+                name: math.fsum(rows[position][name] for position in of_names) for name in summed
+            }
+            interval = score_interval([estimates[position] for position in of_names])
+            total |= dict(zip(("low", "high"), interval, strict=True))
+        experiments.append({"model": model, "experiment": number} | total | _tally(parts, asked))
+    return experiments
 
 
 def _tally(parts: dict[str, Counts], names: Iterable[str]) -> dict[str, Any]:
     """Count answers, and the shares of them that were refused and that could not be read at all."""
-    own = [parts[name] for name in names if name in parts]
-    lost = sum(float(counts.failures.to_numpy().sum()) for counts in own)
-    total = sum(float(counts.readable.sum()) for counts in own) + lost
-    refused = sum(float(counts.failures["refused"].sum()) for counts in own)
+    counted = [parts[name] for name in names]
+    lost = sum(float(counts.failures.to_numpy().sum()) for counts in counted)
+    total = sum(float(counts.readable.sum()) for counts in counted) + lost
+    refused = sum(float(counts.failures["refused"].sum()) for counts in counted)
+    drawn = bool(counted) and not any(counts.exact for counts in counted)
     return {
-        "answers": total if own and not any(counts.exact for counts in own) else math.nan,
+        "answers": total if drawn else math.nan,
         "refused": refused / total if total else math.nan,
         "unread": lost / total if total else math.nan,
     }
@@ -281,6 +282,7 @@ def _curves(model: str, counts: Counts) -> pd.DataFrame:
     tables = []
     for name, contrast in _RATES.get(counts.part, {part.outcomes[0]: [1, 0]}).items():
         rate, target = counts.shares @ np.array(contrast), literal @ np.array(contrast)
+        # Unreadable answers might all have been the outcome that counts least, or most.
         known = np.where(counts.readable > 0, rate * (1 - counts.unread), 0.0)
         columns = {
             "model": model,

@@ -14,7 +14,7 @@ from coherence.errors import InputError, closest
 from coherence.inputs import Floats, whole_number
 from coherence.statistics.resample import Seed, as_generator
 
-Rule = Callable[[str, Floats], Floats]
+_Rule = Callable[[str, Floats], Floats]
 _PAIRS = tuple(f"word {number}/other {number}" for number in range(1, 12))
 
 
@@ -23,9 +23,13 @@ def _argmax(name: str, p: Floats) -> Floats:
     shares = equilibrium_shares(name, p)
     if name == "two_flips":
         # Each flip by itself: the most probable pair would be the same, but for ties.
-        one = _ties(np.stack([1 - p, p], axis=1))
-        return np.asarray(np.einsum("mi,mj->mij", one, one).reshape(len(p), 4))
+        return _both_flips(_ties(np.stack([1 - p, p], axis=1)))
     return _ties(shares)
+
+
+def _both_flips(flip: Floats) -> Floats:
+    """Return the probabilities of two independent flips with the same rates."""
+    return np.asarray(np.einsum("mi,mj->mij", flip, flip).reshape(len(flip), 4))
 
 
 def _ties(shares: Floats) -> Floats:
@@ -34,10 +38,9 @@ def _ties(shares: Floats) -> Floats:
 
 
 def _steep(name: str, p: Floats) -> Floats:
-    """The best rates, cubed and brought back to a sum of 1: half-way between the ideal and the most probable outcome."""
+    """The best rates, cubed and brought back to a sum of 1: between the ideal and the argmax."""
     if name == "two_flips":
-        one = _cubed(np.stack([1 - p, p], axis=1))
-        return np.asarray(np.einsum("mi,mj->mij", one, one).reshape(len(p), 4))
+        return _both_flips(_cubed(np.stack([1 - p, p], axis=1)))
     return _cubed(equilibrium_shares(name, p))
 
 
@@ -53,17 +56,18 @@ def _uniform(name: str, p: Floats) -> Floats:
 
 def _first(name: str, p: Floats) -> Floats:
     """The outcome that is listed first, whatever is asked; for words see `_rates`."""
-    listed = {"flip": 1, "two_flips": 0}.get(name, 0)  # questions about flips list 0 first
+    listed = 1 if name == "flip" else 0  # questions about a flip list 0 first, its second outcome
     return np.tile(np.eye(len(PARTS[name].outcomes))[listed], (len(p), 1))
 
 
-AGENTS: dict[str, tuple[str, Rule]] = {
+MIXING_AGENTS: dict[str, tuple[str, _Rule]] = {
     "ideal": (
         "draws every outcome at the best rate, and plays games at their equilibrium",
         equilibrium_shares,
     ),
     "literal": (
-        "takes p for the rate everywhere, in games too: the faultless sampler of the published scoring",
+        "takes p for the rate everywhere, in games too: the faultless sampler of the published "
+        "scoring",
         literal_shares,
     ),
     "steep": ("draws, but with rates pushed towards 0 and 1", _steep),
@@ -75,12 +79,13 @@ AGENTS: dict[str, tuple[str, Rule]] = {
 
 
 def _rates(agent: str) -> list[tuple[str, pd.DataFrame, Floats]]:
-    if agent not in AGENTS:
+    if agent not in MIXING_AGENTS:
         raise InputError(
-            f"agent must be one of {', '.join(AGENTS)}; received {agent!r}. {closest(agent, AGENTS)}"
+            f"agent must be one of {', '.join(MIXING_AGENTS)}; received {agent!r}. "
+            f"{closest(agent, MIXING_AGENTS)}"
         )
-    rule = AGENTS[agent][1]
-    found = []
+    rule = MIXING_AGENTS[agent][1]
+    rates = []
     for name, part in PARTS.items():
         conditions = pd.DataFrame({"p": part.probabilities, "item": "", "order": ""})
         if name == "words":
@@ -94,8 +99,8 @@ def _rates(agent: str) -> list[tuple[str, pd.DataFrame, Floats]]:
             shares = np.where(
                 (conditions["order"] == "reverse").to_numpy()[:, None], shares[:, ::-1], shares
             )
-        found.append((name, conditions, shares))
-    return found
+        rates.append((name, conditions, shares))
+    return rates
 
 
 def _labels(name: str, item: str) -> list[str]:
@@ -108,7 +113,7 @@ def expected_answers(agent: str) -> pd.DataFrame:
     Parameters
     ----------
     agent : str
-        Name in `AGENTS`.
+        Name in `MIXING_AGENTS`.
 
     Returns
     -------
@@ -123,8 +128,8 @@ def expected_answers(agent: str) -> pd.DataFrame:
     rows = [
         (agent, name, condition.p, condition.item, condition.order, label, "ok", share)
         for name, conditions, shares in _rates(agent)
-        for condition, own in zip(conditions.itertuples(index=False), shares, strict=True)
-        for label, share in zip(_labels(name, str(condition.item)), own, strict=True)
+        for condition, chances in zip(conditions.itertuples(index=False), shares, strict=True)
+        for label, share in zip(_labels(name, str(condition.item)), chances, strict=True)
     ]
     return pd.DataFrame(
         rows,
@@ -138,7 +143,7 @@ def simulate_mixing(agent: str, *, n_draws: int = 100, rng: Seed = None) -> pd.D
     Parameters
     ----------
     agent : str
-        Name in `AGENTS`.
+        Name in `MIXING_AGENTS`.
     n_draws : int
         Answers per condition, at least 1.
     rng : Generator, int or None
@@ -158,15 +163,10 @@ def simulate_mixing(agent: str, *, n_draws: int = 100, rng: Seed = None) -> pd.D
     generator = as_generator(rng)
     tables = []
     for name, conditions, shares in _rates(agent):
-        for condition, own in zip(conditions.itertuples(index=False), shares, strict=True):
-            chances = np.maximum(own, 0)  # the last of three rates may miss 0 by a rounding error
+        for condition, rates in zip(conditions.itertuples(index=False), shares, strict=True):
+            chances = np.maximum(rates, 0)  # the last of three rates may miss 0 by a rounding error
             chosen = generator.choice(chances.size, size=n_draws, p=chances / chances.sum())
             labels = np.array(_labels(name, str(condition.item)))
-            place = {
-                "experiment": name,
-                "p": condition.p,
-                "item": condition.item,
-                "order": condition.order,
-            }
-            tables.append(pd.DataFrame(place | {"draw": range(n_draws), "answer": labels[chosen]}))
+            asked = {"experiment": name} | dict(zip(conditions.columns, condition, strict=True))
+            tables.append(pd.DataFrame(asked | {"draw": range(n_draws), "answer": labels[chosen]}))
     return pd.concat(tables, ignore_index=True).assign(model=agent, status="ok")

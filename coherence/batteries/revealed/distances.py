@@ -1,5 +1,6 @@
-"""How far a revealed belief, the distribution that a model gives to the outcomes of a chance experiment, lies from the truth.
+"""How far a revealed belief lies from the truth.
 
+The belief is the distribution that a model gives to the outcomes of a chance experiment.
 Distances, leaked mass and the error of stated answers as in "Do large language models exhibit
 cognitive dissonance? Studying the difference between revealed beliefs and stated answers" (section
 4.3 and its appendices), with three repairs: distances relative to that of a point mass, which can
@@ -73,18 +74,24 @@ def belief_distance(truth: ArrayLike, belief: ArrayLike) -> BeliefDistance:
     Examples
     --------
     >>> distance = belief_distance([0.5, 0.5], [0.9, 0.1])
-    >>> round(distance.chebyshev, 3), round(distance.l1, 3), round(distance.symmetric_kl, 3), round(distance.l1_relative, 3)
-    (0.4, 0.8, 0.879, 0.8)
+    >>> round(distance.chebyshev, 3), round(distance.l1, 3), round(distance.symmetric_kl, 3)
+    (0.4, 0.8, 0.879)
+    >>> round(distance.l1_relative, 3)
+    0.8
     """
     exact, believed = _distribution(truth, "truth"), _distribution(belief, "belief")
     require(
         exact.size == believed.size,
-        f"belief must have one value per outcome; received {believed.size} for {exact.size} outcomes.",
+        f"belief must have one value per outcome; received {believed.size} for {exact.size} "
+        "outcomes.",
     )
     difference = np.abs(believed - exact)
+    # Distances of few outcomes run larger than those of many; held against the distance of a point
+    # mass they can be compared.
     surest = np.zeros_like(exact)
     surest[np.argmax(exact)] = 1.0
     scale = np.abs(surest - exact)
+    # Where one outcome is certain the point mass is the truth, and its distance 0.
     certain = bool(scale.max() < 1e-12)
     return BeliefDistance(
         chebyshev=float(difference.max()),
@@ -126,6 +133,8 @@ def symmetric_kl(truth: ArrayLike, belief: ArrayLike) -> float:
     of the Royal Society A 186.
     """
     exact, believed = _distribution(truth, "truth"), _distribution(belief, "belief")
+    # Any belief in an impossible outcome would make KL(belief || truth) infinite, however small:
+    # so the divergence is on the support, and what leaked stands apart.
     possible = exact > 0
     exact, believed = exact[possible], believed[possible]
     if believed.sum() == 0:
@@ -186,6 +195,8 @@ def order_preference(truth: float, named_first: float, named_second: float) -> O
         ("named_second", named_second),
     ):
         require(0 <= value <= 1, f"{name} must be a probability in [0, 1]; received {value!r}.")
+    # What the label does is the same in both orders and cancels in the difference; what the place
+    # does has opposite signs and cancels in the mean.
     return OrderPreference(
         (named_first - named_second) / 2, (named_first + named_second) / 2 - truth
     )
@@ -248,6 +259,7 @@ def previous_influence(alone: ArrayLike, after: ArrayLike, repetition: int | Non
         f"repetition must be a place below {before.size}; received {repetition}.",
     )
     pull = math.nan if repetition is None else float(later[repetition] - before[repetition])
+    # Half the L1 distance: the probability that was moved from some outcomes to others.
     return Influence(float(np.abs(later - before).sum() / 2), pull)
 
 
@@ -286,12 +298,14 @@ def stated_error(options: ArrayLike, correct: ArrayLike) -> float:
     require(bool((masses >= 0).all()), "options must hold probabilities, at least 0 each.")
     require(
         places.shape == (len(masses),),
-        f"correct must have one place per question; received shape {places.shape} for {len(masses)} questions.",
+        f"correct must have one place per question; received shape {places.shape} for "
+        f"{len(masses)} questions.",
     )
     require(
         bool(((places >= 0) & (places < masses.shape[1])).all()),
         f"correct must hold places from 0 to {masses.shape[1] - 1}.",
     )
+    # A model may say much besides the letters: the error is that of its answers among them.
     total = masses.sum(axis=1)
     if (total == 0).any():
         return math.nan
@@ -311,12 +325,14 @@ def _distribution(values: ArrayLike, name: str) -> Floats:
     )
     wrong = ~((distribution >= 0) & (distribution <= 1))
     if wrong.any():
-        place = int(np.flatnonzero(wrong)[0])
+        position = int(np.flatnonzero(wrong)[0])
         raise InputError(
-            f"{name} must hold probabilities in [0, 1]; the value at position {place} is {distribution[place]:g}. Renormalise it."
+            f"{name} must hold probabilities in [0, 1]; the value at position {position} is "
+            f"{distribution[position]:g}. Renormalise it."
         )
     require(
         abs(distribution.sum() - 1) < 1e-6,
-        f"{name} must sum to 1; it sums to {distribution.sum():g}. Renormalise it over the outcomes.",
+        f"{name} must sum to 1; it sums to {distribution.sum():g}. "
+        "Renormalise it over the outcomes.",
     )
     return distribution

@@ -1,42 +1,35 @@
-"""Figures of revealed beliefs: outcomes over the truth, the same after each earlier result, and both orders of two options.
+"""Plots of revealed beliefs: over the truth, after each earlier result, and in both orders.
 
 As in figures 2, 5 and 7 of the paper named in `coherence.batteries.revealed.distances`. Every plot
-takes a belief table (`coherence.batteries.revealed.tables.BELIEFS`) and an ``ax`` and returns the
-``ax``; bars are means over the wordings, and small marks the single wordings. Text from data is
-never read as mathematics.
+takes a belief table (`coherence.batteries.revealed.belief_scores.BELIEFS`) and an ``ax`` and
+returns the ``ax``; bars are means over the wordings, and small marks the single wordings. Text from
+data is never read as mathematics.
 """
 
 import math
-import os
-from collections.abc import Callable, Sequence
-from functools import partial
-from pathlib import Path
+from collections.abc import Sequence
 from textwrap import fill
 
 import numpy as np
 import pandas as pd
-from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
 from coherence.inputs import Floats, require
-from coherence.report.plots import ACTION_COLOURS, FAINT, INK
+from coherence.report.figures import ACTION_COLOURS, FAINT, INK, Style, frame_axes
 from coherence.report.wording import clean
 
-_STYLE = {"font.family": "sans-serif", "font.size": 9.0, "text.usetex": False}
-_TRUTH = "#cfcfcf"
+_TRUTH: Style = {"width": 0.94, "color": "#cfcfcf", "label": "truth", "zorder": 1}
 _ROOM = 0.82  # of the distance between two outcomes, shared by the bars of the sources
 _MOST_LABELS = 16
-_TITLE = 38  # letters of a title
 _LABEL = 14  # letters of a label in a line
 _MOST_MARKED = 40  # bars; on more of them the marks of the wordings would be a blur
 _MOST_PREVIOUS = 4
-_MOST_SOURCES = 4  # in figures that have panels of their own for each
+_LEGEND: Style = {"frameon": False, "fontsize": 8, "loc": "upper left"}
+_BESIDE: Style = {"bbox_to_anchor": (1.0, 1.0)}
 
 
 def wording_beliefs(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the beliefs of one source in one setting, renormalised: a row per wording, a column per outcome in the order of the text.
+    """Return the beliefs of one source in one setting, renormalised.
 
     Parameters
     ----------
@@ -46,48 +39,42 @@ def wording_beliefs(rows: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Wordings without any probability on the outcomes are left out.
+        A row per wording, a column per outcome in the order of the text. Wordings without any
+        probability on the outcomes are left out.
     """
-    order = list(
-        rows.sort_values("position", kind="stable")["outcome"].astype(str).drop_duplicates()
+    in_text = rows.assign(outcome=rows["outcome"].astype(str)).sort_values(
+        "position", kind="stable"
     )
-    masses = rows.assign(outcome=rows["outcome"].astype(str)).pivot(
-        index="wording", columns="outcome", values="mass"
-    )[order]
+    masses = in_text.pivot(index="wording", columns="outcome", values="mass")
+    # Columns of a pivot come sorted, and "10" would stand before "2".
+    masses = masses[list(in_text["outcome"].drop_duplicates())]
     total = masses.sum(axis=1)
     return masses[total > 0].div(total[total > 0], axis=0)
 
 
-def _of_setting(beliefs: pd.DataFrame, setting: str) -> pd.DataFrame:
+def rows_of_setting(beliefs: pd.DataFrame, setting: str) -> pd.DataFrame:
+    """Return the rows of a setting; raise where there is none."""
     rows = beliefs[beliefs["setting"] == setting]
     require(len(rows) > 0, f"setting must be one of the table; received {setting!r}.")
     return rows
 
 
 def _truth_of(rows: pd.DataFrame) -> Floats:
-    return (
-        rows.sort_values("position", kind="stable")
-        .drop_duplicates("outcome")["truth"]
-        .to_numpy(dtype=np.float64)
-    )
+    in_text = rows.sort_values("position", kind="stable").drop_duplicates("outcome")
+    return in_text["truth"].to_numpy(dtype=np.float64)
 
 
 def _frame(ax: Axes, outcomes: Sequence[str]) -> None:
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["left", "bottom"]].set_color(FAINT)
-    ax.tick_params(colors=INK, length=3)
-    step = math.ceil(len(outcomes) / _MOST_LABELS)
-    places = range(0, len(outcomes), step)
+    """Draw the axes around bars at the outcomes; with many outcomes only some have a label."""
+    frame_axes(ax)
+    positions = range(0, len(outcomes), math.ceil(len(outcomes) / _MOST_LABELS))
     lines = 1 if len(outcomes) > 4 else 2
-    ax.set_xticks(
-        list(places),
-        [
-            fill(clean(outcomes[place], limit=40), _LABEL, max_lines=lines, placeholder="…")
-            for place in places
-        ],
-    )
+    labels = [
+        fill(clean(outcomes[position], limit=40), _LABEL, max_lines=lines, placeholder="…")
+        for position in positions
+    ]
+    ax.set_xticks(list(positions), labels)
     ax.grid(True, axis="y", color="#ececec", linewidth=0.8)
-    ax.set_axisbelow(True)
     ax.set_ylabel("probability")
 
 
@@ -96,29 +83,15 @@ def _note_unread(ax: Axes, names: Sequence[str]) -> None:
     if names:
         ax.set_ylim(0, ax.get_ylim()[1] * (1.1 + 0.12 * len(names)))
         lines = "\n".join(f"no belief read of {name}" for name in names)
-        ax.text(
-            0.02,
-            0.97,
-            lines,
-            transform=ax.transAxes,
-            ha="left",
-            va="top",
-            fontsize=7.5,
-            color=INK,
-            parse_math=False,
-            zorder=6,
-        )
+        corner: Style = {"transform": ax.transAxes, "ha": "left", "va": "top"}
+        ax.text(0.02, 0.97, lines, **corner, fontsize=7.5, color=INK, parse_math=False, zorder=6)
 
 
 def _plain_labels(ax: Axes) -> None:
-    # A label from data may hold a dollar sign, which matplotlib would read as the beginning of a
-    # formula.
-    texts = [
-        *ax.get_xticklabels(),
-        ax.title,
-        ax.xaxis.label,
-        *(legend.get_texts() if (legend := ax.get_legend()) else []),
-    ]
+    """Let no label be read as mathematics: one from data may hold a dollar sign."""
+    texts = [*ax.get_xticklabels(), ax.title, ax.xaxis.label]
+    if legend := ax.get_legend():
+        texts += legend.get_texts()
     for text in texts:
         text.set_parse_math(False)
 
@@ -146,11 +119,11 @@ def plot_outcomes(beliefs: pd.DataFrame, setting: str, ax: Axes) -> Axes:
     InputError
         There is no such setting.
     """
-    rows = _of_setting(beliefs, setting)
+    rows = rows_of_setting(beliefs, setting)
     sources = list(dict.fromkeys(rows["source"]))
     truth = _truth_of(rows)
-    places = np.arange(len(truth))
-    ax.bar(places, truth, width=0.94, color=_TRUTH, label="truth", zorder=1)
+    positions = np.arange(len(truth))
+    ax.bar(positions, truth, **_TRUTH)
     width = _ROOM / len(sources)
     outcomes: list[str] = []
     unread = []
@@ -160,32 +133,22 @@ def plot_outcomes(beliefs: pd.DataFrame, setting: str, ax: Axes) -> Axes:
         if belief.empty:
             unread.append(clean(source, limit=20))
             continue
-        at = places + (number - (len(sources) - 1) / 2) * width
-        colour = ACTION_COLOURS[number % len(ACTION_COLOURS)]
-        ax.bar(
-            at,
-            belief.mean().to_numpy(),
-            width=width * 0.86,
-            color=colour,
-            alpha=0.85,
-            label=clean(source, limit=30),
-            zorder=2,
-        )
+        # The bars of the sources stand side by side, around the position of their outcome.
+        centres = positions + (number - (len(sources) - 1) / 2) * width
+        bars: Style = {
+            "color": ACTION_COLOURS[number % len(ACTION_COLOURS)],
+            "alpha": 0.85,
+            "zorder": 2,
+        }
+        means = belief.mean().to_numpy()
+        ax.bar(centres, means, width=width * 0.86, label=clean(source, limit=30), **bars)
         if len(belief) > 1 and len(truth) * len(sources) <= _MOST_MARKED:
             for _, wording in belief.iterrows():
-                ax.scatter(at, wording.to_numpy(), s=7, color=INK, linewidth=0, zorder=3)
+                ax.scatter(centres, wording.to_numpy(), s=7, color=INK, linewidth=0, zorder=3)
     _frame(ax, outcomes)
     _note_unread(ax, unread)
-    ax.legend(
-        frameon=False,
-        fontsize=8,
-        loc="upper left",
-        bbox_to_anchor=(0.0, -0.12),
-        ncols=4,
-        handlelength=1.2,
-        columnspacing=1.0,
-        borderaxespad=0.4,
-    )
+    row: Style = {"ncols": 4, "handlelength": 1.2, "columnspacing": 1.0, "borderaxespad": 0.4}
+    ax.legend(**_LEGEND, bbox_to_anchor=(0.0, -0.12), **row)
     _plain_labels(ax)
     return ax
 
@@ -220,74 +183,47 @@ def plot_previous(
     InputError
         There is no such setting, or nothing after an earlier result.
     """
-    own = beliefs[beliefs["source"] == source]
-    alone = _of_setting(own, baseline)
-    later = own[(own["baseline"] == baseline) & (own["variant"] == variant)]
+    of_source = beliefs[beliefs["source"] == source]
+    alone = rows_of_setting(of_source, baseline)
+    later = of_source[(of_source["baseline"] == baseline) & (of_source["variant"] == variant)]
     require(
         len(later) > 0, f"beliefs must hold {variant} settings after {baseline!r}; they hold none."
     )
-    truth = _truth_of(alone)
     belief = wording_beliefs(alone)
     outcomes = list(belief.columns)
-    places = np.arange(len(truth))
-    ax.bar(places, truth, width=0.94, color=_TRUTH, label="truth", zorder=1)
-    ax.plot(
-        places,
-        belief.mean().to_numpy(),
-        color=INK,
-        linewidth=2.0,
-        marker="s",
-        markersize=4,
-        label="no earlier result",
-        zorder=3,
-    )
-    settings = list(dict.fromkeys(later["setting"]))
-    shown = [
-        settings[place]
-        for place in np.unique(
-            np.linspace(0, len(settings) - 1, min(len(settings), _MOST_PREVIOUS))
-            .round()
-            .astype(int)
-        )
-    ]
-    for number, setting in enumerate(shown):
+    positions = np.arange(len(outcomes))
+    ax.bar(positions, _truth_of(alone), **_TRUTH)
+    line: Style = {"color": INK, "linewidth": 2.0, "marker": "s", "markersize": 4}
+    ax.plot(positions, belief.mean().to_numpy(), **line, label="no earlier result", zorder=3)
+    for number, setting in enumerate(_spread_out(list(dict.fromkeys(later["setting"])))):
         rows = later[later["setting"] == setting]
         previous = str(rows["previous"].iloc[0])
         after = wording_beliefs(rows).mean().to_numpy()
         colour = ACTION_COLOURS[number % len(ACTION_COLOURS)]
-        style = ("-", "--", "-.", ":")[number % 4]
-        ax.plot(
-            places,
-            after,
-            color=colour,
-            linewidth=1.5,
-            linestyle=style,
-            marker="o",
-            markersize=3,
-            label=f"after {clean(previous, limit=12)}",
-            zorder=4,
-        )
+        line = {"color": colour, "linewidth": 1.5, "marker": "o", "markersize": 3}
+        line |= {"linestyle": ("-", "--", "-.", ":")[number % 4], "zorder": 4}
+        ax.plot(positions, after, **line, label=f"after {clean(previous, limit=12)}")
         if previous in outcomes:
-            place = outcomes.index(previous)
-            ax.scatter(
-                [place],
-                [after[place]],
-                s=80,
-                facecolor="none",
-                edgecolor=colour,
-                linewidth=1.4,
-                zorder=5,
-            )
+            repeated = outcomes.index(previous)
+            ring: Style = {"s": 80, "facecolor": "none", "edgecolor": colour, "linewidth": 1.4}
+            ax.scatter([repeated], [after[repeated]], **ring, zorder=5)
     _frame(ax, outcomes)
     if variant == "dependent":
         ax.set_xlabel("outcome less the earlier result")
-    ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    ax.legend(**_LEGEND, **_BESIDE)
     _plain_labels(ax)
     return ax
 
 
+def _spread_out(settings: list[str]) -> list[str]:
+    """Return a few of the settings, evenly spread, with the first and the last."""
+    count = min(len(settings), _MOST_PREVIOUS)
+    numbers = np.linspace(0, len(settings) - 1, count).round().astype(int)
+    return [settings[number] for number in np.unique(numbers)]
+
+
 def plot_orders(beliefs: pd.DataFrame, pair: str, ax: Axes, *, source: str) -> Axes:
-    """Draw the probability of each of two options, where the text names it first and where it names it second.
+    """Draw the probability of two options, where the text names each first and second.
 
     Parameters
     ----------
@@ -319,227 +255,23 @@ def plot_orders(beliefs: pd.DataFrame, pair: str, ax: Axes, *, source: str) -> A
     truth = rows.drop_duplicates("outcome").set_index("outcome")["truth"]
     for setting in settings:
         belief = wording_beliefs(rows[rows["setting"] == setting])
-        for place, option in enumerate(belief.columns):
-            at = options.index(option) + (place - 0.5) * 0.4
-            hatch = "" if place == 0 else "////"
-            label = f"named {('first', 'second')[place]}" if option == options[0] else None
-            ax.bar(
-                at,
-                belief[option].mean(),
-                width=0.36,
-                color=ACTION_COLOURS[place],
-                alpha=0.85,
-                hatch=hatch,
-                edgecolor="white",
-                label=label,
-                zorder=2,
-            )
-            ax.scatter([at] * len(belief), belief[option], s=9, color=INK, linewidth=0, zorder=3)
-    for place, option in enumerate(options):
-        label = "truth" if place == 0 else None
-        ax.plot(
-            [place - 0.45, place + 0.45],
-            [truth[option]] * 2,
-            color=FAINT,
-            linewidth=2,
-            linestyle=(0, (3, 1.5)),
-            label=label,
-            zorder=4,
-        )
+        for position, option in enumerate(belief.columns):
+            centre = options.index(option) + (position - 0.5) * 0.4
+            bar: Style = {"color": ACTION_COLOURS[position], "hatch": ("", "////")[position]}
+            # One entry per order in the legend, from the bars of one option.
+            if option == options[0]:
+                bar["label"] = f"named {('first', 'second')[position]}"
+            edge: Style = {"alpha": 0.85, "edgecolor": "white", "zorder": 2}
+            ax.bar(centre, belief[option].mean(), width=0.36, **bar, **edge)
+            marks: Style = {"s": 9, "color": INK, "linewidth": 0, "zorder": 3}
+            ax.scatter([centre] * len(belief), belief[option], **marks)
+    line: Style = {"color": FAINT, "linewidth": 2, "linestyle": (0, (3, 1.5)), "zorder": 4}
+    for number, option in enumerate(options):
+        label = "truth" if number == 0 else None
+        ax.plot([number - 0.45, number + 0.45], [truth[option]] * 2, **line, label=label)
     _frame(ax, options)
     ax.set_ylim(0, 1.0)
     ax.set_xlim(-0.6, len(options) - 0.4)
-    ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    ax.legend(**_LEGEND, **_BESIDE)
     _plain_labels(ax)
     return ax
-
-
-def _save(
-    path: Path,
-    panels: Sequence[tuple[str, Callable[[Axes], Axes]]],
-    *,
-    columns: int,
-    size: tuple[float, float],
-    shared: bool,
-) -> None:
-    """Draw panels on a grid and write them as PNG, with one legend for all of them if `shared`."""
-    columns = min(columns, len(panels))
-    with rc_context(_STYLE):
-        figure = Figure(
-            figsize=(size[0] * columns, size[1] * math.ceil(len(panels) / columns)),
-            layout="constrained",
-            dpi=150,
-        )
-        FigureCanvasAgg(figure)
-        for number, (title, draw) in enumerate(panels):
-            ax = draw(figure.add_subplot(math.ceil(len(panels) / columns), columns, number + 1))
-            ax.set_title(title, fontsize=9.5, color=INK, loc="left", parse_math=False)
-            if number % columns:
-                ax.set_ylabel("")
-            if shared and (legend := ax.get_legend()):
-                legend.remove()
-        if shared:
-            handles, labels = max(
-                (ax.get_legend_handles_labels() for ax in figure.axes),
-                key=lambda found: len(found[1]),
-            )
-            for text in figure.legend(
-                handles, labels, loc="outside lower center", ncols=5, frameon=False
-            ).get_texts():
-                text.set_parse_math(False)
-        figure.savefig(path, metadata={"Software": None})
-
-
-def _title(rows: pd.DataFrame) -> str:
-    return _clipped(str(rows["setting"].iloc[0]).split("/", 2)[-1].replace("/", ", "))
-
-
-def write_figures(beliefs: pd.DataFrame, folder: str | os.PathLike[str]) -> list[Path]:
-    """Write the figures that a belief table allows.
-
-    Parameters
-    ----------
-    beliefs : DataFrame
-        A belief table with the column `variant`.
-    folder : path-like
-        Where to; it exists.
-
-    Returns
-    -------
-    list of Path
-        ``outcomes.png`` (six single experiments at most), ``previous.png`` (one history of each
-        scenario and variant) and ``orders.png`` (both orders of every pair), the latter two with
-        panels for each of the first four sources; as far as there is something to draw.
-    """
-    written = []
-    single = beliefs[beliefs["variant"] == "single"]
-    panels: list[tuple[str, Callable[[Axes], Axes]]] = [
-        (title, partial(plot_outcomes, beliefs, name)) for title, name in _examples(single)
-    ]
-    if panels:
-        written.append(Path(folder) / "outcomes.png")
-        _save(written[-1], panels, columns=3, size=(3.5, 2.5), shared=True)
-    panels = []
-    sources = list(dict.fromkeys(beliefs["source"]))[:_MOST_SOURCES]
-    for baseline, variant in _histories(beliefs):
-        later = (beliefs["baseline"] == baseline) & (beliefs["variant"] == variant)
-        for source in sources:  # those of a history stand side by side
-            read = _is_read(beliefs, source, beliefs["setting"] == baseline) and _is_read(
-                beliefs, source, later
-            )
-            draw = (
-                partial(plot_previous, beliefs, baseline, variant, source=source)
-                if read
-                else partial(_empty, source)
-            )
-            panels.append(
-                (
-                    f"{_title(_of_setting(beliefs, baseline))}, {variant}{_of_source(source, sources)}",
-                    draw,
-                )
-            )
-    if panels:
-        written.append(Path(folder) / "previous.png")
-        _save(
-            written[-1],
-            panels,
-            columns=3 if len(sources) == 3 else 2,
-            size=(5.4, 2.6),
-            shared=False,
-        )
-    panels = []
-    orders = single.groupby(["source", "pair"], sort=False)["setting"].transform("nunique")
-    paired = single[(single["pair"] != "") & (orders == 2)]
-    sources = [source for source in sources if _is_read(paired, source, paired["pair"] != "")]
-    for pair in dict.fromkeys(paired["pair"]):
-        for source in sources:
-            own = paired[(paired["source"] == source) & (paired["pair"] == pair)]
-            read = bool((own["mass"] > 0).any())
-            draw = (
-                partial(plot_orders, beliefs, str(pair), source=source)
-                if read
-                else partial(_empty, source)
-            )
-            panels.append(
-                (f"{_clipped(str(pair).rpartition('/')[2])}{_of_source(source, sources)}", draw)
-            )
-    if panels:
-        written.append(Path(folder) / "orders.png")
-        _save(
-            written[-1],
-            panels,
-            columns=3 if len(sources) == 1 else len(sources),
-            size=(3.3, 2.4),
-            shared=True,
-        )
-    return written
-
-
-def _clipped(name: str) -> str:
-    """Shorten a long name in its middle: what it ends with tells it from others."""
-    text = clean(name, limit=200)
-    return text if len(text) <= _TITLE else f"{text[: _TITLE // 2]}…{text[-_TITLE // 2 :]}"
-
-
-def _is_read(beliefs: pd.DataFrame, source: str, mask: "pd.Series[bool]") -> bool:
-    """Return whether a source has a belief with any probability among the rows of a mask."""
-    return bool((beliefs.loc[mask & (beliefs["source"] == source), "mass"] > 0).any())
-
-
-def _of_source(source: str, sources: Sequence[str]) -> str:
-    return f"\n{clean(source, limit=30)}" if len(sources) > 1 else ""
-
-
-def _empty(source: str, ax: Axes) -> Axes:
-    """Leave a panel empty, and say why, so that the others stay in their columns."""
-    ax.set_axis_off()
-    ax.text(
-        0.5,
-        0.5,
-        f"no belief read of\n{clean(source, limit=30)}",
-        transform=ax.transAxes,
-        ha="center",
-        color=INK,
-        parse_math=False,
-    )
-    return ax
-
-
-def _examples(single: pd.DataFrame) -> list[tuple[str, str]]:
-    """Choose up to six single experiments: two groups of dice and of preferences, one of each other scenario."""
-    found = []
-    for scenario, count in {
-        "dice": 2,
-        "coins": 1,
-        "choice": 1,
-        "preference": 2,
-        "counts": 1,
-    }.items():
-        rows = single[single["scenario"] == scenario]
-        groups = list(dict.fromkeys(rows["group"]))
-        middle = len(groups) // 2
-        for group in dict.fromkeys(
-            groups[place] for place in ([0, middle] if count == 2 else [middle]) if groups
-        ):
-            names = list(dict.fromkeys(rows.loc[rows["group"] == group, "setting"]))
-            name = names[min(1, len(names) - 1)] if scenario == "dice" else names[0]
-            found.append((_title(rows[rows["setting"] == name]), name))
-    return found[:6]
-
-
-def _histories(own: pd.DataFrame) -> list[tuple[str, str]]:
-    """Choose baselines with settings after earlier results: one of each scenario, in each variant."""
-    later = own[
-        own["baseline"].isin(set(own["setting"]))
-        & own["variant"].isin(["independent", "dependent"])
-    ]
-    found = []
-    for scenario, place in {"dice": 1, "coins": 0, "choice": 1}.items():
-        baselines = list(dict.fromkeys(later.loc[later["scenario"] == scenario, "baseline"]))
-        if baselines:
-            baseline = baselines[min(place, len(baselines) - 1)]
-            found += [
-                (baseline, variant)
-                for variant in dict.fromkeys(later.loc[later["baseline"] == baseline, "variant"])
-            ]
-    return found

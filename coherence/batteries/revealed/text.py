@@ -23,7 +23,7 @@ def render_distances(table: pd.DataFrame) -> str:
     Parameters
     ----------
     table : DataFrame
-        From `coherence.batteries.revealed.tables.comparison_table`.
+        From `coherence.batteries.revealed.belief_scores.comparison_table`.
 
     Returns
     -------
@@ -31,24 +31,13 @@ def render_distances(table: pd.DataFrame) -> str:
         Lines.
     """
     sources = [name.removesuffix(" sd") for name in table.columns if name.endswith(" sd")]
+    columns = [name for source in sources for name in (source, f"{source} sd")]
     blocks = []
     for metric, title in _METRICS.items():
-        rows = [
-            [
-                "",
-                "settings",
-                *(cell for source in sources for cell in (_name(source, len(sources)), "sd")),
-            ]
-        ]
+        rows = [_heading(sources, "sd")]
         for _, row in table[table["metric"] == metric].iterrows():
-            cells = [_number(row[name]) for source in sources for name in (source, f"{source} sd")]
-            rows.append(
-                [
-                    clean(f"{row['scenario']}: {row['group']}", limit=56),
-                    str(row["n_settings"]),
-                    *cells,
-                ]
-            )
+            group = clean(f"{row['scenario']}: {row['group']}", limit=56)
+            rows.append([group, str(row["n_settings"]), *(_number(row[name]) for name in columns)])
         blocks.append("\n".join([title, *aligned(rows, right=range(1, len(rows[0])))]))
     return "\n\n".join([*blocks, "Means over settings; sd: standard deviation over wordings."])
 
@@ -59,7 +48,7 @@ def render_stated(errors: pd.DataFrame) -> str:
     Parameters
     ----------
     errors : DataFrame
-        From `coherence.batteries.revealed.tables.score_stated`.
+        From `coherence.batteries.revealed.answer_scores.score_stated`.
 
     Returns
     -------
@@ -68,36 +57,26 @@ def render_stated(errors: pd.DataFrame) -> str:
         letters.
     """
     sources = list(dict.fromkeys(errors["source"]))
-    rows = [
-        [
-            "",
-            "settings",
-            *(cell for source in sources for cell in (_name(source, len(sources)), "mass")),
-        ]
-    ]
-    for (scenario, group), own in errors.groupby(["scenario", "group"], sort=False):
-        means = own.groupby("source")[["stated_error", "answer_mass"]].mean()
-        means = means.reindex(sources)
-        cells = [
-            cell
-            for error, mass in means.itertuples(index=False)
-            for cell in (_number(error), "-" if math.isnan(mass) else f"{mass:.2g}")
-        ]
-        rows.append(
-            [clean(f"{scenario}: {group}", limit=56), str(own["setting"].nunique()), *cells]
-        )
+    rows = [_heading(sources, "mass")]
+    for (scenario, group), answers in errors.groupby(["scenario", "group"], sort=False):
+        cells = []
+        by_source = answers.groupby("source")[["stated_error", "answer_mass"]].mean()
+        for error, mass in by_source.reindex(sources).itertuples(index=False):
+            cells += [_number(error), "-" if math.isnan(mass) else f"{mass:.2g}"]
+        name = clean(f"{scenario}: {group}", limit=56)
+        rows.append([name, str(answers["setting"].nunique()), *cells])
     lines = [
         "Stated answers: probability of a wrong one out of four",
         *aligned(rows, right=range(1, len(rows[0]))),
+        # One option of four is right, so that a guess is wrong in three cases of four.
+        "Knowing nothing is wrong with .75; mass: probability that the answer is a letter at all.",
     ]
-    lines.append(
-        "Knowing nothing is wrong with .75; mass: probability that the answer is a letter at all."
-    )
-    for source in sources:
-        own = errors[errors["source"] == source]
-        if own["answer_mass"].median() < _LITTLE:
+    for source, answers in errors.groupby("source", sort=False):
+        median = answers["answer_mass"].median()
+        if median < _LITTLE:
             lines.append(
-                f"{clean(source, limit=40)}: the probability that a stated answer is a letter at all is {own['answer_mass'].median():.2g} (median). "
+                f"{clean(source, limit=40)}: the probability that a stated answer is a letter "
+                f"at all is {median:.2g} (median). "
                 "The errors are shares of that little, and no belief."
             )
     return "\n".join(lines)
@@ -109,7 +88,7 @@ def render_bets(bets: pd.DataFrame) -> str:
     Parameters
     ----------
     bets : DataFrame
-        From `coherence.batteries.revealed.tables.score_bets`.
+        From `coherence.batteries.revealed.answer_scores.score_wagers`.
 
     Returns
     -------
@@ -117,25 +96,23 @@ def render_bets(bets: pd.DataFrame) -> str:
         Lines.
     """
     lines = []
-    for source, own in bets.groupby("source", sort=False):
-        known = own.dropna(subset="share")
-        line = (
-            f"{clean(str(source), limit=40)}: takes {known['share'].mean():.0%} of {len(own)} bets at even odds"
-            if len(known)
-            else ""
-        )
-        line = line or f"{clean(str(source), limit=40)}: none of {len(own)} bets could be read"
+    for source, of_source in bets.groupby("source", sort=False):
+        known = of_source.dropna(subset="share")
+        name, n = clean(str(source), limit=40), len(of_source)
+        line = f"{name}: none of {n} bets could be read"
         if len(known):
-            line += (
-                f", and loses {known['loss'].mean():.2f} points a bet against who knows the truth"
+            line = (
+                f"{name}: takes {known['share'].mean():.0%} of {n} bets at even odds, and loses "
+                f"{known['loss'].mean():.2f} points a bet against who knows the truth"
             )
-        if 0 < len(known) < len(own):
-            line += f"; {len(own) - len(known)} could not be read"
+            if len(known) < n:
+                line += f"; {n - len(known)} could not be read"
         lines.append(f"{line}.")
-        if own["answer_mass"].median() < _LITTLE:
-            median = own["answer_mass"].median()
+        median = of_source["answer_mass"].median()
+        if median < _LITTLE:
             lines.append(
-                f"    The probability that its answer to a bet is a letter at all is {median:.2g} (median): hardly its decisions."
+                "    The probability that its answer to a bet is a letter at all is "
+                f"{median:.2g} (median): hardly its decisions."
             )
     return "\n".join(lines)
 
@@ -146,8 +123,8 @@ def render_notes(scores: pd.DataFrame, influences: pd.DataFrame, orders: pd.Data
     Parameters
     ----------
     scores, influences, orders : DataFrame
-        From `coherence.batteries.revealed.tables`: `score_beliefs`, `previous_influences`,
-        `order_preferences`.
+        From `coherence.batteries.revealed`: `belief_scores.score_beliefs`,
+        `influences.previous_influences`, `influences.order_preferences`.
 
     Returns
     -------
@@ -155,38 +132,40 @@ def render_notes(scores: pd.DataFrame, influences: pd.DataFrame, orders: pd.Data
         Lines.
     """
     lines = []
-    for source in dict.fromkeys(scores["source"]):
-        own = scores[scores["source"] == source]
+    for source, beliefs in scores.groupby("source", sort=False):
+        median = beliefs["answer_mass"].median()
         parts = [
-            f"probability on the outcomes {own['answer_mass'].median():.2g} (median)",
-            f"leaked to impossible ones {own['leaked_mass'].mean():.2g}",
+            f"probability on the outcomes {median:.2g} (median)",
+            f"leaked to impossible ones {beliefs['leaked_mass'].mean():.2g}",
         ]
-        die = own[own["group"] == "1 die, single"]
-        if len(die) and die["first_excess_beginning"].notna().any():
-            exact, beginning = die["first_excess"].mean(), die["first_excess_beginning"].mean()
+        # "1" is how "10" to "12" begin: what it gets besides shows whether a love of face 1 is only
+        # an artefact of reading beginnings.
+        die = beliefs[beliefs["group"] == "1 die, single"]
+        exact, beginning = die["first_excess"].mean(), die["first_excess_beginning"].mean()
+        if not math.isnan(beginning):
             parts.append(
-                f"face 1 of a die {exact:+.2f} from the truth ({beginning:+.2f} if 10 to 12 counted as 1)"
+                f"face 1 of a die {exact:+.2f} from the truth "
+                f"({beginning:+.2f} if 10 to 12 counted as 1)"
             )
         for label, table, columns in (
             ("an earlier result", influences, ("distance", "pull")),
             ("the order of options", orders, ("position", "label")),
         ):
-            mine = table[table["source"] == source]
-            if len(mine):
-                parts.append(
-                    f"{label}: "
-                    + ", ".join(f"{column} {mine[column].mean():+.2f}" for column in columns)
-                )
+            rows = table[table["source"] == source]
+            if len(rows):
+                means = ", ".join(f"{column} {rows[column].mean():+.2f}" for column in columns)
+                parts.append(f"{label}: {means}")
         lines.append(f"{clean(source, limit=40)}: {'; '.join(parts)}")
-        if own["answer_mass"].median() < _LITTLE:
+        if median < _LITTLE:
             lines.append(
-                "    Most texts would rather go on in another way: what is shown are shares of the little that falls on the outcomes."
+                "    Most texts would rather go on in another way: "
+                "what is shown are shares of the little that falls on the outcomes."
             )
     return "\n".join(lines)
 
 
 def render_cautions(runs: pd.DataFrame) -> str:
-    """Return what to keep in mind with the verdict on a runs table of revealed beliefs, empty if nothing.
+    """Return what to keep in mind with the verdict on revealed beliefs, empty if nothing.
 
     Parameters
     ----------
@@ -202,18 +181,24 @@ def render_cautions(runs: pd.DataFrame) -> str:
     """
     lines = []
     plain = runs[runs["z"].isna()].drop_duplicates(["task", "model", "context", "prompt"])
-    for (task, model), own in plain.groupby(["task", "model"], sort=False):
-        spread = math.sqrt(own.groupby("context")["p"].var(ddof=1).mean())
+    for (task, model), beliefs in plain.groupby(["task", "model"], sort=False):
+        # Variances, and not standard deviations, average without bias.
+        spread = math.sqrt(beliefs.groupby("context")["p"].var(ddof=1).mean())
         if spread > _SCATTER:
             lines.append(
-                f"{clean(str(task), limit=20)}, {clean(str(model), limit=40)}: wordings move the belief by {spread:.2f} (standard deviation). "
-                "residual_covariance, cmi and predictive_gain take it as exact: with such scatter even a coherent believer may fail them too often."
+                f"{clean(str(task), limit=20)}, {clean(str(model), limit=40)}: wordings move the "
+                f"belief by {spread:.2f} (standard deviation). "
+                "residual_covariance, cmi and predictive_gain take it as exact: "
+                "with such scatter even a coherent believer may fail them too often."
             )
     return "\n".join(lines)
 
 
-def _name(source: str, n_sources: int) -> str:
-    return clean(source, limit=max(12, _ROOM // n_sources))
+def _heading(sources: list[str], beside: str) -> list[str]:
+    """Return the heading of a table with two columns per source."""
+    limit = max(12, _ROOM // len(sources))
+    cells = [cell for source in sources for cell in (clean(source, limit=limit), beside)]
+    return ["", "settings", *cells]
 
 
 def _number(value: float) -> str:

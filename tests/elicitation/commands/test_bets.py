@@ -12,9 +12,9 @@ import pytest
 from matplotlib.figure import Figure
 
 from coherence import read_runs
-from coherence.batteries.bets.agents import simulate_answers
 from coherence.batteries.bets.plots import plot_accuracies, plot_ladder, plot_transfer
 from coherence.batteries.bets.scores import score_bets
+from coherence.batteries.bets.simulated import simulate_answers
 from coherence.cli.main import main
 
 ROOT = Path(__file__).parents[3]

@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 
-from coherence.batteries.revealed.tables import score_bets
+from coherence.batteries.revealed.answer_scores import score_wagers
 from elicitation.batteries.revealed.bets import even_bet_questions, tabulate_bets
 from elicitation.batteries.revealed.scenarios import dice
 from elicitation.batteries.revealed.scenarios.grid import standard_grid
@@ -27,7 +27,7 @@ def test_bets_are_worth_what_they_win():
     share = tabulate_bets([setting], {}, source="m")
     assert share.empty
     table = pd.DataFrame({"truth": [0.75, 0.25, 0.5], "share": [1.0, 1.0, np.nan]})
-    scored = score_bets(table)
+    scored = score_wagers(table)
     assert scored["gain"].tolist()[:2] == [0.5, -0.5]
     assert scored["loss"].tolist()[:2] == [0, 0.5]
     assert scored["loss"].isna().tolist() == [False, False, True]

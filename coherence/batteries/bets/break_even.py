@@ -13,12 +13,12 @@ from coherence.inputs import Floats, require
 
 
 def break_even_chance(prize: ArrayLike, stake: ArrayLike, *, payout: ArrayLike = 0.0) -> Floats:
-    """Return the chance of the winning side at which a bet on it gains nothing, under the rule "side".
+    """Return the chance of the winning side at which a bet on it gains nothing.
 
     Parameters
     ----------
     prize, stake, payout : array-like
-        As of `expected_gains`.
+        As of `expected_gains`, under the rule "side".
 
     Returns
     -------
@@ -31,6 +31,7 @@ def break_even_chance(prize: ArrayLike, stake: ArrayLike, *, payout: ArrayLike =
     >>> break_even_chance([100.0, 100.0], [20.0, 100.0]).round(4).tolist()
     [0.1667, 0.5]
     """
+    # p (H + b X) - (1 - p) X = 0, solved for p.
     prize, stake, payout = (np.asarray(value, dtype=np.float64) for value in (prize, stake, payout))
     return np.asarray(stake / (prize + (1 + payout) * stake))
 
@@ -38,7 +39,7 @@ def break_even_chance(prize: ArrayLike, stake: ArrayLike, *, payout: ArrayLike =
 def switching_chance(
     prize: ArrayLike, loss: ArrayLike, stake: ArrayLike, *, payout: ArrayLike = 0.0
 ) -> Floats:
-    """Return the chance of the winning side above which a bet on it gains more than a bet on the losing side, and more than none.
+    """Return the chance of the winning side above which a bet on it is the best choice.
 
     Parameters
     ----------
@@ -48,8 +49,9 @@ def switching_chance(
     Returns
     -------
     ndarray
-        In (0, 1). It is the break-even chance wherever the losing side is never worth betting on,
-        as without a payout.
+        In (0, 1): above it a bet on the winning side gains more than one on the losing side, and
+        more than none. It is the break-even chance wherever the losing side is never worth betting
+        on, as without a payout.
 
     Notes
     -----
@@ -63,9 +65,15 @@ def switching_chance(
     --------
     >>> switching_chance(100, 1, [20, 100]).round(4).tolist()
     [0.1667, 0.5]
-    >>> switching_chance(100, 1, 20, payout=4).round(4).tolist()  # bet on the losing side below, for 80 on top of the stake
+
+    Below it, bet on the losing side, for 80 on top of the stake:
+
+    >>> switching_chance(100, 1, 20, payout=4).round(4).tolist()
     0.3311
-    >>> switching_chance(1, 100, 20).round(4).tolist()  # the thing that may be lost is worth more than all that comes back
+
+    The thing that may be lost is worth more than all that comes back:
+
+    >>> switching_chance(1, 100, 20).round(4).tolist()
     0.9524
     """
     prize, loss, stake, payout = (
@@ -73,6 +81,7 @@ def switching_chance(
     )
     require(bool((stake > 0).all()), "stake must be positive for a chance at which choices switch.")
     returned = (1 + payout) * stake
+    # No chance makes the sides equal where the losing one returns less than it loses: then 0.
     ahead = np.maximum(returned - loss, 0)
     sides_equal = ahead / (prize + returned + ahead)
     return np.maximum(break_even_chance(prize, stake, payout=payout), sides_equal)

@@ -1,8 +1,8 @@
-"""Simulated agents that answer value questions and bets, for teaching and for tests: what they know and do is known.
+"""Simulated agents that answer value questions and bets: what they know and do is known.
 
-Each gives probabilities and scores of the options as a model would. The scores follow from a gain
-that the agent sees in an option: expected gain for the maximiser, the worth of the thing that its
-text speaks of for the value-only chooser, nothing for the guesser.
+For teaching and for tests. Each gives probabilities and scores of the options as a model would. The
+scores follow from a gain that the agent sees in an option: expected gain for the maximiser, the
+worth of the thing that its text speaks of for the value-only chooser, nothing for the guesser.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.special import expit
 
 from coherence.batteries.bets.answers import OPTIONS, PROBABILITIES, SCORES
-from coherence.batteries.bets.scores import bet_gains
+from coherence.batteries.bets.gains import bet_gains
 from coherence.errors import InputError
 from coherence.inputs import Floats
 from coherence.statistics.resample import Seed, as_generator
@@ -27,11 +27,15 @@ def _value_gains(questions: pd.DataFrame) -> Floats:
 
 def _maximiser(questions: pd.DataFrame) -> Floats:
     gains = bet_gains(questions)[:, [0, 1, 3]]
+    # In units of the largest, so that the sharpness means the same at any stakes.
     return np.asarray(gains / np.abs(gains).max(axis=1, keepdims=True))
 
 
 def _value_only(questions: pd.DataFrame) -> Floats:
-    """Bet on the side that names the more valuable thing, won or lost: what a reader does who knows values and does not think in bets."""
+    """Bet on the side that names the more valuable thing, won or lost.
+
+    What a reader does who knows values and does not think in bets.
+    """
     high_is_won = (questions["wins"] == "high").to_numpy()
     return np.where(high_is_won[:, None], [1.0, -1.0, -0.5], [-1.0, 1.0, -0.5])
 
@@ -40,9 +44,8 @@ def _guesser(questions: pd.DataFrame) -> Floats:
     return np.zeros((len(questions), 3))
 
 
-AGENTS: dict[
-    str, tuple[str, Callable[[pd.DataFrame], Floats], Callable[[pd.DataFrame], Floats]]
-] = {
+_Gains = Callable[[pd.DataFrame], Floats]
+BET_AGENTS: dict[str, tuple[str, _Gains, _Gains]] = {
     "maximiser": (
         "knows values and takes the choice of largest expected gain",
         _value_gains,
@@ -66,7 +69,7 @@ def simulate_answers(
     Parameters
     ----------
     agent : str
-        A key of `AGENTS`.
+        A key of `BET_AGENTS`.
     questions : DataFrame
         As from ``elicitation.batteries.bets.questions``.
     sharpness : float
@@ -84,11 +87,11 @@ def simulate_answers(
     InputError
         An unknown agent, or a negative sharpness.
     """
-    if agent not in AGENTS:
-        raise InputError(f"agent must be one of {', '.join(AGENTS)}; received {agent!r}.")
+    if agent not in BET_AGENTS:
+        raise InputError(f"agent must be one of {', '.join(BET_AGENTS)}; received {agent!r}.")
     if not sharpness >= 0:
         raise InputError(f"sharpness must be at least 0; received {sharpness}.")
-    _, of_values, of_bets = AGENTS[agent]
+    _, of_values, of_bets = BET_AGENTS[agent]
     generator = as_generator(rng)
     is_bet = (questions["kind"] != "value").to_numpy()
     gains = np.zeros((len(questions), 3))
@@ -99,8 +102,9 @@ def simulate_answers(
     logits = sharpness * gains + generator.standard_normal(gains.shape)
     # From the order of roles into that of the letters.
     order = {"high": 0, "win": 0, "low": 1, "lose": 1, "same": 2, "none": 2}
-    place = questions[_ROLE].map(order.__getitem__).to_numpy()
-    logits = np.take_along_axis(logits, place, axis=1)
+    choice = questions[_ROLE].map(order.__getitem__).to_numpy()
+    logits = np.take_along_axis(logits, choice, axis=1)
+    # Less the largest, so that no exponential overflows.
     weights = np.exp(logits - logits.max(axis=1, keepdims=True))
     table = pd.DataFrame({"question": questions["question"].to_numpy(), "model": agent})
     table[SCORES] = expit(logits)

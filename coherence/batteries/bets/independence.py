@@ -12,11 +12,8 @@ from scipy import stats
 
 from coherence.inputs import Codes, as_codes, require
 
-INDEPENDENT, PAIRS, CROSSED = (
-    "every answer by itself",
-    "pairs of things",
-    "high and low things, crossed",
-)
+INDEPENDENT, PAIRS = "every answer by itself", "pairs of things"
+CROSSED = "high and low things, crossed"
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +34,15 @@ class Units:
     def reach(self, n_parameters: int, level: float) -> float:
         """Return how far a log-likelihood may lie below its maximum at this level."""
         if not self.sides:
+            # Wilks: twice the log-likelihood ratio is chi-squared.
             return float(stats.chi2.ppf(level, n_parameters)) / 2
+        # With few clusters F takes the place of chi-squared, as t does of the normal.
         return n_parameters * float(stats.f.ppf(level, n_parameters, self.freedom)) / 2
 
     @property
     def freedom(self) -> float:
-        """Degrees of freedom: clusters of the scarcer kind, less one; infinite for independent answers."""
+        """Degrees of freedom: clusters of the scarcer kind, less one; infinite without clusters."""
+        # Codes count from 0: the largest is the number of clusters less one.
         return min((int(side.max()) for side in self.sides), default=np.inf)
 
 
@@ -74,7 +74,8 @@ def units_of(first: ArrayLike | None, second: ArrayLike | None, n: int) -> Units
     n_high, n_low = int(high.max()) + 1, int(low.max()) + 1
     require(
         min(n_high, n_low) > 1,
-        f"first and second must hold two or more different things each; they hold {n_high} and {n_low}.",
+        "first and second must hold two or more different things each; "
+        f"they hold {n_high} and {n_low}.",
     )
     n_pairs = np.unique(high * n_low + low).size
     return Units(PAIRS, (high,)) if n_pairs == n_high == n_low else Units(CROSSED, (high, low))

@@ -1,0 +1,115 @@
+"""Which single choice is right for each question of a table, or rational given a model's belief."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from coherence.batteries.bets.answers import BetAnswers
+from coherence.batteries.bets.gains import Rule, bet_gains, payouts
+from coherence.batteries.bets.truths import (
+    BET_CHOICES,
+    NO_CHOICE,
+    VALUE_CHOICES,
+    Truths,
+    believed_best,
+    bet_truths,
+)
+
+
+def right_roles(questions: pd.DataFrame, *, rule: Rule = "side") -> list[str]:
+    """Return the role of the right option of every question, for training.
+
+    Parameters
+    ----------
+    questions : DataFrame
+        Value questions or bets.
+    rule : {"side", "outcome"}
+        See `expected_gains`.
+
+    Returns
+    -------
+    list of str
+        "high" for a value question; "win", "lose" or "none" for a bet, the first of them where
+        gains are equal.
+    """
+    roles = np.full(len(questions), "high", dtype=object)
+    is_bet = (questions["kind"] != "value").to_numpy()
+    if is_bet.any():
+        best = bet_truths(bet_gains(questions[is_bet], rule=rule)).best
+        roles[is_bet] = np.array(BET_CHOICES, dtype=object)[best.argmax(axis=1)]
+    return [str(role) for role in roles]
+
+
+def correct_choices(group: BetAnswers, rule: Rule = "side") -> Truths:
+    """Return the truth of the standard method.
+
+    Parameters
+    ----------
+    group : BetAnswers
+        Answers to questions of one kind.
+    rule : {"side", "outcome"}
+        See `expected_gains`.
+
+    Returns
+    -------
+    ndarray of bool, shape (n, 3)
+        The high thing, or the choices of largest expected gain.
+    """
+    if group.kind == "value":
+        return np.tile([True, False, False], (len(group.questions), 1))
+    return bet_truths(bet_gains(group.questions, rule=rule)).best
+
+
+def believed_values(group: BetAnswers) -> dict[tuple[str, str], int]:
+    """Return which of two things a model holds for more valuable.
+
+    Parameters
+    ----------
+    group : BetAnswers
+        Answers to value questions. Pairs that were asked in both orders count as the paper asks
+        them, with the high thing first.
+
+    Returns
+    -------
+    dict
+        (high, low) -> position in `VALUE_CHOICES`, or `NO_CHOICE`.
+    """
+    asked = group.questions
+    first = asked["first"] if "first" in asked else pd.Series("high", index=asked.index)
+    answers = zip(asked["high"], asked["low"], first, group.choice, strict=True)
+    return {
+        (str(high), str(low)): int(choice)
+        for high, low, order, choice in answers
+        if order == "high"
+    }
+
+
+def rational_choices(
+    group: BetAnswers, beliefs: Mapping[tuple[str, str], int], rule: Rule = "side"
+) -> Truths:
+    """Return the choices that are rational given a model's own answers on values.
+
+    Parameters
+    ----------
+    group : BetAnswers
+        Answers to bets.
+    beliefs : mapping
+        As from `believed_values`.
+    rule : {"side", "outcome"}
+        See `expected_gains`.
+
+    Returns
+    -------
+    ndarray of bool, shape (n, 3)
+        No choice is rational for a pair without an answer on its values.
+    """
+    bets = group.questions
+    pairs = zip(bets["high"].astype(str), bets["low"].astype(str), strict=True)
+    belief = np.array([beliefs.get(pair, NO_CHOICE) for pair in pairs], dtype=np.int64)
+    # Who holds two things for equally valuable has, in the paper's bets, nothing to gain. At other
+    # odds it depends on how valuable, which was not asked: such a bet is left out.
+    even = (bets["chance"] == 0.5).to_numpy() & (payouts(bets) == 0)
+    belief[(belief == VALUE_CHOICES.index("same")) & ~even] = NO_CHOICE
+    gains = [bet_gains(bets, rule=rule, swapped=swapped) for swapped in (False, True)]
+    return believed_best(belief, *gains)
