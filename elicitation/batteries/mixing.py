@@ -20,6 +20,7 @@ from elicitation.models.base import LabelModel, Model, ScoringModel
 from elicitation.session.asking import Progress, ask
 from elicitation.store import AnswerStore, Draw
 
+_CONDITION = ("model", "experiment", "p", "item", "order")
 _SPARE_TOKENS = 16
 _ADDED_WORDS = REPAIRS[-1]
 _WAIT = "\n\nYour answer:"
@@ -151,45 +152,36 @@ def mixing_questions() -> list[MixingQuestion]:
     """
     digits, flips = ("0", "1"), ("0 0", "0 1", "1 0", "1 1")
     lines = tuple("Flip 1: {}\nFlip 2: {}".format(*pair.split()) for pair in flips)
-    grid, tenths = [5 * i for i in range(21)], [10 * i for i in range(1, 10)]
-    found = [
-        MixingQuestion("flip", p / 100, FLIP.format(p=f"{p}%", q=f"{100 - p}%"), digits, digits)
-        for p in grid
-    ]
-    found += [
-        MixingQuestion(
-            "two_flips", p / 100, TWO_FLIPS.format(p=f"{p}%", q=f"{100 - p}%"), lines, flips
+    questions = [
+        MixingQuestion(name, p / 100, text.format(p=f"{p}%", q=f"{100 - p}%"), answers, outcomes)
+        for name, text, answers, outcomes in (
+            ("flip", FLIP, digits, digits),
+            ("two_flips", TWO_FLIPS, lines, flips),
         )
-        for p in grid
+        for p in range(0, 101, 5)
     ]
     three = ("0", "1", "2")
     for p in range(60, -1, -10):
         text = THREE_OUTCOMES.format(p=f"{p}%", middle="40%", rest=f"{60 - p}%")
-        found.append(MixingQuestion("three_outcomes", p / 100, text, three, three))
-    found += [
-        MixingQuestion(
-            "reads", p / 100, READS.format(a=10 * p, b=1000 - 10 * p), ("A", "B"), ("A", "B")
-        )
-        for p in tenths
-    ]
-    games = (
-        ("pennies", PENNIES, ("Heads", "Tails")),
-        ("positioning", POSITIONING, ("Luxury", "Affordable")),
+        questions.append(MixingQuestion("three_outcomes", p / 100, text, three, three))
+    # What rates, or two payoffs, say of p: reads in thousands, points and earnings in hundreds.
+    decisions = (
+        ("reads", READS, ("A", "B"), ("A", "B"), 1000),
+        ("pennies", PENNIES, ("Heads", "Tails"), ("heads", "tails"), 100),
+        ("positioning", POSITIONING, ("Luxury", "Affordable"), ("luxury", "affordable"), 100),
     )
-    for name, text, actions in games:
-        found += [
-            MixingQuestion(
-                name, p / 100, text.format(a=p, b=100 - p), actions, tuple(map(str.lower, actions))
+    for name, text, answers, outcomes, whole in decisions:
+        for tenth in range(1, 10):
+            first = tenth * whole // 10
+            filled = text.format(a=first, b=whole - first)
+            questions.append(MixingQuestion(name, tenth / 10, filled, answers, outcomes))
+    for pair in WORD_PAIRS:
+        for order, words in (("forward", pair), ("reverse", pair[::-1])):
+            text = WORDS.format(first=words[0], second=words[1])
+            questions.append(
+                MixingQuestion("words", 0.5, text, words, words, "/".join(pair), order)
             )
-            for p in tenths
-        ]
-    for first, second in WORD_PAIRS:
-        for order, listed in (("forward", (first, second)), ("reverse", (second, first))):
-            text = WORDS.format(first=listed[0], second=listed[1])
-            found.append(
-                MixingQuestion("words", 0.5, text, listed, listed, f"{first}/{second}", order)
-            )
-    return found
+    return questions
 
 
 def read_mixing_answer(text: str, question: MixingQuestion) -> tuple[str | None, str]:
@@ -212,16 +204,18 @@ def read_mixing_answer(text: str, question: MixingQuestion) -> tuple[str | None,
 
     Examples
     --------
-    >>> question = next(one for one in mixing_questions() if one.item == "man/woman")
-    >>> [read_mixing_answer(text, question) for text in ("man", "Woman.", "the man", "I can't choose.")]
-    [('man', 'ok'), ('woman', 'repaired:punctuation'), (None, 'unparsed'), (None, 'refused')]
+    >>> man_or_woman = [asked for asked in mixing_questions() if asked.experiment == "words"][0]
+    >>> [read_mixing_answer(text, man_or_woman) for text in ("man", "Woman.", "the man")]
+    [('man', 'ok'), ('woman', 'repaired:punctuation'), (None, 'unparsed')]
+    >>> read_mixing_answer("I can't choose.", man_or_woman)
+    (None, 'refused')
     """
     # White space around and between the lines is no part of the form.
     plain = "\n".join(line.strip(" \t\r") for line in text.split("\n") if line.strip(" \t\r"))
     decoded = decode_choice(plain, question.answers)
     if decoded.value is None or decoded.status == _ADDED_WORDS:
-        said = text.lower().replace("\u2019", "'")
-        return None, REFUSED if any(phrase in said for phrase in REFUSALS) else UNPARSED
+        plain = text.lower().replace("\u2019", "'")
+        return None, REFUSED if any(phrase in plain for phrase in REFUSALS) else UNPARSED
     return question.outcomes[question.answers.index(decoded.value)], decoded.status
 
 
@@ -295,38 +289,29 @@ def elicit_mixing(
         # No description for the store: its reader knows the probabilities of Yes and No only.
         answers, _ = ask(
             model,
-            [Draw.of_labels(one.text, one.answers) for one in asked],
+            [Draw.of_labels(question.text, question.answers) for question in asked],
             store,
             batch_size=batch_size,
             progress=progress,
         )
         return _exact_table(model.name, asked, [answer.text for answer in answers])
+    # By draws first: a session cut short has some answers to every condition.
     order = [(number, question) for number in range(draws) for question in asked]
     planned = [_draw(question, number, seed, max_new_tokens) for number, question in order]
     stored, _ = ask(model, planned, store, batch_size=batch_size, progress=progress)
     rows = []
     for (number, question), answer in zip(order, stored, strict=True):
         outcome, status = read_mixing_answer(answer.text, question)
-        rows.append(
-            (
-                model.name,
-                question.experiment,
-                question.p,
-                question.item,
-                question.order,
-                number,
-                outcome,
-                status,
-                answer.text,
-            )
-        )
-    return pd.DataFrame(
-        rows,
-        columns=["model", "experiment", "p", "item", "order", "draw", "answer", "status", "raw"],
-    )
+        rows.append((*_condition(model.name, question), number, outcome, status, answer.text))
+    return pd.DataFrame(rows, columns=[*_CONDITION, "draw", "answer", "status", "raw"])
+
+
+def _condition(model: str, question: MixingQuestion) -> tuple[Any, ...]:
+    return model, question.experiment, question.p, question.item, question.order
 
 
 def _draw(question: MixingQuestion, number: int, seed: int, max_new_tokens: int | None) -> Draw:
+    # A token holds a byte at least; the spare ones are for signs around the answer.
     longest = (
         max_new_tokens or max(len(answer.encode()) for answer in question.answers) + _SPARE_TOKENS
     )
@@ -344,15 +329,13 @@ def _draw(question: MixingQuestion, number: int, seed: int, max_new_tokens: int 
 def _exact_table(model: str, asked: Iterable[MixingQuestion], texts: Iterable[str]) -> pd.DataFrame:
     rows: list[tuple[Any, ...]] = []
     for question, text in zip(asked, texts, strict=True):
-        told = json.loads(text)
-        masses = [float(told[answer]) for answer in question.answers]
-        place = (model, question.experiment, question.p, question.item, question.order)
+        probabilities = json.loads(text)
+        masses = [float(probabilities[answer]) for answer in question.answers]
+        condition = _condition(model, question)
         rows += [
-            (*place, outcome, OK, mass)
+            (*condition, outcome, OK, mass)
             for outcome, mass in zip(question.outcomes, masses, strict=True)
         ]
-        rows.append((*place, None, UNPARSED, max(0.0, 1 - sum(masses))))
-    return pd.DataFrame(
-        rows,
-        columns=["model", "experiment", "p", "item", "order", "answer", "status", "probability"],
-    )
+        # Rounding may carry the sum past 1.
+        rows.append((*condition, None, UNPARSED, max(0.0, 1 - sum(masses))))
+    return pd.DataFrame(rows, columns=[*_CONDITION, "answer", "status", "probability"])

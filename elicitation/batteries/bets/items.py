@@ -1,4 +1,4 @@
-"""The things that are won and lost in bets: a list that comes with the package, or one of the user's own from a CSV file."""
+"""The things that are won and lost in bets: those of the package, or a CSV file of one's own."""
 
 import csv
 import math
@@ -116,7 +116,9 @@ class Items:
 
 
 def default_items() -> Items:
-    """Return the list that comes with the package: 14 x 15 things to train on, 5 x 5 for development, 5 x 5 to test.
+    """Return the list that comes with the package.
+
+    14 x 15 things are to train on, 5 x 5 for development, 5 x 5 to test.
 
     Returns
     -------

@@ -6,6 +6,7 @@ option; a causal model gives the likelihood of each option as the continuation o
 
 import json
 import os
+import shutil
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -68,12 +69,12 @@ def load_chooser(
         The folder is no complete model of either kind.
     """
     try:
-        told = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
+        config = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(
             f"model must be a folder with config.json and safetensors weights; {folder} is none."
         ) from error
-    names = told.get("architectures") if isinstance(told, dict) else None
+    names = config.get("architectures") if isinstance(config, dict) else None
     if any(str(name).endswith("ForMultipleChoice") for name in names or ()):
         return load_multiple_choice_model(folder, device=device, dtype=dtype, threads=threads)
     return load_causal_model(folder, device=device, dtype=dtype, threads=threads)
@@ -206,8 +207,8 @@ def lessons_from(questions: pd.DataFrame, roles: Sequence[str]) -> Lessons:
     InputError
         A question has no option of the given role.
     """
-    own = questions[[f"role_{letter}" for letter in OPTIONS]].to_numpy()
-    matches = own == np.asarray(roles, dtype=object)[:, None]
+    option_roles = questions[[f"role_{letter}" for letter in OPTIONS]].to_numpy()
+    matches = option_roles == np.asarray(roles, dtype=object)[:, None]
     if not (matches.sum(axis=1) == 1).all():
         first = int(np.flatnonzero(matches.sum(axis=1) != 1)[0])
         raise InputError(
@@ -266,6 +267,7 @@ def make_value_reader(
         for text in table[name]
     ]
     start = Path(folder).with_name(f"{Path(folder).name}.random")
+    # Made anew each time: its digest tells whether the folder holds this very training.
     make_chooser(start, texts, shape=shape, seed=seed)
     lessons = lessons_from(questions, ["high"] * len(questions))
     recipe = TuningRecipe(learning_rate=SCRATCH.learning_rate, goal=0.99, max_epochs=10)
@@ -281,9 +283,7 @@ def make_value_reader(
             progress=progress,
         )
     finally:
-        for file in start.iterdir():
-            file.unlink()
-        start.rmdir()
+        shutil.rmtree(start)
 
 
 def with_values(lessons: Lessons, items: Items) -> Lessons:
@@ -309,38 +309,37 @@ def with_values(lessons: Lessons, items: Items) -> Lessons:
     questions = value_questions(
         items, splits=splits, templates=("choice-expensive", "choice-valuable"), both_orders=True
     )
-    more = lessons_from(questions, ["high"] * len(questions))
+    values = lessons_from(questions, ["high"] * len(questions))
     return Lessons(
-        lessons.texts + more.texts, lessons.options + more.options, lessons.right + more.right
+        lessons.texts + values.texts,
+        lessons.options + values.options,
+        lessons.right + values.right,
     )
 
 
 def _log_likelihoods(
     model: CausalModel, texts: Sequence[str], options: Sequence[Sequence[str]]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the log-probability of every option after its text, in total and per token, shape (n, 3)."""
+    """Return the log-probabilities of options, in total and per token, shape (n, 3) each."""
     # Plain text needs the blank between question and answer; a chat template ends where the answer
     # begins.
     gap = "" if model.chat else " "
     befores = model.encode(texts)
     prompts, continuations = [], []
-    for text, before, own in zip(texts, befores, options, strict=True):
-        wholes = [model.encode([text], answer=gap + option)[0] for option in own]
-        shared = min(_common(before, whole) for whole in wholes)
+    for text, before, labels in zip(texts, befores, options, strict=True):
+        wholes = [model.encode([text], answer=gap + label)[0] for label in labels]
+        # Where text and option meet, tokens may merge: options begin where tokens first differ.
+        shared = min(_n_common(before, whole) for whole in wholes)
         prompts.append(before[:shared])
         continuations.append([whole[shared:] for whole in wholes])
-    found = model.log_probabilities(prompts, continuations)
-    total = np.stack(found)
-    counts = np.array([[len(tokens) for tokens in own] for own in continuations])
+    total = np.stack(model.log_probabilities(prompts, continuations))
+    counts = np.array([[len(tokens) for tokens in row] for row in continuations])
     return total, total / counts
 
 
-def _common(one: Sequence[int], other: Sequence[int]) -> int:
-    """Length of the common beginning."""
-    return next(
-        (k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
-        min(len(one), len(other)),
-    )
+def _n_common(before: Sequence[int], whole: Sequence[int]) -> int:
+    pairs = enumerate(zip(before, whole, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(before), len(whole)))
 
 
 def _softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Training organisms: breaks if equal seeds give other weights, if a folder appears half-written, or if a trained one is not what its card says."""
+"""Training organisms: breaks if equal seeds give other weights, or half a folder appears."""
 
 import importlib.util
 import json
@@ -16,7 +16,7 @@ from elicitation.training.organisms.catalog import ORGANISMS
 from elicitation.training.organisms.course import Recipe
 from elicitation.training.organisms.rearing import Accuracy, train_organisms
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 spec = importlib.util.spec_from_file_location(
     "benchmark_organisms", ROOT / "benchmarks" / "organisms.py"
 )
@@ -169,13 +169,16 @@ def test_counts_of_the_table_by_hand():
     ]
     table = pd.DataFrame(rows, columns=["organism", "seed", "check", "pvalue", "pvalue_holm"])
     lines = benchmark.page(table).splitlines()
-    assert lines[2:] == ["| `cmi` | 2, 1 of 2; .015 | no test |", "| `x` | 0, 0 of 1; .500 | 0, 0 of 1; .900 |",
-                         "| any of them, after Holm | **1 of 2** | **0 of 1** |"]  # fmt: skip
+    assert lines[2:] == [
+        "| `cmi` | 2, 1 of 2; .015 | no test |",
+        "| `x` | 0, 0 of 1; .500 | 0, 0 of 1; .900 |",
+        "| any of them, after Holm | **1 of 2** | **0 of 1** |",
+    ]
 
 
 @pytest.mark.slow
 def test_the_trained_ones_get_their_verdicts(tmp_path):
-    """The whole thing, as documented, with fewer reports: training, real questions, every check."""
+    """The whole thing with fewer reports: training, real questions, every check."""
     cards = train_organisms(tmp_path)
     assert set(cards) == set(ORGANISMS)
     pvalues = {}

@@ -1,9 +1,4 @@
-"""The trained reader and its lessons: breaks if a lesson is wrong, if held-out evidence leaks, or if the trained model misses its figures."""
-
-import json
-import subprocess
-import sys
-from pathlib import Path
+"""Lessons: breaks if one is wrong, or if held-out evidence leaks into them."""
 
 import numpy as np
 import pandas as pd
@@ -11,36 +6,19 @@ import pytest
 
 from bayesnets import posterior
 from coherence.decoding.decode import decode_belief, decode_decision, decode_distribution
-from elicitation.session.prompts import BELIEF
 from elicitation.session.questions import plan_questions
-from elicitation.training.organisms.course import Shelf
 from elicitation.training.organisms.lessons import (
     ACTIONS,
     HELD_OUT_SHARE,
-    Lesson,
     action_probabilities,
     belief_answer,
     canonical_evidence,
     decision_answers,
     is_held_out,
     lesson_weights,
-    make_lessons,
     possible_evidence,
 )
-from elicitation.training.organisms.tokenizer import template_blocks, train_tokenizer
-from elicitation.training.organisms.reader import Recipe, held_out_cases, train_reader
-
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="module")
-def evidence(asia):
-    return possible_evidence(asia, np.random.default_rng(0))
-
-
-@pytest.fixture(scope="module")
-def lessons(asia, evidence):
-    return make_lessons(asia, evidence)
+from elicitation.training.organisms.reader import held_out_cases
 
 
 def test_the_policy_by_hand():
@@ -85,7 +63,7 @@ def test_about_fifteen_percent_are_held_out_whatever_the_seed(asia, evidence):
 
 
 def test_no_lesson_is_about_held_out_evidence(asia, lessons, evidence):
-    """By the words alone: no lesson's description is that of a held-out set, whatever is asked about it."""
+    """By the words alone: no lesson's description is that of a held-out set."""
     held = {known for known in evidence if is_held_out(known)}
     described = {asia.phrases.describe(dict(known)) for known in held}
     plain = {
@@ -123,8 +101,8 @@ def test_lessons_teach_the_exact_posterior(asia, lessons):
         assert abs(decode_belief(answer).value - truth) <= 0.005 + 1e-9
 
 
-def test_lessons_are_drawn_half_evenly_over_the_posterior(asia, lessons, evidence):
-    """Of the belief lessons, those near one half are drawn more often than their number says; all have a chance."""
+def test_lessons_are_drawn_half_evenly_over_the_posterior(asia, lessons):
+    """Those near one half are drawn more often than their number says; all have a chance."""
     weights = np.array([lesson.weight for lesson in lessons])
     assert weights.min() > 0.5
     # Seven lessons per tenth of [0, 1) but one: the lone one has weight 1/2 + 8 / (2 * 2 * 1).
@@ -132,27 +110,6 @@ def test_lessons_are_drawn_half_evenly_over_the_posterior(asia, lessons, evidenc
         [0.5 + 8 / (2 * 2 * 7)] * 7 + [2.5]
     )
     assert lesson_weights([0.0, 0.5, 1.0]).mean() == pytest.approx(1)
-    shelf = Shelf(
-        [
-            Lesson("belief", "rare", (("a", 1.0),), 9.0),
-            Lesson("belief", "common", (("b", 1.0),), 1.0),
-        ],
-        Letters(),
-    )
-    drawn = [
-        shelf.questions.index(example.question)
-        for example in shelf.draw(2000, np.random.default_rng(0))
-    ]
-    assert abs(np.mean(drawn) - 0.1) < 4 * np.sqrt(0.09 / 2000)
-
-
-class Letters:
-    """A tokenizer of one token per character."""
-
-    eos_token_id = 0
-
-    def __call__(self, texts, **options):
-        return {"input_ids": [[ord(letter) for letter in text] for text in texts]}
 
 
 def test_every_kind_of_question_is_taught(asia, lessons):
@@ -160,66 +117,3 @@ def test_every_kind_of_question_is_taught(asia, lessons):
     assert set(roles.index) == {"belief", "decision", "auxiliary", "conditional"}
     assert roles["belief"] == 4 * roles["decision"]
     assert all(abs(sum(chance for _, chance in lesson.answers) - 1) < 1e-12 for lesson in lessons)
-
-
-def test_the_tokenizer_gives_back_any_text():
-    blocks = template_blocks(
-        BELIEF.values(), question="cough", labels="No, Yes", example="No: 0.50", n_lines="2"
-    )
-    tokenizer = train_tokenizer(
-        ["has an abnormal X-ray, is a smoker.", "\nNo: 0.12\nYes: 0.88"] * 3,
-        blocks,
-        vocabulary_size=300,
-    )
-    for text in (
-        "\nNo: 0.12\nYes: 0.88",
-        "H\u00e9, 12,3\r\n\t \u4f60 \U0001f642  x",
-        BELIEF["mse"].text,
-        "",
-        " leading and trailing ",
-    ):
-        ids = tokenizer(text)["input_ids"]
-        assert ids[0] == tokenizer.bos_token_id
-        assert tokenizer.decode(ids, skip_special_tokens=True) == text
-    digits = [
-        tokenizer.decode([token])
-        for token in tokenizer("0.12345 and 678", add_special_tokens=False)["input_ids"]
-    ]
-    assert [piece for piece in digits if any(c.isdigit() for c in piece)] == list("012345678")
-
-
-def test_the_same_seed_gives_the_same_model(asia, tmp_path):
-    recipe = Recipe(
-        steps=3,
-        hidden=16,
-        inner=16,
-        layers=1,
-        heads=1,
-        batch=(("belief", 2), ("auxiliary", 2)),
-        threads=1,
-    )
-    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
-        train_reader(tmp_path / name, asia, recipe=recipe, seed=seed)
-    weights = {name: (tmp_path / name / "model.safetensors").read_bytes() for name in "abc"}
-    assert weights["a"] == weights["b"] != weights["c"]
-    record = json.loads((tmp_path / "a" / "training.json").read_text())
-    assert record["seed"] == 0
-    assert record["recipe"]["steps"] == 3
-
-
-@pytest.mark.slow
-def test_the_reader_meets_its_figures(tmp_path):
-    """The whole training by the script, as documented; its figures are for evidence that no lesson was about."""
-    subprocess.run(
-        [sys.executable, "examples/train_reader.py", "--out", str(tmp_path / "reader")],
-        cwd=ROOT,
-        check=True,
-    )
-    record = json.loads((tmp_path / "reader" / "training.json").read_text())
-    assert record["parameters"] < 1_200_000
-    assert record["figures"]["readable"] >= 0.98
-    assert record["figures"]["rmse"] < 0.05
-    assert record["figures"]["rmse_auxiliary"] < 0.08
-    # Its actions follow the policy at the beliefs that it states: 200 contexts, of which some 120
-    # decided, so a margin of three standard errors.
-    assert abs(record["figures"]["agreement"] - record["figures"]["agreement_expected"]) < 0.12

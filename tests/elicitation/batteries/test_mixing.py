@@ -1,4 +1,4 @@
-"""The questions of the mixing battery: they match the scoring, answers are read strictly, sessions resume, exact rates are those of the model."""
+"""Mixing: breaks if questions miss the scoring, answers are read loosely, or rates are wrong."""
 
 import json
 
@@ -86,7 +86,8 @@ def test_the_conditions_are_those_that_are_scored():
 
 def test_prompts_ask_for_the_form_that_is_read():
     assert one("flip", 0.3).text.startswith(
-        "Toss a loaded coin in your mind. It shows 1 with a probability of 30% and 0 with a probability of 70%."
+        "Toss a loaded coin in your mind. It shows 1 with a probability of 30% and 0 with a "
+        "probability of 70%."
     )
     assert one("three_outcomes", 0.2).text.count("40%") == 2
     assert "man or woman" in one("words", item="man/woman", order="forward").text
@@ -195,7 +196,7 @@ def test_exact_rates_are_the_models_and_what_is_left_is_unread():
 
 
 def test_exact_rates_of_a_transformer_sum_over_its_tokens(model):
-    """An answer of two lines takes many tokens; its probability is the one that outcome_probabilities reads, and the rest is unread."""
+    """An answer of two lines takes many tokens; what its outcomes lack is unread."""
     from elicitation.reading.outcomes import outcome_probabilities
 
     question = one("two_flips", 0.5)
@@ -222,12 +223,14 @@ def test_wrong_options():
 
     with pytest.raises(
         InputError,
-        match="exact=True needs a model that gives the probabilities of whole answers; mute does not",
+        match=(
+            "exact=True needs a model that gives the probabilities of whole answers; mute does not"
+        ),
     ):
         elicit_mixing(Mute(), AnswerStore(":memory:"), exact=True)
 
     class Listing(Mute):
-        """A server lists likely tokens; the bounds that follow from them must not pass for rates."""
+        """A server lists likely tokens; bounds that follow must not pass for rates."""
 
         def label_bounds(self, texts, labels):
             raise AssertionError("asked for bounds")
