@@ -1,4 +1,4 @@
-"""A lesson on revealed beliefs: four believers whose flaw is known, and what each measure says of them.
+"""A lesson on revealed beliefs: what each measure says of four believers whose flaw is known.
 
     python examples/revealed_lesson.py --out lesson
 

@@ -175,16 +175,16 @@ def _ask_or_recall(
 
 def _recalled(text: str, rows: int) -> NDArray[np.float64]:
     try:
-        found = np.array(json.loads(text), dtype=np.float64)
+        measures = np.array(json.loads(text), dtype=np.float64)
     except (ValueError, TypeError) as error:
         raise CoherenceError(
             "the answer store holds something else than scores of options. Take another folder."
         ) from error
-    if found.shape != (rows, 3):
+    if measures.shape != (rows, 3):
         raise CoherenceError(
             "the answer store holds something else than scores of options. Take another folder."
         )
-    return found
+    return measures
 
 
 def lessons_from(questions: pd.DataFrame, roles: Sequence[str]) -> Lessons:
