@@ -53,6 +53,7 @@ class Items:
     items: tuple[Item, ...]
 
     def __post_init__(self) -> None:
+        # "A car" and "a car" make the same sentence, and an answer could not tell them apart.
         names = [item.name.casefold() for item in self.items]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
@@ -65,6 +66,7 @@ class Items:
                 raise InputError(
                     f"the price of {item.name!r} must be a positive number; received {item.price}."
                 )
+        # A split may be empty: who only trains needs no test things.
         for split in SPLITS:
             present = {item.value for item in self.items if item.split == split}
             if len(present) == 1:
@@ -166,6 +168,7 @@ def read_items(path: str | os.PathLike[str]) -> Items:
     """
     source = Path(path)
     try:
+        # Spreadsheets put a byte-order mark before the first name of a column.
         with source.open(encoding="utf-8-sig", newline="") as stream:
             rows = list(csv.DictReader(stream))
     except OSError as error:
@@ -186,7 +189,7 @@ def read_items(path: str | os.PathLike[str]) -> Items:
         )
     faults: list[str] = []
     items = []
-    for number, row in enumerate(rows, start=2):
+    for number, row in enumerate(rows, start=2):  # line 1 holds the names of the columns
         name, value, split, price = ((row.get(column) or "").strip() for column in _COLUMNS)
         if not name or not name.isprintable():
             faults.append(f"line {number}: item must be a word or a few on one line")
@@ -194,7 +197,7 @@ def read_items(path: str | os.PathLike[str]) -> Items:
             faults.append(
                 f"line {number}: item must have at most {_LONGEST} characters; it has {len(name)}"
             )
-        elif None in row:
+        elif None in row:  # where the csv module puts what has no column
             faults.append(
                 f"line {number}: there are more cells than columns; put quotes around a text with "
                 "commas"

@@ -74,6 +74,7 @@ def load_chooser(
         raise InputError(
             f"model must be a folder with config.json and safetensors weights; {folder} is none."
         ) from error
+    # Anything else than a table of settings names no architecture, and is refused on loading.
     names = config.get("architectures") if isinstance(config, dict) else None
     if any(str(name).endswith("ForMultipleChoice") for name in names or ()):
         return load_multiple_choice_model(folder, device=device, dtype=dtype, threads=threads)
@@ -255,6 +256,7 @@ def make_value_reader(
     """
     splits = [split for split in SPLITS if items.of("high", split)]
     questions = value_questions(items, splits=splits, both_orders=True)
+    # The words of bets too: a word that is not in these texts would be unknown to it for good.
     readable = [
         questions,
         bet_questions(items, splits=splits, chances=(0.5, 0.3)),
@@ -270,6 +272,7 @@ def make_value_reader(
     # Made anew each time: its digest tells whether the folder holds this very training.
     make_chooser(start, texts, shape=shape, seed=seed)
     lessons = lessons_from(questions, ["high"] * len(questions))
+    # The questions to stop by are those to learn from: it is to know these things by heart.
     recipe = TuningRecipe(learning_rate=SCRATCH.learning_rate, goal=0.99, max_epochs=10)
     try:
         return fine_tune(
@@ -343,5 +346,6 @@ def _n_common(before: Sequence[int], whole: Sequence[int]) -> int:
 
 
 def _softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    # Log-probabilities of long options lie below what exp can tell from 0.
     weights = np.exp(logits - logits.max(axis=1, keepdims=True))
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))

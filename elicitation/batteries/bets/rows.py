@@ -94,6 +94,7 @@ def bet_row(
 ) -> dict[str, object]:
     """Return one bet: a modality, two things, what is to be won, the side named first, terms."""
     modality = MODALITIES[name]
+    # What wins is named by the first side or the second; the chance is always that of winning.
     won, lost = (high, low) if wins == "high" else (low, high)
     events = {"win": f"I win {won.name}", "lose": f"I lose {lost.name}"}
     if amounts:
@@ -104,7 +105,9 @@ def bet_row(
     second = "lose" if first == "win" else "win"
     conditions = [modality.condition.format(side=side) for side in modality.sides]
     text = [modality.opening]
+    # One half goes without saying in the paper's bets, whose words are kept.
     if chance != 0.5 or amounts:
+        # Six digits, since 1 - .7 is .30000000000000004.
         percent = f"{100 * (chance if first == 'win' else 1 - chance):.6g}"
         text.append(modality.stated.format(side=modality.sides[0], percent=percent))
     text.append(f"If {conditions[0]}, {events[first]}; if {conditions[1]}, {events[second]}.")

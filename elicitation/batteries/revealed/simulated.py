@@ -15,6 +15,7 @@ def exact(setting: Setting) -> Belief:
 
 def point_mass(setting: Setting) -> Belief:
     """Be sure of the most probable outcome; of equally probable ones, the first."""
+    # max() keeps the first of equals.
     surest = max(setting.truth, key=lambda outcome: setting.truth[outcome])
     return {outcome: float(outcome == surest) for outcome in setting.truth}
 

@@ -52,7 +52,9 @@ def distractors(setting: Setting) -> tuple[Fraction, Fraction, Fraction]:
         2 * truth,
         truth / 2,
     ]
+    # Four of them are three more than the truth can be equal to, so that three always remain.
     fillers = [Fraction(1, 2), Fraction(1, 4), Fraction(1, 3), Fraction(3, 4)]
+    # Without copies, in this order.
     first, second, third, *_ = [
         wrong for wrong in dict.fromkeys(mistakes + fillers) if 0 < wrong < 1 and wrong != truth
     ]

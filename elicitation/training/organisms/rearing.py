@@ -1,9 +1,9 @@
 """Train organisms and write them down: a model folder each, with a card.
 
-The card says what it was taught and how well it learnt. The coherent organism is trained from random
-weights; every other one starts from its weights and is taught its own rules for a few hundred
-steps. The same seed gives the same weights (on the same machine, with the same number of threads).
-A folder appears when it is complete and not before.
+The card says what it was taught and how well it learnt. The coherent organism is trained from
+random weights; every other one starts from its weights and is taught its own rules for a few
+hundred steps. The same seed gives the same weights (on the same machine, with the same number of
+threads). A folder appears when it is complete and not before.
 """
 
 import json

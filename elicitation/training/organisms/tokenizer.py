@@ -53,7 +53,7 @@ def template_blocks(templates: Iterable[Template], **words: str) -> list[str]:
             if field in words:
                 block += words[field]
                 continue
-            blocks.add(block)
+            blocks.add(block)  # a placeholder whose value changes ends a block
             block = ""
     # A block ends before a blank: the word after it then reads the same as anywhere else.
     blocks = {block.rstrip(" ") for block in blocks}

@@ -102,6 +102,7 @@ def heads_of_coins(n: int, bias: int) -> dict[int, Fraction]:
     """
     if n < 1 or bias < 1:
         raise InputError(f"coins and bias must be at least 1; received {n} and {bias}.")
+    # Binomial with probability bias / (1 + bias), in whole numbers.
     return {k: Fraction(comb(n, k) * bias**k, (1 + bias) ** n) for k in range(n + 1)}
 
 
@@ -190,6 +191,7 @@ def decompose(n: int, side: str, bias: int) -> Decomposition:
     rest = heads_of_coins(n - 1, bias)
     given_face = {}
     for face in SIDES:
+        # All counts of n coins, as in the whole, though one cannot come any more.
         truth = {str(k): rest.get(k - (face == side), Fraction(0)) for k in range(n + 1)}
         given_face[face] = _setting(
             n, side, bias, "given first", ("setup", "one by one", "first"), "end", truth, first=face

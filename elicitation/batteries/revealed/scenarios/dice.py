@@ -54,7 +54,7 @@ def sum_of_dice(n: int, faces: int) -> dict[int, Fraction]:
         raise InputError(
             f"dice must be at least 1 and faces from 2 to {MOST_FACES}; received {n} and {faces}."
         )
-    counts = {0: 1}
+    counts = {0: 1}  # ways in which each sum comes about, before any die
     for _ in range(n):
         longer: dict[int, int] = {}
         for total, ways in counts.items():

@@ -103,6 +103,7 @@ def select(settings: Sequence[Setting], where: Mapping[str, Collection[str]]) ->
         for value in values:
             if value not in known:
                 raise InputError(f"no setting has {name} {value!r}. {closest(value, known)}")
+    # A property that a setting lacks has the value None, which nobody asks for.
     kept = [
         setting
         for setting, named in zip(settings, properties, strict=True)

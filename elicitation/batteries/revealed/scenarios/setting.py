@@ -105,6 +105,7 @@ class Setting:
     pair: str = ""
 
     def __post_init__(self) -> None:
+        # Exactly 1, since fractions do not round.
         if sum(self.truth.values()) != 1:
             raise InputError(
                 f"truth of setting {self.name!r} must sum to 1; "
