@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 
-from bayesnets.formats.files import SUFFIXES, read_network
+from bayesnets.formats.network_files import SUFFIXES, read_network
 from bayesnets.network import Network
 from coherence.errors import InputError, suggestion
 
@@ -88,12 +88,14 @@ def load_network(name_or_path: str | Path) -> Network:
     >>> load_network("asia").names
     ('asia', 'smoke', 'tub', 'lung', 'bronc', 'either', 'xray', 'dysp')
     """
+    # A name is never taken for a file that happens to lie in the working directory.
     if isinstance(name_or_path, Path) or str(name_or_path).lower().endswith(SUFFIXES):
         return read_network(name_or_path)
     known = network_names()
     if name_or_path not in known:
         raise InputError(
-            f"network must be a name in the catalogue or a path to a .bif, .xml, .xmlbif or .json file, not {name_or_path!r}. "
+            "network must be a name in the catalogue or a path to a .bif, .xml, .xmlbif or .json "
+            f"file, not {name_or_path!r}. "
             f"{suggestion(name_or_path, known)}"
         )
     return Network.from_json(
@@ -147,7 +149,7 @@ def describe(name: str) -> NetworkFacts:
 
 
 def catalog_names(suffix: str) -> tuple[str, ...]:
-    """Return the names of the catalogue's files with an ending, such as ".toml", in alphabetical order and without that ending."""
+    """Return the names of the catalogue's files with an ending, without it and in order."""
     return tuple(
         sorted(
             entry.name.removesuffix(suffix)

@@ -1,17 +1,19 @@
-"""Illustrative tables for a known structure: a few documented numbers per arrow instead of a table that is exponential in the parents.
+"""Illustrative tables for a known structure, from a few documented numbers per arrow.
 
 A rules file (TOML, under `bayesnets/rules`) gives every node its prevalence and every arrow an
 effect, with the reason in a comment beside it. This module turns such a file into the plain JSON
 document of the catalogue:
 
 - A node without parents has its prevalence as its table.
-- `effects` make a cumulative logit (McCullagh 1980): logit P(state at or above k | parents) = a_k + s(n) * (sum of the effects of the parents'
-  states). For the states yes and no this is logistic regression without interactions. Effects are
-  log odds ratios for one parent at a time, as clinical tables print them. Parents that go together
-  would then count twice; n predictors with the common correlation r share 1 + (n - 1) r of a
-  marginal effect, hence s(n) = 1 / (1 + (n - 1) r), with r = 0.1.
-- `noisy_or` makes P(yes | parents) = ceiling * (1 - (1 - leak) * product over the present parents of (1 - strength)), Pearl's model (1988,
-  section 4.3.2) with a ceiling below one, because no number of reasons makes a judgement certain.
+- `effects` make a cumulative logit (McCullagh 1980): logit P(state at or above k | parents) =
+  a_k + s(n) * (sum of the effects of the parents' states). For the states yes and no this is
+  logistic regression without interactions. Effects are log odds ratios for one parent at a time, as
+  clinical tables print them. Parents that go together would then count twice; n predictors with the
+  common correlation r share 1 + (n - 1) r of a marginal effect, hence s(n) = 1 / (1 + (n - 1) r),
+  with r = 0.1.
+- `noisy_or` makes P(yes | parents) = ceiling * (1 - (1 - leak) * product over the present parents
+  of (1 - strength)), Pearl's model (1988, section 4.3.2) with a ceiling below one, because no
+  number of reasons makes a judgement certain.
 
 The intercepts a_k and the leak are not chosen: they are solved so that the node's prevalence in the
 whole network is the stated one, with the exact joint distribution of its parents. Nothing is drawn
@@ -32,11 +34,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.optimize import brentq
 from scipy.special import expit
 
+from bayesnets.codes import Floats
 from bayesnets.inference.posterior import evidence_probability
 from bayesnets.network import Network
 from coherence.errors import InputError, listing, suggestion
@@ -44,8 +46,6 @@ from coherence.errors import InputError, listing, suggestion
 OVERLAP = 0.1  # r in the docstring of the module: how much one parent's effect is also another's
 DECIMALS = 5
 _HEAD = ("name", "title", "description", "source")
-
-Floats = npt.NDArray[np.float64]
 
 
 def rule_names() -> tuple[str, ...]:
@@ -95,7 +95,8 @@ def load_rules(name: str) -> dict[str, Any]:
     """
     if name not in rule_names():
         raise InputError(
-            f"rules must be of a network that is made from rules, not {name!r}. {suggestion(name, rule_names())}"
+            f"rules must be of a network that is made from rules, not {name!r}. "
+            f"{suggestion(name, rule_names())}"
         )
     return tomllib.loads(
         (files("bayesnets") / "rules" / f"{name}.toml").read_text(encoding="utf-8")
@@ -131,7 +132,8 @@ def tabulate(rules: Mapping[str, Any]) -> dict[str, Any]:
     Examples
     --------
     >>> nodes = {"rain": {"prevalence": 0.2}, "wet": {"prevalence": 0.3, "effects": {"rain": 4.0}}}
-    >>> tabulate({"name": "lawn", "title": "Lawn", "description": "Made up", "source": "none", "nodes": nodes})["nodes"][1]["table"]
+    >>> head = {"name": "lawn", "title": "Lawn", "description": "Made up", "source": "none"}
+    >>> tabulate({**head, "nodes": nodes})["nodes"][1]["table"]
     [[0.90511, 0.09489], [0.14872, 0.85128]]
     """
     absent = [key for key in (*_HEAD, "nodes") if key not in rules]
@@ -185,7 +187,8 @@ def _node(
     unknown = [parent for parent in numbers if parent not in nodes]
     if unknown:
         raise InputError(
-            f"parents of node {name!r} must stand before it; {listing(unknown)} do not. {suggestion(unknown[0], nodes)}"
+            f"parents of node {name!r} must stand before it; {listing(unknown)} do not. "
+            f"{suggestion(unknown[0], nodes)}"
         )
     parents = list(numbers)
     if not parents:
@@ -210,22 +213,24 @@ def _node(
     }
 
 
-def _prevalence(name: str, given: Any, states: Sequence[str]) -> Floats:
-    values = np.array([given, 1 - given] if isinstance(given, float) else given, dtype=float)
+def _prevalence(name: str, stated: Any, states: Sequence[str]) -> Floats:
+    values = np.array([stated, 1 - stated] if isinstance(stated, float) else stated, dtype=float)
     if values.shape != (len(states),) or not (values > 0).all() or abs(values.sum() - 1) > 1e-9:
         raise InputError(
-            f"prevalence of node {name!r} must be a probability of yes, or one positive number per state with sum 1, not {given!r}. Correct it."
+            f"prevalence of node {name!r} must be a probability of yes, or one positive number per "
+            f"state with sum 1, not {stated!r}. Correct it."
         )
     return values
 
 
-def _state_effects(name: str, parent: str, given: Any, states: Sequence[str]) -> Floats:
+def _state_effects(name: str, parent: str, stated: Any, states: Sequence[str]) -> Floats:
     """Return the effect of every state of one parent."""
-    by_state = given if isinstance(given, Mapping) else {"yes": given}
+    by_state = stated if isinstance(stated, Mapping) else {"yes": stated}
     unknown = [state for state in by_state if state not in states]
     if unknown:
         raise InputError(
-            f"effects of {parent!r} on {name!r} must belong to states of {parent!r}; {unknown[0]!r} does not. Known: {listing(states)}."
+            f"effects of {parent!r} on {name!r} must belong to states of {parent!r}; "
+            f"{unknown[0]!r} does not. Known: {listing(states)}."
         )
     return np.array([float(by_state.get(state, 0.0)) for state in states])
 
@@ -245,6 +250,7 @@ def _joint_of_parents(parents: Sequence[str], nodes: Mapping[str, dict[str, Any]
 def _cumulative_logit(
     effects: Sequence[Floats], prevalence: Floats, weights: Floats, states: Sequence[str]
 ) -> Floats:
+    # s(n) in the docstring of the module.
     shift = reduce(np.add.outer, effects) / (1 + (len(effects) - 1) * OVERLAP)
     # Of yes and no, yes is the upper state although it comes first.
     ascending = prevalence[::-1] if list(states) == ["yes", "no"] else prevalence
@@ -266,9 +272,11 @@ def _noisy_or(
     least = ceiling * (1 - average)
     if not least < prevalence < ceiling:
         raise InputError(
-            f"prevalence of node {name!r} must lie between {least:.5f}, what its noisy-or gives without a leak, and its ceiling {ceiling}, "
+            f"prevalence of node {name!r} must lie between {least:.5f}, what its noisy-or gives "
+            f"without a leak, and its ceiling {ceiling}, "
             f"and is {prevalence}. Lower the strengths."
         )
+    # Solves prevalence = ceiling * (1 - (1 - leak) * average) for the leak.
     leak = 1 - (1 - prevalence / ceiling) / average
     present = ceiling * (1 - (1 - leak) * without_leak)
     return np.stack([present, 1 - present], axis=-1)
@@ -288,7 +296,8 @@ def _rounded(name: str, table: Floats) -> Floats:
     )
     if not ((rounded > 0) & (rounded < 1)).all():
         raise InputError(
-            f"probabilities of node {name!r} must not round to 0 or 1 at {DECIMALS} decimals. Use smaller effects."
+            f"probabilities of node {name!r} must not round to 0 or 1 at {DECIMALS} decimals. "
+            "Use smaller effects."
         )
     return rounded
 

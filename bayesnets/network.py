@@ -1,77 +1,22 @@
 """Discrete Bayesian networks as frozen data.
 
-A network is a list of nodes in topological order; each node has its states, its parents and a
-conditional table whose first axis runs over the node's own states (Koller and Friedman 2009,
-section 3.2). Nothing is repaired: a table that does not sum to one is refused.
+A network is a list of nodes in topological order, each with a conditional table (Koller and
+Friedman 2009, section 3.2). JSON is its own format; the others are in `bayesnets.formats`.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from bayesnets.node import Node, check_labels, check_table
 from coherence.errors import InputError, listing, suggestion
 
-TOLERANCE = 1e-8  # how far the sum of a conditional column may lie from one
 TABLE_KINDS = ("published", "illustrative", "fitted")
 """Where tables can come from: a publication, this project's own choice for teaching, data."""
-
-
-@dataclass(frozen=True, eq=False)
-class Node:
-    """A variable with its conditional table.
-
-    Parameters
-    ----------
-    name : str
-        Any non-empty text; spaces and commas are allowed.
-    states : tuple of str
-        At least one, unique.
-    parents : tuple of str
-        Names of the parents, in the order of the table's axes.
-    table : ndarray, shape (n_states, *n_states of each parent)
-        P(state | parents); sums to one along the first axis.
-    """
-
-    name: str
-    states: tuple[str, ...]
-    parents: tuple[str, ...]
-    table: npt.NDArray[np.float64]
-
-    def __post_init__(self) -> None:
-        for key, value in (("states", self.states), ("parents", self.parents)):
-            if isinstance(value, str) or not isinstance(value, Iterable):
-                raise InputError(
-                    f"{key} of node {self.name!r} must be a sequence of names, not {value!r}. Put it in a list."
-                )
-            object.__setattr__(self, key, tuple(value))
-        try:
-            # One memory layout: the order of summation must not decide whether a column sums to
-            # one.
-            table = np.array(self.table, dtype=float, order="C")
-        except (TypeError, ValueError, OverflowError) as error:
-            raise InputError(
-                f"table of node {self.name!r} must be a full array of numbers: {error}. Give every column all its entries."
-            ) from error
-        table.setflags(write=False)
-        object.__setattr__(self, "table", table)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Node):
-            return NotImplemented
-        same_labels = (self.name, self.states, self.parents) == (
-            other.name,
-            other.states,
-            other.parents,
-        )
-        return same_labels and np.array_equal(self.table, other.table)
-
-    def __hash__(self) -> int:
-        return hash((self.name, self.states, self.parents, self.table.tobytes()))
 
 
 @dataclass(frozen=True)
@@ -129,16 +74,18 @@ class Network:
             )
         if self.tables is not None and self.tables not in TABLE_KINDS:
             raise InputError(
-                f"tables of network {self.name!r} must be one of {', '.join(TABLE_KINDS)}, not {self.tables!r}. Say where they come from."
+                f"tables of network {self.name!r} must be one of {', '.join(TABLE_KINDS)}, not "
+                f"{self.tables!r}. Say where they come from."
             )
         if self.tables == "illustrative" and not self.illustrative:
             raise InputError(
-                f"network {self.name!r} must be illustrative, since its tables are; illustrative is {self.illustrative!r}. Set it to true."
+                f"network {self.name!r} must be illustrative, since its tables are; "
+                f"illustrative is {self.illustrative!r}. Set it to true."
             )
-        _check_labels(self.nodes)
+        check_labels(self.nodes)
         object.__setattr__(self, "nodes", _topological(self.nodes))
         for node in self.nodes:
-            _check_table(node, [self.states(parent) for parent in node.parents])
+            check_table(node, [self.states(parent) for parent in node.parents])
 
     @cached_property
     def _position(self) -> dict[str, int]:
@@ -160,7 +107,7 @@ class Network:
         Returns
         -------
         int
-            Its place in `nodes`.
+            Where it is in `nodes`.
 
         Raises
         ------
@@ -171,7 +118,8 @@ class Network:
             return self._position[variable]
         except (KeyError, TypeError):
             raise InputError(
-                f"variable must be one of network {self.name!r}, not {variable!r}. {suggestion(variable, self.names)}"
+                f"variable must be one of network {self.name!r}, not {variable!r}. "
+                f"{suggestion(variable, self.names)}"
             ) from None
 
     def node(self, variable: str) -> Node:
@@ -179,7 +127,7 @@ class Network:
         return self.nodes[self.index(variable)]
 
     def states(self, variable: str) -> tuple[str, ...]:
-        """Return the states of a variable in the order of the table's first axis; parameter and error as in `index`."""
+        """Return a variable's states, in the table's order; parameter and error as in `index`."""
         return self.node(variable).states
 
     @classmethod
@@ -216,7 +164,8 @@ class Network:
             ) from error
         if not isinstance(data, dict) or not isinstance(data.get("nodes"), list):
             raise InputError(
-                f"{where} must hold an object with a list 'nodes'. Write it with Network.to_json to see the layout."
+                f"{where} must hold an object with a list 'nodes'. "
+                "Write it with Network.to_json to see the layout."
             )
         nodes = [
             _node_from_json(entry, position, where) for position, entry in enumerate(data["nodes"])
@@ -225,15 +174,19 @@ class Network:
         illustrative = data.get("illustrative", tables == "illustrative")
         if not isinstance(illustrative, bool):
             raise InputError(
-                f"'illustrative' in {where} must be true or false, not {illustrative!r}. Say whether the tables were made up."
+                f"'illustrative' in {where} must be true or false, not {illustrative!r}. "
+                "Say whether the tables were made up."
             )
         name = str(data.get("name", "network"))
-        title, source, description = (
+        return cls(
+            name,
             str(data.get("title", name)),
             str(data.get("source", "")),
+            illustrative,
+            tuple(nodes),
             str(data.get("description", "")),
+            tables,
         )
-        return cls(name, title, source, illustrative, tuple(nodes), description, tables)
 
     @classmethod
     def from_file(cls, path: str | Path) -> "Network":
@@ -264,34 +217,36 @@ class Network:
         str
             One line per node.
         """
-        said = {"description": self.description} if self.description else {}
-        kind = {"tables": self.tables} if self.tables else {}
-        head = {
+        stated = {
             "name": self.name,
             "title": self.title,
-            **said,
+            "description": self.description,
             "source": self.source,
             "illustrative": self.illustrative,
-            **kind,
+            "tables": self.tables,
         }
-        lines = [
-            json.dumps(head, ensure_ascii=False, indent=1).removesuffix("\n}") + ',\n "nodes": ['
-        ]
-        entries = []
-        for node in self.nodes:
-            entry = {
+        # A file without a source shows so; what else was not said is left out.
+        head = {
+            key: value
+            for key, value in stated.items()
+            if value or key not in ("description", "tables")
+        }
+        entries = [
+            {
                 "name": node.name,
                 "states": node.states,
                 "parents": node.parents,
                 "table": np.moveaxis(node.table, 0, -1).tolist(),
             }
-            entries.append("  " + json.dumps(entry, ensure_ascii=False))
-        lines.append(",\n".join(entries))
-        return "\n".join([*lines, " ]\n}\n"])
+            for node in self.nodes
+        ]
+        opening = json.dumps(head, ensure_ascii=False, indent=1).removesuffix("\n}")
+        lines = ",\n".join("  " + json.dumps(entry, ensure_ascii=False) for entry in entries)
+        return f'{opening},\n "nodes": [\n{lines}\n ]\n}}\n'
 
 
 def read_text(path: str | Path, what: str) -> str:
-    """Return the text of a file; `what` names it in the `InputError` that says why it can't be read as UTF-8."""
+    """Return the text of a file, or raise an `InputError` that calls it `what` and says why not."""
     try:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -300,44 +255,17 @@ def read_text(path: str | Path, what: str) -> str:
         ) from error
 
 
-def _check_labels(nodes: Sequence[Node]) -> None:
-    names = [node.name for node in nodes]
-    if not names:
-        raise InputError("nodes must hold at least one node, not none. Add one.")
-    for position, node in enumerate(nodes):
-        if not isinstance(node.name, str) or not node.name:
-            raise InputError(
-                f"name of node {position} must be non-empty text, not {node.name!r}. Name it."
-            )
-        if names.index(node.name) != position:
-            raise InputError(
-                f"names must be unique; {node.name!r} is the name of nodes {names.index(node.name)} and {position}. Rename one."
-            )
-        for key, labels in (("states", node.states), ("parents", node.parents)):
-            if not all(isinstance(label, str) and label for label in labels) or len(
-                set(labels)
-            ) < len(labels):
-                raise InputError(
-                    f"{key} of node {node.name!r} must be non-empty texts without repetition, not {labels!r}. Correct them."
-                )
-        if not node.states:
-            raise InputError(f"states of node {node.name!r} must not be empty. List them.")
-        for parent in node.parents:
-            if parent not in names:
-                raise InputError(
-                    f"parents of node {node.name!r} must be nodes; {parent!r} is not. {suggestion(parent, names)}"
-                )
-
-
 def _topological(nodes: Sequence[Node]) -> tuple[Node, ...]:
     ordered: list[Node] = []
     done: set[str] = set()
     waiting = list(nodes)
     while waiting:
+        # The first that is ready, so that the order given is kept wherever the arrows allow it.
         ready = next((node for node in waiting if done.issuperset(node.parents)), None)
         if ready is None:
             raise InputError(
-                f"arrows must not form a cycle; one runs through {listing(node.name for node in waiting)}. Remove an arrow."
+                "arrows must not form a cycle; one runs through "
+                f"{listing(node.name for node in waiting)}. Remove an arrow."
             )
         waiting.remove(ready)
         ordered.append(ready)
@@ -345,39 +273,17 @@ def _topological(nodes: Sequence[Node]) -> tuple[Node, ...]:
     return tuple(ordered)
 
 
-def _check_table(node: Node, parent_states: list[tuple[str, ...]]) -> None:
-    expected = (len(node.states), *map(len, parent_states))
-    if node.table.shape != expected:
-        raise InputError(
-            f"table of node {node.name!r} must have shape {expected} (own states, then each parent's), not {node.table.shape}. "
-            "Reorder or complete it."
-        )
-    outside = ~((node.table >= 0) & (node.table <= 1))
-    wrong = outside.any(axis=0) | ~(np.abs(node.table.sum(axis=0) - 1) <= TOLERANCE)
-    if not wrong.any():
-        return
-    where = tuple(np.argwhere(wrong)[0])
-    pairs = [
-        f"{parent}={states[code]}"
-        for parent, states, code in zip(node.parents, parent_states, where, strict=True)
-    ]
-    column = node.table[(slice(None), *where)]
-    raise InputError(
-        f"table of node {node.name!r} must hold distributions over its states (in [0, 1], sum 1 within {TOLERANCE:g}); "
-        f"{int(wrong.sum())} of {wrong.size} columns do not, the first is {[float(value) for value in column]} with sum {float(column.sum()):.10g} "
-        f"at {', '.join(pairs) or 'the only column'}. Correct the entries or divide them by their sum."
-    )
-
-
 def _node_from_json(entry: object, position: int, where: str) -> Node:
     if not isinstance(entry, dict):
         raise InputError(
-            f"node {position} in {where} must be an object, not {type(entry).__name__}. See Network.to_json for the layout."
+            f"node {position} in {where} must be an object, not {type(entry).__name__}. "
+            "See Network.to_json for the layout."
         )
     absent = [key for key in ("name", "states", "table") if key not in entry]
     if absent:
         raise InputError(
-            f"node {position} ({entry.get('name', 'no name')}) in {where} must have {listing(absent)}. Add what is missing."
+            f"node {position} ({entry.get('name', 'no name')}) in {where} must have "
+            f"{listing(absent)}. Add what is missing."
         )
     node = Node(entry["name"], entry["states"], entry.get("parents", ()), entry["table"])
     # In the file the own states come last, so that every innermost list is a distribution; in

@@ -1,20 +1,12 @@
-"""Evidence in words, from a file of phrases per network.
+"""Evidence in words: what every state of every variable of a network is called.
 
-A phrase file (TOML) gives every state of every variable a label, a question and one phrase per
-wording; `load_phrases` describes it. Nothing is invented: a state without words is an error when
-the file is read, not a gap in a prompt. Whoever has no words asks `plain_phrases` for them.
+Nothing is invented: a state without words is an error when the words are made (`phrase_files`), not
+a gap in a prompt.
 """
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from types import MappingProxyType
-from typing import Any
 
-from bayesnets.catalog import catalog_names, catalog_text, load_network
-from bayesnets.formats.conversion import as_network
-from bayesnets.network import Network, read_text
 from coherence.errors import InputError, suggestion
 
 SUBJECT = "a patient"
@@ -76,6 +68,7 @@ class Phrases:
 
     Examples
     --------
+    >>> from bayesnets import load_phrases
     >>> words = load_phrases("asia")
     >>> words.describe({"xray": "yes", "smoke": "no"})
     'is not a smoker and has an abnormal chest X-ray'
@@ -116,6 +109,7 @@ class Phrases:
             Unknown variable, state or wording.
         """
         self._check_wording(wording)
+        # NaN, by which a table marks what is missing, is the value that differs from itself.
         observed = {
             variable: state
             for variable, state in evidence.items()
@@ -176,15 +170,15 @@ class Phrases:
         return self._state(target, self.positive(target) if state is None else state).question
 
     def positive(self, variable: str) -> str:
-        """Return the state that a question without a state is about, or raise `InputError` for an unknown variable."""
+        """Return the state that a question without a state is about; errors as in `question`."""
         return self._variable(variable).positive
 
     def auxiliary_name(self, variable: str) -> str:
-        """Return the name of a variable in words, such as "smoking status", or raise `InputError` for an unknown variable."""
+        """Return a variable's name in words ("smoking status"); errors as in `question`."""
         return self._variable(variable).name
 
     def labels(self, variable: str) -> dict[str, str]:
-        """Return the names of a variable's states in words, or raise `InputError` for an unknown variable.
+        """Return the names of a variable's states in words; errors as in `question`.
 
         They are in the order of the network if one was given when the file was read.
         """
@@ -193,7 +187,8 @@ class Phrases:
     def _variable(self, variable: str) -> VariableWords:
         if variable not in self.variables:
             raise InputError(
-                f"variable must have words; {variable!r} has none. {suggestion(variable, self.variables)}"
+                f"variable must have words; {variable!r} has none. "
+                f"{suggestion(variable, self.variables)}"
             )
         return self.variables[variable]
 
@@ -201,7 +196,8 @@ class Phrases:
         states = self._variable(variable).states
         if state not in states:
             raise InputError(
-                f"state of {variable!r} must have words; {state!r} has none. {suggestion(state, states)}"
+                f"state of {variable!r} must have words; {state!r} has none. "
+                f"{suggestion(state, states)}"
             )
         return states[state]
 
@@ -212,261 +208,9 @@ class Phrases:
             or not 0 <= wording < self.n_wordings
         ):
             raise InputError(
-                f"wording must be a whole number from 0 to {self.n_wordings - 1}, not {wording!r}. Choose one of these."
+                f"wording must be a whole number from 0 to {self.n_wordings - 1}, not {wording!r}. "
+                "Choose one of these."
             )
-
-
-def load_phrases(name_or_path: str | Path, network: Any = None) -> Phrases:
-    """Read the words of a network.
-
-    A phrase file is TOML in UTF-8. Every text is one line without a full stop at its end, because
-    the prompts build sentences around it. A network with one variable "rain" and the states "yes"
-    and "no" needs::
-
-        subject = "a town"                # optional; whom descriptions are about, "a patient" unless said
-        default_target = "rain"           # the variable that is asked about unless the user names another
-        unobserved = [                    # "There is a town who ..." if nothing is known; the number of wordings
-          "is on the map",
-          "can be found on a map",
-        ]
-
-        [variables.rain]                  # one table per variable, in the order in which
-        descriptions mention them name = "weather"                  # completes "the categories of
-        their ..." positive = "yes"                  # the state whose probability is asked for
-        [variables.rain.states.yes]       # one table per state; quote names with blanks:
-        states."heavy rain" label = "rain"                    # begins a line of an answer, so it
-        holds no colon question = "have rain"            # completes "What is the probability that
-        they ...?" phrases = ["has rain", "is in the rain"]  # complete "There is a town who ...",
-        one per wording [variables.rain.states.no] label = "no rain" question = "have no rain"
-        phrases = ["has no rain", "is out of the rain"]
-
-    Parameters
-    ----------
-    name_or_path : str or Path
-        A name in the catalogue, or a path that ends in .toml.
-    network : Network, pgmpy model or None
-        What the words must cover. None takes the network of that name, or, for a path, checks the
-        file only against itself.
-
-    Returns
-    -------
-    Phrases
-        Complete: every state of every variable has a label, a question and a phrase in every
-        wording; no two states of a variable share any.
-
-    Raises
-    ------
-    InputError
-        Unknown name, unreadable file, or missing, repeated or misspelt entries; the message lists
-        every fault.
-    """
-    if isinstance(name_or_path, Path) or str(name_or_path).endswith(".toml"):
-        text = read_text(name_or_path, "phrase file")
-    elif name_or_path in catalog_names(".toml"):
-        text = catalog_text(f"{name_or_path}.toml")
-        network = load_network(name_or_path) if network is None else network
-    else:
-        raise InputError(
-            f"phrases must be a name in the catalogue or a path to a .toml file, not {name_or_path!r}. "
-            f"{suggestion(name_or_path, catalog_names('.toml'))} Without a file, plain_phrases makes plain words."
-        )
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(
-            f"phrase file {name_or_path} must hold TOML; {error}. Correct the file at that place."
-        ) from error
-    return _parsed(data, None if network is None else as_network(network), str(name_or_path))
-
-
-def plain_phrases(
-    network: Any, target: str, target_state: str, *, subject: str = "a person"
-) -> Phrases:
-    """Make plain words from the names of a network, in one wording, for a network that has no phrase file.
-
-    Parameters
-    ----------
-    network : Network or pgmpy.models.DiscreteBayesianNetwork
-        The model.
-    target, target_state : str
-        The variable that is asked about, and the state whose probability is asked for.
-    subject : str
-        Whom descriptions are about.
-
-    Returns
-    -------
-    Phrases
-        For every variable; the positive state is the first one except for the target.
-
-    Raises
-    ------
-    InputError
-        Unknown target or state, or names that make no line of a prompt (line breaks, colons in
-        states, a full stop at the end).
-
-    Examples
-    --------
-    >>> words = plain_phrases(load_network("asia"), "lung", "yes")
-    >>> words.describe({"xray": "yes", "smoke": "no"}), words.question("lung")
-    ('has smoke = no and has xray = yes', 'have lung = yes')
-    """
-    model = as_network(network)
-    if target_state not in model.states(target):
-        raise InputError(
-            f"target_state must be a state of {target!r}, not {target_state!r}. {suggestion(target_state, model.states(target))}"
-        )
-    variables = {
-        node.name: {
-            "name": node.name,
-            "positive": target_state if node.name == target else node.states[0],
-            "states": {
-                state: {
-                    "label": state,
-                    "question": f"have {node.name} = {state}",
-                    "phrases": [f"has {node.name} = {state}"],
-                }
-                for state in node.states
-            },
-        }
-        for node in model.nodes
-    }
-    data = {
-        "subject": subject,
-        "default_target": target,
-        "unobserved": ["has no value on record"],
-        "variables": variables,
-    }
-    return _parsed(data, model, f"plain words of {model.name}")
-
-
-def _parsed(data: dict[str, Any], network: Network | None, where: str) -> Phrases:
-    tables = _table(data.get("variables"))
-    known = network.names if network else tuple(tables)
-    unobserved = data.get("unobserved")
-    n_wordings = len(unobserved) if isinstance(unobserved, list) else 0
-    faults = _misspelt(data, ("subject", "default_target", "unobserved", "variables"), "the file")
-    faults += (
-        _wording_faults(unobserved or (), n_wordings, "'unobserved'")
-        if n_wordings
-        else ["'unobserved' must be a list of phrases, one per wording"]
-    )
-    faults += _text_faults({"subject": SUBJECT, **data}, ("subject",), "the file")
-    faults += (
-        [
-            f"[variables.{name}] is no variable of network {network.name!r}"
-            for name in tables
-            if name not in known
-        ]
-        if network
-        else []
-    )
-    if data.get("default_target") not in known:
-        faults.append(f"'default_target' must be a variable, not {data.get('default_target')!r}")
-    variables = {}
-    for variable in [*tables, *(name for name in known if name not in tables)]:
-        expected = network.states(variable) if network and variable in known else None
-        words, found = _variable_words(variable, _table(tables.get(variable)), expected, n_wordings)
-        faults += found
-        variables[variable] = words
-    if faults:
-        count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
-        raise InputError(
-            f"phrases {where!r} must cover the network; {count}: {'; '.join(faults)}. Correct or add these words."
-        )
-    return Phrases(
-        data["default_target"],
-        tuple(data["unobserved"]),
-        MappingProxyType(variables),
-        data.get("subject", SUBJECT),
-    )
-
-
-def _variable_words(
-    variable: str, table: dict[str, Any], expected: Sequence[str] | None, n_wordings: int
-) -> tuple[VariableWords, list[str]]:
-    """Return the words of a variable and what is wrong with them; they are of use only if nothing is."""
-    entries = _table(table.get("states"))
-    states = tuple(entries) if expected is None else tuple(expected)
-    faults = _misspelt(table, ("name", "positive", "states"), variable) + _text_faults(
-        table, ("name",), variable
-    )
-    if table.get("positive") not in states:
-        faults.append(f"{variable} has no 'positive' state")
-    faults += [f"{variable} has no state {state!r}" for state in entries if state not in states]
-    words = {}
-    for state in states:
-        entry, where = _table(entries.get(state)), f"{variable}={state}"
-        phrases = entry["phrases"] if isinstance(entry.get("phrases"), list) else []
-        faults += _misspelt(entry, ("label", "question", "phrases"), where) + _text_faults(
-            entry, ("label", "question"), where
-        )
-        faults += _wording_faults(phrases, n_wordings, where)
-        words[state] = StateWords(entry.get("label", ""), entry.get("question", ""), tuple(phrases))
-    labels, questions = (
-        [state.label for state in words.values()],
-        [state.question for state in words.values()],
-    )
-    faults += [
-        f"{variable} has a colon in label {label!r}" for label in labels if ":" in str(label)
-    ]
-    for key, texts in (
-        ("label", labels),
-        ("question", questions),
-        ("phrase", [phrase for state in words.values() for phrase in state.phrases]),
-    ):
-        faults += [
-            f"{variable} has {key} {text!r} twice"
-            for position, text in enumerate(texts)
-            if text and text in texts[:position]
-        ]
-    return VariableWords(
-        table.get("name", ""), table.get("positive", ""), MappingProxyType(words)
-    ), faults
-
-
-def _table(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _misspelt(table: dict[str, Any], known: Sequence[str], where: str) -> list[str]:
-    return [f"{where} has an unknown entry {key!r}" for key in table if key not in known]
-
-
-def _text_faults(table: dict[str, Any], keys: Sequence[str], where: str) -> list[str]:
-    faults = [
-        f"{where} has no {key}"
-        for key in keys
-        if not (isinstance(table.get(key), str) and table[key].strip())
-    ]
-    return faults or [
-        f"{where} has a {key} that is {_SHAPE}: {table[key]!r}"
-        for key in keys
-        if not _is_line(table[key])
-    ]
-
-
-def _wording_faults(phrases: Sequence[Any], n_wordings: int, where: str) -> list[str]:
-    # Without wordings to compare with, the file has a fault of its own, which must not repeat
-    # itself at every state.
-    faults = (
-        [f"{where} has {len(phrases)} phrases for {n_wordings} wordings"]
-        if n_wordings and len(phrases) != n_wordings
-        else []
-    )
-    return faults + [
-        f"{where} has a phrase that is {_SHAPE}: {phrase!r}"
-        for phrase in phrases
-        if not _is_line(phrase)
-    ]
-
-
-_SHAPE = "not one line of text, without blanks around it or a full stop at its end"
-
-
-def _is_line(value: object) -> bool:
-    return (
-        isinstance(value, str) and value.splitlines() == [value.strip()] and not value.endswith(".")
-    )
 
 
 def _joined(parts: Sequence[str]) -> str:

@@ -31,7 +31,8 @@ import torch
 from transformers import DynamicCache, GPT2Config, GPT2LMHeadModel
 
 from elicitation.models.base import Request
-from elicitation.models.local.causal import CausalModel, load_causal_model, quiet_transformers
+from elicitation.models.local.causal import CausalModel, load_causal_model
+from elicitation.models.local.loading import quiet_transformers
 from elicitation.session.questions import plan_questions
 from elicitation.session.plan import Task
 

@@ -15,7 +15,7 @@ from .models.local.causal import CausalModel as CausalModel
 from .models.local.causal import load_causal_model as load_causal_model
 from .models.local.multiple_choice import MultipleChoiceModel as MultipleChoiceModel
 from .models.local.multiple_choice import load_multiple_choice_model as load_multiple_choice_model
-from .models.servers.http import Limits as Limits
+from .models.servers.address import Limits as Limits
 from .models.servers.server import ServerModel as ServerModel
 from .models.servers.server import connect_servers as connect_servers
 from .reading.outcomes import OutcomeAudit as OutcomeAudit

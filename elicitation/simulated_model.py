@@ -1,4 +1,4 @@
-"""Simulated agents that answer questions in words: whole sessions without a model, and with known truth.
+"""Simulated agents that answer in words: whole sessions without a model, and with known truth.
 
 An agent of `coherence.agents` is given the exact posteriors of a task's cases. Asked one of the
 task's questions, it forms its belief, reports it or acts on it as its parameters say, and writes
@@ -77,10 +77,12 @@ def agent_for_task(agent: Agent | str, task: "Subject", cases: pd.DataFrame) -> 
     if isinstance(agent, str):
         if agent not in AGENTS:
             raise InputError(
-                f"agent must be one of {', '.join(AGENTS)}; received {agent!r}. {closest(agent, AGENTS)}"
+                f"agent must be one of {', '.join(AGENTS)}; received {agent!r}. "
+                f"{closest(agent, AGENTS)}"
             )
         agent = AGENTS[agent]
     given_z = _posteriors_given_z(task, cases)
+    # By text: a model sees the question and nothing else.
     known: dict[str, Known] = {}
     questions = plan_questions(cases, task.phrases, task.target, reps=1)
     questions += plan_questions(cases, task.phrases, task.target, reps=1, belief="sampled", draws=1)
@@ -89,6 +91,7 @@ def agent_for_task(agent: Agent | str, task: "Subject", cases: pd.DataFrame) -> 
         exact, spread = float(case["p_true"]), tuple[float, ...]()
         if question.role == "conditional":
             exact = given_z[question.case].beliefs[question.key]
+            # As in `coherence.simulate`: what is planted must be the same in words and in numbers.
             exact = (1 - agent.iterated_bias) * exact + agent.iterated_bias * 0.5
         elif question.role == "auxiliary":
             spread = given_z[question.case].spread
@@ -116,7 +119,8 @@ class AgentModel:
     def __init__(self, agent: Agent, known: Mapping[str, Known]) -> None:
         self.agent, self._known = agent, dict(known)
         self.name = agent.name
-        facts = [[text, *asdict(one).values()] for text, one in sorted(self._known.items())]
+        # All that an answer depends on: other cases, or another truth, are another agent.
+        facts = [[text, *asdict(known).values()] for text, known in sorted(self._known.items())]
         self.fingerprint = hashlib.sha256(
             json.dumps(["agent", asdict(agent), facts], sort_keys=True).encode()
         ).hexdigest()
@@ -141,6 +145,7 @@ class AgentModel:
         """
         answers = []
         for request in requests:
+            # Cut like the answer of a model that has used up its tokens.
             text = self._say(self._find(request.text), _noise(request))[: request.max_new_tokens]
             answers.append(Answer(text, None, len(text)))
         return answers
@@ -171,6 +176,7 @@ class AgentModel:
             raise InputError(
                 f"labels must be No and Yes for a simulated agent; received {', '.join(labels)}."
             )
+        # Without the noise of a report: what a model's probabilities would show.
         beliefs = [float(self._believe(self._find(text))[0]) for text in texts]
         return [
             tuple(belief if label == "Yes" else 1 - belief for label in labels)
@@ -180,14 +186,14 @@ class AgentModel:
     def _find(self, text: str) -> Known:
         if text not in self._known:
             raise InputError(
-                f"agent {self.name} knows the questions of its cases alone; received {text[:80]!r}. Make it from the cases that are asked."
+                f"agent {self.name} knows the questions of its cases alone; "
+                f"received {text[:80]!r}. Make it from the cases that are asked."
             )
         return self._known[text]
 
     def _believe(self, known: Known) -> NDArray[np.float64]:
-        with np.errstate(
-            divide="ignore", over="ignore"
-        ):  # certainty has infinite log-odds, and stays certainty
+        # Certainty has infinite log-odds, and stays certainty.
+        with np.errstate(divide="ignore", over="ignore"):
             return self.agent.believe(np.array([known.exact]))
 
     def _say(self, known: Known, rng: np.random.Generator) -> str:
@@ -197,16 +203,19 @@ class AgentModel:
                 f"{label}: {share:.2f}"
                 for label, share in zip(question.lines, known.spread, strict=True)
             )
+        # A posterior given the impossible does not exist; a number would be made up.
         if math.isnan(known.exact):
             return "I cannot say: this is ruled out by what is known."
         belief = self._believe(known)
         if question.role == "decision":
             return self._decide(known, belief, rng)
         stated = float(self.agent.report(belief, question.key or "standard", rng)[0])
+        # A sampled belief is a rate over draws, each of which is Yes with the belief's probability.
         if question.way != "verbalised":
             return "Yes" if rng.random() < stated else "No"
         if question.form == "number":
             return _number(stated)
+        # The complement of the rounded number: the two lines must add up to one.
         return f"No: {_number(1 - float(_number(stated)))}\nYes: {_number(stated)}"
 
     def _decide(self, known: Known, belief: NDArray[np.float64], rng: np.random.Generator) -> str:
@@ -227,27 +236,28 @@ class _GivenZ:
 
 def _posteriors_given_z(task: "Subject", cases: pd.DataFrame) -> dict[int, _GivenZ]:
     """Return, by position of a case with z, the exact P(z | x) and P(theta = 1 | x, z)."""
-    found: dict[int, _GivenZ] = {}
-    asked = cases["z"].astype("object")
+    by_position: dict[int, _GivenZ] = {}
+    z_of_case = cases["z"].astype("object")
     positive = task.phrases.positive(task.target)
-    for z in asked.dropna().unique():
-        positions = [position for position, value in enumerate(asked) if value == z]
+    # One inference for all cases that have the same z.
+    for z in z_of_case.dropna().unique():
+        positions = np.flatnonzero((z_of_case == z).to_numpy()).tolist()
         evidence = pd.DataFrame([evidence_of(cases.iloc[position]) for position in positions])
         states = list(task.phrases.labels(z))
         spread = posterior(task.network, evidence, z)[states].to_numpy()
         # A state of z that x rules out has no posterior given it.
-        beliefs = [
-            posterior(task.network, evidence.assign(**{z: state}), task.target, errors="nan")[
-                positive
-            ].to_numpy()
+        beliefs = {
+            state: posterior(
+                task.network, evidence.assign(**{z: state}), task.target, errors="nan"
+            )[positive].to_numpy()
             for state in states
-        ]
+        }
         for row, position in enumerate(positions):
-            given = {
-                state: float(values[row]) for state, values in zip(states, beliefs, strict=True)
-            }
-            found[position] = _GivenZ(tuple(map(float, spread[row])), given)
-    return found
+            by_position[position] = _GivenZ(
+                tuple(map(float, spread[row])),
+                {state: float(values[row]) for state, values in beliefs.items()},
+            )
+    return by_position
 
 
 def _number(value: float) -> str:
@@ -263,7 +273,9 @@ def _generator(*parts: Any) -> np.random.Generator:
 
 
 class _Still(np.random.Generator):
-    """A generator whose noise is always at its middle; constant shocks leave the order of utilities as it is."""
+    """A generator whose noise is always at its middle."""
+
+    # Equal shocks to all utilities leave their order as it is, so their value does not matter.
 
     def gumbel(self, *_: Any, size: Any = None, **__: Any) -> Any:
         return np.zeros(size)

@@ -1,20 +1,25 @@
-"""Sampling without replacement with known inclusion probabilities.
+"""The design of cases: how much is observed, and sampling with known inclusion probabilities.
 
 A design spreads a fixed number of draws over bins as evenly as their capacities allow, and draws
 within a bin with probability proportional to size by systematic sampling, so that Horvitz-Thompson
 weights are exact (Särndal, Swensson and Wretman 1992, sections 2.8 and 3.6).
 """
 
-import numpy as np
-import numpy.typing as npt
+import json
+from collections.abc import Mapping
+from hashlib import blake2b
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+import numpy as np
+
+from bayesnets.codes import Codes, Floats
+from coherence.errors import InputError
+
+Sizes = int | tuple[int, int] | None
 
 CERTAIN = 1 - 1e-9  # a unit whose inclusion probability reaches one is taken, not drawn
 
 
-def even_allocation(n: int, capacity: Ints, generator: np.random.Generator) -> Ints:
+def even_allocation(n: int, capacity: Codes, generator: np.random.Generator) -> Codes:
     """Return how many draws each bin gets.
 
     Parameters
@@ -48,7 +53,7 @@ def even_allocation(n: int, capacity: Ints, generator: np.random.Generator) -> I
 
 
 def inclusion_probabilities(size: Floats, n: int) -> Floats:
-    """Return inclusion probabilities proportional to size, with those that would pass one set to one.
+    """Return inclusion probabilities proportional to size, none of them above one.
 
     Parameters
     ----------
@@ -69,6 +74,7 @@ def inclusion_probabilities(size: Floats, n: int) -> Floats:
     """
     probabilities = np.zeros(len(size))
     certain = np.zeros(len(size), dtype=bool)
+    # Units that would pass one are taken; the rest share what is left, which can push others past.
     while True:
         rest = n - int(certain.sum())
         open_size = size[~certain]
@@ -80,7 +86,7 @@ def inclusion_probabilities(size: Floats, n: int) -> Floats:
         certain |= passed
 
 
-def systematic_sample(probabilities: Floats, generator: np.random.Generator) -> Ints:
+def systematic_sample(probabilities: Floats, generator: np.random.Generator) -> Codes:
     """Draw units with given inclusion probabilities.
 
     Parameters
@@ -105,7 +111,127 @@ def systematic_sample(probabilities: Floats, generator: np.random.Generator) -> 
     n = round(float(probabilities[others].sum()))
     if n == 0:
         return certain
+    # A random start, then steps of one along the summed probabilities hit each unit with its own.
     bounds = probabilities[others].cumsum()
     ticks = generator.random() + np.arange(n)
     drawn = others[np.searchsorted(bounds * (n / bounds[-1]), ticks, side="right")]
     return np.concatenate([certain, drawn])
+
+
+def choose(
+    mass: Floats, bins: Codes, n: int, n_bins: int, generator: np.random.Generator
+) -> tuple[Codes, Floats]:
+    """Draw sets evenly over bins, and in proportion to their mass within a bin.
+
+    Parameters
+    ----------
+    mass : ndarray, shape (n_sets,)
+        Positive.
+    bins : ndarray of int, shape (n_sets,)
+        The bin of every set; all zeros make the natural design, without repetition.
+    n : int
+        Draws, at most the number of sets.
+    n_bins : int
+        Number of bins.
+    generator : Generator
+        Source of the draws.
+
+    Returns
+    -------
+    chosen : ndarray of int, shape (n,)
+        Positions, in random order.
+    weight : ndarray, shape (n,)
+        Mass divided by probability of inclusion (Horvitz-Thompson), scaled to mean 1.
+    """
+    inclusion = np.zeros(len(bins))
+    parts = []
+    wanted = even_allocation(n, np.bincount(bins, minlength=n_bins), generator)
+    for number in np.flatnonzero(wanted):
+        members = np.flatnonzero(bins == number)
+        inclusion[members] = inclusion_probabilities(mass[members], int(wanted[number]))
+        parts.append(members[systematic_sample(inclusion[members], generator)])
+    chosen = generator.permutation(np.concatenate(parts))
+    weight = mass[chosen] / inclusion[chosen]
+    return chosen, weight / weight.mean()
+
+
+def context_id(prefix: str, evidence: Mapping[str, str]) -> str:
+    """Return the id of a context: equal for equal evidence in any call and any process.
+
+    Parameters
+    ----------
+    prefix : str
+        What the evidence is about.
+    evidence : Mapping of str to str
+        Observed states.
+
+    Returns
+    -------
+    str
+        The prefix and a digest of twelve characters.
+
+    Examples
+    --------
+    >>> context_id("asia-lung", {"smoke": "no", "xray": "yes"})
+    'asia-lung-29b783621196'
+    """
+    text = json.dumps(evidence, sort_keys=True)
+    return f"{prefix}-{blake2b(text.encode(), digest_size=6).hexdigest()}"
+
+
+def check_whole(name: str, value: object) -> None:
+    """Refuse what is no positive whole number.
+
+    Parameters
+    ----------
+    name : str
+        The parameter, for the message.
+    value : int
+        What was given.
+
+    Raises
+    ------
+    InputError
+        It is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise InputError(f"{name} must be a positive whole number, not {value!r}. Pass 1 or more.")
+
+
+def sizes_of(n_observed: Sizes, available: int, *, default: int) -> tuple[int, int]:
+    """Return the fewest and the most observed covariates.
+
+    Parameters
+    ----------
+    n_observed : int, pair of int or None
+        What was asked for.
+    available : int
+        How many covariates there are.
+    default : int
+        The most where nothing was asked for.
+
+    Returns
+    -------
+    tuple of int
+        From 1 to `available`.
+
+    Raises
+    ------
+    InputError
+        No such numbers.
+    """
+    if n_observed is None:
+        return 1, default
+    pair = (
+        (n_observed, n_observed) if isinstance(n_observed, int | np.integer) else tuple(n_observed)
+    )
+    if (
+        len(pair) != 2
+        or not all(isinstance(size, int | np.integer) for size in pair)
+        or not 1 <= pair[0] <= pair[1] <= available
+    ):
+        raise InputError(
+            f"n_observed must be a whole number, or a pair (fewest, most), from 1 to {available}, "
+            f"not {n_observed!r}. Pass (1, {available}) for any."
+        )
+    return int(pair[0]), int(pair[1])

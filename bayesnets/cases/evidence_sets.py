@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
 from bayesnets.cases.sampling import sample_codes
-from bayesnets.inference.contraction import joint
-from bayesnets.inference.tables import Codes, Floats, distinct_rows
+from bayesnets.codes import Codes, Floats, distinct_rows
+from bayesnets.inference.joint_probability import joint
 from bayesnets.network import Network
 
 ENUMERABLE = 200_000  # up to so many evidence sets, all are listed
@@ -99,25 +98,26 @@ def evidence_sets(
     else:
         uniform = np.prod(
             [
-                np.where(distinct[:, c] >= 0, 1 / n, 1.0)
-                for c, n in zip(covariates, numbers, strict=True)
+                np.where(distinct[:, covariate] >= 0, 1 / number, 1.0)
+                for covariate, number in zip(covariates, numbers, strict=True)
             ],
             axis=0,
         )
-        mass = (
-            np.bincount(position, minlength=len(distinct))
-            * probability
-            / (0.5 * probability + 0.5 * uniform)
-        )
+        # Importance weights against the mixture that was drawn from (balance heuristic); the subset
+        # has the same probability in both parts and cancels.
+        drawn = np.bincount(position, minlength=len(distinct))
+        mass = drawn * probability / (0.5 * probability + 0.5 * uniform)
     kept = (probability > 0) & (probability >= min_probability)
     if not determined:
+        # By what is summed: a posterior of 1 could also come of rounding.
         kept &= (joints[:, state] > 0) & (np.delete(joints, state, axis=1).sum(axis=1) > 0)
     belief = joints[kept, state] / probability[kept]
     return EvidenceSets(distinct[kept], mass[kept] / mass[kept].sum(), belief, enumerated)
 
 
 def _count(numbers: Sequence[int], sizes: tuple[int, int]) -> int:
-    """Return how many evidence sets have an admissible size: elementary symmetric polynomials of the numbers of states."""
+    """Return how many evidence sets have an admissible size."""
+    # The sets of a size number the elementary symmetric polynomial of the numbers of states.
     by_size = [1] + [0] * len(numbers)
     for number in numbers:
         for size in range(len(numbers), 0, -1):
@@ -149,16 +149,15 @@ def _draw(
     )
     codes = np.concatenate([natural, uniform])
     size = generator.integers(sizes[0], sizes[1], size=n, endpoint=True)
+    # The ranks of uniform numbers are a random order: the first `size` are a random subset.
     rank = generator.random((n, len(covariates))).argsort(axis=1).argsort(axis=1)
     observed = np.zeros(codes.shape, dtype=bool)
     observed[:, list(covariates)] = rank < size[:, None]
     return np.where(observed, codes, -1)
 
 
-def _subset_probability(
-    codes: Codes, n_covariates: int, sizes: tuple[int, int]
-) -> npt.NDArray[np.float64]:
+def _subset_probability(codes: Codes, n_covariates: int, sizes: tuple[int, int]) -> Floats:
     """Return the probability that the natural design observes just this subset."""
     by_size = np.array([1 / math.comb(n_covariates, size) for size in range(n_covariates + 1)])
-    chosen: npt.NDArray[np.float64] = by_size[(codes >= 0).sum(axis=1)] / (sizes[1] - sizes[0] + 1)
-    return chosen
+    probability: Floats = by_size[(codes >= 0).sum(axis=1)] / (sizes[1] - sizes[0] + 1)
+    return probability

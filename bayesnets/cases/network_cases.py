@@ -1,26 +1,26 @@
-"""Cases: evidence about one individual, the exact posterior of a target, and the target's realised state.
+"""Cases from a network: evidence about someone, its exact posterior, and what turned out true.
 
 Cases are drawn from a network's own distribution and spread evenly over the posterior, so that a
 check sees beliefs of every size; sampling weights lead back to the network's distribution.
 """
 
-import json
 import logging
-from hashlib import blake2b
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from bayesnets.cases.design import even_allocation, inclusion_probabilities, systematic_sample
+from bayesnets.cases.coverage import bins_of, coverage_record, shortfall
+from bayesnets.cases.design import Sizes, check_whole, choose, context_id, sizes_of
 from bayesnets.cases.evidence_sets import EvidenceSets, evidence_sets
 from bayesnets.cases.sampling import Seed
+from bayesnets.codes import Codes, label_column
 from bayesnets.formats.conversion import as_network
-from bayesnets.inference.contraction import joint
-from bayesnets.inference.tables import Codes
+from bayesnets.inference.joint_probability import joint
 from bayesnets.network import Network
-from coherence.errors import InputError, listing, suggestion
+from bayesnets.node import Node
+from coherence.errors import InputError, suggestion
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ def sample_cases(
     target_state: str = "yes",
     even: bool = True,
     n_bins: int = 20,
-    n_observed: int | tuple[int, int] | None = None,
+    n_observed: Sizes = None,
     auxiliary: str | None = None,
     min_probability: float = 0.0,
     determined: bool = False,
@@ -103,26 +103,23 @@ def sample_cases(
     --------
     >>> from bayesnets import load_network
     >>> cases = sample_cases(load_network("asia"), "lung", 40, rng=1)
-    >>> cases["context"].is_unique, cases["p_true"].between(0.05, 0.1, inclusive="left").sum().item()
+    >>> within = cases["p_true"].between(0.05, 0.1, inclusive="left")
+    >>> cases["context"].is_unique, within.sum().item()
     (True, 3)
     """
     model = as_network(network)
     position, state = model.index(target), _state_index(model, target, target_state)
-    for name, value in (("n", n), ("n_bins", n_bins)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            raise InputError(
-                f"{name} must be a positive whole number, not {value!r}. Pass 1 or more."
-            )
+    check_whole("n", n)
+    check_whole("n_bins", n_bins)
     covariates = [index for index in range(len(model.nodes)) if index != position]
-    observable = [
-        index
-        for index in covariates
-        if auxiliary is None or index != _auxiliary_index(model, auxiliary, target)
-    ]
-    sizes = _sizes(n_observed, len(observable), spare=auxiliary is None)
+    observable = _observable(model, covariates, auxiliary, target)
+    # Unless the user says otherwise, one covariate is left for the auxiliary variable.
+    spare = max(1, len(observable) - (auxiliary is None))
+    sizes = sizes_of(n_observed, len(observable), default=spare)
     if not 0 <= min_probability <= 1:
         raise InputError(
-            f"min_probability must lie in [0, 1], not {min_probability!r}. Pass 0 to keep all evidence."
+            f"min_probability must lie in [0, 1], not {min_probability!r}. "
+            "Pass 0 to keep all evidence."
         )
     generator = np.random.default_rng(rng)
     sets = evidence_sets(
@@ -136,165 +133,102 @@ def sample_cases(
         determined=determined,
         generator=generator,
     )
-    if len(sets.codes) < n:
-        found = "exist" if sets.enumerated else "were found among the draws"
-        raise InputError(
-            f"n must not exceed the number of distinct evidence sets; {n} cases were asked for and {len(sets.codes)} sets with {sizes[0]} to "
-            f"{sizes[1]} observed covariates {found}. Ask for fewer cases, widen n_observed or lower min_probability."
-        )
-    bins = np.minimum((sets.belief * n_bins + 1e-9).astype(np.int64), n_bins - 1)
-    chosen, weight = _choose(sets, bins, int(n), n_bins, even, generator)
+    _check_enough(sets, n, sizes)
+    bins = bins_of(sets.belief, n_bins)
+    chosen, weight = choose(
+        sets.mass, bins if even else np.zeros_like(bins), int(n), n_bins, generator
+    )
     codes, belief = sets.codes[chosen], sets.belief[chosen]
     cases = _labelled(model, target, covariates, codes)
     cases["theta"] = (generator.random(n) < belief).astype(np.int64)
     cases["p_true"] = belief
-    cases["z"] = _auxiliaries(
-        model, [model.index(auxiliary)] if auxiliary else covariates, codes, generator
-    )
+    candidates = [model.index(auxiliary)] if auxiliary else covariates
+    cases["z"] = _auxiliaries(model, candidates, codes, generator)
     cases["weight"] = weight
     cases["probability_bin"] = bins[chosen]
+    note = ""
+    if even:
+        there = "There are" if sets.enumerated else "The draws found"
+        note = shortfall(
+            sets.belief,
+            int(n),
+            n_bins,
+            uneven=f"cases are not even over p({target}={target_state}) in network {model.name!r}",
+            lacking="evidence sets",
+            present=f"{there} {len(bins)} sets with posteriors",
+        )
+    if note:
+        logger.warning("%s", note)
     cases.attrs["coverage"] = {
         "target": target,
         "target_state": target_state,
         "enumerated": sets.enumerated,
-        "n": np.bincount(bins[chosen], minlength=n_bins).tolist(),
-        "capacity": np.bincount(bins, minlength=n_bins).tolist(),
-        "natural_share": np.bincount(bins, weights=sets.mass, minlength=n_bins).tolist(),
+        **coverage_record(bins, sets.mass, chosen, n_bins),
+        "note": note,
     }
-    note = _shortfall(model, target, target_state, sets, bins, int(n), n_bins) if even else ""
-    cases.attrs["coverage"]["note"] = note
-    if note:
-        logger.warning("%s", note)
     return cases
 
 
-def coverage(cases: pd.DataFrame) -> pd.DataFrame:
-    """Return how the cases cover the posterior, and what the network can reach.
-
-    Parameters
-    ----------
-    cases : DataFrame
-        From `sample_cases`, with its `attrs`.
-
-    Returns
-    -------
-    DataFrame, one row per bin
-        `bin`; `low` and `high`; `n` cases; `capacity`, the distinct evidence sets that were listed
-        or, where there are too many to list, found; `natural_share`, the probability of the bin
-        under the natural design.
-
-    Raises
-    ------
-    InputError
-        A table that has lost its `attrs`, as a concatenated one has.
-
-    Examples
-    --------
-    >>> from bayesnets import load_network
-    >>> cases = sample_cases(load_network("asia"), "lung", 40, rng=1)
-    >>> coverage(cases).loc[18:, ["low", "n", "capacity"]]
-         low  n  capacity
-    18  0.90  2        57
-    19  0.95  0         0
-    """
-    record = cases.attrs.get("coverage")
-    if record is None:
+def _observable(
+    network: Network, covariates: list[int], auxiliary: str | None, target: str
+) -> list[int]:
+    if auxiliary == target:
+        raise InputError(f"auxiliary must not be the target {target!r}. Choose another variable.")
+    kept = None if auxiliary is None else network.index(auxiliary)
+    observable = [index for index in covariates if index != kept]
+    if not observable:
         raise InputError(
-            "cases must carry attrs['coverage'], which this table has lost. Pass what sample_cases returned."
+            "network must have a covariate beside the target and the auxiliary variable; 0 are "
+            "left. Use a larger network."
         )
-    edges = np.arange(len(record["n"]) + 1) / len(record["n"])
-    columns = {"bin": np.arange(len(record["n"])), "low": edges[:-1], "high": edges[1:]}
-    return pd.DataFrame(
-        {**columns, **{key: record[key] for key in ("n", "capacity", "natural_share")}}
-    )
+    return observable
 
 
-def _choose(
-    sets: EvidenceSets,
-    bins: npt.NDArray[np.int64],
-    n: int,
-    n_bins: int,
-    even: bool,
-    generator: np.random.Generator,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Return the positions of the chosen sets in random order, and their weights."""
-    strata = bins if even else np.zeros_like(bins)
-    wanted = even_allocation(n, np.bincount(strata, minlength=n_bins), generator)
-    inclusion = np.zeros(len(bins))
-    parts = []
-    for stratum in np.flatnonzero(wanted):
-        members = np.flatnonzero(strata == stratum)
-        inclusion[members] = inclusion_probabilities(sets.mass[members], int(wanted[stratum]))
-        parts.append(members[systematic_sample(inclusion[members], generator)])
-    chosen = generator.permutation(np.concatenate(parts))
-    weight = sets.mass[chosen] / inclusion[chosen]
-    return chosen, weight / weight.mean()
-
-
-def _shortfall(
-    network: Network,
-    target: str,
-    state: str,
-    sets: EvidenceSets,
-    bins: npt.NDArray[np.int64],
-    n: int,
-    n_bins: int,
-) -> str:
-    """Say which bins the cases could not fill and what the network can reach; nothing where all are filled."""
-    capacity = np.bincount(bins, minlength=n_bins)
-    short = np.flatnonzero(capacity < n // n_bins if n >= n_bins else capacity < 1)
-    if not short.size:
-        return ""
-    held = listing(
-        (f"{b / n_bins:.3g} to {(b + 1) / n_bins:.3g} ({capacity[b]})" for b in short), limit=n_bins
-    )
-    found = "There are" if sets.enumerated else "The draws found"
-    return (
-        f"cases are not even over p({target}={state}) in network {network.name!r}: {n / n_bins:.3g} per bin were wanted, and too few evidence sets "
-        f"lie in {held}. {found} {len(bins)} sets with posteriors from {sets.belief.min():.3g} to {sets.belief.max():.3g}; the other bins took "
-        "the rest."
-    )
+def _check_enough(sets: EvidenceSets, n: int, sizes: tuple[int, int]) -> None:
+    if len(sets.codes) < n:
+        exist = "exist" if sets.enumerated else "were found among the draws"
+        raise InputError(
+            f"n must not exceed the number of distinct evidence sets; {n} cases were asked for and "
+            f"{len(sets.codes)} sets with {sizes[0]} to {sizes[1]} observed covariates {exist}. "
+            "Ask for fewer cases, widen n_observed or lower min_probability."
+        )
 
 
 def _labelled(network: Network, target: str, covariates: list[int], codes: Codes) -> pd.DataFrame:
-    columns: dict[str, Any] = {}
+    columns = {}
     for covariate in covariates:
         node = network.nodes[covariate]
-        # The last label is where code -1 points.
-        columns[f"x_{node.name}"] = pd.Series(
-            np.array([*node.states, None], dtype=object)[codes[:, covariate]], dtype=object
-        )
-    contexts = [_context(network, target, row) for row in codes]
+        columns[f"x_{node.name}"] = label_column(node.states, codes[:, covariate])
+    contexts = [
+        context_id(f"{network.name}-{target}", _evidence(network.nodes, row)) for row in codes
+    ]
     return pd.DataFrame({"context": pd.Series(contexts, dtype=object), **columns})
 
 
-def _context(network: Network, target: str, row: npt.NDArray[np.int64]) -> str:
-    evidence = {
-        node.name: node.states[code]
-        for node, code in zip(network.nodes, row, strict=True)
-        if code >= 0
+def _evidence(nodes: Sequence[Node], row: Codes) -> dict[str, str]:
+    return {
+        node.name: node.states[code] for node, code in zip(nodes, row, strict=True) if code >= 0
     }
-    digest = blake2b(json.dumps(evidence, sort_keys=True).encode(), digest_size=6).hexdigest()
-    return f"{network.name}-{target}-{digest}"
 
 
 def _auxiliaries(
     network: Network, candidates: list[int], codes: Codes, generator: np.random.Generator
 ) -> pd.Series:
-    """Return for every case one unobserved covariate, uniformly among those whose states are all possible given the evidence."""
+    """Return for every case an unobserved covariate, drawn from those with every state possible."""
     # Every case beside every state of every unobserved candidate, as evidence of one question.
-    blocks, places = [], []
+    blocks, flat = [], []
     for column, candidate in enumerate(candidates):
         rows = np.flatnonzero(codes[:, candidate] < 0)
         for state in range(len(network.nodes[candidate].states)):
             blocks.append(codes[rows])
             blocks[-1][:, candidate] = state
-            places.append(rows * len(candidates) + column)
-    place = np.concatenate(places)
+            flat.append(rows * len(candidates) + column)
+    asked = np.concatenate(flat)
     possible = np.zeros(codes.shape[0] * len(candidates), dtype=bool)
-    possible[place] = True
-    possible[place[joint(network, np.concatenate(blocks)) == 0]] = False
+    possible[asked] = True
+    possible[asked[joint(network, np.concatenate(blocks)) == 0]] = False
     possible = possible.reshape(len(codes), len(candidates))
+    # The largest of uniform numbers is a uniform choice, for all cases at once.
     picked = np.where(possible, generator.random(possible.shape), -1.0).argmax(axis=1)
     names = [
         network.nodes[candidates[column]].name if possible[row, column] else None
@@ -307,36 +241,7 @@ def _state_index(network: Network, target: str, state: str) -> int:
     states = network.states(target)
     if state not in states:
         raise InputError(
-            f"target_state must be a state of {target!r}, not {state!r}. {suggestion(state, states)}"
+            f"target_state must be a state of {target!r}, not {state!r}. "
+            f"{suggestion(state, states)}"
         )
     return states.index(state)
-
-
-def _auxiliary_index(network: Network, auxiliary: str, target: str) -> int:
-    if auxiliary == target:
-        raise InputError(f"auxiliary must not be the target {target!r}. Choose another variable.")
-    return network.index(auxiliary)
-
-
-def _sizes(
-    n_observed: int | tuple[int, int] | None, available: int, *, spare: bool
-) -> tuple[int, int]:
-    """Return the fewest and the most observed covariates; `spare` keeps one of the available ones unobserved unless the user says otherwise."""
-    if available < 1:
-        raise InputError(
-            f"network must have a covariate beside the target and the auxiliary variable; {available} are left. Use a larger network."
-        )
-    if n_observed is None:
-        return 1, max(1, available - spare)
-    pair = (
-        (n_observed, n_observed) if isinstance(n_observed, int | np.integer) else tuple(n_observed)
-    )
-    if (
-        len(pair) != 2
-        or not all(isinstance(size, int | np.integer) for size in pair)
-        or not 1 <= pair[0] <= pair[1] <= available
-    ):
-        raise InputError(
-            f"n_observed must be a whole number, or a pair (fewest, most), from 1 to {available}, not {n_observed!r}. Pass (1, {available}) for any."
-        )
-    return int(pair[0]), int(pair[1])

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayesnets.codes import Codes
 from bayesnets.formats.conversion import as_network
-from bayesnets.inference.tables import Codes
 from bayesnets.network import Network
 from coherence.errors import InputError
 

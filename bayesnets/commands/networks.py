@@ -1,4 +1,7 @@
-"""``coherence networks``: list the catalogue, show a network or one of its tables, draw the graph, convert files."""
+"""``coherence networks``: list the catalogue, show a network, draw its graph, convert files.
+
+Heavy imports stand in the functions that need them, so that `--help` stays fast.
+"""
 
 import argparse
 import re
@@ -52,7 +55,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--highlight",
         action="append",
         metavar="NAME",
-        help="variable to set off; may be given several times (default: the target of the catalogue)",
+        help=(
+            "variable to set off; may be given several times (default: the target of the catalogue)"
+        ),
     )
     summary = "the same network in another format"
     convert = actions.add_parser(
@@ -102,7 +107,7 @@ def _load(name_or_path: str, *, normalize: bool) -> "tuple[Network, str | None]"
     import warnings
 
     from bayesnets.catalog import describe, load_network
-    from bayesnets.formats.files import SUFFIXES, read_network
+    from bayesnets.formats.network_files import SUFFIXES, read_network
     from coherence.report.wording import clean
 
     if not name_or_path.lower().endswith(SUFFIXES):
@@ -116,7 +121,7 @@ def _load(name_or_path: str, *, normalize: bool) -> "tuple[Network, str | None]"
 
 
 def _convert(network: "Network", out: str) -> None:
-    from bayesnets.formats.files import write_network
+    from bayesnets.formats.network_files import write_network
 
     write_network(network, out)
     print(f"wrote {out}: {_size(network)}", file=sys.stderr)
@@ -132,16 +137,16 @@ def _draw(network: "Network", out: str, highlight: str | Sequence[str] | None) -
 def _print_catalogue() -> None:
     from bayesnets.catalog import describe, network_names
 
-    found = [describe(name) for name in network_names()]
+    catalogue = [describe(name) for name in network_names()]
     rows = [
         (facts.name, str(facts.n_nodes), str(facts.n_edges), facts.tables, facts.default_target)
-        for facts in found
+        for facts in catalogue
     ]
     header, rule, *lines = _table(
         ("name", "nodes", "edges", "tables", "default target"), rows
     ).splitlines()
     print(f"{header}\n{rule}")
-    for line, facts in zip(lines, found, strict=True):
+    for line, facts in zip(lines, catalogue, strict=True):
         first_sentence = re.split(r"(?<=[.?!]) ", facts.description)[0]
         print("\n".join([line, *(f"  {part}" for part in _wrapped(first_sentence, _width() - 2))]))
     print("\n'coherence networks show NAME' says more, and where the tables come from.")
@@ -150,6 +155,7 @@ def _print_catalogue() -> None:
 def _print_network(network: "Network", target: str | None) -> None:
     tables = network.tables or ("illustrative" if network.illustrative else "origin not stated")
     title = network.description or network.title
+    # The last entry of every column follows from the others.
     n_parameters = sum(
         node.table.size - node.table.size // len(node.states) for node in network.nodes
     )
@@ -188,7 +194,7 @@ def _print_network(network: "Network", target: str | None) -> None:
 
 
 def _priors(network: "Network", variables: Sequence[str] | None = None) -> dict[str, list[float]]:
-    """Return the marginal distributions; none, and a line on stderr, where a network is too large for exact answers."""
+    """Return the marginal distributions; none, and a line on stderr, where they cost too much."""
     import pandas as pd
     from tqdm import tqdm
 
@@ -226,7 +232,7 @@ def _print_table_of(network: "Network", variable: str) -> None:
         print("\n".join(_wrapped(line, _width())))
     columns = np.moveaxis(node.table, 0, -1)
     parent_states = [network.states(parent) for parent in node.parents]
-    found = [
+    conditions = [
         (
             [states[code] for states, code in zip(parent_states, codes, strict=True)],
             columns[codes].tolist(),
@@ -234,10 +240,9 @@ def _print_table_of(network: "Network", variable: str) -> None:
         for codes in product(*map(range, columns.shape[:-1]))
     ]
     header = [*node.parents, *(f"{variable}={state}" for state in node.states)]
-    rows = [[*labels, *map(_number, column)] for labels, column in found]
-    widths = [
-        max(len(clean(row[place])) for row in [header, *rows]) for place in range(len(header))
-    ]
+    rows = [[*labels, *map(_number, column)] for labels, column in conditions]
+    widths = [max(len(clean(cell)) for cell in cells) for cells in zip(header, *rows, strict=True)]
+    # A table wider than the screen gets a line per condition instead of a column per state.
     if sum(widths) + _GAP * (len(widths) - 1) > _width():
         header = ["given", f"probabilities of {variable}"]
         rows = [
@@ -245,13 +250,14 @@ def _print_table_of(network: "Network", variable: str) -> None:
                 ", ".join(map("=".join, zip(node.parents, labels, strict=True))) or _NONE,
                 _pairs(node.states, column),
             ]
-            for labels, column in found
+            for labels, column in conditions
         ]
     print("\n" + _table(header, rows))
 
 
 def _size(network: "Network") -> str:
-    return f"{_count(len(network.nodes), 'variable')}, {_count(sum(len(node.parents) for node in network.nodes), 'arrow')}"
+    n_arrows = sum(len(node.parents) for node in network.nodes)
+    return f"{_count(len(network.nodes), 'variable')}, {_count(n_arrows, 'arrow')}"
 
 
 def _count(number: int, noun: str) -> str:
@@ -290,6 +296,7 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
     cells = [[clean(cell) for cell in row] for row in [header, *rows]]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    # Columns of a dozen letters still read; narrower ones would break every word.
     while sum(widths) + _GAP * (len(widths) - 1) > _width() and max(widths) > 12:
         widths[widths.index(max(widths))] -= 1
     lines = []

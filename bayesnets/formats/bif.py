@@ -1,36 +1,38 @@
 """The Bayesian Interchange Format (.bif, version 0.15), read and written.
 
-A small scanner and one function per rule of the grammar. Names may be quoted and then hold
-anything; inside quotes a backslash stands before a quote or a backslash. Separators are optional,
-as in the format's first definition: Cozman, The Interchange Format for Bayesian Networks (1998).
+One function per rule of the grammar. Separators are optional, as in the format's first definition:
+Cozman, The Interchange Format for Bayesian Networks (1998).
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
-from typing import NoReturn
 
 import numpy as np
 
-from bayesnets.formats.draft import (
+from bayesnets.formats.bif_scanner import QUOTED, Scanner, quoted, unquoted
+from bayesnets.formats.definitions import (
     PROPERTIES,
     Definition,
+    NetworkFile,
+    Terms,
     check_probability,
     empty_table,
-    finished,
     stated_properties,
 )
 from bayesnets.network import Network
 from coherence.errors import InputError, suggestion
 
-_QUOTED = r'"(?:\\[^\n]|[^"\\\n])*"'
-_SPACE = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)+", re.DOTALL)
-_TOKEN = re.compile(
-    rf'(?P<mark>[{{}}()\[\],;|])|(?P<quoted>{_QUOTED})|(?P<word>(?:(?!//|/\*)[^\s{{}}()\[\],;|"])+)'
+_TERMS = Terms(
+    child="variable",
+    parent="parent",
+    unknown="is not declared",
+    family="names in 'probability ( ... )'",
+    table="table",
+    remedy="Is the file truncated?",
 )
-_PROPERTY = re.compile(rf'(?:{_QUOTED}|[^";])*;')
-_OWN_PROPERTY = re.compile(rf"\s*(?P<key>{'|'.join(PROPERTIES)})\s*=\s*(?P<value>{_QUOTED})\s*;")
+_OWN_PROPERTY = re.compile(rf"\s*(?P<key>{'|'.join(PROPERTIES)})\s*=\s*(?P<value>{QUOTED})\s*;")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _KEYWORDS = (
@@ -43,13 +45,6 @@ _KEYWORDS = (
     "default",
     "table",
 )
-
-
-@dataclass
-class _Token:
-    kind: str  # mark, quoted, word or end
-    text: str
-    line: int
 
 
 @dataclass
@@ -66,85 +61,6 @@ class _Block:
     parents: list[str]
     line: int
     entries: list[_Entry] = field(default_factory=list)
-
-
-class _Scanner:
-    """The tokens of a file, one ahead of the parser."""
-
-    def __init__(self, text: str, where: str) -> None:
-        self.text, self.where = text, where
-        self.position, self.counted, self.line = 0, 0, 1
-        self.inside = "the file"
-        self.advance()
-
-    def place(self, line: int | None = None) -> str:
-        return f"{self.where}, line {self.token.line if line is None else line}"
-
-    def fail(self, expected: str, remedy: str) -> NoReturn:
-        if self.token.kind == "end":
-            raise InputError(
-                f"{self.place()}: the file ends inside {self.inside}, where {expected} must follow. Is it truncated? Get the whole file."
-            )
-        raise InputError(
-            f"{self.place()}: expected {expected} in {self.inside}, found {self.token.text[:40]!r}. {remedy}"
-        )
-
-    def advance(self) -> None:
-        space = _SPACE.match(self.text, self.position)
-        start = space.end() if space else self.position
-        self.line += self.text.count("\n", self.counted, start)
-        self.counted = start
-        found = _TOKEN.match(self.text, start)
-        if found:
-            kind, text, self.position = str(found.lastgroup), found.group(), found.end()
-            self.token = _Token(kind, _unquoted(text) if kind == "quoted" else text, self.line)
-        elif start == len(self.text):
-            self.token = _Token("end", "", self.line)
-            self.position = start
-        else:
-            what = "quote" if self.text[start] == '"' else "comment"
-            closing = '"' if what == "quote" else "*/"
-            raise InputError(
-                f"{self.where}, line {self.line}: this {what} is never closed. Close it with {closing} (a name must stay on its line)."
-            )
-
-    def at(self, *texts: str) -> bool:
-        return self.token.kind in ("mark", "word") and self.token.text in texts
-
-    def mark(self, text: str) -> None:
-        if not self.at(text):
-            self.fail(
-                repr(text),
-                "Put names with spaces or punctuation in double quotes, and end every entry with ';'.",
-            )
-        self.advance()
-
-    def name(self, what: str) -> str:
-        if self.token.kind not in ("word", "quoted"):
-            self.fail(what, "Names with spaces or punctuation must be in double quotes.")
-        text = self.token.text
-        self.advance()
-        return text
-
-    def names(self, what: str, closing: str) -> Iterator[str]:
-        """Yield names up to a closing mark; commas between them may be missing."""
-        while not self.at(closing):
-            if self.at(","):
-                self.advance()
-            else:
-                yield self.name(what)
-        self.advance()
-
-    def property(self) -> str:
-        """Skip a property, which is free text up to a semicolon, and return it."""
-        found = _PROPERTY.match(self.text, self.position)
-        if not found:
-            raise InputError(
-                f"{self.place()}: this property is never closed. End it with ';', and close its quotes."
-            )
-        self.position = found.end()
-        self.advance()
-        return found.group()
 
 
 def parse_bif(text: str, where: str, *, default_name: str, normalize: bool = False) -> Network:
@@ -172,45 +88,38 @@ def parse_bif(text: str, where: str, *, default_name: str, normalize: bool = Fal
         With the line: what breaks the grammar, unknown or repeated names, a wrong count of numbers,
         columns that do not sum to one.
     """
-    scanner = _Scanner(text, where)
-    head = {"name": default_name}
-    states: dict[str, tuple[str, ...]] = {}
-    lines: dict[str, int] = {}
-    blocks: dict[str, _Block] = {}
+    file = NetworkFile(where, default_name, _TERMS)
+    scanner = Scanner(text, file.at)
+    blocks: list[_Block] = []
     while scanner.token.kind != "end":
         line = scanner.token.line
         if scanner.at("network"):
-            _read_network_block(scanner, head)
+            _read_network_block(scanner, file.head)
         elif scanner.at("variable"):
-            name, found = _read_variable(scanner)
-            if name in states:
-                raise InputError(
-                    f"{scanner.place(line)}: variable {name!r} was declared in line {lines[name]} already. Remove or rename one."
-                )
-            states[name], lines[name] = found, line
+            name, states = _read_variable(scanner)
+            file.declare(name, states, line)
         elif scanner.at("probability"):
-            block = _read_probability(scanner)
-            if block.variable in blocks:
-                before = blocks[block.variable].line
-                raise InputError(
-                    f"{scanner.place(line)}: the table of {block.variable!r} was given in line {before} already. Remove one."
-                )
-            blocks[block.variable] = block
+            blocks.append(_read_probability(scanner))
+            file.claim_table(blocks[-1].variable, line)
         else:
             scanner.fail(
                 "'network', 'variable' or 'probability'",
                 "Is this a BIF file? XML belongs in a file that ends in .xml.",
             )
         scanner.inside = "the file"
-    if not states:
+    if not file.states:
         raise InputError(
             f"{where}: the file must declare variables; it has none. Is it empty or truncated?"
         )
-    definitions = _definitions(scanner, states, lines, blocks)
-    return finished(head, definitions, where, normalize=normalize)
+    # Names are looked up at the end, because a table may stand before the variables that it names.
+    for block in blocks:
+        file.check_family(block.variable, block.parents, block.line)
+    file.check_complete()
+    definitions = {block.variable: _definition(block, file) for block in blocks}
+    return file.network(definitions, normalize=normalize)
 
 
-def _read_network_block(scanner: _Scanner, head: dict[str, str]) -> None:
+def _read_network_block(scanner: Scanner, head: dict[str, str]) -> None:
     scanner.advance()
     scanner.inside = "the network block"
     if not scanner.at("{"):
@@ -219,13 +128,13 @@ def _read_network_block(scanner: _Scanner, head: dict[str, str]) -> None:
     while not scanner.at("}"):
         if not scanner.at("property"):
             scanner.fail("'property' or '}'", "Only properties may stand here.")
-        own = _OWN_PROPERTY.fullmatch(scanner.property())
-        if own:
-            head[own["key"]] = _unquoted(own["value"])
+        match = _OWN_PROPERTY.fullmatch(scanner.property())
+        if match:
+            head[match["key"]] = unquoted(match["value"])
     scanner.advance()
 
 
-def _read_variable(scanner: _Scanner) -> tuple[str, tuple[str, ...]]:
+def _read_variable(scanner: Scanner) -> tuple[str, tuple[str, ...]]:
     scanner.advance()
     scanner.inside = "a variable"
     name = scanner.name("a name")
@@ -245,7 +154,7 @@ def _read_variable(scanner: _Scanner) -> tuple[str, tuple[str, ...]]:
     return name, states
 
 
-def _read_type(scanner: _Scanner, name: str) -> tuple[str, ...]:
+def _read_type(scanner: Scanner, name: str) -> tuple[str, ...]:
     scanner.advance()
     if not scanner.at("discrete"):
         scanner.fail("'discrete'", "Only discrete variables can be read.")
@@ -258,17 +167,19 @@ def _read_type(scanner: _Scanner, name: str) -> tuple[str, ...]:
     scanner.mark(";")
     if stated != str(len(states)):
         raise InputError(
-            f"{scanner.place(line)}: variable {name!r} must list as many states as it announces; it announces {stated} and lists {len(states)}. "
-            "Correct the number or the list; states with spaces must be in double quotes."
+            f"{scanner.located(line)}: variable {name!r} must list as many states as it announces; "
+            f"it announces {stated} and lists {len(states)}. Correct the number or the list; "
+            "states with spaces must be in double quotes."
         )
     if len(set(states)) < len(states):
         raise InputError(
-            f"{scanner.place(line)}: states of {name!r} must differ; they are {', '.join(states)}. Rename one."
+            f"{scanner.located(line)}: states of {name!r} must differ; they are "
+            f"{', '.join(states)}. Rename one."
         )
     return states
 
 
-def _read_probability(scanner: _Scanner) -> _Block:
+def _read_probability(scanner: Scanner) -> _Block:
     line = scanner.token.line
     scanner.advance()
     scanner.inside = "a probability block"
@@ -297,7 +208,7 @@ def _read_probability(scanner: _Scanner) -> _Block:
     return block
 
 
-def _read_numbers(scanner: _Scanner, variable: str) -> Iterator[float]:
+def _read_numbers(scanner: Scanner, variable: str) -> Iterator[float]:
     while not scanner.at(";"):
         if scanner.at(","):
             scanner.advance()
@@ -306,120 +217,87 @@ def _read_numbers(scanner: _Scanner, variable: str) -> Iterator[float]:
             scanner.fail(
                 "a probability or ';'", "Write numbers such as 0.25, and end the entry with ';'."
             )
-        yield check_probability(float(scanner.token.text), variable, scanner.place())
+        yield check_probability(float(scanner.token.text), variable, scanner.here)
         scanner.advance()
     scanner.advance()
 
 
-def _definitions(
-    scanner: _Scanner,
-    states: dict[str, tuple[str, ...]],
-    lines: dict[str, int],
-    blocks: dict[str, _Block],
-) -> list[Definition]:
-    for block in blocks.values():
-        for role, name in (
-            ("variable", block.variable),
-            *(("parent", parent) for parent in block.parents),
-        ):
-            if name not in states:
-                raise InputError(
-                    f"{scanner.place(block.line)}: {role} {name!r} is not declared. {suggestion(name, states)}"
-                )
-        if len({block.variable, *block.parents}) <= len(block.parents):
-            raise InputError(
-                f"{scanner.place(block.line)}: names in 'probability ( ... )' must differ; they are {block.variable}, {', '.join(block.parents)}. "
-                "Remove the repeated one."
-            )
-    for name, line in lines.items():
-        if name not in blocks:
-            raise InputError(
-                f"{scanner.place(line)}: variable {name!r} must have a table; there is none. Is the file truncated?"
-            )
-    return [_definition(blocks[name], states, scanner.place) for name in states]
-
-
-def _definition(
-    block: _Block, states: dict[str, tuple[str, ...]], place: Callable[[int], str]
-) -> Definition:
-    own = states[block.variable]
-    shape = (len(own), *(len(states[parent]) for parent in block.parents))
-    table = empty_table(shape, block.variable, place(block.line))
+def _definition(block: _Block, file: NetworkFile) -> Definition:
+    states = file.states
+    shape = tuple(len(states[name]) for name in (block.variable, *block.parents))
+    table = empty_table(shape, block.variable, file.at(block.line))
     columns = np.moveaxis(table, 0, -1)
-    defined: dict[tuple[int, ...], int] = {}
-    fallback: _Entry | None = None
+    lines: dict[tuple[int, ...], int] = {}
+    default: _Entry | None = None
     for entry in block.entries:
-        whole = entry.kind == "table"
-        _check_count(entry, block.variable, table.size if whole else len(own), place)
-        if whole:
+        at = file.at(entry.line)
+        _check_count(entry, block.variable, table.size if entry.kind == "table" else shape[0], at)
+        if entry.kind == "table":
             if len(block.entries) > 1:
                 raise InputError(
-                    f"{place(entry.line)}: 'table' must be the only entry for {block.variable!r}; there are others. Remove them."
+                    f"{at}: 'table' must be the only entry for {block.variable!r}; there are "
+                    "others. Remove them."
                 )
             # In this format the variable's own states change slowest; in XML they change fastest.
-            return Definition(
-                block.variable,
-                own,
-                tuple(block.parents),
-                np.reshape(entry.numbers, shape),
-                entry.line,
-            )
+            values = np.reshape(entry.numbers, shape)
+            return Definition(block.variable, tuple(block.parents), values, entry.line)
         if entry.kind == "default":
-            if fallback is not None:
+            if default is not None:
                 raise InputError(
-                    f"{place(entry.line)}: {block.variable!r} must have one default; line {fallback.line} gave one. Remove one."
+                    f"{at}: {block.variable!r} must have one default; line {default.line} gave "
+                    "one. Remove one."
                 )
-            fallback = entry
+            default = entry
             continue
-        codes = _codes(entry, block, states, place)
-        if codes in defined:
+        codes = _codes(entry, block, states, at)
+        if codes in lines:
             raise InputError(
-                f"{place(entry.line)}: the row ({', '.join(entry.states)}) of {block.variable!r} was given in line {defined[codes]} already. "
-                "Remove one."
+                f"{at}: the row ({', '.join(entry.states)}) of {block.variable!r} was given in "
+                f"line {lines[codes]} already. Remove one."
             )
-        columns[codes] = entry.numbers
-        defined[codes] = entry.line
+        columns[codes], lines[codes] = entry.numbers, entry.line
     for codes in product(*map(range, shape[1:])):
-        if codes in defined:
+        if codes in lines:
             continue
-        if fallback is None:
+        if default is None:
             labels = ", ".join(
                 f"{parent}={states[parent][code]}"
                 for parent, code in zip(block.parents, codes, strict=True)
             )
             raise InputError(
-                f"{place(block.line)}: the table of {block.variable!r} has no entry for {labels or 'its states'}. Add it, or a 'default'."
+                f"{file.at(block.line)}: the table of {block.variable!r} has no entry for "
+                f"{labels or 'its states'}. Add it, or a 'default'."
             )
-        columns[codes] = fallback.numbers
-        defined[codes] = fallback.line
-    return Definition(block.variable, own, tuple(block.parents), table, block.line, defined)
+        columns[codes], lines[codes] = default.numbers, default.line
+    return Definition(block.variable, tuple(block.parents), table, block.line, lines)
 
 
-def _check_count(entry: _Entry, variable: str, expected: int, place: Callable[[int], str]) -> None:
+def _check_count(entry: _Entry, variable: str, expected: int, at: str) -> None:
     if len(entry.numbers) != expected:
         raise InputError(
-            f"{place(entry.line)}: this entry of {variable!r} must hold {expected} probabilities, one per "
-            f"{'cell' if entry.kind == 'table' else 'state'}; it holds {len(entry.numbers)}. Complete or shorten it."
+            f"{at}: this entry of {variable!r} must hold {expected} probabilities, one per "
+            f"{'cell' if entry.kind == 'table' else 'state'}; it holds {len(entry.numbers)}. "
+            "Complete or shorten it."
         )
 
 
 def _codes(
-    entry: _Entry, block: _Block, states: dict[str, tuple[str, ...]], place: Callable[[int], str]
+    entry: _Entry, block: _Block, states: Mapping[str, tuple[str, ...]], at: str
 ) -> tuple[int, ...]:
     if len(entry.states) != len(block.parents):
         raise InputError(
-            f"{place(entry.line)}: a row of {block.variable!r} must name one state for each of {len(block.parents)} parents; "
-            f"({', '.join(entry.states)}) names {len(entry.states)}. States with spaces or commas must be in double quotes."
+            f"{at}: a row of {block.variable!r} must name one state for each of "
+            f"{len(block.parents)} parents; ({', '.join(entry.states)}) names "
+            f"{len(entry.states)}. States with spaces or commas must be in double quotes."
         )
-    for parent, state in zip(block.parents, entry.states, strict=True):
+    pairs = list(zip(block.parents, entry.states, strict=True))
+    for parent, state in pairs:
         if state not in states[parent]:
             raise InputError(
-                f"{place(entry.line)}: {state!r} must be a state of {parent!r}, in a row of {block.variable!r}. {suggestion(state, states[parent])}"
+                f"{at}: {state!r} must be a state of {parent!r}, in a row of {block.variable!r}. "
+                f"{suggestion(state, states[parent])}"
             )
-    return tuple(
-        states[parent].index(state)
-        for parent, state in zip(block.parents, entry.states, strict=True)
-    )
+    return tuple(states[parent].index(state) for parent, state in pairs)
 
 
 def format_bif(network: Network) -> str:
@@ -438,7 +316,7 @@ def format_bif(network: Network) -> str:
     """
     lines = [f"network {_name(network.name)} {{"]
     lines += [
-        f"    property {key} = {_quote(value)};"
+        f"    property {key} = {quoted(value)};"
         for key, value in stated_properties(network).items()
     ]
     lines.append("}")
@@ -450,8 +328,8 @@ def format_bif(network: Network) -> str:
             "}",
         ]
     for node in network.nodes:
-        given = f" | {', '.join(map(_name, node.parents))}" if node.parents else ""
-        lines.append(f"probability ( {_name(node.name)}{given} ) {{")
+        condition = f" | {', '.join(map(_name, node.parents))}" if node.parents else ""
+        lines.append(f"probability ( {_name(node.name)}{condition} ) {{")
         parent_states = [
             [_name(state) for state in network.states(parent)] for parent in node.parents
         ]
@@ -460,6 +338,7 @@ def format_bif(network: Network) -> str:
             labels = ", ".join(
                 names[code] for names, code in zip(parent_states, codes, strict=True)
             )
+            # repr gives the shortest text that reads back as the same number.
             numbers = ", ".join(map(repr, columns[codes].tolist()))
             lines.append(
                 f"    ( {labels} ) {numbers};" if node.parents else f"    table {numbers};"
@@ -468,13 +347,5 @@ def format_bif(network: Network) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _unquoted(text: str) -> str:
-    return re.sub(r'\\(["\\])', r"\1", text[1:-1])
-
-
-def _quote(text: str) -> str:
-    return '"' + re.sub(r'(["\\])', r"\\\1", text) + '"'
-
-
 def _name(text: str) -> str:
-    return text if _PLAIN.fullmatch(text) and text not in _KEYWORDS else _quote(text)
+    return text if _PLAIN.fullmatch(text) and text not in _KEYWORDS else quoted(text)

@@ -1,14 +1,39 @@
-"""Networks to and from pgmpy, which is imported only when a model is made, because its import takes seconds."""
+"""Networks to and from pgmpy, the interface for people who have their network there.
+
+pgmpy is imported only when a model is made, because its import takes seconds. What comes from there
+is recognised by what it offers, so that models of every class and version are taken.
+"""
 
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
-from bayesnets.network import Network, Node
+from bayesnets.codes import Floats
+from bayesnets.network import Network
+from bayesnets.node import Node
 from coherence.errors import InputError, listing
+
+
+@runtime_checkable
+class PgmpyModel(Protocol):
+    """What is asked of a pgmpy network: its conditional tables and its variables."""
+
+    nodes: Any
+
+    def get_cpds(self) -> Any:
+        """Return the conditional distributions that were added."""
+
+
+@runtime_checkable
+class DiscreteTable(Protocol):
+    """What is asked of a pgmpy table; only discrete ones have names of states."""
+
+    variable: Any
+    variables: Any
+    state_names: Any
+    values: Any
 
 
 def to_pgmpy(network: Network) -> Any:
@@ -25,6 +50,7 @@ def to_pgmpy(network: Network) -> Any:
         With a table for every node.
     """
     with warnings.catch_warnings():
+        # pgmpy's import warns of its own later changes, which are no business of the caller.
         warnings.simplefilter("ignore", FutureWarning)
         from pgmpy.factors.discrete import TabularCPD
         from pgmpy.models import DiscreteBayesianNetwork
@@ -53,7 +79,7 @@ def to_pgmpy(network: Network) -> Any:
 def from_pgmpy(
     model: Any, *, name: str = "network", title: str | None = None, source: str = "pgmpy model"
 ) -> Network:
-    """Convert from pgmpy; states become text, and nodes are ordered by name wherever the arrows leave a choice.
+    """Convert from pgmpy; states become text, nodes are ordered by name where arrows allow it.
 
     Parameters
     ----------
@@ -73,18 +99,28 @@ def from_pgmpy(
         A node without a table, a node that is not discrete, two tables that disagree about a
         node's states, or a table that breaks a rule of `Network`.
     """
+    return Network(name, title or name, source, False, tuple(nodes_from_pgmpy(model)))
+
+
+def nodes_from_pgmpy(model: PgmpyModel) -> list[Node]:
+    """Return the nodes of a pgmpy model by name; sums of columns are left to `Network` to check.
+
+    Parameters and errors are those of `from_pgmpy`.
+    """
     tables = {cpd.variable: cpd for cpd in model.get_cpds()}
-    other = sorted(
-        str(variable) for variable, cpd in tables.items() if not hasattr(cpd, "state_names")
+    continuous = sorted(
+        str(variable) for variable, cpd in tables.items() if not isinstance(cpd, DiscreteTable)
     )
-    if other:
+    if continuous:
         raise InputError(
-            f"model must have discrete tables; {listing(other)} have none. Discretise these variables."
+            f"model must have discrete tables; {listing(continuous)} have none. "
+            "Discretise these variables."
         )
     without = sorted(str(variable) for variable in model.nodes() if variable not in tables)
     if without:
         raise InputError(
-            f"model must have a table for every node; {listing(without)} have none. Add them with add_cpds."
+            f"model must have a table for every node; {listing(without)} have none. "
+            "Add them with add_cpds."
         )
     nodes = []
     # By name, because the order of a pgmpy graph can depend on PYTHONHASHSEED.
@@ -99,21 +135,23 @@ def from_pgmpy(
                 _in_state_order(cpd, tables),
             )
         )
-    return Network(name, title or name, source, False, tuple(nodes))
+    return nodes
 
 
-def _in_state_order(cpd: Any, tables: Mapping[Any, Any]) -> npt.NDArray[np.float64]:
-    """Return the table with every parent's states in the parent's own order, which a pgmpy table may list differently."""
+def _in_state_order(cpd: DiscreteTable, tables: Mapping[Any, DiscreteTable]) -> Floats:
+    """Return the table with every parent's states in the order of the parent's table."""
     table = np.asarray(cpd.values, dtype=float)
     for axis, parent in enumerate(cpd.variables[1:], start=1):
         listed = list(cpd.state_names[parent])
-        own = list(tables[parent].state_names[parent]) if parent in tables else listed
-        if sorted(map(str, listed)) != sorted(map(str, own)):
+        # A parent without a table is reported by `Network`, which knows all nodes.
+        ordered = list(tables[parent].state_names[parent]) if parent in tables else listed
+        if sorted(map(str, listed)) != sorted(map(str, ordered)):
             raise InputError(
-                f"states of {str(parent)!r} must agree between its own table and that of {str(cpd.variable)!r}; "
-                f"they are {listing(own)} and {listing(listed)}. Pass state_names to both tables."
+                f"states of {str(parent)!r} must agree between its own table and that of "
+                f"{str(cpd.variable)!r}; they are {listing(ordered)} and {listing(listed)}. "
+                "Pass state_names to both tables."
             )
-        table = table.take([listed.index(state) for state in own], axis=axis)
+        table = table.take([listed.index(state) for state in ordered], axis=axis)
     return table
 
 
@@ -137,8 +175,9 @@ def as_network(network: Any) -> Network:
     """
     if isinstance(network, Network):
         return network
-    if hasattr(network, "get_cpds"):
+    if isinstance(network, PgmpyModel):
         return from_pgmpy(network)
     raise InputError(
-        f"network must be a Network or a pgmpy model, not {type(network).__name__}. Read one with load_network."
+        f"network must be a Network or a pgmpy model, not {type(network).__name__}. "
+        "Read one with load_network."
     )

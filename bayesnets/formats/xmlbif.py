@@ -1,8 +1,8 @@
 """XMLBIF 0.3, read and written.
 
-The parser expands no entity and fetches nothing: a file that declares entities is refused, so that
-a few lines cannot grow into gigabytes. The usual document type declaration, which only describes
-elements, is read past. Layout: Cozman, The Interchange Format for Bayesian Networks (1998).
+The parser expands no entity and fetches nothing: a file that declares entities is refused. The
+usual document type declaration, which only describes elements, is read past. Layout: Cozman, The
+Interchange Format for Bayesian Networks (1998).
 """
 
 from dataclasses import dataclass, field
@@ -12,17 +12,26 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-from bayesnets.formats.draft import (
+from bayesnets.formats.definitions import (
     PROPERTIES,
     Definition,
+    NetworkFile,
+    Terms,
     check_probability,
     empty_table,
-    finished,
     stated_properties,
 )
 from bayesnets.network import Network
-from coherence.errors import InputError, suggestion
+from coherence.errors import InputError
 
+_TERMS = Terms(
+    child="FOR",
+    parent="GIVEN",
+    unknown="must be a VARIABLE of the file",
+    family="FOR and GIVEN",
+    table="DEFINITION",
+    remedy="Add it.",
+)
 _DOCTYPE = """<!DOCTYPE BIF [
   <!ELEMENT BIF ( NETWORK )*>
     <!ATTLIST BIF VERSION CDATA #REQUIRED>
@@ -53,7 +62,7 @@ class _Element:
 
     @property
     def text(self) -> str:
-        """The text; without the white space around it, unless the element says that this belongs to it."""
+        """The text, without the white space around it unless the element says to preserve that."""
         text = "".join(self.pieces)
         return text if self.attributes.get("xml:space") == "preserve" else text.strip()
 
@@ -67,11 +76,12 @@ class _Element:
 class _TreeBuilder:
     """Turns the events of the parser into elements that know their line."""
 
-    def __init__(self, where: str) -> None:
-        self.where = where
+    def __init__(self, file: NetworkFile) -> None:
+        self.file = file
         self.open = [_Element("", {}, 0)]
         self.parser = expat.ParserCreate()
         self.parser.buffer_text = True
+        # Nothing is expanded and nothing fetched: entities can grow without bound, or read files.
         self.parser.StartElementHandler = self.start
         self.parser.EndElementHandler = self.end
         self.parser.CharacterDataHandler = self.characters
@@ -92,7 +102,8 @@ class _TreeBuilder:
 
     def refuse(self, *_: object) -> NoReturn:
         raise InputError(
-            f"{self.where}, line {self.parser.CurrentLineNumber}: XML entities are not allowed. Write the text itself."
+            f"{self.file.at(self.parser.CurrentLineNumber)}: XML entities are not allowed. "
+            "Write the text itself."
         )
 
 
@@ -121,19 +132,32 @@ def parse_xmlbif(data: bytes, where: str, *, default_name: str, normalize: bool 
         With the line: no XML, entities, unknown or repeated names, a wrong count of numbers,
         columns that do not sum to one.
     """
-    network = _network_element(data, where)
-    head = {"name": next((name for name in network.texts("NAME") if name), default_name)}
+    file = NetworkFile(where, default_name, _TERMS)
+    network = _network_element(data, file)
+    file.head["name"] = next((name for name in network.texts("NAME") if name), default_name)
     for text in network.texts("PROPERTY"):
         key, _, value = text.partition("=")
         if key.strip() in PROPERTIES:
-            head[key.strip()] = value.removeprefix(" ")
-    states = _states(network, where)
-    definitions = _definitions(network, states, where)
-    return finished(head, definitions, where, normalize=normalize)
+            file.head[key.strip()] = value.removeprefix(" ")
+    for variable in network.all("VARIABLE"):
+        _declare(variable, file)
+    if not file.states:
+        raise InputError(
+            f"{file.at(network.line)}: NETWORK must hold VARIABLEs; it has none. Add them."
+        )
+    definitions = {}
+    for element in network.children:
+        # The second is the name in older files.
+        if element.tag in ("DEFINITION", "PROBABILITY"):
+            definition = _definition(element, file)
+            file.claim_table(definition.name, element.line)
+            definitions[definition.name] = definition
+    file.check_complete()
+    return file.network(definitions, normalize=normalize)
 
 
-def _network_element(data: bytes, where: str) -> _Element:
-    builder = _TreeBuilder(where)
+def _network_element(data: bytes, file: NetworkFile) -> _Element:
+    builder = _TreeBuilder(file)
     try:
         builder.parser.Parse(data, True)
     except expat.ExpatError as error:
@@ -143,118 +167,79 @@ def _network_element(data: bytes, where: str) -> _Element:
             else "Correct the file there."
         )
         raise InputError(
-            f"{where}, line {error.lineno}: the file must hold XML; {expat.ErrorString(error.code)}. {remedy}"
+            f"{file.at(error.lineno)}: the file must hold XML; "
+            f"{expat.ErrorString(error.code)}. {remedy}"
         ) from None
     except (LookupError, ValueError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(
-            f"{where}: the encoding that the file declares must be known; {error}. Save it as UTF-8."
+            f"{file.where}: the encoding that the file declares must be known; {error}. "
+            "Save it as UTF-8."
         ) from None
     root = builder.open[0].children[0]
     networks = root.all("NETWORK")
     if root.tag != "BIF" or len(networks) != 1:
         raise InputError(
-            f"{where}, line {root.line}: the file must hold one NETWORK inside BIF; found {len(networks)} inside {root.tag}. Is it XMLBIF?"
+            f"{file.at(root.line)}: the file must hold one NETWORK inside BIF; "
+            f"found {len(networks)} inside {root.tag}. Is it XMLBIF?"
         )
     return networks[0]
 
 
-def _states(network: _Element, where: str) -> dict[str, tuple[str, ...]]:
-    states: dict[str, tuple[str, ...]] = {}
-    lines: dict[str, int] = {}
-    for variable in network.all("VARIABLE"):
-        place = f"{where}, line {variable.line}"
-        names, outcomes = variable.texts("NAME"), variable.texts("OUTCOME")
-        if len(names) != 1 or not names[0]:
-            raise InputError(
-                f"{place}: a VARIABLE must have one NAME, not {len(names)} or an empty one. Name it once."
-            )
-        name = names[0]
-        kind = variable.attributes.get("TYPE", "nature")
-        if kind != "nature":
-            raise InputError(
-                f"{place}: variable {name!r} must be of type nature, not {kind!r}. Only networks of chance variables can be read."
-            )
-        if name in states:
-            raise InputError(
-                f"{place}: variable {name!r} was declared in line {lines[name]} already. Remove or rename one."
-            )
-        if not outcomes or not all(outcomes) or len(set(outcomes)) < len(outcomes):
-            raise InputError(
-                f"{place}: variable {name!r} must have non-empty OUTCOMEs that differ; they are {', '.join(outcomes) or 'none'}. Correct them."
-            )
-        states[name], lines[name] = outcomes, variable.line
-    if not states:
+def _declare(variable: _Element, file: NetworkFile) -> None:
+    at = file.at(variable.line)
+    names, outcomes = variable.texts("NAME"), variable.texts("OUTCOME")
+    if len(names) != 1 or not names[0]:
         raise InputError(
-            f"{where}, line {network.line}: NETWORK must hold VARIABLEs; it has none. Add them."
+            f"{at}: a VARIABLE must have one NAME, not {len(names)} or an empty one. Name it once."
         )
-    return states
-
-
-def _definitions(
-    network: _Element, states: dict[str, tuple[str, ...]], where: str
-) -> list[Definition]:
-    found: dict[str, Definition] = {}
-    for element in network.children:
-        if element.tag not in (
-            "DEFINITION",
-            "PROBABILITY",
-        ):  # the second is the name in older files
-            continue
-        definition = _definition(element, states, where)
-        if definition.name in found:
-            before = found[definition.name].line
-            raise InputError(
-                f"{where}, line {element.line}: the table of {definition.name!r} was given in line {before} already. Remove one."
-            )
-        found[definition.name] = definition
-    missing = next((name for name in states if name not in found), None)
-    if missing is not None:
+    name = names[0]
+    kind = variable.attributes.get("TYPE", "nature")
+    if kind != "nature":
         raise InputError(
-            f"{where}: variable {missing!r} must have a DEFINITION; there is none. Add it."
+            f"{at}: variable {name!r} must be of type nature, not {kind!r}. "
+            "Only networks of chance variables can be read."
         )
-    return [found[name] for name in states]
+    file.declare(name, outcomes, variable.line)
+    if not outcomes or not all(outcomes) or len(set(outcomes)) < len(outcomes):
+        raise InputError(
+            f"{at}: variable {name!r} must have non-empty OUTCOMEs that differ; they are "
+            f"{', '.join(outcomes) or 'none'}. Correct them."
+        )
 
 
-def _definition(element: _Element, states: dict[str, tuple[str, ...]], where: str) -> Definition:
-    place = f"{where}, line {element.line}"
+def _definition(element: _Element, file: NetworkFile) -> Definition:
+    at = file.at(element.line)
     variables, parents, tables = element.texts("FOR"), element.texts("GIVEN"), element.all("TABLE")
     if len(variables) != 1 or len(tables) != 1:
         raise InputError(
-            f"{place}: a DEFINITION must have one FOR and one TABLE; it has {len(variables)} and {len(tables)}. Correct it."
+            f"{at}: a DEFINITION must have one FOR and one TABLE; it has {len(variables)} and "
+            f"{len(tables)}. Correct it."
         )
     name = variables[0]
-    for role, variable in (("FOR", name), *(("GIVEN", parent) for parent in parents)):
-        if variable not in states:
-            raise InputError(
-                f"{place}: {role} {variable!r} must be a VARIABLE of the file. {suggestion(variable, states)}"
-            )
-    if len({name, *parents}) <= len(parents):
-        raise InputError(
-            f"{place}: FOR and GIVEN must differ; they are {name}, {', '.join(parents)}. Remove the repeated one."
-        )
-    shape = (*(len(states[parent]) for parent in parents), len(states[name]))
-    table = empty_table(shape, name, place)
+    file.check_family(name, parents, element.line)
+    # The variable's own states change fastest here; in memory they are the first axis.
+    table = empty_table(tuple(len(file.states[other]) for other in (*parents, name)), name, at)
     line = tables[0].line
     words = tables[0].text.split()
     if len(words) != table.size:
         raise InputError(
-            f"{where}, line {line}: the TABLE of {name!r} must hold {table.size} numbers; it holds {len(words)}. Complete or shorten it."
+            f"{file.at(line)}: the TABLE of {name!r} must hold {table.size} numbers; it holds "
+            f"{len(words)}. Complete or shorten it."
         )
-    # The variable's own states change fastest here; in memory they are the first axis.
-    table[...] = np.reshape([_number(word, name, f"{where}, line {line}") for word in words], shape)
-    return Definition(name, states[name], parents, np.moveaxis(table, -1, 0), line)
+    table[...] = np.reshape([_number(word, name, file.at(line)) for word in words], table.shape)
+    return Definition(name, parents, np.moveaxis(table, -1, 0), line)
 
 
-def _number(word: str, variable: str, place: str) -> float:
+def _number(word: str, variable: str, at: str) -> float:
     try:
         value = float(word)
     except ValueError:
         raise InputError(
-            f"{place}: the TABLE of {variable!r} must hold numbers; found {word[:40]!r}. Correct it."
+            f"{at}: the TABLE of {variable!r} must hold numbers; found {word[:40]!r}. Correct it."
         ) from None
-    return check_probability(value, variable, place)
+    return check_probability(value, variable, at)
 
 
 def format_xmlbif(network: Network) -> str:

@@ -1,10 +1,10 @@
 """Variable elimination for many evidence rows in one pass.
 
-Variables are summed out one after the other (Koller and Friedman 2009, section 9.3) in one order
-for all rows. What remains of a part of the network depends on a row only through the row's evidence
-in that part, so each message is computed once per distinct pattern of evidence behind it and shared
-by all rows with that pattern. Patterns are the last axis, so that every operation runs along
-memory.
+Variables are summed out one after the other (Koller and Friedman 2009, section 9.3), in one order
+for all rows, found by a greedy search (section 9.4.3). What remains of a part of the network
+depends on a row only through the row's evidence in that part, so each message is computed once per
+distinct pattern of evidence behind it and shared by all rows with that pattern. Patterns are the
+last axis, so that every operation runs along memory.
 """
 
 import math
@@ -13,12 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayesnets.inference.tables import Codes, Floats, Table
+from bayesnets.codes import Codes, Floats
+from bayesnets.inference.factors import Table
 
 BLOCK = 2**16  # numbers computed at once: half a megabyte stays in the cache
-HOPELESS = (
-    2**200
-)  # operations; more are not told apart, because they overflow a floating-point number
+HOPELESS = 2**200  # operations; more than these would overflow a floating-point number
 
 
 @dataclass(frozen=True)
@@ -92,6 +91,7 @@ def plan(
         With its cost for these rows.
     """
     steps = _steps(tables, set(targets), numbers)
+    # How many patterns a message can have: at most the product of those behind it, or the rows.
     variety = [np.count_nonzero(np.bincount(column + 1)) for column in codes.T]
     messages: list[tuple[set[int], int]] = [(set(table.scope), 1) for table in tables]
     widest: tuple[int, ...] = ()
@@ -112,6 +112,9 @@ def plan(
 
 
 def _steps(tables: Sequence[Table], kept: set[int], numbers: Sequence[int]) -> list[Step]:
+    # Greedy, with the product of the neighbours' numbers of states as cost: "min-weight" in Koller
+    # and Friedman (2009, section 9.4.3). Ties go to the first node, so that plans do not depend on
+    # the order of a set.
     neighbours: dict[int, set[int]] = {}
     for table in tables:
         for variable in table.scope:
@@ -129,6 +132,7 @@ def _steps(tables: Sequence[Table], kept: set[int], numbers: Sequence[int]) -> l
         del size[variable]
         scope = neighbours[variable]
         steps.append(Step(variable, tuple(sorted(scope))))
+        # Summing out joins all that the variable was joined to, by a fill-in edge.
         for other in scope:
             neighbours[other] = (neighbours[other] | scope) - {other, variable}
         size.update({other: cells(other) for other in scope if other in size})
@@ -183,7 +187,7 @@ def eliminate(
 def _sum_out(
     step: Step, messages: list[_Message], observed: Codes, numbers: Sequence[int]
 ) -> _Message:
-    """Multiply the messages, and sum over the variable where it is unobserved or take its observed state."""
+    """Multiply the messages; sum over the variable, or take its state where it is observed."""
     pattern, rows = _patterns(messages, observed)
     state = observed[rows]
     # Small factors first, so that most products are small.
@@ -223,14 +227,16 @@ def _sum_out(
 
 
 def _patterns(messages: list[_Message], observed: Codes) -> tuple[Codes, Codes]:
-    """Number the distinct combinations of the variable's state and the messages' patterns; return every row's number and one row for each."""
+    """Number the distinct pairs of the variable's state and the patterns behind the messages.
+
+    Returns every row's number, and one row for each number.
+    """
     key, width = observed + 1, int(observed.max()) + 2
     shared = [
         (message.pattern, message.n_patterns) for message in messages if message.pattern is not None
     ]
-    if any(
-        n_patterns == len(observed) for _, n_patterns in shared
-    ):  # every row is a pattern of its own already
+    if any(n_patterns == len(observed) for _, n_patterns in shared):
+        # Every row is a pattern by itself already: sorting by the state is all that is left.
         rows = np.argsort(key, kind="stable")
         pattern = np.empty_like(rows)
         pattern[rows] = np.arange(len(rows))
@@ -257,7 +263,7 @@ def _at(message: _Message, step: Step, value: int) -> Floats:
 
 
 def _aligned(scope: tuple[int, ...], values: Floats, target: tuple[int, ...]) -> Floats:
-    """Give the values an axis of length one for every variable of the target scope that they lack; the last axis stays."""
+    """Give the values an axis of length one per variable of the target scope that they lack."""
     length = iter(values.shape[:-1])
     return values.reshape(
         *(next(length) if member in scope else 1 for member in target), values.shape[-1]

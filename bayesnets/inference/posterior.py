@@ -1,18 +1,22 @@
-"""Exact posterior probabilities for many rows of evidence at once."""
+"""Exact posterior probabilities for many rows of evidence at once.
+
+A posterior is P(target, evidence) divided by P(evidence), its sum over the target (Koller and
+Friedman 2009, chapter 9). Rows that the network holds for impossible have none.
+"""
 
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from bayesnets.codes import Codes, Floats
 from bayesnets.formats.conversion import as_network
-from bayesnets.inference.contraction import MAX_BYTES, joint
-from bayesnets.inference.tables import Codes, Floats
+from bayesnets.inference.evidence import encode
+from bayesnets.inference.joint_probability import MAX_BYTES, joint
 from bayesnets.network import Network
-from coherence.errors import InputError, listing, suggestion
+from coherence.errors import InputError, listing
 
 Errors = Literal["raise", "nan"]
 
@@ -125,7 +129,8 @@ def marginals(
     Examples
     --------
     >>> from bayesnets import load_network
-    >>> marginals(load_network("asia"), pd.DataFrame({"xray": ["yes"]}), ["tub", "lung"])["lung"].round(3)
+    >>> evidence = pd.DataFrame({"xray": ["yes"]})
+    >>> marginals(load_network("asia"), evidence, ["tub", "lung"])["lung"].round(3)
     state    yes     no
     0      0.489  0.511
     """
@@ -146,7 +151,7 @@ def posterior_by_state(
     errors: Errors = "raise",
     max_bytes: int = MAX_BYTES,
 ) -> pd.DataFrame:
-    """Return P(z | x) and P(target | x, z) for every row x and every state of its auxiliary variable z.
+    """Return P(z | x) and P(target | x, z) for every row x and state of its auxiliary variable z.
 
     The law of iterated expectation says that the second, averaged over the first, is P(target | x).
 
@@ -181,7 +186,8 @@ def posterior_by_state(
     Examples
     --------
     >>> from bayesnets import load_network
-    >>> posterior_by_state(load_network("asia"), pd.DataFrame({"xray": ["yes"]}), "lung", "smoke").round(3)
+    >>> evidence = pd.DataFrame({"xray": ["yes"]})
+    >>> posterior_by_state(load_network("asia"), evidence, "lung", "smoke").round(3)
            z z_state    p_z    yes     no
     0  smoke     yes  0.688  0.646  0.354
     0  smoke      no  0.312  0.142  0.858
@@ -194,21 +200,23 @@ def posterior_by_state(
     )
     if len(asked) != len(evidence):
         raise InputError(
-            f"auxiliary must be one variable, or one per row of evidence; {len(asked)} were given for {len(evidence)} rows. Pass one each."
+            "auxiliary must be one variable, or one per row of evidence; "
+            f"{len(asked)} were given for {len(evidence)} rows. Pass one each."
         )
     if (asked == target).any():
         row = evidence.index[int((asked == target).argmax())]
         raise InputError(
-            f"auxiliary must not be the target {target!r}, as it is at row {row}. Choose another variable."
+            f"auxiliary must not be the target {target!r}, as it is at row {row}. "
+            "Choose another variable."
         )
-    blocks, places = [], []
+    # Rows with the same auxiliary variable are answered together: one joint posterior holds both.
+    blocks, positions = [], []
     for name in asked.dropna().unique():
         members = np.flatnonzero(asked == name)
         values = _joint_with_stated(model, codes[members], [model.index(name), position], max_bytes)
         weights = values.sum(axis=2)
-        shares = (
-            weights / _possible(weights.sum(axis=1), model, evidence.iloc[members], errors)[:, None]
-        )
+        total = _possible(weights.sum(axis=1), model, evidence.iloc[members], errors)
+        shares = weights / total[:, None]
         with np.errstate(invalid="ignore"):  # a state of z that x rules out has no posterior
             beliefs = (values / weights[:, :, None]).reshape(-1, values.shape[2])
         states = model.states(name)
@@ -222,12 +230,12 @@ def posterior_by_state(
         blocks.append(
             pd.concat([block, pd.DataFrame(beliefs, columns=list(model.states(target)))], axis=1)
         )
-        places.append(np.repeat(members, len(states)))
+        positions.append(np.repeat(members, len(states)))
     if not blocks:
         return pd.DataFrame(
             columns=["z", "z_state", "p_z", *model.states(target)], index=evidence.index[:0]
         )
-    order = np.concatenate(places)
+    order = np.concatenate(positions)
     table = pd.concat(blocks, ignore_index=True).set_axis(evidence.index[order])
     return table.iloc[np.argsort(order, kind="stable")]
 
@@ -269,96 +277,30 @@ def evidence_probability(
     return pd.Series(values, index=evidence.index, name="probability")
 
 
-def encode(network: Network, evidence: pd.DataFrame) -> Codes:
-    """Return the positions of the observed states.
-
-    Parameters
-    ----------
-    network : Network
-        The model.
-    evidence : DataFrame
-        As in `posterior`.
-
-    Returns
-    -------
-    ndarray of int, shape (n_rows, n_nodes)
-        In the order of `network.nodes`; -1 where unobserved.
-
-    Raises
-    ------
-    InputError
-        Unknown variables or states, or repeated columns.
-    """
-    if not isinstance(evidence, pd.DataFrame):
-        raise InputError(
-            f"evidence must be a DataFrame with one column per variable, not {type(evidence).__name__}. Try pandas.DataFrame([...])."
-        )
-    if not evidence.columns.is_unique:
-        raise InputError(
-            f"columns of evidence must be unique; {listing(evidence.columns[evidence.columns.duplicated()].unique())} are repeated. Drop one of them."
-        )
-    unknown = [column for column in evidence.columns if column not in network.names]
-    if unknown:
-        raise InputError(
-            f"columns of evidence must be variables of network {network.name!r}; {listing(map(repr, unknown))} are not. "
-            f"{suggestion(unknown[0], network.names)}"
-        )
-    codes = np.full((len(evidence), len(network.nodes)), -1, dtype=np.int64)
-    for variable in evidence.columns:
-        codes[:, network.index(variable)] = _state_codes(network, variable, evidence[variable])
-    return codes
-
-
-def _state_codes(network: Network, variable: str, column: pd.Series) -> npt.NDArray[np.int64]:
-    states = network.states(variable)
-    labels, values = pd.factorize(column)
-    spelt = [_spelling(value) for value in values]
-    unknown = [position for position, text in enumerate(spelt) if text not in states]
-    if unknown:
-        wrong = np.isin(labels, unknown)
-        first = values[labels[wrong][0]]
-        first = first.item() if isinstance(first, np.generic) else first
-        raise InputError(
-            f"column {variable!r} of evidence must hold states of network {network.name!r} or missing values; {int(wrong.sum())} of {len(column)} "
-            f"values do not, the first is {first!r} at {column.index[wrong][0]}. {suggestion(first, states)}"
-        )
-    # The last entry is where label -1, a missing value, points.
-    return np.array([*(states.index(text) for text in spelt), -1], dtype=np.int64)[labels]
-
-
-def _spelling(value: object) -> str:
-    # A column of whole numbers becomes float as soon as one cell is missing.
-    if (
-        isinstance(value, float | np.floating)
-        and float(value).is_integer()
-        and not isinstance(value, bool)
-    ):
-        return str(int(value))
-    return str(value)
-
-
 def _joint_with_stated(
     network: Network, codes: Codes, positions: list[int], max_bytes: int
 ) -> Floats:
-    """Return P(targets, evidence), overwriting `codes`; where a target is itself observed, its other states have probability zero."""
+    """Return P(targets, evidence), overwriting `codes`; an observed target keeps its state only."""
     stated = codes[:, positions]  # a copy
     codes[:, positions] = -1
     values = joint(network, codes, positions, max_bytes=_positive(max_bytes))
     for axis, column in enumerate(stated.T, start=1):
+        # A target that its row observes is a point mass: the other states get probability zero.
         agrees = (column[:, None] < 0) | (column[:, None] == np.arange(values.shape[axis]))
         values *= agrees.reshape(
-            *(size if place in (0, axis) else 1 for place, size in enumerate(values.shape))
+            *(size if other in (0, axis) else 1 for other, size in enumerate(values.shape))
         )
     return values
 
 
 def _possible(total: Floats, network: Network, evidence: pd.DataFrame, errors: Errors) -> Floats:
-    """Return the probabilities of the evidence with NaN for zero, unless rows of probability zero are an error."""
-    impossible = ~(total > 0)
+    """Return probabilities of evidence, NaN for zero, unless such rows are an error."""
+    impossible = ~(total > 0)  # NaN counts as impossible too
     if errors == "raise" and impossible.any():
         rows = evidence.index[impossible]
         raise InputError(
-            f"evidence must be possible in network {network.name!r}; {len(rows)} of {len(evidence)} rows have probability zero, "
+            f"evidence must be possible in network {network.name!r}; "
+            f"{len(rows)} of {len(evidence)} rows have probability zero, "
             f"at {listing(rows)}. Correct them, or pass errors='nan'."
         )
     return np.where(impossible, np.nan, total)

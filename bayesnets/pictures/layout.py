@@ -13,11 +13,8 @@ from itertools import pairwise
 import numpy as np
 
 _SWEEPS, _PULLS = 24, 80
-_STRAIGHT = (
-    1.0,
-    3.0,
-    12.0,
-)  # weight of a piece of an arrow by how many of its ends are way-points: long arrows should run straight
+# By how many ends of a piece of an arrow are way-points: long arrows should run straight.
+_STRAIGHT = (1.0, 3.0, 12.0)
 
 
 @dataclass(frozen=True)
@@ -163,13 +160,13 @@ def _ordered(
         for row in rows if downwards else reversed(rows):
             neighbours = above if downwards else below
             rank = _ranks(rows)
-            place = {
+            barycentre = {
                 point: np.mean([rank[other] for other in neighbours[point]])
                 if neighbours[point]
                 else (rank[point] + 0.5) / len(row)
                 for point in row
             }
-            row.sort(key=place.__getitem__)
+            row.sort(key=barycentre.__getitem__)
         rows = _transposed(rows, above, below)
         now = _crossings(rows, below)
         if now < fewest:
@@ -188,7 +185,7 @@ def _transposed(
     rows: list[list[Point]], above: Mapping[Point, list[Point]], below: Mapping[Point, list[Point]]
 ) -> list[list[Point]]:
     """Exchange neighbours wherever that saves a crossing."""
-    position = {point: place for row in rows for place, point in enumerate(row)}
+    position = {point: column for row in rows for column, point in enumerate(row)}
     for row in rows:
         for left in range(len(row) - 1):
             first, second = row[left], row[left + 1]
@@ -208,14 +205,12 @@ def _transposed(
 
 
 def _crossings(rows: Sequence[Sequence[Point]], below: Mapping[Point, list[Point]]) -> int:
-    position = {point: place for row in rows for place, point in enumerate(row)}
+    position = {point: column for row in rows for column, point in enumerate(row)}
     total = 0
     for row in rows[:-1]:
         # Arrows in the order of their upper ends; each pair whose lower ends are the other way
         # round crosses.
-        ends = [
-            place for point in row for place in sorted(position[lower] for lower in below[point])
-        ]
+        ends = [end for point in row for end in sorted(position[lower] for lower in below[point])]
         total += sum(
             later < earlier for index, earlier in enumerate(ends) for later in ends[index + 1 :]
         )

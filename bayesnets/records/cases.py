@@ -1,25 +1,30 @@
-"""Cases from records: evidence about one individual, the share of records like it whose outcome is positive, and the outcome of one of them.
+"""Cases from records: evidence, the share of records like it that is positive, and one outcome.
 
 The design is that of `bayesnets.cases.network_cases`, with records in the place of a network: cases
 are spread evenly over the share, and weights lead back to the records' own distribution.
 """
 
-import json
 import logging
 import math
-from hashlib import blake2b
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
-from bayesnets.cases.design import even_allocation, inclusion_probabilities, systematic_sample
+from bayesnets.cases.coverage import bins_of, coverage_record, shortfall
+from bayesnets.cases.design import Sizes, check_whole, choose, context_id, sizes_of
 from bayesnets.cases.sampling import Seed
-from bayesnets.inference.tables import Codes, Flags, Floats
-from bayesnets.records.strata import CountedRecords, Sizes, check_whole, sizes_of, stratum_table
-from bayesnets.records.stratify import Strata
-from coherence.errors import InputError, listing, suggestion
+from bayesnets.codes import Codes, Flags, Floats
+from bayesnets.records.cells import Strata
+from bayesnets.records.strata import CountedRecords, stratum_table
+from coherence.errors import InputError, suggestion
 
 logger = logging.getLogger(__name__)
+
+_COLUMNS = (
+    *("theta", "p_true", "z", "weight", "probability_bin"),  # as in cases from a network
+    *("n", "low", "high", "record"),
+)
 
 
 def sample_record_cases(
@@ -76,95 +81,80 @@ def sample_record_cases(
     """
     if not isinstance(task, CountedRecords):
         raise InputError(
-            f"task must be a RecordTask, not {type(task).__name__}. Make one from your records, or use sample_cases for a network."
+            f"task must be a RecordTask, not {type(task).__name__}. "
+            "Make one from your records, or use sample_cases for a network."
         )
     check_whole("n", n)
     check_whole("n_bins", n_bins)
-    if auxiliary is not None and auxiliary not in task.covariates:
+    observable = _observable(task, auxiliary)
+    spare = max(1, len(observable) - (auxiliary is None))
+    sizes = sizes_of(n_observed, len(observable), default=spare)
+    strata = task.supported(observable, sizes)
+    if len(strata.n) < n:
         raise InputError(
-            f"auxiliary must be a covariate, not {auxiliary!r}. {suggestion(auxiliary, task.covariates)}"
-        )
-    observable = [position for position, name in enumerate(task.covariates) if name != auxiliary]
-    if not observable:
-        raise InputError(
-            f"covariates must include one beside the auxiliary variable {auxiliary!r}; there is no other. Add a covariate."
-        )
-    sizes = sizes_of(
-        n_observed, len(observable), default=max(1, len(observable) - (auxiliary is None))
-    )
-    found = task.supported(observable, sizes)
-    if len(found.n) < n:
-        raise InputError(
-            f"n must not exceed the number of strata; {n} cases were asked for, and {len(found.n)} strata with {sizes[0]} to {sizes[1]} observed "
-            f"covariates have at least {task.min_records} records. Ask for fewer cases, widen n_observed or lower min_records."
+            f"n must not exceed the number of strata; {n} cases were asked for, and "
+            f"{len(strata.n)} strata with {sizes[0]} to {sizes[1]} observed covariates have at "
+            f"least {task.min_records} records. "
+            "Ask for fewer cases, widen n_observed or lower min_records."
         )
     generator = np.random.default_rng(rng)
-    by_size = np.array(
-        [1 / math.comb(len(observable), size) for size in range(len(observable) + 1)]
-    )
-    mass = found.n * by_size[(found.codes >= 0).sum(axis=1)]
-    mass = mass / mass.sum()
-    bins = np.minimum((found.share * n_bins + 1e-9).astype(np.int64), n_bins - 1)
-    chosen, weight = _choose(mass, bins, int(n), n_bins if even else 1, generator)
-    picked = Strata(found.codes[chosen], found.n[chosen], found.n_positive[chosen])
-    candidates = (
-        [task.covariates.index(auxiliary)] if auxiliary else list(range(len(task.covariates)))
-    )
+    mass, bins = _natural_mass(strata, len(observable)), bins_of(strata.share, n_bins)
+    chosen, weight = choose(mass, bins if even else np.zeros_like(bins), int(n), n_bins, generator)
+    picked = Strata(strata.codes[chosen], strata.n[chosen], strata.n_positive[chosen])
+    candidates = [task.covariates.index(auxiliary)] if auxiliary else range(len(task.covariates))
     drawn, auxiliaries = _realised(task, picked.codes, candidates, generator)
     table = stratum_table(task, picked)
-    table.insert(
-        0, "context", pd.Series([_context(task, row) for row in picked.codes], dtype=object)
-    )
+    table["context"] = pd.Series([_context(task, row) for row in picked.codes], dtype=object)
     table["theta"] = task.outcomes[drawn].astype(np.int64)
     table["z"] = pd.Series(auxiliaries, dtype=object)
     table["weight"] = weight
     table["probability_bin"] = bins[chosen]
     table["record"] = task.records.index[drawn]
     features = [f"x_{name}" for name in task.covariates]
-    cases = table[
-        [
-            "context",
-            *features,
-            "theta",
-            "p_true",
-            "z",
-            "weight",
-            "probability_bin",
-            "n",
-            "low",
-            "high",
-            "record",
-        ]
-    ].copy()
-    note = _shortfall(task, found, bins, int(n), n_bins) if even else ""
+    cases = table[["context", *features, *_COLUMNS]].copy()
+    note = ""
+    if even:
+        note = shortfall(
+            strata.share,
+            int(n),
+            n_bins,
+            uneven=f"cases of {task.name!r} are not even over the share",
+            lacking=f"strata of at least {task.min_records} records",
+            present=f"There are {len(bins)} strata with shares",
+        )
     if note:
         logger.warning("%s", note)
     cases.attrs["coverage"] = {
         "target": task.target,
         "target_state": task.positive,
         "enumerated": True,
-        "n": np.bincount(bins[chosen], minlength=n_bins).tolist(),
-        "capacity": np.bincount(bins, minlength=n_bins).tolist(),
-        "natural_share": np.bincount(bins, weights=mass, minlength=n_bins).tolist(),
+        **coverage_record(bins, mass, chosen, n_bins),
         "note": note,
     }
     return cases
 
 
-def _shortfall(task: CountedRecords, found: Strata, bins: Codes, n: int, n_bins: int) -> str:
-    """Say which bins the cases could not fill and what the records can reach; nothing where all are filled."""
-    capacity = np.bincount(bins, minlength=n_bins)
-    short = np.flatnonzero(capacity < max(1, n // n_bins))
-    if not short.size:
-        return ""
-    held = listing(
-        (f"{b / n_bins:.3g} to {(b + 1) / n_bins:.3g} ({capacity[b]})" for b in short), limit=n_bins
-    )
-    return (
-        f"cases of {task.name!r} are not even over the share: {n / n_bins:.3g} per bin were wanted, and too few strata of at least "
-        f"{task.min_records} records lie in {held}. There are {len(bins)} strata with shares from {found.share.min():.3g} to "
-        f"{found.share.max():.3g}; the other bins took the rest."
-    )
+def _observable(task: CountedRecords, auxiliary: str | None) -> list[int]:
+    if auxiliary is not None and auxiliary not in task.covariates:
+        raise InputError(
+            f"auxiliary must be a covariate, not {auxiliary!r}. "
+            f"{suggestion(auxiliary, task.covariates)}"
+        )
+    observable = [position for position, name in enumerate(task.covariates) if name != auxiliary]
+    if not observable:
+        raise InputError(
+            f"covariates must include one beside the auxiliary variable {auxiliary!r}; there is "
+            "no other. Add a covariate."
+        )
+    return observable
+
+
+def _natural_mass(strata: Strata, n_observable: int) -> Floats:
+    # A record is drawn, then one of the equally probable subsets of a size.
+    by_size = np.array([1 / math.comb(n_observable, size) for size in range(n_observable + 1)])
+    mass: Floats = strata.n * by_size[(strata.codes >= 0).sum(axis=1)]
+    mass /= mass.sum()
+    return mass
 
 
 def _context(task: CountedRecords, row: Codes) -> str:
@@ -173,47 +163,27 @@ def _context(task: CountedRecords, row: Codes) -> str:
         for name, code in zip(task.covariates, row, strict=True)
         if code >= 0
     }
-    digest = blake2b(json.dumps(evidence, sort_keys=True).encode(), digest_size=6).hexdigest()
-    return f"{task.name}-{task.target}-{digest}"
-
-
-def _choose(
-    mass: Floats, bins: Codes, n: int, n_bins: int, generator: np.random.Generator
-) -> tuple[Codes, Floats]:
-    """Return the positions of the chosen strata in random order, and their weights; one bin is the natural design."""
-    bins = bins if n_bins > 1 else np.zeros_like(bins)
-    inclusion = np.zeros(len(mass))
-    parts = []
-    for number, wanted in enumerate(
-        even_allocation(n, np.bincount(bins, minlength=n_bins), generator)
-    ):
-        if wanted:
-            members = np.flatnonzero(bins == number)
-            inclusion[members] = inclusion_probabilities(mass[members], int(wanted))
-            parts.append(members[systematic_sample(inclusion[members], generator)])
-    chosen = generator.permutation(np.concatenate(parts))
-    weight = mass[chosen] / inclusion[chosen]
-    return chosen, weight / weight.mean()
+    return context_id(f"{task.name}-{task.target}", evidence)
 
 
 def _realised(
-    task: CountedRecords, codes: Codes, candidates: list[int], generator: np.random.Generator
+    task: CountedRecords, codes: Codes, candidates: Sequence[int], generator: np.random.Generator
 ) -> tuple[Codes, list[str | None]]:
-    """Return for every case the position of a record of its stratum, and an auxiliary variable with enough records in every state."""
+    """Return for every case a record of its stratum, by position, and an auxiliary variable.
+
+    Every state of the auxiliary variable has enough records of the stratum.
+    """
     cells = task.cells
     drawn = np.empty(len(codes), dtype=np.int64)
     auxiliaries: list[str | None] = []
     for row, stratum in enumerate(codes):
         inside: Flags = ((stratum < 0) | (cells.codes == stratum)).all(axis=1)
         drawn[row] = generator.choice(np.flatnonzero(inside[cells.position]))
-        supported = [
-            task.covariates[candidate]
-            for candidate in candidates
-            if stratum[candidate] < 0
-            and np.bincount(
-                cells.codes[inside, candidate], cells.n[inside], cells.widths[candidate]
-            ).min()
-            >= task.min_records
-        ]
+        supported = []
+        for candidate in candidates:
+            states, width = cells.codes[inside, candidate], cells.widths[candidate]
+            n_by_state = np.bincount(states, cells.n[inside], width)
+            if stratum[candidate] < 0 and n_by_state.min() >= task.min_records:
+                supported.append(task.covariates[candidate])
         auxiliaries.append(supported[generator.integers(len(supported))] if supported else None)
     return drawn, auxiliaries

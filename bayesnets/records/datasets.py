@@ -6,13 +6,13 @@ stratum of several covariates still holds enough records.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import as_file, files
 
 import numpy as np
 import pandas as pd
 
-from bayesnets.phrases import load_phrases
+from bayesnets.phrase_files import load_phrases
 from bayesnets.records.task import RecordTask
 from coherence.errors import InputError, suggestion
 
@@ -66,24 +66,29 @@ def load_dataset(name: str, *, min_records: int = 100) -> RecordTask:
     Examples
     --------
     >>> task = load_dataset("randhie")
-    >>> len(task.records), task.strata(n_observed=1).loc[0, ["x_plan", "n", "p_true"]].astype(str).str[:5].tolist()
-    (19138, ['free', '6407', '0.599'])
+    >>> first = task.strata(n_observed=1).loc[0]
+    >>> len(task.records), first["x_plan"], first["n"].item(), round(first["p_true"], 3)
+    (19138, 'free', 6407, 0.599)
     """
     if name not in _SOURCES:
         raise InputError(
-            f"data set must be one of those that come with this package, not {name!r}. {suggestion(name, dataset_names())}"
+            f"data set must be one of those that come with this package, not {name!r}. "
+            f"{suggestion(name, dataset_names())}"
         )
-    known = _SOURCES[name]
-    records = known.read()
-    covariates = tuple(column for column in records.columns if column != known.target)
+    source = _SOURCES[name]
+    records = source.read()
+    covariates = tuple(column for column in records.columns if column != source.target)
     task = RecordTask(
-        name, records, covariates, known.target, known.positive, min_records, None, known.source
+        name,
+        records,
+        covariates,
+        source.target,
+        source.positive,
+        min_records,
+        source=source.source,
     )
     with as_file(files("bayesnets") / "words" / f"{name}.toml") as path:
-        phrases = load_phrases(path, task.network)
-    return RecordTask(
-        name, records, covariates, known.target, known.positive, min_records, phrases, known.source
-    )
+        return replace(task, phrases=load_phrases(path, task.network))
 
 
 def _randhie() -> pd.DataFrame:
@@ -155,12 +160,14 @@ _SOURCES = {
         _randhie,
         "frequent_visits",
         "yes",
-        "RAND Health Insurance Experiment, person-years, as in statsmodels.datasets.randhie (Newhouse 1993; Deb and Trivedi 2002).",
+        "RAND Health Insurance Experiment, person-years, as in statsmodels.datasets.randhie "
+        "(Newhouse 1993; Deb and Trivedi 2002).",
     ),
     "breast_cancer": _Source(
         _breast_cancer,
         "diagnosis",
         "malignant",
-        "Breast Cancer Wisconsin (Diagnostic), as in sklearn.datasets.load_breast_cancer (Street, Wolberg and Mangasarian 1993).",
+        "Breast Cancer Wisconsin (Diagnostic), as in sklearn.datasets.load_breast_cancer (Street, "
+        "Wolberg and Mangasarian 1993).",
     ),
 }

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from bayesnets.inference.tables import Codes, Flags
+from bayesnets.codes import Codes, Flags
 from coherence.errors import InputError, listing, suggestion
 
 Missing = Literal["error", "drop"]
@@ -54,6 +54,7 @@ def encode_records(
     if missing not in get_args(Missing):
         raise InputError(f"missing must be 'error' or 'drop', not {missing!r}. Choose one.")
     check_columns(records, states)
+    # All columns with unknown states are named at once.
     columns, faults = [], []
     for variable, known in states.items():
         labels, values = _factorized(records, variable)
@@ -63,7 +64,8 @@ def encode_records(
             spelt = listing(repr(values[position]) for position in unknown)
             first = records.index[rows][0]
             faults.append(
-                f"{spelt} in column {variable!r} ({_count(rows)}, the first at index {first}; {suggestion(values[unknown[0]], known).rstrip('.')})"
+                f"{spelt} in column {variable!r} ({_count(rows)}, the first at index {first}; "
+                f"{suggestion(values[unknown[0]], known).rstrip('.')})"
             )
             continue
         # The last entry is where label -1, a missing value, points.
@@ -72,7 +74,8 @@ def encode_records(
         )
     if faults:
         raise InputError(
-            f"records must hold only the states that are stated; they hold {'; '.join(faults)}. Correct the records or state these too."
+            f"records must hold only the states that are stated; they hold {'; '.join(faults)}. "
+            "Correct the records or state these too."
         )
     codes = np.column_stack(columns)
     absent = codes < 0
@@ -84,12 +87,15 @@ def encode_records(
             if rows.any()
         ]
         raise InputError(
-            f"records must be complete; {_count(~complete)} of {len(records)} have missing values, the first at index "
-            f"{listing(records.index[~complete])}, in {listing(counts)}. Fill them, or pass missing='drop' to leave these records out."
+            f"records must be complete; {_count(~complete)} of {len(records)} have missing values, "
+            "the first at index "
+            f"{listing(records.index[~complete])}, in {listing(counts)}. "
+            "Fill them, or pass missing='drop' to leave these records out."
         )
     if not complete.any():
         raise InputError(
-            f"records must hold a complete one; none of {len(records)} is, in columns {listing(map(repr, states))}. Leave out columns that are empty."
+            f"records must hold a complete one; none of {len(records)} is, in columns "
+            f"{listing(map(repr, states))}. Leave out columns that are empty."
         )
     return codes[complete], complete
 
@@ -127,7 +133,8 @@ def states_of(records: pd.DataFrame, variables: Sequence[str]) -> dict[str, tupl
         )
         if not values:
             raise InputError(
-                f"column {variable!r} of records must hold a label; all {len(records)} values are missing. Leave the column out."
+                f"column {variable!r} of records must hold a label; "
+                f"all {len(records)} values are missing. Leave the column out."
             )
     return states
 
@@ -149,22 +156,26 @@ def check_columns(records: Any, variables: Sequence[str] | Mapping[str, Any]) ->
     """
     if not isinstance(records, pd.DataFrame):
         raise InputError(
-            f"records must be a DataFrame with one column per variable, not {type(records).__name__}. Read one with pandas.read_csv."
+            "records must be a DataFrame with one column per variable, not "
+            f"{type(records).__name__}. Read one with pandas.read_csv."
         )
     absent = [variable for variable in variables if variable not in records.columns]
     if absent:
         raise InputError(
-            f"records must have a column for every variable; these are absent: {listing(map(repr, absent))}. "
+            "records must have a column for every variable; "
+            f"these are absent: {listing(map(repr, absent))}. "
             + suggestion(absent[0], map(str, records.columns))
         )
     repeated = [variable for variable in variables if isinstance(records[variable], pd.DataFrame)]
     if repeated:
         raise InputError(
-            f"columns of records must be unique; {listing(map(repr, repeated))} occur more than once. Drop one of them."
+            f"columns of records must be unique; {listing(map(repr, repeated))} occur more than "
+            "once. Drop one of them."
         )
     if not len(records):
         raise InputError(
-            "records must hold at least one row; the table is empty. Check the file or the filter that made it."
+            "records must hold at least one row; the table is empty. "
+            "Check the file or the filter that made it."
         )
 
 
@@ -175,14 +186,17 @@ def _factorized(records: pd.DataFrame, variable: str) -> tuple[Codes, list[str]]
         labels, values = pd.factorize(column)
     except TypeError as error:
         raise InputError(
-            f"column {variable!r} of records must hold labels (text): {error}. Put one label in every cell."
+            f"column {variable!r} of records must hold labels (text): {error}. "
+            "Put one label in every cell."
         ) from error
     foreign = [value for value in values if not isinstance(value, str)]
     if foreign:
         first = foreign[0].item() if isinstance(foreign[0], np.generic) else foreign[0]
         raise InputError(
-            f"column {variable!r} of records must hold labels (text); {len(foreign)} of its {len(values)} distinct values are not, the first is "
-            f"{first!r} ({type(first).__name__}). Cut measurements with pandas.cut and labels=[...]; turn codes into labels with .map."
+            f"column {variable!r} of records must hold labels (text); "
+            f"{len(foreign)} of its {len(values)} distinct values are not, the first is "
+            f"{first!r} ({type(first).__name__}). Cut measurements with pandas.cut and "
+            "labels=[...]; turn codes into labels with .map."
         )
     return labels.astype(np.int64), list(values)
 

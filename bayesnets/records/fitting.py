@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from bayesnets.codes import Codes, Floats
 from bayesnets.formats.conversion import as_network
-from bayesnets.inference.tables import Codes
-from bayesnets.network import Network, Node
+from bayesnets.network import Network
+from bayesnets.node import Node
 from bayesnets.records.encoding import Missing, encode_records
 from coherence.errors import InputError, listing
 
@@ -61,8 +62,11 @@ class Fit:
     def __str__(self) -> str:
         empty = int((self.support["records"] == 0).sum())
         return (
-            f"{self.network.name}: {len(self.network.nodes)} variables fitted to {self.n_records} records ({self.n_dropped} dropped)\n"
-            f"  {len(self.support)} parent configurations; {len(self.thin)} have fewer than {self.settings['min_support']} records, {empty} have none"
+            f"{self.network.name}: {len(self.network.nodes)} variables fitted to {self.n_records} "
+            f"records ({self.n_dropped} dropped)\n"
+            f"  {len(self.support)} parent configurations; "
+            f"{len(self.thin)} have fewer than {self.settings['min_support']} records, {empty} "
+            "have none"
         )
 
 
@@ -137,10 +141,12 @@ def fit(
         family = [skeleton.index(variable) for variable in (node.name, *node.parents)]
         counts = _counts(codes[:, family], node.table.shape)
         total = counts.sum(axis=0)
+        # All faults are gathered, so that one run says everything that the records lack.
         if empty == "error" and prior == 0 and (total == 0).any():
             labels = _configurations(skeleton, node)[total.ravel() == 0]
             faults.append(
-                f"{node.name!r} has {len(labels)} of {total.size} ({labels[0]}{', ...' if len(labels) > 1 else ''})"
+                f"{node.name!r} has {len(labels)} of {total.size} "
+                f"({labels[0]}{', ...' if len(labels) > 1 else ''})"
             )
             continue
         nodes.append(
@@ -149,8 +155,10 @@ def fit(
         support.append(_support(skeleton, node, total, prior, min_support, empty))
     if faults:
         raise InputError(
-            f"records must cover every parent configuration; among {len(codes)} records these occur in none: {listing(faults)}. Pass "
-            "a prior above 0, or choose what stands there with empty='marginal' or empty='uniform', or use a sparser structure."
+            "records must cover every parent configuration; "
+            f"among {len(codes)} records these occur in none: {listing(faults)}. Pass "
+            "a prior above 0, or choose what stands there with empty='marginal' or "
+            "empty='uniform', or use a sparser structure."
         )
     n_dropped = int((~complete).sum())
     settings = {
@@ -163,43 +171,44 @@ def fit(
     return Fit(network, pd.concat(support, ignore_index=True), len(codes), n_dropped, settings)
 
 
-def _counts(codes: Codes, shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
-    """Return how many records lie in every cell of a table: one mixed-radix number per record, counted."""
+def _counts(codes: Codes, shape: tuple[int, ...]) -> Floats:
+    """Return how many records lie in every cell of a table."""
+    # One number per record names its cell, so that a single pass counts the whole table.
     cells = np.ravel_multi_index(tuple(codes.T), shape)
     return np.bincount(cells, minlength=math.prod(shape)).reshape(shape).astype(float)
 
 
-def _table(
-    counts: npt.NDArray[np.float64], total: npt.NDArray[np.float64], prior: float, empty: Empty
-) -> npt.NDArray[np.float64]:
+def _table(counts: Floats, total: Floats, prior: float, empty: Empty) -> Floats:
     n_states = len(counts)
+    # Posterior mean under a symmetric Dirichlet prior; Koller and Friedman (2009), section 17.4.
     if prior > 0:
-        smoothed: npt.NDArray[np.float64] = (counts + prior) / (total + prior * n_states)
+        smoothed: Floats = (counts + prior) / (total + prior * n_states)
         return smoothed
     overall = counts.reshape(n_states, -1).sum(axis=1)
     column = overall / overall.sum() if empty == "marginal" else np.full(n_states, 1 / n_states)
+    # A column without records is filled with a distribution, which must not be divided by zero.
     filled = np.where(total > 0, counts, column.reshape(n_states, *[1] * total.ndim))
-    table: npt.NDArray[np.float64] = filled / np.where(total > 0, total, 1.0)
+    table: Floats = filled / np.where(total > 0, total, 1.0)
     return table
 
 
 def _support(
     network: Network,
     node: Node,
-    total: npt.NDArray[np.float64],
+    total: Floats,
     prior: float,
     min_support: int,
     empty: Empty,
 ) -> pd.DataFrame:
     records = total.ravel().astype(np.int64)
-    some, none = ("records and prior", "prior") if prior > 0 else ("records", empty)
+    seen, unseen = ("records and prior", "prior") if prior > 0 else ("records", empty)
     return pd.DataFrame(
         {
             "variable": node.name,
             "configuration": _configurations(network, node),
             "records": records,
             "sufficient": records >= min_support,
-            "table": np.where(records > 0, some, none),
+            "table": np.where(records > 0, seen, unseen),
         }
     )
 
@@ -217,26 +226,30 @@ def _configurations(network: Network, node: Node) -> npt.NDArray[np.object_]:
 
 
 def _skeleton(structure: Any, states: Mapping[str, Sequence[str]] | None) -> Network:
-    """Return the structure as a network; the tables of one that is given by its parents are uniform and never used."""
+    """Return the structure as a network; tables of one made from parents are never used."""
     if not isinstance(structure, Mapping):
         if states is not None:
             raise InputError(
-                "states must be left out where structure is a network, which has its own. Leave it out."
+                "states must be left out where structure is a network, which has its own. "
+                "Leave it out."
             )
         return as_network(structure)
     if states is None:
         raise InputError(
-            "states must be stated where structure is a mapping of parents; received none. Pass states={variable: [state, ...], ...}."
+            "states must be stated where structure is a mapping of parents; received none. "
+            "Pass states={variable: [state, ...], ...}."
         )
     if set(structure) != set(states):
         differing = sorted(map(str, set(structure) ^ set(states)))
         raise InputError(
-            f"structure and states must name the same variables; {listing(map(repr, differing))} are in only one. Complete the other."
+            "structure and states must name the same variables; "
+            f"{listing(map(repr, differing))} are in only one. Complete the other."
         )
     for variable, parents in structure.items():
         if isinstance(parents, str) or isinstance(states[variable], str):
             raise InputError(
-                f"parents and states of {variable!r} must be sequences of names, not single texts. Put them in lists."
+                f"parents and states of {variable!r} must be sequences of names, not single texts. "
+                "Put them in lists."
             )
     # A parent that does not exist is left to Network, which names it.
     shapes = {
@@ -247,8 +260,10 @@ def _skeleton(structure: Any, states: Mapping[str, Sequence[str]] | None) -> Net
     if sum(entries.values()) > MAX_ENTRIES:
         widest = max(entries, key=lambda variable: entries[variable])
         raise InputError(
-            f"structure must have tables of at most {MAX_ENTRIES:,} entries together, not {sum(entries.values()):,}; the {len(structure[widest])} "
-            f"parents of {widest!r} give its table {entries[widest]:,}. Drop parents or merge states."
+            f"structure must have tables of at most {MAX_ENTRIES:,} entries together, not "
+            f"{sum(entries.values()):,}; the {len(structure[widest])} "
+            f"parents of {widest!r} give its table {entries[widest]:,}. "
+            "Drop parents or merge states."
         )
     nodes = [
         Node(
@@ -272,7 +287,8 @@ def _check_options(prior: float, min_support: int, empty: Empty) -> None:
         or not 0 <= prior < math.inf
     ):
         raise InputError(
-            f"prior must be a pseudo-count per cell, a finite number of at least 0, not {prior!r}. Pass 0 for maximum likelihood."
+            f"prior must be a pseudo-count per cell, a finite number of at least 0, not {prior!r}. "
+            "Pass 0 for maximum likelihood."
         )
     if (
         isinstance(min_support, bool)
@@ -280,7 +296,8 @@ def _check_options(prior: float, min_support: int, empty: Empty) -> None:
         or min_support < 0
     ):
         raise InputError(
-            f"min_support must be a number of records, zero or more, not {min_support!r}. Pass a whole number."
+            f"min_support must be a number of records, zero or more, not {min_support!r}. "
+            "Pass a whole number."
         )
     if empty not in get_args(Empty):
         raise InputError(

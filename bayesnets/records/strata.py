@@ -3,17 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from bayesnets.inference.tables import Codes, Flags
+from bayesnets.cases.design import Sizes, check_whole, sizes_of
+from bayesnets.codes import Codes, Flags, label_column
+from bayesnets.records.cells import Cells, Strata, wilson
 from bayesnets.records.encoding import Missing, check_columns, encode_records, states_of
-from bayesnets.records.stratify import Cells, Strata, wilson
 from coherence.errors import InputError, listing, suggestion
-
-Sizes = int | tuple[int, int] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +57,8 @@ class CountedRecords:
         known = self.states[self.target]
         if self.positive not in known:
             raise InputError(
-                f"positive must be a state of {self.target!r}, not {self.positive!r}. {suggestion(self.positive, known)}"
+                f"positive must be a state of {self.target!r}, not {self.positive!r}. "
+                f"{suggestion(self.positive, known)}"
             )
         _ = self.codes  # missing values are refused here, not at the first use
 
@@ -129,25 +127,27 @@ class CountedRecords:
         InputError
             There is none; the message says how many records the largest stratum has.
         """
-        found = self.cells.strata(observable, sizes, self.min_records)
-        if len(found.n):
-            return found
+        counted = self.cells.strata(observable, sizes, self.min_records)
+        if len(counted.n):
+            return counted
         # Strata shrink with every observed covariate, so the largest has as few as allowed.
         largest = int(self.cells.strata(observable, (sizes[0], sizes[0]), 1).n.max())
         raise InputError(
-            f"min_records must leave a stratum; among those with {sizes[0]} or more observed covariates the largest holds {largest} of "
-            f"{len(self.records)} records, fewer than {self.min_records}. Lower min_records, observe fewer covariates or merge states."
+            f"min_records must leave a stratum; among those with {sizes[0]} or more observed "
+            f"covariates the largest holds {largest} of "
+            f"{len(self.records)} records, fewer than {self.min_records}. "
+            "Lower min_records, observe fewer covariates or merge states."
         )
 
 
-def stratum_table(task: CountedRecords, found: Strata) -> pd.DataFrame:
+def stratum_table(task: CountedRecords, counted: Strata) -> pd.DataFrame:
     """Return strata with labels, shares and intervals.
 
     Parameters
     ----------
     task : CountedRecords
         What the codes refer to.
-    found : Strata
+    counted : Strata
         Any strata.
 
     Returns
@@ -155,92 +155,26 @@ def stratum_table(task: CountedRecords, found: Strata) -> pd.DataFrame:
     DataFrame
         As from `strata`.
     """
-    columns: dict[str, Any] = {}
-    for position, name in enumerate(task.covariates):
-        # The last label is where code -1 points.
-        columns[f"x_{name}"] = pd.Series(
-            np.array([*task.states[name], None], dtype=object)[found.codes[:, position]],
-            dtype=object,
-        )
-    low, high = wilson(found.n_positive, found.n)
-    return pd.DataFrame(
-        {
-            **columns,
-            "n": found.n,
-            "n_positive": found.n_positive,
-            "p_true": found.share,
-            "low": low,
-            "high": high,
-        }
-    )
-
-
-def check_whole(name: str, value: object) -> None:
-    """Refuse what is no positive whole number.
-
-    Parameters
-    ----------
-    name : str
-        The parameter, for the message.
-    value : int
-        What was given.
-
-    Raises
-    ------
-    InputError
-        It is none.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InputError(f"{name} must be a positive whole number, not {value!r}. Pass 1 or more.")
-
-
-def sizes_of(n_observed: Sizes, available: int, *, default: int) -> tuple[int, int]:
-    """Return the fewest and the most observed covariates.
-
-    Parameters
-    ----------
-    n_observed : int, pair of int or None
-        What was asked for.
-    available : int
-        How many covariates there are.
-    default : int
-        The most where nothing was asked for.
-
-    Returns
-    -------
-    tuple of int
-        From 1 to `available`.
-
-    Raises
-    ------
-    InputError
-        No such numbers.
-    """
-    if n_observed is None:
-        return 1, default
-    pair = (
-        (n_observed, n_observed) if isinstance(n_observed, int | np.integer) else tuple(n_observed)
-    )
-    if (
-        len(pair) != 2
-        or not all(isinstance(size, int | np.integer) for size in pair)
-        or not 1 <= pair[0] <= pair[1] <= available
-    ):
-        raise InputError(
-            f"n_observed must be a whole number, or a pair (fewest, most), from 1 to {available}, not {n_observed!r}. Pass (1, {available}) for any."
-        )
-    return int(pair[0]), int(pair[1])
+    labels = {
+        f"x_{name}": label_column(task.states[name], codes)
+        for name, codes in zip(task.covariates, counted.codes.T, strict=True)
+    }
+    low, high = wilson(counted.n_positive, counted.n)
+    counts = {"n": counted.n, "n_positive": counted.n_positive, "p_true": counted.share}
+    return pd.DataFrame({**labels, **counts, "low": low, "high": high})
 
 
 def _checked_covariates(covariates: Sequence[str], target: str) -> tuple[str, ...]:
     if isinstance(covariates, str) or not len(covariates):
         raise InputError(
-            f"covariates must be a sequence of one or more columns, not {covariates!r}. Put the names in a list."
+            f"covariates must be a sequence of one or more columns, not {covariates!r}. "
+            "Put the names in a list."
         )
     names = tuple(covariates)
     if target in names or len(set(names)) < len(names):
         raise InputError(
-            f"covariates must be distinct and other than the target {target!r}; received {listing(names, 12)}. Remove the repetition."
+            f"covariates must be distinct and other than the target {target!r}; "
+            f"received {listing(names, 12)}. Remove the repetition."
         )
     return names
 
@@ -289,8 +223,9 @@ def strata(
 
     Examples
     --------
-    >>> records = pd.DataFrame({"smokes": ["yes", "no"] * 300, "coughs": ["yes", "yes", "no"] * 200})
-    >>> strata(records, ["smokes"], "coughs", positive="yes")[["n", "n_positive", "low", "high"]].round(2).values.tolist()
+    >>> columns = {"smokes": ["yes", "no"] * 300, "coughs": ["yes", "yes", "no"] * 200}
+    >>> table = strata(pd.DataFrame(columns), ["smokes"], "coughs", positive="yes")
+    >>> table[["n", "n_positive", "low", "high"]].round(2).values.tolist()
     [[300.0, 200.0, 0.61, 0.72], [300.0, 200.0, 0.61, 0.72]]
     """
     names = _checked_covariates(covariates, target)

@@ -1,4 +1,4 @@
-"""Records as truth: strata of covariates and the share of records in them whose outcome is positive.
+"""Records as truth: strata of covariates, and the share of their records that is positive.
 
 Where no network is known, the published analysis takes the share of positive records within a
 stratum of at least 100 as P(theta = 1 | x). A stratum is a set of observed states; covariates
@@ -45,8 +45,8 @@ class RecordTask(CountedRecords):
 
     Examples
     --------
-    >>> records = pd.DataFrame({"smokes": ["yes", "no"] * 300, "coughs": ["yes", "yes", "no"] * 200})
-    >>> task = RecordTask("cough", records, ("smokes",), "coughs", "yes")
+    >>> columns = {"smokes": ["yes", "no"] * 300, "coughs": ["yes", "yes", "no"] * 200}
+    >>> task = RecordTask("cough", pd.DataFrame(columns), ("smokes",), "coughs", "yes")
     >>> task.strata()[["x_smokes", "n", "p_true"]].round(2).values.tolist()
     [['no', 300, 0.67], ['yes', 300, 0.67]]
     """
@@ -56,19 +56,21 @@ class RecordTask(CountedRecords):
 
     @cached_property
     def network(self) -> Network:
-        """The joint distribution of the records: a network of all arrows, in which every posterior is a share of records.
+        """The joint distribution of the records: a network whose posteriors are their shares.
 
+        Every variable has arrows from all that come before it.
         It holds a number for every combination of states, and is meant for a dozen covariates at
         most. Its posteriors know no minimum of records; the `z` of `sample_record_cases` keeps to
         one.
         """
         entries = math.prod(map(len, self.states.values()))
-        if (
-            2 * entries > MAX_ENTRIES
-        ):  # the tables of the other variables are smaller, together no larger than the last
+        # The tables of the other variables are together no larger than that of the last.
+        if 2 * entries > MAX_ENTRIES:
             raise InputError(
-                f"covariates must have at most {MAX_ENTRIES // 2:,} combinations of states with the target, for a joint distribution; "
-                f"{len(self.covariates)} covariates have {entries:,}. Choose fewer covariates or merge states."
+                f"covariates must have at most {MAX_ENTRIES // 2:,} combinations of states with "
+                "the target, for a joint distribution; "
+                f"{len(self.covariates)} covariates have {entries:,}. "
+                "Choose fewer covariates or merge states."
             )
         order = list(self.states)
         parents = {variable: order[:position] for position, variable in enumerate(order)}

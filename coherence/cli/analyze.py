@@ -1,4 +1,4 @@
-"""``coherence analyze``: read a runs table, run the checks, print what they say and, with ``--out``, write it down."""
+"""``coherence analyze``: read a runs table, run the checks, print and write down what they say."""
 
 import argparse
 import os
@@ -7,6 +7,10 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from coherence.report.report import Report
 
 # Option -> column of the runs table, what it holds.
 _COLUMNS = {
@@ -84,16 +88,19 @@ def _prepare_folder(name: str) -> Path:
         raise InputError(f"--out must be a folder; {name} is a file. Name a folder.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        # Writing tells what permissions do not: a full disk, a read-only mount.
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
         raise InputError(
-            f"--out must be a folder that can be written to; {name} is not ({error.strerror}). Choose another."
+            f"--out must be a folder that can be written to; {name} is not ({error.strerror}). "
+            "Choose another."
         ) from error
     return folder
 
 
 def _replace_text(path: Path, text: str) -> None:
     """Write a file so that a crash leaves either the old one or the new one."""
+    # In the same folder: a file can only be renamed at once within its file system.
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         temporary.write_text(text, encoding="utf-8")
@@ -110,14 +117,28 @@ def _progress() -> Iterator[Callable[[int, int, str], None] | None]:
 
     from coherence.report.wording import clean
 
+    # disable=None: no bar where stderr is a file or a pipe.
     with tqdm(unit="check", file=sys.stderr, disable=None, leave=False) as bar:
 
         def show(done: int, total: int, label: str) -> None:
             bar.total, bar.n = total, done
+            # Labels hold names of tasks and models, which come from the user's files.
             bar.set_description_str(clean(label, limit=40), refresh=False)
             bar.refresh()
 
         yield None if bar.disable else show
+
+
+def _print_report(report: "Report") -> None:
+    """Print what stdout can show: rich knows terminals and pipes, NO_COLOR, TERM and encodings."""
+    from rich.console import Console
+
+    from coherence.report.terminal import render_terminal
+
+    # Python's own streams know their encoding, but not whether colours are wanted.
+    stdout = Console()
+    color = stdout.color_system is not None and not stdout.no_color
+    print(render_terminal(report.units, color=color, ascii_only=stdout.options.ascii_only))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -136,23 +157,22 @@ def run(args: argparse.Namespace) -> int:
     from coherence.errors import InputError
     from coherence.table.storage import read_runs, write_runs
 
+    # numpy takes no negative seed, and says so in words about entropy.
     if args.seed < 0:
         raise InputError(f"--seed must be at least 0; received {args.seed}.")
-    checks = (
-        None
-        if args.checks is None
-        else [name.strip() for name in args.checks.split(",") if name.strip()]
-    )
-    given = {
+    checks = None
+    if args.checks is not None:
+        checks = [name.strip() for name in args.checks.split(",") if name.strip()]
+    names = {
         column: getattr(args, option.replace("-", "_")) for option, (column, _) in _COLUMNS.items()
     }
     runs = read_runs(
-        args.runs, columns={column: name for column, name in given.items() if name is not None}
+        args.runs, columns={column: name for column, name in names.items() if name is not None}
     )
     folder = None if args.out is None else _prepare_folder(args.out)
 
+    # Imported after the options are known to be right: the checks take a second to load.
     from coherence.analysis.analyze import analyze
-    from coherence.report.terminal import render_terminal
 
     with _progress() as progress:
         report = analyze(
@@ -169,10 +189,7 @@ def run(args: argparse.Namespace) -> int:
         _replace_text(folder / "results.json", report.to_json())
         write_runs(report.results, folder / "results.parquet")
         _replace_text(folder / "report.html", report.to_html())
-    color = (
-        sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
-    )
-    print(render_terminal(report.units, color=color))
+    _print_report(report)
     if folder is not None:
         print(f"wrote results.json, results.parquet and report.html to {folder}", file=sys.stderr)
     return 0

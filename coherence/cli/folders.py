@@ -1,4 +1,8 @@
-"""Folders for results, shared by the commands: made before anything is asked, and without what an earlier call left in them."""
+"""Folders for results, shared by the commands.
+
+Made before anything is asked, and cleared of what an earlier call left: it would look like a result
+of this one.
+"""
 
 import os
 import re
@@ -31,8 +35,10 @@ def prepare_folder(name: str | os.PathLike[str]) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"--out must be a folder that can be made; {name} cannot ({error.strerror}). Choose another."
+            f"--out must be a folder that can be made; {name} cannot ({error.strerror}). "
+            "Choose another."
         ) from error
+    # Hours of asking must not end with a folder that takes no file.
     if not os.access(folder, os.W_OK | os.X_OK):
         raise InputError(
             f"--out must be a folder that can be written to; {name} cannot. Choose another."
@@ -41,15 +47,15 @@ def prepare_folder(name: str | os.PathLike[str]) -> Path:
 
 
 def remove_earlier(
-    folder: Path, own: str, kept: Collection[str], inputs: Iterable[str | os.PathLike[str]] = ()
+    folder: Path, names: str, kept: Collection[str], inputs: Iterable[str | os.PathLike[str]] = ()
 ) -> None:
-    """Remove what an earlier call of the same command wrote and this one does not: it would look like a result of this one.
+    """Remove what an earlier call of the same command wrote and this one does not.
 
     Parameters
     ----------
     folder : Path
         Folder of ``--out``.
-    own : str
+    names : str
         Regular expression of all names that the command may write there; other files are never
         touched.
     kept : collection of str
@@ -57,12 +63,8 @@ def remove_earlier(
     inputs : iterable of path-like
         Files that this call read, which stay.
     """
-    read = {Path(one).resolve() for one in inputs}
+    read = {Path(name).resolve() for name in inputs}  # one file may have several names
     for path in folder.iterdir():
-        if (
-            re.fullmatch(own, path.name)
-            and path.name not in kept
-            and path.is_file()
-            and path.resolve() not in read
-        ):
+        replaced = re.fullmatch(names, path.name) and path.name not in kept
+        if replaced and path.is_file() and path.resolve() not in read:
             path.unlink()

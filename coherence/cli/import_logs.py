@@ -102,6 +102,7 @@ def run(args: argparse.Namespace) -> int:
     from coherence.importing.formats import read_logs
     from coherence.table.storage import write_runs
 
+    # Everything that can be wrong with the output is said before the logs are read.
     files, out = [Path(name) for name in args.files], Path(args.out)
     _check_output(out, files, force=args.force)
     mapping = _mapping(args.map)
@@ -109,9 +110,7 @@ def run(args: argparse.Namespace) -> int:
     reading = Reading(
         belief=_belief_reader(percent=args.percent),
         action=_read_action,
-        actions=()
-        if args.actions is None
-        else tuple(name.strip() for name in args.actions.split(",") if name.strip()),
+        actions=tuple(name.strip() for name in (args.actions or "").split(",") if name.strip()),
         positive=args.positive,
         percent=args.percent,
     )
@@ -136,6 +135,7 @@ def _check_output(out: Path, files: Sequence[Path], *, force: bool) -> None:
         raise InputError(f"--out must end in .parquet, .csv or .jsonl; received {out}.")
     if not out.exists():
         return
+    # samefile sees through links, which names do not.
     if any(file.exists() and file.samefile(out) for file in files):
         raise InputError(f"--out must not be one of the logs; {out} is. Name another file.")
     if not force:
@@ -149,6 +149,7 @@ def _mapping(settings: Sequence[str]) -> dict[str, str]:
 
     mapping: dict[str, str] = {}
     for setting in settings:
+        # Names of fields may hold an equals sign; names of columns do not.
         column, equals, field = (part.strip() for part in setting.partition("="))
         if not equals or not column or not field:
             raise InputError(
@@ -156,27 +157,25 @@ def _mapping(settings: Sequence[str]) -> dict[str, str]:
             )
         if column in mapping:
             raise InputError(
-                f"--map names column {column!r} twice: {mapping[column]!r} and {field!r}. Leave one out."
+                f"--map names column {column!r} twice: {mapping[column]!r} and {field!r}. "
+                "Leave one out."
             )
         mapping[column] = field
     return mapping
 
 
 def _belief_reader(*, percent: bool) -> "BeliefReader":
-    """Return the decoder of beliefs: a number alone, or the lines No and Yes; logs do not say which was asked for."""
+    """Return the decoder of beliefs: a number alone, or the lines No and Yes."""
     from coherence.decoding.decode import decode_belief
 
     def read(text: str) -> tuple[float | None, str]:
         bare = percent and _BARE_NUMBER.fullmatch(text.strip()) is not None
-        number, lines = (
-            decode_belief(f"{text.strip()}%" if bare else text, form="number"),
-            decode_belief(text),
-        )
-        best = (
-            lines
-            if not number.readable and (lines.readable or number.status == "unparsed")
-            else number
-        )
+        number = decode_belief(f"{text.strip()}%" if bare else text, form="number")
+        # Logs do not say which of the two forms was asked for: what the one cannot read at all is
+        # held against the other.
+        lines = decode_belief(text)
+        prefer_lines = not number.readable and (lines.readable or number.status == "unparsed")
+        best = lines if prefer_lines else number
         # Where percentages were asked for, one with its sign is no repair.
         return best.value, "ok" if percent and best.status == "repaired:percent" else best.status
 
@@ -194,28 +193,22 @@ def _print_summary(imported: "Imported", out: Path, format: str) -> None:
     from coherence.report.wording import clean
 
     runs = imported.runs
-    counts = {
-        name: runs[name].nunique() if name in runs.columns else 0
-        for name in ("context", "model", "prompt")
-    }
-    named = [
-        f"{counts[name]} {name}{'' if counts[name] == 1 else 's'}"
-        for name in ("context", "model", "prompt")
-        if counts[name]
-    ]
+    sizes = [f"{len(runs)} rows"]
+    for name in ("context", "model", "prompt"):
+        if name in runs.columns and (count := runs[name].nunique()):
+            sizes.append(f"{count} {name}{'' if count == 1 else 's'}")
     statuses = Counter(runs["status"].astype(str)).most_common()
-    print(clean(f"{out}: {', '.join([f'{len(runs)} rows', *named])}, read as {format}", limit=None))
-    for line in imported.mapped:
-        print(f"  {clean(line, limit=None)}")
-    print(f"  status: {', '.join(f'{clean(status)} {count}' for status, count in statuses)}")
+    print(clean(f"{out}: {', '.join(sizes)}, read as {format}"))
     for line in (
+        *imported.mapped,
+        f"status: {', '.join(f'{status} {count}' for status, count in statuses)}",
         _allowed(imported),
         *_unread(imported),
         *imported.unpaired,
         *imported.notes,
         *_missing(imported),
     ):
-        print(f"  {clean(line, limit=None)}")
+        print(f"  {clean(line)}")
 
 
 def _unread(imported: "Imported") -> list[str]:
@@ -223,6 +216,7 @@ def _unread(imported: "Imported") -> list[str]:
     from coherence.report.wording import clean
     from coherence.table.schema import READABLE
 
+    # Half of the answers unread is rarely the model's doing: the wrong field, or percentages.
     unread = imported.runs[~imported.runs["status"].isin(READABLE)]
     if 2 * len(unread) <= len(imported.runs):
         return []
@@ -234,7 +228,8 @@ def _unread(imported: "Imported") -> list[str]:
     ]
     example = f", such as {clean(raw[0], limit=80)!r}" if raw else ""
     return [
-        f"most answers could not be read{example}; map the field of a scorer that finds them (--map p=FIELD), or see --percent and --actions"
+        f"most answers could not be read{example}; map the field of a scorer that finds them "
+        "(--map p=FIELD), or see --percent and --actions"
     ]
 
 
@@ -254,6 +249,7 @@ def _missing(imported: "Imported") -> list[str]:
     from coherence.table.schema import feature_columns
 
     runs = imported.runs
+    # Checks that lack the same are named in one line.
     barred: dict[tuple[str, ...], list[str]] = {}
     for check, needs in lacking(runs).items():
         barred.setdefault(needs, []).append(check)
@@ -266,6 +262,7 @@ def _missing(imported: "Imported") -> list[str]:
         lines.append(
             f"no theta in {int(runs['theta'].isna().sum())} rows: what needs it leaves them out"
         )
+    # The intervals rest on contexts being independent, which rows of one are not.
     if "context" not in runs.columns:
         lines.append("no context: every row counts as its own; map one if rows share evidence")
     if "calibration" in allowed and "p_true" not in runs.columns:

@@ -1,4 +1,4 @@
-"""The ``coherence`` command: finds the command's own module, runs it, and turns known errors into one line and exit 2.
+"""The ``coherence`` command: runs a command's module, turns known errors into one line and exit 2.
 
 Only the module of the command that was called is imported, so that ``coherence --help`` stays fast.
 """
@@ -6,6 +6,7 @@ Only the module of the command that was called is imported, so that ``coherence 
 import argparse
 import contextlib
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -17,7 +18,8 @@ _COMMANDS = {
     ),
     "bets": (
         "elicitation.commands.bets",
-        "does a model think in bets? Ask it or score its answers, train it on bets, test what carries over",
+        "does a model think in bets? Ask it or score its answers, train it on bets, "
+        "test what carries over",
     ),
     "elicit": (
         "elicitation.commands.elicit",
@@ -29,11 +31,13 @@ _COMMANDS = {
     ),
     "mix": (
         "elicitation.commands.mix",
-        "can a model draw at the rates it is asked for? Ask the failure-to-mix battery, or score answers to it",
+        "can a model draw at the rates it is asked for? Ask the failure-to-mix battery, "
+        "or score answers to it",
     ),
     "networks": (
         "bayesnets.commands.networks",
-        "list, show, draw or convert Bayesian networks: those of the catalogue, or a file of your own",
+        "list, show, draw or convert Bayesian networks: those of the catalogue, "
+        "or a file of your own",
     ),
     "organisms": (
         "elicitation.commands.organisms",
@@ -94,6 +98,7 @@ def _print_version() -> None:
     try:
         print(f"coherence {version('belief-coherence')}")
     except PackageNotFoundError:
+        # Metadata exists only where the package was installed.
         print("coherence, run from its source folder")
 
 
@@ -113,6 +118,7 @@ def _dispatch(arguments: list[str], command: str | None) -> int:
     parser = build_parser(command)
     try:
         options = parser.parse_args(arguments)
+    # argparse has printed its message already; callers of `main` get a status and no exit.
     except SystemExit as ending:
         return ending.code if isinstance(ending.code, int) else 2
     if options.version:
@@ -132,7 +138,7 @@ def _complain(prefix: str, message: str) -> None:
 
 
 def _discard_output() -> None:
-    """Send what is still buffered nowhere: the interpreter flushes at exit and would complain about the closed pipe."""
+    """Send what is still buffered nowhere: a flush at exit would complain of the closed pipe."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -152,9 +158,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         usage, 130 after Ctrl-C.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
+    # Found before argparse runs, since its parser is built with the options of one command.
     command = next((word for word in arguments if not word.startswith("-")), None)
     prefix = f"coherence {command}" if command in COMMANDS else "coherence"
-    if hasattr(sys.stdout, "reconfigure"):
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a program that calls this may have replaced it
         # A terminal that cannot show a character gets its code instead of a crash after a long
         # analysis.
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -171,10 +178,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"\n{prefix}: interrupted", file=sys.stderr)
         return 130
+    # The reader left, as `head` does; that is no failure of this program.
     except BrokenPipeError:
         _discard_output()
         return 0
     except OSError as error:
+        # Raised by Python code and not by the system: a bug, which must keep its traceback.
         if error.strerror is None:
             raise
         _discard_output()

@@ -10,12 +10,24 @@ SECONDS_BETWEEN_LINES = 15.0
 
 @contextmanager
 def answer_progress(label: str = "") -> Iterator[Callable[[int, int], None]]:
-    """Yield a function that is told the number of answers at hand and the number needed; `label` says whose they are."""
+    """Show how many answers are at hand.
+
+    Parameters
+    ----------
+    label : str
+        Whose answers they are.
+
+    Yields
+    ------
+    callable
+        Takes the number of answers at hand and the number needed.
+    """
     from tqdm import tqdm
 
     from coherence.report.wording import clean
 
     opening = f"{clean(label)}: " if label else ""
+    # disable=None: a bar on a terminal only; in a log file it would be a line per answer.
     with tqdm(desc=opening.removesuffix(": "), unit="answer", file=sys.stderr, disable=None) as bar:
         last = time.monotonic()
 

@@ -67,6 +67,7 @@ def _parameters(settings: Iterable[str], agent: "Agent") -> dict[str, float]:
             values[name] = float(text)
         except ValueError:
             raise InputError(f"--set {name} must be a number; received {text!r}.") from None
+        # float() reads "nan" and "inf" without complaint; neither is below infinity.
         if not abs(values[name]) < float("inf"):
             raise InputError(f"--set {name} must be a finite number; received {text!r}.")
     return values
@@ -75,7 +76,7 @@ def _parameters(settings: Iterable[str], agent: "Agent") -> dict[str, float]:
 def _print_agents(agents: "Iterable[Agent]") -> None:
     for number, agent in enumerate(agents):
         print(f"{agent.name}: {agent.description}")
-        if number == 0:
+        if number == 0:  # the first agent has every default; of the others the changes are enough
             defaults = agent.parameters()
             print("    " + ", ".join(f"{name}={value:g}" for name, value in defaults.items()))
             continue
@@ -115,6 +116,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("--out FILE is missing. Name a .parquet, .csv or .jsonl file.")
     if args.seed < 0:
         raise InputError(f"--seed must be at least 0; received {args.seed}.")
+    # The agent itself checks the ranges, and its error names the parameter.
     changes = _parameters(args.set, AGENTS[args.agent])
     runs = simulate(
         AGENTS[args.agent].with_parameters(**changes),
@@ -125,7 +127,8 @@ def run(args: argparse.Namespace) -> int:
     write_runs(runs, args.out)
     changed = "".join(f", {name}={value:g}" for name, value in changes.items())
     print(
-        f"{args.out}: {len(runs)} rows, {args.contexts} contexts x {args.reps} repetitions of agent {args.agent}{changed}, seed {args.seed}",
+        f"{args.out}: {len(runs)} rows, {args.contexts} contexts x {args.reps} repetitions "
+        f"of agent {args.agent}{changed}, seed {args.seed}",
         file=sys.stderr,
     )
     return 0

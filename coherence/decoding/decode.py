@@ -1,4 +1,4 @@
-"""From the text of an answer to a value and a status: the form first, then a closed list of repairs, and never a guess.
+"""From the text of an answer to a value and a status: the form, then repairs, and never a guess.
 
 An answer is `ok` only if it has exactly the lines that were asked for, in their order and spelling,
 with plain decimal numbers. An answer that misses the form and still has one meaning only is
@@ -45,8 +45,10 @@ SUM_TOLERANCE = 0.02
 # Two decimals per label: K labels may miss a sum of 1 by K half-hundredths without any fault of the
 # model's.
 _ROUNDING = 0.005
+_FLOAT_SLACK = 1e-9  # .50 + .52 misses 1 by .02 and, in binary, by a little more
+# float() would take "nan", "1_0" and digits of other scripts, which no question asks for.
 _NUMBER = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
-_BLANKS = " \t\r\n"
+_BLANKS = " \t\r\n"  # str.strip() would also take Unicode blanks, which are a repair
 BELIEF_LABELS = ("No", "Yes")
 DECISION_LABELS = ("Can decide", "Decision")
 
@@ -182,18 +184,7 @@ def decode_decision(text: str) -> Decoded[str]:
     lines = _visible_lines(text)
     if len(lines) != 2:
         return Decoded(None, _unreadable(text))
-    said = []
-    for line, label in zip(lines, DECISION_LABELS, strict=True):
-        answer = _after_label(line, label)
-        if answer is None:
-            # Markup may sit before the label as well; the options of the whole line tell.
-            decoded = decode_choice(line, [f"{label}: Yes", f"{label}: No"])
-            said.append(
-                Decoded(decoded.value and decoded.value.removeprefix(f"{label}: "), decoded.status)
-            )
-        else:
-            said.append(decode_choice(answer, ("Yes", "No")))
-    able, decision = said
+    able, decision = map(_decode_line, lines, DECISION_LABELS)
     if able.value is None or decision.value is None:
         return Decoded(None, _unreadable(text))
     return Decoded(
@@ -221,9 +212,12 @@ def decode_choice(text: str, options: Sequence[str]) -> Decoded[str]:
     --------
     >>> decode_choice("wait", ("wait", "treat"))
     Decoded(value='wait', status='ok', residual=nan)
-    >>> decode_choice("Treat.", ("wait", "treat")).status, decode_choice("wait or treat", ("wait", "treat")).status
-    ('repaired:punctuation', 'unparsed')
+    >>> decode_choice("Treat.", ("wait", "treat")).status
+    'repaired:punctuation'
+    >>> decode_choice("wait or treat", ("wait", "treat")).status
+    'unparsed'
     """
+    # Exactly as offered; all else is a repair with a name, or unread.
     if text.strip(_BLANKS) in options:
         return Decoded(text.strip(_BLANKS), OK)
     try:
@@ -253,6 +247,16 @@ def worst(statuses: Sequence[str]) -> str:
     return max(statuses, key=STATUSES.index)
 
 
+def _decode_line(line: str, label: str) -> Decoded[str]:
+    """Read Yes or No from ``label: Yes``."""
+    answer = _after_label(line, label)
+    if answer is not None:
+        return decode_choice(answer, ("Yes", "No"))
+    # Markup may sit before the label as well; the options of the whole line tell.
+    decoded = decode_choice(line, [f"{label}: Yes", f"{label}: No"])
+    return Decoded(decoded.value and decoded.value.removeprefix(f"{label}: "), decoded.status)
+
+
 def _stated(text: str, labels: Sequence[str]) -> list[float] | None:
     """Return the numbers of an answer that has exactly the form, else None."""
     lines = _visible_lines(text)
@@ -274,21 +278,24 @@ def _checked(numbers: Sequence[float], status: str) -> Decoded[tuple[float, ...]
     residual = math.fsum(numbers) - 1 if all(map(math.isfinite, numbers)) else math.inf
     if not all(0 <= number <= 1 for number in numbers):
         return Decoded(None, OUT_OF_RANGE, residual)
-    if abs(residual) > max(SUM_TOLERANCE, _ROUNDING * len(numbers)) + 1e-9:
+    if abs(residual) > max(SUM_TOLERANCE, _ROUNDING * len(numbers)) + _FLOAT_SLACK:
         return Decoded(None, SUM_NOT_ONE, residual)
-    return Decoded(
-        tuple(number + 0.0 for number in numbers), status, residual
-    )  # turns -0.0 into 0.0
+    return Decoded(tuple(map(_without_sign, numbers)), status, residual)
+
+
+def _without_sign(number: float) -> float:
+    return number + 0.0  # turns -0.0 into 0.0
 
 
 def _within(number: float, status: str) -> Decoded[float]:
-    return Decoded(number + 0.0, status) if 0 <= number <= 1 else Decoded(None, OUT_OF_RANGE)
+    if 0 <= number <= 1:
+        return Decoded(_without_sign(number), status)
+    return Decoded(None, OUT_OF_RANGE)
 
 
 def _of_yes(stated: Decoded[tuple[float, ...]]) -> Decoded[float]:
-    return Decoded(
-        None if stated.value is None else stated.value[1], stated.status, stated.residual
-    )
+    belief = None if stated.value is None else stated.value[1]
+    return Decoded(belief, stated.status, stated.residual)
 
 
 def _visible_lines(text: str) -> list[str]:
@@ -298,10 +305,11 @@ def _visible_lines(text: str) -> list[str]:
 
 
 def _after_label(line: str, label: str) -> str | None:
-    """Return what follows ``label:`` and blanks, or None where the line does not begin with the label."""
+    """Return what follows ``label:`` and blanks, or None where the line begins otherwise."""
     return line[len(label) + 1 :].strip(" \t") if line.startswith(f"{label}:") else None
 
 
 def _unreadable(text: str) -> str:
+    # Models write either apostrophe.
     plain = text.lower().replace("\u2019", "'")
     return REFUSED if any(phrase in plain for phrase in REFUSALS) else UNPARSED

@@ -1,4 +1,4 @@
-"""What an answer that misses the form may still say without any doubt: a closed list of repairs, each with a name of its own.
+"""What an answer that misses the form may still say without any doubt: a closed list of repairs.
 
 A repair changes the spelling of what is there and never adds to it. Two different numbers where one
 belongs, a hedge ("about", "at least", "not"), a comma that may part thousands, a number without a
@@ -19,14 +19,18 @@ REPAIR_MEANINGS = {
     "repaired:characters": "digits, signs or blanks of another script: '０.７', '0٫7', '−', '¾'",
     "repaired:markup": "a code fence, emphasis, a bullet, quotation marks: '**0.7**'",
     "repaired:json": 'a JSON object with one number per label: \'{"No": 0.3, "Yes": 0.7}\'',
-    "repaired:spelling": "a label in other letters, blanks before the colon, '=' for ':': 'YES = 0.7'",
+    "repaired:spelling": (
+        "a label in other letters, blanks before the colon, '=' for ':': 'YES = 0.7'"
+    ),
     "repaired:punctuation": "a mark at the end of a line: '0.7.'",
     "repaired:notation": "a plus sign, an exponent: '+0.7', '7e-1'",
     "repaired:comma": "a decimal comma: '0,7'",
     "repaired:percent": "a percentage with its sign or word: '70%', '70 percent'",
     "repaired:fraction": "a fraction: '7/10', '7 out of 10'",
     "repaired:layout": "the labels in another order, or all in one line",
-    "repaired:single": "one probability, of Yes, where one per label was asked for: 'Yes: 0.7', '0.7'",
+    "repaired:single": (
+        "one probability, of Yes, where one per label was asked for: 'Yes: 0.7', '0.7'"
+    ),
     "repaired:words": "plain words around, such as 'The probability is 0.7' or 'Sure!'",
 }
 """Every repair and what it covers, from the mildest to the one that departs furthest from the
@@ -34,18 +38,22 @@ form."""
 
 # Words that carry no content of their own. Hedges, bounds and negations are missing on purpose:
 # with one of them the answer is not read.
-_PLAIN_WORDS = frozenset([
-    "a", "an", "answer", "answers", "are", "chance", "estimate", "estimated", "final", "following", "for", "here", "i", "is", "it", "likelihood",
-    "likely", "my", "of", "p", "prob", "probabilities", "probability", "say", "sure", "that", "the", "this", "would",
-])  # fmt: skip
+_PLAIN_TEXT = (
+    "a an answer answers are chance estimate estimated final following for here i is it likelihood "
+    "likely my of p prob probabilities probability say sure that the this would"
+)
+_PLAIN_WORDS = frozenset(_PLAIN_TEXT.split())
 _MARKS = " \t:=.,;!()[]\"'"
+_WORD = re.compile(r"[^\W\d_]+")
 
 _DIGITS = r"[0-9]+"
 _PLAIN = rf"(?:{_DIGITS}\.?[0-9]*|\.{_DIGITS})"
+# What stands right before or behind a number can make it another: "<0.7", "0.7-0.8", "1,000,000".
 _NUMBER = re.compile(
     rf"""(?<![\w.,/%^*~<>-])
     (?:(?P<numerator>{_DIGITS})(?:\ ?/\ ?|\ (?:out\ of|in)\ )(?P<denominator>{_DIGITS})
-      |(?P<number>[+-]?(?:{_DIGITS},{_DIGITS}|{_PLAIN}(?:[eE][+-]?[0-9]{{1,3}})?))(?P<percent>\ ?%|\ (?:percent|per\ cent)\b)?)
+      |(?P<number>[+-]?(?:{_DIGITS},{_DIGITS}|{_PLAIN}(?:[eE][+-]?[0-9]{{1,3}})?))
+       (?P<percent>\ ?%|\ (?:percent|per\ cent)\b)?)
     (?![\w/%^*~<>+-]|\ ?[.,/]\ ?[0-9])""",
     re.VERBOSE,
 )
@@ -82,7 +90,7 @@ class UnreadableError(Exception):
 
 
 @dataclass
-class Reading:
+class RepairedText:
     """Text on its way to a value, and the repairs that it took.
 
     Parameters
@@ -141,6 +149,7 @@ def read_probabilities(text: str, labels: Sequence[str]) -> tuple[list[Fraction]
     stated = _from_json(reading, folded)
     if stated is None:
         stated = _from_lines(reading, list(labels), folded)
+    # A single number is that of Yes only where the reader can know that No is the rest.
     if folded == ["no", "yes"] and list(stated) in (["yes"], [""]):
         reading.note("single")
         return list(stated.values()), reading.status
@@ -152,7 +161,25 @@ def read_probabilities(text: str, labels: Sequence[str]) -> tuple[list[Fraction]
 
 
 def read_number(text: str) -> tuple[Fraction, str]:
-    """Read the one number of an answer to a question for a number alone; as `read_probabilities`."""
+    """Read the number of an answer to a question for a number alone, as `read_probabilities` does.
+
+    Parameters
+    ----------
+    text : str
+        The answer.
+
+    Returns
+    -------
+    number : Fraction
+        Not checked against [0, 1].
+    status : str
+        One of `coherence.table.schema.REPAIRS`.
+
+    Raises
+    ------
+    UnreadableError
+        No repair, or more than one meaning.
+    """
     reading = _cleaned(text)
     stated = _from_lines(reading, ["Yes"], ["yes"])
     if list(stated) == ["yes"]:
@@ -193,38 +220,37 @@ def read_choice(text: str, options: Sequence[str]) -> tuple[str, str]:
     if len(by_name) < len(options):
         raise UnreadableError
     answer = reading.text.strip(" \t\r\n")
-    for lead in (False, True):
-        candidate = answer
-        if lead:
-            candidate = (
-                _CHOICE_LEAD.sub("", answer, count=1) if _CHOICE_LEAD.match(answer) else answer
-            )
-        for ending in (False, True):
-            name = candidate.rstrip(".,;!").rstrip(" ") if ending else candidate
-            if name.casefold() in by_name:
-                option = by_name[name.casefold()]
-                for applies, repair in (
-                    (lead and candidate != answer, "words"),
-                    (name != candidate, "punctuation"),
-                    (name != option, "spelling"),
+    lead = _CHOICE_LEAD.match(answer)
+    # An option may itself begin with words of a lead, or end in a mark: the least repair first.
+    for candidate in (answer, answer[lead.end() :] if lead else answer):
+        for name in (candidate, candidate.rstrip(".,;!").rstrip(" ")):
+            option = by_name.get(name.casefold())
+            if option is not None:
+                for repair, before, after in (
+                    ("words", answer, candidate),
+                    ("punctuation", candidate, name),
+                    ("spelling", name, option),
                 ):
-                    if applies:
+                    if before != after:
                         reading.note(repair)
                 return option, reading.status
     raise UnreadableError
 
 
-def _cleaned(text: str) -> Reading:
+def _cleaned(text: str) -> RepairedText:
     """Undo what changes nothing in the wording: foreign characters and markup."""
+    # An answer of pages explains itself, and what it settles on is no matter of spelling.
     if len(text) > _MOST_CHARACTERS:
         raise UnreadableError
-    reading = Reading(text)
+    reading = RepairedText(text)
     plain = "".join(_plain_character(character) for character in text)
     if plain != text:
         reading.note("characters")
     bare = _BULLET.sub("", _FENCE.sub("", plain))
+    # Twice, for emphasis around emphasis: "**`0.7`**".
     bare = _EMPHASIS.sub(r"\2", _EMPHASIS.sub(r"\2", bare))
     stripped = bare.strip()
+    # Quotation marks around the whole answer; inside, they may belong to a label.
     if len(stripped) > 1 and stripped[0] == stripped[-1] and stripped[0] in "\"'":
         bare = stripped[1:-1]
     if bare != plain:
@@ -246,8 +272,9 @@ def _plain_character(character: str) -> str:
     return _SIGNS.get(character, character)
 
 
-def _from_json(reading: Reading, folded: list[str]) -> dict[str, Fraction] | None:
+def _from_json(reading: RepairedText, folded: list[str]) -> dict[str, Fraction] | None:
     """Read a JSON object; None where the text is none."""
+    # Pairs and texts, not dicts and floats: a name that occurs twice must show, and .1 stay exact.
     if not reading.text.strip().startswith("{"):
         return None
     try:
@@ -258,6 +285,7 @@ def _from_json(reading: Reading, folded: list[str]) -> dict[str, Fraction] | Non
         raise UnreadableError from None
     stated: dict[str, Fraction] = {}
     for name, value in pairs:
+        # Nested objects, true and null are no numbers; a name twice leaves the choice open.
         if not isinstance(value, str) or name.casefold() in stated or name.casefold() not in folded:
             raise UnreadableError
         stated[name.casefold()] = _only_number(value, reading)
@@ -265,8 +293,8 @@ def _from_json(reading: Reading, folded: list[str]) -> dict[str, Fraction] | Non
     return stated
 
 
-def _from_lines(reading: Reading, labels: list[str], folded: list[str]) -> dict[str, Fraction]:
-    """Read the number of every line that has one; the key is the label, or empty where the number stands alone."""
+def _from_lines(reading: RepairedText, labels: list[str], folded: list[str]) -> dict[str, Fraction]:
+    """Read the number of every line that has one, by its label, or by "" where it stands alone."""
     alternatives = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
     parted = re.sub(
         rf"(?<=[0-9%])[ \t]*[,;]?[ \t]+(?=(?:{alternatives})[ \t]*[:=])",
@@ -281,6 +309,7 @@ def _from_lines(reading: Reading, labels: list[str], folded: list[str]) -> dict[
         if not line:
             continue
         label, rest = _split_label(line, labels, folded, reading)
+        # A line without a number may be an opening such as 'Here is my answer:'.
         if not label and not any(character.isnumeric() for character in rest):
             _check_words(rest, reading)
             continue
@@ -292,12 +321,12 @@ def _from_lines(reading: Reading, labels: list[str], folded: list[str]) -> dict[
 
 
 def _split_label(
-    line: str, labels: list[str], folded: list[str], reading: Reading
+    line: str, labels: list[str], folded: list[str], reading: RepairedText
 ) -> tuple[str, str]:
     # Longer labels first: one label may begin like another.
     for label, name in sorted(zip(labels, folded, strict=True), key=lambda pair: -len(pair[0])):
         named = re.match(
-            rf"(?:(?P<words>[^:=\n]*?)\b)?[\"']?{re.escape(label)}[\"']?(?P<bracket>\))?(?P<separator>[ \t]*[:=])",
+            rf"(?:(?P<words>[^:=\n]*?)\b)?[\"']?{re.escape(label)}[\"']?\)?[ \t]*[:=]",
             line,
             re.IGNORECASE,
         )
@@ -305,7 +334,7 @@ def _split_label(
             continue
         words = (named["words"] or "").strip(" \t('\"").casefold()
         if words and name not in ("no", "yes"):
-            continue
+            continue  # "small a: 0.4" may well be another label than "a"
         if words:
             _check_words(words, reading)
         if not line.startswith(f"{label}:"):
@@ -314,18 +343,16 @@ def _split_label(
     return "", line
 
 
-def _check_words(text: str, reading: Reading) -> None:
+def _check_words(text: str, reading: RepairedText) -> None:
     """Hold that a stretch of text has plain words and marks only."""
-    words = re.findall(r"[^\W\d_]+", text.casefold())
-    if any(word not in _PLAIN_WORDS for word in words) or re.sub(r"[^\W\d_]+", "", text).strip(
-        _MARKS
-    ):
+    words = _WORD.findall(text.casefold())
+    if not _PLAIN_WORDS.issuperset(words) or _WORD.sub("", text).strip(_MARKS):
         raise UnreadableError
     if words:
         reading.note("words")
 
 
-def _only_number(text: str, reading: Reading) -> Fraction:
+def _only_number(text: str, reading: RepairedText) -> Fraction:
     """Return the number in a stretch of text, which may say it more than once but no other."""
     matches = list(_NUMBER.finditer(text))
     values = {_value(match, reading) for match in matches}
@@ -342,11 +369,12 @@ def _only_number(text: str, reading: Reading) -> Fraction:
     return values.pop()
 
 
-def _value(match: re.Match[str], reading: Reading) -> Fraction:
+def _value(match: re.Match[str], reading: RepairedText) -> Fraction:
     if len(match[0]) > _MOST_DIGITS:
         raise UnreadableError
     if match["numerator"]:
         reading.note("fraction")
+        # Fraction would raise ZeroDivisionError, and no answer may.
         if int(match["denominator"]) == 0:
             raise UnreadableError
         return Fraction(int(match["numerator"]), int(match["denominator"]))
@@ -359,7 +387,7 @@ def _value(match: re.Match[str], reading: Reading) -> Fraction:
             raise UnreadableError  # "1,000" may be one or a thousand
         reading.note("comma")
         number = number.replace(",", ".")
-    value = Fraction(number if not number.endswith(".") else number[:-1])
+    value = Fraction(number)
     if match["percent"]:
         reading.note("percent")
         return value / 100

@@ -1,7 +1,7 @@
-"""Answers that other programs elicited, as a runs table: Inspect logs, lm-eval samples, folktexts predictions, plain tables.
+"""Answers that other programs elicited, as a runs table: Inspect, lm-eval, folktexts, plain tables.
 
-`formats` reads files into `AnswerLog` records with named fields, `roles` decides which task asked
-for beliefs and which for actions, `assemble` maps fields to columns and joins the two. How free
-text is read is the caller's: `assemble` takes functions, so that nothing here asks a model's
-question.
+`formats` reads files into `AnswerLog` records with named fields. `tasks` tells the logs of beliefs
+from those of actions, `mapping` says which field becomes which column, `pairing` puts the actions
+beside the beliefs, and `typed_table` makes the table; `assemble` calls them in turn. How free text
+is read is the caller's, who knows what was asked: `assemble` takes functions.
 """

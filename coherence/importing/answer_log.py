@@ -1,18 +1,19 @@
-"""One task's answers out of one file, as records with dotted field names such as ``metadata.p_true``.
+"""One task's answers out of one file, as records with dotted field names: ``metadata.p_true``.
 
 Everything in a record came from outside and stays text or a number: no field is ever used as a
 path, a pattern or code.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from coherence.errors import InputError
+from coherence.table.schema import FEATURE_PREFIX
 
 Record = Mapping[str, object]
-_DEEPEST = 6
+_DEEPEST = 6  # levels; a document of a thousand would else need as many calls and names as long
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class AnswerLog:
 
     @property
     def name(self) -> str:
-        """What messages and ``--belief-task`` call it: the task, or the file's name without its ending where no task is named."""
+        """What messages and ``--belief-task`` call it: the task, or else the file's bare name."""
         return self.task if self.task is not None else Path(self.file).stem
 
     @property
@@ -82,8 +83,8 @@ def flatten(value: object, name: str) -> dict[str, object]:
 
     Examples
     --------
-    >>> flatten({"p_true": 0.3, "tags": ["a", "b"], "scores": {"match": {"value": "C"}}}, "metadata")
-    {'metadata.p_true': 0.3, 'metadata.tags': '["a", "b"]', 'metadata.scores.match.value': 'C'}
+    >>> flatten({"p_true": 0.3, "tags": ["a", "b"], "match": {"value": "C"}}, "metadata")
+    {'metadata.p_true': 0.3, 'metadata.tags': '["a", "b"]', 'metadata.match.value': 'C'}
     """
     if isinstance(value, dict) and name.count(".") < _DEEPEST:
         return {
@@ -91,13 +92,14 @@ def flatten(value: object, name: str) -> dict[str, object]:
             for key, part in value.items()
             for inner, item in flatten(part, f"{name}.{key}").items()
         }
+    # As text, a list can still be shown and mapped, and is never a column by accident.
     if isinstance(value, dict | list):
         return {name: json.dumps(value, ensure_ascii=False)}
     return {name: value}
 
 
-def own_columns(names: Iterator[str] | tuple[str, ...], prefix: str) -> dict[str, str]:
-    """Return the columns that a log brings under their own names: the exact posterior and the evidence.
+def sample_columns(names: Iterable[str], prefix: str) -> dict[str, str]:
+    """Return what a log says of its samples under a column's name: exact posterior and evidence.
 
     Parameters
     ----------
@@ -113,14 +115,15 @@ def own_columns(names: Iterator[str] | tuple[str, ...], prefix: str) -> dict[str
 
     Examples
     --------
-    >>> own_columns(("metadata.p_true", "metadata.x_age", "metadata.note"), "metadata.")
+    >>> sample_columns(("metadata.p_true", "metadata.x_age", "metadata.note"), "metadata.")
     {'p_true': 'metadata.p_true', 'x_age': 'metadata.x_age'}
     """
-    found = {name.removeprefix(prefix): name for name in names if name.startswith(prefix)}
+    columns = {name.removeprefix(prefix): name for name in names if name.startswith(prefix)}
     return {
         column: name
-        for column, name in found.items()
-        if column == "p_true" or (column.startswith("x_") and "." not in column)
+        for column, name in columns.items()
+        # A dot is left of something nested, which is no value of its own.
+        if column == "p_true" or (column.startswith(FEATURE_PREFIX) and "." not in column)
     }
 
 
@@ -146,6 +149,7 @@ def parse_json(text: str | bytes, where: str) -> object:
     """
     try:
         return json.loads(text)
+    # A few kilobytes of brackets are enough to exhaust the stack.
     except RecursionError:
         raise InputError(f"{where} is nested too deeply to be read.") from None
     except ValueError as error:  # UnicodeDecodeError and JSONDecodeError are both of this kind
@@ -172,6 +176,7 @@ def read_objects(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
     InputError
         A line is no JSON object; the message has its number.
     """
+    # As bytes: a line of text mode would also end at characters that JSON allows in a string.
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             if not line.strip():
@@ -179,6 +184,7 @@ def read_objects(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
             value = parse_json(line, f"{path}: line {number}")
             if not isinstance(value, dict):
                 raise InputError(
-                    f"{path}: line {number} is a JSON {type(value).__name__}, not an object. Each line must be one JSON object."
+                    f"{path}: line {number} is a JSON {type(value).__name__}, not an object. "
+                    "Each line must be one JSON object."
                 )
             yield number, value

@@ -1,4 +1,4 @@
-"""Entries of a zip file from elsewhere: read one by one, into memory only, never more than a stated number of bytes.
+"""Entries of a zip file from elsewhere: read one by one, into memory only, up to a stated size.
 
 Inspect packs its logs with Zstandard (method 93 of the zip format, APPNOTE 6.3.8), which `zipfile`
 lists and cannot unpack before Python 3.14; pyarrow unpacks it. Names of entries are compared and
@@ -17,7 +17,9 @@ from coherence.errors import InputError
 MAX_BYTES = 200_000_000
 """Bytes that one entry may unpack to unless the caller says otherwise."""
 _ZSTANDARD = 93
-_LOCAL_HEADER = 30
+_LOCAL_HEADER = (
+    30  # bytes before name and extra field, whose lengths are the last four (APPNOTE 4.3.7)
+)
 _CHUNK = 1 << 20
 
 
@@ -47,7 +49,8 @@ class Archive:
             self._zip = zipfile.ZipFile(path)
         except (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error) as error:
             raise InputError(
-                f"{path}: this is no complete zip file ({error}). A .eval log is one; if its run or its copy was cut short, get the whole file."
+                f"{path}: this is no complete zip file ({error}). A .eval log is one; "
+                "if its run or its copy was cut short, get the whole file."
             ) from None
         # Where a name occurs twice the later entry replaces the earlier one, as in every zip
         # reader.
@@ -78,6 +81,7 @@ class Archive:
         """
         info = self._entries[name]
         where = f"{self.path}: entry {name!r}"
+        # Bit 0 of the general purpose flags (APPNOTE 4.4.4).
         if info.flag_bits & 1:
             raise InputError(f"{where} is encrypted. Write the log again without a password.")
         if info.file_size > self.max_bytes:
@@ -92,7 +96,8 @@ class Archive:
             )
         except NotImplementedError:
             raise InputError(
-                f"{where} is packed by zip method {info.compress_type}, which is not known here. Write the log again as .json."
+                f"{where} is packed by zip method {info.compress_type}, which is not known here. "
+                "Write the log again as .json."
             ) from None
         except (
             zipfile.BadZipFile,
@@ -102,18 +107,24 @@ class Archive:
             ValueError,
             struct.error,
         ) as error:
+            # Some errors of zlib and struct have no text, others several lines.
             reason = (str(error) or type(error).__name__).splitlines()[0]
             raise InputError(f"{where} is damaged ({reason}). Get the file again.") from None
+        # The size in the directory is a claim of the file's writer.
         if len(content) > self.max_bytes:
             raise InputError(self._too_large(where, "unpacks to more than it says"))
         if len(content) != info.file_size or zlib.crc32(content) != info.CRC:
             raise InputError(
-                f"{where} is damaged (size or checksum differ from the directory's). Get the file again."
+                f"{where} is damaged (size or checksum differ from the directory's). "
+                "Get the file again."
             )
         return content
 
     def _too_large(self, where: str, what: str) -> str:
-        return f"{where} {what}; more than {self.max_bytes:,} are refused. If you trust the file, raise --max-bytes."
+        return (
+            f"{where} {what}; more than {self.max_bytes:,} are refused. "
+            "If you trust the file, raise --max-bytes."
+        )
 
     def _unpack(self, info: zipfile.ZipInfo) -> bytes:
         with self._zip.open(info) as packed:
@@ -130,6 +141,7 @@ class Archive:
     def _bounded(self, stream: "_Readable | IO[bytes]") -> bytes:
         """Read until the end, or until there is one byte too many."""
         content = bytearray()
+        # One byte more than allowed shows that there is more, and no second is unpacked.
         while len(content) <= self.max_bytes and (chunk := stream.read(_CHUNK)):
             content += chunk
         return bytes(content)
@@ -148,12 +160,14 @@ class Archive:
 
 def _packed_bytes(file: IO[bytes], info: zipfile.ZipInfo, file_size: int) -> bytes:
     """Return the packed bytes behind an entry's local header."""
+    # Before anything of that size is read.
     if info.compress_size > file_size:
         raise zipfile.BadZipFile("longer than the file")
     file.seek(info.header_offset)
     header = file.read(_LOCAL_HEADER)
     if len(header) < _LOCAL_HEADER or header[:4] != b"PK\x03\x04":
         raise zipfile.BadZipFile("no header where the directory points")
+    # The local header's own lengths: those of the directory may differ.
     name_length, extra_length = struct.unpack("<HH", header[26:30])
     file.seek(name_length + extra_length, 1)
     packed = file.read(info.compress_size)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from coherence.decoding.decode import worst
 from coherence.table.schema import FAILURES, STATE_SUM_TOLERANCE, STATUSES
 
 BeliefReader = Callable[[str], tuple[float | None, str]]
@@ -20,20 +21,26 @@ _WRITTEN_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9
 
 @dataclass(frozen=True)
 class Cell:
-    """A value, its status, and the text that it was read from, None where a program wrote the value."""
+    """A value, its status, and the text it was read from; None where a program wrote the value."""
 
     value: object
     status: str
     raw: str | None = None
 
 
-def worst(statuses: Sequence[str]) -> str:
-    """Return the gravest status."""
-    return max(statuses, key=STATUSES.index)
-
-
 def as_number(value: object) -> float | None:
-    """Return a number that a program wrote, as a number or as text; None for anything else, also for True and False."""
+    """Return a number that a program wrote, as a number or as text; None for anything else.
+
+    Parameters
+    ----------
+    value : object
+        What a field holds; True and False are no numbers.
+
+    Returns
+    -------
+    float or None
+        May be infinite.
+    """
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
@@ -41,11 +48,10 @@ def as_number(value: object) -> float | None:
             return float(value)
         except OverflowError:  # whole numbers in JSON may have any length
             return math.inf if value > 0 else -math.inf
-    return (
-        float(value)
-        if isinstance(value, str) and _WRITTEN_NUMBER.fullmatch(value.strip())
-        else None
-    )
+    # float() would also take "nan", "1_000" and digits of other scripts.
+    if isinstance(value, str) and _WRITTEN_NUMBER.fullmatch(value.strip()):
+        return float(value)
+    return None
 
 
 def belief_cell(value: object, read: BeliefReader, *, is_text: bool, scale: float) -> Cell:
@@ -67,17 +73,15 @@ def belief_cell(value: object, read: BeliefReader, *, is_text: bool, scale: floa
     Cell
         A probability in [0, 1], or None with a status that says why.
     """
+    # The sample ended before an answer, or the table has an empty cell.
     if value is None or value == "":
         return Cell(None, "unparsed")
-    if is_text and isinstance(value, str):
-        said, status = read(value)
-        return Cell(said, status, value)
-    number = as_number(value)
+    number = None if is_text and isinstance(value, str) else as_number(value)
     if number is None:
-        said, status = read(str(value))
-        return Cell(said, status, str(value))
+        return Cell(*read(str(value)), str(value))
     if not math.isfinite(number):
         return Cell(None, "unparsed", str(value))
+    # Not clipped: 101 of 100 is an answer that cannot be meant.
     share = number / scale
     return Cell(share, "ok") if 0 <= share <= 1 else Cell(None, "out_of_range", str(value))
 
@@ -106,11 +110,13 @@ def distribution_cells(
     }
     shares = {column: cell.value for column, cell in cells.items() if isinstance(cell.value, float)}
     raw = "; ".join(f"{column}={value}" for column, value in values.items())
+    status = worst([cell.status for cell in cells.values()])
     if len(shares) < len(cells):
-        return Cell(None, worst([cell.status for cell in cells.values()]), raw)
+        return Cell(None, status, raw)
+    # One state alone is a belief of which the others were not logged: there is no sum to miss.
     if len(shares) > 1 and abs(math.fsum(shares.values()) - 1) > STATE_SUM_TOLERANCE:
         return Cell(None, "sum_not_one", raw)
-    return Cell(shares, worst([cell.status for cell in cells.values()]))
+    return Cell(shares, status)
 
 
 def action_cell(
@@ -136,36 +142,39 @@ def action_cell(
     """
     if value is None or value == "":
         return Cell(None, "unparsed")
+    # A label from a program's table needs no reading, and no list to be read against.
     if not options:
         return Cell(value, "ok")
     text = str(value)
-    said, status = read(text, options)
-    if said is None and by_letter:
+    option, status = read(text, options)
+    if option is None and by_letter:
+        # Multiple choice is asked by letter; the option's own words come first all the same.
         letters = [chr(ord("A") + position) for position in range(min(len(options), 26))]
-        letter, by_name = read(text, letters)
+        letter, letter_status = read(text, letters)
         if letter is not None:
-            said, status = options[letters.index(letter)], by_name
-    return Cell(said, status, text)
+            option, status = options[letters.index(letter)], letter_status
+    return Cell(option, status, text)
 
 
-def with_own_status(cells: Sequence[Cell], own: object) -> str:
-    """Return the status of a row, which may bring one of its own.
+def row_status(cells: Sequence[Cell], logged: object) -> str:
+    """Return the status of a row, for which the log may name one.
 
     Parameters
     ----------
     cells : sequence of Cell
         The answers of the row.
-    own : object
-        What the row's own status field holds, or None.
+    logged : object
+        What the row's status field holds, or None.
 
     Returns
     -------
     str
-        The gravest; a row's own failure explains a missing answer better than "unparsed" does.
+        The gravest; a failure that was logged explains a missing answer better than "unparsed".
+        An unknown one is returned as it is, for the validator to name.
     """
-    read = worst([cell.status for cell in cells])
-    if not isinstance(own, str) or own not in STATUSES:
-        return read if own in (None, "") else str(own)
-    if own in FAILURES and any(cell.value is None and cell.raw is None for cell in cells):
-        return worst([own, *(cell.status for cell in cells if cell.raw is not None)])
-    return worst([own, read])
+    decoded = worst([cell.status for cell in cells])
+    if not isinstance(logged, str) or logged not in STATUSES:
+        return decoded if logged in (None, "") else str(logged)
+    if logged in FAILURES and any(cell.value is None and cell.raw is None for cell in cells):
+        return worst([logged, *(cell.status for cell in cells if cell.raw is not None)])
+    return worst([logged, decoded])

@@ -1,16 +1,16 @@
-"""Inspect logs: ``.eval``, a zip file with one JSON document per sample, and ``.json``, one document with all of them.
+"""Inspect logs: ``.eval``, a zip file with a JSON document per sample, and ``.json``, one for all.
 
 Fields of a sample: ``id``, ``epoch``, ``rep`` (the epoch counted from 0), ``output`` (what the
 model said last), ``target``, ``choices``, ``error``, ``metadata.<name>``, ``scores.<scorer>.value``
 and ``.answer``. Written against the files of inspect_ai 0.3.285 (log version 2).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from coherence.errors import InputError
-from coherence.importing.answer_log import AnswerLog, flatten, own_columns, parse_json
+from coherence.importing.answer_log import AnswerLog, flatten, parse_json, sample_columns
 from coherence.importing.archive import Archive
 
 _ATTACHMENT = "attachment://"
@@ -49,7 +49,8 @@ def read_inspect_log(path: Path, *, max_bytes: int) -> AnswerLog:
     run = header.get("eval")
     if not isinstance(run, dict) or not isinstance(run.get("task"), str):
         raise InputError(
-            f"{path}: this is no Inspect log; it has no eval.task. Its fields are {', '.join(map(repr, list(header)[:8])) or 'none'}."
+            f"{path}: this is no Inspect log; it has no eval.task. "
+            f"Its fields are {', '.join(map(repr, list(header)[:8])) or 'none'}."
         )
     records = tuple(
         _record(sample, f"{path}: sample {number}")
@@ -57,7 +58,8 @@ def read_inspect_log(path: Path, *, max_bytes: int) -> AnswerLog:
     )
     if not records:
         raise InputError(
-            f"{path}: the log has no samples. Inspect leaves them out with --no-log-samples; run it again without."
+            f"{path}: the log has no samples. Inspect leaves them out with --no-log-samples; "
+            "run it again without."
         )
     names = tuple(dict.fromkeys(name for record in records for name in record))
     model = run.get("model")
@@ -66,7 +68,7 @@ def read_inspect_log(path: Path, *, max_bytes: int) -> AnswerLog:
         task=run["task"],
         model=model if isinstance(model, str) else None,
         records=records,
-        fields=_FIELDS | own_columns(names, "metadata."),
+        fields=_FIELDS | sample_columns(names, "metadata."),
         notes=tuple(_notes(header, run, records)),
     )
 
@@ -75,7 +77,8 @@ def _read_json(path: Path) -> tuple[dict[str, Any], Iterable[object]]:
     log = parse_json(path.read_bytes(), f"{path}: it")
     if not isinstance(log, dict):
         raise InputError(
-            f"{path}: this is no Inspect log; it is a JSON {type(log).__name__}. For a list of rows use .jsonl, one row per line."
+            f"{path}: this is no Inspect log; it is a JSON {type(log).__name__}. "
+            "For a list of rows use .jsonl, one row per line."
         )
     samples = log.get("samples")
     return log, samples if isinstance(samples, list) else []
@@ -101,21 +104,17 @@ def _read_archive(path: Path, max_bytes: int) -> tuple[dict[str, Any], Iterable[
         ]
     if not isinstance(header, dict):
         raise InputError(
-            f"{path}: entry {head!r} is a JSON {type(header).__name__}, not an object. Get the file again."
+            f"{path}: entry {head!r} is a JSON {type(header).__name__}, not an object. "
+            "Get the file again."
         )
     return header, samples
 
 
 def _trimmed(sample: object) -> object:
-    return (
-        {
-            name: part
-            for name, part in sample.items()
-            if name not in ("events", "messages", "events_data")
-        }
-        if isinstance(sample, dict)
-        else sample
-    )
+    if not isinstance(sample, dict):
+        return sample
+    bulky = ("events", "messages", "events_data")
+    return {name: part for name, part in sample.items() if name not in bulky}
 
 
 def _record(sample: object, where: str) -> dict[str, object]:
@@ -123,6 +122,7 @@ def _record(sample: object, where: str) -> dict[str, object]:
         raise InputError(
             f"{where} has no id that is a text or a number. Check that the file is an Inspect log."
         )
+    # Inspect counts epochs from 1, the runs table repetitions from 0.
     epoch = sample.get("epoch", 1)
     if not isinstance(epoch, int):
         raise InputError(f"{where}: epoch must be a whole number; received {epoch!r}.")
@@ -131,17 +131,18 @@ def _record(sample: object, where: str) -> dict[str, object]:
         "id": sample["id"],
         "epoch": epoch,
         "rep": epoch - 1,
-        "output": _said(sample),
+        "output": _answer(sample),
     }
-    record["target"] = (
-        target[0]
-        if isinstance(target, list) and len(target) == 1
-        else flatten(target, "target").get("target")
-    )
+    # Inspect takes one target or a list of them; a list of one is one.
+    if isinstance(target, list) and len(target) == 1:
+        target = target[0]
+    else:
+        target = flatten(target, "target").get("target")
+    record["target"] = target
     choices = sample.get("choices")
     if isinstance(choices, list) and choices and all(isinstance(choice, str) for choice in choices):
         record["choices"] = tuple(choices)
-        record["target"] = _choice_of(record["target"], choices)
+        record["target"] = _choice_of(target, choices)
     if sample.get("error"):
         error = sample["error"]
         record["error"] = str(error.get("message", error) if isinstance(error, dict) else error)
@@ -149,6 +150,7 @@ def _record(sample: object, where: str) -> dict[str, object]:
         _object(sample.get("metadata")), "metadata"
     )
     for name, score in scores.items():
+        # Explanations and metadata of scores may be long, and no answer is read from them.
         kept = (
             {key: score[key] for key in ("value", "answer") if key in score}
             if isinstance(score, dict)
@@ -159,18 +161,20 @@ def _record(sample: object, where: str) -> dict[str, object]:
 
 
 def _object(value: object) -> dict[str, Any]:
-    """Return a JSON object; an empty one in place of anything else, which has none of the fields looked for."""
+    """Return a JSON object; an empty one in place of anything else, which has no fields."""
     return value if isinstance(value, dict) else {}
 
 
-def _said(sample: Mapping[str, Any]) -> str | None:
+def _answer(sample: Mapping[str, Any]) -> str | None:
     """What the model said last; None where the sample ended before it said anything."""
     output = _object(sample.get("output"))
     answers, text = output.get("choices"), output.get("completion")
+    # A sample that failed may have a text and no choices, or neither.
     if not isinstance(answers, list) or not answers:
         return text if isinstance(text, str) and text else None
     if not isinstance(text, str):
         content = _object(_object(answers[0]).get("message")).get("content", "")
+        # Content is a text, or a list of parts: reasoning, images and text.
         parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
         text = "".join(
             str(part.get("text", "")) for part in map(_object, parts) if part.get("type") == "text"
@@ -186,24 +190,27 @@ def _said(sample: Mapping[str, Any]) -> str | None:
 
 
 def _choice_of(target: object, choices: list[str]) -> object:
-    """Replace a letter by the choice that it stands for, as Inspect's multiple_choice numbers them."""
+    """Replace a letter by the choice that it stands for, as Inspect's multiple_choice has it."""
     position = ord(target) - ord("A") if isinstance(target, str) and len(target) == 1 else -1
     return choices[position] if 0 <= position < len(choices) else target
 
 
 def _notes(
-    header: Mapping[str, Any], run: Mapping[str, Any], records: tuple[Mapping[str, object], ...]
+    header: Mapping[str, Any], run: Mapping[str, Any], records: Sequence[Mapping[str, object]]
 ) -> Iterable[str]:
     status = header.get("status")
     if status != "success":
-        yield f"the run did not finish (status {status if isinstance(status, str) else 'unknown'})"
-    samples, epochs = (
-        _object(run.get("dataset")).get("samples"),
-        _object(run.get("config")).get("epochs") or 1,
-    )
+        shown = status if isinstance(status, str) else "unknown"
+        yield f"the run did not finish (status {shown})"
+    samples = _object(run.get("dataset")).get("samples")
+    epochs = _object(run.get("config")).get("epochs") or 1
+    # A run that was cut off is read as far as it got, and says how far.
     expected = samples * epochs if isinstance(samples, int) and isinstance(epochs, int) else 0
     if expected > len(records):
         yield f"{len(records)} of {expected} samples are in the log"
     failed = sum("error" in record for record in records)
     if failed:
-        yield f"samples that ended in an error: {failed}; an answer that is missing counts as unparsed"
+        yield (
+            f"samples that ended in an error: {failed}; "
+            "an answer that is missing counts as unparsed"
+        )

@@ -1,5 +1,6 @@
-"""``samples_*.jsonl`` of the Language Model Evaluation Harness: texts of generate_until, log-likelihoods of multiple_choice.
+"""``samples_*.jsonl`` of the Language Model Evaluation Harness: texts, or log-likelihoods.
 
+Texts come from tasks of the output type generate_until, log-likelihoods from multiple_choice.
 Fields: ``doc_id``, ``rep``, ``target``, ``doc.<name>``, the metrics by their names; for texts
 ``resps`` and ``filtered.<filter>``; for log-likelihoods ``choice`` (the most probable one),
 ``answer_mass`` (the probability of all choices together) and ``probability.<choice>``, the share of
@@ -9,11 +10,12 @@ a choice in that mass. Written against the files of lm_eval 0.4.13, which holds 
 import math
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from coherence.errors import InputError
-from coherence.importing.answer_log import AnswerLog, flatten, own_columns, read_objects
+from coherence.importing.answer_log import AnswerLog, flatten, read_objects, sample_columns
 
 NEEDED = ("doc_id", "doc", "target", "resps")
 _ROUNDING = 1e-3  # half precision may put a certain continuation a little above 0
@@ -52,71 +54,84 @@ def read_lm_eval_samples(path: Path, *, max_bytes: int) -> AnswerLog:
         A line is no JSON object or lacks a field, responses have another shape, or the choices
         differ between documents.
     """
-    documents: dict[object, dict[str, Any]] = {}
-    for number, sample in read_objects(path):
-        missing = [name for name in NEEDED if name not in sample]
-        if missing:
-            raise InputError(
-                f"{path}: line {number} lacks {', '.join(map(repr, missing))}; a line that --log_samples writes has them."
-            )
-        if not isinstance(sample["doc_id"], str | int):
-            raise InputError(
-                f"{path}: line {number} has a doc_id that is no text or number; received {sample['doc_id']!r}. Check what wrote it."
-            )
-        # A task with several filters is logged once per filter, with the same responses.
-        entry = documents.setdefault(
-            str(sample["doc_id"]), {"line": number, "sample": sample, "filtered": {}}
-        )
-        if entry["sample"]["resps"] != sample["resps"]:
-            raise InputError(
-                f"{path}: line {number} answers document {sample['doc_id']!r} again and differently. Import one run at a time."
-            )
-        entry["filtered"][str(sample.get("filter", "none"))] = sample.get("filtered_resps")
-    if not documents:
-        raise InputError(f"{path}: the file has no samples. Check the run that wrote it.")
-    options = [_options(entry["sample"]) for entry in documents.values()]
-    scored = [option is not None for option in options]
+    documents = _documents(path)
+    options = [_options(document.sample) for document in documents]
+    scored = [choices is not None for choices in options]
+    # The two need different columns, and one file of one task never holds both.
     if any(scored) and not all(scored):
         raise InputError(
-            f"{path}: some lines hold texts and others log-likelihoods. One file must come from one task."
+            f"{path}: some lines hold texts and others log-likelihoods. "
+            "One file must come from one task."
         )
     records = [
         record
-        for entry, choices in zip(documents.values(), options, strict=True)
-        for record in _records(
-            entry["sample"], entry["filtered"], choices, f"{path}: line {entry['line']}"
-        )
+        for document, choices in zip(documents, options, strict=True)
+        for record in _records(document, choices, f"{path}: line {document.line}")
     ]
-    named = _FILE_NAME.fullmatch(path.stem)
-    fields = _FIELDS | own_columns(
-        tuple(dict.fromkeys(name for record in records for name in record)), "doc."
+    file_name = _FILE_NAME.fullmatch(path.stem)
+    names = dict.fromkeys(field for record in records for field in record)
+    answer = (
+        {"answer": "choice", "answer_mass": "answer_mass"} if scored[0] else {"answer": "resps"}
     )
     notes = []
-    if len(filters := _filters(documents)) > 1:
+    filters = dict.fromkeys(name for document in documents for name in document.filtered)
+    if len(filters) > 1:
         notes.append(
             f"filters: {', '.join(filters)}; the fields filtered.<name> hold what they left"
         )
+    # States are columns, so every document must have the same ones.
     same = len(set(options)) == 1
     if not same:
         notes.append(
-            "the choices differ between documents: they can be actions, and no belief over fixed states"
+            "the choices differ between documents: "
+            "they can be actions, and no belief over fixed states"
         )
     return AnswerLog(
         file=path.name,
-        task=named["task"] if named else None,
+        task=file_name["task"] if file_name else None,
         model=None,
         records=tuple(records),
-        fields=fields
-        | (
-            {"answer": "choice", "answer_mass": "answer_mass"} if scored[0] else {"answer": "resps"}
-        ),
+        fields=_FIELDS | sample_columns(names, "doc.") | answer,
         states=options[0] or () if same else (),
         notes=tuple(notes),
     )
 
 
-def _filters(documents: Mapping[object, Mapping[str, Any]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for entry in documents.values() for name in entry["filtered"]))
+@dataclass
+class _Document:
+    """One document: the first line that answers it, and what each filter left of the responses."""
+
+    line: int
+    sample: Mapping[str, Any]
+    filtered: dict[str, Any] = field(default_factory=dict)
+
+
+def _documents(path: Path) -> list[_Document]:
+    documents: dict[str, _Document] = {}
+    for number, sample in read_objects(path):
+        missing = [name for name in NEEDED if name not in sample]
+        if missing:
+            raise InputError(
+                f"{path}: line {number} lacks {', '.join(map(repr, missing))}; "
+                "a line that --log_samples writes has them."
+            )
+        key = sample["doc_id"]
+        if not isinstance(key, str | int):
+            raise InputError(
+                f"{path}: line {number} has a doc_id that is no text or number; received {key!r}. "
+                "Check what wrote it."
+            )
+        # A task with several filters is logged once per filter, with the same responses.
+        document = documents.setdefault(str(key), _Document(number, sample))
+        if document.sample["resps"] != sample["resps"]:
+            raise InputError(
+                f"{path}: line {number} answers document {key!r} again and differently. "
+                "Import one run at a time."
+            )
+        document.filtered[str(sample.get("filter", "none"))] = sample.get("filtered_resps")
+    if not documents:
+        raise InputError(f"{path}: the file has no samples. Check the run that wrote it.")
+    return list(documents.values())
 
 
 def _options(sample: Mapping[str, Any]) -> tuple[str, ...] | None:
@@ -128,6 +143,7 @@ def _options(sample: Mapping[str, Any]) -> tuple[str, ...] | None:
         and all(isinstance(repeats, list) and repeats for repeats in responses)
     ):
         return None
+    # A log-likelihood is logged with whether it is that of the greedy continuation.
     if not all(
         isinstance(pair, list) and len(pair) == 2 for repeats in responses for pair in repeats
     ):
@@ -140,11 +156,9 @@ def _options(sample: Mapping[str, Any]) -> tuple[str, ...] | None:
 
 
 def _records(
-    sample: Mapping[str, Any],
-    filtered: Mapping[str, Any],
-    choices: tuple[str, ...] | None,
-    where: str,
+    document: _Document, choices: tuple[str, ...] | None, where: str
 ) -> Iterable[dict[str, object]]:
+    sample = document.sample
     shared: dict[str, object] = {"doc_id": sample["doc_id"], **flatten(sample["doc"], "doc")}
     for name, value in sample.items():
         if name not in _SKIPPED:
@@ -152,6 +166,7 @@ def _records(
     responses = sample["resps"]
     if choices is not None:
         target = _choice_of(sample["target"], choices)
+        # A repetition counts where every choice was scored in it.
         for rep in range(min(len(repeats) for repeats in responses)):
             yield {
                 **shared,
@@ -163,17 +178,15 @@ def _records(
         return
     if not (isinstance(responses, list) and len(responses) == 1 and isinstance(responses[0], list)):
         raise InputError(
-            f"{where}: resps must hold the repeats of one request, or log-likelihoods of several choices. Check the task's output type."
+            f"{where}: resps must hold the repeats of one request, or log-likelihoods of several "
+            "choices. Check the task's output type."
         )
     for rep, text in enumerate(responses[0]):
         kept: dict[str, object] = {}
-        for name, left in filtered.items():
+        for name, values in document.filtered.items():
             # The usual filter keeps the first repeat only.
-            values = (
-                left[0]
-                if isinstance(left, list) and len(left) == 1 and isinstance(left[0], list)
-                else left
-            )
+            if isinstance(values, list) and len(values) == 1 and isinstance(values[0], list):
+                values = values[0]
             if isinstance(values, list) and rep < len(values):
                 kept |= flatten(values[rep], f"filtered.{name}")
         yield {
@@ -197,24 +210,29 @@ def _choice_of(target: object, choices: tuple[str, ...]) -> object:
 
 
 def _scores(pairs: list[list[Any]], choices: tuple[str, ...], where: str) -> dict[str, object]:
-    """Shares of the choices in their joint probability; nothing where a log-likelihood is no finite number."""
+    """Shares of the choices in their joint probability; nothing where one is no finite number."""
     if len(pairs) != len(choices) or len(set(choices)) < len(choices):
         raise InputError(
-            f"{where}: {len(pairs)} log-likelihoods for the choices {list(choices)!r}. Every choice must be named once."
+            f"{where}: {len(pairs)} log-likelihoods for the choices {list(choices)!r}. "
+            "Every choice must be named once."
         )
     try:
         logs = [float(pair[0]) for pair in pairs]
     except (TypeError, ValueError, OverflowError):
         raise InputError(
-            f"{where}: a log-likelihood is no number; received {[pair[0] for pair in pairs]!r}. Check the run that wrote it."
+            f"{where}: a log-likelihood is no number; received {[pair[0] for pair in pairs]!r}. "
+            "Check the run that wrote it."
         ) from None
     highest = max(logs)
+    # The logarithm of a probability; a positive one is a loss with its sign turned, or a score.
     if highest > _ROUNDING:
         raise InputError(
-            f"{where}: log-likelihoods must not be positive; received {highest:g}. Check the run that wrote it."
+            f"{where}: log-likelihoods must not be positive; received {highest:g}. "
+            "Check the run that wrote it."
         )
     if not all(math.isfinite(log) for log in logs):
         return {}
+    # Relative to the highest: the probabilities of long choices themselves may all underflow to 0.
     weights = [math.exp(log - highest) for log in logs]
     shares = {
         f"probability.{choice}": weight / math.fsum(weights)

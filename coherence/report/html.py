@@ -1,4 +1,4 @@
-"""A report as one self-contained HTML page: inline figures, no scripts, nothing loaded from elsewhere.
+"""A report as one self-contained HTML page: inline figures, no scripts, nothing loaded elsewhere.
 
 Task and model names, action labels and raw answers are untrusted. The template escapes every value;
 only figures are inserted as markup, and those are rebuilt element by element from a parsed tree.
@@ -8,53 +8,51 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from coherence.report import plots, wording
+from coherence.report import wording
+from coherence.report.page_figures import unit_figures
 from coherence.report.json import to_plain
 from coherence.report.statuses import audit_cells, bound_cells, repair_sentence
 from coherence.report.unit import Unit
-from coherence.result import CheckResult
+from coherence.result import LEVEL, CheckResult, rejects
 
 TITLE = "Belief coherence report"
 RAW_LIMIT = 300  # characters of a raw answer; enough to see why it could not be read
-MOST_PAIRS = 6
-BOUNDS_NOTE = "The ends are the rates if every unreadable answer had gone the one way or the other; they hold for these answers and leave out sampling."
+BOUNDS_NOTE = (
+    "The ends are the rates if every unreadable answer had gone the one way or the other; "
+    "they hold for these answers and leave out sampling."
+)
 _RAW_COLUMNS = ("raw_belief", "raw_z", "raw_action")
 
 
 def _visible(text: str) -> str:
-    """Write control characters and direction overrides of a raw answer as escapes, so that the reader sees what was there."""
+    """Write control characters and direction overrides of a raw answer as escapes, to be seen."""
     return "".join(
-        character
-        if character in "\n\t"
-        or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Cn")
-        else repr(character)[1:-1]
+        repr(character)[1:-1]
+        if character not in "\n\t" and unicodedata.category(character) in wording.UNPRINTABLE
+        else character
         for character in text
     )
 
 
 def _breakable(check: str) -> Markup:
-    """Let a narrow column break a check's name after its underscores and colon, and nowhere else."""
-    return Markup("<wbr>").join(
-        re.split(r"(?<=[_:/])", wording.clean(check))
-    )  # join escapes the parts
+    """Let a narrow column break a check's name after its underscores and colon only."""
+    # Markup.join escapes the parts.
+    return Markup("<wbr>").join(re.split(r"(?<=[_:/])", wording.clean(check)))
 
 
 def _value(value: Any) -> str:
     if value is None:
         return wording.NOT_GIVEN
-    return wording.clean(
-        value
-        if isinstance(value, str)
-        else json.dumps(to_plain(value), sort_keys=True, ensure_ascii=False)
-    )
+    if isinstance(value, str):
+        return wording.clean(value)
+    return wording.clean(json.dumps(to_plain(value), sort_keys=True, ensure_ascii=False))
 
 
 def _settings(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -63,6 +61,7 @@ def _settings(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _result_row(result: CheckResult, verdict: str) -> dict[str, Any]:
     effect, interval = wording.format_effect(result)
+    # The unit is set smaller than the number, which readers compare down the column.
     number, _, unit = effect.partition(" ")
     left_out = f", {result.n_dropped} left out" if result.n_dropped else ""
     return {
@@ -71,12 +70,13 @@ def _result_row(result: CheckResult, verdict: str) -> dict[str, Any]:
         "unit": unit,
         "interval": interval,
         "pvalue": wording.format_pvalue(result.pvalue),
+        # Holm bounds the chance of any false rejection, Benjamini-Hochberg the share of false ones.
         "adjusted": [
             (name, wording.format_pvalue(value))
             for name, value in (("Holm", result.pvalue_holm), ("BH", result.pvalue_bh))
             if value is not None and not math.isnan(value)
         ],
-        "flagged": wording.is_flagged(result),
+        "flagged": rejects(result.pvalue),
         "verdict": wording.full_verdict(result, verdict),
         "sample": f"{result.n_rows} rows, {result.n_contexts} contexts{left_out}",
         "null_label": "Estimates" if result.pvalue is None else "Null hypothesis",
@@ -99,16 +99,23 @@ def _lead(unit: Unit) -> str:
             else "No check could be run."
         )
     undefined = sum(math.isnan(result.pvalue) for result in tests if result.pvalue is not None)
-    flagged = [wording.clean(result.check) for result in tests if wording.is_flagged(result)]
-    defined, level = len(tests) - undefined, wording.FLAG_LEVEL
+    flagged = [wording.clean(result.check) for result in tests if rejects(result.pvalue)]
+    defined = len(tests) - undefined
     without = f" {undefined} could not be computed." if undefined else ""
     if defined == 0:
         return f"No test has a p-value.{without}"
-    count = f"{len(flagged) or 'None'} of {defined} test{'' if defined == 1 else 's'} {'have' if len(flagged) > 1 else 'has'} p < {level}"
+    count = (
+        f"{len(flagged) or 'None'} of {defined} test{'' if defined == 1 else 's'} "
+        f"{'have' if len(flagged) > 1 else 'has'} p < {LEVEL}"
+    )
+    # Tests that do not reject are no proof of coherence, which is what readers make of them.
     if not flagged:
-        return f"{count}.{without} This does not show coherence: see the intervals for what remains possible."
+        return (
+            f"{count}.{without} This does not show coherence: "
+            "see the intervals for what remains possible."
+        )
     adjusted = [result.pvalue_holm for result in tests if result.pvalue_holm is not None]
-    left = sum(value < level for value in adjusted)
+    left = sum(map(rejects, adjusted))
     corrected = (
         f" After Holm's correction over all tests of this report: {left}." if adjusted else ""
     )
@@ -116,6 +123,7 @@ def _lead(unit: Unit) -> str:
 
 
 def _overview(unit: Unit, checks: list[str]) -> list[dict[str, Any]]:
+    # Units may have run different checks; each column of the overview is one check.
     by_check = {wording.clean(result.check): result for result in unit.results}
     cells = []
     for check in checks:
@@ -129,7 +137,7 @@ def _overview(unit: Unit, checks: list[str]) -> list[dict[str, Any]]:
                 if tested
                 else wording.format_effect(result)[0]
             )
-            cells.append({"text": text, "flagged": wording.is_flagged(result)})
+            cells.append({"text": text, "flagged": rejects(result.pvalue)})
     return cells
 
 
@@ -140,6 +148,7 @@ def _unreadable(unit: Unit) -> tuple[list[str], list[list[dict[str, Any]]]]:
         for column, value in record.items():
             known = not pd.isna(value)
             text = str(value) if known else wording.NOT_GIVEN
+            # The page stays small, and says so where it leaves something out.
             cut = (
                 f"cut after {RAW_LIMIT} of {len(text)} characters" if len(text) > RAW_LIMIT else ""
             )
@@ -152,136 +161,6 @@ def _unreadable(unit: Unit) -> tuple[list[str], list[list[dict[str, Any]]]]:
             )
         rows.append(cells)
     return [wording.clean(column).replace("_", " ") for column in unit.unreadable.columns], rows
-
-
-def _figure(
-    draw: Callable[..., Any], key: str, title: str, caption: str, *, height: float = 3.5
-) -> dict[str, Any]:
-    svg = plots.render_svg(draw, key=key, title=f"{title}. {caption}", size=(5.0, height))
-    return {
-        "svg": Markup(svg),
-        "title": title,
-        "caption": caption,
-    }  # safe: rebuilt from a parsed tree, whose serialiser escapes all text
-
-
-def _pairwise_figure(result: CheckResult, key: str) -> dict[str, Any]:
-    details = result.details
-    pair = list(result.settings.get("pair") or result.check.partition(":")[2].split("/", 1))
-    first, second = (wording.clean(label, limit=40) for label in pair)
-    bins = plots.choice_bins(details)
-    reversed_pairs = details[details["violation"].astype(bool)]
-    significant = reversed_pairs[reversed_pairs["significant"].astype(bool)]
-    direction = wording.clean(result.settings.get("direction", "increasing"))
-    expected = (
-        f"monotone (tested as {result.settings.get('direction_tested', 'either')})"
-        if direction == "either"
-        else direction
-    )
-    sizes = (
-        f"{int(bins['n'].min())} to {int(bins['n'].max())} choices" if len(bins) else "no choices"
-    )
-    caption = (
-        f"Expected to be {expected}. {len(reversed_pairs)} of {len(details)} pairs of bins are reversed, {len(significant)} significantly"
-        + (" (dashed)." if len(significant) else ".")
-        + f" Bars: Wilson 95% intervals that count every answer as independent. Area of the points: {sizes} in a bin."
-    )
-    return _figure(
-        partial(plots.plot_pairwise_choice, details, pair),
-        key,
-        f"Share of {first} among {first} and {second}",
-        caption,
-    )
-
-
-def _strength(result: CheckResult) -> tuple[float, float]:
-    """Sort by p-value, and by effect where the published procedure gives none."""
-    pvalue = 1.0 if result.pvalue is None or math.isnan(result.pvalue) else result.pvalue
-    return pvalue, 0.0 if math.isnan(result.statistic) else -result.statistic
-
-
-def _figures(unit: Unit, key: str) -> tuple[list[dict[str, Any]], list[str]]:
-    figures, missing = [], []
-    pairwise = [
-        result
-        for result in unit.results
-        if result.check.split(":")[0] == "monotone_choice" and not result.details.empty
-    ]
-    # Ten actions make 45 pairs; the ones with the strongest evidence against monotone choice are
-    # worth a look.
-    shown = sorted(pairwise, key=_strength)[:MOST_PAIRS] if len(pairwise) > MOST_PAIRS else pairwise
-    figures += [
-        _pairwise_figure(result, f"{key}-pair-{number}")
-        for number, result in enumerate(shown, start=1)
-    ]
-    if len(shown) < len(pairwise):
-        missing.append(
-            f"Of {len(pairwise)} pairs of actions, the {MOST_PAIRS} with the strongest evidence of reversals are drawn."
-        )
-    beliefs = unit.beliefs
-    chosen = "action" in beliefs and beliefs["action"].notna().any()
-    if not pairwise:
-        missing.append(
-            f"No plot of pairwise choice: {'the monotone-choice check was not run' if chosen else 'there are no readable actions'}."
-        )
-    if "belief" not in beliefs or beliefs["belief"].notna().sum() == 0:
-        return figures, [
-            *missing,
-            "No plots of the belief: no row has a readable belief that is one number.",
-        ]
-    if chosen:
-        banded, bands = beliefs, min(beliefs["action"].nunique(), 6)
-        title, caption = (
-            "Beliefs by action",
-            "Histograms of the stated belief among the answers that chose each action, on one scale.",
-        )
-    else:
-        banded, bands = beliefs.assign(action="all answers"), 1
-        title, caption = "Stated beliefs", "Histogram of the stated belief."
-    height = max(1.2 + 0.75 * bands, 2.6)  # lower than that, the label of the axis is cut
-    figures.append(
-        _figure(
-            lambda ax: plots.plot_belief_histogram(banded, ax),
-            f"{key}-beliefs",
-            title,
-            caption,
-            height=height,
-        )
-    )
-    outcome = plots.calibration_outcome(beliefs)
-    if outcome is None:
-        missing.append(
-            "No calibration plot: neither a truth coded 0/1 nor the exact posterior is known."
-        )
-    elif outcome[1] == "p_true":
-        caption = (
-            "Pale: exact posterior and mean belief of single contexts. Joined: means in bins with about equally many answers. "
-            "On the dotted line, beliefs are right."
-        )
-        figures.append(
-            _figure(
-                lambda ax: plots.plot_calibration(beliefs, ax),
-                f"{key}-calibration",
-                "Belief and exact posterior",
-                caption,
-                height=4.2,
-            )
-        )
-    else:
-        caption = (
-            "Share of true cases in bins with about equally many answers; bars: Wilson 95% intervals with contexts as trials. "
-            "On the dotted line, beliefs are calibrated."
-        )
-        figures.append(
-            _figure(
-                lambda ax: plots.plot_calibration(beliefs, ax),
-                f"{key}-calibration",
-                "Calibration",
-                caption,
-                height=4.2,
-            )
-        )
-    return figures, missing
 
 
 def _unit_context(unit: Unit, key: str, checks: list[str]) -> dict[str, Any]:
@@ -299,7 +178,7 @@ def _unit_context(unit: Unit, key: str, checks: list[str]) -> dict[str, Any]:
         if rows
     ]
     unreadable_columns, unreadable = _unreadable(unit)
-    figures, missing_figures = _figures(unit, key)
+    figures, missing_figures = unit_figures(unit, key)
     return {
         "key": key,
         "heading": wording.unit_heading(unit),
@@ -320,6 +199,7 @@ def _unit_context(unit: Unit, key: str, checks: list[str]) -> dict[str, Any]:
 
 
 def _command(settings: Mapping[str, Any]) -> str:
+    # RUNS stands for the table: the analysis is given rows and does not know their file.
     words = ["coherence analyze RUNS"]
     if settings.get("seed") is not None:
         words.append(f"--seed {wording.clean(settings['seed'])}")
@@ -329,9 +209,8 @@ def _command(settings: Mapping[str, Any]) -> str:
         words.append("--published")
     checks = settings.get("checks")
     if checks:
-        words.append(
-            f"--checks {wording.clean(checks if isinstance(checks, str) else ','.join(map(str, checks)))}"
-        )
+        names = checks if isinstance(checks, str) else ",".join(map(str, checks))
+        words.append(f"--checks {wording.clean(names)}")
     return " ".join(words)
 
 
@@ -353,12 +232,14 @@ def render_html(units: Sequence[Unit], settings: Mapping[str, Any]) -> str:
     checks = list(
         dict.fromkeys(wording.clean(result.check) for unit in units for result in unit.results)
     )
+    # A checkout that was never installed does not know its version.
     version = settings.get("version")
     parts = [
         f"{len(units)} unit{'' if len(units) == 1 else 's'} (task · model)",
         f"{len(checks)} checks",
     ]
     parts += [f"coherence {wording.clean(version)}"] if version not in (None, "unknown") else []
+    # Undefined names raise: a misspelt one would print nothing, and nobody would notice.
     environment = Environment(
         loader=PackageLoader("coherence", "report"),
         autoescape=True,
@@ -369,12 +250,16 @@ def render_html(units: Sequence[Unit], settings: Mapping[str, Any]) -> str:
     return environment.get_template("page.html.j2").render(
         title=TITLE,
         subtitle=" · ".join(parts),
-        legend=f"● p < {wording.FLAG_LEVEL}; estimates without a test are shown as numbers; {wording.NOT_GIVEN} not run.",
+        legend=(
+            f"● p < {LEVEL}; estimates without a test are shown as numbers; "
+            f"{wording.NOT_GIVEN} not run."
+        ),
         overview_checks=[_breakable(check) for check in checks],
         units=[
             _unit_context(unit, f"unit-{number}", checks)
             for number, unit in enumerate(units, start=1)
         ],
+        # The number of processes changes no result, and would change the bytes of the page.
         settings=_settings({name: value for name, value in settings.items() if name != "n_jobs"}),
         command=_command(settings),
     )

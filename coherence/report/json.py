@@ -1,4 +1,4 @@
-"""A report as strict JSON: equal bytes for equal runs, every number unrounded, null where a number is undefined."""
+"""A report as strict JSON: equal bytes for equal runs, numbers unrounded, null where undefined."""
 
 import json
 import math
@@ -47,12 +47,14 @@ def to_plain(value: Any) -> Any:
         ]
     if isinstance(value, Mapping):
         return {str(key): to_plain(content) for key, content in value.items()}
+    # A set has no order of its own, and equal runs must give equal bytes.
     if isinstance(value, set | frozenset):
         return sorted((to_plain(member) for member in value), key=str)
     if isinstance(value, np.ndarray | pd.Series | pd.Index | pd.api.extensions.ExtensionArray):
         return [to_plain(member) for member in value.tolist()]
     if isinstance(value, list | tuple):
         return [to_plain(member) for member in value]
+    # What is left are scalars: missing ones of pandas, and dates, paths and the like.
     return None if pd.isna(value) else str(value)
 
 
@@ -71,14 +73,13 @@ def _unit_record(unit: Unit) -> dict[str, Any]:
         }
         for result, verdict in zip(unit.results, unit.verdicts, strict=True)
     ]
-    answers = audit_table(unit.statuses)
     return {
         "task": unit.task,
         "model": unit.model,
         "results": results,
         "notes": unit.notes,
         "statuses": unit.statuses,
-        "answers": answers,
+        "answers": audit_table(unit.statuses),
         "bounds": unit.bounds,
     }
 

@@ -1,28 +1,17 @@
-"""The figures of a report: pairwise choice shares, beliefs by action, and calibration.
+"""The figures of actions against beliefs: pairwise choice shares, and beliefs by action.
 
-The only module that imports matplotlib. Every plot takes a table and an ``ax`` and returns the
-``ax``; no figure is registered anywhere and nothing stays changed afterwards. Text that comes from
-data is never read as mathematics.
+Every plot takes a table and an ``ax`` and returns the ``ax``. Text that comes from data is never
+read as mathematics. Palette and frame are shared with the other figures.
 """
 
-import io
-import math
-import re
-import warnings
-from collections.abc import Callable, Sequence
-from xml.etree import ElementTree
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
 
-from coherence.errors import InputError
 from coherence.report.wording import clean
-from coherence.statistics.bins import belief_bins
 
 # Okabe and Ito's palette, told apart by readers with any common colour deficiency; the roles also
 # differ in line style and marker.
@@ -40,17 +29,6 @@ ACTION_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION)
 _Z95 = 1.959963984540054
 _LABEL, _LONG_LABEL = 24, 40
 _BAR = 0.68  # of a row of the small multiples; the label takes the rest
-_MOST_POINTS = (
-    400  # one mark per context up to here; beyond, evenly spaced contexts keep the page small
-)
-_STYLE = {
-    "font.family": "sans-serif",
-    "font.size": 10.0,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "coherence",
-    "text.usetex": False,
-}
-_STYLE |= {"path.simplify": True, "axes.unicode_minus": True}
 
 
 def wilson_interval(
@@ -81,23 +59,28 @@ def wilson_interval(
     ([0.0, 0.2366], [0.2775, 0.7634])
     """
     observed, trials = np.asarray(share, dtype=float), np.asarray(count, dtype=float)
+    # Wilson (1927): the shares whose score test does not reject the observed one, in closed form.
     shrink = 1 + _Z95**2 / trials
     centre = (observed + _Z95**2 / (2 * trials)) / shrink
     half = _Z95 / shrink * np.sqrt(observed * (1 - observed) / trials + _Z95**2 / (4 * trials**2))
+    # Rounding alone can carry an end past 0 or 1.
     return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
 
 
-def _frame_axes(ax: Axes) -> None:
+def frame_axes(ax: Axes) -> None:
+    """Give the axes the look of all figures, with beliefs from 0 to 1 along the bottom."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(FAINT)
     ax.tick_params(colors=INK, length=3)
+    # A little more than 0 to 1, so that marks at the ends are whole.
     ax.set_xlim(-0.03, 1.03)
     ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", ".25", ".5", ".75", "1"])
     ax.grid(True, axis="y", color="#e6e6e6", linewidth=0.8)
     ax.set_axisbelow(True)
 
 
-def _unit_scale(ax: Axes) -> None:
+def scale_to_shares(ax: Axes) -> None:
+    """Let the left axis run from 0 to 1, in the steps of the bottom one."""
     ax.set_ylim(-0.04, 1.04)
     ax.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", ".25", ".5", ".75", "1"])
 
@@ -123,6 +106,7 @@ def choice_bins(details: pd.DataFrame) -> pd.DataFrame:
         )
         for side in ("j", "k")
     ]
+    # Every bin but the first and the last stands on both sides of some pair.
     bins = pd.concat(sides).drop_duplicates("bin")
     return bins[(bins["n"] > 0) & bins["share"].notna() & bins["belief"].notna()].sort_values(
         "belief", ignore_index=True
@@ -149,39 +133,9 @@ def plot_pairwise_choice(details: pd.DataFrame, pair: Sequence[object], ax: Axes
     """
     bins = choice_bins(details)
     first, second = (clean(label, limit=_LABEL) for label in pair)
-    _frame_axes(ax)
-    _unit_scale(ax)
-    place = bins.set_index("bin")
-    marked = details[details["violation"].astype(bool) & details["significant"].astype(bool)]
-    drawn = set(place.index.tolist())
-    reversals = sorted(
-        {
-            ends
-            for ends in zip(marked["bin_j"].tolist(), marked["bin_k"].tolist(), strict=True)
-            if drawn.issuperset(ends)
-        }
-    )
-    neighbours = list(zip(bins["bin"][:-1].tolist(), bins["bin"][1:].tolist(), strict=True))
-    for neighbour in neighbours:
-        if neighbour not in reversals:
-            ends = place.loc[list(neighbour)]
-            ax.plot(ends["belief"], ends["share"], color=BLUE, linewidth=1.6, gid="step", zorder=2)
-    for number, reversal in enumerate(reversals):
-        ends = place.loc[list(reversal)]
-        label = "significant reversal" if number == 0 else None
-        # Reversals over several bins are drawn as well, but lightly: in a choice that falls all the
-        # way there are many.
-        weight = 2.2 if reversal in neighbours else 1.1
-        ax.plot(
-            ends["belief"],
-            ends["share"],
-            color=VERMILION,
-            linewidth=weight,
-            linestyle=(0, (4, 2)),
-            gid="reversal",
-            label=label,
-            zorder=3,
-        )
+    frame_axes(ax)
+    scale_to_shares(ax)
+    has_reversals = _join_bins(details, bins, ax)
     if len(bins):
         low, high = wilson_interval(bins["share"], bins["n"])
         ax.vlines(bins["belief"], low, high, color=INK, linewidth=1.0, zorder=4)
@@ -197,7 +151,8 @@ def plot_pairwise_choice(details: pd.DataFrame, pair: Sequence[object], ax: Axes
             gid="bins",
             zorder=5,
         )
-    if reversals:
+    if has_reversals:
+        # Above the axes: every corner inside may hold points.
         ax.legend(
             loc="lower right",
             bbox_to_anchor=(1.0, 1.0),
@@ -208,6 +163,44 @@ def plot_pairwise_choice(details: pd.DataFrame, pair: Sequence[object], ax: Axes
     ax.set_xlabel("mean stated belief of the bin")
     ax.set_ylabel(f"share of {first}\nrather than {second}", parse_math=False)
     return ax
+
+
+def _join_bins(details: pd.DataFrame, bins: pd.DataFrame, ax: Axes) -> bool:
+    """Join neighbouring bins, mark the significant reversals, and tell whether there are any."""
+    by_bin = bins.set_index("bin")
+    marked = details[details["violation"].astype(bool) & details["significant"].astype(bool)]
+    # A bin in which neither action was chosen has no share, and no line can end there.
+    drawn = set(by_bin.index.tolist())
+    reversals = sorted(
+        {
+            ends
+            for ends in zip(marked["bin_j"].tolist(), marked["bin_k"].tolist(), strict=True)
+            if drawn.issuperset(ends)
+        }
+    )
+    neighbours = list(zip(bins["bin"][:-1].tolist(), bins["bin"][1:].tolist(), strict=True))
+    for neighbour in neighbours:
+        # A reversal between neighbours gets its own line below, not two.
+        if neighbour not in reversals:
+            ends = by_bin.loc[list(neighbour)]
+            ax.plot(ends["belief"], ends["share"], color=BLUE, linewidth=1.6, gid="step", zorder=2)
+    for number, reversal in enumerate(reversals):
+        ends = by_bin.loc[list(reversal)]
+        label = "significant reversal" if number == 0 else None
+        # Reversals over several bins are drawn as well, but lightly: in a choice that falls all the
+        # way there are many.
+        weight = 2.2 if reversal in neighbours else 1.1
+        ax.plot(
+            ends["belief"],
+            ends["share"],
+            color=VERMILION,
+            linewidth=weight,
+            linestyle=(0, (4, 2)),
+            gid="reversal",
+            label=label,
+            zorder=3,
+        )
+    return bool(reversals)
 
 
 def action_labels(choices: pd.DataFrame, *, most: int = 6) -> pd.Series:
@@ -226,6 +219,7 @@ def action_labels(choices: pd.DataFrame, *, most: int = 6) -> pd.Series:
         Ordered categorical; the order of a categorical ``action`` is kept, otherwise labels are
         sorted.
     """
+    # The order of a categorical is the user's: wait, treat, refer.
     actions = choices["action"]
     levels = (
         list(actions.cat.categories)
@@ -236,6 +230,7 @@ def action_labels(choices: pd.DataFrame, *, most: int = 6) -> pd.Series:
     present = [level for level in levels if counts.get(level, 0) > 0]
     kept = present
     if len(present) > most:
+        # The most frequent are kept, in the order of the levels and not of their counts.
         frequent = set(sorted(present, key=lambda level: -counts[level])[: most - 1])
         kept = [level for level in present if level in frequent]
     # Two labels may look alike once cleaned and cut; a number keeps them apart.
@@ -250,7 +245,8 @@ def action_labels(choices: pd.DataFrame, *, most: int = 6) -> pd.Series:
 
 
 def _histogram_edges(belief: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return bin edges of width .05; between the round numbers where most beliefs are round, which would else fall on an edge."""
+    """Return bin edges of width .05, between the round numbers where most beliefs are round."""
+    # A belief of .35 on an edge would fall to either side, as its last binary digit has it.
     scaled = belief * 20
     mostly_round = np.mean(np.abs(scaled - np.rint(scaled)) < 1e-6) >= 0.5
     return (np.arange(-0.5, 21) if mostly_round else np.arange(21)) / 20
@@ -280,8 +276,10 @@ def plot_belief_histogram(choices: pd.DataFrame, ax: Axes) -> Axes:
         for label in labels.cat.categories
     }
     tallest = max((int(count.max()) for count in counts.values()), default=0)
-    _frame_axes(ax)
+    frame_axes(ax)
+    # The rows have counts of their own, which one grid cannot mark.
     ax.grid(False)
+    # The first action on top, as one reads.
     baselines = np.arange(len(counts))[::-1].astype(float)
     for number, (count, baseline, colour) in enumerate(
         zip(counts.values(), baselines, ACTION_COLOURS, strict=False)
@@ -317,209 +315,3 @@ def plot_belief_histogram(choices: pd.DataFrame, ax: Axes) -> Axes:
     ax.set_xlabel("stated belief")
     ax.set_ylabel(f"answers (tallest bar: {tallest})")
     return ax
-
-
-def calibration_outcome(choices: pd.DataFrame) -> tuple[pd.Series, str] | None:
-    """Return what beliefs are compared with: the exact posterior where known, else a 0/1 truth.
-
-    Parameters
-    ----------
-    choices : DataFrame
-        With ``truth`` or ``p_true``.
-
-    Returns
-    -------
-    (Series, str) or None
-        The numbers and their column; None where the truth is no 0/1 column, so that no share can be
-        formed.
-    """
-    if "p_true" in choices and choices["p_true"].notna().any():
-        return choices["p_true"].astype(float), "p_true"
-    if "truth" not in choices:
-        return None
-    # A categorical or text column may hold 0/1 as text, "1.0" among them.
-    numbers = pd.to_numeric(choices["truth"].astype(object), errors="coerce").astype(float)
-    known = choices["truth"].notna()
-    return (numbers, "truth") if known.any() and numbers[known].isin([0.0, 1.0]).all() else None
-
-
-def calibration_table(choices: pd.DataFrame, *, n_bins: int = 10) -> pd.DataFrame:
-    """Compare mean belief and mean outcome in bins with about equally many answers.
-
-    Parameters
-    ----------
-    choices : DataFrame
-        With ``belief``, ``context`` and ``truth`` or ``p_true``.
-    n_bins : int
-        Largest number of bins; ties give fewer.
-
-    Returns
-    -------
-    DataFrame
-        ``belief``, ``outcome``, ``low``, ``high`` (95%), ``n_contexts``, ``n_rows`` per bin. A
-        truth is shared by the rows of a context, so the contexts are counted as the trials of
-        Wilson's interval; exact posteriors carry no interval (NaN).
-    """
-    found = calibration_outcome(choices)
-    if found is None:
-        raise InputError(
-            "truth must be 0 or 1, or p_true be known, to compare beliefs with it. Recode the truth column."
-        )
-    outcome, source = found
-    table = pd.DataFrame(
-        {
-            "belief": choices["belief"].astype(float),
-            "outcome": outcome,
-            "context": choices["context"].astype(object),
-        }
-    ).dropna()
-    table["bin"] = belief_bins(table["belief"].to_numpy(), n_bins)
-    grouped = table.groupby("bin").agg(
-        belief=("belief", "mean"),
-        outcome=("outcome", "mean"),
-        n_contexts=("context", "nunique"),
-        n_rows=("belief", "size"),
-    )
-    if source == "truth":
-        grouped["low"], grouped["high"] = wilson_interval(grouped["outcome"], grouped["n_contexts"])
-    else:
-        grouped["low"] = grouped["high"] = math.nan
-    return grouped.reset_index(drop=True)
-
-
-def plot_calibration(choices: pd.DataFrame, ax: Axes, *, n_bins: int = 10) -> Axes:
-    """Draw the exact posterior, or else the share of true cases, against the stated belief.
-
-    Parameters
-    ----------
-    choices : DataFrame
-        With ``belief``, ``context`` and ``truth`` or ``p_true``.
-    ax : Axes
-        Where to draw.
-    n_bins : int
-        Largest number of bins.
-
-    Returns
-    -------
-    Axes
-        `ax`; the binned means have the gid "calibration", single contexts (exact posterior only)
-        the gid "contexts".
-
-    Raises
-    ------
-    InputError
-        There is neither an exact posterior nor a 0/1 truth.
-    """
-    bins = calibration_table(choices, n_bins=n_bins)
-    found = calibration_outcome(choices)
-    exact = found is not None and found[1] == "p_true"
-    _frame_axes(ax)
-    _unit_scale(ax)
-    ax.plot(
-        [0, 1], [0, 1], color=FAINT, linewidth=1.2, linestyle=(0, (2, 2)), gid="diagonal", zorder=1
-    )
-    if exact:
-        means = (
-            choices.groupby("context", sort=False, observed=True)
-            .agg(belief=("belief", "mean"), p_true=("p_true", "mean"))
-            .dropna()
-        )
-        shown = means.iloc[:: max(1, math.ceil(len(means) / _MOST_POINTS))]
-        ax.scatter(
-            shown["belief"],
-            shown["p_true"],
-            s=11,
-            color=SKY,
-            alpha=0.5,
-            linewidth=0,
-            gid="contexts",
-            zorder=2,
-        )
-    else:
-        ax.vlines(bins["belief"], bins["low"], bins["high"], color=INK, linewidth=1.0, zorder=3)
-    ax.plot(bins["belief"], bins["outcome"], color=BLUE, linewidth=1.6, zorder=4)
-    ax.scatter(
-        bins["belief"],
-        bins["outcome"],
-        s=38,
-        color=BLUE,
-        edgecolor="white",
-        gid="calibration",
-        zorder=5,
-    )
-    ax.set_xlabel("stated belief")
-    ax.set_ylabel("exact posterior" if exact else "share of cases with theta = 1")
-    ax.set_aspect("equal")
-    return ax
-
-
-def render_svg(
-    draw: Callable[[Axes], Axes], *, key: str, title: str, size: tuple[float, float] = (5.0, 3.5)
-) -> str:
-    """Draw one figure and return it as an SVG element for use inside a page.
-
-    Parameters
-    ----------
-    draw : callable
-        Takes an ``ax``.
-    key : str
-        Prefix of all ids, unique in the page.
-    title : str
-        What the figure is, for readers who do not see it.
-    size : (float, float)
-        Width and height in inches; in a page the figure scales with its container.
-
-    Returns
-    -------
-    str
-        ``<svg role="img">...</svg>`` without scripts, style sheets or references to the outside;
-        equal bytes for equal data.
-    """
-    buffer = io.BytesIO()
-    # The SVG writer reads these from the global settings, so they are set for this call only.
-    with rc_context(_STYLE), warnings.catch_warnings():
-        # The page's reader brings the fonts; that this machine lacks a glyph for a label does not
-        # matter.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
-        figure = Figure(figsize=size, layout="constrained")
-        FigureCanvasSVG(figure)
-        draw(figure.add_subplot())
-        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
-    return _embeddable(ElementTree.fromstring(buffer.getvalue()), key, title)
-
-
-def _embeddable(root: ElementTree.Element, key: str, title: str) -> str:
-    """Make a parsed SVG fit to stand inside HTML: no namespaces, style sheets or metadata, ids of its own, scalable, with a title."""
-    for parent in list(root.iter()):
-        for child in list(parent):
-            if child.tag.rpartition("}")[2] in ("metadata", "style"):
-                parent.remove(child)
-    # Only ids that something refers to are kept: the others repeat from figure to figure, and from
-    # line to line.
-    referred = set(
-        re.findall(
-            r"#([^\")\s]+)",
-            " ".join(value for element in root.iter() for value in element.attrib.values()),
-        )
-    )
-    for element in root.iter():
-        element.tag = element.tag.rpartition("}")[2]
-        attributes = {name.rpartition("}")[2]: value for name, value in element.attrib.items()}
-        if attributes.get("id") not in referred:
-            attributes.pop("id", None)
-        for name, value in attributes.items():
-            if name == "id":
-                attributes[name] = f"{key}-{value}"
-            elif name == "href":
-                attributes[name] = value.replace("#", f"#{key}-", 1)
-            elif "url(#" in value:
-                attributes[name] = value.replace("url(#", f"url(#{key}-")
-        element.attrib.clear()
-        element.attrib.update(attributes)
-    for name in ("width", "height", "version"):
-        root.attrib.pop(name, None)
-    root.attrib.update({"role": "img", "aria-labelledby": f"{key}-title"})
-    label = ElementTree.Element("title", {"id": f"{key}-title"})
-    label.text = clean(title)
-    root.insert(0, label)
-    return ElementTree.tostring(root, encoding="unicode")

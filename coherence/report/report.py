@@ -1,7 +1,7 @@
-"""The finished analysis: one `Unit` per (task, model), one `Report` over all of them.
+"""The finished analysis: one `Report` over the `Unit` of every (task, model).
 
-These are plain records. `coherence.analyze` fills them; the modules beside this one turn them into
-text, HTML and JSON.
+A plain record that hands its units to the renderers. They are imported when they are called: a
+program that wants the numbers alone loads neither matplotlib nor rich.
 """
 
 import json
@@ -33,7 +33,10 @@ class Report:
 
     @property
     def results(self) -> pd.DataFrame:
-        """One row per unit and check: ``task``, ``model``, the fields of `CheckResult.to_row`, ``verdict``, ``settings``."""
+        """One row per unit and check.
+
+        Columns ``task``, ``model``, the fields of `CheckResult.to_row`, ``verdict``, ``settings``.
+        """
         rows = []
         for unit in self.units:
             for result, verdict in zip(unit.results, unit.verdicts, strict=True):

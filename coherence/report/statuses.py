@@ -1,8 +1,12 @@
-"""What became of the answers, in words and cells that the terminal and the page share; computed by `coherence.table.audit`."""
+"""What became of the answers, in words and cells that the terminal and the page share.
+
+The counts and bounds are those of `coherence.table.audit`; here they are put into words.
+"""
 
 import pandas as pd
 
 from coherence.report.unit import Unit
+from coherence.report.wording import NOT_GIVEN
 from coherence.table.audit import MISSING, audit_table
 from coherence.table.schema import FAILURES
 
@@ -14,7 +18,7 @@ _HEADINGS = {
 
 
 def audit_cells(unit: Unit) -> tuple[list[str], list[list[str]]]:
-    """Return headings and rows of the table of statuses; failures that did not occur have no column.
+    """Return headings and rows of the statuses; failures that did not occur have no column.
 
     Parameters
     ----------
@@ -31,6 +35,7 @@ def audit_cells(unit: Unit) -> tuple[list[str], list[list[str]]]:
     if unit.statuses.empty:
         return [], []
     table = audit_table(unit.statuses)
+    # All failures are a dozen columns; those that occurred are two or three.
     shown = [name for name in ("repaired", *FAILURES, MISSING) if table[name].any()]
     columns = ["question", "asked", "ok", *shown, "share_unreadable"]
     rows = [
@@ -44,6 +49,7 @@ def repair_sentence(unit: Unit) -> str:
     """Say which repairs there were; empty if none."""
     if unit.statuses.empty:
         return ""
+    # The names may be a categorical, whose accessor has no text functions.
     status = unit.statuses["status"].astype(str)
     repairs = (
         unit.statuses[status.str.startswith("repaired:")]
@@ -59,7 +65,7 @@ def repair_sentence(unit: Unit) -> str:
 
 
 def bound_cells(unit: Unit) -> tuple[list[str], list[list[str]]]:
-    """Return headings and rows of the worst-case bounds; rates without an unreadable answer have none to show.
+    """Return headings and rows of the worst-case bounds, of rates with unreadable answers only.
 
     Parameters
     ----------
@@ -73,18 +79,16 @@ def bound_cells(unit: Unit) -> tuple[list[str], list[list[str]]]:
     """
     if unit.bounds.empty:
         return [], []
+    # Where every answer was read, both bounds are the rate itself.
     bounded = unit.bounds[unit.bounds["unreadable"] > 0]
     rows = [
         [
             f"{row['quantity']}: {row['label']}",
             str(row["unreadable"]),
-            "–" if pd.isna(row["estimate"]) else f"{row['estimate']:.3f}",
+            NOT_GIVEN if pd.isna(row["estimate"]) else f"{row['estimate']:.3f}",
             f"[{row['low']:.3f}, {row['high']:.3f}]",
         ]
         for row in bounded.to_dict("records")
     ]
-    return (
-        (["rate", "unreadable", "of the readable", "whatever the others were"], rows)
-        if rows
-        else ([], [])
-    )
+    headings = ["rate", "unreadable", "of the readable", "whatever the others were"]
+    return (headings if rows else []), rows

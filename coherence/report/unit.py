@@ -1,4 +1,7 @@
-"""What a report knows of one (task, model): plain data that every face of the report draws on."""
+"""What a report knows of one (task, model): plain data that every renderer reads.
+
+`coherence.analyze` fills it. It stands below the renderers, `coherence.report.report` above them.
+"""
 
 from dataclasses import dataclass, field
 

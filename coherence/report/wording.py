@@ -1,4 +1,4 @@
-"""The wording that all faces of a report share: numbers with intervals, p-values, verdicts, and text made safe to print.
+"""The wording that all faces of a report share: numbers with intervals, p-values and verdicts.
 
 Names of tasks, models and actions come from files and model output; `clean` makes them safe to
 print.
@@ -13,19 +13,19 @@ from coherence.report.unit import Unit
 from coherence.result import CheckResult
 
 NOT_GIVEN = "–"
-FLAG_LEVEL = 0.05  # only for emphasis; what counts as a finding is said by the verdicts
-
-
 # Terminal commands first (CSI and OSC with their arguments): dropping the escape character alone
 # would leave "[31m" behind.
 _ESCAPES = re.compile(
-    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?|\x1b[ -/]*[0-~]"
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
+    r"|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"
+    r"|\x1b[ -/]*[0-~]"
 )
-_UNPRINTABLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+# Format characters (Cf) are the bidi overrides and zero-width marks that reorder or hide text.
+UNPRINTABLE = ("Cc", "Cf", "Cs", "Co", "Cn")
 
 
 def clean(text: object, *, limit: int | None = None) -> str:
-    r"""Return untrusted text on one line, without terminal commands, control characters and direction overrides.
+    r"""Return untrusted text on one line, without terminal commands and direction overrides.
 
     Parameters
     ----------
@@ -45,14 +45,13 @@ def clean(text: object, *, limit: int | None = None) -> str:
     'model A B'
     """
     plain = re.sub(r"\s+", " ", _ESCAPES.sub("", str(text)))
-    plain = "".join(
-        character for character in plain if unicodedata.category(character) not in _UNPRINTABLE
-    ).strip()
+    # Line breaks and tabs went above: they part words, and must leave a blank behind.
+    plain = "".join(mark for mark in plain if unicodedata.category(mark) not in UNPRINTABLE).strip()
     return plain if limit is None or len(plain) <= limit else plain[: limit - 1].rstrip() + "…"
 
 
 def format_numbers(values: Sequence[float]) -> list[str]:
-    """Format numbers that belong together with the same number of decimals: three digits of the largest.
+    """Format numbers that belong together with equal decimals: three digits of the largest.
 
     Parameters
     ----------
@@ -71,6 +70,7 @@ def format_numbers(values: Sequence[float]) -> list[str]:
     """
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     decimals = min(max(2 - math.floor(math.log10(largest)), 0), 6) if largest > 0 else 2
+    # "z" takes the sign off a number that rounds to zero: "-0.00" would read as below it.
     return ["undefined" if math.isnan(value) else f"{value:z.{decimals}f}" for value in values]
 
 
@@ -87,9 +87,11 @@ def format_effect(result: CheckResult) -> tuple[str, str]:
     effect, interval : str
         "0.0213 nats" and "[-0.0040, 0.0500]"; a dash for a missing interval.
     """
+    # The estimate shares its decimals with the ends: it is read against them.
     ends = (result.interval.low, result.interval.high) if result.interval is not None else ()
     numbers = format_numbers([result.statistic, *ends])
     unit = "" if math.isnan(result.statistic) else clean(result.unit)
+    # "3.2%" and "3.2% of log-loss", but "3.2 nats".
     effect = numbers[0] + ("" if unit.startswith("%") or not unit else " ") + unit
     if result.interval is None or all(math.isnan(end) for end in ends):
         return effect, NOT_GIVEN
@@ -100,32 +102,26 @@ def format_pvalue(pvalue: float | None) -> str:
     """Format a p-value with three decimals; a dash where there is no test."""
     if pvalue is None or math.isnan(pvalue):
         return NOT_GIVEN
+    # Permutation p-values below that say more of the number of permutations than of the data.
     return "<0.001" if pvalue < 0.001 else f"{pvalue:.3f}"
 
 
 def format_tested(result: CheckResult) -> str:
     """Format the p-value of a result, with Holm's adjusted one in brackets where there is one."""
     text = format_pvalue(result.pvalue)
-    return (
-        text
-        if result.pvalue_holm is None or text == NOT_GIVEN
-        else f"{text} ({format_pvalue(result.pvalue_holm)})"
-    )
-
-
-def is_flagged(result: CheckResult) -> bool:
-    """Tell whether the p-value of a result lies below `FLAG_LEVEL`."""
-    return result.pvalue is not None and result.pvalue < FLAG_LEVEL
+    adjusted = result.pvalue_holm is not None and text != NOT_GIVEN
+    return f"{text} ({format_pvalue(result.pvalue_holm)})" if adjusted else text
 
 
 def interval_heading(results: Iterable[CheckResult]) -> str:
     """Return "95% interval", or "interval" where the nominal levels differ."""
+    # A user of the Python functions may have asked for other levels.
     levels = {result.interval.level for result in results if result.interval is not None}
     return f"{levels.pop():.0%} interval" if len(levels) == 1 else "interval"
 
 
 def full_verdict(result: CheckResult, verdict: str) -> str:
-    """Return the verdict, with the reason of an undefined number unless the verdict already gives it."""
+    """Return the verdict, with the reason of an undefined number unless the verdict gives it."""
     sentence, reason = clean(verdict), clean(result.reason)
     return f"{sentence} ({reason})" if reason and reason.rstrip(".") not in sentence else sentence
 
@@ -147,9 +143,5 @@ def sample_sentences(results: Sequence[CheckResult]) -> list[str]:
 
 def unit_heading(unit: Unit) -> str:
     """Return "task · model", with whatever of the two is named."""
-    return (
-        " · ".join(
-            name for name in (clean(unit.task, limit=80), clean(unit.model, limit=80)) if name
-        )
-        or "all rows"
-    )
+    names = (clean(name, limit=80) for name in (unit.task, unit.model))
+    return " · ".join(filter(None, names)) or "all rows"

@@ -1,4 +1,4 @@
-"""Backends that answer texts; each is imported by its own module, so that only the one in use is loaded."""
+"""Backends that answer texts, each in a module of its own: only the one in use is loaded."""
 
 from elicitation.models.base import Answer, Model, Request, ScoringModel
 

@@ -3,8 +3,9 @@
 Every model has a name, a fingerprint, and answers to a batch of texts (`Model`); a local
 transformer, a server, a simulated agent, or any object of your own will do. What else it can do is
 said by further protocols: hand out answers as they come (`StreamingModel`), give probabilities of
-labels (`LabelModel`) or bounds on them (`BoundingModel`), or probabilities of whole texts, token by
-token (`ScoringModel`). ``isinstance(model, LabelModel)`` is the one way to ask.
+labels (`LabelModel`) or bounds on them (`BoundingModel`), probabilities of outcomes over all their
+spellings (`OutcomeModel`), or of whole texts, token by token (`ScoringModel`).
+``isinstance(model, LabelModel)`` is the one way to ask.
 
 A request carries its own seed, and a model that draws must draw from that seed alone, so that an
 answer depends neither on its neighbours in the batch nor on their order.
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from elicitation.models.labels import LabelBounds
-    from elicitation.spelling.tokenizations import Spelling, SpellingMasses
+    from elicitation.spelling.spellings import Spelling
+    from elicitation.spelling.tokenizations import SpellingMasses
     from elicitation.spelling.vocabulary import Vocabulary
 
 
@@ -81,7 +83,7 @@ class Model(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Digest of all that shapes an answer besides the request: weights, tokenizer, precision, chat template."""
+        """Digest of all that shapes an answer besides the request, such as weights and template."""
         ...
 
     def generate(self, requests: Sequence[Request]) -> list[Answer]:
@@ -104,6 +106,8 @@ class Model(Protocol):
 class StreamingModel(Model, Protocol):
     """A model that hands out answers one by one, so that a session can keep each at once."""
 
+    # Not `stream`: models that people bring have a method of that name for other things, and
+    # `isinstance` sees names alone.
     def stream_answers(
         self, requests: Sequence[Request]
     ) -> Generator[tuple[int, Answer], None, None]:
@@ -167,22 +171,32 @@ class BoundingModel(Model, Protocol):
 
 
 @runtime_checkable
-class ScoringModel(Model, Protocol):
-    """A model whose probabilities of given texts can be read, token by token; not every model is one."""
+class OutcomeModel(Protocol):
+    """A model that knows how probable it is that its answer begins in given ways.
+
+    It need not write answers, so that a stand-in with known probabilities is one too.
+    """
 
     @property
-    def vocabulary(self) -> "Vocabulary":
-        """The model's tokens as byte strings."""
+    def name(self) -> str:
+        """Name for tables and messages."""
         ...
 
     def encode(self, texts: Sequence[str], *, answer: str = "") -> list[list[int]]:
-        """Return the token ids of each text as the model reads it, up to and with the beginning `answer` of the answer."""
-        ...
+        """Return the token ids of each text as the model reads it.
 
-    def log_probabilities(
-        self, texts: Sequence[Sequence[int]], continuations: Sequence[Sequence[Sequence[int]]]
-    ) -> "list[NDArray[np.float64]]":
-        """Return for every text the log-probabilities of its continuations, all given as token ids."""
+        Parameters
+        ----------
+        texts : sequence of str
+            Questions.
+        answer : str
+            Beginning of the answer, which is part of what is read.
+
+        Returns
+        -------
+        list of list of int
+            One list per text.
+        """
         ...
 
     def spelling_masses(
@@ -211,5 +225,34 @@ class ScoringModel(Model, Protocol):
         -------
         SpellingMasses
             Masses, and what was given up.
+        """
+        ...
+
+
+@runtime_checkable
+class ScoringModel(OutcomeModel, Model, Protocol):
+    """A model whose probabilities of given texts can be read, token by token."""
+
+    @property
+    def vocabulary(self) -> "Vocabulary":
+        """The model's tokens as byte strings."""
+        ...
+
+    def log_probabilities(
+        self, texts: Sequence[Sequence[int]], continuations: Sequence[Sequence[Sequence[int]]]
+    ) -> "list[NDArray[np.float64]]":
+        """Return the log-probabilities of token sequences after texts.
+
+        Parameters
+        ----------
+        texts : sequence of sequence of int
+            Token ids, as from `encode`.
+        continuations : sequence of sequence of sequence of int
+            For every text the token ids of its continuations.
+
+        Returns
+        -------
+        list of ndarray
+            For every text one natural logarithm per continuation, at temperature 1.
         """
         ...

@@ -10,6 +10,7 @@ follow from them.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
 from coherence.errors import InputError
 
@@ -48,7 +49,7 @@ class LabelBounds:
 
     @property
     def status(self) -> str:
-        """``"seen"`` if every label was listed, ``"partly"`` if some were, ``"unseen"`` if none was."""
+        """``"seen"`` if every label was listed, ``"partly"`` if some were, else ``"unseen"``."""
         count = sum(value > 0 for value in self.lower)
         return SEEN if count == len(self.labels) else PARTLY if count else UNSEEN
 
@@ -73,6 +74,7 @@ class LabelBounds:
         )
         # Tokens outside the list can be given away once, not to every other label.
         rest_high = min(rest_high, 1.0 - self.lower[i])
+        # The least share: its own lower bound beside the most that all others can have.
         low = self.lower[i] / (self.lower[i] + rest_high) if self.lower[i] > 0 else 0.0
         high = self.upper[i] / (self.upper[i] + rest_low) if rest_low > 0 else 1.0
         return low, high
@@ -109,22 +111,25 @@ def bound_labels(likely: Mapping[str, float], labels: Sequence[str]) -> LabelBou
     folded = [label.casefold() for label in labels]
     lower, upper = [0.0] * len(labels), [0.0] * len(labels)
     other = 0.0
+    # Summed without rounding: what is left over is a small difference from 1.
     total = math.fsum(likely.values())
     for token, listed in likely.items():
-        probability = listed / max(
-            total, 1.0
-        )  # a server in half precision may exceed 1 by rounding
+        # A server in half precision may exceed 1 by rounding.
+        probability = listed / max(total, 1.0)
         word = token.strip(_SPACES).casefold()
+        # "Yes." and "Yes," are the label; "Yesterday" is another word.
         spelt = [
             i
             for i, label in enumerate(folded)
             if word.startswith(label) and not word[len(label) : len(label) + 1].isalnum()
         ]
+        # Part of a character may begin any label that is not ASCII.
         begun = [
             i
             for i, label in enumerate(folded)
             if label.startswith(word) or (_broken(word) and not label.isascii())
         ]
+        # A token that begins a label may go on to it or to something else: it counts above alone.
         for i in spelt or begun:
             upper[i] += probability
         for i in spelt:
@@ -155,15 +160,15 @@ def check_labels(labels: Sequence[str]) -> None:
     """
     if len(labels) < 2 or any(not label or label != label.strip() for label in labels):
         raise InputError(
-            f"labels must be two or more words without white space at their ends; received {list(labels)}."
+            "labels must be two or more words without white space at their ends; "
+            f"received {list(labels)}."
         )
-    for i, label in enumerate(labels):
-        if any(
-            other.casefold().startswith(label.casefold())
-            for other in [*labels[:i], *labels[i + 1 :]]
-        ):
+    # In both directions: the first token cannot tell "No" from "Not sure" either way round.
+    for label, other in permutations(labels, 2):
+        if other.casefold().startswith(label.casefold()):
             raise InputError(
-                f"labels must not begin with each other; {label!r} does, in {list(labels)}. Number the labels instead."
+                f"labels must not begin with each other; {label!r} does, in {list(labels)}. "
+                "Number the labels instead."
             )
 
 

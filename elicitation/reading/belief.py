@@ -1,4 +1,4 @@
-"""Beliefs that are not stated but read off: from the probability of the label tokens, or from the rate over many draws.
+"""Beliefs that are read off: from the probability of labels, or from the rate over many draws.
 
 Both come from one question whose answer is Yes or No, and both are renormalised over the readable
 answers; `answer_mass` says how much that was. Where the labels have less than half of the mass, the
@@ -8,13 +8,14 @@ model would rather say something else, and there is no belief to read.
 import json
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from coherence.decoding.decode import BELIEF_LABELS, OK, UNPARSED, Decoded, worst
 from coherence.errors import CoherenceError, InputError
-from elicitation.models.base import Answer, BoundingModel, LabelModel, Model, ScoringModel
+from elicitation.models.base import Answer, BoundingModel, LabelModel, Model, OutcomeModel
+from elicitation.reading.outcomes import outcome_probabilities
 
 Way = Literal["verbalised", "token", "sampled"]
 WAYS: tuple[Way, ...] = ("verbalised", "token", "sampled")
@@ -52,7 +53,7 @@ def ask_labels(
     Parameters
     ----------
     model : Model
-        One that is also a `LabelModel`, or a `ScoringModel`, or a server that lists likely tokens.
+        One that is also an `OutcomeModel`, a `BoundingModel` or a `LabelModel`.
     texts, labels : sequence of str
         See `LabelModel`.
 
@@ -69,44 +70,45 @@ def ask_labels(
     CoherenceError
         It gave something that is none.
     """
-    if isinstance(model, ScoringModel):
+    if isinstance(model, OutcomeModel):
         # Exact, and over every way to cut a label into tokens.
-        from elicitation.reading.outcomes import outcome_probabilities
-
-        found = outcome_probabilities(model, texts, labels, ignore_case=True)
-        return [
-            _label_answer(model, dict(zip(labels, map(float, row), strict=True)))
-            for row in found.probabilities.to_numpy()
-        ]
+        outcomes = outcome_probabilities(model, texts, labels, ignore_case=True)
+        return [_label_answer(model, labels, row) for row in outcomes.probabilities.to_numpy()]
     if isinstance(model, BoundingModel):
-        listed = model.label_bounds(texts, labels)
+        # Lower bounds can be stored like masses; what they leave open is in the share.
         return [
-            _label_answer(model, dict(zip(labels, one.lower, strict=True)), one.share(labels[-1]))
-            for one in listed
+            _label_answer(model, labels, bounds.lower, bounds.share(labels[-1]))
+            for bounds in model.label_bounds(texts, labels)
         ]
     if isinstance(model, LabelModel):
-        given = model.label_probabilities(texts, labels)
         return [
-            _label_answer(model, dict(zip(labels, map(float, masses), strict=True)))
-            for masses in given
+            _label_answer(model, labels, masses)
+            for masses in model.label_probabilities(texts, labels)
         ]
     raise InputError(
-        f"belief='token' needs a model that gives the probabilities of labels; {model.name} does not. Take verbalised or sampled."
+        f"belief='token' needs a model that gives the probabilities of labels; {model.name} "
+        "does not. Take verbalised or sampled."
     )
 
 
 def _label_answer(
-    model: Model, masses: dict[str, float], share: tuple[float, float] | None = None
+    model: Model,
+    labels: Sequence[str],
+    masses: Iterable[float],
+    share: tuple[float, float] | None = None,
 ) -> Answer:
-    """Write probabilities of labels, and bounds on the last one's share where not all was seen, as an answer."""
+    """Write probabilities of labels, and bounds on the last one's share, as an answer."""
+    stored: dict[str, Any] = dict(zip(labels, map(float, masses), strict=True))
+    # Rounding aside: what a model gives goes into a store, and is not looked at again.
     if (
-        not all(0 <= mass <= 1 + 1e-9 for mass in masses.values())
-        or math.fsum(masses.values()) > 1 + 1e-6
+        not all(0 <= mass <= 1 + 1e-9 for mass in stored.values())
+        or math.fsum(stored.values()) > 1 + 1e-6
     ):
         raise CoherenceError(
-            f"model {model.name} gave {masses!r} as the probabilities of labels, which they cannot be."
+            f"model {model.name} gave {stored!r} as the probabilities of labels, "
+            "which they cannot be."
         )
-    return Answer(json.dumps(masses if share is None else {**masses, "share": list(share)}))
+    return Answer(json.dumps(stored if share is None else {**stored, "share": list(share)}))
 
 
 def token_belief(text: str) -> ReadBelief:
@@ -129,15 +131,16 @@ def token_belief(text: str) -> ReadBelief:
     >>> token_belief('{"No": 0.02, "Yes": 0.06}')
     ReadBelief(value=None, status='unparsed', answer_mass=0.08)
     """
-    told = json.loads(text)
-    no, yes = (told[label] for label in BELIEF_LABELS)
-    low, high = told.get("share", (0.0, 0.0))
+    masses = json.loads(text)
+    no, yes = (masses[label] for label in BELIEF_LABELS)
+    low, high = masses.get("share", (0.0, 0.0))
+    # Rounding may lift the sum above 1 by a digit.
     mass = min(no + yes, 1.0)
     if mass < LEAST_MASS or high - low > WIDEST_SHARE:
         return ReadBelief(None, UNPARSED, mass)
     # A label outside the list of likely tokens has no probability of its own, but bounds; the
     # belief is their middle.
-    return ReadBelief((low + high) / 2 if "share" in told else yes / (no + yes), OK, mass)
+    return ReadBelief((low + high) / 2 if "share" in masses else yes / (no + yes), OK, mass)
 
 
 def sampled_belief(draws: Sequence[Decoded[str]]) -> ReadBelief:
@@ -156,9 +159,11 @@ def sampled_belief(draws: Sequence[Decoded[str]]) -> ReadBelief:
 
     Examples
     --------
-    >>> sampled_belief([Decoded("Yes", "ok"), Decoded("No", "ok"), Decoded(None, "refused"), Decoded("Yes", "ok")]).value
+    >>> draws = [Decoded("Yes", "ok"), Decoded("No", "ok"), Decoded(None, "refused")]
+    >>> sampled_belief([*draws, Decoded("Yes", "ok")]).value
     0.6666666666666666
     """
+    # Unreadable draws are left out of the rate, and counted in the answer mass.
     readable = [draw for draw in draws if draw.readable]
     mass = len(readable) / len(draws)
     if mass < LEAST_MASS:

@@ -6,22 +6,18 @@ is computed here is the probability of an event of the text, summed over all tok
 make it so; nothing depends on the usual way to cut a text into tokens.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from coherence.errors import InputError
-from elicitation.models.base import ScoringModel
-from elicitation.spelling.tokenizations import (
-    Boundary,
-    Spelling,
-    SpellingMasses,
-    collisions_of,
-    count_cuts,
-    spellings_of,
-)
+from elicitation.models.base import OutcomeModel, ScoringModel
+from elicitation.spelling.spellings import Boundary, Spelling, collisions_of, spellings_of
+from elicitation.spelling.tokenizations import Part, SpellingMasses, count_cuts
 
 Outcomes = Sequence[str] | Mapping[str, Sequence[str]]
 
@@ -49,13 +45,14 @@ class OutcomeProbabilities:
 
     @property
     def normalised(self) -> pd.DataFrame:
-        """Probabilities given that the answer is one of the outcomes: rows sum to 1, or are missing where the answer mass is 0."""
+        """Probabilities given that the answer is one of the outcomes; missing at answer mass 0."""
         mass = self.answer_mass
+        # Nothing can be said about the outcomes where no answer is any of them.
         return self.probabilities.div(mass.where(mass > 0), axis=0)
 
 
 def outcome_probabilities(
-    model: ScoringModel,
+    model: OutcomeModel,
     texts: Sequence[str],
     outcomes: Outcomes,
     *,
@@ -74,7 +71,7 @@ def outcome_probabilities(
 
     Parameters
     ----------
-    model : ScoringModel
+    model : OutcomeModel
         A model that gives probabilities, such as a `CausalModel`.
     texts : sequence of str
         Questions, as in a `Request`.
@@ -101,33 +98,42 @@ def outcome_probabilities(
     Raises
     ------
     InputError
-        No text, outcomes that overlap, a tokenizer that cannot be read byte by byte, or a text that
-        does not fit into the model's context.
+        A model without such probabilities, no text, outcomes that overlap, a tokenizer that cannot
+        be read byte by byte, or a text that does not fit into the model's context.
     """
     spellings = spellings_of(
         outcomes, boundary=boundary, leading_space=leading_space, ignore_case=ignore_case
     )
+    # An answer that counts for two outcomes would make the probabilities sum to more than its mass.
     for collision in collisions_of(spellings):
         if collision.overlap != "none":
             first, second = collision.first, collision.second
             raise InputError(
-                f"outcomes must exclude each other; {first.outcome!r} written {first.text.decode()!r} overlaps with {second.outcome!r} written "
-                f"{second.text.decode()!r}. Choose another boundary, or other spellings; audit_outcomes lists all such pairs."
+                "outcomes must exclude each other; "
+                f"{first.outcome!r} written {first.text.decode()!r} overlaps with "
+                f"{second.outcome!r} written {second.text.decode()!r}. Choose another boundary, "
+                "or other spellings; audit_outcomes lists all such pairs."
             )
-    found = _masses(model, texts, spellings, tolerance)
+    read = _masses(model, texts, spellings, tolerance)
     return OutcomeProbabilities(
-        _by_outcome(spellings, found), pd.Series(found.unresolved, name="unresolved")
+        _by_outcome(spellings, read.masses), pd.Series(read.unresolved, name="unresolved")
     )
 
 
 def _masses(
-    model: ScoringModel,
+    model: OutcomeModel,
     texts: Sequence[str],
     spellings: list[Spelling],
     tolerance: float,
     *,
     itemised: bool = False,
 ) -> SpellingMasses:
+    if not isinstance(model, OutcomeModel):
+        raise InputError(
+            "exact probabilities need a model that gives those of outcomes over all spellings; "
+            f"{model.name} does not. Use a local causal model."
+        )
+    # A single text is a sequence of characters, each of which would be asked.
     if isinstance(texts, str) or not len(texts):
         raise InputError(f"texts must be a sequence of one or more texts; received {texts!r}.")
     if not 0 <= tolerance < 1:
@@ -137,12 +143,13 @@ def _masses(
     )
 
 
-def _by_outcome(spellings: list[Spelling], found: SpellingMasses) -> pd.DataFrame:
+def _by_outcome(spellings: list[Spelling], masses: NDArray[np.float64]) -> pd.DataFrame:
     names = list(dict.fromkeys(spelling.outcome for spelling in spellings))
     belongs = np.array(
         [[spelling.outcome == name for name in names] for spelling in spellings], dtype=np.float64
     )
-    return pd.DataFrame(found.masses @ belongs, columns=names)
+    # No two spellings of an outcome overlap, so that their masses add up.
+    return pd.DataFrame(masses @ belongs, columns=names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,84 +218,71 @@ def audit_outcomes(
     spellings = spellings_of(
         outcomes, boundary=boundary, leading_space=leading_space, ignore_case=ignore_case
     )
-    found = _masses(model, texts, spellings, tolerance, itemised=True)
+    read = _masses(model, texts, spellings, tolerance, itemised=True)
     vocabulary = model.vocabulary
-    written = [spelling.text.decode() for spelling in spellings]
-    names = [spelling.outcome for spelling in spellings]
     table = pd.DataFrame(
         {
-            "outcome": names,
-            "spelling": written,
+            "outcome": [spelling.outcome for spelling in spellings],
+            "spelling": [spelling.text.decode() for spelling in spellings],
             "n_paths": [count_cuts(spelling.text, vocabulary) for spelling in spellings],
-            "mass": found.masses.mean(axis=0),
+            "mass": read.masses.mean(axis=0),
         }
     )
-    table["share"] = table["mass"] / table.groupby("outcome")["mass"].transform("sum").replace(
-        0, np.nan
-    )
+    # An outcome without mass has no shares: missing, and not a division by zero.
+    totals = table.groupby("outcome")["mass"].transform("sum")
+    table["share"] = table["mass"] / totals.replace(0, np.nan)
+    # Spellings of one outcome may begin alike: that costs nothing, they are added up.
     crossings = [
-        collision
+        (shorter.outcome, shorter.text.decode(), longer.outcome, longer.text.decode(), overlap)
         for collision in collisions_of(spellings)
-        if collision.first.outcome != collision.second.outcome
+        for shorter, longer, overlap in [(collision.first, collision.second, collision.overlap)]
+        if shorter.outcome != longer.outcome
     ]
     collisions = pd.DataFrame(
-        [
-            (
-                c.first.outcome,
-                c.first.text.decode(),
-                c.second.outcome,
-                c.second.text.decode(),
-                c.overlap,
-            )
-            for c in crossings
-        ],
-        columns=["outcome", "spelling", "other_outcome", "other_spelling", "overlap"],
+        crossings, columns=["outcome", "spelling", "other_outcome", "other_spelling", "overlap"]
     )
-    adds_up = all(collision.overlap == "none" for collision in crossings)
-    answer_mass = pd.Series(
-        found.masses.sum(axis=1) if adds_up else np.full(len(texts), np.nan), name="answer_mass"
-    )
+    # Overlapping events count twice in a sum, and how much of them is not known here.
+    adds_up = bool((collisions["overlap"] == "none").all())
+    answer_mass = read.masses.sum(axis=1) if adds_up else np.full(len(texts), np.nan)
     return OutcomeAudit(
         table,
-        _paths(model, texts, spellings, found),
+        _paths(model, texts, spellings, read.parts),
         collisions,
-        answer_mass,
-        pd.Series(found.unresolved, name="unresolved"),
+        pd.Series(answer_mass, name="answer_mass"),
+        pd.Series(read.unresolved, name="unresolved"),
     )
 
 
 def _paths(
-    model: ScoringModel, texts: Sequence[str], spellings: list[Spelling], found: SpellingMasses
+    model: ScoringModel, texts: Sequence[str], spellings: list[Spelling], parts: list[Part]
 ) -> pd.DataFrame:
     """Return the table of token sequences, the most probable first."""
     before = model.encode(texts[:1])[0]
     usual: list[tuple[int, ...] | None] = []
     for spelling in spellings:
         whole = model.encode(texts[:1], answer=spelling.text.decode())[0]
-        # A tokenizer may merge the end of the text with the beginning of the spelling: then there
-        # is no usual way to write it here.
-        usual.append(tuple(whole[len(before) :]) if whole[: len(before)] == before else None)
-    masses: dict[tuple[int, tuple[int, ...]], float] = {}
-    for part in found.parts:
-        masses[part.spelling, part.tokens] = masses.get(
-            (part.spelling, part.tokens), 0.0
-        ) + part.mass / len(texts)
-    rows = []
-    for (k, tokens), mass in masses.items():
+        written = tuple(whole[len(before) :])
         # Where nothing is forbidden, the last token decides, and is not among those before the
         # decision.
-        expected = usual[k]
-        if expected is not None and not spellings[k].forbidden:
-            expected = expected[:-1]
-        shown = tuple(
-            (model.vocabulary.spelling[token] or b"").decode(errors="replace") for token in tokens
+        written = written if spelling.forbidden else written[:-1]
+        # A tokenizer may merge the end of the text with the beginning of the spelling: then there
+        # is no usual way to write it here.
+        usual.append(written if whole[: len(before)] == before else None)
+    # One row per sequence, whichever of the texts it follows.
+    masses: dict[tuple[int, tuple[int, ...]], float] = defaultdict(float)
+    for part in parts:
+        masses[part.spelling, part.tokens] += part.mass / len(texts)
+    pieces = model.vocabulary.spelling
+    rows = [
+        (
+            spellings[k].outcome,
+            spellings[k].text.decode(),
+            tuple((pieces[token] or b"").decode(errors="replace") for token in tokens),
+            tokens == usual[k],
+            mass,
         )
-        rows.append(
-            (spellings[k].outcome, spellings[k].text.decode(), shown, tokens == expected, mass)
-        )
+        for (k, tokens), mass in masses.items()
+        if mass > 0
+    ]
     table = pd.DataFrame(rows, columns=["outcome", "spelling", "tokens", "usual", "mass"])
-    return (
-        table[table["mass"] > 0]
-        .sort_values("mass", ascending=False, kind="stable")
-        .reset_index(drop=True)
-    )
+    return table.sort_values("mass", ascending=False, kind="stable").reset_index(drop=True)

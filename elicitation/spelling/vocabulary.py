@@ -1,4 +1,4 @@
-"""A tokenizer's vocabulary as byte strings, sorted, so that all tokens that begin in a given way lie side by side.
+"""A tokenizer's vocabulary as byte strings, sorted: tokens that begin alike lie side by side.
 
 A token of a byte-level vocabulary may be a part of a character, so that texts are compared as UTF-8
 bytes and never as decoded strings. Two families are read: byte-level (GPT-2, Llama 3, Qwen) and
@@ -54,16 +54,17 @@ class Vocabulary:
         return [self.spelling[i] or b"" for i in self._sorted_ids]
 
     def ids(self, text: bytes) -> list[int]:
-        """Return the tokens that are exactly `text`; more than one where a vocabulary spells it twice."""
+        """Return the tokens that are exactly `text`; a vocabulary may spell it more than once."""
         start, stop = self.exactly(text)
         return self._sorted_ids[start:stop]
 
     def exactly(self, text: bytes) -> tuple[int, int]:
         """Return the places in `order` of the tokens that are exactly `text`."""
+        # No byte string lies between a text and the same text with a zero byte behind it.
         return bisect_left(self._sorted_texts, text), bisect_left(self._sorted_texts, text + b"\0")
 
     def beginning(self, text: bytes) -> tuple[int, int]:
-        """Return the places in `order` of the tokens that begin with `text`, which has one byte or more."""
+        """Return the places in `order` of the tokens that begin with `text`, which is not empty."""
         after = text.rstrip(b"\xff")  # the least string above all that begin with `text`
         last = (
             len(self._sorted_texts)
@@ -94,10 +95,12 @@ class Vocabulary:
             The tokenizer belongs to neither family, or decodes its own tokens otherwise than
             expected.
         """
+        # Slow tokenizers of transformers lack the attribute.
         backend = getattr(tokenizer, "backend_tokenizer", None)
         if backend is None:
             raise InputError(
-                f"exact probabilities need a fast tokenizer; received {type(tokenizer).__name__}. Convert it to tokenizer.json."
+                "exact probabilities need a fast tokenizer; "
+                f"received {type(tokenizer).__name__}. Convert it to tokenizer.json."
             )
         steps = list(_decoders(json.loads(backend.to_str())["decoder"]))
         kinds = [kind for kind, _ in steps]
@@ -105,8 +108,10 @@ class Vocabulary:
         if not byte_level and "Metaspace" not in kinds and ("Replace", _BLANK) not in steps:
             raise InputError(
                 "exact probabilities need a byte-level or a SentencePiece tokenizer; "
-                f"the decoder of this one is {', '.join(kinds) or 'none'}. Use a model with such a tokenizer."
+                f"the decoder of this one is {', '.join(kinds) or 'none'}. "
+                "Use a model with such a tokenizer."
             )
+        # Special tokens are no text, whatever they look like: they end the answer.
         special = set(tokenizer.all_special_ids) | {
             i for i, token in tokenizer.added_tokens_decoder.items() if token.special
         }
@@ -118,6 +123,7 @@ class Vocabulary:
                     if byte_level
                     else _sentence_piece(token, "ByteFallback" in kinds)
                 )
+        # The rules above are ours; the tokenizer itself has the last word.
         _check(tokenizer, spelling)
         return cls(spelling)
 
@@ -134,11 +140,12 @@ def _decoders(decoder: dict[str, Any] | None) -> Iterator[tuple[str, str]]:
 
 
 def _printable_bytes() -> dict[str, int]:
-    """Return the byte that each character of a byte-level vocabulary stands for: itself if printable, else the next free one from 256 on."""
+    """Return the byte that each character of a byte-level vocabulary stands for."""
+    # As of GPT-2: a printable byte stands for itself, the others are characters from 256 on.
     plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in plain]
     return {chr(byte): byte for byte in plain} | {
-        chr(256 + place): byte for place, byte in enumerate(others)
+        chr(256 + i): byte for i, byte in enumerate(others)
     }
 
 
@@ -162,19 +169,22 @@ def _sentence_piece(token: str, has_bytes: bool) -> bytes:
 
 
 def _check(tokenizer: Any, spelling: Sequence[bytes | None]) -> None:
-    """Compare with what the tokenizer decodes, over tokens spread evenly; after a letter, because some decoders strip a leading blank."""
+    """Compare with what the tokenizer decodes, over tokens spread evenly."""
     whole = [(i, text.decode()) for i, text in enumerate(spelling) if text and _is_utf8(text)]
+    # Decoded after a letter or digit, because some decoders strip a leading blank.
     anchor = next(((i, text) for i, text in whole if text.isascii() and text.isalnum()), None)
     if anchor is None:
         raise InputError(
-            "exact probabilities need a vocabulary with a token of letters or digits; this one has none. Use a complete tokenizer."
+            "exact probabilities need a vocabulary with a token of letters or digits; "
+            "this one has none. Use a complete tokenizer."
         )
     for i, text in whole[:: max(1, len(whole) // _CHECKED_TOKENS)]:
         decoded = tokenizer.decode([anchor[0], i], clean_up_tokenization_spaces=False)
         if decoded != anchor[1] + text:
             raise InputError(
-                f"token {i} should decode to {text!r} after {anchor[1]!r}, and the tokenizer makes it {decoded!r}. "
-                "Its decoder changes texts in a way that exact probabilities do not cover; use another tokenizer."
+                f"token {i} should decode to {text!r} after {anchor[1]!r}, "
+                f"and the tokenizer makes it {decoded!r}. Its decoder changes texts "
+                "in a way that exact probabilities do not cover; use another tokenizer."
             )
 
 

@@ -34,8 +34,7 @@ try:
     from safetensors import SafetensorError
     from transformers import AutoModelForMultipleChoice, AutoTokenizer
 
-    from elicitation.models.local.causal import quiet_transformers
-    from elicitation.models.local.loading import choose_device
+    from elicitation.models.local.loading import choose_device, quiet_transformers
     from elicitation.models.local.multiple_choice import longest_input
 except ImportError as error:  # pragma: no cover - needs an environment without the extra
     raise MissingExtraError("elicit", "Fine-tuning a model") from error

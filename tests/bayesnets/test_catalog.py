@@ -1,4 +1,4 @@
-"""The catalogue: published numbers are those of the publications, and every network has complete, readable words."""
+"""Published numbers are those of the publications; every network has complete, readable words."""
 
 import itertools
 import json
@@ -11,7 +11,7 @@ import pytest
 
 from bayesnets import Network, load_network, load_phrases, network_names, posterior, sample
 from bayesnets.catalog import describe
-from bayesnets.formats.conversion import from_pgmpy
+from bayesnets.formats.conversion import nodes_from_pgmpy
 from bayesnets.network import TABLE_KINDS
 from coherence.errors import InputError
 
@@ -33,7 +33,7 @@ def pgmpy_model(name):
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_tables_are_those_that_pgmpy_ships(name):
     ours = load_network(name)
-    theirs = {node.name: node for node in from_pgmpy(pgmpy_model(name))}
+    theirs = {node.name: node for node in nodes_from_pgmpy(pgmpy_model(name))}
     assert set(theirs) == set(ours.names)
     for node in ours.nodes:
         other = theirs[node.name]
@@ -139,7 +139,8 @@ def test_description_and_label_survive_json_and_do_not_count_in_comparisons():
     [
         (
             '"tables": "invented"',
-            "tables of network 'network' must be one of published, illustrative, fitted, not 'invented'",
+            "tables of network 'network' must be one of published, illustrative, fitted, not "
+            "'invented'",
         ),
         ('"tables": ["fitted"]', "not ['fitted']"),
         (

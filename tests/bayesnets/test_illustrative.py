@@ -1,4 +1,4 @@
-"""The four medical networks: structure as stated, tables as their rules give them, effects in the documented direction, reach of the posterior."""
+"""The four medical networks: structure, tables from rules, effects, reach of the posterior."""
 
 import json
 import os
@@ -324,7 +324,8 @@ def test_noisy_or_by_hand():
         ),
         (
             {"a": {"prevalence": [0.5, 0.4]}},
-            "prevalence of node 'a' must be a probability of yes, or one positive number per state with sum 1",
+            "prevalence of node 'a' must be a probability of yes, or one positive number per state "
+            "with sum 1",
         ),
         ({"a": {"prevalence": 1.0}}, "prevalence of node 'a' must be a probability"),
         ({"a": {}}, "prevalence of node 'a' must be a probability"),
@@ -341,7 +342,8 @@ def test_noisy_or_by_hand():
                 "a": {"prevalence": 0.5},
                 "b": {"prevalence": 0.1, "ceiling": 0.99, "noisy_or": {"a": 0.9}},
             },
-            "prevalence of node 'b' must lie between 0.44550, what its noisy-or gives without a leak, and its ceiling 0.99",
+            "prevalence of node 'b' must lie between 0.44550, what its noisy-or gives without a "
+            "leak, and its ceiling 0.99",
         ),
     ],
 )

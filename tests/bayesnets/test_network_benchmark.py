@@ -44,8 +44,8 @@ def test_the_time_of_pgmpy_is_extrapolated_to_all_different_rows():
     )
     assert "| alarm | 40 | 0.02 | 7 | 350 | 2e-16 |" in lines
     assert (
-        "pgmpy was asked about 10 (alarm) rows; its time for all different rows is extrapolated from these."
-        in lines
+        "pgmpy was asked about 10 (alarm) rows; its time for all different rows is extrapolated "
+        "from these." in lines
     )
 
 

@@ -16,7 +16,7 @@ from scipy import stats
 from coherence.inputs import Floats, as_codes, require, whole_number
 from coherence.result import Interval
 
-METHOD = "exact binomial at the effective sample size, high and low things as crossed clusters"
+_METHOD = "exact binomial at the effective sample size, high and low things as crossed clusters"
 
 
 @dataclass(frozen=True)
@@ -171,14 +171,14 @@ def crossed_interval(
     sides = [as_codes(side, name, n)[0] for name, side in (("first", first), ("second", second))]
     n_things = min(int(side.max()) + 1 for side in sides)
     if n_things < 2:
-        return Interval(math.nan, math.nan, level, METHOD)
+        return Interval(math.nan, math.nan, level, _METHOD)
     # Davezies, D'Haultfoeuille and Guyonvarch: a variance over each kind of things, added up.
     residual = values - share
     parts = [_clustered_variance(residual, side) for side in sides]
     variance = max(sum(part for part, _ in parts), float(residual @ residual) / n / (n - 1))
     if variance < 1e-15:
         free_means = sum(int(side.max()) + 1 for side in sides) - 1
-        return Interval(*_exact_interval(share, float(min(free_means, n)), level), level, METHOD)
+        return Interval(*_exact_interval(share, float(min(free_means, n)), level), level, _METHOD)
     # Korn and Graubard: the number of independent answers that would have this variance.
     effective = min(share * (1 - share) / variance, n)
     # Answers that differ within every thing and not between things leave both parts at 0, and no t
@@ -187,7 +187,7 @@ def crossed_interval(
     freedom = sum(part for part, _ in parts) ** 2 / spread if spread > 1e-30 else n - 1
     tail = (1 + level) / 2
     effective *= float(stats.t.ppf(tail, n - 1) / stats.t.ppf(tail, freedom)) ** 2
-    return Interval(*_exact_interval(share, effective, level), level, METHOD)
+    return Interval(*_exact_interval(share, effective, level), level, _METHOD)
 
 
 def _clustered_variance(residual: Floats, cluster: np.ndarray) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from coherence.batteries.bets.break_even import switching_chance
 from coherence.inputs import Floats, require
 
-Rule = Literal["side", "outcome"]
+BetRule = Literal["side", "outcome"]
 
 
 def expected_gains(
@@ -24,7 +24,7 @@ def expected_gains(
     *,
     chance: ArrayLike = 0.5,
     payout: ArrayLike = 0.0,
-    rule: Rule = "side",
+    rule: BetRule = "side",
 ) -> Floats:
     """Return the expected gains of each choice in a bet with two sides.
 
@@ -106,7 +106,7 @@ def expected_gains(
     return np.column_stack([win, lose, (win + lose) / 2, np.zeros_like(win)])
 
 
-def bet_gains(bets: pd.DataFrame, *, rule: Rule = "side", swapped: bool = False) -> Floats:
+def bet_gains(bets: pd.DataFrame, *, rule: BetRule = "side", swapped: bool = False) -> Floats:
     """Return the expected gains of a table of bets.
 
     Parameters

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.batteries.bets.answers import BetAnswers
-from coherence.batteries.bets.gains import Rule, bet_gains, payouts
+from coherence.batteries.bets.gains import BetRule, bet_gains, payouts
 from coherence.batteries.bets.truths import (
     BET_CHOICES,
     NO_CHOICE,
@@ -17,7 +17,7 @@ from coherence.batteries.bets.truths import (
 )
 
 
-def right_roles(questions: pd.DataFrame, *, rule: Rule = "side") -> list[str]:
+def right_roles(questions: pd.DataFrame, *, rule: BetRule = "side") -> list[str]:
     """Return the role of the right option of every question, for training.
 
     Parameters
@@ -41,7 +41,7 @@ def right_roles(questions: pd.DataFrame, *, rule: Rule = "side") -> list[str]:
     return [str(role) for role in roles]
 
 
-def correct_choices(group: BetAnswers, rule: Rule = "side") -> Truths:
+def correct_choices(group: BetAnswers, rule: BetRule = "side") -> Truths:
     """Return the truth of the standard method.
 
     Parameters
@@ -86,7 +86,7 @@ def believed_values(group: BetAnswers) -> dict[tuple[str, str], int]:
 
 
 def rational_choices(
-    group: BetAnswers, beliefs: Mapping[tuple[str, str], int], rule: Rule = "side"
+    group: BetAnswers, beliefs: Mapping[tuple[str, str], int], rule: BetRule = "side"
 ) -> Truths:
     """Return the choices that are rational given a model's own answers on values.
 

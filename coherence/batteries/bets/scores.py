@@ -15,7 +15,7 @@ import pandas as pd
 
 from coherence.batteries.bets.accuracy import crossed_interval, exact_test, z_test
 from coherence.batteries.bets.answers import BetAnswers, join_answers
-from coherence.batteries.bets.gains import Rule, bet_gains, break_evens
+from coherence.batteries.bets.gains import BetRule, bet_gains, break_evens
 from coherence.batteries.bets.ladder import LadderFit, fit_ladder
 from coherence.batteries.bets.predictions import threshold_sets, tune_threshold
 from coherence.batteries.bets.right_choices import (
@@ -41,10 +41,9 @@ BCA = "belief-conditioned"
 MEASURES = ("values", "bets", "bets by own values")
 _ASKED = ["model", "kind", "template", "truth", "method", "n"]
 _RESULTS = ["n_right", "accuracy", "chance", "low", "high", "p_exact"]
-COLUMNS = [*_ASKED, *_RESULTS, "z", "p_z", "threshold", "dev_accuracy", "n_tied", "n_unread"]
+_COLUMNS = [*_ASKED, *_RESULTS, "z", "p_z", "threshold", "dev_accuracy", "n_tied", "n_unread"]
 
-Beliefs = Mapping[tuple[str, str], int]
-Row = dict[str, object]
+_Row = dict[str, object]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +78,7 @@ def score_bets(
     answers: pd.DataFrame,
     *,
     split: str = "test",
-    rule: Rule = "side",
+    rule: BetRule = "side",
     belief_template: str = BELIEF_TEMPLATE,
 ) -> BetScores:
     """Score answers to value questions and bets.
@@ -111,7 +110,7 @@ def score_bets(
         for group in groups
         if group.kind == "value" and group.template == belief_template
     }
-    rows: list[Row] = []
+    rows: list[_Row] = []
     notes: list[str] = []
     ladders: dict[tuple[str, str], LadderFit] = {}
     for group in groups:
@@ -140,7 +139,7 @@ def score_bets(
             f"there are no answers to questions of split {split!r}. "
             "Choose another split, or answer its questions."
         )
-    return BetScores(pd.DataFrame(rows, columns=COLUMNS), ladders, groups, tuple(notes))
+    return BetScores(pd.DataFrame(rows, columns=_COLUMNS), ladders, groups, tuple(notes))
 
 
 def _where(group: BetAnswers) -> str:
@@ -151,7 +150,7 @@ def _of_split(group: BetAnswers, split: str) -> BetAnswers:
     return group.only((group.questions["split"] == split).to_numpy())
 
 
-def _fit_answers(group: BetAnswers, rule: Rule, notes: list[str]) -> LadderFit | None:
+def _fit_answers(group: BetAnswers, rule: BetRule, notes: list[str]) -> LadderFit | None:
     """Fit the ladder of a model in one modality; None where that cannot be, with a note why."""
     if rule != "side":
         # Whoever bets gets whatever comes up then, and below one half the losing side costs less:
@@ -194,7 +193,7 @@ def _unread_notes(groups: list[BetAnswers], split: str) -> list[str]:
     ]
 
 
-def _set_truths(group: BetAnswers, rule: Rule) -> Mapping[str, Truths]:
+def _set_truths(group: BetAnswers, rule: BetRule) -> Mapping[str, Truths]:
     """Return the truths for sets of choices, by name; none for a group without questions."""
     if not len(group.questions):
         return {}
@@ -203,7 +202,7 @@ def _set_truths(group: BetAnswers, rule: Rule) -> Mapping[str, Truths]:
     return bet_truths(bet_gains(group.questions, rule=rule)).sets()
 
 
-def _set_rows(test: BetAnswers, dev: BetAnswers, rule: Rule, notes: list[str]) -> list[Row]:
+def _set_rows(test: BetAnswers, dev: BetAnswers, rule: BetRule, notes: list[str]) -> list[_Row]:
     """Return the rows of the threshold method, or those of sets that were stated as letters."""
     truths, dev_truths = _set_truths(test, rule), _set_truths(dev, rule)
     if test.scores is None:
@@ -228,12 +227,12 @@ def _set_rows(test: BetAnswers, dev: BetAnswers, rule: Rule, notes: list[str]) -
     return rows
 
 
-def _row(group: BetAnswers, truth: str, method: str, codes: Codes, right: Truths) -> Row:
+def _row(group: BetAnswers, truth: str, method: str, codes: Codes, right: Truths) -> _Row:
     # A bet whose pair was not asked for its value, or not answered, has no rational answer; as in
     # the paper's truths, it is left out.
     kept = asked(right)
     names = (group.model, group.kind, group.template, truth, method, int(kept.sum()))
-    row: Row = dict(zip(_ASKED, names, strict=True))
+    row: _Row = dict(zip(_ASKED, names, strict=True))
     chance = random_rate(right)
     row |= _share_right([(group.questions, codes, right)]) | {"chance": chance}
     row |= {"z": math.nan, "p_z": math.nan, "threshold": math.nan, "dev_accuracy": math.nan}
@@ -247,7 +246,7 @@ def _row(group: BetAnswers, truth: str, method: str, codes: Codes, right: Truths
     return row
 
 
-def _share_right(parts: list[tuple[pd.DataFrame, Codes, Truths]]) -> Row:
+def _share_right(parts: list[tuple[pd.DataFrame, Codes, Truths]]) -> _Row:
     """Return the `_RESULTS` of questions, their predictions and truths, over all parts together."""
     kept = [asked(truth) for _, _, truth in parts]
     answered = list(zip(parts, kept, strict=True))
@@ -270,7 +269,7 @@ def compare_models(
     answers: list[BetAnswers],
     *,
     split: str = "test",
-    rule: Rule = "side",
+    rule: BetRule = "side",
     belief_template: str = BELIEF_TEMPLATE,
 ) -> pd.DataFrame:
     """Return the shares of right single choices of every model.
@@ -290,7 +289,7 @@ def compare_models(
         crossed clusters) and ``p_exact`` (one-sided, against guesses); within a measure the best
         model first, equal ones by name.
     """
-    rows: list[Row] = []
+    rows: list[_Row] = []
     for model in dict.fromkeys(group.model for group in answers if group.kind != "ladder"):
         groups = [
             (group, _of_split(group, split))
@@ -319,7 +318,7 @@ def compare_models(
         for measure, answered in parts.items():
             if answered:
                 n = sum(int(asked(truth).sum()) for _, _, truth in answered)
-                row: Row = {"measure": measure, "model": model, "n": n}
+                row: _Row = {"measure": measure, "model": model, "n": n}
                 rows.append(row | _share_right(answered))
     table = pd.DataFrame(rows)
     if table.empty:

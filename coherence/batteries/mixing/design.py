@@ -18,7 +18,7 @@ MIDDLE = 0.4  # probability of outcome 1 among three, in every condition
 
 
 @dataclass(frozen=True)
-class Part:
+class BatteryPart:
     """A part of the battery.
 
     Parameters
@@ -48,19 +48,19 @@ _TENTHS = tuple(i / 10 for i in range(1, 10))
 PARTS = {
     part.name: part
     for part in (
-        Part("flip", 1, "one flip", ("1", "0"), _GRID),
-        Part("two_flips", 2, "two flips", FLIPS, _GRID),
-        Part(
+        BatteryPart("flip", 1, "one flip", ("1", "0"), _GRID),
+        BatteryPart("two_flips", 2, "two flips", FLIPS, _GRID),
+        BatteryPart(
             "three_outcomes",
             3,
             "three outcomes",
             ("0", "1", "2"),
             tuple(i / 10 for i in range(6, -1, -1)),
         ),
-        Part("reads", 4, "placing reads", ("A", "B"), _TENTHS),
-        Part("pennies", 4, "matching pennies", GAMES["pennies"].actions, _TENTHS),
-        Part("positioning", 4, "positioning", GAMES["positioning"].actions, _TENTHS),
-        Part("words", 5, "words", ("first", "second"), (0.5,)),
+        BatteryPart("reads", 4, "placing reads", ("A", "B"), _TENTHS),
+        BatteryPart("pennies", 4, "matching pennies", GAMES["pennies"].actions, _TENTHS),
+        BatteryPart("positioning", 4, "positioning", GAMES["positioning"].actions, _TENTHS),
+        BatteryPart("words", 5, "words", ("first", "second"), (0.5,)),
     )
 }
 """All parts by name; in `p` the instructed probability of the first outcome, of "1" in both flips,
@@ -77,7 +77,7 @@ def literal_shares(name: str, p: Floats) -> Floats:
     Parameters
     ----------
     name : str
-        Part.
+        BatteryPart.
     p : ndarray, shape (n_conditions,)
         Its conditions.
 

@@ -166,11 +166,11 @@ def expected_distance(
         first, last = int(likely[0]), int(likely[-1]) + 1
         # Sums that differ by rounding alone are one value, which keeps two hundred draws in two
         # conditions small.
-        values, place = np.unique(
+        values, number = np.unique(
             np.add.outer(values, step / n * np.arange(first, last)).round(12), return_inverse=True
         )
         joint = np.multiply.outer(chances, total[first:last])
-        chances = np.bincount(place.ravel(), weights=joint.ravel()).astype(np.float64)
+        chances = np.bincount(number.ravel(), weights=joint.ravel()).astype(np.float64)
     return float(chances @ np.maximum(np.abs(values - target) - tolerance, 0))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from elicitation.models.base import Answer, ScoringModel
 from elicitation.reading.outcomes import outcome_probabilities
 from elicitation.session.asking import AnswerStream, Progress, ask_missing
-from elicitation.spelling.tokenizations import Spelling, spellings_of
+from elicitation.spelling.spellings import Spelling, spellings_of
 from elicitation.store import AnswerStore, Draw
 
 if TYPE_CHECKING:

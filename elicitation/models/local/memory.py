@@ -1,11 +1,14 @@
-"""Work in portions that fit into memory: their size is found while working, and halved where memory does not suffice."""
+"""Work in portions that fit into memory: their size is learnt, and halved where it is too large."""
 
 import gc
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import torch
 
 from coherence.errors import CoherenceError, InputError
+
+Result = TypeVar("Result")
 
 # On a processor larger portions gain nothing; on an accelerator the size doubles from here until
 # memory says no.
@@ -13,8 +16,9 @@ _START, _MOST = 16_384, 1 << 22
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether an error says that memory did not suffice; on a processor torch says so in a plain RuntimeError."""
+    """Return whether an error says that memory did not suffice."""
     text = str(error)
+    # On a processor torch says so in a plain RuntimeError.
     return isinstance(error, torch.OutOfMemoryError | MemoryError) or (
         isinstance(error, RuntimeError)
         and ("can't allocate memory" in text or "out of memory" in text)
@@ -39,6 +43,26 @@ class Portions:
         self.cells = _START
         """Tokens in a portion, padding included."""
 
+    def results(
+        self, sizes: Sequence[int], do: Callable[[list[int]], Sequence[Result]]
+    ) -> list[Result]:
+        """Return the result of every item, from work done as by `work`, without gradients.
+
+        Parameters
+        ----------
+        sizes, do
+            See `work`; `do` returns one result for each item of its portion.
+
+        Returns
+        -------
+        list
+            In the order of the items.
+        """
+        results: dict[int, Result] = {}
+        with torch.inference_mode():
+            self.work(sizes, lambda rows: results.update(zip(rows, do(rows), strict=True)))
+        return [results[i] for i in range(len(sizes))]
+
     def work(self, sizes: Sequence[int], do: Callable[[list[int]], None]) -> None:
         """Do work portion by portion, largest items first.
 
@@ -62,6 +86,7 @@ class Portions:
             rows = left[: min(max(1, self.cells // width), self.most_rows or len(left))]
             if self._fits(rows, do):
                 left = left[len(rows) :]
+                # Only a portion that used most of the size says that a larger one may fit.
                 if self.grows and len(rows) * width > self.cells // 2:
                     self.cells = min(2 * self.cells, _MOST)
             elif len(rows) > 1:
@@ -69,7 +94,8 @@ class Portions:
                 self.grows, self.cells = False, max(1, len(rows) * width // 2)
             else:
                 raise CoherenceError(
-                    f"memory does not suffice for a single text of {width} tokens. Use a smaller model, dtype or text."
+                    f"memory does not suffice for a single text of {width} tokens. "
+                    "Use a smaller model, dtype or text."
                 )
 
     @staticmethod

@@ -1,9 +1,8 @@
-"""Probabilities of given options from a multiple-choice model (BERT, RoBERTa and their kin) in a local folder.
+"""Probabilities of given options from a multiple-choice model (BERT and its kin) in a local folder.
 
 Such a model reads a question together with an option and gives one score; the softmax over the
 scores of a question's options is its probability distribution. Every pair is scored by itself, so
-neither the other options nor the batch change a score. It cannot write text. Only local safetensors
-weights are read and no code from the folder is run.
+neither the other options nor the batch change a score. It cannot write text.
 """
 
 import json
@@ -13,24 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from scipy.special import softmax
+from transformers import AutoModelForMultipleChoice
 
-from coherence.errors import InputError, MissingExtraError
+from coherence.errors import InputError
 from elicitation.models.base import Answer, Request
-from elicitation.models.local.loading import check_folder, fingerprint_of
-
-os.environ.setdefault(
-    "HF_HUB_OFFLINE", "1"
-)  # before transformers is imported: it reads the variable once
-try:
-    import torch
-    from safetensors import SafetensorError
-    from transformers import AutoModelForMultipleChoice, AutoTokenizer
-
-    from elicitation.models.local.causal import quiet_transformers
-    from elicitation.models.local.loading import DTYPES, choose_device
-except ImportError as error:  # pragma: no cover - needs an environment without the extra
-    raise MissingExtraError("elicit", "Asking a local model") from error
+from elicitation.models.local.loading import fingerprint_of, load_folder
 
 # Tokenizers that know no limit carry a number of this size.
 _NO_LIMIT = 10**9
@@ -67,49 +56,29 @@ def load_multiple_choice_model(
         The folder is missing or incomplete, its model has no multiple-choice head, or an option is
         outside its range.
     """
-    path = Path(folder)
-    check_folder(path)
     if batch_size < 1:
         raise InputError(f"batch_size must be positive; received {batch_size}.")
-    device, dtype = choose_device(device, dtype)
-    if threads is not None:
-        if threads < 1:
-            raise InputError(f"threads must be positive; received {threads}.")
-        torch.set_num_threads(threads)
-    with quiet_transformers():
-        try:
-            tokenizer = AutoTokenizer.from_pretrained(
-                path, local_files_only=True, trust_remote_code=False
-            )
-            network, loading = AutoModelForMultipleChoice.from_pretrained(
-                path,
-                local_files_only=True,
-                trust_remote_code=False,
-                use_safetensors=True,
-                dtype=DTYPES[dtype],
-                output_loading_info=True,
-            )
-        except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
-            reason = " ".join(str(error).split())
-            raise InputError(
-                f"model folder {path} could not be loaded as a multiple-choice model: {reason}"
-            ) from error
-    if loading["missing_keys"]:
+    path = Path(folder)
+    network, tokenizer, dtype = load_folder(
+        path,
+        AutoModelForMultipleChoice,
+        as_what="multiple-choice model",
         # An encoder that was never taught to choose would get a head of random numbers.
-        missing = ", ".join(sorted(loading["missing_keys"])[:3])
-        raise InputError(
-            f"model folder {path} lacks weights for {missing}. Use a model that was trained with a multiple-choice head."
-        )
+        remedy="Use a model that was trained with a multiple-choice head.",
+        dtype=dtype,
+        device=device,
+        threads=threads,
+    )
     if tokenizer.pad_token_id is None:
         raise InputError(
-            f"model folder {path} needs a tokenizer with a padding token; it has none. Set pad_token in its tokenizer_config.json."
+            f"model folder {path} needs a tokenizer with a padding token; it has none. "
+            "Set pad_token in its tokenizer_config.json."
         )
-    fingerprint = fingerprint_of(path, f"multiple_choice;dtype={dtype}")
     return MultipleChoiceModel(
-        network.to(device).eval(),
+        network,
         tokenizer,
         name=path.resolve().name,
-        fingerprint=fingerprint,
+        fingerprint=fingerprint_of(path, f"multiple_choice;dtype={dtype}"),
         batch_size=batch_size,
     )
 
@@ -129,12 +98,12 @@ def is_multiple_choice(folder: str | os.PathLike[str]) -> bool:
         wrong.
     """
     try:
-        named = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8")).get(
-            "architectures"
-        ) or [""]
+        config = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
+        (architecture, *_) = config.get("architectures") or [""]
     except (OSError, ValueError, AttributeError):
         return False
-    return str(named[0]).endswith("ForMultipleChoice")
+    # transformers names the class that saved the model first.
+    return str(architecture).endswith("ForMultipleChoice")
 
 
 class MultipleChoiceModel:
@@ -157,6 +126,7 @@ class MultipleChoiceModel:
     ) -> None:
         self.network, self.tokenizer = network, tokenizer
         self.name, self.fingerprint, self.batch_size = name, fingerprint, batch_size
+        # Beyond it an embedding would fail with an index error, or a tokenizer cut in silence.
         self.longest = longest_input(network, tokenizer)
 
     def generate(self, requests: Sequence[Request]) -> list[Answer]:
@@ -178,8 +148,9 @@ class MultipleChoiceModel:
             Always.
         """
         raise InputError(
-            f"model {self.name} weighs given options and cannot write an answer to {len(requests)} texts. "
-            "Ask for the probabilities of labels (belief='token'), or use a causal model."
+            f"model {self.name} weighs given options and cannot write an answer to "
+            f"{len(requests)} texts. Ask for the probabilities of labels (belief='token'), "
+            "or use a causal model."
         )
 
     def option_probabilities(
@@ -204,19 +175,29 @@ class MultipleChoiceModel:
         InputError
             A text has fewer than two options, or a text and an option do not fit into the model.
         """
-        if len(texts) != len(options) or any(len(own) < 2 for own in options):
+        counts = [len(offered) for offered in options]
+        if len(texts) != len(options) or min(counts, default=2) < 2:
             raise InputError(
-                f"options must hold two or more options for each of the {len(texts)} texts; received {[len(own) for own in options][:5]}."
+                f"options must hold two or more options for each of the {len(texts)} texts; "
+                f"received {counts[:5]}."
             )
-        pairs = [(text, option) for text, own in zip(texts, options, strict=True) for option in own]
-        scores = self.pair_scores(pairs)
-        ends = np.cumsum([len(own) for own in options])
-        return [_softmax(own) for own in np.split(scores, ends[:-1])] if pairs else []
+        if not texts:
+            return []
+        pairs = [
+            (text, option)
+            for text, offered in zip(texts, options, strict=True)
+            for option in offered
+        ]
+        # All pairs at once, so that short ones of different texts share a batch.
+        per_text = np.split(self.pair_scores(pairs), np.cumsum(counts)[:-1])
+        return [np.asarray(softmax(scores)) for scores in per_text]
 
     def label_probabilities(
         self, texts: Sequence[str], labels: Sequence[str]
     ) -> list[tuple[float, ...]]:
-        """Return the probabilities of the same labels for every text; they sum to 1, because nothing else can be chosen.
+        """Return the probabilities of the same labels for every text.
+
+        They sum to 1, because nothing else can be chosen.
 
         Parameters
         ----------
@@ -236,7 +217,8 @@ class MultipleChoiceModel:
             See `option_probabilities`.
         """
         return [
-            tuple(own.tolist()) for own in self.option_probabilities(texts, [labels] * len(texts))
+            tuple(probabilities.tolist())
+            for probabilities in self.option_probabilities(texts, [labels] * len(texts))
         ]
 
     def pair_scores(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
@@ -263,25 +245,22 @@ class MultipleChoiceModel:
         Language Representation Models Think in Bets?", section 4.2.
         """
         scores = np.zeros(len(pairs))
-        lengths = (
-            [
-                len(ids)
-                for ids in self.tokenizer([a for a, _ in pairs], [b for _, b in pairs])["input_ids"]
-            ]
-            if pairs
-            else []
-        )
-        if lengths and max(lengths) > self.longest:
+        if not pairs:
+            return scores
+        texts, options = map(list, zip(*pairs, strict=True))
+        lengths = [len(ids) for ids in self.tokenizer(texts, options)["input_ids"]]
+        if max(lengths) > self.longest:
             raise InputError(
-                f"a text with its option has {max(lengths)} tokens and exceeds the {self.longest} of model {self.name}. Use shorter texts."
+                f"a text with its option has {max(lengths)} tokens and exceeds the {self.longest} "
+                f"of model {self.name}. Use shorter texts."
             )
-        # Pairs of similar length share a batch.
+        # Pairs of similar length share a batch: each is padded to the longest of its batch.
         order = sorted(range(len(pairs)), key=lambda i: lengths[i])
         for start in range(0, len(order), self.batch_size):
             rows = order[start : start + self.batch_size]
             encoded = self.tokenizer(
-                [pairs[i][0] for i in rows],
-                [pairs[i][1] for i in rows],
+                [texts[i] for i in rows],
+                [options[i] for i in rows],
                 padding=True,
                 return_tensors="pt",
             )
@@ -295,13 +274,8 @@ class MultipleChoiceModel:
         return scores
 
 
-def _softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    weights = np.exp(scores - scores.max())
-    return np.asarray(weights / weights.sum())
-
-
 def longest_input(network: Any, tokenizer: Any) -> int:
-    """Return how many tokens fit: the least of what the tokenizer states and what the table of positions holds.
+    """Return how many tokens fit: by what the tokenizer states, and by the table of positions.
 
     Parameters
     ----------
@@ -315,12 +289,11 @@ def longest_input(network: Any, tokenizer: Any) -> int:
     int
         Tokens of a text with its option, markers included.
     """
+    # Not by the config: it counts positions that some networks keep for padding.
     limits = [int(min(tokenizer.model_max_length, _NO_LIMIT))]
     for name, module in network.named_modules():
         if name.endswith("position_embeddings") and isinstance(module, torch.nn.Embedding):
             # RoBERTa counts positions from behind the padding's own.
-            limits.append(
-                module.num_embeddings
-                - (0 if module.padding_idx is None else module.padding_idx + 1)
-            )
+            reserved = 0 if module.padding_idx is None else module.padding_idx + 1
+            limits.append(module.num_embeddings - reserved)
     return min(limits)

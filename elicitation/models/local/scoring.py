@@ -1,184 +1,23 @@
-"""Probabilities of many token sequences after a text: the text is read once, and sequences that begin alike share their beginnings too.
+"""Probabilities of many token sequences after a text, which is read once for all of them.
 
-The sequences form a tree. Its nodes are fed as further tokens of the text's own row, and an
-attention mask lets each see the text, its ancestors and itself. One forward pass thus scores a
-whole tree, at the cost of as many tokens as the tree has inner nodes. Networks that cannot take
-such a mask (sliding windows, recurrent layers) get every sequence in full: slower, with the same
-numbers.
+Both functions walk a tree of sequences from its root, level by level, and read the logits after
+every node that they need.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from transformers import DynamicCache
 
-from coherence.errors import InputError
-from elicitation.models.local.prefill import prefill, sees_everything
+from elicitation.models.local.trees import ROOT, Trees
 from elicitation.spelling.tokenizations import Part, SpellingGraph
 
 Floats = NDArray[np.float64]
-ROOT = -1
+Tokens = tuple[int, ...]
 # Most logits held at a time, in numbers.
 _LOGITS = 1 << 26
-_PLAIN_TOKENS = 16_384
-
-
-class Trees(Protocol):
-    """Trees of tokens that grow from texts, one per text."""
-
-    roots: torch.Tensor
-    """Logits of the token after each text, shape (n_texts, size of the vocabulary)."""
-
-    def grow(self, nodes: Sequence[Sequence[tuple[int, int]]]) -> torch.Tensor:
-        """Add nodes to every tree.
-
-        Parameters
-        ----------
-        nodes : sequence of sequence of (int, int)
-            For every text ``(parent, token)``; the parent is `ROOT` or a number in this tree. Nodes
-            are numbered as they come; trees that get fewer than others in one call are filled up,
-            so that the numbers of the next call begin alike in all trees.
-
-        Returns
-        -------
-        torch.Tensor, shape (n_texts, most nodes of a tree, size of the vocabulary)
-            Logits of the token after each node.
-        """
-        ...
-
-
-class MaskedTrees:
-    """Trees as further columns of the texts' own rows.
-
-    Parameters
-    ----------
-    network : transformers.PreTrainedModel
-        In evaluation mode, with attention that takes a mask of four dimensions.
-    texts : sequence of sequence of int
-        Token ids.
-    """
-
-    def __init__(self, network: Any, texts: Sequence[Sequence[int]]) -> None:
-        self.network, self.start = network, prefill(network, texts)
-        self.roots = self.start.logits
-        self.sees = np.zeros((len(texts), 0, 0), dtype=bool)  # node x node, itself included
-
-    def grow(self, nodes: Sequence[Sequence[tuple[int, int]]]) -> torch.Tensor:
-        """Add nodes in one forward pass; see `Trees`."""
-        n_texts, past = self.sees.shape[:2]
-        width = max(map(len, nodes))
-        ids = np.zeros((n_texts, width), dtype=np.int64)
-        sees = np.zeros((n_texts, past + width, past + width), dtype=bool)
-        sees[:, :past, :past] = self.sees
-        for row, own in enumerate(nodes):
-            for k, (parent, token) in enumerate(own):
-                ids[row, k] = token
-                if parent != ROOT:
-                    sees[row, past + k] = sees[row, parent]
-                sees[row, past + k, past + k] = True
-            for k in range(len(own), width):
-                sees[row, past + k, past + k] = (
-                    True  # a filler sees itself, for a softmax over nothing is not a number
-                )
-        self.sees = sees
-        device, dtype = self.network.device, self.network.dtype
-        positions = self.start.lengths[:, None] + torch.from_numpy(sees[:, past:].sum(-1) - 1).to(
-            device
-        )
-        visible = torch.cat(
-            [
-                self.start.mask.bool()[:, None].expand(-1, width, -1),
-                torch.from_numpy(sees[:, past:]).to(device),
-            ],
-            dim=-1,
-        )
-        hidden = torch.full(
-            visible.shape, torch.finfo(dtype).min, dtype=dtype, device=device
-        ).masked_fill(visible, 0)
-        output: torch.Tensor = self.network(
-            input_ids=torch.from_numpy(ids).to(device), attention_mask=hidden[:, None], position_ids=positions,
-            past_key_values=self.start.cache, use_cache=True,
-        ).logits  # fmt: skip
-        return output
-
-
-class PlainTrees:
-    """Trees whose nodes are read from the beginning of their text each time; parameters as of `MaskedTrees`."""
-
-    def __init__(self, network: Any, texts: Sequence[Sequence[int]]) -> None:
-        self.network = network
-        self.paths: list[list[list[int]]] = [[] for _ in texts]
-        self.texts = [list(text) for text in texts]
-        self.roots = self._read(self.texts)
-
-    def grow(self, nodes: Sequence[Sequence[tuple[int, int]]]) -> torch.Tensor:
-        """Add nodes; see `Trees`."""
-        width = max(map(len, nodes))
-        rows, places = [], []
-        for row, own in enumerate(nodes):
-            for k, (parent, token) in enumerate(own):
-                path = [*([] if parent == ROOT else self.paths[row][parent]), token]
-                self.paths[row].append(path)
-                rows.append(self.texts[row] + path)
-                places.append((row, k))
-            self.paths[row] += [[] for _ in range(len(own), width)]
-        logits = self._read(rows)
-        result = logits.new_zeros((len(nodes), width, logits.shape[-1]))
-        result[tuple(torch.tensor(places).T)] = logits
-        return result
-
-    def _read(self, rows: list[list[int]]) -> torch.Tensor:
-        step = max(1, _PLAIN_TOKENS // max(map(len, rows)))
-        return torch.cat(
-            [
-                prefill(self.network, rows[start : start + step]).logits
-                for start in range(0, len(rows), step)
-            ]
-        )
-
-
-def trees_for(network: Any) -> type[MaskedTrees] | type[PlainTrees]:
-    """Return the fastest kind of trees that gives right numbers for a network; tried on a small example, not believed.
-
-    Parameters
-    ----------
-    network : transformers.PreTrainedModel
-        In evaluation mode.
-
-    Returns
-    -------
-    type
-        `MaskedTrees`, or else `PlainTrees`.
-    """
-    # A window would show on long texts only.
-    if not sees_everything(DynamicCache(config=network.config)):
-        return PlainTrees
-    size = network.get_input_embeddings().num_embeddings
-    text = [token % size for token in (5, 3, 8, 7, 11)]
-    nodes = [(ROOT, 9 % size), (ROOT, 4 % size), (1, 6 % size), (0, 10 % size)]
-    half = network.dtype != torch.float32
-    with torch.inference_mode():
-        expected = (
-            PlainTrees(network, [text, text[:3]]).grow([nodes, nodes[:2]]).float().log_softmax(-1)
-        )
-        try:
-            found = (
-                MaskedTrees(network, [text, text[:3]])
-                .grow([nodes, nodes[:2]])
-                .float()
-                .log_softmax(-1)
-            )
-        except (RuntimeError, TypeError, ValueError, IndexError):
-            return PlainTrees
-    gap = max(
-        float((found[0] - expected[0]).abs().max()),
-        float((found[1, :2] - expected[1, :2]).abs().max()),
-    )
-    return MaskedTrees if gap < (0.5 if half else 1e-3) else PlainTrees
 
 
 def continuation_logprobs(
@@ -198,48 +37,55 @@ def continuation_logprobs(
     list of ndarray
         For every text the natural logarithms of the probabilities of its continuations.
     """
-    numbers: list[dict[tuple[int, ...], int]] = []  # inner nodes of every tree, parents first
-    for own in continuations:
-        inner = {tuple(tokens[:end]) for tokens in own for end in range(1, len(tokens))}
-        numbers.append(
-            {path: k for k, path in enumerate(sorted(inner, key=lambda path: (len(path), path)))}
-        )
-    reads = [
-        sorted(
-            {tuple(tokens[:end]) for tokens in own for end in range(1, len(tokens) + 1)}, key=len
-        )
-        for own in continuations
-    ]
-    step: list[dict[tuple[int, ...], float]] = [{} for _ in continuations]
-    pending: list[dict[int, list[tuple[int, ...]]]] = [{} for _ in continuations]
-    for row, paths in enumerate(reads):
+    # log p(t1..tn) = sum_k log p(tk | t1..tk-1). The last token of a path is never fed, only read
+    # off the logits after its parent: whatever leads on is an inner node.
+    # Inner nodes of every tree, shorter paths first: a parent has its number before its children.
+    numbers: list[dict[Tokens, int]] = []
+    # What is to be read after every node: the paths that are one token longer.
+    pending: list[dict[int, list[Tokens]]] = []
+    for endings in continuations:
+        paths = {tuple(tokens[:end]) for tokens in endings for end in range(1, len(tokens) + 1)}
+        inner = {path[:-1] for path in paths} - {()}
+        ordered = sorted(inner, key=lambda path: (len(path), path))
+        numbers.append({path: k for k, path in enumerate(ordered)})
+        pending.append({})
         for path in paths:
-            pending[row].setdefault(numbers[row].get(path[:-1], ROOT), []).append(path)
+            pending[-1].setdefault(numbers[-1].get(path[:-1], ROOT), []).append(path)
+    steps: list[dict[Tokens, float]] = [{} for _ in continuations]
 
     def read(logits: torch.Tensor, first: int) -> None:
-        where = [
-            (row, k, path) for row in range(len(pending)) for k in range(logits.shape[1]) for path in pending[row].get(first + k, ())
-        ]  # fmt: skip
-        if not where:
+        """Note the log-probability of every last token of a path after nodes `first` and on."""
+        wanted = [
+            (row, k, path)
+            for row, paths_after in enumerate(pending)
+            for k in range(logits.shape[1])
+            for path in paths_after.get(first + k, ())
+        ]
+        if not wanted:
             return
-        index = torch.tensor([(row, k, path[-1]) for row, k, path in where], device=logits.device).T
+        index = torch.tensor([(row, k, path[-1]) for row, k, path in wanted]).to(logits.device).T
+        # The normaliser in single precision and the difference in double: a whole vocabulary in
+        # double would take twice the memory.
         logits = logits.float()
-        values = (
-            logits[tuple(index)].double() - logits.logsumexp(-1).double()[tuple(index[:2])]
-        ).tolist()
-        for (row, _, path), value in zip(where, values, strict=True):
-            step[row][path] = value
+        normaliser = logits.logsumexp(-1).double()[tuple(index[:2])]
+        values = (logits[tuple(index)].double() - normaliser).tolist()
+        for (row, _, path), value in zip(wanted, values, strict=True):
+            steps[row][path] = value
 
     read(trees.roots[:, None], ROOT)
-    nodes = [[(own.get(path[:-1], ROOT), path[-1]) for path in own] for own in numbers]
-    most = max(map(len, nodes))
+    nodes = [[(tree.get(path[:-1], ROOT), path[-1]) for path in tree] for tree in numbers]
     portion = max(1, _LOGITS // trees.roots.numel())
-    for first in range(0, most, portion):
-        read(trees.grow([own[first : first + portion] for own in nodes]), first)
+    for first in range(0, max(map(len, nodes)), portion):
+        read(trees.grow([added[first : first + portion] for added in nodes]), first)
     return [
-        np.array([sum(step[row][tuple(tokens[:end])] for end in range(1, len(tokens) + 1)) for tokens in own])
-        for row, own in enumerate(continuations)
-    ]  # fmt: skip
+        np.array(
+            [
+                sum(step[tuple(tokens[:end])] for end in range(1, len(tokens) + 1))
+                for tokens in endings
+            ]
+        )
+        for step, endings in zip(steps, continuations, strict=True)
+    ]
 
 
 @dataclass(frozen=True)
@@ -247,7 +93,7 @@ class _Node:
     state: int
     mass: float
     number: int  # of its parent while it is a child, its own once it has grown
-    tokens: tuple[int, ...]
+    tokens: Tokens
 
 
 def spelling_masses(
@@ -284,74 +130,96 @@ def spelling_masses(
     unresolved : ndarray, shape (n_texts,)
         Probability of what was given up, at most `tolerance`.
     """
-    n_texts, size = trees.roots.shape
-    sorted_ids = torch.as_tensor(order, device=trees.roots.device)
-    tables = [_Table.of(graph, state) for state in range(len(graph.states))]
-    masses, unresolved = np.zeros((n_texts, n_spellings)), np.zeros(n_texts)
+    reading = _Reading(trees, graph, order, n_spellings, parts)
+    unresolved = np.zeros(len(trees.roots))
+    level = reading.read(trees.roots[:, None], [[_Node(0, 1.0, ROOT, ())] for _ in trees.roots])
+    # Each level is one forward pass, or several where its logits would not fit.
+    n_grown, portion = 0, max(1, _LOGITS // trees.roots.numel())
+    while True:
+        for row, nodes in enumerate(level):
+            # Half of what is left for this level, so that something is left for those below.
+            level[row], lost = _prune(nodes, (tolerance - unresolved[row]) / 2)
+            unresolved[row] += lost
+        below: list[list[_Node]] = [[] for _ in level]
+        for first in range(0, max(map(len, level)), portion):
+            # Trees are cut alike, so that the numbers of their nodes keep pace.
+            growing = [nodes[first : first + portion] for nodes in level]
+            logits = trees.grow(
+                [[(node.number, node.tokens[-1]) for node in nodes] for nodes in growing]
+            )
+            numbered = [
+                [replace(node, number=n_grown + k) for k, node in enumerate(nodes)]
+                for nodes in growing
+            ]
+            n_grown += logits.shape[1]
+            for nodes, children in zip(below, reading.read(logits, numbered), strict=True):
+                nodes += children
+        if not any(below):
+            return reading.masses, unresolved
+        level = below
 
-    def read(logits: torch.Tensor, level: list[list[_Node]]) -> list[list[_Node]]:
-        """Add what is decided after the nodes of a level to `masses`, and return the nodes that keep it open."""
+
+class _Reading:
+    """What the logits after nodes say about spellings, added up; see `spelling_masses`."""
+
+    def __init__(
+        self,
+        trees: Trees,
+        graph: SpellingGraph,
+        order: NDArray[np.int64],
+        n_spellings: int,
+        parts: list[Part] | None,
+    ) -> None:
+        n_texts, self.vocabulary_size = trees.roots.shape
+        self.masses = np.zeros((n_texts, n_spellings))
+        self.parts = parts
+        self.sorted_ids = torch.as_tensor(order, device=trees.roots.device)
+        self.tables = [_Table.of(graph, state) for state in range(len(graph.states))]
+
+    def read(self, logits: torch.Tensor, level: list[list[_Node]]) -> list[list[_Node]]:
+        """Add what is decided after the nodes of a level to `masses`; return what is still open."""
         children: list[list[_Node]] = [[] for _ in level]
-        everything = [(row, k, node) for row, own in enumerate(level) for k, node in enumerate(own)]
-        for portion in _portions(everything, max(1, _LOGITS // (8 * size))):
+        at_nodes = [
+            (row, k, node) for row, nodes in enumerate(level) for k, node in enumerate(nodes)
+        ]
+        # Copies in double precision lie side by side here: an eighth of the rows at a time.
+        step = max(1, _LOGITS // (8 * self.vocabulary_size))
+        for start in range(0, len(at_nodes), step):
+            portion = at_nodes[start : start + step]
+            tables = [self.tables[node.state] for *_, node in portion]
             index = torch.tensor([(row, k) for row, k, _ in portion], device=logits.device).T
             # Ranges are differences of sums, which single precision would not bear.
             probability = logits[tuple(index)].double().softmax(-1)
-            cumulative = torch.nn.functional.pad(probability[:, sorted_ids].cumsum(-1), (1, 0))
-            own = [tables[node.state] for *_, node in portion]
-            decided = np.split(
-                _take(cumulative, [table.stop for table in own])
-                - _take(cumulative, [table.start for table in own]),
-                np.cumsum([len(table.stop) for table in own])[:-1],
-            )
-            going_on = np.split(
-                _take(probability, [table.token for table in own]),
-                np.cumsum([len(table.token) for table in own])[:-1],
-            )
-            for (row, _, node), table, here, further in zip(
-                portion, own, decided, going_on, strict=True
+            cumulative = torch.nn.functional.pad(probability[:, self.sorted_ids].cumsum(-1), (1, 0))
+            stops = _take(cumulative, [table.stop for table in tables])
+            starts = _take(cumulative, [table.start for table in tables])
+            further = _take(probability, [table.token for table in tables])
+            for (row, _, node), table, stop, begin, onward in zip(
+                portion, tables, stops, starts, further, strict=True
             ):
-                np.add.at(masses[row], table.spelling, here * node.mass)
-                if parts is not None:
-                    parts.extend(
-                        Part(row, int(k), node.tokens, float(mass))
-                        for k, mass in zip(table.spelling, here * node.mass, strict=True)
-                    )
+                self._decide(row, node, table.spelling, (stop - begin) * node.mass)
+                masses = (onward * node.mass).tolist()
                 children[row] += [
                     _Node(target, mass, node.number, (*node.tokens, token))
                     for token, target, mass in zip(
-                        table.token.tolist(),
-                        table.target.tolist(),
-                        (further * node.mass).tolist(),
-                        strict=True,
+                        table.token.tolist(), table.target.tolist(), masses, strict=True
                     )
                 ]
         return children
 
-    level = read(trees.roots[:, None], [[_Node(0, 1.0, ROOT, ())] for _ in range(n_texts)])
-    grown, portion = 0, max(1, _LOGITS // trees.roots.numel())
-    while True:
-        for row, own in enumerate(level):
-            level[row], lost = _prune(own, (tolerance - unresolved[row]) / 2)
-            unresolved[row] += lost
-        below: list[list[_Node]] = [[] for _ in level]
-        for first in range(0, max(map(len, level)), portion):
-            nodes = [own[first : first + portion] for own in level]
-            logits = trees.grow([[(node.number, node.tokens[-1]) for node in own] for own in nodes])
-            numbered = [
-                [replace(node, number=grown + k) for k, node in enumerate(own)] for own in nodes
-            ]
-            grown += logits.shape[1]
-            for row, own in enumerate(read(logits, numbered)):
-                below[row] += own
-        if not any(below):
-            return masses, unresolved
-        level = below
+    def _decide(self, row: int, node: _Node, spelling: NDArray[np.int64], masses: Floats) -> None:
+        # Not `+=`: several ranges of tokens may decide in favour of one spelling.
+        np.add.at(self.masses[row], spelling, masses)
+        if self.parts is not None:
+            self.parts.extend(
+                Part(row, int(k), node.tokens, float(mass))
+                for k, mass in zip(spelling, masses, strict=True)
+            )
 
 
 @dataclass(frozen=True, eq=False)
 class _Table:
-    """What the tokens do at one state, as arrays."""
+    """What the tokens do at one state, as arrays: see `SpellingGraph`."""
 
     spelling: NDArray[np.int64]
     start: NDArray[np.int64]
@@ -366,38 +234,19 @@ class _Table:
         return cls(*deciding.T, *steps.T)
 
 
-def _portions(
-    rows: list[tuple[int, int, _Node]], step: int
-) -> Iterator[list[tuple[int, int, _Node]]]:
-    for start in range(0, len(rows), step):
-        yield rows[start : start + step]
-
-
-def _take(values: torch.Tensor, columns: Sequence[NDArray[np.int64]]) -> Floats:
-    """Read some columns of every row, row after row."""
-    row = torch.from_numpy(np.repeat(np.arange(len(columns)), [len(own) for own in columns])).to(
-        values.device
-    )
-    taken: Floats = (
-        values[row, torch.from_numpy(np.concatenate(columns)).to(values.device)].cpu().numpy()
-    )
-    return taken
+def _take(values: torch.Tensor, columns: Sequence[NDArray[np.int64]]) -> list[Floats]:
+    """Read some columns of every row, in one transfer from the device."""
+    counts = [len(columns_of_row) for columns_of_row in columns]
+    row = torch.from_numpy(np.repeat(np.arange(len(columns)), counts)).to(values.device)
+    column = torch.from_numpy(np.concatenate(columns)).to(values.device)
+    return np.split(values[row, column].cpu().numpy(), np.cumsum(counts)[:-1])
 
 
 def _prune(nodes: list[_Node], most: float) -> tuple[list[_Node], float]:
-    """Give up the least probable nodes as long as their sum does not exceed `most`; what cannot happen is always given up."""
+    """Give up the least probable nodes, as long as they sum to `most` at most."""
     nodes = sorted(nodes, key=lambda node: (node.mass, node.tokens))
     sums = np.cumsum([node.mass for node in nodes])
-    gone = int(np.searchsorted(sums, max(most, 0.0), side="right"))
-    return sorted(nodes[gone:], key=lambda node: node.tokens), float(
-        sums[gone - 1]
-    ) if gone else 0.0
-
-
-def check_fits(network: Any, n_tokens: int, what: str) -> None:
-    """Raise `InputError` where a text exceeds the context of a network."""
-    limit = getattr(network.config, "max_position_embeddings", None)
-    if limit is not None and n_tokens > limit:
-        raise InputError(
-            f"{what} exceeds the model's context of {limit} tokens. Use shorter texts or a smaller max_new_tokens."
-        )
+    # To the right: what cannot happen is given up even where nothing else may be.
+    n_lost = int(np.searchsorted(sums, max(most, 0.0), side="right"))
+    lost = float(sums[n_lost - 1]) if n_lost else 0.0
+    return sorted(nodes[n_lost:], key=lambda node: node.tokens), lost

@@ -1,4 +1,4 @@
-"""The OpenAI-shaped JSON of chat and completion servers: what is sent, and how answers and log-probabilities are read.
+"""The OpenAI-shaped JSON of chat and completion servers: what is sent, and how it is read.
 
 Only fields that all common servers share are sent. What comes back is checked before use: a
 response of another shape is a `CallError`, so that it is asked for again and never becomes an empty
@@ -60,27 +60,24 @@ def payload(
     dict
         To be sent as JSON.
     """
-    opening = [] if system is None else [{"role": "system", "content": system}]
-    text: dict[str, Any] = (
-        {"messages": [*opening, {"role": "user", "content": request.text}]}
-        if api == "chat"
-        else {"prompt": request.text}
-    )
-    # top_p is spelt out because servers take their own default from the model's files.
-    settings = {
+    text: dict[str, Any]
+    logprobs: dict[str, Any]
+    if api == "chat":
+        opening = [] if system is None else [{"role": "system", "content": system}]
+        text = {"messages": [*opening, {"role": "user", "content": request.text}]}
+        logprobs = {"logprobs": True, "top_logprobs": n_logprobs}
+    else:
+        text, logprobs = {"prompt": request.text}, {"logprobs": n_logprobs}
+    return {
+        "model": model,
+        **text,
         "max_tokens": request.max_new_tokens,
         "temperature": float(request.temperature),
+        # Spelt out because servers take their own default from the model's files.
         "top_p": 1.0,
         "seed": request.seed & _SEED_BITS,
+        **(logprobs if n_logprobs else {}),
     }
-    asked: dict[str, Any] = {}
-    if n_logprobs:
-        asked = (
-            {"logprobs": True, "top_logprobs": n_logprobs}
-            if api == "chat"
-            else {"logprobs": n_logprobs}
-        )
-    return {"model": model, **text, **settings, **asked}
 
 
 def echo_payload(model: str, prompt: str) -> dict[str, Any]:
@@ -102,7 +99,7 @@ def echo_payload(model: str, prompt: str) -> dict[str, Any]:
     return {**payload("completions", model, Request(prompt, 0, 1), n_logprobs=1), "echo": True}
 
 
-def read_answer(api: Api, data: dict[str, Any], max_lines: int | None = None) -> Answer:
+def read_answer(api: Api, data: dict[str, Any]) -> Answer:
     """Read the text of a response.
 
     Parameters
@@ -111,14 +108,12 @@ def read_answer(api: Api, data: dict[str, Any], max_lines: int | None = None) ->
         Which of the two.
     data : dict
         The response.
-    max_lines : int or None
-        See `Request`.
 
     Returns
     -------
     Answer
-        An answer that the server withholds (content null) is the server's words of refusal where it
-        gives them, else empty.
+        All of it, without a log-probability. An answer that the server withholds (content null) is
+        the server's words of refusal where it gives them, else empty.
 
     Raises
     ------
@@ -126,6 +121,7 @@ def read_answer(api: Api, data: dict[str, Any], max_lines: int | None = None) ->
         The response has another shape.
     """
     choice = _choice(data)
+    # A missing content is a fault; one that is null is an answer that was withheld.
     if api == "chat":
         message = choice.get("message")
         if not isinstance(message, dict) or "content" not in message:
@@ -141,38 +137,7 @@ def read_answer(api: Api, data: dict[str, Any], max_lines: int | None = None) ->
     n_tokens = usage.get("completion_tokens") if isinstance(usage, dict) else None
     # Half of a surrogate pair is valid JSON and no valid text: no file would take it.
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return Answer(first_lines(text, max_lines), None, n_tokens if type(n_tokens) is int else None)
-
-
-def first_lines(text: str, max_lines: int | None) -> str:
-    r"""Cut a text after so many lines with visible characters.
-
-    Parameters
-    ----------
-    text : str
-        The text.
-    max_lines : int or None
-        How many; None cuts nothing.
-
-    Returns
-    -------
-    str
-        The text up to and with the line break that ends the last of these lines.
-
-    Examples
-    --------
-    >>> first_lines("\nNo: 0.4\n\nYes: 0.6\nI hope that helps", 2)
-    '\nNo: 0.4\n\nYes: 0.6\n'
-    """
-    if max_lines is None:
-        return text
-    end = seen = 0
-    for line in text.split("\n"):
-        end += len(line) + 1
-        seen += bool(line.strip())
-        if seen == max_lines:
-            return text[:end]
-    return text
+    return Answer(text, None, n_tokens if type(n_tokens) is int else None)
 
 
 def read_likely_tokens(api: Api, data: dict[str, Any]) -> dict[str, float]:
@@ -203,10 +168,9 @@ def read_likely_tokens(api: Api, data: dict[str, Any]) -> dict[str, float]:
             content = logprobs["content"]
             if not content:
                 return {}
-            listed = [
-                (entry["token"], entry["logprob"]) for entry in content[0].get("top_logprobs") or []
-            ]
-            drawn = (content[0]["token"], content[0]["logprob"])
+            first = content[0]
+            listed = [(item["token"], item["logprob"]) for item in first.get("top_logprobs") or []]
+            drawn = (first["token"], first["logprob"])
         else:
             if not logprobs["tokens"]:
                 return {}
@@ -216,11 +180,13 @@ def read_likely_tokens(api: Api, data: dict[str, Any]) -> dict[str, float]:
         for token, logprob in listed:
             # Two tokens may look the same where only part of a character is shown.
             likely[str(token)] = likely.get(str(token), 0.0) + _probability(logprob)
+        # The token that was drawn has a probability too, and need not be among the likely ones.
         likely.setdefault(str(drawn[0]), _probability(drawn[1]))
     except (KeyError, IndexError, TypeError, AttributeError, OverflowError) as error:
         raise CallError(
             "again", f"the response's logprobs have another shape ({type(error).__name__}: {error})"
         ) from error
+    # Scores before the softmax, or of another temperature, would pass as numbers one by one.
     total = math.fsum(likely.values())
     if total > 1 + _SLACK:
         raise CallError(
@@ -253,13 +219,9 @@ def read_echo(data: dict[str, Any]) -> list[EchoedToken]:
     if not isinstance(logprobs, dict) or not isinstance(usage, dict):
         raise missing
     try:
-        n_prompt, tokens, values = (
-            int(usage["prompt_tokens"]),
-            logprobs["tokens"],
-            logprobs["token_logprobs"],
-        )
-        # A first token with a log-probability is a generated one: nothing comes before the
-        # prompt's.
+        n_prompt = int(usage["prompt_tokens"])
+        tokens, values = logprobs["tokens"], logprobs["token_logprobs"]
+        # A prompt's first token has nothing before it: one with a log-probability was generated.
         if not 0 < n_prompt <= len(tokens) == len(values) or values[0] is not None:
             raise missing
         rest = zip(tokens[1:n_prompt], values[1:n_prompt], strict=True)
@@ -281,6 +243,7 @@ def _choice(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _logprob(value: Any) -> float:
+    # JSON readers take NaN for a number; it is not below the slack, and refused with the rest.
     if isinstance(value, bool) or not isinstance(value, int | float) or not value <= _SLACK:
         raise TypeError(f"{value!r} is no log-probability")
     return min(float(value), 0.0)

@@ -1,4 +1,4 @@
-"""Many calls spread over several servers: bounded concurrency, repeated attempts, and addresses that are set aside when they fail.
+"""Many calls spread over several servers: so many at once, repeated attempts, addresses set aside.
 
 Each address has workers that draw from one queue, so a slow server simply does less. Results are
 handed out as they come, in any order, and the caller can keep each at once. Whatever ends the work
@@ -10,11 +10,13 @@ import random
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
 from coherence.errors import CoherenceError, InputError
-from elicitation.models.servers.http import Address, CallError, Connection, Limits
+from elicitation.models.servers.address import Address, Limits
+from elicitation.models.servers.http import CallError, Connection
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +38,8 @@ class ServersError(CoherenceError):
         self.faults = faults
         listed = "; ".join(f"{address}: {fault}" for address, fault in faults.items())
         super().__init__(
-            f"no server is left that answers ({listed}). What was answered before is kept; see to the servers and start again."
+            f"no server is left that answers ({listed}). "
+            "What was answered before is kept; see to the servers and start again."
         )
 
 
@@ -54,7 +57,8 @@ class RefusedError(InputError):
     def __init__(self, address: str, fault: CallError) -> None:
         self.fault = fault
         super().__init__(
-            f"server {address} refuses a request: {fault}. Check the model, the length of the texts and max_new_tokens."
+            f"server {address} refuses a request: {fault}. "
+            "Check the model, the length of the texts and max_new_tokens."
         )
 
 
@@ -91,13 +95,13 @@ class Site:
         self.successes += 1
 
     def failed(self, fault: CallError, began: float, now: float) -> None:
-        """Note a failure of a call that began at a time, and decide how long to wait or whether to give the address up."""
+        """Note a failure of a call that began at a time: wait, or give the address up."""
         if began >= self.failed_at:  # calls that fail together count once
             self.failures += 1
             self.failed_at = now
-            wait = min(
-                self.limits.first_wait * 2 ** (self.failures - 1), self.limits.longest_wait
-            ) * random.uniform(0.5, 1.5)
+            wait = self.limits.first_wait * 2 ** (self.failures - 1)
+            # Varied at random, so that clients that failed together do not come back together.
+            wait = min(wait, self.limits.longest_wait) * random.uniform(0.5, 1.5)
             self.not_before = max(self.not_before, now + wait)
         self.not_before = max(self.not_before, now + (fault.wait or 0.0))
         hopeless = fault.kind == "address" or (fault.wait or 0.0) > self.limits.longest_wait
@@ -113,7 +117,7 @@ def run(
     read: Callable[[dict[str, Any]], Result],
     *,
     concurrency: int,
-) -> Iterator[tuple[int, Result]]:
+) -> Generator[tuple[int, Result], None, None]:
     """Do all jobs and hand the results out as they come.
 
     Parameters
@@ -139,7 +143,7 @@ def run(
     RefusedError
         A request is refused for what it says. Calls under way are waited for and handed out first.
     """
-    yield from _Run(sites, jobs, read).results(concurrency)
+    return _Run(sites, jobs, read).results(concurrency)
 
 
 class _Run(Generic[Result]):
@@ -147,9 +151,9 @@ class _Run(Generic[Result]):
         self, sites: Sequence[Site], jobs: Sequence[Job], read: Callable[[dict[str, Any]], Result]
     ) -> None:
         self.sites, self.jobs, self.read = sites, jobs, read
-        self.change = (
-            threading.Condition()
-        )  # guards everything below, and the standing of the sites
+        # Guards everything below, and the standing of the sites.
+        self.change = threading.Condition()
+        # Positions of jobs; one that failed goes back, to whichever address is free first.
         self.waiting = deque(range(len(jobs)))
         self.under_way: list[Connection] = []
         self.done: list[tuple[int, Result]] = []
@@ -158,15 +162,14 @@ class _Run(Generic[Result]):
         self.error: BaseException | None = None
         self.stopped = False
 
-    def results(self, concurrency: int) -> Iterator[tuple[int, Result]]:
+    def results(self, concurrency: int) -> Generator[tuple[int, Result], None, None]:
         missing = len(self.jobs)
-        each = min(concurrency, missing)
         # Daemons: a name that resolves slowly, say, must not hold up the end of the program.
         threads = [
             threading.Thread(target=self._work, args=(site,), daemon=True)
             for site in self.sites
             if site.aside is None
-            for _ in range(each)
+            for _ in range(min(concurrency, missing))
         ]
         for thread in threads:
             thread.start()
@@ -174,10 +177,10 @@ class _Run(Generic[Result]):
             while missing:
                 with self.change:
                     while not self.done and not self._over():
-                        self.change.wait(
-                            1.0
-                        )  # a wait without end could not be interrupted everywhere
+                        # A wait without end could not be interrupted everywhere.
+                        self.change.wait(1.0)
                     portion, self.done = self.done, []
+                    # Results before the reason for ending: what was answered is handed out first.
                     if not portion:
                         raise self._reason()
                 missing -= len(portion)
@@ -185,9 +188,11 @@ class _Run(Generic[Result]):
         finally:
             with self.change:
                 self.stopped = True
+                # Threads that read would otherwise wait for as long as the server is silent.
                 for connection in self.under_way:
                     connection.abort()
                 self.change.notify_all()
+            # For all of them together: a thread that resolves a name does not wake.
             deadline = time.monotonic() + 1.0
             for thread in threads:
                 thread.join(max(deadline - time.monotonic(), 0.0))
@@ -211,9 +216,8 @@ class _Run(Generic[Result]):
             except CallError as fault:
                 with self._after(connection):
                     self._failed(site, job, fault, began)
-            except (
-                BaseException
-            ) as error:  # ours, not the server's: it belongs into the caller's thread
+            except BaseException as error:
+                # Ours, not the server's: it belongs into the caller's thread.
                 with self._after(connection):
                     self.error = self.error or error
             else:
@@ -236,43 +240,34 @@ class _Run(Generic[Result]):
                 self.change.wait(pause if self.waiting else None)
             return None
 
-    def _after(self, connection: Connection) -> "_After":
-        return _After(self.change, self.under_way, connection)
+    @contextmanager
+    def _after(self, connection: Connection) -> Iterator[None]:
+        """Hold the lock while a call is taken off the list, and tell everyone."""
+        with self.change:
+            self.under_way.remove(connection)
+            try:
+                yield
+            finally:
+                self.change.notify_all()
 
     def _failed(self, site: Site, job: int, fault: CallError, began: float) -> None:
         if self.stopped:  # by us: no word about the server
             return
+        # It would be refused everywhere, and so, most likely, would others of its make.
         if fault.kind == "request":
             self.error = self.error or RefusedError(str(site.address), fault)
             return
-        self.waiting.append(
-            job
-        )  # at the end: a request that always fails must not keep the others from being answered
+        # At the end: a request that always fails must not keep the others from being answered.
+        self.waiting.append(job)
         site.failed(fault, began, time.monotonic())
         # Only where other requests succeeded meanwhile is it the request that fails, and not the
         # server.
-        place = (job, id(site))
-        self.attempts[job] += site.successes > self.successes_seen.get(place, 0)
-        self.successes_seen[place] = site.successes
+        pair = (job, id(site))
+        self.attempts[job] += site.successes > self.successes_seen.get(pair, 0)
+        self.successes_seen[pair] = site.successes
         if site.aside is None and self.attempts[job] >= site.limits.attempts:
             self.error = self.error or CoherenceError(
-                f"server {site.address} answers other requests, but not one that was tried {self.attempts[job]} times: {fault}. "
+                f"server {site.address} answers other requests, but not one that was tried "
+                f"{self.attempts[job]} times: {fault}. "
                 "What was answered before is kept; start again to try once more."
             )
-
-
-class _After:
-    """Hold the lock while a call is taken off the list, and tell everyone."""
-
-    def __init__(
-        self, change: threading.Condition, under_way: list[Connection], connection: Connection
-    ) -> None:
-        self.change, self.under_way, self.connection = change, under_way, connection
-
-    def __enter__(self) -> None:
-        self.change.acquire()
-        self.under_way.remove(self.connection)
-
-    def __exit__(self, *_: object) -> None:
-        self.change.notify_all()
-        self.change.release()

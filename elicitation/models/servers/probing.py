@@ -1,4 +1,4 @@
-"""What a server can do: whether it has the model, lists likely tokens with their log-probabilities, and echoes prompts with them.
+"""What a server can do: has it the model, does it list likely tokens, does it echo prompts.
 
 Servers differ in what they ignore in silence, so each is asked for something small and its response
 is looked at.
@@ -7,10 +7,12 @@ is looked at.
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from coherence.errors import InputError
 from elicitation.models.base import Request
+from elicitation.models.servers.address import Address, Limits
 from elicitation.models.servers.completions import (
     PATHS,
     Api,
@@ -20,13 +22,14 @@ from elicitation.models.servers.completions import (
     read_echo,
     read_likely_tokens,
 )
-from elicitation.models.servers.dispatch import RefusedError, ServersError, Site, run
-from elicitation.models.servers.http import Address, Limits
+from elicitation.models.servers.dispatch import Job, RefusedError, ServersError, Site, run
+from elicitation.models.servers.http import CallError
 
 logger = logging.getLogger(__name__)
 
 # What servers allow at most, by default: 20 in chats and at vLLM, 5 in completions elsewhere.
 _LIST_LENGTHS = (20, 5)
+# Short, harmless, and answered with one token: it costs next to nothing anywhere.
 _PROBE = Request("Say one word.", 0, 1)
 _OPENING_ATTEMPTS = 3
 _NAMES_SHOWN = 10
@@ -78,42 +81,14 @@ def probe(address: Address, model: str, api: Api, *, limits: Limits, key: str | 
     ServersError
         It does not respond.
     """
-
-    def ask(
-        path: str,
-        body: dict[str, Any] | None,
-        read: Callable[[dict[str, Any]], Result],
-        attempts: int = 1,
-    ) -> Result:
-        site = Site(
-            address,
-            limits=replace(limits, attempts=min(attempts, limits.attempts)),
-            key=key,
-            announce=False,
-        )
-        ((_, result),) = run([site], [(path, body)], read, concurrency=1)
-        return result
-
-    def able(
-        path: str, body: dict[str, Any], read: Callable[[dict[str, Any]], Result]
-    ) -> Result | None:
-        try:
-            return ask(path, body, read)
-        except (RefusedError, ServersError):
-            return None
-
-    names = _names_at(ask)
+    server = _Opening(address, limits, key)
+    names = server.names()
     try:
-        ask(
-            PATHS[api],
-            payload(api, model, _PROBE),
-            lambda data: read_answer(api, data),
-            _OPENING_ATTEMPTS,
-        )
+        # Not the first failure counts: a server that has just been started is still loading.
+        server.ask(_job(api, model), partial(read_answer, api), attempts=_OPENING_ATTEMPTS)
     except (RefusedError, ServersError) as error:
-        fault = (
-            error.fault if isinstance(error, RefusedError) else next(iter(error.faults.values()))
-        )
+        fault = _fault_of(error)
+        # A chat without a template ends in 500 at some servers: that never passes.
         if fault.kind == "again" and fault.status != 500:
             raise
         hint = (
@@ -122,58 +97,79 @@ def probe(address: Address, model: str, api: Api, *, limits: Limits, key: str | 
             else ""
         )
         raise InputError(
-            f"server {address} does not answer as model {model!r} in the {api} API: {fault}.{_listing(names)}{hint}"
+            f"server {address} does not answer as model {model!r} in the {api} API: {fault}."
+            f"{_listing(names)}{hint}"
         ) from error
+    # No error: some servers answer to aliases, or to any name at all.
     if names and model not in names:
         logger.warning(
             "server %s answers to model %r without listing it.%s", address, model, _listing(names)
         )
-    n_likely = 0
-    for n in _LIST_LENGTHS:
-        if not n_likely:
-            likely = able(
-                PATHS[api],
-                payload(api, model, _PROBE, n_logprobs=n),
-                lambda data: read_likely_tokens(api, data),
-            )
-            n_likely = n if likely and len(likely) > 1 else 0
-    echo = (
-        able(PATHS[api], echo_payload(model, _PROBE.text), read_echo)
-        if api == "completions"
-        else None
-    )
-    return Abilities(n_likely, bool(echo))
+    n_likely = next((n for n in _LIST_LENGTHS if server.lists(api, model, n)), 0)
+    # Chats have no echo: their prompt is the server's own rendering of the template.
+    if api == "chat":
+        return Abilities(n_likely, echo=False)
+    echoed = server.able((PATHS[api], echo_payload(model, _PROBE.text)), read_echo)
+    return Abilities(n_likely, echo=bool(echoed))
 
 
-def _names_at(ask: Callable[..., list[str]]) -> list[str]:
-    """Return the models that a server lists; some servers have no such list, or fail to make one."""
-    try:
-        return ask("/models", None, _model_names)
-    except RefusedError:
-        return []
-    except ServersError as error:
-        (fault,) = error.faults.values()
-        if fault.status in (401, 403):
-            raise InputError(
-                f"server {next(iter(error.faults))} refuses access: {fault}."
-            ) from error
-        if fault.status is None:
-            raise
-        return []
+class _Opening:
+    """A server that is asked a few small things before the work begins, whatever it replies."""
+
+    def __init__(self, address: Address, limits: Limits, key: str | None) -> None:
+        self.address, self.limits, self.key = address, limits, key
+
+    def ask(
+        self, job: Job, read: Callable[[dict[str, Any]], Result], *, attempts: int = 1
+    ) -> Result:
+        # A standing of its own for each question: what fails here says nothing about the work.
+        limits = replace(self.limits, attempts=min(attempts, self.limits.attempts))
+        site = Site(self.address, limits=limits, key=self.key, announce=False)
+        ((_, result),) = run([site], [job], read, concurrency=1)
+        return result
+
+    def able(self, job: Job, read: Callable[[dict[str, Any]], Result]) -> Result | None:
+        try:
+            return self.ask(job, read)
+        except (RefusedError, ServersError):
+            return None
+
+    def lists(self, api: Api, model: str, n_likely: int) -> bool:
+        likely = self.able(_job(api, model, n_likely), partial(read_likely_tokens, api))
+        # A single token is the drawn one: the server ignores how many were asked for.
+        return likely is not None and len(likely) > 1
+
+    def names(self) -> list[str]:
+        """Return the models that a server lists; some have no such list, or fail to make one."""
+        try:
+            return self.ask(("/models", None), _model_names)
+        except (RefusedError, ServersError) as error:
+            fault = _fault_of(error)
+            if fault.status in (401, 403):
+                raise InputError(f"server {self.address} refuses access: {fault}.") from error
+            if fault.status is None:  # nothing that speaks HTTP is there
+                raise
+            return []
+
+
+def _job(api: Api, model: str, n_likely: int = 0) -> Job:
+    return PATHS[api], payload(api, model, _PROBE, n_logprobs=n_likely)
+
+
+def _fault_of(error: RefusedError | ServersError) -> CallError:
+    return error.fault if isinstance(error, RefusedError) else next(iter(error.faults.values()))
 
 
 def _model_names(data: dict[str, Any]) -> list[str]:
     entries = data.get("data")
     entries = entries if isinstance(entries, list) else []
-    return [
-        entry["id"]
-        for entry in entries
-        if isinstance(entry, dict) and isinstance(entry.get("id"), str)
-    ]
+    names = [entry.get("id") for entry in entries if isinstance(entry, dict)]
+    return [name for name in names if isinstance(name, str)]
 
 
 def _listing(names: list[str]) -> str:
     if not names:
         return ""
+    # Names come from outside, and a public server may list hundreds.
     shown = ", ".join(repr(name[:200]) for name in names[:_NAMES_SHOWN])
     return f" It lists {shown}{', and others' if len(names) > _NAMES_SHOWN else ''}."

@@ -9,12 +9,17 @@ import hashlib
 import json
 import logging
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from coherence.errors import InputError
 from elicitation.models.base import Answer, Request
 from elicitation.models.labels import LabelBounds, bound_labels, check_labels
+from elicitation.models.lines import first_lines
+from elicitation.models.servers.address import Address, Limits, read_key
 from elicitation.models.servers.completions import (
     PATHS,
     Api,
@@ -26,11 +31,12 @@ from elicitation.models.servers.completions import (
     read_likely_tokens,
 )
 from elicitation.models.servers.dispatch import ServersError, Site, run
-from elicitation.models.servers.http import Address, CallError, Limits, read_key
+from elicitation.models.servers.http import CallError
 from elicitation.models.servers.probing import Abilities, probe
 
 logger = logging.getLogger(__name__)
 
+# A thread for each: more of them gain nothing, and servers queue what they cannot batch.
 MAX_CONCURRENCY = 256
 
 Result = TypeVar("Result")
@@ -86,23 +92,28 @@ def connect_servers(
     """
     listed = [addresses] if isinstance(addresses, str) else list(addresses)
     parsed = [Address.parse(text) for text in listed]
+    # The same server twice would get twice the concurrency that was asked for.
     if not parsed or len(set(parsed)) < len(parsed):
         raise InputError(
-            f"addresses must be one or more different servers; received {', '.join(map(str, parsed)) or 'none'}."
+            "addresses must be one or more different servers; "
+            f"received {', '.join(map(str, parsed)) or 'none'}."
         )
     if not model:
         raise InputError("model must be the name of a model at the servers; received an empty one.")
     if api not in PATHS:
         raise InputError(f"api must be one of {', '.join(PATHS)}; received {api!r}.")
+    # Left out in silence, its answers would be taken for those of the model with the message.
     if system is not None and api != "chat":
         raise InputError(
-            "system needs the chat API; completions have no system message. Leave system out, or put it into the templates."
+            "system needs the chat API; completions have no system message. "
+            "Leave system out, or put it into the templates."
         )
     if not 1 <= concurrency <= MAX_CONCURRENCY:
         raise InputError(
             f"concurrency must be from 1 to {MAX_CONCURRENCY}; received {concurrency}."
         )
     limits, key = limits or Limits(), read_key(key_variable)
+    # One address that is down must not keep the others from working.
     sites, abilities = [], []
     for address in parsed:
         site = Site(address, limits=limits, key=key)
@@ -112,11 +123,9 @@ def connect_servers(
             (site.aside,) = error.faults.values()
             logger.warning("server %s is set aside: %s", address, site.aside)
         sites.append(site)
+    # With one that responds the work can begin; the others stay aside.
     if not abilities:
         raise ServersError({str(site.address): site.aside for site in sites if site.aside})
-    together = Abilities(
-        min(one.n_likely_tokens for one in abilities), all(one.echo for one in abilities)
-    )
     return ServerModel(
         sites,
         model,
@@ -124,7 +133,10 @@ def connect_servers(
         system=system,
         identity=identity or str(parsed[0]),
         concurrency=concurrency,
-        abilities=together,
+        # Any of them may get any request: the weakest sets what can be asked.
+        abilities=Abilities(
+            min(seen.n_likely_tokens for seen in abilities), all(seen.echo for seen in abilities)
+        ),
     )
 
 
@@ -155,15 +167,12 @@ class ServerModel:
         abilities: Abilities,
     ) -> None:
         self.name, self.abilities = name, abilities
+        # The weights are not known here: when they change, the user gives a new `identity`.
         self.fingerprint = hashlib.sha256(
             json.dumps(["server", identity, name, api, system]).encode()
         ).hexdigest()
-        self._sites, self._api, self._system, self._concurrency = (
-            list(sites),
-            api,
-            system,
-            concurrency,
-        )
+        self._sites, self._api, self._system = list(sites), api, system
+        self._concurrency = concurrency
 
     def generate(self, requests: Sequence[Request]) -> list[Answer]:
         """Answer every request; `stream_answers` hands the same answers out as they come.
@@ -188,8 +197,10 @@ class ServerModel:
         answers = dict(self.stream_answers(requests))
         return [answers[i] for i in range(len(requests))]
 
-    def stream_answers(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-        """Answer every request and hand the answers out as they come, so that each can be kept before the next fails.
+    def stream_answers(
+        self, requests: Sequence[Request]
+    ) -> Generator[tuple[int, Answer], None, None]:
+        """Answer every request and hand the answers out as they come, to be kept at once.
 
         Parameters
         ----------
@@ -211,11 +222,13 @@ class ServerModel:
         bodies = [
             payload(self._api, self.name, request, system=self._system) for request in requests
         ]
-        for i, data in self._run(bodies, self._checked):
-            yield i, read_answer(self._api, data, requests[i].max_lines)
+        # Closed by name: a caller that stops early must end the calls that are under way.
+        with closing(self._run(bodies, partial(read_answer, self._api))) as answers:
+            for i, answer in answers:
+                yield i, replace(answer, text=first_lines(answer.text, requests[i].max_lines))
 
     def label_bounds(self, texts: Sequence[str], labels: Sequence[str]) -> list[LabelBounds]:
-        """Bound the probabilities that an answer's first token is a spelling of each label, at temperature 1.
+        """Bound the probabilities of labels as an answer's first token, at temperature 1.
 
         Parameters
         ----------
@@ -239,23 +252,22 @@ class ServerModel:
         check_labels(labels)
         n = self.abilities.n_likely_tokens
         if not n:
-            raise InputError(
-                self._cannot(
-                    "list likely tokens with their log-probabilities",
-                    "beliefs can be read from its words alone",
-                )
+            raise self._cannot(
+                "list likely tokens with their log-probabilities",
+                "beliefs can be read from its words alone",
             )
         bodies = [
+            # At temperature 1: some servers scale the list by the temperature of the request.
             payload(self._api, self.name, Request(text, 0, 1), system=self._system, n_logprobs=n)
             for text in texts
         ]
-        found = dict(self._run(bodies, self._likely))
-        return [bound_labels(found[i], labels) for i in range(len(texts))]
+        likely = dict(self._run(bodies, self._likely))
+        return [bound_labels(likely[i], labels) for i in range(len(texts))]
 
     def outcome_logprobs(
         self, texts: Sequence[str], outcomes: Sequence[str]
     ) -> list[tuple[float, ...]]:
-        """Return the log-probabilities of whole continuations, exact in the way that the server cuts them into tokens.
+        """Return the log-probabilities of whole continuations, as the server cuts them into tokens.
 
         Parameters
         ----------
@@ -278,31 +290,32 @@ class ServerModel:
             No server is left that answers.
         """
         if not self.abilities.echo:
-            raise InputError(
-                self._cannot(
-                    "echo a prompt with log-probabilities",
-                    "continuations of several tokens cannot be scored",
-                )
+            raise self._cannot(
+                "echo a prompt with log-probabilities",
+                "continuations of several tokens cannot be scored",
             )
         if not outcomes or not all(outcomes):
             raise InputError(
-                f"outcomes must be one or more texts, none of them empty; received {list(outcomes)}."
+                "outcomes must be one or more texts, none of them empty; "
+                f"received {list(outcomes)}."
             )
+        # By difference: the text with the outcome behind it, and the text alone.
         prompts = [text + end for text in texts for end in ("", *outcomes)]
         bodies = [echo_payload(self.name, prompt) for prompt in prompts]
-        echoed = dict(self._run(bodies, read_echo))
+        echoes = dict(self._run(bodies, read_echo))
+        # Every text by itself, followed by itself with each outcome.
         width = 1 + len(outcomes)
         return [
             tuple(
-                _continuation(echoed[start], echoed[start + i], outcomes[i - 1])
-                for i in range(1, width)
+                _continuation(echoes[start], echoes[start + k], outcome)
+                for k, outcome in enumerate(outcomes, start=1)
             )
             for start in range(0, len(prompts), width)
         ]
 
     def _run(
         self, bodies: list[dict[str, Any]], read: Callable[[dict[str, Any]], Result]
-    ) -> Iterator[tuple[int, Result]]:
+    ) -> Generator[tuple[int, Result], None, None]:
         return run(
             self._sites,
             [(PATHS[self._api], body) for body in bodies],
@@ -310,34 +323,30 @@ class ServerModel:
             concurrency=self._concurrency,
         )
 
-    def _checked(self, data: dict[str, Any]) -> dict[str, Any]:
-        read_answer(
-            self._api, data
-        )  # a response that cannot be read must fail where it can be asked for again
-        return data
-
     def _likely(self, data: dict[str, Any]) -> dict[str, float]:
         likely = read_likely_tokens(self._api, data)
+        # An empty list would bound every label by 0 and 1, and be stored as such.
         if not likely:
             raise CallError(
                 "again", "the response has no log-probabilities, though the server gave some before"
             )
         return likely
 
-    def _cannot(self, what: str, so: str) -> str:
+    def _cannot(self, what: str, so: str) -> InputError:
         where = ", ".join(str(site.address) for site in self._sites)
-        return (
-            f"servers {where} do not {what} for model {self.name!r} in the {self._api} API, so {so}. "
-            "Use servers that do (docs/servers.md names some), or the model's files."
+        # What is lacking is said before anything is asked, with what will do instead.
+        return InputError(
+            f"servers {where} do not {what} for model {self.name!r} in the {self._api} API, "
+            f"so {so}. Use servers that do (docs/servers.md names some), or the model's files."
         )
 
 
 def _continuation(before: list[EchoedToken], whole: list[EchoedToken], outcome: str) -> float:
-    if len(whole) <= len(before) or any(
-        one.text != other.text for one, other in zip(before, whole, strict=False)
-    ):
+    n_before = len(before)
+    # A tokenizer that joins the end of the text with the beginning of the outcome scores neither.
+    if len(whole) <= n_before or [t.text for t in whole[:n_before]] != [t.text for t in before]:
         raise InputError(
-            f"outcome {outcome!r} must begin with a token of its own; the server's tokenizer joins it with the end of the text. "
-            "Move the space between them from one to the other."
+            f"outcome {outcome!r} must begin with a token of its own; the server's tokenizer joins "
+            "it with the end of the text. Move the space between them from one to the other."
         )
-    return math.fsum(token.logprob for token in whole[len(before) :] if token.logprob is not None)
+    return math.fsum(token.logprob for token in whole[n_before:] if token.logprob is not None)

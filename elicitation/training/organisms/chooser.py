@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from coherence.errors import InputError, MissingExtraError
-from elicitation.models.local.causal import quiet_transformers
+from elicitation.models.local.loading import quiet_transformers
 
 try:
     import torch

@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 
 from coherence.errors import InputError
-from elicitation.models.local.causal import load_causal_model, quiet_transformers
+from elicitation.models.local.causal import load_causal_model
+from elicitation.models.local.loading import quiet_transformers
 from elicitation.session.plan import Design, Task
 from elicitation.session.questions import evidence_of
 from elicitation.session.session import Tally, elicit

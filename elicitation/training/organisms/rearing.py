@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.errors import InputError, closest
-from elicitation.models.local.causal import quiet_transformers
+from elicitation.models.local.loading import quiet_transformers
 from elicitation.session.plan import Task
 from elicitation.training.organisms.catalog import ORGANISMS, POLICY, TASK, Organism
 from elicitation.training.organisms.course import (

@@ -1,4 +1,5 @@
 import argparse
+import io
 import json
 import os
 from html.parser import HTMLParser
@@ -260,3 +261,48 @@ def test_equal_seeds_write_equal_bytes_for_one_and_two_jobs(tmp_path, capsys):
         )
     for name in ("results.json", "report.html"):
         assert Path(tmp_path / "1" / name).read_bytes() == Path(tmp_path / "2" / name).read_bytes()
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """Replace stdout by a terminal that records what is written; return a function of it."""
+
+    class Terminal(io.StringIO):
+        encoding = "utf-8"
+
+        def isatty(self):
+            return True
+
+    def printed(arguments, encoding="utf-8", **environment):
+        for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "COLORTERM"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in ({"TERM": "xterm"} | environment).items():
+            monkeypatch.setenv(name, value)
+        screen = Terminal()
+        screen.encoding = encoding
+        with monkeypatch.context() as patch:
+            patch.setattr("sys.stdout", screen)
+            assert main(arguments) == 0
+        return screen.getvalue()
+
+    return printed
+
+
+def test_emphasis_is_for_terminals_that_want_it(runs, analyze, terminal):
+    arguments = ["analyze", str(runs), *MAPPING]
+    assert "\x1b[1mcmi " in terminal(arguments)
+    assert "\x1b" not in terminal(arguments, NO_COLOR="1")
+    assert "\x1b" not in terminal(arguments, TERM="dumb")
+
+
+def test_the_width_is_that_of_the_terminal(runs, analyze, terminal):
+    arguments = ["analyze", str(runs), *MAPPING]
+    for columns in ("80", "110"):
+        text = terminal(arguments, NO_COLOR="1", COLUMNS=columns)
+        assert "─" * int(columns) + "\n" in text
+
+
+def test_a_terminal_that_knows_ascii_alone_gets_no_codes_of_characters(runs, analyze, terminal):
+    text = terminal(["analyze", str(runs), *MAPPING], encoding="ascii", NO_COLOR="1", COLUMNS="80")
+    assert text.isascii()
+    assert "-" * 80 in text

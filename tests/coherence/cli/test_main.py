@@ -36,8 +36,10 @@ def test_help_is_fast_and_names_every_command():
 
 def test_help_of_a_command_loads_nothing_heavy():
     code = (
-        "import sys; from coherence.cli.main import main; status = main(['analyze', '--help']); assert status == 0; "
-        "assert not {'numpy', 'pandas', 'matplotlib', 'torch', 'catboost'} & set(sys.modules)"
+        "import sys; from coherence.cli.main import main; status = main(['analyze', '--help']); "
+        "assert status == 0; "
+        "assert not {'numpy', 'pandas', 'matplotlib', 'rich', 'torch', 'catboost'} "
+        "& set(sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "--published" in done.stdout
@@ -129,7 +131,8 @@ def test_closed_pipe_ends_quietly(arguments):
 
 def test_characters_that_the_output_cannot_encode_do_not_crash():
     code = (
-        "import coherence.cli.main as entry, coherence.cli.simulate as command; command.run = lambda options: print('\\u2500 \\u6c7a'); "
+        "import coherence.cli.main as entry, coherence.cli.simulate as command; "
+        "command.run = lambda options: print('\\u2500 \\u6c7a'); "
         "raise SystemExit(entry.main(['simulate']))"
     )
     done = subprocess.run(

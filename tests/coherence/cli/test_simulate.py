@@ -34,10 +34,10 @@ def test_table_is_that_of_the_python_function_and_valid(tmp_path, capsys):
     # A file knows one kind of missing value, a table in memory several.
     same = [frame.astype(object).where(frame.notna(), None) for frame in (written, expected)]
     pd.testing.assert_frame_equal(*same)
-    said = capsys.readouterr().err
+    printed = capsys.readouterr().err
     assert (
-        f"{path}: {len(expected)} rows, 6 contexts x 2 repetitions of agent leaky, hidden_signal=0.1, seed 5"
-        in said
+        f"{path}: {len(expected)} rows, 6 contexts x 2 repetitions of agent leaky, "
+        "hidden_signal=0.1, seed 5" in printed
     )
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from coherence.report.report import Report
 from coherence.report.unit import Unit
@@ -123,8 +124,10 @@ def make_results():
 
 
 VERDICTS = (
-    "The actions carry information about the truth that the stated beliefs do not: these cannot be the beliefs acted on.",
-    "No sign that the truth improves the prediction of the actions; gains up to 2.9% remain possible.",
+    "The actions carry information about the truth that the stated beliefs do not: these cannot be "
+    "the beliefs acted on.",
+    "No sign that the truth improves the prediction of the actions; gains up to 2.9% remain "
+    "possible.",
     "The choice of yes over no falls where the belief rises in 1 of 10 pairs of bins.",
     "Beliefs move by 7 points on average when the prompt asks for them under the MSE rule.",
     "Could not be computed.",
@@ -194,3 +197,23 @@ def report():
         ),
         {"seed": 0, "version": "0.1.0", "published": False},
     )
+
+
+@pytest.fixture
+def ax():
+    return Figure().add_subplot()
+
+
+@pytest.fixture
+def drawn():
+    """Return the artists of an axes that bear a gid."""
+    return lambda ax, gid: [artist for artist in ax.get_children() if artist.get_gid() == gid]
+
+
+@pytest.fixture
+def ends():
+    """Return the points of a line, rounded."""
+    return lambda line: [
+        (round(float(x), 6), round(float(y), 6))
+        for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)
+    ]

@@ -57,15 +57,36 @@ ATTACK = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'{{ 7*7 }}"
 @pytest.fixture
 def hostile(unit, pairs, choices):
     first = CheckResult(
-        f"monotone_choice:{ATTACK}/no", ATTACK, 0.1, ATTACK, None, 0.01, 10, 5, settings={"pair": [ATTACK, "no"], ATTACK: ATTACK},
-        details=pairs(), assumptions=(ATTACK,), reason=ATTACK,
-    )  # fmt: skip
+        f"monotone_choice:{ATTACK}/no",
+        ATTACK,
+        0.1,
+        ATTACK,
+        None,
+        0.01,
+        10,
+        5,
+        settings={"pair": [ATTACK, "no"], ATTACK: ATTACK},
+        details=pairs(),
+        assumptions=(ATTACK,),
+        reason=ATTACK,
+    )
     return unit(
-        task=ATTACK, model=ATTACK, results=(first,), verdicts=(ATTACK,), notes=(ATTACK,), beliefs=choices(actions=(ATTACK, "no")),
-        statuses=pd.DataFrame({"question": [ATTACK] * 2, "status": [ATTACK, f"repaired:{ATTACK}"], "rows": [1, 1]}),
+        task=ATTACK,
+        model=ATTACK,
+        results=(first,),
+        verdicts=(ATTACK,),
+        notes=(ATTACK,),
+        beliefs=choices(actions=(ATTACK, "no")),
+        statuses=pd.DataFrame(
+            {"question": [ATTACK] * 2, "status": [ATTACK, f"repaired:{ATTACK}"], "rows": [1, 1]}
+        ),
         bounds=pd.DataFrame([[ATTACK, ATTACK, 2, 1, 0.5, 0.1, 0.9]], columns=BOUND_COLUMNS),
-        unreadable=pd.DataFrame([[ATTACK, "unparsed", ATTACK, "\x1b[31m\u202eabc\ud800"]], columns=RAW_COLUMNS, dtype=object),
-    )  # fmt: skip
+        unreadable=pd.DataFrame(
+            [[ATTACK, "unparsed", ATTACK, "\x1b[31m\u202eabc\ud800"]],
+            columns=RAW_COLUMNS,
+            dtype=object,
+        ),
+    )
 
 
 def test_untrusted_text_stays_text(hostile):

@@ -61,10 +61,10 @@ def test_undefined_numbers_are_null(report):
 
 
 def test_equal_runs_give_equal_bytes_whatever_the_number_of_jobs(report):
-    one = Report(report.units, {"seed": 0, "n_jobs": 1, "version": "0.1.0"})
-    two = Report(report.units, {"version": "0.1.0", "n_jobs": 2, "seed": 0})
-    assert one.to_json().encode() == two.to_json().encode()
-    assert "n_jobs" not in one.to_json()
+    alone = Report(report.units, {"seed": 0, "n_jobs": 1, "version": "0.1.0"})
+    parallel = Report(report.units, {"version": "0.1.0", "n_jobs": 2, "seed": 0})
+    assert alone.to_json().encode() == parallel.to_json().encode()
+    assert "n_jobs" not in alone.to_json()
 
 
 def test_text_survives_and_stays_writable_even_if_half_a_surrogate_pair(unit):

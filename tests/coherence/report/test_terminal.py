@@ -1,4 +1,3 @@
-import math
 import re
 
 import pandas as pd
@@ -6,56 +5,9 @@ import pytest
 
 from coherence.report.report import Report
 from coherence.report.terminal import render_terminal
-from coherence.report.wording import clean, format_effect, format_numbers, format_pvalue
-from coherence.result import CheckResult, Interval
-
-
-@pytest.mark.parametrize(
-    ("dirty", "expected"),
-    [
-        ("a\x1b[31mred\x1b[0m", "ared"),
-        ("\x1b]0;new title\x07name", "name"),
-        ("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "link"),
-        ("\x9b2Jname", "name"),
-        ("\x1bcname", "name"),
-        ("two\r\nlines\tand tab", "two lines and tab"),
-        ("abc\u202edef\u200b", "abcdef"),
-        ("half \ud800 pair", "half  pair"),
-        ("nul\x00l\x7f\x08", "null"),
-        ("日本 é ✓", "日本 é ✓"),
-    ],
-)
-def test_clean_removes_what_a_terminal_would_obey(dirty, expected):
-    assert clean(dirty) == expected
-
-
-def test_clean_cuts_to_the_limit_with_an_ellipsis():
-    assert clean("x" * 30, limit=10) == "x" * 9 + "…"
-
-
-def test_numbers_that_belong_together_share_their_decimals():
-    assert format_numbers([12.345, -1.0, 30.0]) == ["12.3", "-1.0", "30.0"]
-    assert format_numbers([0.0, 0.0]) == ["0.00", "0.00"]
-    assert format_numbers([math.nan, 0.5]) == ["undefined", "0.500"]
-    assert format_numbers([12345.6]) == ["12346"]
-
-
-def test_effect_keeps_its_unit_and_a_missing_interval_is_a_dash():
-    result = CheckResult("c", "n", 1.5, "% of log-loss", Interval(-0.5, 3.5), None, 10, 5)
-    assert format_effect(result) == ("1.50% of log-loss", "[-0.50, 3.50]")
-    undefined = CheckResult("c", "n", math.nan, "nats", Interval(math.nan, math.nan), None, 0, 0)
-    assert format_effect(undefined) == ("undefined", "–")
-
+from coherence.result import CheckResult
 
 BOUND_COLUMNS = ["quantity", "label", "asked", "unreadable", "estimate", "low", "high"]
-
-
-@pytest.mark.parametrize(
-    ("pvalue", "text"),
-    [(0.0009, "<0.001"), (0.001, "0.001"), (1.0, "1.000"), (None, "–"), (math.nan, "–")],
-)
-def test_pvalue(pvalue, text):
-    assert format_pvalue(pvalue) == text
 
 
 def table_of(text, heading):
@@ -178,3 +130,57 @@ def test_adjusted_pvalues_stand_in_brackets(report):
     adjusted = replace(tested, pvalue=0.01, pvalue_holm=0.04)
     changed = replace(report, units=(replace(unit, results=(adjusted,), verdicts=("x",)),))
     assert "0.010 (0.040)" in render_terminal(changed.units, width=100)
+
+
+def test_markup_in_names_is_text_and_overrides_are_dropped(unit):
+    name = "[red]m[/red] [link=http://x]:smile:\u202e"
+    result = CheckResult("[bold]c[/bold]", "n", 0.5, "[dim]nats", None, 0.5, 10, 5)
+    shown = unit(task=name, model="", results=(result,), verdicts=("[/]",), notes=("[blink]n",))
+    text = render_terminal((shown,), width=120, color=True)
+    for sentence in ("[red]m[/red] [link=http://x]:smile:", "[bold]c[/bold]", "[dim]nats", "[/]"):
+        assert sentence in text
+    assert "· [blink]n" in text
+    assert "\u202e" not in text
+
+
+def test_the_environment_brings_no_colour_that_was_not_asked_for(report, monkeypatch):
+    plain = render_terminal(report.units, width=100)
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "CLICOLOR_FORCE"):
+        monkeypatch.setenv(name, "1")
+    assert render_terminal(report.units, width=100) == plain
+
+
+def test_a_pvalue_at_the_level_is_emphasised_as_the_verdict_has_it(unit):
+    for pvalue, code in ((0.05, "\x1b[1mcmi "), (0.0501, "cmi ")):
+        result = CheckResult("cmi", "n", 0.5, "nats", None, pvalue, 10, 5)
+        text = render_terminal((unit(results=(result,), verdicts=("V.",)),), width=100, color=True)
+        assert any(line.startswith(code) for line in text.splitlines())
+
+
+def test_ascii_on_request_keeps_every_column(report):
+    fancy = render_terminal(report.units, width=80)
+    plain = render_terminal(report.units, width=80, ascii_only=True)
+    assert plain.isascii()
+    assert [len(line) for line in plain.splitlines()] == [len(line) for line in fancy.splitlines()]
+    assert "-" * 80 in plain
+
+
+def test_a_long_name_is_broken_after_its_colon(unit):
+    result = CheckResult("monotone_choice:take umbrella/leave", "n", 0.5, "", None, 1.0, 10, 5)
+    lines = render_terminal((unit(results=(result,), verdicts=("V.",)),), width=100).splitlines()
+    assert lines[3].startswith("monotone_choice:  ")
+    assert lines[4] == "  take umbrella/leave"
+
+
+def test_adjusted_pvalues_and_long_units_leave_no_line_wider_than_asked(report):
+    from dataclasses import replace
+
+    unit = report.units[0]
+    results = tuple(
+        replace(result, pvalue_holm=result.pvalue, unit="probability") for result in unit.results
+    )
+    for width in (60, 80):
+        text = render_terminal((replace(unit, results=results),), width=width)
+        assert max(map(len, text.splitlines())) <= width
+        assert "[0.0110, 0.0523]" in text, "an interval is never broken"
+        assert "probability" in text, "nor is a word of the effect"

@@ -5,10 +5,17 @@ import pytest
 
 import coherence
 from elicitation.batteries.revealed import simulated
-from elicitation.batteries.revealed.bets import ask_wagers, even_bet_questions
+from elicitation.batteries.revealed.bets import (
+    NO,
+    YES,
+    Bet,
+    ask_wagers,
+    even_bet_questions,
+)
 from elicitation.batteries.revealed.runs import tabulate_wagers
 from elicitation.batteries.revealed.scenarios import dice
 from elicitation.batteries.revealed.scenarios.grid import select, standard_grid
+from elicitation.batteries.revealed.scenarios.setting import REFERENCE
 
 GRID = standard_grid()
 
@@ -69,3 +76,48 @@ def test_a_bet_that_cannot_be_read_is_no_action(store, coherent):
     standard = runs[(runs["prompt"] == "standard") & runs["z"].isna()]
     assert standard["action"].isna().all()
     assert (standard["status"] == "unparsed").all()
+
+
+def table(bet_mass, *, share=1.0, drawn=(), mass=0.6, reps=3):
+    """Rows of one die in two wordings; the belief is uniform with `mass` on the outcomes."""
+    setting = dice.single(1, 6)
+    other = next(wording for wording in setting.texts if wording != REFERENCE)
+    belief = dict.fromkeys(setting.outcomes, mass / 6)
+    beliefs = {(setting.name, wording): belief for wording in (REFERENCE, other)}
+    bets = {setting.name: Bet(share, bet_mass, drawn)}
+    rows = tabulate_wagers([setting], beliefs, bets, model="m", reps=reps, seed=1)
+    return rows[rows["prompt"] == REFERENCE], rows[rows["prompt"] == other]
+
+
+@pytest.mark.parametrize("bet_mass", [0.2, 0.9])
+def test_a_row_is_as_sure_as_the_least_sure_of_its_answers(bet_mass):
+    acted, plain = table(bet_mass)
+    # An action and a belief make the rows of the reference; a belief alone those of the other.
+    assert acted["answer_mass"].tolist() == pytest.approx([min(bet_mass, 0.6)] * 3)
+    assert plain["answer_mass"].tolist() == pytest.approx([0.6] * 3)
+    assert plain["action"].isna().all()
+
+
+def test_actions_follow_the_share_and_what_was_drawn():
+    assert table(0.9, share=1.0)[0]["action"].tolist() == [YES] * 3
+    assert table(0.9, share=0.0)[0]["action"].tolist() == [NO] * 3
+    drawn, _ = table(0.9, share=0.5, drawn=(NO, None, YES, YES))
+    assert drawn["action"].fillna("").tolist() == [NO, "", YES, YES]
+    assert drawn["status"].tolist() == ["ok", "unparsed", "ok", "ok"]
+    unread, plain = table(0.9, share=None)
+    assert set(unread["status"]) == {"unparsed"}
+    assert set(plain["status"]) == {"ok"}
+
+
+def test_beliefs_are_renormalised_and_simulated_outcomes_shared():
+    acted, plain = table(0.9)
+    setting = dice.single(1, 6)
+    assert setting.event is not None
+    chance = len(setting.event.outcomes) / 6
+    assert acted["p"].tolist() == pytest.approx([chance] * 3)
+    assert acted["p_true"].tolist() == pytest.approx(
+        [float(setting.probability(setting.event))] * 3
+    )
+    assert acted["rep"].tolist() == [0, 1, 2]
+    assert set(acted["theta"]) == set(plain["theta"])
+    assert table(0.9, mass=0.0)[0]["p"].isna().all()

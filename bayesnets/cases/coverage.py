@@ -1,0 +1,138 @@
+"""How cases cover the posterior: bins of belief, what each holds, and what it could hold."""
+
+import numpy as np
+import pandas as pd
+
+from bayesnets.codes import Codes, Floats
+from coherence.errors import InputError, listing
+
+
+def coverage(cases: pd.DataFrame) -> pd.DataFrame:
+    """Return how the cases cover the posterior, and what the network can reach.
+
+    Parameters
+    ----------
+    cases : DataFrame
+        From `sample_cases`, with its `attrs`.
+
+    Returns
+    -------
+    DataFrame, one row per bin
+        `bin`; `low` and `high`; `n` cases; `capacity`, the distinct evidence sets that were listed
+        or, where there are too many to list, found; `natural_share`, the probability of the bin
+        under the natural design.
+
+    Raises
+    ------
+    InputError
+        A table that has lost its `attrs`, as a concatenated one has.
+
+    Examples
+    --------
+    >>> from bayesnets import load_network, sample_cases
+    >>> cases = sample_cases(load_network("asia"), "lung", 40, rng=1)
+    >>> coverage(cases).loc[18:, ["low", "n", "capacity"]]
+         low  n  capacity
+    18  0.90  2        57
+    19  0.95  0         0
+    """
+    record = cases.attrs.get("coverage")
+    if record is None:
+        raise InputError(
+            "cases must carry attrs['coverage'], which this table has lost. "
+            "Pass what sample_cases returned."
+        )
+    edges = np.arange(len(record["n"]) + 1) / len(record["n"])
+    columns = {"bin": np.arange(len(record["n"])), "low": edges[:-1], "high": edges[1:]}
+    return pd.DataFrame(
+        {**columns, **{key: record[key] for key in ("n", "capacity", "natural_share")}}
+    )
+
+
+def bins_of(belief: Floats, n_bins: int) -> Codes:
+    """Return the bin of every belief.
+
+    Parameters
+    ----------
+    belief : ndarray, shape (n_sets,)
+        In [0, 1].
+    n_bins : int
+        Number of equal bins; the last one includes 1.
+
+    Returns
+    -------
+    ndarray of int, shape (n_sets,)
+        From 0.
+
+    Examples
+    --------
+    >>> bins_of(np.array([0.0, 0.3, 1.0]), 10).tolist()
+    [0, 3, 9]
+    """
+    # .3 times 10 is just below 3 in floating point; the sliver puts an edge where it belongs.
+    return np.minimum((belief * n_bins + 1e-9).astype(np.int64), n_bins - 1)
+
+
+def coverage_record(
+    bins: Codes, mass: Floats, chosen: Codes, n_bins: int
+) -> dict[str, list[float]]:
+    """Return what `coverage` shows, for the `attrs` of a table of cases.
+
+    Parameters
+    ----------
+    bins : ndarray of int, shape (n_sets,)
+        From `bins_of`.
+    mass : ndarray, shape (n_sets,)
+        Probability of every set under the natural design.
+    chosen : ndarray of int, shape (n_cases,)
+        Positions of the sets that became cases.
+    n_bins : int
+        Number of bins.
+
+    Returns
+    -------
+    dict
+        `n`, `capacity` and `natural_share`, a number per bin.
+    """
+    return {
+        "n": np.bincount(bins[chosen], minlength=n_bins).tolist(),
+        "capacity": np.bincount(bins, minlength=n_bins).tolist(),
+        "natural_share": np.bincount(bins, weights=mass, minlength=n_bins).tolist(),
+    }
+
+
+def shortfall(
+    belief: Floats, n: int, n_bins: int, *, uneven: str, lacking: str, present: str
+) -> str:
+    """Say which bins the cases could not fill, and what can be reached.
+
+    Parameters
+    ----------
+    belief : ndarray, shape (n_sets,)
+        Of all sets that there are.
+    n, n_bins : int
+        Cases and bins that were asked for.
+    uneven : str
+        Which cases are not even over what.
+    lacking : str
+        What too few of lie in a bin.
+    present : str
+        How many of what there are.
+
+    Returns
+    -------
+    str
+        The note; empty where all bins are filled.
+    """
+    capacity = np.bincount(bins_of(belief, n_bins), minlength=n_bins)
+    # With fewer cases than bins, chance decides which bins get one, but none may be empty.
+    short = np.flatnonzero(capacity < max(1, n // n_bins))
+    if not short.size:
+        return ""
+    held = listing(
+        (f"{b / n_bins:.3g} to {(b + 1) / n_bins:.3g} ({capacity[b]})" for b in short), limit=n_bins
+    )
+    return (
+        f"{uneven}: {n / n_bins:.3g} per bin were wanted, and too few {lacking} lie in {held}. "
+        f"{present} from {belief.min():.3g} to {belief.max():.3g}; the other bins took the rest."
+    )

@@ -1,0 +1,128 @@
+"""A variable of a network with its states, its parents and its conditional table.
+
+The table's first axis runs over the node's own states (Koller and Friedman 2009, section 3.2).
+Nothing is repaired: a table that does not sum to one is refused.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayesnets.codes import Floats
+from coherence.errors import InputError, suggestion
+
+TOLERANCE = 1e-8  # how far the sum of a conditional column may lie from one
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A variable with its conditional table.
+
+    Parameters
+    ----------
+    name : str
+        Any non-empty text; spaces and commas are allowed.
+    states : tuple of str
+        At least one, unique.
+    parents : tuple of str
+        Names of the parents, in the order of the table's axes.
+    table : ndarray, shape (n_states, *n_states of each parent)
+        P(state | parents); sums to one along the first axis.
+    """
+
+    name: str
+    states: tuple[str, ...]
+    parents: tuple[str, ...]
+    table: Floats
+
+    def __post_init__(self) -> None:
+        for key, value in (("states", self.states), ("parents", self.parents)):
+            if isinstance(value, str) or not isinstance(value, Iterable):
+                raise InputError(
+                    f"{key} of node {self.name!r} must be a sequence of names, not {value!r}. "
+                    "Put it in a list."
+                )
+            object.__setattr__(self, key, tuple(value))
+        try:
+            # One memory layout, because rounding depends on the order in which a column is summed.
+            table = np.array(self.table, dtype=float, order="C")
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError(
+                f"table of node {self.name!r} must be a full array of numbers: {error}. "
+                "Give every column all its entries."
+            ) from error
+        table.setflags(write=False)
+        object.__setattr__(self, "table", table)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Node):
+            return NotImplemented
+        labels = (self.name, self.states, self.parents)
+        same_labels = labels == (other.name, other.states, other.parents)
+        return same_labels and np.array_equal(self.table, other.table)
+
+    def __hash__(self) -> int:
+        # Without the table, whose bytes can differ where its numbers do not (0 and -0).
+        return hash((self.name, self.states, self.parents))
+
+
+def check_labels(nodes: Sequence[Node]) -> None:
+    """Refuse nodes without, or with repeated or unknown, names, states or parents."""
+    names = [node.name for node in nodes]
+    if not names:
+        raise InputError("nodes must hold at least one node, not none. Add one.")
+    for position, node in enumerate(nodes):
+        if not isinstance(node.name, str) or not node.name:
+            raise InputError(
+                f"name of node {position} must be non-empty text, not {node.name!r}. Name it."
+            )
+        if names.index(node.name) != position:
+            raise InputError(
+                f"names must be unique; {node.name!r} is the name of nodes "
+                f"{names.index(node.name)} and {position}. Rename one."
+            )
+        for key, labels in (("states", node.states), ("parents", node.parents)):
+            named = all(isinstance(label, str) and label for label in labels)
+            if not named or len(set(labels)) < len(labels):
+                raise InputError(
+                    f"{key} of node {node.name!r} must be non-empty texts without repetition, not "
+                    f"{labels!r}. Correct them."
+                )
+        if not node.states:
+            raise InputError(f"states of node {node.name!r} must not be empty. List them.")
+        for parent in node.parents:
+            if parent not in names:
+                raise InputError(
+                    f"parents of node {node.name!r} must be nodes; {parent!r} is not. "
+                    f"{suggestion(parent, names)}"
+                )
+
+
+def check_table(node: Node, parent_states: list[tuple[str, ...]]) -> None:
+    """Refuse a table of another shape than the states ask for, or that holds no distributions."""
+    expected = (len(node.states), *map(len, parent_states))
+    if node.table.shape != expected:
+        raise InputError(
+            f"table of node {node.name!r} must have shape {expected} (own states, then each "
+            f"parent's), not {node.table.shape}. Reorder or complete it."
+        )
+    # Conditions are stated so that NaN, which compares as false, breaks them.
+    outside = ~((node.table >= 0) & (node.table <= 1))
+    wrong = outside.any(axis=0) | ~(np.abs(node.table.sum(axis=0) - 1) <= TOLERANCE)
+    if not wrong.any():
+        return
+    where = tuple(np.argwhere(wrong)[0])
+    pairs = [
+        f"{parent}={states[code]}"
+        for parent, states, code in zip(node.parents, parent_states, where, strict=True)
+    ]
+    column = node.table[(slice(None), *where)]
+    raise InputError(
+        f"table of node {node.name!r} must hold distributions over its states (in [0, 1], sum 1 "
+        f"within {TOLERANCE:g}); "
+        f"{int(wrong.sum())} of {wrong.size} columns do not, the first is "
+        f"{[float(value) for value in column]} with sum {float(column.sum()):.10g} "
+        f"at {', '.join(pairs) or 'the only column'}. "
+        "Correct the entries or divide them by their sum."
+    )

@@ -1,0 +1,268 @@
+"""Words of a network, read from a file of phrases or made from the network's own names.
+
+A phrase file (TOML) gives every state of every variable a label, a question and one phrase per
+wording; `load_phrases` describes it. All faults of a file are reported at once.
+"""
+
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from bayesnets.catalog import catalog_names, catalog_text, load_network
+from bayesnets.formats.conversion import as_network
+from bayesnets.network import Network, read_text
+from bayesnets.phrases import SUBJECT, Phrases, StateWords, VariableWords
+from coherence.errors import InputError, suggestion
+
+_SHAPE = "not one line of text, without blanks around it or a full stop at its end"
+
+
+def load_phrases(name_or_path: str | Path, network: Any = None) -> Phrases:
+    """Read the words of a network.
+
+    A phrase file is TOML in UTF-8. Every text is one line without a full stop at its end, because
+    the prompts build sentences around it. A network with one variable "rain" and the states "yes"
+    and "no" needs::
+
+        subject = "a town"          # whom descriptions are about; "a patient" unless said
+        default_target = "rain"     # what is asked about unless the user names another variable
+        unobserved = [              # "There is a town who ..." if nothing is known; one per wording
+          "is on the map",
+          "can be found on a map",
+        ]
+
+        [variables.rain]            # one table per variable, in the order of mention
+        name = "weather"            # completes "the categories of their ..."
+        positive = "yes"            # the state whose probability is asked for
+        [variables.rain.states.yes] # one table per state; quote names with blanks
+        label = "rain"              # begins a line of an answer, so it holds no colon
+        question = "have rain"      # completes "What is the probability that they ...?"
+        phrases = ["has rain", "is in the rain"]  # complete "There is a town who ..."
+        [variables.rain.states.no]
+        label = "no rain"
+        question = "have no rain"
+        phrases = ["has no rain", "is out of the rain"]
+
+    Parameters
+    ----------
+    name_or_path : str or Path
+        A name in the catalogue, or a path that ends in .toml.
+    network : Network, pgmpy model or None
+        What the words must cover. None takes the network of that name, or, for a path, checks the
+        file only against itself.
+
+    Returns
+    -------
+    Phrases
+        Complete: every state of every variable has a label, a question and a phrase in every
+        wording; no two states of a variable share any.
+
+    Raises
+    ------
+    InputError
+        Unknown name, unreadable file, or missing, repeated or misspelt entries; the message lists
+        every fault.
+    """
+    if isinstance(name_or_path, Path) or str(name_or_path).endswith(".toml"):
+        text = read_text(name_or_path, "phrase file")
+    elif name_or_path in catalog_names(".toml"):
+        text = catalog_text(f"{name_or_path}.toml")
+        network = load_network(name_or_path) if network is None else network
+    else:
+        raise InputError(
+            "phrases must be a name in the catalogue or a path to a .toml file, not "
+            f"{name_or_path!r}. "
+            f"{suggestion(name_or_path, catalog_names('.toml'))} Without a file, plain_phrases "
+            "makes plain words."
+        )
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(
+            f"phrase file {name_or_path} must hold TOML; {error}. Correct the file at that place."
+        ) from error
+    return _parsed(data, None if network is None else as_network(network), str(name_or_path))
+
+
+def plain_phrases(
+    network: Any, target: str, target_state: str, *, subject: str = "a person"
+) -> Phrases:
+    """Make plain words, in one wording, from the names of a network that has no phrase file.
+
+    Parameters
+    ----------
+    network : Network or pgmpy.models.DiscreteBayesianNetwork
+        The model.
+    target, target_state : str
+        The variable that is asked about, and the state whose probability is asked for.
+    subject : str
+        Whom descriptions are about.
+
+    Returns
+    -------
+    Phrases
+        For every variable; the positive state is the first one except for the target.
+
+    Raises
+    ------
+    InputError
+        Unknown target or state, or names that make no line of a prompt (line breaks, colons in
+        states, a full stop at the end).
+
+    Examples
+    --------
+    >>> from bayesnets import load_network, plain_phrases
+    >>> words = plain_phrases(load_network("asia"), "lung", "yes")
+    >>> words.describe({"xray": "yes", "smoke": "no"}), words.question("lung")
+    ('has smoke = no and has xray = yes', 'have lung = yes')
+    """
+    model = as_network(network)
+    if target_state not in model.states(target):
+        raise InputError(
+            f"target_state must be a state of {target!r}, not {target_state!r}. "
+            f"{suggestion(target_state, model.states(target))}"
+        )
+    variables = {
+        node.name: {
+            "name": node.name,
+            "positive": target_state if node.name == target else node.states[0],
+            "states": {
+                state: {
+                    "label": state,
+                    "question": f"have {node.name} = {state}",
+                    "phrases": [f"has {node.name} = {state}"],
+                }
+                for state in node.states
+            },
+        }
+        for node in model.nodes
+    }
+    data = {
+        "subject": subject,
+        "default_target": target,
+        "unobserved": ["has no value on record"],
+        "variables": variables,
+    }
+    return _parsed(data, model, f"plain words of {model.name}")
+
+
+def _parsed(data: dict[str, Any], network: Network | None, where: str) -> Phrases:
+    tables = _table(data.get("variables"))
+    known = network.names if network else tuple(tables)
+    unobserved = data.get("unobserved")
+    n_wordings = len(unobserved) if isinstance(unobserved, list) else 0
+    faults = _misspelt(data, ("subject", "default_target", "unobserved", "variables"), "the file")
+    if n_wordings:
+        faults += _wording_faults(unobserved or (), n_wordings, "'unobserved'")
+    else:
+        faults.append("'unobserved' must be a list of phrases, one per wording")
+    faults += _text_faults({"subject": SUBJECT, **data}, ("subject",), "the file")
+    if network:
+        faults += [
+            f"[variables.{name}] is no variable of network {network.name!r}"
+            for name in tables
+            if name not in known
+        ]
+    if data.get("default_target") not in known:
+        faults.append(f"'default_target' must be a variable, not {data.get('default_target')!r}")
+    variables = {}
+    # In the order of the file, which is that of mention; what it lacks comes last, as a fault.
+    for variable in [*tables, *(name for name in known if name not in tables)]:
+        expected = network.states(variable) if network and variable in known else None
+        table = _table(tables.get(variable))
+        variables[variable], wrong = _variable_words(variable, table, expected, n_wordings)
+        faults += wrong
+    if faults:
+        count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
+        raise InputError(
+            f"phrases {where!r} must cover the network; {count}: {'; '.join(faults)}. "
+            "Correct or add these words."
+        )
+    return Phrases(
+        data["default_target"],
+        tuple(data["unobserved"]),
+        MappingProxyType(variables),
+        data.get("subject", SUBJECT),
+    )
+
+
+def _variable_words(
+    variable: str, table: dict[str, Any], expected: Sequence[str] | None, n_wordings: int
+) -> tuple[VariableWords, list[str]]:
+    """Return the words of a variable, and what is wrong with them."""
+    entries = _table(table.get("states"))
+    states = tuple(entries) if expected is None else tuple(expected)
+    faults = _misspelt(table, ("name", "positive", "states"), variable)
+    faults += _text_faults(table, ("name",), variable)
+    if table.get("positive") not in states:
+        faults.append(f"{variable} has no 'positive' state")
+    faults += [f"{variable} has no state {state!r}" for state in entries if state not in states]
+    words = {}
+    for state in states:
+        entry, where = _table(entries.get(state)), f"{variable}={state}"
+        phrases = entry["phrases"] if isinstance(entry.get("phrases"), list) else []
+        faults += _misspelt(entry, ("label", "question", "phrases"), where)
+        faults += _text_faults(entry, ("label", "question"), where)
+        faults += _wording_faults(phrases, n_wordings, where)
+        words[state] = StateWords(entry.get("label", ""), entry.get("question", ""), tuple(phrases))
+    texts_of = {
+        "label": [state.label for state in words.values()],
+        "question": [state.question for state in words.values()],
+        "phrase": [phrase for state in words.values() for phrase in state.phrases],
+    }
+    # An answer gives a label, a colon and a number.
+    faults += [
+        f"{variable} has a colon in label {label!r}"
+        for label in texts_of["label"]
+        if ":" in str(label)
+    ]
+    # Two states of one wording could not be told apart in an answer or a prompt.
+    for key, texts in texts_of.items():
+        faults += [
+            f"{variable} has {key} {text!r} twice"
+            for position, text in enumerate(texts)
+            if text and text in texts[:position]
+        ]
+    name, positive = table.get("name", ""), table.get("positive", "")
+    return VariableWords(name, positive, MappingProxyType(words)), faults
+
+
+def _table(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _misspelt(table: dict[str, Any], known: Sequence[str], where: str) -> list[str]:
+    return [f"{where} has an unknown entry {key!r}" for key in table if key not in known]
+
+
+def _text_faults(table: dict[str, Any], keys: Sequence[str], where: str) -> list[str]:
+    faults = [
+        f"{where} has no {key}"
+        for key in keys
+        if not (isinstance(table.get(key), str) and table[key].strip())
+    ]
+    return faults or [
+        f"{where} has a {key} that is {_SHAPE}: {table[key]!r}"
+        for key in keys
+        if not _is_line(table[key])
+    ]
+
+
+def _wording_faults(phrases: Sequence[Any], n_wordings: int, where: str) -> list[str]:
+    # Without wordings to compare with, the file has a fault of its own, which must not repeat
+    # itself at every state.
+    uneven = n_wordings and len(phrases) != n_wordings
+    faults = [f"{where} has {len(phrases)} phrases for {n_wordings} wordings"] if uneven else []
+    return faults + [
+        f"{where} has a phrase that is {_SHAPE}: {phrase!r}"
+        for phrase in phrases
+        if not _is_line(phrase)
+    ]
+
+
+def _is_line(value: object) -> bool:
+    return (
+        isinstance(value, str) and value.splitlines() == [value.strip()] and not value.endswith(".")
+    )

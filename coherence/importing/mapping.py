@@ -1,0 +1,165 @@
+"""Which field of a log becomes which column: as the user says, else as the format does."""
+
+from collections.abc import Mapping, Sequence
+
+from coherence.errors import InputError, closest
+from coherence.importing.answer_log import AnswerLog
+from coherence.importing.states import positive_state
+from coherence.table.schema import COLUMN_NAMES, FEATURE_PREFIX
+
+LEFT_OUT = "-"
+"""Stands for no field: a column that the format would fill is left out."""
+# The target of an action log may be the right action, and is not taken for the state.
+_OF_ACTION = ("action", "raw_action")
+_FROM_ACTION_LOGS = ("task", "model", "context", "rep", "action", "raw_action", "status")
+
+
+def check_mapping(mapping: Mapping[str, str], logs: Sequence[AnswerLog]) -> None:
+    """Raise if a mapped column or field does not exist.
+
+    Parameters
+    ----------
+    mapping : mapping of str to str
+        Column of the runs table -> field.
+    logs : sequence of AnswerLog
+        All logs.
+
+    Raises
+    ------
+    InputError
+        The column is none of the runs table, or no log has the field; the message names the nearest
+        one.
+    """
+    names = list(dict.fromkeys(name for log in logs for name in log.field_names()))
+    # Columns first: a misspelt column is the likelier slip, and its field may exist nowhere.
+    for column, field in mapping.items():
+        if field == LEFT_OUT:
+            continue
+        if column not in COLUMN_NAMES and not column.startswith((FEATURE_PREFIX, "p_")):
+            raise InputError(
+                f"map names {column!r}, which is no column of the runs table. "
+                f"{closest(column, COLUMN_NAMES)}"
+            )
+        if field not in names:
+            raise InputError(
+                f"map: no log has the field {field!r} to use as {column!r}. {closest(field, names)}"
+            )
+
+
+def belief_fields(
+    log: AnswerLog, mapping: Mapping[str, str], positive: str | None, *, with_action: bool
+) -> dict[str, str]:
+    """Return column -> field for a log of beliefs.
+
+    Parameters
+    ----------
+    log : AnswerLog
+        The log.
+    mapping : mapping of str to str
+        The user's wishes, which come first.
+    positive : str or None
+        State whose probability p is.
+    with_action : bool
+        Whether a mapped action is meant for this log, because no log of actions is there.
+
+    Returns
+    -------
+    dict
+        With ``p``, or one ``p_<state>`` per state.
+
+    Raises
+    ------
+    InputError
+        Nothing says where the belief is, or a mapped field is missing from this log.
+    """
+    fields = {column: field for column, field in log.fields.items() if column != "answer"}
+    wanted = [column for column in mapping if with_action or column not in _OF_ACTION]
+    mapped = _mapped(log, mapping, wanted)
+    if any(map(is_belief, mapped)):
+        fields = {
+            column: field
+            for column, field in fields.items()
+            if not is_belief(column) and column != "answer_mass"
+        }
+    elif log.states:
+        # With a positive state the belief is one number, else one column per state.
+        state = positive_state(log.states, positive)
+        shares = (
+            {f"p_{name}": f"probability.{name}" for name in log.states}
+            if state is None
+            else {"p": f"probability.{state}"}
+        )
+        # A state called 'true' would fill p_true, the exact posterior.
+        clash = [column for column in shares if column in COLUMN_NAMES and column != "p"]
+        if clash:
+            raise InputError(
+                f"{log.file}: state {clash[0][2:]!r} would make the column {clash[0]!r}, "
+                "which means something else. Name --positive LABEL."
+            )
+        fields |= shares
+    elif "answer" in log.fields and not log.states_scored:
+        fields["p"] = log.fields["answer"]
+    fields = {
+        column: field
+        for column, field in (fields | mapped).items()
+        if field != LEFT_OUT and (with_action or column not in _OF_ACTION)
+    }
+    if not any(map(is_belief, fields)):
+        raise InputError(
+            f"{log.file}: nothing says which field holds the belief. "
+            f"{closest('probability', log.field_names())} Map it: --map p=FIELD."
+        )
+    return fields
+
+
+def action_fields(log: AnswerLog, mapping: Mapping[str, str]) -> dict[str, str]:
+    """Return column -> field for a log of actions.
+
+    Parameters
+    ----------
+    log : AnswerLog
+        The log.
+    mapping : mapping of str to str
+        The user's wishes, which come first.
+
+    Returns
+    -------
+    dict
+        With ``action``.
+
+    Raises
+    ------
+    InputError
+        Nothing says where the action is, or a mapped field is missing from this log.
+    """
+    # Evidence and posterior stand in the belief log too; from here they could only contradict it.
+    fields = {column: field for column, field in log.fields.items() if column in _FROM_ACTION_LOGS}
+    if "answer" in log.fields:
+        fields["action"] = log.fields["answer"]
+    fields |= _mapped(log, mapping, [column for column in mapping if not is_belief(column)])
+    fields = {column: field for column, field in fields.items() if field != LEFT_OUT}
+    if "action" not in fields:
+        raise InputError(
+            f"{log.file}: nothing says which field holds the action. "
+            f"{closest('action', log.field_names())} Map it: --map action=FIELD."
+        )
+    return fields
+
+
+def is_belief(column: str) -> bool:
+    """Whether a column holds the stated belief: ``p`` or ``p_<state>``."""
+    return column == "p" or (column.startswith("p_") and column not in COLUMN_NAMES)
+
+
+def _mapped(log: AnswerLog, mapping: Mapping[str, str], columns: Sequence[str]) -> dict[str, str]:
+    """Return the part of a mapping that a log can serve."""
+    names = log.field_names()
+    known = {column: mapping[column] for column in columns if mapping[column] in (*names, LEFT_OUT)}
+    for column in columns:
+        # Of several logs one may lack a fact, but not the answer nor what it is joined by.
+        if column not in known and (is_belief(column) or column in ("action", "context")):
+            raise InputError(
+                f"{log.file}: no field {mapping[column]!r} to use as {column!r}. "
+                f"{closest(mapping[column], names)}"
+            )
+    return known

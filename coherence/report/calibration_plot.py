@@ -1,0 +1,166 @@
+"""The figure of calibration, and the table behind it: outcomes against stated beliefs, in bins.
+
+The outcome is the exact posterior where it is known, and else a truth coded 0/1, whose shares get
+Wilson's interval with contexts as trials: the rows of a context share one truth.
+"""
+
+import math
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+from coherence.errors import InputError
+from coherence.report.plots import (
+    BLUE,
+    FAINT,
+    INK,
+    SKY,
+    frame_axes,
+    scale_to_shares,
+    wilson_interval,
+)
+from coherence.statistics.bins import belief_bins
+
+# One mark per context up to here; beyond, evenly spaced contexts keep the page small.
+_MOST_POINTS = 400
+
+
+def calibration_outcome(choices: pd.DataFrame) -> tuple[pd.Series, str] | None:
+    """Return what beliefs are compared with: the exact posterior where known, else a 0/1 truth.
+
+    Parameters
+    ----------
+    choices : DataFrame
+        With ``truth`` or ``p_true``.
+
+    Returns
+    -------
+    (Series, str) or None
+        The numbers and their column; None where the truth is no 0/1 column, so that no share can be
+        formed.
+    """
+    # The exact posterior is free of the luck in what happened.
+    if "p_true" in choices and choices["p_true"].notna().any():
+        return choices["p_true"].astype(float), "p_true"
+    if "truth" not in choices:
+        return None
+    # A categorical or text column may hold 0/1 as text, "1.0" among them.
+    numbers = pd.to_numeric(choices["truth"].astype(object), errors="coerce").astype(float)
+    known = choices["truth"].notna()
+    # With three states or labels there is no share of one that a single belief is about.
+    return (numbers, "truth") if known.any() and numbers[known].isin([0.0, 1.0]).all() else None
+
+
+def calibration_table(choices: pd.DataFrame, *, n_bins: int = 10) -> pd.DataFrame:
+    """Compare mean belief and mean outcome in bins with about equally many answers.
+
+    Parameters
+    ----------
+    choices : DataFrame
+        With ``belief``, ``context`` and ``truth`` or ``p_true``.
+    n_bins : int
+        Largest number of bins; ties give fewer.
+
+    Returns
+    -------
+    DataFrame
+        ``belief``, ``outcome``, ``low``, ``high`` (95%), ``n_contexts``, ``n_rows`` per bin. A
+        truth is shared by the rows of a context, so the contexts are counted as the trials of
+        Wilson's interval; exact posteriors carry no interval (NaN).
+    """
+    known = calibration_outcome(choices)
+    if known is None:
+        raise InputError(
+            "truth must be 0 or 1, or p_true be known, to compare beliefs with it. "
+            "Recode the truth column."
+        )
+    outcome, source = known
+    table = pd.DataFrame(
+        {
+            "belief": choices["belief"].astype(float),
+            "outcome": outcome,
+            "context": choices["context"].astype(object),
+        }
+    ).dropna()
+    # Bins of equal counts: bins of equal width would leave rare beliefs to a handful of answers.
+    table["bin"] = belief_bins(table["belief"].to_numpy(), n_bins)
+    grouped = table.groupby("bin").agg(
+        belief=("belief", "mean"),
+        outcome=("outcome", "mean"),
+        n_contexts=("context", "nunique"),
+        n_rows=("belief", "size"),
+    )
+    # Rows of a context share one truth: they are one trial, however often it was asked.
+    if source == "truth":
+        grouped["low"], grouped["high"] = wilson_interval(grouped["outcome"], grouped["n_contexts"])
+    else:
+        grouped["low"] = grouped["high"] = math.nan
+    return grouped.reset_index(drop=True)
+
+
+def plot_calibration(choices: pd.DataFrame, ax: Axes, *, n_bins: int = 10) -> Axes:
+    """Draw the exact posterior, or else the share of true cases, against the stated belief.
+
+    Parameters
+    ----------
+    choices : DataFrame
+        With ``belief``, ``context`` and ``truth`` or ``p_true``.
+    ax : Axes
+        Where to draw.
+    n_bins : int
+        Largest number of bins.
+
+    Returns
+    -------
+    Axes
+        `ax`; the binned means have the gid "calibration", single contexts (exact posterior only)
+        the gid "contexts".
+
+    Raises
+    ------
+    InputError
+        There is neither an exact posterior nor a 0/1 truth.
+    """
+    bins = calibration_table(choices, n_bins=n_bins)
+    known = calibration_outcome(choices)
+    exact = known is not None and known[1] == "p_true"
+    frame_axes(ax)
+    scale_to_shares(ax)
+    ax.plot(
+        [0, 1], [0, 1], color=FAINT, linewidth=1.2, linestyle=(0, (2, 2)), gid="diagonal", zorder=1
+    )
+    if exact:
+        means = (
+            choices.groupby("context", sort=False, observed=True)
+            .agg(belief=("belief", "mean"), p_true=("p_true", "mean"))
+            .dropna()
+        )
+        # Evenly spaced in the order of the table, and not drawn: equal bytes for equal data.
+        shown = means.iloc[:: max(1, math.ceil(len(means) / _MOST_POINTS))]
+        ax.scatter(
+            shown["belief"],
+            shown["p_true"],
+            s=11,
+            color=SKY,
+            alpha=0.5,
+            linewidth=0,
+            gid="contexts",
+            zorder=2,
+        )
+    else:
+        ax.vlines(bins["belief"], bins["low"], bins["high"], color=INK, linewidth=1.0, zorder=3)
+    ax.plot(bins["belief"], bins["outcome"], color=BLUE, linewidth=1.6, zorder=4)
+    ax.scatter(
+        bins["belief"],
+        bins["outcome"],
+        s=38,
+        color=BLUE,
+        edgecolor="white",
+        gid="calibration",
+        zorder=5,
+    )
+    ax.set_xlabel("stated belief")
+    ax.set_ylabel("exact posterior" if exact else "share of cases with theta = 1")
+    # On a square the diagonal is the line of 45 degrees that readers expect.
+    ax.set_aspect("equal")
+    return ax

@@ -1,0 +1,176 @@
+"""Which figures a page shows of one (task, model), what stands under them, and which are missing.
+
+Pairwise choice, beliefs by action and calibration, each as SVG with a caption that says what is
+drawn; where one cannot be drawn, a sentence says why.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pandas as pd
+from markupsafe import Markup
+
+from coherence.report import plots
+from coherence.report.calibration_plot import calibration_outcome, plot_calibration
+from coherence.report.figure_svg import render_svg
+from coherence.report.unit import Unit
+from coherence.report.wording import clean
+from coherence.result import CheckResult
+
+MOST_PAIRS = 6
+_MOST_BANDS = 6  # histograms in one figure; `plots.action_labels` gathers rarer actions
+_LABEL = 40
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of the page.
+
+    Parameters
+    ----------
+    svg : Markup
+        An SVG element that may stand in a page as it is.
+    title, caption : str
+        What it shows, and how to read it.
+    """
+
+    svg: Markup
+    title: str
+    caption: str
+
+
+def unit_figures(unit: Unit, key: str) -> tuple[list[Figure], list[str]]:
+    """Draw the figures of one (task, model).
+
+    Parameters
+    ----------
+    unit : Unit
+        Its ``results`` and ``beliefs`` are drawn.
+    key : str
+        Prefix of all ids, unique in the page.
+
+    Returns
+    -------
+    figures : list of Figure
+        As many as the data allow.
+    missing : list of str
+        Sentences about those that are not there.
+    """
+    figures, missing = _pairwise_figures(unit, key)
+    beliefs = unit.beliefs
+    chosen = "action" in beliefs and bool(beliefs["action"].notna().any())
+    if not figures:
+        why = "the monotone-choice check was not run" if chosen else "there are no readable actions"
+        missing.append(f"No plot of pairwise choice: {why}.")
+    if "belief" not in beliefs or beliefs["belief"].notna().sum() == 0:
+        why = "no row has a readable belief that is one number"
+        return figures, [*missing, f"No plots of the belief: {why}."]
+    figures.append(_belief_figure(beliefs, key, by_action=chosen))
+    calibration = list(_calibration_figure(beliefs, key))
+    if not calibration:
+        why = "neither a truth coded 0/1 nor the exact posterior is known"
+        missing.append(f"No calibration plot: {why}.")
+    return figures + calibration, missing
+
+
+def _figure(
+    draw: Callable[..., Any], key: str, title: str, caption: str, *, height: float = 3.5
+) -> Figure:
+    # The title element is what a screen reader says in place of the figure.
+    svg = render_svg(draw, key=key, title=f"{title}. {caption}", size=(5.0, height))
+    # Safe as markup: rebuilt from a parsed tree, whose serialiser escapes all text.
+    return Figure(Markup(svg), title, caption)
+
+
+def _pairwise_figures(unit: Unit, key: str) -> tuple[list[Figure], list[str]]:
+    pairwise = [
+        result
+        for result in unit.results
+        if result.check.split(":")[0] == "monotone_choice" and not result.details.empty
+    ]
+    # Ten actions make 45 pairs; the ones with the strongest evidence against monotone choice are
+    # worth a look.
+    many = len(pairwise) > MOST_PAIRS
+    shown = sorted(pairwise, key=_strength)[:MOST_PAIRS] if many else pairwise
+    left_out = (
+        f"Of {len(pairwise)} pairs of actions, the {MOST_PAIRS} with the strongest evidence "
+        "of reversals are drawn."
+    )
+    figures = [
+        _pairwise_figure(result, f"{key}-pair-{number}")
+        for number, result in enumerate(shown, start=1)
+    ]
+    return figures, [left_out] if many else []
+
+
+def _strength(result: CheckResult) -> tuple[float, float]:
+    """Sort by p-value, and by effect where the published procedure gives none."""
+    pvalue = 1.0 if result.pvalue is None or math.isnan(result.pvalue) else result.pvalue
+    return pvalue, 0.0 if math.isnan(result.statistic) else -result.statistic
+
+
+def _pairwise_figure(result: CheckResult, key: str) -> Figure:
+    # A label may hold a slash; the settings know where the first action ends.
+    details, settings = result.details, result.settings
+    pair: Sequence[object] = list(
+        settings.get("pair") or result.check.partition(":")[2].split("/", 1)
+    )
+    first, second = (clean(label, limit=_LABEL) for label in pair)
+    counts = plots.choice_bins(details)["n"]
+    reversed_pairs = details[details["violation"].astype(bool)]
+    significant = reversed_pairs["significant"].astype(bool).sum()
+    expected = clean(settings.get("direction", "increasing"))
+    # The direction was then chosen by the data, and the caption says which it was.
+    if expected == "either":
+        expected = f"monotone (tested as {settings.get('direction_tested', 'either')})"
+    sizes = f"{int(counts.min())} to {int(counts.max())} choices" if len(counts) else "no choices"
+    caption = (
+        f"Expected to be {expected}. {len(reversed_pairs)} of {len(details)} pairs of bins are "
+        f"reversed, {significant} significantly{' (dashed)' if significant else ''}. "
+        "Bars: Wilson 95% intervals that count every answer as independent. "
+        f"Area of the points: {sizes} in a bin."
+    )
+    draw = partial(plots.plot_pairwise_choice, details, pair)
+    return _figure(draw, key, f"Share of {first} among {first} and {second}", caption)
+
+
+def _belief_figure(beliefs: pd.DataFrame, key: str, *, by_action: bool) -> Figure:
+    if by_action:
+        title = "Beliefs by action"
+        caption = (
+            "Histograms of the stated belief among the answers that chose each action, "
+            "on one scale."
+        )
+    else:
+        # One histogram: without actions there is nothing to part the beliefs by.
+        beliefs = beliefs.assign(action="all answers")
+        title, caption = "Stated beliefs", "Histogram of the stated belief."
+    bands = min(beliefs["action"].nunique(), _MOST_BANDS)
+    height = max(1.2 + 0.75 * bands, 2.6)  # lower than that, the label of the axis is cut
+    draw = partial(plots.plot_belief_histogram, beliefs)
+    return _figure(draw, f"{key}-beliefs", title, caption, height=height)
+
+
+def _calibration_figure(beliefs: pd.DataFrame, key: str) -> Iterator[Figure]:
+    """Yield the plot of calibration where there is something to compare beliefs with."""
+    outcome = calibration_outcome(beliefs)
+    if outcome is None:
+        return
+    if outcome[1] == "p_true":
+        title = "Belief and exact posterior"
+        caption = (
+            "Pale: exact posterior and mean belief of single contexts. Joined: means in bins with "
+            "about equally many answers. On the dotted line, beliefs are right."
+        )
+    else:
+        title = "Calibration"
+        caption = (
+            "Share of true cases in bins with about equally many answers; bars: Wilson 95% "
+            "intervals with contexts as trials. On the dotted line, beliefs are calibrated."
+        )
+    # A little taller than wide, for a square between the labels.
+    draw = partial(plot_calibration, beliefs)
+    yield _figure(draw, f"{key}-calibration", title, caption, height=4.2)

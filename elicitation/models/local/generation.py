@@ -1,0 +1,140 @@
+"""Answers drawn token by token: each row from its own generator, until the answer ends.
+
+A draw inverts the cumulative probabilities at a uniform number of the row's own, in double
+precision, so that it does not depend on the other rows of a batch.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from elicitation.models.base import Answer, Request
+from elicitation.models.lines import end_of_lines, first_lines
+from elicitation.models.local.forward import read_texts
+
+
+@dataclass
+class Row:
+    """An answer on its way.
+
+    Parameters
+    ----------
+    request : Request
+        What is answered.
+    ends : frozenset of int
+        Tokens that end an answer.
+    beginning : str
+        What the answer begins with before the first token is drawn.
+    """
+
+    request: Request
+    ends: frozenset[int]
+    beginning: str = ""
+
+    def __post_init__(self) -> None:
+        # Philox keyed by the seed: its stream is fixed by specification, on every machine and for
+        # every batch.
+        generator = np.random.Generator(np.random.Philox(key=self.request.seed))
+        self.uniforms: Iterator[float] = iter(generator.random(self.request.max_new_tokens))
+        self.tokens: list[int] = []
+        self.logprob, self.done = 0.0, False
+
+    def add(self, token: int, logprob: float, tokenizer: Any) -> None:
+        """Append a token, and see whether the answer is complete."""
+        self.tokens.append(token)
+        self.logprob += logprob
+        if token in self.ends:
+            self.done = True
+            return
+        if self.request.max_lines is not None:
+            self.done = end_of_lines(self._text(tokenizer), self.request.max_lines) is not None
+        self.done |= len(self.tokens) >= self.request.max_new_tokens
+
+    def _text(self, tokenizer: Any) -> str:
+        # Always the whole answer: a character may take several tokens, and spaces depend on what
+        # came before.
+        continuation: str = tokenizer.decode(
+            [token for token in self.tokens if token not in self.ends],
+            skip_special_tokens=True,
+            clean_up_tokenization_spaces=False,
+        )
+        return self.beginning + continuation
+
+    def answer(self, tokenizer: Any) -> Answer:
+        """Return the answer as it stands."""
+        text = first_lines(self._text(tokenizer), self.request.max_lines)
+        return Answer(text, self.logprob, len(self.tokens))
+
+
+def draw(logits: torch.Tensor, rows: list[Row]) -> tuple[list[int], list[float]]:
+    """Draw a token per row, each at its own temperature and from its own uniform number."""
+    # In double precision a draw is the same whatever the order of summation was.
+    scores = logits.double()
+    tokens = scores.argmax(-1)
+    if any(row.request.temperature > 0 for row in rows):
+        temperature = scores.new_tensor([row.request.temperature for row in rows])
+        uniform = scores.new_tensor([next(row.uniforms) for row in rows])
+        # Rows at temperature 0 take the greedy token below; the clamp keeps theirs finite.
+        cumulative = (scores / temperature.clamp(min=1e-6)[:, None]).softmax(-1).cumsum(-1)
+        # The last sum is 1 up to rounding; scaled to it, no uniform number lies beyond the last
+        # token. A uniform number on a step belongs to the token after it, which has mass.
+        level = (uniform * cumulative[:, -1])[:, None]
+        drawn = torch.searchsorted(cumulative, level, right=True).squeeze(-1)
+        tokens = torch.where(temperature > 0, drawn.clamp(max=scores.shape[-1] - 1), tokens)
+    logprobs = scores.log_softmax(-1).gather(-1, tokens[:, None]).squeeze(-1)
+    return tokens.tolist(), logprobs.tolist()
+
+
+def generate_batch(
+    network: Any, tokenizer: Any, prompts: Sequence[Sequence[int]], rows: list[Row]
+) -> list[Answer]:
+    """Draw the answers of a batch.
+
+    Parameters
+    ----------
+    network : transformers.PreTrainedModel
+        In evaluation mode.
+    tokenizer : transformers.PreTrainedTokenizerBase
+        Its tokenizer.
+    prompts : sequence of sequence of int
+        Token ids before each answer.
+    rows : list of Row
+        The answers, none of them begun; they are filled.
+
+    Returns
+    -------
+    list of Answer
+        In the order of the rows.
+    """
+    start = read_texts(network, prompts)
+    logits, mask, cache = start.logits, start.mask, start.cache
+    positions = start.lengths[:, None]
+    active = list(range(len(rows)))
+    while True:
+        tokens, logprobs = draw(logits, [rows[i] for i in active])
+        for i, token, logprob in zip(active, tokens, logprobs, strict=True):
+            rows[i].add(token, logprob, tokenizer)
+        # Rows that are done leave the batch, so that one long answer does not hold the others'
+        # memory and time.
+        keep = [k for k, i in enumerate(active) if not rows[i].done]
+        if not keep:
+            return [row.answer(tokenizer) for row in rows]
+        ids = torch.tensor([[tokens[k]] for k in keep], device=network.device)
+        if len(keep) < len(active):
+            index = torch.tensor(keep, device=network.device)
+            cache.batch_select_indices(index)
+            mask, positions = mask[index], positions[index]
+        active = [active[k] for k in keep]
+        mask = torch.cat([mask, mask.new_ones((len(keep), 1))], dim=1)
+        output = network(
+            input_ids=ids,
+            attention_mask=mask,
+            position_ids=positions,
+            past_key_values=cache,
+            use_cache=True,
+            logits_to_keep=1,
+        )
+        logits, positions = output.logits[:, -1], positions + 1

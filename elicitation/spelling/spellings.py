@@ -1,0 +1,218 @@
+"""How an outcome can be written, and when a text counts as one of its spellings.
+
+The text of an answer is a byte string, whatever its tokens. An outcome happens if the text begins
+with one of its spellings and does not go on in a forbidden way: a digit after a number, a letter
+after a word.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+from coherence.errors import InputError
+
+Boundary = Literal["auto", "number", "word", "none"]
+BOUNDARIES: tuple[Boundary, ...] = ("auto", "number", "word", "none")
+Overlap = Literal["none", "part", "whole"]
+
+_DIGITS = tuple(bytes([byte]) for byte in b"0123456789")
+_LETTERS = tuple(bytes([byte]) for byte in b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+# First bytes of the blocks of Unicode that hold letters; quotation marks, dashes, signs and emoji
+# begin with others.
+_LETTER_LEADS = tuple(bytes([byte]) for byte in (*range(0xC3, 0xE2), *range(0xE3, 0xEE)))
+_FORBIDDEN = {
+    # "1" is neither 12 nor 1.5 nor 1,000; "1." at the end of a sentence is still 1.
+    "number": (*_DIGITS, *(mark + digit for mark in (b".", b",") for digit in _DIGITS)),
+    "word": (*_LETTERS, *_DIGITS, *_LETTER_LEADS),
+    "none": (),
+}
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """One way to write an outcome.
+
+    Parameters
+    ----------
+    outcome : str
+        The outcome.
+    text : bytes
+        What the answer begins with, in UTF-8.
+    forbidden : tuple of bytes
+        What must not follow directly; none of them begins with another.
+    """
+
+    outcome: str
+    text: bytes
+    forbidden: tuple[bytes, ...] = ()
+
+    @property
+    def open_tails(self) -> frozenset[bytes]:
+        """What may follow the text and leave it open whether something forbidden does."""
+        return frozenset(
+            forbidden[:end] for forbidden in self.forbidden for end in range(len(forbidden))
+        )
+
+    def overlap(self, longer: "Spelling") -> Overlap:
+        """Return how much of the event of `longer` belongs to the event of this spelling too.
+
+        The text of `longer` begins with this one's.
+        """
+        # What `longer` has beyond this text is what the answer goes on with.
+        tail = longer.text[len(self.text) :]
+        if any(tail.startswith(forbidden) for forbidden in self.forbidden):
+            return "none"
+        if tail not in self.open_tails:
+            return "whole"
+        # Open: `longer` lies within this one if it forbids by itself all that this one forbids
+        # further on.
+        rest = [
+            forbidden[len(tail) :] for forbidden in self.forbidden if forbidden.startswith(tail)
+        ]
+        return "whole" if all(part.startswith(longer.forbidden) for part in rest) else "part"
+
+
+@dataclass(frozen=True)
+class Collision:
+    """Two spellings of which one begins with the other.
+
+    Parameters
+    ----------
+    first, second : Spelling
+        The shorter and the longer one.
+    overlap : {"none", "part", "whole"}
+        How much of the longer one's event belongs to the shorter one's too.
+    """
+
+    first: Spelling
+    second: Spelling
+    overlap: Overlap
+
+
+def spellings_of(
+    outcomes: Sequence[str] | Mapping[str, Sequence[str]],
+    *,
+    boundary: Boundary = "auto",
+    leading_space: bool = True,
+    ignore_case: bool = False,
+) -> list[Spelling]:
+    """List the spellings of outcomes.
+
+    Parameters
+    ----------
+    outcomes : sequence of str, or mapping of str to sequence of str
+        Outcomes, or their names with one or more ways to write each.
+    boundary : {"auto", "number", "word", "none"}
+        What must not follow: "number", a digit, or a point or comma with a digit; "word", a letter
+        or a digit; "none", nothing is forbidden. "auto" takes "number" after a digit, "word" after
+        a letter, and "none" after anything else.
+    leading_space : bool
+        Whether each is meant with a blank before it as well.
+    ignore_case : bool
+        Whether each is meant in lower case, in upper case and with a capital as well.
+
+    Returns
+    -------
+    list of Spelling
+        Distinct, outcome by outcome; one whose event another of the same outcome contains is left
+        out.
+
+    Raises
+    ------
+    InputError
+        No outcome, an empty one, or two spellings of one outcome that overlap in part.
+
+    Examples
+    --------
+    >>> [spelling.text for spelling in spellings_of(["Yes"], ignore_case=True)]
+    [b'Yes', b'yes', b'YES', b' Yes', b' yes', b' YES']
+    """
+    if boundary not in BOUNDARIES:
+        raise InputError(f"boundary must be one of {', '.join(BOUNDARIES)}; received {boundary!r}.")
+    # Its characters would pass for outcomes.
+    if isinstance(outcomes, str):
+        raise InputError(
+            "outcomes must be a sequence or a mapping; "
+            f"received the single string {outcomes!r}. Put it into a list."
+        )
+    # A mapping cannot name an outcome twice; a sequence can, and is then refused.
+    written = (
+        dict(outcomes)
+        if isinstance(outcomes, Mapping)
+        else {outcome: [outcome] for outcome in outcomes}
+    )
+    if not written or (not isinstance(outcomes, Mapping) and len(written) < len(outcomes)):
+        raise InputError(
+            f"outcomes must be distinct and at least one; received {list(outcomes)!r}."
+        )
+    spellings = []
+    for outcome, texts in written.items():
+        if isinstance(texts, str) or not texts or not all(texts):
+            raise InputError(
+                f"outcome {outcome!r} must have one or more spellings that are not empty; "
+                f"received {texts!r}."
+            )
+        forms = list(texts)
+        if ignore_case:
+            forms = [
+                form
+                for text in texts
+                for form in (text, text.lower(), text.upper(), text.capitalize())
+            ]
+        # Many tokenizers put the blank before a word into the word's own token.
+        if leading_space:
+            forms += [f" {form}" for form in forms if not form.startswith(" ")]
+        spellings += _without_covered(
+            [
+                Spelling(
+                    outcome,
+                    form.encode(),
+                    _FORBIDDEN[_boundary_of(form) if boundary == "auto" else boundary],
+                )
+                for form in dict.fromkeys(forms)
+            ]
+        )
+    return spellings
+
+
+def _without_covered(spellings: list[Spelling]) -> list[Spelling]:
+    """Leave out spellings of one outcome whose event another contains: they would count twice."""
+    covered = set()
+    for collision in collisions_of(spellings):
+        if collision.overlap == "part":
+            raise InputError(
+                f"spellings {collision.first.text.decode()!r} and "
+                f"{collision.second.text.decode()!r} of outcome {collision.first.outcome!r} "
+                "overlap in part. Leave one out, or choose another boundary."
+            )
+        if collision.overlap == "whole":
+            covered.add(collision.second)
+    return [spelling for spelling in spellings if spelling not in covered]
+
+
+def _boundary_of(text: str) -> Literal["number", "word", "none"]:
+    return "number" if text[-1].isdigit() else "word" if text[-1].isalpha() else "none"
+
+
+def collisions_of(spellings: Sequence[Spelling]) -> list[Collision]:
+    """List the pairs of spellings of which one begins with the other.
+
+    Parameters
+    ----------
+    spellings : sequence of Spelling
+        In any order; an equal text of two outcomes is a collision.
+
+    Returns
+    -------
+    list of Collision
+        Shorter before longer.
+    """
+    # Only a shorter text can be the beginning of a longer one.
+    by_length = sorted(spellings, key=lambda spelling: len(spelling.text))
+    # `combinations` keeps the order: the first of a pair is never the longer one.
+    return [
+        Collision(first, second, first.overlap(second))
+        for first, second in combinations(by_length, 2)
+        if second.text.startswith(first.text)
+    ]

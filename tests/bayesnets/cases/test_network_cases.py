@@ -1,0 +1,210 @@
+import os
+import re
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesnets import Network, Node, coverage, load_network, posterior, sample_cases
+from coherence.errors import InputError
+
+ASIA = load_network("asia")
+
+
+def evidence_of(table):
+    columns = [column for column in table.columns if column.startswith("x_")]
+    return table[columns].rename(columns=lambda column: column.removeprefix("x_"))
+
+
+def test_columns_and_their_order(cases):
+    covariates = [f"x_{name}" for name in ASIA.names if name != "lung"]
+    assert list(cases.columns) == [
+        "context",
+        *covariates,
+        "theta",
+        "p_true",
+        "z",
+        "weight",
+        "probability_bin",
+    ]
+    assert list(cases.index) == list(range(200))
+
+
+def test_no_evidence_set_appears_twice(cases):
+    assert cases["context"].is_unique
+    assert not evidence_of(cases).fillna("?").duplicated().any()
+    observed = evidence_of(cases).notna().sum(axis=1)
+    assert observed.between(1, 6).all()
+
+
+def test_p_true_is_the_exact_posterior(cases):
+    np.testing.assert_allclose(
+        cases["p_true"], posterior(ASIA, evidence_of(cases), "lung")["yes"], atol=1e-12
+    )
+    assert cases["p_true"].between(0, 1, inclusive="neither").all()
+    assert (cases["probability_bin"] == np.floor(cases["p_true"] * 20 + 1e-9)).all()
+
+
+def layered(seed):
+    """Twenty nodes and 121 arrows in the layers of a heart disease network; random tables."""
+    rng = np.random.default_rng(seed)
+    numbers = dict(zip((f"background {k}" for k in range(4)), (3, 2, 4, 6), strict=True))
+    parents = {name: [] for name in numbers}
+    for k in range(4):
+        parents[f"sign {k}"] = list(parents)
+    above = list(parents)
+    parents |= {f"finding {k}": above for k in range(11)}
+    parents["disease"] = [f"finding {k}" for k in range(11)]
+    nodes = []
+    for name, others in parents.items():
+        number = numbers.setdefault(name, 2)
+        table = rng.dirichlet(np.full(number, 0.5), size=tuple(numbers[other] for other in others))
+        states = ("no", "yes") if number == 2 else tuple(f"s{state}" for state in range(number))
+        nodes.append(Node(name, states, tuple(others), np.moveaxis(table, -1, 0)))
+    return Network("layered", "layered", "seeded", True, tuple(nodes))
+
+
+def test_a_large_network_fills_the_bins_evenly():
+    network = layered(1)
+    assert sum(len(node.parents) for node in network.nodes) == 121
+    began = time.process_time()
+    cases = sample_cases(network, "disease", 200, rng=3)
+    assert (
+        time.process_time() - began < 10
+    )  # about 0.5 s; summing the joint anew for every set took 14 s
+    table = coverage(cases)
+    assert not cases.attrs["coverage"]["enumerated"]
+    assert cases["context"].is_unique
+    reachable = table["capacity"] >= 10
+    assert reachable.sum() >= 18
+    assert table.loc[reachable, "n"].between(9, 11).all()
+    np.testing.assert_allclose(
+        cases["p_true"], posterior(network, evidence_of(cases), "disease")["yes"], atol=1e-12
+    )
+
+
+def test_theta_follows_p_true():
+    table = pd.concat([sample_cases(ASIA, "bronc", 1000, rng=seed) for seed in range(3)])
+    for _, group in table.groupby("probability_bin"):
+        spread = np.sqrt((group["p_true"] * (1 - group["p_true"])).sum())
+        assert abs(group["theta"].sum() - group["p_true"].sum()) < 4.5 * spread + 1e-9
+
+
+def test_z_is_an_unobserved_covariate_with_every_state_possible(cases):
+    evidence = evidence_of(cases)
+    for row, name in cases["z"].items():
+        if name is None:
+            # Nothing is left whose states the evidence does not settle.
+            for other in (
+                column for column in evidence.columns if evidence.loc[row, column] is None
+            ):
+                assert (posterior(ASIA, evidence.loc[[row]], other) == 0).any(axis=None)
+            continue
+        assert name != "lung"
+        assert evidence.loc[row, name] is None
+        assert (posterior(ASIA, evidence.loc[[row]], name) > 0).all(axis=None)
+    assert cases["z"].notna().mean() > 0.9
+
+
+def test_a_seed_fixes_the_cases_in_any_process(cases):
+    pd.testing.assert_frame_equal(sample_cases(ASIA, "lung", 200, rng=11), cases)
+    code = (
+        "import hashlib; from bayesnets import from_pgmpy, load_network, sample_cases, to_pgmpy;"
+        "a = load_network('asia'); m = from_pgmpy(to_pgmpy(a));"
+        "print([hashlib.sha256(sample_cases(x, 'lung', 60, rng=3).to_json().encode()).hexdigest() "
+        "for x in (a, m)])"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(outputs) == 1
+
+
+def test_the_id_of_a_context_depends_on_its_evidence_alone(cases):
+    others = sample_cases(ASIA, "lung", 300, even=False, rng=5)
+    shared = cases.merge(others, on="context", suffixes=("", "_other"))
+    assert len(shared) > 20
+    for name in evidence_of(cases):
+        assert shared[f"x_{name}"].fillna("?").equals(shared[f"x_{name}_other"].fillna("?"))
+    assert re.fullmatch(r"asia-lung-[0-9a-f]{12}", cases.loc[0, "context"])
+
+
+def test_a_chosen_auxiliary_is_never_observed():
+    table = sample_cases(ASIA, "lung", 100, auxiliary="smoke", rng=2)
+    assert table["x_smoke"].isna().all()
+    assert set(table["z"]) == {"smoke"}
+
+
+@pytest.mark.parametrize(("n_observed", "low", "high"), [(3, 3, 3), ((2, 6), 2, 6)])
+def test_the_number_of_observed_covariates_can_be_set(n_observed, low, high):
+    table = sample_cases(ASIA, "lung", 100, n_observed=n_observed, rng=2)
+    observed = evidence_of(table).notna().sum(axis=1)
+    assert (observed.min(), observed.max()) == (low, high)
+
+
+def test_nothing_is_left_to_ask_about_when_all_is_observed():
+    assert sample_cases(ASIA, "lung", 10, n_observed=7, rng=2)["z"].tolist() == [None] * 10
+
+
+def test_all_sets_can_be_had_but_not_one_more():
+    table = sample_cases(ASIA, "lung", 1182, rng=0)
+    assert table["weight"].sum() == pytest.approx(1182)
+    with pytest.raises(
+        InputError,
+        match="1183 cases were asked for and 1182 sets with 1 to 6 observed covariates exist",
+    ):
+        sample_cases(ASIA, "lung", 1183, rng=0)
+    assert sample_cases(ASIA, "lung", 1183, determined=True, rng=0)["p_true"].isin([0, 1]).any()
+
+
+def test_improbable_evidence_can_be_left_out():
+    from bayesnets import evidence_probability
+
+    table = sample_cases(ASIA, "lung", 50, min_probability=0.05, rng=0)
+    assert evidence_probability(ASIA, evidence_of(table)).min() >= 0.05
+
+
+def test_two_nodes_leave_no_auxiliary():
+    network = Network(
+        "n",
+        "n",
+        "test",
+        True,
+        (
+            Node("a", ("x", "y"), (), np.array([0.4, 0.6])),
+            Node("b", ("u", "v"), ("a",), np.array([[0.9, 0.2], [0.1, 0.8]])),
+        ),
+    )
+    table = sample_cases(network, "a", 2, target_state="x", rng=0)
+    assert table["z"].tolist() == [None, None]
+    assert sorted(table["p_true"]) == pytest.approx([0.04 / 0.52, 0.36 / 0.48])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n": 0}, "n must be a positive whole number, not 0"),
+        ({"n_bins": 1.5}, "n_bins must be a positive whole number"),
+        ({"target": "lang"}, "Did you mean 'lung'?"),
+        ({"target_state": "true"}, "target_state must be a state of 'lung', not 'true'"),
+        ({"auxiliary": "lung"}, "auxiliary must not be the target"),
+        ({"auxiliary": "smok"}, "Did you mean 'smoke'?"),
+        ({"n_observed": 8}, "from 1 to 7, not 8"),
+        ({"n_observed": (3, 2)}, "from 1 to 7, not (3, 2)"),
+        ({"n_observed": (0, 2)}, "from 1 to 7, not (0, 2)"),
+        ({"min_probability": 2}, "min_probability must lie in [0, 1], not 2"),
+        ({"min_probability": 1}, "0 sets"),
+    ],
+)
+def test_wrong_arguments_are_refused(arguments, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        sample_cases(ASIA, **{"target": "lung", "n": 10, **arguments})

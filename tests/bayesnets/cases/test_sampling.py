@@ -1,0 +1,63 @@
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binomtest
+
+from bayesnets import Network, Node, load_network, posterior, sample
+from coherence.errors import InputError
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_frequencies_match_the_exact_probabilities(seed, random_network):
+    network = random_network(seed, n_nodes=6)
+    records = sample(network, 20_000, rng=seed)
+    assert tuple(records.columns) == network.names
+    for variable in network.names:
+        exact = posterior(network, pd.DataFrame(index=[0]), variable).loc[0]
+        for state, probability in exact.items():
+            assert (
+                binomtest(
+                    int((records[variable] == state).sum()), len(records), min(probability, 1)
+                ).pvalue
+                > 1e-5
+            )
+    # A conditional frequency breaks if the parents' axes are mixed up.
+    child = next(node for node in network.nodes if node.parents)
+    common = records[list(child.parents)].value_counts().index[0]
+    rows = records[(records[list(child.parents)] == list(common)).all(axis=1)]
+    codes = tuple(
+        network.states(parent).index(state)
+        for parent, state in zip(child.parents, common, strict=True)
+    )
+    assert (
+        binomtest(
+            int((rows[child.name] == child.states[0]).sum()), len(rows), child.table[(0, *codes)]
+        ).pvalue
+        > 1e-5
+    )
+
+
+def test_states_of_probability_zero_are_never_drawn():
+    # The first column stops just short of one before a last state that is impossible.
+    table = np.array([0.3, 0.7 - 9e-9, 0.0])
+    network = Network("n", "n", "test", True, (Node("a", ("x", "y", "z"), (), table),))
+    assert set(sample(network, 10_000, rng=0)["a"]) == {"x", "y"}
+    records = sample(load_network("asia"), 10_000, rng=0)
+    assert (
+        records["either"] == np.where((records[["tub", "lung"]] == "yes").any(axis=1), "yes", "no")
+    ).all()
+
+
+def test_a_seed_fixes_the_records_and_none_does_not():
+    network = load_network("asia")
+    pd.testing.assert_frame_equal(
+        sample(network, 50, rng=4), sample(network, 50, rng=np.random.default_rng(4))
+    )
+    assert not sample(network, 50).equals(sample(network, 50))
+    assert sample(network, 0).shape == (0, 8)
+
+
+@pytest.mark.parametrize("n", [-1, 2.5, True, "3"])
+def test_a_wrong_number_of_records_is_refused(n):
+    with pytest.raises(InputError, match="n must be a number of records"):
+        sample(load_network("asia"), n)

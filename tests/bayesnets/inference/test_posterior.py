@@ -1,0 +1,294 @@
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bayesnets import Network, Node, evidence_probability, load_network, posterior, sample_cases
+from bayesnets.inference import joint_probability
+from bayesnets.inference.posterior import marginals, posterior_by_state
+from coherence.errors import InputError
+
+ASIA = load_network("asia")
+
+
+def brute_force(joint, network, evidence, target):
+    """P(target = state, evidence) by summing the full joint distribution."""
+    result = np.zeros((len(evidence), len(network.states(target))))
+    for row, observed in enumerate(evidence.to_dict("records")):
+        stated = {name: state for name, state in observed.items() if state is not None}
+        for record, probability in joint:
+            if all(record[name] == state for name, state in stated.items()):
+                result[row, network.states(target).index(record[target])] += probability
+    return result
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_agrees_with_brute_force(seed, full_joint, random_evidence, random_network):
+    network = random_network(seed, max_states=3, zeros=seed % 2 == 1)
+    evidence = random_evidence(network, 12, seed)
+    target = network.names[seed % len(network.names)]
+    expected = brute_force(full_joint(network), network, evidence, target)
+    total = expected.sum(axis=1)
+    np.testing.assert_allclose(evidence_probability(network, evidence), total, atol=1e-12)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_allclose(
+            posterior(network, evidence, target, errors="nan"), expected / total[:, None], atol=1e-9
+        )
+
+
+def test_asia_by_hand():
+    # Given smoke=yes: lung .1, tub .0104 (asia unobserved), bronc .6; dysp=yes given either is .82,
+    # given not either .52.
+    lung, tub = 0.1, 0.01 * 0.05 + 0.99 * 0.01
+    with_cancer = lung * 0.98 * 0.82
+    without = (1 - lung) * (tub * 0.98 * 0.82 + (1 - tub) * 0.05 * 0.52)
+    evidence = pd.DataFrame({"xray": ["yes"], "smoke": ["yes"], "dysp": ["yes"]})
+    assert posterior(ASIA, evidence, "lung").loc[0, "yes"] == pytest.approx(
+        with_cancer / (with_cancer + without), abs=1e-14
+    )
+    assert evidence_probability(ASIA, evidence)[0] == pytest.approx(
+        0.5 * (with_cancer + without), abs=1e-14
+    )
+
+
+def test_no_evidence_gives_the_marginal():
+    assert posterior(ASIA, pd.DataFrame(index=["a", "b"]), "tub").loc[
+        "b"
+    ].tolist() == pytest.approx([0.0104, 0.9896])
+    assert evidence_probability(ASIA, pd.DataFrame({"tub": [None]})).tolist() == [1.0]
+
+
+def test_no_rows_give_no_rows():
+    assert posterior(ASIA, pd.DataFrame({"smoke": []}), "tub").shape == (0, 2)
+    assert posterior(ASIA, pd.DataFrame({"smoke": []}), ["tub", "lung"]).shape == (0, 4)
+    assert posterior_by_state(ASIA, pd.DataFrame({"smoke": []}), "tub", "lung").shape == (0, 5)
+    assert evidence_probability(ASIA, pd.DataFrame()).empty
+
+
+def test_an_observed_target_is_a_point_mass_where_possible():
+    evidence = pd.DataFrame({"lung": ["no", "yes", "no"], "either": ["yes", "no", None]})
+    table = posterior(ASIA, evidence, "lung", errors="nan")
+    assert table.loc[[0, 2]].to_numpy().tolist() == [[0.0, 1.0], [0.0, 1.0]]
+    assert table.loc[1].isna().all()
+
+
+def test_impossible_evidence_names_the_rows_or_gives_nan():
+    evidence = pd.DataFrame(
+        {"tub": ["yes", "yes", None], "either": ["no", "yes", "no"]}, index=["ann", "bo", "cy"]
+    )
+    with pytest.raises(
+        InputError,
+        match=r"1 of 3 rows have probability zero, at ann\. Correct them, or pass errors='nan'",
+    ):
+        posterior(ASIA, evidence, "smoke")
+    table = posterior(ASIA, evidence, "smoke", errors="nan")
+    assert table.isna().all(axis=1).tolist() == [True, False, False]
+    assert evidence_probability(ASIA, evidence)["ann"] == 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_chunks_splits_and_row_order_do_not_matter(
+    seed, monkeypatch, random_evidence, random_network
+):
+    network = random_network(seed, n_nodes=7)
+    evidence = random_evidence(network, 200, seed)
+    target = network.names[-1]
+    expected = posterior(network, evidence, target)
+    np.testing.assert_allclose(
+        posterior(network, evidence, target, max_bytes=2048), expected, atol=1e-13
+    )
+    shuffled = evidence.sample(frac=1, random_state=seed)
+    np.testing.assert_allclose(
+        posterior(network, shuffled, target).loc[expected.index], expected, atol=1e-13
+    )
+    np.testing.assert_allclose(
+        posterior(network, pd.concat([evidence, evidence]), target),
+        pd.concat([expected, expected]),
+        atol=1e-13,
+    )
+    monkeypatch.setattr(joint_probability, "SPLIT_COST", 0)
+    monkeypatch.setattr(joint_probability, "SPLIT_CELLS", 0)
+    np.testing.assert_allclose(posterior(network, evidence, target), expected, atol=1e-13)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_iterated_expectation(seed, random_evidence, random_network):
+    # P(t | x) is the mean of P(t | x, z) over P(z | x), whatever the network.
+    network = random_network(seed, n_nodes=5)
+    target, auxiliary = network.names[0], network.names[-1]
+    evidence = random_evidence(network, 4, seed).drop(columns=[target, auxiliary])
+    weights = posterior(network, evidence, auxiliary)
+    mean = sum(
+        posterior(network, evidence.assign(**{auxiliary: state}), target).mul(
+            weights[state], axis=0
+        )
+        for state in weights
+    )
+    np.testing.assert_allclose(mean, posterior(network, evidence, target), atol=1e-12)
+
+
+def test_the_joint_posterior_of_several_targets(full_joint, random_evidence, random_network):
+    network = random_network(3, n_nodes=5, max_states=3)
+    names = [network.names[4], network.names[1], network.names[2]]
+    evidence = random_evidence(network, 15, 3).drop(columns=names)
+    table = posterior(network, evidence, names)
+    assert list(table.columns.names) == names
+    joint = full_joint(network)
+    for row, observed in enumerate(evidence.to_dict("records")):
+        agrees = [
+            (record, p)
+            for record, p in joint
+            if all(state is None or record[name] == state for name, state in observed.items())
+        ]
+        total = sum(p for _, p in agrees)
+        for states in table.columns:
+            expected = (
+                sum(p for record, p in agrees if tuple(record[name] for name in names) == states)
+                / total
+            )
+            assert table.iloc[row][states] == pytest.approx(expected, abs=1e-12)
+    # Summed over the others, it is the posterior of one; one target in a list keeps its level.
+    alone = posterior(network, evidence, names[1])
+    np.testing.assert_allclose(
+        table.T.groupby(level=names[1]).sum().T[list(alone)], alone, atol=1e-12
+    )
+    np.testing.assert_allclose(posterior(network, evidence, names[1:2]), alone, atol=1e-15)
+
+
+def test_observed_targets_are_settled_in_a_joint_posterior():
+    evidence = pd.DataFrame({"lung": ["yes", None], "smoke": ["yes", "yes"], "xray": [None, "yes"]})
+    table = posterior(ASIA, evidence, ["lung", "tub"])
+    assert (table.loc[0, "no"] == 0).all()
+    np.testing.assert_allclose(
+        table.loc[0, "yes"], posterior(ASIA, evidence.loc[[0]], "tub").loc[0], atol=1e-15
+    )
+    assert (table.loc[1] > 0).all()
+
+
+def test_marginals_are_the_posteriors_of_each_target():
+    evidence = pd.DataFrame({"smoke": ["yes", None], "dysp": ["no", "yes"]}, index=["ann", "bo"])
+    table = marginals(ASIA, evidence)
+    assert table.columns.get_level_values("variable").unique().tolist() == list(ASIA.names)
+    for name in ASIA.names:
+        pd.testing.assert_frame_equal(
+            table[name], posterior(ASIA, evidence, name), check_names=False
+        )
+    assert list(marginals(ASIA, evidence, ["lung"]).columns) == [("lung", "yes"), ("lung", "no")]
+    with pytest.raises(
+        InputError,
+        match=re.escape(
+            "targets must be one or more different variables, not ['lung', 'lung']. List each once."
+        ),
+    ):
+        marginals(ASIA, evidence, ["lung", "lung"])
+    for wrong in ([], 7, None, [["lung"]]):
+        with pytest.raises(
+            InputError,
+            match=re.escape(f"targets must be one or more different variables, not {wrong!r}"),
+        ):
+            posterior(ASIA, evidence, wrong)
+
+
+def test_posteriors_by_state_hold_the_law_of_iterated_expectation():
+    cases = sample_cases(ASIA, "lung", 60, rng=4)
+    cases.loc[[0, 7], "z"] = None  # nothing is asked of these
+    evidence = (
+        cases.filter(like="x_")
+        .rename(columns=lambda name: name.removeprefix("x_"))
+        .set_axis(cases["context"])
+    )
+    table = posterior_by_state(ASIA, evidence, "lung", cases["z"])
+    assert cases["z"].nunique() > 3
+    asked = cases["z"].notna().to_numpy()
+    assert list(table.columns) == ["z", "z_state", "p_z", "yes", "no"]
+    assert list(table.index.unique()) == list(cases.loc[asked, "context"])
+    np.testing.assert_allclose(table["p_z"].groupby(level=0, sort=False).sum(), 1, atol=1e-12)
+    mean = (table["p_z"] * table["yes"]).groupby(level=0, sort=False).sum()
+    np.testing.assert_allclose(mean, cases.loc[asked, "p_true"], atol=1e-12)
+    for context, row in table.iloc[::7].iterrows():
+        stated = evidence.loc[[context]]
+        assert row["p_z"] == pytest.approx(
+            posterior(ASIA, stated, row["z"])[row["z_state"]].item(), abs=1e-12
+        )
+        assert row["yes"] == pytest.approx(
+            posterior(ASIA, stated.assign(**{row["z"]: row["z_state"]}), "lung")["yes"].item(),
+            abs=1e-12,
+        )
+
+
+def test_a_state_that_the_evidence_rules_out_has_no_posterior():
+    evidence = pd.DataFrame({"tub": ["yes", None], "smoke": ["no", "no"]})
+    table = posterior_by_state(ASIA, evidence, "lung", ["either", "xray"])
+    assert table["z"].tolist() == ["either", "either", "xray", "xray"]
+    assert table["p_z"].tolist()[:2] == [1, 0]
+    assert table["yes"].isna().tolist() == [False, True, False, False]
+    # Where z is itself observed, the other states are ruled out.
+    assert posterior_by_state(ASIA, evidence.loc[[0]], "lung", "tub")["yes"].isna().tolist() == [
+        False,
+        True,
+    ]
+
+
+def test_auxiliaries_must_fit_the_rows():
+    evidence = pd.DataFrame({"tub": ["yes", "yes"], "either": ["no", "yes"]}, index=["ann", "bo"])
+    with pytest.raises(
+        InputError,
+        match="auxiliary must be one variable, or one per row of evidence; 1 were given for 2 rows",
+    ):
+        posterior_by_state(ASIA, evidence, "lung", ["smoke"])
+    with pytest.raises(
+        InputError, match="auxiliary must not be the target 'lung', as it is at row bo"
+    ):
+        posterior_by_state(ASIA, evidence, "lung", ["smoke", "lung"])
+    with pytest.raises(InputError, match="Did you mean 'smoke'?"):
+        posterior_by_state(ASIA, evidence, "lung", "smok")
+    with pytest.raises(InputError, match=r"1 of 2 rows have probability zero, at ann\."):
+        posterior_by_state(ASIA, evidence, "lung", "smoke")
+    table = posterior_by_state(ASIA, evidence, "lung", "smoke", errors="nan")
+    assert table["p_z"].isna().tolist() == [True, True, False, False]
+    empty = posterior_by_state(ASIA, evidence, "lung", [None, None])
+    assert empty.empty
+    assert list(empty.columns) == list(table.columns)
+
+
+def test_wrong_options_are_refused():
+    with pytest.raises(InputError, match="errors must be 'raise' or 'nan', not 'ignore'"):
+        posterior(ASIA, pd.DataFrame(), "lung", errors="ignore")
+    with pytest.raises(InputError, match="network must be a Network or a pgmpy model, not str"):
+        posterior("asia", pd.DataFrame(), "lung")
+    with pytest.raises(InputError, match="max_bytes must be positive"):
+        posterior(ASIA, pd.DataFrame(), "lung", max_bytes=0)
+
+
+def test_a_network_beyond_exact_inference_is_refused_before_it_costs_anything():
+    # Eighty causes, each two of them with an observed common effect: no order of elimination is
+    # feasible.
+    rng = np.random.default_rng(0)
+    causes = [Node(f"c{i}", ("a", "b"), (), np.array([0.5, 0.5])) for i in range(80)]
+    effects = [
+        Node(
+            f"e{i}_{j}",
+            ("a", "b"),
+            (f"c{i}", f"c{j}"),
+            np.moveaxis(rng.dirichlet([1, 1], size=(2, 2)), -1, 0),
+        )
+        for i in range(80)
+        for j in range(i)
+    ]
+    network = Network("dense", "dense", "test", True, (*causes, *effects))
+    evidence = pd.DataFrame({node.name: ["a", "b"] for node in effects})
+    with pytest.raises(
+        InputError,
+        match=r"max_bytes must hold the largest table that a row of evidence needs in network "
+        r"'dense'; it is 134217728, and",
+    ):
+        posterior(network, evidence, "c0")
+    # Where the causes are observed too, hardly anything is left to sum.
+    table = posterior(
+        network, evidence.filter(regex="_0$").assign(**{f"c{i}": "a" for i in range(1, 80)}), "c0"
+    )
+    assert table.notna().all(axis=None)

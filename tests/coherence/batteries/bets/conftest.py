@@ -1,0 +1,64 @@
+"""Tables of questions that several modules of the bets battery are tested on."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit, logit
+
+from elicitation.batteries.bets.items import default_items
+from elicitation.batteries.bets.ladder import BREAK_EVENS, ladder_questions
+from elicitation.batteries.bets.questions import bet_questions, value_questions
+
+
+@pytest.fixture(scope="module")
+def questions():
+    items = default_items()
+    splits = ["dev", "test"]
+    tables = [
+        value_questions(items, splits=splits, templates=["choice-valuable"]),
+        bet_questions(items, splits=splits, modalities=["coin"]),
+    ]
+    return pd.concat([*tables, ladder_questions(items)], ignore_index=True)
+
+
+def _by_truth(scores):
+    return scores.accuracy.set_index(["template", "truth"])
+
+
+@pytest.fixture
+def by_truth():
+    return _by_truth
+
+
+ITEMS = default_items()
+
+
+def _climb(shocks, *, crossed=False, elevation=0.0, sensitivity=1.0, slope=50.0, rng=0):
+    """Answers to the default ladder about five pairs, or all 25, whose switching points are off by
+    a shock each; both orders are answered alike.
+    """
+    pairs = [(i, j) for i in range(5) for j in range(5) if crossed or i == j]
+    rows = [
+        (i, j, p, even) for i, j in pairs for p in np.arange(1, 10) / 10 for even in BREAK_EVENS
+    ]
+    high, low, stated, even = (np.repeat(column, 2) for column in zip(*rows, strict=True))
+    logits = slope * (
+        elevation + sensitivity * logit(stated) + np.asarray(shocks)[high, low] - logit(even)
+    )
+    taken = np.repeat(np.random.default_rng(rng).random(len(rows)), 2) < expit(logits)
+    return stated, even, taken, high, low
+
+
+@pytest.fixture
+def climb():
+    return _climb
+
+
+@pytest.fixture(scope="module")
+def without_ladders():
+    splits = ["dev", "test"]
+    tables = [
+        value_questions(ITEMS, splits=splits, templates=["choice-valuable"]),
+        bet_questions(ITEMS, splits=splits),
+    ]
+    return pd.concat(tables, ignore_index=True)

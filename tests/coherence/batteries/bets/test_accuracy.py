@@ -1,0 +1,191 @@
+"""Tests and intervals of a share: the paper's p-values, other programs', and coverage."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from coherence.batteries.bets.accuracy import crossed_interval, exact_test, z_test
+from coherence.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("share", "n", "chance", "published"),
+    [
+        (0.52, 25, 1 / 3, 0.0336),
+        (0.56, 25, 1 / 3, 0.0126),
+        (0.48, 25, 1 / 3, 0.0752),
+        (0.44, 25, 1 / 3, 0.1462),
+        (0.36, 25, 1 / 3, 0.3927),
+        (0.24, 25, 1 / 3, 0.8578),
+        (0.43, 100, 1 / 3, 0.0260),
+        (0.47, 100, 1 / 3, 0.0032),
+        (0.44, 100, 1 / 3, 0.0163),
+        (0.35, 100, 1 / 3, 0.3640),
+        (0.25, 100, 1 / 3, 0.9722),
+        (0.26, 50, 0.25, 0.4366),
+        (0.22, 100, 0.25, 0.7644),
+        (0.12, 100, 0.125, 0.5608),
+    ],
+)
+def test_z_test_gives_the_published_pvalues(share, n, chance, published):
+    assert z_test(round(share * n), n, chance).pvalue == pytest.approx(published, abs=6e-5)
+
+
+@pytest.mark.parametrize(
+    ("share", "n", "chance", "printed"),
+    [
+        (0.25, 100, 0.125, ".002"),
+        (0.52, 100, 0.25, "<.001"),
+        (0.12, 100, 0.125, ".561"),
+        (0.05, 100, 0.125, "1.00"),
+        (0.22, 100, 0.25, ".764"),
+        (0.68, 25, 1 / 3, "<.001"),
+        (0.08, 25, 1 / 3, "1.00"),
+    ],
+)
+def test_z_test_gives_what_tables_9_and_15_print(share, n, chance, printed):
+    # Accuracies of tables 5 and 14; the paper cuts or rounds to three digits.
+    pvalue = z_test(round(share * n), n, chance).pvalue
+    assert printed == (
+        "<.001" if pvalue < 0.001 else "1.00" if pvalue > 0.995 else f"{pvalue:.3f}".lstrip("0")
+    )
+
+
+def test_z_test_at_the_ends_is_what_the_paper_prints():
+    assert (z_test(0, 25, 1 / 3).z, z_test(0, 25, 1 / 3).pvalue) == (
+        -math.inf,
+        1.0,
+    )  # "1.00" in table 9
+    assert (z_test(25, 25, 1 / 3).z, z_test(25, 25, 1 / 3).pvalue) == (math.inf, 0.0)  # "<.001"
+    assert math.isnan(z_test(25, 25, 1.0).z)
+
+
+def test_exact_test_is_binomial_where_chances_are_equal():
+    assert exact_test(13, [1 / 3] * 25) == pytest.approx(0.0415, abs=5e-5)
+    assert exact_test(13, [1 / 3] * 25) == pytest.approx(
+        stats.binomtest(13, 25, 1 / 3, alternative="greater").pvalue
+    )
+
+
+def test_exact_test_convolves_where_chances_differ():
+    chances = [3 / 8, 1 / 8, 3 / 8, 1 / 8]
+    for k in range(5):
+        by_hand = sum(
+            math.prod(p if hit else 1 - p for p, hit in zip(chances, hits, strict=True))
+            for hits in itertools.product((0, 1), repeat=4)
+            if sum(hits) >= k
+        )
+        assert exact_test(k, chances) == pytest.approx(by_hand)
+
+
+@pytest.mark.parametrize(
+    ("n_right", "n", "chance"), [(3, 2, 0.5), (-1, 4, 0.5), (1, 4, 1.5), (1, 0, 0.5)]
+)
+def test_impossible_counts_are_refused(n_right, n, chance):
+    with pytest.raises(InputError):
+        z_test(n_right, n, chance)
+
+
+def crossed(n_high=5, n_low=5, repeats=4):
+    return np.repeat(np.arange(n_high), n_low * repeats), np.tile(
+        np.repeat(np.arange(n_low), repeats), n_high
+    )
+
+
+def test_interval_of_perfect_answers_counts_things_and_not_questions():
+    for repeats in (1, 4):
+        high, low = crossed(repeats=repeats)
+        interval = crossed_interval(np.ones(25 * repeats), high, low)
+        # An additive layout of five by five things has nine free means.
+        assert (interval.low, interval.high) == (pytest.approx(0.025 ** (1 / 9)), 1.0)
+
+
+def test_degrees_of_freedom_are_those_of_satterthwaite_less_what_kurtosis_takes():
+    high, low = crossed(14, 15, 1)
+    # One high thing of fourteen is always wrong: totals of low things are equal, and those of high
+    # things are a spike.
+    interval = crossed_interval(high > 0, high, low)
+    share, n = 13 / 14, 14 * 15
+    totals = np.where(np.arange(14) > 0, 15 * (1 - share), -15 * share)
+    variance = 14 / 13 * (totals**2).sum() / n**2
+    excess = (totals**4).mean() / (totals**2).mean() ** 2 - 3
+    freedom = 2 / (excess / 14 + 2 / 13)
+    assert freedom < 4 < 13
+    effective = (
+        share
+        * (1 - share)
+        / variance
+        * (stats.t.ppf(0.975, n - 1) / stats.t.ppf(0.975, freedom)) ** 2
+    )
+    assert interval.low == pytest.approx(
+        stats.beta.ppf(0.025, effective * share, effective * (1 - share) + 1)
+    )
+    # Where no thing differs from another the variance is that of independent answers.
+    even = crossed_interval((high + low) % 2 == 0, high, low)
+    independent = stats.binomtest(n // 2, n).proportion_ci()
+    assert 1 <= (even.high - even.low) / (independent.high - independent.low) < 1.15
+
+
+def test_interval_is_wider_where_a_thing_decides():
+    high, low = crossed()
+    by_thing = crossed_interval(high < 3, high, low)
+    mixed = crossed_interval((np.arange(100) * 7) % 5 < 3, high, low)
+    assert by_thing.high - by_thing.low > 1.5 * (mixed.high - mixed.low)
+
+
+def test_interval_ignores_order_and_names():
+    high, low = crossed()
+    right = np.random.default_rng(3).random(100) < 0.4
+    shuffled = np.random.default_rng(4).permutation(100)
+    names = np.array(["car", "house", "bus", "gem", "tank"])
+    interval, renamed = (
+        crossed_interval(right, high, low),
+        crossed_interval(right[shuffled], names[high[shuffled]], low[shuffled]),
+    )
+    assert (interval.low, interval.high) == pytest.approx((renamed.low, renamed.high))
+
+
+def test_one_thing_of_a_kind_gives_no_interval():
+    assert math.isnan(crossed_interval([True, False], ["car", "car"], ["pen", "sock"]).low)
+
+
+def coverage(share, thing_sd, *, draws, seed, shape=(5, 5, 4)):
+    """Share of intervals that hold the expected share of right answers, and the same of intervals
+    for independent answers.
+    """
+    rng = np.random.default_rng(seed)
+    high, low = crossed(*shape)
+    normal = stats.norm.ppf((np.arange(4000) + 0.5) / 4000) * thing_sd * math.sqrt(2)
+    ends = np.array([-20.0, 20.0])
+    for _ in range(60):  # the intercept at which the mean over things is the share
+        middle = ends.mean()
+        ends[int((1 / (1 + np.exp(-middle - normal))).mean() > share)] = middle
+    held = np.zeros(2)
+    for _ in range(draws):
+        logit = ends.mean() + thing_sd * (
+            rng.standard_normal(shape[0])[high] + rng.standard_normal(shape[1])[low]
+        )
+        right = rng.random(high.size) < 1 / (1 + np.exp(-logit))
+        ours = crossed_interval(right, high, low)
+        binomial = stats.binomtest(int(right.sum()), right.size).proportion_ci()
+        held += [ours.low <= share <= ours.high, binomial.low <= share <= binomial.high]
+    return held / draws
+
+
+def test_interval_covers_where_the_binomial_one_does_not():
+    ours, binomial = coverage(0.8, 1.0, draws=100, seed=0)
+    assert ours >= 0.9
+    assert binomial < 0.85
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", [(5, 5, 4), (5, 5, 1), (14, 15, 4)])
+@pytest.mark.parametrize("thing_sd", [0.0, 1.0, 2.0])
+@pytest.mark.parametrize("share", [1 / 3, 0.8, 0.95])
+def test_interval_covers(share, thing_sd, shape):
+    draws = 600
+    ours, _ = coverage(share, thing_sd, draws=draws, seed=1, shape=shape)
+    assert ours >= stats.binom.ppf(0.005, draws, 0.95) / draws

@@ -1,0 +1,98 @@
+"""Chances at which choices switch: where gains are equal, by brute force too."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coherence.batteries.bets.break_even import break_even_chance, switching_chance
+from coherence.batteries.bets.gains import break_evens, expected_gains
+from coherence.batteries.bets.right_choices import right_roles
+from coherence.errors import InputError
+from elicitation.batteries.bets.items import default_items
+from elicitation.batteries.bets.ladder import BREAK_EVENS, highest_break_even, ladder_questions
+from elicitation.batteries.bets.questions import bet_questions
+
+amount = st.floats(0.01, 1e4)
+
+
+@settings(deadline=None, max_examples=60)
+@given(amount, amount, st.floats(0, 3))
+def test_break_even_chance_is_where_a_bet_gains_nothing(prize, stake, payout):
+    even = break_even_chance(prize, stake, payout=payout)
+    assert expected_gains(prize, 5.0, stake, chance=even, payout=payout)[0, 0] == pytest.approx(
+        0, abs=1e-9 * (prize + stake) * (1 + payout)
+    )
+
+
+ITEMS = default_items()
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.floats(1, 200), st.floats(0.01, 1), st.floats(0.5, 300), st.floats(0, 4))
+def test_switching_chance_is_where_the_winning_side_becomes_the_best_choice(
+    prize, loss, stake, payout
+):
+    switch = float(switching_chance(prize, loss, stake, payout=payout))
+    chances = np.linspace(0.0005, 0.9995, 1000)
+    gains = expected_gains(prize, loss, stake, chance=chances, payout=payout)
+    winning_is_best = gains[:, 0] > np.maximum(gains[:, 1], 0)
+    apart = np.abs(chances - switch) > 1e-6
+    assert (winning_is_best == (chances > switch))[apart].all()
+
+
+def test_switching_chances_of_any_bets_are_those_of_brute_force():
+    """Prizes, losses, stakes and payouts at random, those where the thing that may be lost is worth
+    more than all that comes back among them.
+    """
+    rng, chances, ahead = np.random.default_rng(0), np.linspace(0, 1, 4001), 0
+    for _ in range(300):
+        prize, loss, stake = rng.uniform(1, 100), rng.uniform(0, 100), rng.uniform(0.1, 100)
+        payout = rng.choice([0.0, rng.uniform(0, 5)])
+        gains = expected_gains(
+            np.full(chances.size, prize), loss, stake, chance=chances, payout=payout
+        )
+        best = (gains[:, 0] > gains[:, 1]) & (gains[:, 0] > 0)
+        first = chances[best.argmax()] if best.any() else 1.0
+        assert float(switching_chance(prize, loss, stake, payout=payout)) == pytest.approx(
+            first, abs=3e-4
+        )
+        ahead += loss > (1 + payout) * stake
+    assert ahead > 30
+    assert float(switching_chance(1, 100, 20)) == pytest.approx(20 / 21)
+    assert float(switching_chance(0, 40, 20)) == 1.0  # nothing to be won
+
+
+@pytest.mark.parametrize("payout", [0.0, 0.25, 1.0, 4.0])
+def test_ladders_with_a_payout_switch_where_they_say(payout):
+    rungs = [even for even in BREAK_EVENS if even < highest_break_even(payout)]
+    steps = ladder_questions(ITEMS, payout=payout, break_evens=rungs)
+    np.testing.assert_allclose(steps["break_even"], break_evens(steps), rtol=1e-12)
+    np.testing.assert_allclose(sorted(steps["break_even"].round(3).unique()), rungs, atol=1e-3)
+    assert (np.array(right_roles(steps)) == "win").tolist() == (
+        steps["chance"] > steps["break_even"]
+    ).tolist()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: bet_questions(ITEMS, payout=1.0),
+            "a payout of 1 needs amounts=True: which choice is right depends on the stake",
+        ),
+        (
+            lambda: bet_questions(ITEMS, payout=-1.0, amounts=True),
+            "payout must be a number of at least 0; received -1.0",
+        ),
+        (
+            lambda: ladder_questions(ITEMS, payout=1.0),
+            "break_evens must be below 0.5 with a payout of 1, "
+            "for no stake breaks even at more; received 0.55",
+        ),
+        (lambda: switching_chance(100, 1, 0), "stake must be positive"),
+    ],
+)
+def test_odds_that_make_no_sense_are_refused(call, message):
+    with pytest.raises(InputError, match=message):
+        call()

@@ -1,0 +1,213 @@
+"""The chance acted on: recovered where it is known, with intervals that cover."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import expit, logit
+
+from coherence.batteries.bets.independence import CROSSED, INDEPENDENT, PAIRS
+from coherence.batteries.bets.ladder import ABOVE, BELOW, FITTED, FLAT, fit_ladder
+from coherence.errors import InputError
+
+
+def ladder(acted_on, *, slope, repeats, rng, stated=(0.1, 0.3, 0.5, 0.7, 0.9)):
+    even = np.arange(0.05, 1, 0.1)
+    rows = [(p, e) for p in stated for e in even for _ in range(repeats)]
+    p, e = np.array(rows).T
+    q = acted_on(p)
+    logit = slope * (np.log(q / (1 - q)) - np.log(e / (1 - e)))
+    return p, e, rng.random(p.size) < 1 / (1 + np.exp(-logit))
+
+
+def test_ladder_recovers_a_chance_that_is_distorted():
+    # Small chances are acted on as larger ones and large ones as smaller: half the logit.
+    def shrunk(p):
+        return 1 / (1 + np.exp(-0.5 * np.log(p / (1 - p))))
+
+    fit = fit_ladder(*ladder(shrunk, slope=4.0, repeats=30, rng=np.random.default_rng(1)))
+    truth = shrunk(fit.table["stated"].to_numpy())
+    assert (fit.table["status"] == FITTED).all()
+    np.testing.assert_allclose(fit.table["implied"], truth, atol=0.05)
+    assert ((fit.table["low"] <= truth) & (truth <= fit.table["high"])).all()
+    assert fit.steepness == pytest.approx(4.0, rel=0.25)
+    assert fit.contradicted == 4  # all but one half
+
+
+def test_ladder_intervals_cover():
+    rng = np.random.default_rng(2)
+    held = [
+        ((table["low"] <= table["stated"]) & (table["stated"] <= table["high"])).to_numpy()
+        for table in (
+            fit_ladder(*ladder(lambda p: p, slope=3.0, repeats=6, rng=rng, stated=(0.3, 0.6))).table
+            for _ in range(100)
+        )
+    ]
+    assert np.mean(held) >= stats.binom.ppf(0.001, 200, 0.95) / 200
+
+
+def test_a_jump_is_known_up_to_its_gap():
+    even = np.arange(0.05, 1, 0.1)
+    table = fit_ladder([0.5] * 10, even, even < 0.5).table
+    assert table.loc[0, "implied"] == pytest.approx(0.5)
+    assert table.loc[0, "low"] < 0.45 + 0.01
+    assert table.loc[0, "high"] > 0.55 - 0.01
+
+
+def test_who_never_switches_shows_a_bound_and_who_guesses_shows_nothing():
+    even = np.tile(np.arange(0.05, 1, 0.1), 2)
+    stated = np.repeat([0.2, 0.8], 10)
+    always, never = fit_ladder(stated, even, [True] * 20), fit_ladder(stated, even, [False] * 20)
+    assert set(always.table["status"]) == {ABOVE}
+    assert set(never.table["status"]) == {BELOW}
+    assert (always.table["high"] == 1).all()
+    assert always.table["low"].min() > 0.5
+    assert never.table["high"].max() < 0.5
+    guesses = fit_ladder(stated, even, np.arange(20) % 3 == 0)
+    assert set(guesses.table["status"]) == {FLAT}
+    assert guesses.table[["low", "high"]].to_numpy().tolist() == [[0, 1], [0, 1]]
+    assert guesses.table["implied"].isna().all()
+
+
+def test_ladder_refuses_certain_chances():
+    with pytest.raises(InputError, match="break_even must lie strictly between 0 and 1; 1 do not"):
+        fit_ladder([0.5, 0.5], [0.0, 0.5], [True, False])
+
+
+def shocks_of(rng, sd, *, crossed):
+    if crossed:
+        return sd / math.sqrt(2) * (rng.standard_normal((5, 1)) + rng.standard_normal((1, 5)))
+    return sd * np.diag(rng.standard_normal(5))
+
+
+def held(climb, sd, *, crossed, draws, seed, **line):
+    """Shares of intervals that hold the truth, of independent answers and of things as the unit,
+    and of rejections of implied = stated.
+    """
+    rng = np.random.default_rng(seed)
+    truth = expit(
+        line.get("elevation", 0.0) + line.get("sensitivity", 1.0) * logit(np.arange(1, 10) / 10)
+    )
+    counts = np.zeros(3)
+    for _ in range(draws):
+        stated, even, taken, high, low = climb(
+            shocks_of(rng, sd, crossed=crossed), crossed=crossed, rng=rng, **line
+        )
+        ours = fit_ladder(stated, even, taken, first=high, second=low)
+        for way, table in enumerate((fit_ladder(stated, even, taken).table, ours.table)):
+            counts[way] += ((table["low"] <= truth) & (truth <= table["high"])).mean()
+        counts[2] += ours.weighting.pvalue < 0.05
+    return counts / draws
+
+
+def test_things_that_differ_widen_the_intervals(climb):
+    stated, even, taken, high, low = climb(np.diag([-1.0, -0.4, 0.0, 0.5, 1.1]))
+    alone, things = (
+        fit_ladder(stated, even, taken),
+        fit_ladder(stated, even, taken, first=high, second=low),
+    )
+    assert (alone.unit, things.unit) == (INDEPENDENT, PAIRS)
+    np.testing.assert_array_equal(alone.table["implied"], things.table["implied"])
+    widths = [fit.table["high"] - fit.table["low"] for fit in (alone, things)]
+    assert (widths[1] > 1.5 * widths[0]).all()
+    named = fit_ladder(stated, even, taken, first=np.array(list("edcba"))[high], second=low)
+    np.testing.assert_allclose(
+        named.table[["low", "high"]], things.table[["low", "high"]], atol=1e-9
+    )
+
+
+def test_things_that_switch_alike_leave_the_rungs(climb):
+    stated, even, taken, high, low = climb(np.zeros((5, 5)), slope=1e4)
+    table = fit_ladder(stated, even, taken, first=high, second=low).table
+    np.testing.assert_allclose(table["low"], table["stated"] - 0.05, atol=0.011)
+    np.testing.assert_allclose(table["high"], table["stated"] + 0.05, atol=0.011)
+
+
+def test_who_follows_the_stakes_on_some_things_only_shows_no_probability(climb):
+    stated, even, taken, high, low = climb(np.zeros((5, 5)), slope=1e4)
+    one_thing = taken & (high == 2)
+    assert set(fit_ladder(stated, even, one_thing, first=high, second=low).table["status"]) == {
+        FLAT
+    }
+    assert set(fit_ladder(stated, even, taken, first=high, second=low).table["status"]) == {FITTED}
+    against = fit_ladder(stated, even, ~taken, first=high, second=low)  # takes what loses
+    assert set(against.table["status"]) == {FLAT}
+    assert math.isnan(against.weighting.sensitivity)
+
+
+@pytest.mark.parametrize("responsive_side", ["first", "second"])
+def test_either_kind_of_crossed_things_can_show_that_few_follow_the_stakes(responsive_side):
+    """Breaks if the variances over both kinds of things are not added up.
+
+    One thing of a kind is bet on as the stakes say, the other four are, and are not, once each. So
+    all of the score comes from one thing of its kind, whose t is 1, and from all of the other kind
+    alike, with no variance at all.
+    """
+    even = np.round(np.arange(0.1, 0.95, 0.1), 3)
+    thing, other, order, even = (
+        x.ravel() for x in np.meshgrid(np.arange(5), np.arange(5), [0, 1], even, indexing="ij")
+    )
+    taken = np.where(thing == 0, even < 0.45, order == 1)
+    sides = (thing, other) if responsive_side == "first" else (other, thing)
+    fit = fit_ladder(np.full(even.size, 0.45), even, taken, first=sides[0], second=sides[1])
+    assert fit.unit == CROSSED
+    assert fit.table["status"].tolist() == [FLAT]
+    # The likelihood of independent answers follows the stakes beyond doubt.
+    assert fit_ladder(np.full(even.size, 0.45), even, taken).table["status"].tolist() == [FITTED]
+
+
+def test_switches_of_like_things_are_uncertain_as_a_uniform_variable_between_rungs():
+    stated, rungs = np.array([0.23, 0.52, 0.84]), np.round(np.arange(0.1, 0.95, 0.1), 3)
+    p, even, high, low = (
+        x.ravel() for x in np.meshgrid(stated, rungs, np.arange(5), np.arange(5), indexing="ij")
+    )
+    fit = fit_ladder(p, even, even < p, first=high, second=low)
+    ends = logit(np.array([[0.2, 0.3], [0.5, 0.6], [0.8, 0.9]]))
+    middles = np.array([0.25, 0.55, 0.85])
+    np.testing.assert_allclose(fit.table["implied"], middles)
+    # Least squares by hand; the standard deviation of a uniform variable is its width / sqrt(12).
+    weights = np.linalg.pinv(np.column_stack([np.ones(3), logit(stated)]))
+    estimate = weights @ logit(middles)
+    error = np.sqrt(weights**2 @ (np.ptp(ends, axis=1) ** 2 / 12))
+    lean = np.abs(weights) @ np.abs(logit(middles) - logit(stated))
+    reach = lean + stats.t.ppf(0.975, 4) * error
+    line = fit.weighting
+    assert (line.elevation, line.sensitivity) == pytest.approx(tuple(estimate))
+    for number, interval in enumerate((line.elevation_interval, line.sensitivity_interval)):
+        assert (interval.low, interval.high) == pytest.approx(
+            (estimate[number] - reach[number], estimate[number] + reach[number])
+        )
+
+
+def test_intervals_with_things_reach_as_far_as_the_jackknife():
+    """Two pairs that switch at -.2 and at .2, in logits: without either, at the other."""
+    rungs = expit(np.arange(-3.9, 4, 0.2))
+    even, pair, _ = (
+        x.ravel() for x in np.meshgrid(rungs, np.arange(2), np.arange(500), indexing="ij")
+    )
+    taken = logit(even) < np.where(pair == 0, -0.2, 0.2)
+    (row,) = fit_ladder(
+        np.full(even.size, 0.5), even, taken, first=pair, second=pair
+    ).table.to_dict("records")
+    # The variance of -.2 and .2 is .04, times n - 1 = 1; t has one degree of freedom. So many
+    # answers leave nothing to the likelihood.
+    reach = stats.t.ppf(0.975, 1) * 0.2
+    assert row["implied"] == pytest.approx(0.5)
+    assert (row["low"], row["high"]) == pytest.approx((expit(-reach), expit(reach)), abs=1e-6)
+
+
+def test_ladder_intervals_hold_with_few_things_where_those_of_independent_answers_do_not(climb):
+    alone, things, _ = held(climb, 1.0, crossed=False, draws=25, seed=4)
+    assert alone < 0.75
+    assert things > 0.85
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("crossed", [False, True])
+@pytest.mark.parametrize("sd", [0.0, 0.5, 1.0])
+def test_ladder_intervals_of_things_cover(sd, crossed, climb):
+    draws = 150
+    _, things, rejected = held(climb, sd, crossed=crossed, draws=draws, seed=5)
+    assert things >= 0.92  # 0.96 to 1 in 1,000 draws each
+    assert rejected <= stats.binom.ppf(0.999, draws, 0.05) / draws

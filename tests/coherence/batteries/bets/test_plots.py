@@ -1,0 +1,92 @@
+"""Figures of the bets: what is drawn where, and files that are equal for equal data."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+from coherence.batteries.bets.plots import (
+    accuracy_size,
+    models_size,
+    plot_accuracies,
+    plot_ladder,
+    plot_models,
+    plot_transfer,
+    save_bet_plot,
+)
+from coherence.report.figures import BLUE
+
+
+def accuracies(pvalues):
+    n = len(pvalues)
+    return pd.DataFrame(
+        {"template": ["coin", "coin", "dice"][:n], "truth": "strict", "n": 10, "p_exact": pvalues}
+    ).assign(accuracy=0.5, chance=0.25, low=0.2, high=0.8)
+
+
+def artist(ax, gid):
+    (drawn,) = [child for child in ax.get_children() if child.get_gid() == gid]
+    return drawn
+
+
+def test_points_are_filled_where_the_test_rejects_and_kinds_stand_apart():
+    table = accuracies([0.05, 0.051, 0.001])
+    ax = plot_accuracies(table, Figure().add_subplot())
+    points = artist(ax, "accuracy")
+    fill = [to_hex(colour).lower() for colour in points.get_facecolor()]
+    assert fill == [BLUE.lower(), "#ffffff", BLUE.lower()]
+    heights = points.get_offsets()[:, 1]
+    # One row apart within a kind, a little more between kinds; the first on top.
+    assert (-np.diff(heights)).tolist() == pytest.approx([1.0, 1.6])
+    assert artist(ax, "chance").get_offsets()[:, 0].tolist() == [0.25] * 3
+    empty = table.assign(n=[10, 0, 10])
+    left = plot_accuracies(empty, Figure().add_subplot())
+    assert len(artist(left, "accuracy").get_offsets()) == 2
+
+
+def test_sizes_grow_with_rows_and_kinds():
+    assert accuracy_size(accuracies([0.1] * 3)) == pytest.approx((7.0, 1.4 + 0.72 + 0.28))
+    models = accuracies([0.1] * 2).rename(columns={"template": "measure", "truth": "model"})
+    assert models_size(models) == pytest.approx((7.0, 1.4 + 0.48 + 0.14))
+    labels = plot_models(models, Figure().add_subplot()).get_yticklabels()
+    assert [label.get_text() for label in labels] == ["coin: strict"] * 2
+
+
+def test_cells_of_a_transfer_are_white_on_dark_and_framed_on_the_diagonal():
+    table = pd.DataFrame(
+        [[0.9, 0.75], [np.nan, 0.1]], index=["coin", "dice"], columns=["coin", "dice"]
+    )
+    ax = plot_transfer(table, Figure().add_subplot())
+    assert [(text.get_text(), text.get_color()) for text in ax.texts] == [
+        ("90%", "white"),
+        ("75%", "#333333"),
+        ("–", "#333333"),
+        ("10%", "#333333"),
+    ]
+    centres = [(frame.get_x() + 0.48, frame.get_y() + 0.48) for frame in ax.patches]
+    np.testing.assert_allclose(centres, [(0, 0), (1, 1)], atol=1e-12)
+
+
+def test_a_ladder_shows_points_where_choices_switch_and_bounds_elsewhere():
+    table = pd.DataFrame(
+        {"stated": [0.2, 0.5], "implied": [0.3, np.nan], "low": [0.1, 0.4], "high": [0.4, 1.0]}
+    )
+    ax = plot_ladder(table, Figure().add_subplot())
+    assert artist(ax, "implied").get_offsets().tolist() == [[0.2, 0.3]]
+    (bound,) = artist(ax, "bounds").get_segments()
+    assert bound.tolist() == [[0.5, 0.4], [0.5, 1.0]]
+    whole = plot_ladder(table[:1], Figure().add_subplot())
+    assert not [child for child in whole.get_children() if child.get_gid() == "bounds"]
+
+
+def test_equal_data_give_equal_files(tmp_path):
+    draw = partial(plot_accuracies, accuracies([0.01]))
+    for name in ("a.svg", "b.svg", "c.png"):
+        save_bet_plot(draw, tmp_path / name, size=(4.0, 2.0))
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+    # Text stays text, for whoever reads it aloud or searches it.
+    assert "coin: strict" in (tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,57 @@
+"""Right and rational choices of tables of questions."""
+
+import numpy as np
+import pandas as pd
+
+from coherence.batteries.bets.gains import bet_gains
+from coherence.batteries.bets.right_choices import right_roles
+from coherence.batteries.bets.scores import score_bets
+from elicitation.batteries.bets.items import default_items
+from elicitation.batteries.bets.questions import (
+    bet_questions,
+    value_questions,
+)
+
+
+def test_wrong_values_with_bets_that_fit_them_are_rational(questions, by_truth):
+    # An agent that holds every low thing for the more valuable one, and bets accordingly.
+    rows = []
+    for row in questions[questions["kind"] != "ladder"].itertuples():
+        role = "low" if row.kind == "value" else "win" if row.wins == "low" else "none"
+        letter = next(name for name in "abc" if getattr(row, f"role_{name}") == role)
+        rows.append({"question": row.question, "answer": letter})
+    accuracy = by_truth(score_bets(questions, pd.DataFrame(rows)))["accuracy"]
+    assert accuracy["choice-valuable", "correct"] == 0
+    assert accuracy["coin", "correct"] == 0
+    assert accuracy["coin", "belief-conditioned"] == 1
+
+
+def test_roles_to_train_on_are_those_of_the_largest_gain(questions):
+    bets = questions[questions["kind"] == "bet"]
+    assert right_roles(bets) == np.where(bets["wins"] == "high", "win", "none").tolist()
+    assert set(right_roles(questions[questions["kind"] == "value"])) == {"high"}
+    steps = questions[questions["kind"] == "ladder"]
+    assert (
+        right_roles(steps)
+        == np.where(steps["chance"] > steps["break_even"], "win", "none").tolist()
+    )
+    assert bet_gains(bets.head(1), swapped=True).tolist() == [[-9.5, -60, -34.75, 0]]
+
+
+ITEMS = default_items()
+
+
+def test_at_other_odds_a_bet_between_equals_has_no_rational_choice():
+    values = value_questions(ITEMS, splits=["test"], templates=["choice-valuable"])
+    for chance, counted in ((0.5, 100), (0.4, 0)):
+        bets = bet_questions(ITEMS, splits=["test"], modalities=["coin"], chances=(chance,))
+        questions = pd.concat([values, bets], ignore_index=True)
+        answers = pd.DataFrame(
+            {"question": questions["question"], "answer": "c"}
+        )  # the same; no bet
+        row = (
+            score_bets(questions, answers)
+            .accuracy.set_index(["template", "truth"])
+            .loc["coin", "belief-conditioned"]
+        )
+        assert (row["n"], row["n_right"]) == (counted, counted)

@@ -1,0 +1,97 @@
+"""Runs tables of bets: valid, and each column what it says."""
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from coherence.analysis.analyze import analyze
+from coherence.batteries.bets.answers import join_answers
+from coherence.batteries.bets.runs import belief_runs, ladder_runs
+from coherence.batteries.bets.simulated import simulate_answers
+from coherence.table.faults import validate_runs
+from elicitation.batteries.bets.items import default_items
+
+
+def test_runs_of_value_beliefs_are_valid_and_mean_what_they_say(questions):
+    answers = simulate_answers("maximiser", questions, sharpness=1e4, rng=0)
+    runs = belief_runs(join_answers(questions, answers))
+    validate_runs(runs)
+    assert len(runs) == 200
+    # It knows the values, so its belief that the thing to be won is worth more is the truth, and it
+    # bets on that.
+    assert (runs["p"].round(6) == runs["theta"]).all()
+    assert (runs["action"] == np.where(runs["theta"] == 1, "win", "none")).all()
+    assert runs.groupby("context")["rep"].apply(sorted).map(tuple).unique().tolist() == [(0, 1)]
+
+
+def test_half_of_the_same_counts_as_belief(questions):
+    values = questions[(questions["kind"] == "value") & (questions["split"] == "test")]
+    bets = questions[(questions["kind"] == "bet") & (questions["split"] == "test")]
+    same = pd.DataFrame(
+        {
+            "question": values["question"],
+            "prob_a": 0.5,
+            "prob_b": 0.1,
+            "prob_c": 0.4,
+            "score_a": 0.5,
+            "score_b": 0.1,
+            "score_c": 0.4,
+        }
+    )
+    chosen = pd.DataFrame(
+        {
+            "question": bets["question"],
+            "prob_a": 0.2,
+            "prob_b": 0.2,
+            "prob_c": 0.6,
+            "score_a": 0.2,
+            "score_b": 0.2,
+            "score_c": 0.6,
+        }
+    )
+    runs = belief_runs(join_answers(questions, pd.concat([same, chosen])))
+    assert sorted(runs["p"].round(9).unique()) == [0.3, 0.7]
+    assert set(runs["action"]) == {"none"}
+
+
+def test_runs_of_ladders_are_valid_and_can_be_analysed(questions):
+    answers = simulate_answers("maximiser", questions, sharpness=40, rng=0)
+    runs = ladder_runs(join_answers(questions, answers), rng=7)
+    validate_runs(runs)
+    assert (runs["p"] == runs["p_true"]).all()
+    # theta is a toss at the stated chance, one per context.
+    tossed = runs.drop_duplicates("context")
+    assert abs(tossed["theta"].mean() - tossed["p"].mean()) < 4 * math.sqrt(0.25 / len(tossed))
+    report = analyze(runs, checks=["monotone_choice"], rng=0)
+    assert len(report.results)
+
+
+def test_runs_without_both_sides_are_empty(questions):
+    bets = questions[questions["kind"] == "bet"]
+    groups = join_answers(questions, simulate_answers("random", bets, rng=0))
+    assert belief_runs(groups).empty
+    assert ladder_runs(groups).empty
+
+
+ITEMS = default_items()
+
+
+def test_disjoint_contexts_share_no_thing(without_ladders):
+    groups = join_answers(without_ladders, simulate_answers("maximiser", without_ladders, rng=0))
+    runs = belief_runs(groups, disjoint=True)
+    crossed = belief_runs(groups)
+    coin = runs[runs["task"] == "bets:coin"]
+    assert coin["context"].nunique() == 10  # five of dev, five of test
+    things = (
+        coin["context"]
+        .drop_duplicates()
+        .str.split(" | ", regex=False)
+        .map(lambda words: words[:2])
+        .sum()
+    )
+    assert len(things) == len(set(things)) == 20
+    assert coin.groupby("context")["theta"].first().value_counts().to_dict() == {0: 5, 1: 5}
+    assert crossed[crossed["task"] == "bets:coin"]["context"].nunique() == 100
+    kept = crossed[crossed["context"].isin(runs["context"])].reset_index(drop=True)
+    pd.testing.assert_frame_equal(runs, kept)

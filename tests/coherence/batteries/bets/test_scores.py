@@ -1,0 +1,194 @@
+"""Scores of whole tables: sets, unread answers, what is left out, and several models."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from coherence.batteries.bets.accuracy import crossed_interval, exact_test
+from coherence.batteries.bets.answers import join_answers
+from coherence.batteries.bets.independence import INDEPENDENT
+from coherence.batteries.bets.right_choices import right_roles
+from coherence.batteries.bets.scores import compare_models, score_bets
+from coherence.batteries.bets.simulated import simulate_answers
+from coherence.errors import InputError
+from elicitation.batteries.bets.items import Item, Items, default_items
+from elicitation.batteries.bets.ladder import ladder_questions
+from elicitation.batteries.bets.questions import value_questions
+
+
+def test_accuracy_does_not_depend_on_the_order_of_rows_or_letters(questions):
+    answers = simulate_answers("maximiser", questions, sharpness=3, rng=1)
+    reference = score_bets(questions, answers).accuracy
+    mixed = questions.sample(frac=1, random_state=1)
+    turned = mixed.rename(
+        columns={
+            f"{name}_{old}": f"{name}_{new}"
+            for name in ("option", "role")
+            for old, new in ("ab", "bc", "ca")
+        }
+    )
+    names = {
+        f"{name}_{old}": f"{name}_{new}"
+        for name in ("score", "prob")
+        for old, new in ("ab", "bc", "ca")
+    }
+    scored = score_bets(
+        turned, answers.sample(frac=1, random_state=2).rename(columns=names)
+    ).accuracy
+    keys = ["template", "truth"]
+    pd.testing.assert_frame_equal(
+        scored.sort_values(keys, ignore_index=True), reference.sort_values(keys, ignore_index=True)
+    )
+
+
+def test_sets_of_letters_are_scored_as_sets(questions, by_truth):
+    bets = questions[(questions["kind"] == "bet") & (questions["split"] == "test")]
+    both = pd.DataFrame({"question": bets["question"], "answer": "a+b"})
+    accuracy = by_truth(score_bets(questions, both))["accuracy"]
+    # Half the stake on each side gains 14.75 where the high thing is won.
+    assert accuracy["coin", "positive gain"] == 1
+    assert accuracy["coin", "non-negative gain"] == 0.5
+    assert accuracy["coin", "strict"] == accuracy["coin", "correct"] == 0
+
+
+def test_unread_answers_are_wrong_and_counted(questions, by_truth):
+    values = questions[(questions["kind"] == "value") & (questions["split"] == "test")]
+    answers = pd.DataFrame(
+        {
+            "question": values["question"],
+            "answer": ["A", "(a)", "a.", "", "As I see it, a car", "A house."] + ["a"] * 19,
+        }
+    )
+    row = by_truth(score_bets(questions, answers)).loc["choice-valuable", "correct"]
+    assert (row["n"], row["n_right"], row["n_unread"], row["n_tied"]) == (25, 23, 1, 2)
+
+
+def test_unread_answers_are_told_once_per_model_and_counted_in_their_own_rows(questions, by_truth):
+    # One faulty answer to a bet on a low thing: "positive gain" does not ask such bets.
+    bets = questions[(questions["kind"] == "bet") & (questions["split"] == "test")]
+    letters = np.where((bets["wins"] == "low") & (bets["wins"].shift() == "high"), "hm", "a")
+    scores = score_bets(questions, pd.DataFrame({"question": bets["question"], "answer": letters}))
+    unread = int((letters == "hm").sum())
+    assert 0 < unread < 100
+    n_unread = by_truth(scores)["n_unread"]
+    assert n_unread["coin", "correct"] == n_unread["coin", "strict"] == unread
+    assert n_unread["coin", "positive gain"] == 0
+    assert [note for note in scores.notes if "could not be read" in note] == [
+        f"model: {unread} of 100 answers on values and bets could not be read and count as wrong."
+    ]
+    read = pd.DataFrame({"question": bets["question"], "answer": "a"})
+    assert not [note for note in score_bets(questions, read).notes if "could not be read" in note]
+
+
+def perfect_answers(steps):
+    roles = np.where(steps["chance"] > steps["break_even"], "win", "none")
+    letters = [
+        next(name for name in "abc" if row[f"role_{name}"] == role)
+        for row, role in zip(steps.to_dict("records"), roles, strict=True)
+    ]
+    return pd.DataFrame({"question": steps["question"].to_numpy(), "answer": letters})
+
+
+def test_unread_answers_do_not_move_the_chance_acted_on():
+    steps = ladder_questions(default_items())
+    answers = perfect_answers(steps)
+    whole = score_bets(steps, answers).ladders["model", "coin"].table
+    for text in ("I would rather not say", "", "a+b"):
+        lost = np.random.default_rng(3).random(len(steps)) < 0.3
+        scores = score_bets(steps, answers.assign(answer=np.where(lost, text, answers["answer"])))
+        table = scores.ladders["model", "coin"].table
+        np.testing.assert_allclose(table["implied"], whole["implied"], atol=0.03)
+        assert table["n"].sum() == (~lost).sum()
+        assert (
+            f"model, coin: {lost.sum()} of {len(steps)} ladder answers have no single choice "
+            "and are left out." in scores.notes
+        )
+
+
+def test_a_ladder_without_a_single_choice_is_left_out(questions):
+    asked_of = questions[questions["kind"] != "value"]
+    ladder = asked_of["kind"] == "ladder"
+    scores = score_bets(
+        questions,
+        pd.DataFrame({"question": asked_of["question"], "answer": np.where(ladder, "hm", "a")}),
+    )
+    assert scores.ladders == {}
+    assert "model, coin: no ladder without an answer that has a single choice." in scores.notes
+
+
+def test_what_is_missing_is_said(questions):
+    bets = questions[(questions["kind"] == "bet") & (questions["split"] == "test")]
+    answers = simulate_answers("random", bets, rng=0)
+    notes = " ".join(score_bets(questions, answers).notes)
+    assert (
+        "no belief-conditioned accuracy without answers to the value questions 'choice-valuable'"
+        in notes
+    )
+    assert "no threshold for 'strict' without scores of development questions" in notes
+    with pytest.raises(InputError, match="no answers to questions of split 'train'"):
+        score_bets(questions, answers, split="train")
+
+
+ITEMS = default_items()
+
+
+def test_a_ladder_about_one_pair_says_that_its_answers_were_taken_as_independent():
+    items = Items((Item("a car", "high", "test", 100.0), Item("a pen", "low", "test", 1.0)))
+    questions = ladder_questions(items)
+    scores = score_bets(questions, simulate_answers("maximiser", questions, sharpness=1e6, rng=0))
+    assert scores.ladders["maximiser", "coin"].unit == INDEPENDENT
+    assert scores.notes == (
+        "maximiser, coin: intervals of the ladder take answers as independent, "
+        "for it is about one thing of a kind.",
+    )
+
+
+def test_ladders_are_not_fitted_where_whoever_bets_gets_what_comes_up():
+    questions = ladder_questions(ITEMS)
+    values = value_questions(ITEMS, splits=["test"], templates=["choice-valuable"])
+    both = pd.concat([questions, values], ignore_index=True)
+    scores = score_bets(both, simulate_answers("maximiser", both, rng=0), rule="outcome")
+    assert not scores.ladders
+    assert "maximiser, coin: ladders are fitted for the rule 'side' only." in scores.notes
+
+
+def test_models_are_compared_on_all_their_test_questions(without_ladders):
+    answers = pd.concat(
+        [
+            simulate_answers(name, without_ladders, sharpness=1e4, rng=0)
+            for name in ("random", "value-only", "maximiser")
+        ]
+    )
+    table = compare_models(join_answers(without_ladders, answers)).set_index(["measure", "model"])
+    assert table.loc["bets"].index.tolist() == ["maximiser", "value-only", "random"]  # best first
+    assert table.loc[("bets", "value-only"), ["n", "n_right"]].tolist() == [300, 150]
+    assert table.loc[("values", "maximiser"), ["n", "accuracy"]].tolist() == [25, 1]
+    row = table.loc[("bets", "random")]
+    test = without_ladders[
+        (without_ladders["kind"] == "bet") & (without_ladders["split"] == "test")
+    ]
+    of_random = answers[
+        (answers["model"] == "random") & answers["question"].isin(test["question"])
+    ].merge(test, on="question")
+    chosen = of_random[["prob_a", "prob_b", "prob_c"]].to_numpy().argmax(axis=1)
+    roles = of_random[["role_a", "role_b", "role_c"]].to_numpy()[np.arange(len(of_random)), chosen]
+    right = roles == np.array(right_roles(of_random))
+    interval = crossed_interval(right, of_random["high"], of_random["low"])
+    assert (row["n_right"], row["low"], row["high"]) == (
+        right.sum(),
+        pytest.approx(interval.low),
+        pytest.approx(interval.high),
+    )
+    assert row["p_exact"] == pytest.approx(exact_test(int(right.sum()), np.full(300, 1 / 3)))
+    letters = itertools.cycle("abc")
+    unasked = compare_models(
+        join_answers(
+            without_ladders,
+            pd.DataFrame(
+                {"question": test["question"], "answer": [next(letters) for _ in test.index]}
+            ),
+        )
+    )
+    assert unasked["measure"].tolist() == ["bets"]

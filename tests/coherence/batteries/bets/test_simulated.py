@@ -1,0 +1,79 @@
+"""Simulated agents: their scores are known in advance."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from coherence.batteries.bets.ladder import FITTED
+from coherence.batteries.bets.scores import score_bets
+from coherence.batteries.bets.simulated import simulate_answers
+from elicitation.batteries.bets.items import default_items
+from elicitation.batteries.bets.ladder import BREAK_EVENS, highest_break_even, ladder_questions
+from elicitation.batteries.bets.questions import bet_questions, value_questions
+
+
+def test_a_maximiser_is_right_and_its_ladder_lies_on_the_diagonal(questions, by_truth):
+    scores = score_bets(questions, simulate_answers("maximiser", questions, sharpness=1e4, rng=0))
+    accuracy = by_truth(scores)["accuracy"]
+    assert (
+        accuracy["coin", "correct"]
+        == accuracy["coin", "belief-conditioned"]
+        == accuracy["coin", "positive gain"]
+        == 1
+    )
+    # Its scores rise with the gain, and the gain of the right choice differs between bets: no
+    # single threshold fits both types.
+    assert accuracy["coin", "strict"] <= 0.6
+    table = scores.ladders["maximiser", "coin"].table
+    assert ((table["low"] <= table["stated"]) & (table["stated"] <= table["high"])).all()
+
+
+def test_a_value_only_chooser_is_right_about_values_and_half_of_the_bets(questions, by_truth):
+    accuracy = by_truth(
+        score_bets(questions, simulate_answers("value-only", questions, sharpness=1e4, rng=0))
+    )["accuracy"]
+    assert accuracy["choice-valuable", "correct"] == 1
+    assert accuracy["coin", "correct"] == 0.5
+
+
+def test_a_guesser_is_at_chance_under_every_truth(questions, by_truth):
+    accuracy = by_truth(score_bets(questions, simulate_answers("random", questions, rng=5)))
+    assert (accuracy["p_exact"] > 0.005).all()
+    assert accuracy["chance"].loc["coin"].to_dict() == pytest.approx(
+        {
+            "correct": 1 / 3,
+            "belief-conditioned": 1 / 3,
+            "strict": 0.125,
+            "positive gain": 0.25,
+            "non-negative gain": 0.25,
+        }
+    )
+    assert accuracy["n"].loc["coin"].to_dict()["positive gain"] == 50  # questions of type 1 only
+
+
+ITEMS = default_items()
+
+
+def test_a_maximiser_is_right_at_other_odds_and_its_ladder_lies_on_the_diagonal():
+    bets = bet_questions(
+        ITEMS,
+        splits=["dev", "test"],
+        modalities=["card"],
+        chances=(0.3,),
+        stake=50,
+        payout=1.5,
+        amounts=True,
+    )
+    rungs = [even for even in BREAK_EVENS if even < highest_break_even(0.25)]
+    values = value_questions(ITEMS, splits=["dev", "test"], templates=["choice-valuable"])
+    questions = pd.concat(
+        [values, bets, ladder_questions(ITEMS, payout=0.25, break_evens=rungs)], ignore_index=True
+    )
+    scores = score_bets(questions, simulate_answers("maximiser", questions, sharpness=1e6, rng=0))
+    accuracy = scores.accuracy.set_index(["template", "truth"])["accuracy"]
+    assert accuracy["card", "correct"] == accuracy["card", "belief-conditioned"] == 1
+    table = scores.ladders["maximiser", "coin"].table
+    inside = table["status"] == FITTED
+    np.testing.assert_allclose(table["implied"][inside], table["stated"][inside], atol=1e-3)
+    assert table["stated"][inside].max() == 0.7  # the ladder ends below 0.8
+    assert (table["high"][~inside] == 1).all()

@@ -1,0 +1,162 @@
+"""Right sets of choices: those of the paper at any stake, and of the enumerated gamble."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coherence.batteries.bets.gains import bet_gains, expected_gains
+from coherence.batteries.bets.right_choices import right_roles
+from coherence.batteries.bets.truths import (
+    BET_CHOICES,
+    MEMBERS,
+    NO_CHOICE,
+    asked,
+    believed_best,
+    bet_truths,
+    random_rate,
+    value_truths,
+)
+from elicitation.batteries.bets.items import default_items
+from elicitation.batteries.bets.questions import (
+    bet_questions,
+)
+
+amount = st.floats(0.01, 1e4)
+
+
+def names_of(right, choices):
+    return {
+        frozenset(name for name, inside in zip(choices, MEMBERS[code], strict=True) if inside)
+        for code in range(8)
+        if right[code]
+    }
+
+
+def test_right_sets_of_both_types_of_bets():
+    truths = bet_truths(expected_gains([100, 1], [1, 100], 20))
+    win, lose, none = (frozenset([name]) for name in BET_CHOICES)
+    assert [names_of(row, BET_CHOICES) for row in truths.strict] == [{win}, {none}]
+    assert [names_of(row, BET_CHOICES) for row in truths.positive] == [{win, win | lose}, set()]
+    assert [names_of(row, BET_CHOICES) for row in truths.non_negative] == [
+        {win, win | lose, none},
+        {none},
+    ]
+    assert asked(truths.positive).tolist() == [True, False]
+
+
+@settings(deadline=None, max_examples=60)
+@given(amount, amount, amount, st.floats(0, 1), st.sampled_from(["side", "outcome"]))
+def test_nothing_empty_or_contradictory_is_ever_right(prize, loss, stake, chance, rule):
+    truths = bet_truths(expected_gains(prize, loss, stake, chance=chance, rule=rule))
+    for right in truths.sets().values():
+        assert not right[0, [0, 5, 6, 7]].any()
+    assert truths.strict[0].any()  # something is always best
+    assert (
+        truths.strict <= truths.non_negative
+    ).all()  # not to bet gains 0, so the best gains no less
+    assert (truths.positive <= truths.non_negative).all()
+
+
+def test_equal_gains_are_all_best():
+    truths = bet_truths(expected_gains(100, 1, 20, rule="outcome"))
+    assert truths.best.tolist() == [[True, True, False]]
+    assert names_of(truths.strict[0], BET_CHOICES) == {
+        frozenset(["win"]),
+        frozenset(["lose"]),
+        frozenset(["win", "lose"]),
+    }
+
+
+def test_random_rates_by_enumeration_are_those_of_the_paper():
+    half = bet_truths(expected_gains([100, 1], [1, 100], 20))
+    assert {name: random_rate(right) for name, right in half.sets().items()} == {
+        "strict": 0.125,
+        "positive gain": 0.25,
+        "non-negative gain": 0.25,
+    }
+    assert {name: random_rate(right) for name, right in value_truths(3).items()} == {
+        "normal": 0.125,
+        "weak normal": 0.25,
+        "weak": 0.625,
+    }
+    assert random_rate(half.best) == pytest.approx(1 / 3)
+
+
+def test_the_stakes_of_the_paper_give_the_same_truths_wherever_they_lie():
+    # L < X < .5 (H - L), strictly.
+    reference = bet_truths(expected_gains([100, 1], [1, 100], 20))
+    for stake in (1.01, 5, 30, 49.4):
+        truths_there = bet_truths(expected_gains([100, 1], [1, 100], stake))
+        for name, right in truths_there.sets().items():
+            assert (right == reference.sets()[name]).all(), (stake, name)
+    beyond = bet_truths(expected_gains(100, 1, 60))
+    assert frozenset(["win", "lose"]) not in names_of(beyond.positive[0], BET_CHOICES)
+
+
+def test_rational_given_the_own_belief():
+    gains = expected_gains([100] * 4, [1] * 4, 20)
+    swapped = expected_gains([1] * 4, [100] * 4, 20)
+    rational = believed_best(np.array([0, 1, 2, NO_CHOICE]), gains, swapped)
+    # High: bet to win. Low: the prize is held for the lesser thing, so no bet. Same: no bet. No
+    # answer: nothing is right.
+    assert rational.tolist() == [
+        [True, False, False],
+        [False, False, True],
+        [False, False, True],
+        [False, False, False],
+    ]
+
+
+ITEMS = default_items()
+
+
+def purse(bet_on, comes_up, prize, loss, stake, payout):
+    """What one play of the gamble leaves in the purse under the rule "side", with half the stake
+    and half the thing on each side for "both".
+    """
+    if bet_on == "none":
+        return 0.0
+    if bet_on == "both":
+        return (
+            purse("win", comes_up, prize, loss, stake, payout)
+            + purse("lose", comes_up, prize, loss, stake, payout)
+        ) / 2
+    if bet_on != comes_up:
+        return -stake
+    return stake * payout + (prize if bet_on == "win" else -loss)
+
+
+@pytest.mark.parametrize("chance", [0.15, 0.5, 0.8])
+@pytest.mark.parametrize("payout", [0.0, 0.4, 1.0, 3.5])
+@pytest.mark.parametrize("stake", [4, 20, 70])
+def test_truths_of_bets_at_any_odds_are_those_of_the_enumerated_gamble(chance, payout, stake):
+    bets = bet_questions(
+        ITEMS,
+        splits=["test"],
+        modalities=["coin"],
+        chances=(chance,),
+        stake=stake,
+        payout=payout,
+        amounts=True,
+    )
+    gains = bet_gains(bets)
+    truths = bet_truths(gains)
+    sets = {1: "win", 2: "lose", 3: "both", 4: "none"}  # the consistent ones, by code
+    for row, (wins, paid) in enumerate(zip(bets["wins"], bets["payout"], strict=True)):
+        prize, loss = (100, 1) if wins == "high" else (1, 100)
+        by_hand = {
+            name: chance * purse(name, "win", prize, loss, stake, paid)
+            + (1 - chance) * purse(name, "lose", prize, loss, stake, paid)
+            for name in sets.values()
+        }
+        np.testing.assert_allclose(gains[row], list(by_hand.values()), atol=1e-9)
+        largest = max(by_hand[name] for name in ("win", "lose", "none"))
+        assert truths.best[row].tolist() == [
+            by_hand[name] > largest - 1e-7 for name in ("win", "lose", "none")
+        ]
+        for code in range(8):
+            assert truths.positive[row, code] == (code in sets and by_hand[sets[code]] > 1e-7)
+            assert truths.non_negative[row, code] == (code in sets and by_hand[sets[code]] > -1e-7)
+    best_role = np.array(["win", "lose", "none"])[truths.best.argmax(axis=1)]
+    assert right_roles(bets) == best_role.tolist()

@@ -1,0 +1,39 @@
+"""Equilibria: closed forms, and nobody gains by leaving one."""
+
+import numpy as np
+import pytest
+
+from coherence import InputError
+from coherence.batteries.mixing.design import (
+    optimal_rates,
+)
+from coherence.batteries.mixing.equilibrium import mixed_equilibrium
+
+TENTHS = np.arange(1, 10) / 10
+
+
+def test_equilibria():
+    """Matching pennies of the textbook, games of the battery, and games without a mixed
+    equilibrium.
+    """
+    assert mixed_equilibrium([[1, -1], [-1, 1]], [[-1, 1], [1, -1]]) == (0.5, 0.5)
+    # Battle of the sexes: (2, 1) and (1, 2); each plays the favourite two times in three.
+    assert mixed_equilibrium([[2, 0], [0, 1]], [[1, 0], [0, 2]]) == pytest.approx((2 / 3, 1 / 3))
+    for name in ("pennies", "positioning"):
+        np.testing.assert_allclose(optimal_rates(name, TENTHS), 1 - TENTHS, atol=1e-12)
+    with pytest.raises(InputError, match="no equilibrium has both players mix"):
+        mixed_equilibrium([[3, 0], [5, 1]], [[3, 5], [0, 1]])
+    with pytest.raises(
+        InputError, match=r"row must hold finite payoffs of shape \(2, 2\); received shape \(3,\)"
+    ):
+        mixed_equilibrium([1, 2, 3], [[0, 0], [0, 0]])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_nobody_gains_by_leaving_an_equilibrium(seed):
+    rng = np.random.default_rng(seed)
+    row = rng.random((2, 2)) + 2 * np.eye(2)
+    column = rng.random((2, 2)) - 2 * np.eye(2)
+    x, y = mixed_equilibrium(row, column)
+    np.testing.assert_allclose(*(row @ [y, 1 - y]))
+    np.testing.assert_allclose(*([x, 1 - x] @ column))

@@ -1,0 +1,71 @@
+"""Intervals: they cover, hold what they are about, and a sum by hand."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from coherence.batteries.mixing.intervals import Estimate, score_interval
+from coherence.batteries.mixing.scoring import score_mixing
+from coherence.batteries.mixing.simulated import expected_answers, simulate_mixing
+
+
+@pytest.mark.parametrize("agent", ["ideal", "steep", "argmax"])
+def test_intervals_of_the_total_cover(agent):
+    """Twelve sessions; fewer hits than the lowest one in a thousand of a binomial with .9 would
+    show an interval that does not cover.
+    """
+    truth = (
+        score_mixing(expected_answers(agent), n_resamples=100, rng=0)
+        .experiments["corrected"]
+        .to_numpy()
+    )
+    hits = np.zeros(6)
+    for seed in range(12):
+        rows = score_mixing(
+            simulate_mixing(agent, n_draws=50, rng=seed), n_resamples=200, rng=seed
+        ).experiments
+        hits += (rows["low"].to_numpy() <= truth + 1e-9) & (rows["high"].to_numpy() >= truth - 1e-9)
+    assert (hits >= stats.binom.ppf(0.001, 12, 0.9)).all()
+
+
+def test_the_interval_of_a_sum_of_scores():
+    """By hand, with resamples of a known spread: S beyond 1 is worth nothing however far; at 1 half
+    of the estimates lie under the cap.
+    """
+    spread = np.array([-0.1, 0.1])  # standard deviation .1 sqrt(2), reach .277
+    reach = 1.959963984540054 * 0.1 * math.sqrt(2)
+
+    def one(loss, doubt=(0.0, 0.0), points=10.0):
+        return Estimate(points, loss, loss + spread, doubt)
+
+    assert score_interval([one(0.5)]) == pytest.approx((5 - 10 * reach, 5 + 10 * reach))
+    assert score_interval([one(0.5, (0.1, 0.2))]) == pytest.approx(
+        (5 - 10 * reach - 2, 5 + 10 * reach + 1)
+    )
+    assert score_interval([one(0.5), one(2.5)]) == pytest.approx((5 - 10 * reach, 5 + 10 * reach))
+    # At and a little beyond the cap the upper end holds the whole reach; the lower one counts the
+    # estimate as it is.
+    assert score_interval([one(1.1)]) == pytest.approx((0, 10 * reach))
+    assert score_interval([one(0.1), one(1.1)]) == pytest.approx((8 - 20 * reach, 9 + 20 * reach))
+    # Chance above the points: the interval keeps its width below them.
+    assert score_interval([one(-0.2)]) == pytest.approx((10 - 10 * reach, 10))
+    # A loss that chance took below 0 is the lower end of its own interval.
+    assert one(-0.2).interval == pytest.approx((-0.2, reach))
+    assert one(0.1).interval == pytest.approx((0, 0.1 + reach))
+    assert np.isnan(score_interval([one(0.5), one(math.nan)])).all()
+    assert score_interval([Estimate(10.0, 0.3, np.array([0.3]), (0.0, 0.0))]) == (7, 7)
+
+
+def test_corrected_losses_lie_in_their_intervals():
+    tables = [
+        simulate_mixing(name, n_draws=n, rng=n).assign(model=f"{name} {n}")
+        for name in ("ideal", "steep", "first")
+        for n in (2, 5, 100)
+    ]
+    measures = score_mixing(pd.concat(tables), n_resamples=100, rng=0).measures
+    assert (measures["corrected_loss"] < 0).any()
+    assert (measures["loss_low"] <= measures["corrected_loss"]).all()
+    assert (measures["corrected_loss"] <= measures["loss_high"]).all()

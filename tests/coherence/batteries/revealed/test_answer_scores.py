@@ -1,0 +1,38 @@
+"""Scores of stated answers and of bets."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from coherence.batteries.revealed.answer_scores import score_stated, score_wagers
+from coherence.errors import InputError
+
+
+def test_a_letter_without_a_probability_is_named_with_its_setting(stated_rows):
+    rows = stated_rows(0.2)
+    message = (
+        "stated answers of 'm' to 's' lack the probability of letter 'C' in rotation 1 .1 are "
+        "missing.. Give one to every letter"
+    )
+    hole = (rows["rotation"] == 1) & (rows["letter"] == "C")
+    for faulty in (rows[~hole], rows.assign(mass=rows["mass"].mask(hole))):
+        with pytest.raises(InputError, match=message):
+            score_stated(faulty)
+
+
+def test_wagers_by_hand():
+    wagers = pd.DataFrame({"truth": [0.75, 0.25, 0.5, 0.9], "share": [0.5, 1.0, 0.3, math.nan]})
+    scores = score_wagers(wagers)
+    # Edges .5, -.5, 0 and .8; who knows the truth takes the first and leaves the second.
+    assert scores["gain"].tolist()[:3] == pytest.approx([0.25, -0.5, 0.0])
+    assert scores["loss"].tolist()[:3] == pytest.approx([0.25, 0.5, 0.0])
+    assert scores.loc[3, ["gain", "loss"]].isna().all()
+
+
+def test_stated_errors_are_means_over_rotations(stated_rows):
+    rows = stated_rows(0.2)
+    # The right letter has .6, the others .2 each: right in half of what is said.
+    right = rows.assign(mass=rows["mass"] + 0.4 * rows["correct"])
+    (score,) = score_stated(right).to_dict("records")
+    assert (score["stated_error"], score["answer_mass"]) == pytest.approx((0.5, 1.2))

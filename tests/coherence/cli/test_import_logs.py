@@ -1,0 +1,273 @@
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from coherence import analyze, read_runs
+from coherence.analysis.analyze import CHECKS
+from coherence.cli.import_logs import FORMATS
+from coherence.cli.main import main
+from coherence.importing.formats import READERS
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+BELIEF, ACTION = str(GOLDEN / "inspect_belief.eval"), str(GOLDEN / "inspect_action.eval")
+TEXT, YES, CHOICE = (
+    str(next(GOLDEN.glob(f"samples_rain_{name}_*.jsonl"))) for name in ("text", "yes", "choice")
+)
+FOLKTEXTS = str(GOLDEN / "folktexts_predictions.csv")
+BOTH = [
+    BELIEF,
+    ACTION,
+    "--belief-task",
+    "rain_belief",
+    "--action-task",
+    "rain_action",
+    "--actions",
+    "take,leave",
+]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        BOTH,
+        [YES, CHOICE, "--belief-task", "rain_yes"],
+        [TEXT, YES, CHOICE, "--action-task", "rain_choice", "--model", "m"],
+        [FOLKTEXTS],
+        [BELIEF],
+    ],
+    ids=["inspect", "likelihoods", "wordings", "folktexts", "beliefs only"],
+)
+@pytest.mark.filterwarnings("ignore::UserWarning")  # 18 contexts are few, and the checks say so
+def test_every_log_becomes_a_table_and_the_summary_is_right_about_the_checks(
+    arguments, tmp_path, capsys
+):
+    out = tmp_path / "runs.parquet"
+    assert main(["import", *arguments, "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    runs = read_runs(out)
+    assert f"{out}: {len(runs)} rows, {runs['context'].nunique()} contexts" in printed
+    assert "\n  status: ok " in printed
+    missing = {
+        name
+        for line in printed.splitlines()
+        if "cannot be run" in line
+        for name in CHECKS
+        if name in line
+    }
+    allowed = (
+        next(line for line in printed.splitlines() if "the table allows" in line)
+        .removeprefix("  the table allows ")
+        .split(", ")
+    )
+    assert set(allowed) == set(CHECKS) - missing
+    ran = {
+        name.split(":")[0]
+        for name in analyze(runs, checks=set(CHECKS) - {"predictive_gain"}, rng=1).results.get(
+            "check", []
+        )
+    }
+    assert ran | {"predictive_gain"} - missing == set(CHECKS) - missing
+
+
+def test_beliefs_alone_are_imported_and_analysed(tmp_path, capsys):
+    out = tmp_path / "runs.csv"
+    assert main(["import", FOLKTEXTS, "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert "\n  the table allows calibration\n" in printed
+    assert (
+        "\n  no action: residual_covariance, cmi, predictive_gain, monotone_choice cannot be run\n"
+        in printed
+    )
+    assert list(read_runs(out).columns) == ["context", "rep", "p", "theta", "status"]
+    assert main(["analyze", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert "calibration:brier" in printed
+    assert (
+        "no action column (--action NAME, if it has another name): "
+        "residual covariance, cmi, predictive" in printed
+    )
+
+
+def test_beliefs_that_allow_nothing_are_imported_and_refused_by_themselves(tmp_path, capsys):
+    """Two wordings may be imported one by one into a folder; together they can be compared."""
+    for name in ("standard", "mse"):
+        table = tmp_path / f"{name}.csv"
+        table.write_text(
+            "context,prompt,p\n" + "".join(f"{case},{name},0.{case + 1}\n" for case in range(5))
+        )
+        assert main(["import", str(table), "--out", str(tmp_path / f"{name}.parquet")]) == 0
+        assert "the table allows no check by itself yet" in capsys.readouterr().out
+    assert main(["analyze", str(tmp_path / "mse.parquet")]) == 2
+    err = capsys.readouterr().err
+    assert (
+        "there is nothing to check beliefs against: give 'action' (what was chosen), 'theta'" in err
+    )
+    assert err.count("\n") == 1
+    assert main(["analyze", str(tmp_path)]) == 0
+    assert "prompt_consistency:mse" in capsys.readouterr().out
+
+
+def test_real_decoders_read_strictly_and_keep_the_text(tmp_path):
+    out = tmp_path / "runs.parquet"
+    assert main(["import", *BOTH, "--out", str(out)]) == 0
+    runs = read_runs(out).set_index(["context", "rep"])
+    assert runs.loc[("evening-02", 0), ["status", "raw_belief"]].tolist() == [
+        "refused",
+        "I cannot predict the weather.",
+    ]
+    assert runs.loc[("evening-06", 1), ["status", "raw_belief"]].tolist() == [
+        "unparsed",
+        "It depends on the wind.",
+    ]
+    assert runs.loc[("evening-12", 0), ["status", "p"]].tolist() == ["repaired:percent", 0.35]
+    assert runs.loc[("evening-03", 1), ["status", "raw_action"]].tolist() == [
+        "unparsed",
+        "take or leave, as you like",
+    ]
+    row = runs.loc[
+        ("evening-09", 0)
+    ]  # an impossible number and a refused action: the graver status, and both texts
+    assert row[["status", "raw_belief", "raw_action"]].tolist() == [
+        "refused",
+        "70",
+        "As an AI I have no umbrella.",
+    ]
+    assert row[["p", "action"]].isna().all()
+
+
+def texts(tmp_path, *completions):
+    samples = [
+        {
+            "id": number,
+            "epoch": 1,
+            "target": "Yes",
+            "output": {"choices": [{}], "completion": text},
+            "metadata": {"choice": "go"},
+        }
+        for number, text in enumerate(completions)
+    ]
+    path = tmp_path / "log.json"
+    path.write_text(
+        json.dumps({"status": "success", "eval": {"task": "t", "model": "m"}, "samples": samples})
+    )
+    return str(path)
+
+
+def test_percent_takes_bare_numbers_as_asked(tmp_path):
+    log, out = (
+        texts(tmp_path, "70", "70%", "170", "maybe", "No: 0.3\nYes: 0.7"),
+        tmp_path / "runs.csv",
+    )
+    assert main(["import", log, "--percent", "--out", str(out)]) == 0
+    runs = read_runs(out)
+    assert runs["status"].tolist() == ["ok", "ok", "out_of_range", "unparsed", "ok"]
+    assert runs["p"].tolist()[:2] == [0.7, 0.7]
+    assert runs["raw_belief"].tolist()[:2] == ["70", "70%"]
+    assert main(["import", log, "--force", "--out", str(out)]) == 0
+    assert read_runs(out)["status"].tolist() == [
+        "out_of_range",
+        "repaired:percent",
+        "out_of_range",
+        "unparsed",
+        "ok",
+    ]
+
+
+def test_answers_that_nobody_can_read_are_shown(tmp_path, capsys):
+    log = texts(tmp_path, "It depends. Overall I would say 70.", "Hard to tell, 0.5 perhaps", "0.2")
+    assert main(["import", log, "--out", str(tmp_path / "runs.csv")]) == 0
+    assert (
+        "most answers could not be read, such as 'It depends. Overall I would say 70.'"
+        in capsys.readouterr().out
+    )
+
+
+def test_untrusted_text_stays_text(tmp_path, capsys):
+    log, out = texts(tmp_path, "=HYPERLINK(1)\x1b[2J", "0.5"), tmp_path / "runs.jsonl"
+    evil = Path(log).read_text().replace('"task": "t"', '"task": "t\\u001b[31m\\nstatus: ok 99"')
+    Path(log).write_text(evil)
+    assert (
+        main(
+            ["import", log, "--map", "action=metadata.choice", "--actions", "go", "--out", str(out)]
+        )
+        == 0
+    )
+    printed = capsys.readouterr().out
+    assert "\x1b" not in printed
+    assert "\nstatus: ok 99" not in printed
+    assert read_runs(out)["raw_belief"].tolist()[0] == "=HYPERLINK(1)\x1b[2J"
+
+
+def test_one_log_may_hold_both_answers(tmp_path):
+    log, out = texts(tmp_path, "0.2", "0.5"), tmp_path / "runs.jsonl"
+    assert (
+        main(
+            [
+                "import",
+                log,
+                "--map",
+                "action=metadata.choice",
+                "--actions",
+                "go,stay",
+                "--out",
+                str(out),
+            ]
+        )
+        == 0
+    )
+    assert read_runs(out)["action"].tolist() == ["go", "go"]
+
+
+def test_no_input_is_replaced_and_no_output_without_force(tmp_path, capsys):
+    log = texts(tmp_path, "0.2", "0.5")
+    table = tmp_path / "mine.csv"
+    table.write_text("p,action,theta\n0.5,a,1\n")
+    link = tmp_path / "link.csv"
+    link.symlink_to(table)
+    for out in (table, link):
+        assert main(["import", str(table), "--out", str(out), "--force"]) == 2
+        assert "--out must not be one of the logs" in capsys.readouterr().err
+    assert table.read_text() == "p,action,theta\n0.5,a,1\n"
+    assert main(["import", log, "--out", str(table)]) == 2
+    assert "replace it with --force" in capsys.readouterr().err
+    assert main(["import", log, "--out", str(table), "--force"]) == 0
+    assert len(pd.read_csv(table)) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([BELIEF, ACTION, "--out", "x.csv"], "name the tasks of beliefs (--belief-task NAME)"),
+        ([BELIEF, "--out", "x.xlsx"], "--out must end in .parquet, .csv or .jsonl"),
+        ([BELIEF, "--out", "nowhere/x.csv"], "does not exist"),
+        ([BELIEF, "--out", "x.csv", "--map", "p"], "--map needs COLUMN=FIELD"),
+        (
+            [BELIEF, "--out", "x.csv", "--map", "p=output", "--map", "p=target"],
+            "--map names column 'p' twice",
+        ),
+        ([BELIEF, "--out", "x.csv", "--max-bytes", "100"], "more than 100 are refused"),
+        ([BELIEF, "--out", "x.csv", "--max-bytes", "0"], "max_bytes must be positive"),
+        ([BELIEF, FOLKTEXTS, "--out", "x.csv"], "Import files of different formats one by one"),
+        (["missing.eval", "--out", "x.csv"], "missing.eval: no such file"),
+        ([FOLKTEXTS, "--format", "inspect", "--out", "x.csv"], "no complete zip file"),
+        (
+            [TEXT, "--format", "table", "--out", "x.csv"],
+            "nothing says which field holds the belief",
+        ),
+    ],
+)
+def test_errors_are_one_line_exit_2_and_no_file(arguments, message, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["import", *arguments]) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_help_names_every_format(capsys):
+    assert ("auto", *READERS) == FORMATS
+    assert main(["import", "--help"]) == 0
+    assert "--belief-task" in capsys.readouterr().out

@@ -1,0 +1,104 @@
+"""The golden study, readers of plain answers, and files made on the spot."""
+
+import importlib.util
+import json
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from coherence.importing.assemble import Reading, assemble
+from coherence.importing.formats import read_logs
+
+STUDY = Path(__file__).parents[2] / "golden" / "rain_study.py"
+
+
+@pytest.fixture(scope="session")
+def study():
+    """Return the module that the golden logs were made from."""
+    spec = importlib.util.spec_from_file_location("rain_study", STUDY)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["rain_study"] = module  # dataclasses looks its module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def _plain_belief(text):
+    """Read a bare number and nothing else: these tests do not depend on how text is decoded."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None, "unparsed"
+    return (number, "ok") if 0 <= number <= 1 else (None, "out_of_range")
+
+
+@pytest.fixture(scope="session")
+def plain_belief():
+    return _plain_belief
+
+
+def _plain_action(text, options):
+    word = text.removeprefix("ANSWER: ")
+    return (word, "ok") if word in options else (None, "unparsed")
+
+
+@pytest.fixture(scope="session")
+def plain_action():
+    return _plain_action
+
+
+def _imported(*paths, format="auto", belief=(), action=(), mapping=None, model=None, **reading):
+    _, logs = read_logs(list(paths), format=format)
+    return assemble(
+        logs,
+        Reading(_plain_belief, _plain_action, **reading),
+        belief_tasks=belief,
+        action_tasks=action,
+        mapping=mapping,
+        model=model,
+    )
+
+
+@pytest.fixture(scope="session")
+def imported():
+    return _imported
+
+
+def _write_table(path, text):
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def write_table():
+    return _write_table
+
+
+def _packed(path, entries, method=zipfile.ZIP_DEFLATED):
+    with zipfile.ZipFile(path, "w", method) as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+    return path
+
+
+@pytest.fixture(scope="session")
+def packed():
+    return _packed
+
+
+def _sample(number, completion="0.5", **more):
+    return json.dumps(
+        {
+            "id": number,
+            "epoch": 1,
+            "target": "Yes",
+            "output": {"choices": [{}], "completion": completion},
+            **more,
+        }
+    )
+
+
+@pytest.fixture(scope="session")
+def sample():
+    return _sample

@@ -1,0 +1,100 @@
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coherence.errors import InputError, SchemaError
+from coherence.importing.formats import detect_format, read_logs
+from coherence.table.storage import write_runs
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+BELIEF = GOLDEN / "inspect_belief.eval"
+LETTERS = GOLDEN / "inspect_letters.json"
+TEXT = next(GOLDEN.glob("samples_rain_text_*.jsonl"))
+YES = next(GOLDEN.glob("samples_rain_yes_*.jsonl"))
+FOLKTEXTS = GOLDEN / "folktexts_predictions.csv"
+
+
+HEADER = json.dumps({"status": "success", "eval": {"task": "t", "model": "m"}})
+
+
+NESTED = st.recursive(
+    st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda part: (
+        st.lists(part, max_size=4) | st.dictionaries(st.text(max_size=8), part, max_size=4)
+    ),
+    max_leaves=8,
+)
+
+
+def somewhere(value, draw, replacement):
+    """Return a copy of nested JSON in which one part, anywhere, is another value."""
+    if not isinstance(value, dict | list) or not value or draw(st.integers(0, 4)) == 0:
+        return replacement
+    key = draw(st.sampled_from(list(value) if isinstance(value, dict) else range(len(value))))
+    changed = value.copy()
+    changed[key] = somewhere(value[key], draw, replacement)
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.eval", "no zip at all", "no complete zip file"),
+        ("a.json", "{", "is not JSON"),
+        ("a.json", "[1]", "it is a JSON list"),
+        ("a.json", '{"results": 1}', "no eval.task. Its fields are 'results'"),
+        ("a.json", HEADER, "the log has no samples"),
+        ("a.json", "[" * 100_000, "nested too deeply|not JSON"),
+        ("a.jsonl", '{"p": 0.5}\n{"p": \n', "line 2 is not JSON"),
+        ("a.jsonl", '{"p": 0.5}\n[1]\n', "line 2 is a JSON list"),
+        (
+            "a.jsonl",
+            '{"doc_id": 0, "resps": [["a"]], "doc": {}, "target": 1}\n{"doc_id": 1, "resps": []}\n',
+            "line 2 lacks 'doc', 'target'",
+        ),
+        ("a.csv", "", "empty"),
+        ("a.csv", "p,action\n", "no rows"),
+        ("a.csv", "p,action,p\n1,2,3\n", "column 'p' occurs more than once"),
+        ("a.csv", "p,action,theta\n1,2\n", "line 2 has 2 cells, the header 3"),
+        ("a.csv", "confidnce,action,theta\n1,2,1\n", "nothing says which field holds the belief"),
+        ("a.xlsx", "x", "the ending must be .eval, .json, .jsonl, .csv or .tsv"),
+    ],
+)
+def test_what_cannot_be_read_is_said(tmp_path, name, content, message, imported, write_table):
+    path = write_table(tmp_path / name, content)
+    with pytest.raises(InputError, match=message):
+        imported(path)
+
+
+def test_formats_are_told_by_content_and_not_mixed():
+    formats = {path: detect_format(path) for path in (BELIEF, LETTERS, TEXT, FOLKTEXTS)}
+    assert list(formats.values()) == ["inspect", "inspect", "lm-eval", "folktexts"]
+    with pytest.raises(InputError, match="is of the format folktexts, .* of the format inspect"):
+        read_logs([BELIEF, FOLKTEXTS])
+    with pytest.raises(InputError, match="no such file"):
+        read_logs([GOLDEN])
+    with pytest.raises(InputError, match="folktexts writes its predictions as .csv"):
+        read_logs([FOLKTEXTS, TEXT], format="folktexts")
+
+
+@pytest.mark.parametrize("golden", [LETTERS, YES, TEXT])
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_a_log_of_another_shape_is_refused_or_read_and_never_crashes(
+    golden, tmp_path_factory, data, imported
+):
+    lines = golden.read_text().splitlines() if golden.suffix == ".jsonl" else [golden.read_text()]
+    number = data.draw(st.integers(0, len(lines) - 1))
+    odd = NESTED | st.sampled_from([10**400, -(2**70), "\ud800", True, [[["nan", "True"]]]])
+    lines[number] = json.dumps(somewhere(json.loads(lines[number]), data.draw, data.draw(odd)))
+    path = tmp_path_factory.mktemp("odd") / golden.name
+    path.write_text("\n".join(lines))
+    try:
+        damaged = imported(path, mapping={"theta": "-"})
+    except (InputError, SchemaError):
+        return
+    write_runs(damaged.runs, path.with_name("runs.parquet"))
+    assert len(damaged.runs) > 0

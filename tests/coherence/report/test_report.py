@@ -1,0 +1,38 @@
+import json
+import subprocess
+import sys
+
+from coherence.report.report import Report
+
+
+def test_one_row_per_unit_and_check_with_the_settings_as_json(report):
+    table = report.results
+    assert len(table) == 7
+    assert table["model"].tolist() == ["small-lm"] * 5 + ["large-lm"] * 2
+    assert json.loads(table["settings"].iloc[0]) == {"k": 3, "n_permutations": "999"}
+    assert table["verdict"].tolist()[:5] == list(report.units[0].verdicts)
+    assert table["pvalue"].tolist()[:2] == [0.004, 0.31]
+
+
+def test_a_report_without_a_check_has_the_same_columns(report):
+    empty = Report((), {}).results
+    assert len(empty) == 0
+    assert list(empty.columns) == list(report.results.columns)
+
+
+def test_each_face_is_that_of_its_renderer(report):
+    from coherence.report.html import render_html
+    from coherence.report.json import render_json
+    from coherence.report.terminal import render_terminal
+
+    assert report.to_html() == render_html(report.units, report.settings)
+    assert report.to_json() == render_json(report.units, report.settings)
+    assert str(report) == render_terminal(report.units)
+
+
+def test_a_report_loads_no_renderer_before_it_is_asked():
+    code = (
+        "import sys, coherence.report.report; "
+        "assert not {'matplotlib', 'rich', 'jinja2'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,257 @@
+"""Causal models: breaks if an answer depends on its batch, or if padding shifts positions."""
+
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from transformers import GPT2Config, GPT2LMHeadModel
+
+from coherence.errors import InputError
+from elicitation.models.base import Request
+from elicitation.models.local.causal import CausalModel, load_causal_model
+from elicitation.models.local.loading import quiet_transformers
+from elicitation.session.questions import plan_questions
+
+TEXTS = [
+    "Does a patient cough?",
+    "Consider a patient who is a smoker.",
+    "12 lines",
+    "Why?\nBecause of a chest X-ray, and of shortness of breath.",
+    "a",
+]
+
+
+@pytest.fixture(scope="module")
+def gpt2(model, tmp_path_factory):
+    """Random weights and learnt positions: padding without explicit positions would show."""
+    folder = tmp_path_factory.mktemp("models") / "gpt2"
+    torch.manual_seed(0)
+    config = GPT2Config(
+        vocab_size=len(model.tokenizer),
+        n_embd=32,
+        n_layer=2,
+        n_head=2,
+        n_positions=128,
+        bos_token_id=1,
+        eos_token_id=2,
+    )
+    network = GPT2LMHeadModel(config)
+    with torch.no_grad():
+        network.transformer.wpe.weight.mul_(
+            20
+        )  # so that positions matter as they do in a trained model
+        network.transformer.wte.weight.mul_(8)
+    with quiet_transformers():
+        network.save_pretrained(folder)
+        model.tokenizer.save_pretrained(folder)
+    return folder
+
+
+def _requests(texts, temperature, max_lines=None):
+    return [Request(text, seed, 12, temperature, max_lines) for seed, text in enumerate(texts)]
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_answers_do_not_depend_on_batch_size_or_order(gpt2, temperature):
+    requests = _requests(TEXTS * 3, temperature)
+    alone = load_causal_model(gpt2, batch_size=1).generate(requests)
+    assert len({answer.text for answer in alone}) > 3
+    for batch_size in (3, 8):
+        together = load_causal_model(gpt2, batch_size=batch_size)
+        assert [answer.text for answer in together.generate(requests)] == [
+            answer.text for answer in alone
+        ]
+        order = np.random.default_rng(batch_size).permutation(len(requests))
+        shuffled = together.generate([requests[i] for i in order])
+        assert [shuffled[position].text for position in np.argsort(order)] == [
+            answer.text for answer in alone
+        ]
+        np.testing.assert_allclose(
+            [shuffled[position].logprob for position in np.argsort(order)],
+            [answer.logprob for answer in alone],
+            atol=1e-3,
+        )
+
+
+def test_greedy_answers_equal_those_of_transformers(gpt2):
+    model = load_causal_model(gpt2, batch_size=4)
+    for request, answer in zip(
+        _requests(TEXTS, 0.0), model.generate(_requests(TEXTS, 0.0)), strict=True
+    ):
+        encoded = model.tokenizer(request.text, return_tensors="pt")
+        with torch.inference_mode():
+            whole = model.network.generate(
+                **encoded, max_new_tokens=12, do_sample=False, pad_token_id=0
+            )
+        assert answer.text == model.tokenizer.decode(
+            whole[0, encoded["input_ids"].shape[1] :], skip_special_tokens=True
+        )
+
+
+def test_seeds_matter_and_are_all_that_matters(model):
+    request = Request(TEXTS[1], 7, 12)
+    first, again, other = model.generate([request, request, Request(TEXTS[1], 8, 12)])
+    assert first.text == again.text == model.generate([request])[0].text
+    assert first.text != other.text
+
+
+def test_lines_end_an_answer_and_nothing_after_them_is_kept(model, asia, cases):
+    questions = [
+        question
+        for question in plan_questions(cases, asia.phrases, "lung", reps=1)
+        if question.role == "belief"
+    ][:8]
+    free = model.generate([Request(question.text, 3, 40) for question in questions])
+    cut = model.generate([Request(question.text, 3, 40, max_lines=1) for question in questions])
+    for whole, short in zip(free, cut, strict=True):
+        assert whole.text.startswith(short.text)
+        assert len([line for line in short.text.split("\n") if line.strip()]) <= 1
+
+
+def test_answers_are_cut_at_their_limit(model):
+    answers = model.generate([Request(text, 0, limit) for text in TEXTS for limit in (1, 2, 5)])
+    assert all(
+        answer.n_tokens <= limit for answer, limit in zip(answers, (1, 2, 5) * 5, strict=True)
+    )
+    assert model.generate([]) == []
+
+
+def test_a_text_that_does_not_fit_is_refused(model):
+    with pytest.raises(InputError, match="exceeds the model's context of"):
+        model.generate([Request("word " * 3000, 0, 5)])
+
+
+def test_the_chat_template_is_used_where_there_is_one(model_folder, tmp_path):
+    folder = tmp_path / "chat"
+    shutil.copytree(model_folder, folder)
+    template = (
+        "{% for m in messages %}<start>[{{ m.role }}] {{ m.content }}{% endfor %}"
+        "{% if add_generation_prompt %}[assistant]{% endif %}"
+    )
+    (folder / "chat_template.jinja").write_text(template)
+    chat, plain = load_causal_model(folder), load_causal_model(folder, chat=False)
+    assert chat.chat
+    assert chat.tokenizer.decode(chat.encode(["Well?"])[0]) == "<start>[user] Well?[assistant]"
+    assert plain.tokenizer.decode(plain.encode(["Well?"])[0]) == "<start>Well?"
+    # Answers to other texts must not be taken for each other by a store.
+    assert chat.fingerprint != plain.fingerprint
+    with pytest.raises(InputError, match="chat template"):
+        load_causal_model(model_folder, chat=True)
+
+
+CHAT = (
+    "{% for m in messages %}<start>[{{ m.role }}] {{ m.content | trim }}{% endfor %}"
+    "{% if add_generation_prompt %}<start>[assistant]{% endif %}"
+)
+
+
+NO_SYSTEM = (
+    "{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}" + CHAT
+)
+
+
+DROPS_SYSTEM = CHAT.replace(
+    "{% for m in messages %}", "{% for m in messages if m.role == 'user' %}"
+)
+
+
+def _chat_folder(model_folder, folder, template):
+    shutil.copytree(model_folder, folder)
+    (folder / "chat_template.jinja").write_text(template)
+    return folder
+
+
+def test_a_system_message_and_the_beginning_of_the_answer_are_read_as_such(model_folder, tmp_path):
+    folder = _chat_folder(model_folder, tmp_path / "chat", CHAT)
+    model = load_causal_model(folder, system="Be brief.", prefill="No: 0.")
+    (ids,) = model.encode(["Well?"])
+    assert (
+        model.tokenizer.decode(ids)
+        == "<start>[system] Be brief.<start>[user] Well?<start>[assistant]No: 0."
+    )
+    assert (
+        ids.count(model.tokenizer.bos_token_id) == 3
+    )  # the template's own marks, and no further start token
+    (longer,) = model.encode(["Well?"], answer="25 ")
+    assert (
+        model.tokenizer.decode(longer[len(ids) :]) == "25 "
+    )  # a blank at the end survives a template that trims
+    # What shapes an answer tells stores apart.
+    fingerprints = [
+        load_causal_model(folder, **options).fingerprint
+        for options in ({}, {"system": "Be brief."}, {"prefill": "Be brief."})
+    ]
+    assert len({*fingerprints, model.fingerprint}) == 4
+
+
+def test_an_answer_begins_with_its_prefill_and_its_lines_count(model_folder, tmp_path):
+    model = load_causal_model(
+        _chat_folder(model_folder, tmp_path / "chat", CHAT), prefill="No: 0.50\nYes:"
+    )
+    plain = load_causal_model(tmp_path / "chat")
+    request = Request("Does a patient cough?", 3, 12, 1.0)
+    (answer,) = model.generate([request])
+    assert answer.text.startswith("No: 0.50\nYes:")
+    assert answer.n_tokens <= 12
+    # The model reads its prefill like any other text.
+    whole = plain.tokenizer(
+        plain.render(request.text) + "No: 0.50\nYes:", add_special_tokens=False
+    )["input_ids"]
+    assert model.encode([request.text]) == [whole]
+    (first_line,) = model.generate([Request("Does a patient cough?", 3, 30, 1.0, max_lines=1)])
+    # Its first line is complete before the model says anything.
+    assert first_line.text == "No: 0.50\n"
+
+
+def test_a_prefill_needs_no_chat_template(model_folder):
+    model = load_causal_model(model_folder, prefill=" Answer:")
+    assert model.tokenizer.decode(model.encode(["Well?"])[0]) == "<start>Well? Answer:"
+    assert model.generate([Request("Well?", 0, 3)])[0].text.startswith(" Answer:")
+
+
+def test_a_system_message_that_would_be_lost_is_refused(model_folder, tmp_path):
+    with pytest.raises(InputError, match="system needs a chat template"):
+        load_causal_model(model_folder, system="Be brief.")
+    with pytest.raises(InputError, match="refuses a system message: no system role"):
+        load_causal_model(
+            _chat_folder(model_folder, tmp_path / "refuses", NO_SYSTEM), system="Be brief."
+        )
+    assert load_causal_model(tmp_path / "refuses").chat
+    with pytest.raises(InputError, match="leaves out the system message"):
+        load_causal_model(
+            _chat_folder(model_folder, tmp_path / "drops", DROPS_SYSTEM), system="Be brief."
+        )
+
+
+def test_draws_of_one_text_are_read_once_and_drawn_apart(model, monkeypatch):
+    rows = []
+    forward = model.network.forward
+
+    def counted(*args, input_ids, **options):
+        rows.append(input_ids.shape)
+        return forward(*args, input_ids=input_ids, **options)
+
+    monkeypatch.setattr(model.network, "forward", counted)
+    monkeypatch.setattr(model, "_ends", frozenset())  # so that no row ends before the second step
+    requests = [Request(TEXTS[1], seed, 8) for seed in range(6)]
+    together = model.generate(requests)
+    assert rows[0][0] == 1
+    assert rows[1][0] == 6
+    assert [answer.text for answer in together] == [
+        model.generate([request])[0].text for request in requests
+    ]
+
+
+@pytest.mark.parametrize("options", [{"batch_size": 0}, {"dtype": "int8"}, {"threads": 0}])
+def test_options_out_of_range(model_folder, options):
+    with pytest.raises(InputError, match=next(iter(options))):
+        load_causal_model(model_folder, **options)
+
+
+def test_answers_without_an_end_token_run_to_their_limit(model):
+    endless = CausalModel(model.network, model.tokenizer, name="endless", fingerprint="f")
+    endless._ends = frozenset()
+    assert [answer.n_tokens for answer in endless.generate(_requests(TEXTS, 1.0))] == [12] * len(
+        TEXTS
+    )

@@ -1,0 +1,249 @@
+"""Agents that answer in words.
+
+Breaks if an answer depends on its neighbours, or if a session does not find what was planted.
+"""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from coherence.agents import AGENTS, Agent
+from coherence.errors import InputError
+from coherence.table.faults import find_faults
+from elicitation.models.base import Request
+from elicitation.session.plan import Design
+from elicitation.session.questions import Question, plan_questions
+from elicitation.session.session import elicit
+from elicitation.simulated_model import AgentModel, Known, agent_for_task
+from elicitation.store import AnswerStore
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def many(asia):
+    return asia.cases(40, seed=3)
+
+
+def texts(asia, cases, role="decision"):
+    return [
+        question.text
+        for question in plan_questions(cases, asia.phrases, asia.target, reps=1)
+        if question.role == role
+    ]
+
+
+def session(agent, asia, cases, **options):
+    with AnswerStore(":memory:") as store:
+        runs, tally = elicit(
+            agent_for_task(agent, asia, cases),
+            asia,
+            cases,
+            store,
+            design=Design(**{"reps": 4, **options}),
+        )
+    assert find_faults(runs) == []
+    assert tally.readable == tally.total
+    return runs
+
+
+def test_a_request_has_one_answer_whatever_the_order(asia, many):
+    model = agent_for_task("noisy", asia, many)
+    requests = [
+        Request(text, seed, 60)
+        for role in ("belief", "decision", "auxiliary")
+        for text in texts(asia, many, role)
+        for seed in (0, 1, 2**63 - 1)
+    ]
+    answers = model.generate(requests)
+    assert len({answer.text for answer in answers}) > 20
+    order = np.random.default_rng(0).permutation(len(requests))
+    shuffled = agent_for_task("noisy", asia, many).generate([requests[i] for i in order])
+    assert [shuffled[position] for position in np.argsort(order)] == answers
+    assert [model.generate([request])[0] for request in requests[:10]] == answers[:10]
+
+
+def test_a_rational_agent_states_the_truth_on_its_grid(asia, many):
+    runs = session("rational", asia, many)
+    ordinary = runs[runs["z"].isna()]
+    np.testing.assert_allclose(ordinary["p"], np.round(ordinary["p_true"] * 20) / 20, atol=1e-9)
+    assert set(ordinary["action"].dropna()) <= {"yes", "no", "defer"}
+    finer = session(AGENTS["rational"].with_parameters(grid=0.0), asia, many, reps=1)
+    np.testing.assert_allclose(finer["p"], finer["p_true"], atol=5e-5 + 1e-9)
+    conditional = finer[finer["z"].notna()]
+    np.testing.assert_allclose(conditional["p_z"], conditional["p_z_true"], atol=0.005 + 1e-9)
+
+
+@pytest.mark.parametrize("name", sorted(AGENTS))
+def test_what_was_planted_is_found(asia, many, name):
+    agent, runs = AGENTS[name], session(name, asia, many)
+    plain = runs[runs["z"].isna()]
+    standard, bayes = (
+        plain[plain["prompt"] == prompt].set_index(["context", "rep"])["p"]
+        for prompt in ("standard", "bayes")
+    )
+    shift = (bayes - standard).mean()
+    assert (shift > 0.05) == (agent.prompt_shift > 0)
+    assert (standard.groupby("context").std().mean() > 0.02) == (agent.report_noise > 0)
+    # Given z, a biased agent is nearer to one half than the truth.
+    conditional = runs[runs["z"].notna()].dropna(subset=["p_true"])
+    drawn_in = (abs(conditional["p_true"] - 0.5) - abs(conditional["p"] - 0.5)).mean()
+    assert agent.iterated_bias == 0 or drawn_in > 0.05
+    if agent.belief_slope != 1:
+        assert abs(plain["p"] - plain["p_true"]).mean() > 0.05
+
+
+def test_choices_follow_their_known_policy(asia, many):
+    """With no taste, P(action) is the softmax of the utilities at the belief.
+
+    The share over draws must fall within 4 standard errors.
+    """
+    agent = Agent("plain", "No taste.", taste=0.0, grid=0.0)
+    model = agent_for_task(agent, asia, many)
+    n = 2000
+    for text in texts(asia, many)[:3]:
+        belief = model._known[text].exact
+        utility = np.array(
+            [
+                agent.slope * (belief - agent.yes_at),
+                agent.slope * (agent.no_at - belief),
+                agent.defer,
+            ]
+        )
+        expected = np.exp(utility) / np.exp(utility).sum()
+        answers = [
+            answer.text for answer in model.generate([Request(text, seed, 60) for seed in range(n)])
+        ]
+        deferred = np.mean([answer.startswith("Can decide: No") for answer in answers])
+        yes = np.mean([answer == "Can decide: Yes\nDecision: Yes" for answer in answers])
+        np.testing.assert_allclose([yes, deferred], expected[[0, 2]], atol=4 * np.sqrt(0.25 / n))
+
+
+def test_a_hidden_signal_moves_actions_and_not_reports(asia, many):
+    def shares(theta):
+        changed = many.assign(theta=theta)
+        runs = session(
+            AGENTS["leaky"].with_parameters(taste=0.0, hidden_signal=1.0),
+            asia,
+            changed,
+            iterated=False,
+            reps=20,
+        )
+        rows = runs[runs["action"].notna()]
+        return (rows["action"] == "yes").mean(), runs["p"].tolist()
+
+    (low, stated_low), (high, stated_high) = shares(0), shares(1)
+    assert high - low > 0.3
+    assert stated_low == stated_high
+
+
+def test_a_taste_belongs_to_the_case(asia, many):
+    runs = session(
+        AGENTS["rational"].with_parameters(taste=50.0), asia, many, iterated=False, reps=6
+    )
+    by_case = runs[runs["action"].notna()].groupby("context")["action"]
+    assert (by_case.nunique() == 1).mean() > 0.85  # repetitions share it
+    assert by_case.first().nunique() == 3  # cases do not
+
+
+def test_temperature_zero_silences_the_noise(asia, many):
+    noisy = agent_for_task(AGENTS["noisy"].with_parameters(taste=0.0), asia, many)
+    for role in ("belief", "decision"):
+        for text in texts(asia, many, role)[:5]:
+            assert (
+                len(
+                    {
+                        answer.text
+                        for answer in noisy.generate(
+                            [Request(text, seed, 60, 0.0) for seed in range(5)]
+                        )
+                    }
+                )
+                == 1
+            )
+    text = texts(asia, many, "belief")[0]
+    rounded = np.round(noisy._known[text].exact * 20) / 20
+    assert noisy.generate([Request(text, 0, 60, 0.0)])[0].text.endswith(f"Yes: {rounded:.2f}")
+
+
+def test_beliefs_can_be_sampled_and_read_off(asia, many):
+    runs = session("rational", asia, many, belief="sampled", draws=200, reps=1)
+    np.testing.assert_allclose(runs["p"], runs["p_true"], atol=0.025 + 4.5 * np.sqrt(0.25 / 200))
+    read_off = session("rational", asia, many, belief="token", reps=1)
+    np.testing.assert_allclose(read_off["p"], np.round(read_off["p_true"] * 20) / 20, atol=1e-9)
+    model = agent_for_task("rational", asia, many)
+    with pytest.raises(InputError, match="labels must be No and Yes"):
+        model.label_probabilities([], ("A", "B"))
+
+
+def test_what_the_evidence_rules_out_is_refused_and_not_made_up(asia, many):
+    text = texts(asia, many, "belief")[0]
+    question = next(
+        question
+        for question in plan_questions(many, asia.phrases, asia.target, reps=1)
+        if question.text == text
+    )
+    model = AgentModel(AGENTS["rational"], {text: Known(question, "c", 1.0, float("nan"))})
+    assert model.generate([Request(text, 0, 60)])[0].text.startswith("I cannot")
+
+
+def test_numbers_have_the_form_that_was_asked_for():
+    def answer_to(exact, **options):
+        question = Question(0, 0, "belief", "standard", "?", ("No", "Yes"), **options)
+        model = AgentModel(
+            replace(AGENTS["rational"], grid=0.0), {"?": Known(question, "c", 1.0, exact)}
+        )
+        return model.generate([Request("?", 0, 60)])[0].text
+
+    assert answer_to(0.3) == "No: 0.70\nYes: 0.30"
+    assert (
+        answer_to(0.12345) == "No: 0.8766\nYes: 0.1234"
+        or answer_to(0.12345) == "No: 0.8765\nYes: 0.1235"
+    )
+    assert answer_to(1.0) == "No: 0.00\nYes: 1.00"
+    assert answer_to(0.3, form="number") == "0.30"
+
+
+def test_answers_are_cut_at_their_limit(asia, many):
+    model = agent_for_task("rational", asia, many)
+    (answer,) = model.generate([Request(texts(asia, many)[0], 0, 5)])
+    assert (answer.text, answer.n_tokens, answer.logprob) == ("Can d", 5, None)
+
+
+def test_the_fingerprint_follows_all_that_shapes_an_answer(asia, many):
+    first = agent_for_task("rational", asia, many).fingerprint
+    assert first == agent_for_task(AGENTS["rational"], asia, many).fingerprint
+    others = [
+        agent_for_task("leaky", asia, many),
+        agent_for_task(AGENTS["rational"].with_parameters(slope=5.0), asia, many),
+        agent_for_task("rational", asia, many.assign(theta=1 - many["theta"])),
+        agent_for_task("rational", asia, many.head(20)),
+    ]
+    assert len({first, *(other.fingerprint for other in others)}) == 5
+
+
+def test_unknown_names_and_texts(asia, many):
+    with pytest.raises(InputError, match="agent must be one of .*'rational'"):
+        agent_for_task("ratonal", asia, many)
+    with pytest.raises(InputError, match="knows the questions of its cases alone; received 'Well"):
+        agent_for_task("rational", asia, many).generate([Request("Well?", 0, 5)])
+
+
+def test_no_torch_is_needed():
+    code = (
+        "import sys\nfrom elicitation.session.plan import Design, Task\n"
+        "from elicitation.session.session import elicit\n"
+        "from elicitation.simulated_model import agent_for_task\n"
+        "from elicitation.store import AnswerStore\nimport elicitation.models.servers.server\n"
+        "task = Task.load('asia')\ncases = task.cases(5, seed=0)\n"
+        "with AnswerStore(':memory:') as store:\n"
+        "    agent = agent_for_task('leaky', task, cases)\n"
+        "    runs, _ = elicit(agent, task, cases, store, design=Design(reps=1))\n"
+        "print(len(runs), sorted({'torch', 'transformers'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout.strip() == "30 []", done.stderr
