@@ -42,7 +42,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from elicitation.models.base import Request
 from elicitation.models.local.causal import CausalModel, load_causal_model
 from elicitation.session.questions import plan_questions
-from elicitation.session.session import Task
+from elicitation.session.plan import Task
 
 TEXT_TOKENS, N_CONTINUATIONS, N_ANSWERS, NEW_TOKENS = 400, 100, 1000, 40
 BATCH_SIZES = (1, 8, 32, 128)  # tried for the harness, on a quarter of the work
@@ -197,8 +197,8 @@ def questions(n: int) -> list[str]:
 
 def train_reader(folder: str) -> None:
     """Train a small model that answers in two lines."""
-    from elicitation.training.organisms.training import Recipe
-    from elicitation.training.organisms.training import train_reader as train
+    from elicitation.training.organisms.reader import Recipe
+    from elicitation.training.organisms.reader import train_reader as train
 
     batch = (("belief", 8), ("conditional", 4), ("decision", 4), ("auxiliary", 4))
     train(

@@ -27,7 +27,7 @@ def verdicts(folder: Path, *, seed: int, contexts: int, reps: int) -> pd.DataFra
     """Return every test of one report on an organism; an undefined test has no p-value."""
     from coherence import analyze
     from elicitation.models.local.causal import load_causal_model
-    from elicitation.session.plan import Task
+    from elicitation.session.plan import Design, Task
     from elicitation.session.session import elicit
     from elicitation.store import AnswerStore
 
@@ -38,8 +38,7 @@ def verdicts(folder: Path, *, seed: int, contexts: int, reps: int) -> pd.DataFra
             task,
             task.cases(contexts, seed=seed),
             store,
-            reps=reps,
-            seed=seed,
+            design=Design(reps=reps, seed=seed),
             batch_size=4096,
         )
     with warnings.catch_warnings():

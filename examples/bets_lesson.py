@@ -1,4 +1,6 @@
-"""A lesson on thinking in bets: three simulated agents, of whom we know what they know and do, take the test that models take.
+"""A lesson on thinking in bets: three simulated agents take the test that models take.
+
+Of each we know what it knows and does.
 
     python examples/bets_lesson.py
     python examples/bets_lesson.py --out DIR
@@ -9,22 +11,111 @@ guesser guesses. Which numbers tell them apart, and which do not?
 """
 
 import argparse
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
 import pandas as pd
 
 from coherence.batteries.bets.gains import expected_gains
+from coherence.batteries.bets.ladder import LadderFit
 from coherence.batteries.bets.plots import (
     accuracy_size,
     plot_accuracies,
     plot_ladder,
     save_bet_plot,
 )
-from coherence.batteries.bets.scores import score_bets
+from coherence.batteries.bets.scores import BetScores, score_bets
 from coherence.batteries.bets.simulated import BET_AGENTS, simulate_answers
 from elicitation.batteries.bets.items import default_items
-from elicitation.batteries.bets.questions import bet_questions, ladder_questions, value_questions
+from elicitation.batteries.bets.ladder import ladder_questions
+from elicitation.batteries.bets.questions import bet_questions, value_questions
+
+BET_ON = ("the winning side", "the losing side", "both", "none")
+
+
+def as_text(gains: Iterable[float]) -> str:
+    return ", ".join(f"{name} {gain:g}" for name, gain in zip(BET_ON, gains, strict=True))
+
+
+def print_bet() -> None:
+    print("1. A bet. Win a thing worth 100 on heads, lose one worth 1 on tails, stake 20:")
+    for wins, (prize, loss) in {"": (100, 1), " (the other way round)": (1, 100)}.items():
+        print(f"   expected gain{wins}: {as_text(expected_gains(prize, loss, 20)[0])}")
+    print(
+        "   With odds of two to one on top of the stake, both sides may be worth a bet. If the "
+        "winning side has a chance of"
+    )
+    for chance in (0.1, 0.25, 0.5):
+        gains = expected_gains(100, 1, 50, chance=chance, payout=2)[0]
+        best = BET_ON[int(gains.argmax())]
+        print(f"   {chance:.0%}, the best choice is {best}: {as_text(gains)}")
+
+
+def make_questions() -> pd.DataFrame:
+    items = default_items()
+    # Development things too: the threshold of the sets is tuned on them.
+    splits = ["dev", "test"]
+    values = value_questions(items, splits=splits, templates=["choice-valuable"])
+    bets = bet_questions(items, splits=splits, modalities=["coin"])
+    ladder = ladder_questions(items)
+    print(
+        f"\n2. {len(values)} questions on values, {len(bets)} bets, "
+        f"{len(ladder)} bets with stated chances. For example:"
+    )
+    print(f"   {bets['text'].iloc[-1]}")
+    return pd.concat([values, bets, ladder], ignore_index=True)
+
+
+def print_accuracy(accuracy: pd.DataFrame) -> None:
+    shares = accuracy.set_index(["template", "truth", "model"])["accuracy"].unstack()
+    guessing = accuracy.groupby(["template", "truth"])["chance"].first()
+    print("\n3. Shares of right answers on test things:")
+    print(f"   {'':36}" + "".join(f"{name:>12}" for name in [*BET_AGENTS, "guessing"]))
+    for template, truth in (
+        accuracy[["template", "truth"]].drop_duplicates().itertuples(index=False)
+    ):
+        row = [*shares.loc[(template, truth), list(BET_AGENTS)], guessing[template, truth]]
+        print(f"   {template + ', ' + truth:36}" + "".join(f"{share:12.0%}" for share in row))
+    print(
+        "   'positive gain' does not tell the value-only chooser from the maximiser: it asks only "
+        "the bets where the high thing is won."
+    )
+    print(
+        "   'strict' and 'non-negative gain' fail the maximiser: one threshold cannot serve bets "
+        "whose best choices gain 40 and 0."
+    )
+
+
+def print_ladders(ladders: Mapping[tuple[str, str], LadderFit]) -> None:
+    print("\n4. The chance that choices act on, beside the one that the bet states:")
+    stated = next(iter(ladders.values())).table["stated"]
+    print(f"   {'stated':12}" + "".join(f"{p:>7g}" for p in stated))
+    for (agent, _), fit in ladders.items():
+        # Whoever bets at every stake, or at none, shows no chance: it is missing.
+        chances = ["–" if p != p else f"{p:.2f}" for p in fit.table["implied"]]
+        status = fit.table["status"].mode()[0]
+        print(f"   {agent:12}" + "".join(f"{p:>7}" for p in chances) + f"   ({status})")
+    line = ladders["maximiser", "coin"].weighting
+    print(
+        f"   In one line: the maximiser's elevation is {line.elevation:.2f} (0 leaves one half as "
+        f"it is), its sensitivity {line.sensitivity:.2f} (1)"
+    )
+    print(
+        "   The value-only chooser bets whatever the stakes and chances are, the guesser as often "
+        "as not: neither acts on a probability."
+    )
+
+
+def write(scores: BetScores, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    scores.accuracy.to_csv(folder / "accuracy.csv", index=False)
+    for agent, rows in scores.accuracy.groupby("model", sort=False):
+        picture = partial(plot_accuracies, rows)
+        save_bet_plot(picture, folder / f"{agent}.svg", size=accuracy_size(rows))
+    ladder = scores.ladders["maximiser", "coin"].table
+    save_bet_plot(partial(plot_ladder, ladder), folder / "ladder.svg", size=(4.5, 4.5))
+    print(f"\nFigures of each agent, of the ladder, and accuracy.csv: {folder}")
 
 
 def main() -> None:
@@ -47,38 +138,8 @@ def main() -> None:
     )
     args = parser.parse_args()
 
-    print("1. A bet. Win a thing worth 100 on heads, lose one worth 1 on tails, stake 20:")
-    bet_on = ("the winning side", "the losing side", "both", "none")
-    for wins, (prize, loss) in {"": (100, 1), " (the other way round)": (1, 100)}.items():
-        gains = expected_gains(prize, loss, 20)[0]
-        print(
-            f"   expected gain{wins}: "
-            + ", ".join(f"{name} {gain:g}" for name, gain in zip(bet_on, gains, strict=True))
-        )
-
-    print(
-        "   With odds of two to one on top of the stake, both sides may be worth a bet. If the winning side has a chance of"
-    )
-    for chance in (0.1, 0.25, 0.5):
-        gains = expected_gains(100, 1, 50, chance=chance, payout=2)[0]
-        best = bet_on[int(gains.argmax())]
-        print(
-            f"   {chance:.0%}, the best choice is {best}: "
-            + ", ".join(f"{name} {gain:g}" for name, gain in zip(bet_on, gains, strict=True))
-        )
-
-    items = default_items()
-    splits = ["dev", "test"]
-    values, bets = (
-        value_questions(items, splits=splits, templates=["choice-valuable"]),
-        bet_questions(items, splits=splits, modalities=["coin"]),
-    )
-    questions = pd.concat([values, bets, ladder_questions(items)], ignore_index=True)
-    print(
-        f"\n2. {len(values)} questions on values, {len(bets)} bets, {len(questions) - len(values) - len(bets)} bets with stated chances. For example:"
-    )
-    print(f"   {bets['text'].iloc[-1]}")
-
+    print_bet()
+    questions = make_questions()
     answers = pd.concat(
         [
             simulate_answers(agent, questions, sharpness=args.sharpness, rng=args.seed)
@@ -87,55 +148,9 @@ def main() -> None:
         ignore_index=True,
     )
     scores = score_bets(questions, answers)
-    table = scores.accuracy.set_index(["template", "truth", "model"])["accuracy"].unstack()[
-        list(BET_AGENTS)
-    ]
-    chance = scores.accuracy.groupby(["template", "truth"])["chance"].first()
-    print("\n3. Shares of right answers on test things:")
-    print(f"   {'':36}" + "".join(f"{name:>12}" for name in [*BET_AGENTS, "guessing"]))
-    for template, truth in (
-        scores.accuracy[["template", "truth"]].drop_duplicates().itertuples(index=False)
-    ):
-        row = [*table.loc[(template, truth)], chance[template, truth]]
-        print(f"   {template + ', ' + truth:36}" + "".join(f"{share:12.0%}" for share in row))
-    print(
-        "   'positive gain' does not tell the value-only chooser from the maximiser: it asks only the bets where the high thing is won."
-    )
-    print(
-        "   'strict' and 'non-negative gain' fail the maximiser: one threshold cannot serve bets whose best choices gain 40 and 0."
-    )
-
-    print("\n4. The chance that choices act on, beside the one that the bet states:")
-    stated = next(iter(scores.ladders.values())).table["stated"]
-    print(f"   {'stated':12}" + "".join(f"{p:>7g}" for p in stated))
-    for (agent, _), fit in scores.ladders.items():
-        shown = ["–" if p != p else f"{p:.2f}" for p in fit.table["implied"]]
-        print(
-            f"   {agent:12}"
-            + "".join(f"{p:>7}" for p in shown)
-            + f"   ({fit.table['status'].mode()[0]})"
-        )
-    line = scores.ladders["maximiser", "coin"].weighting
-    print(
-        f"   In one line: the maximiser's elevation is {line.elevation:.2f} (0 leaves one half as it is), its sensitivity {line.sensitivity:.2f} (1)"
-    )
-    print(
-        "   The value-only chooser bets whatever the stakes and chances are, the guesser as often as not: neither acts on a probability."
-    )
-
-    out = Path(args.out)
-    out.mkdir(parents=True, exist_ok=True)
-    scores.accuracy.to_csv(out / "accuracy.csv", index=False)
-    for agent, rows in scores.accuracy.groupby("model", sort=False):
-        save_bet_plot(
-            partial(plot_accuracies, rows), out / f"{agent}.svg", size=accuracy_size(rows)
-        )
-    save_bet_plot(
-        partial(plot_ladder, scores.ladders["maximiser", "coin"].table),
-        out / "ladder.svg",
-        size=(4.5, 4.5),
-    )
-    print(f"\nFigures of each agent, of the ladder, and accuracy.csv: {out}")
+    print_accuracy(scores.accuracy)
+    print_ladders(scores.ladders)
+    write(scores, Path(args.out))
 
 
 if __name__ == "__main__":

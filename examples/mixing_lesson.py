@@ -28,11 +28,13 @@ def print_scores(scores: pd.DataFrame) -> None:
     print(f"   {'agent':<8} published  ceiling  corrected  95% interval")
     for row in scores.itertuples():
         print(
-            f"   {row.model:<8} {row.published:9.1f}  {row.ceiling:7.1f}  {row.corrected:9.1f}  [{row.low:.1f}, {row.high:.1f}]"
+            f"   {row.model:<8} {row.published:9.1f}  {row.ceiling:7.1f}  {row.corrected:9.1f}  "
+            f"[{row.low:.1f}, {row.high:.1f}]"
         )
     player = f"{scores['equilibrium'].iloc[0]:.1f}"
     print(
-        f"   The published scoring takes p for the best rate in games: who plays their equilibria gets {player} on average."
+        "   The published scoring takes p for the best rate in games: who plays their equilibria "
+        f"gets {player} on average."
     )
 
 
@@ -60,7 +62,8 @@ def print_game() -> None:
     print("\n4. A game: heads pays the model 70, tails 30, if the opponent shows the same side")
     heads, _ = mixed_equilibrium([[70, 0], [0, 30]], [[-70, 0], [0, -30]])
     print(
-        f"   In equilibrium the model shows heads with probability {heads:.2f}: the opponent expects the 70."
+        f"   In equilibrium the model shows heads with probability {heads:.2f}: the opponent "
+        "expects the 70."
     )
     for name in ("ideal", "literal"):
         parts = score_mixing(expected_answers(name), n_resamples=100, rng=0).measures.set_index(
@@ -68,7 +71,8 @@ def print_game() -> None:
         )
         game = parts.loc["pennies"]
         print(
-            f"   {name:<8} published {game['published'].sum():.1f} of 8, corrected {game['corrected'].sum():.1f} of 8"
+            f"   {name:<8} published {game['published'].sum():.1f} of 8, corrected "
+            f"{game['corrected'].sum():.1f} of 8"
         )
 
 
@@ -105,7 +109,8 @@ def main() -> None:
     print_game()
     save_panels(compare_figure(scores.curves, list(MIXING_AGENTS)), out / "flips.png")
     print(
-        f"\n{out / 'flips.png'} shows one flip of every agent; {out / 'answers.csv'} holds all answers."
+        f"\n{out / 'flips.png'} shows one flip of every agent; {out / 'answers.csv'} holds all "
+        "answers."
     )
 
 

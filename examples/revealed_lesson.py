@@ -1,4 +1,4 @@
-"""A lesson on revealed beliefs: four believers whose flaw is known, and what each measure says of them.
+"""A lesson on revealed beliefs: what each measure says of four believers whose flaw is known.
 
     python examples/revealed_lesson.py --out lesson
 
@@ -14,10 +14,10 @@ import pandas as pd
 from coherence.batteries.revealed.belief_scores import score_beliefs
 from coherence.batteries.revealed.figures import write_figures
 from coherence.batteries.revealed.influences import order_preferences, previous_influences
-from elicitation.batteries.revealed import dice
-from elicitation.batteries.revealed.believers import BELIEVERS
-from elicitation.batteries.revealed.grid import select, standard_grid
-from elicitation.batteries.revealed.tables import simulate_beliefs
+from elicitation.batteries.revealed.beliefs import simulate_beliefs
+from elicitation.batteries.revealed.scenarios import dice
+from elicitation.batteries.revealed.scenarios.grid import select, standard_grid
+from elicitation.batteries.revealed.simulated import BELIEVERS
 
 COLUMNS = ("l1", "l1_relative", "first_excess", "pull", "position")
 
@@ -25,11 +25,13 @@ COLUMNS = ("l1", "l1_relative", "first_excess", "pull", "position")
 def print_question() -> None:
     setting = dice.repeated(1, 6, [3], dependent=False)
     print(
-        "1. A question that shows what somebody believes, without asking for it: how does this text go on?"
+        "1. A question that shows what somebody believes, without asking for it: how does this "
+        "text go on?"
     )
     print(f"   {setting.texts['standard']} ...")
     print(
-        f"   Truth: {', '.join(f'{outcome} {probability}' for outcome, probability in setting.truth.items())}"
+        "   Truth: "
+        f"{', '.join(f'{outcome} {probability}' for outcome, probability in setting.truth.items())}"
     )
 
 
@@ -50,16 +52,20 @@ def print_measures(table: pd.DataFrame) -> None:
     for believer, row in table.iterrows():
         print(f"   {believer!s:<20}" + "".join(f"{row[name] + 0.0:14.2f}" for name in COLUMNS))
     print(
-        "   l1: sum of differences from the truth; l1_relative: 1 is no better than naming the most probable outcome every time;\n"
-        "   first_excess: too much on the first outcome; pull: how much likelier a repetition seems after an earlier result;\n"
+        "   l1: sum of differences from the truth; l1_relative: 1 is no better than naming the "
+        "most probable outcome every time;\n"
+        "   first_excess: too much on the first outcome; pull: how much likelier a repetition "
+        "seems after an earlier result;\n"
         "   position: how much likelier an option seems for being named first, whatever its label."
     )
 
 
 def print_exercise() -> None:
     print(
-        "\n3. To think about: the lover of first outcomes is as far from the truth after an earlier result as before. The gambler is exact until\n"
-        "   there is one. Which of the figures shows which? And which believer would pass a test that asks for the probability of a six?"
+        "\n3. To think about: the lover of first outcomes is as far from the truth after an "
+        "earlier result as before. The gambler is exact until\n"
+        "   there is one. Which of the figures shows which? And which believer would pass a test "
+        "that asks for the probability of a six?"
     )
 
 

@@ -10,11 +10,11 @@ those.
 import argparse
 import json
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 
-def main() -> None:
+def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -39,24 +39,25 @@ def main() -> None:
         help="cases drawn to measure on; those held out are asked (default: 1000)",
     )
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads (default: 1)")
-    args = parser.parse_args()
+    return parser.parse_args()
 
+
+def main() -> None:
+    args = read_options()
+    # After the options, so that --help answers before torch is loaded.
     from tqdm import tqdm
 
-    from elicitation.session.session import Task
-    from elicitation.training.organisms.training import (
-        Recipe,
+    from elicitation.session.plan import Task
+    from elicitation.training.organisms.course import Recipe
+    from elicitation.training.organisms.reader import (
         held_out_cases,
         measure_reader,
         train_reader,
     )
 
-    task = Task.load(args.task)
-    recipe = (
-        Recipe(threads=args.threads)
-        if args.steps is None
-        else Recipe(threads=args.threads, steps=args.steps)
-    )
+    task, recipe = Task.load(args.task), Recipe(threads=args.threads)
+    if args.steps is not None:
+        recipe = replace(recipe, steps=args.steps)
     with tqdm(total=recipe.steps, unit="step", file=sys.stderr, disable=None) as bar:
 
         def show(step: int, steps: int, loss: float) -> None:
@@ -74,14 +75,16 @@ def main() -> None:
         json.dumps(record, indent=2) + "\n", encoding="utf-8"
     )
     print(
-        f"{record['parameters']:,} parameters, {record['recipe']['steps']} steps, {record['seconds']:.0f} s of training"
+        f"{record['parameters']:,} parameters, {recipe.steps} steps, "
+        f"{record['seconds']:.0f} s of training"
     )
     print(f"on {len(cases)} evidence sets that it was not trained on:")
     print(f"  readable answers            {figures.readable:.2%}")
     print(f"  RMSE of beliefs to truth    {figures.rmse:.4f}")
     print(f"  RMSE of P(z | x) to truth   {figures.rmse_auxiliary:.4f}")
     print(
-        f"  decisions on the side of the stated belief: {figures.agreement:.2%} (its policy at these beliefs: {figures.agreement_expected:.2%})"
+        f"  decisions on the side of the stated belief: {figures.agreement:.2%} "
+        f"(its policy at these beliefs: {figures.agreement_expected:.2%})"
     )
 
 

@@ -17,50 +17,65 @@ from coherence.decoding.decode import OK, REFUSALS, REFUSED, UNPARSED, decode_ch
 from coherence.errors import InputError
 from coherence.table.schema import REPAIRS
 from elicitation.models.base import LabelModel, Model, ScoringModel
-from elicitation.session.session import Progress, ask
+from elicitation.session.asking import Progress, ask
 from elicitation.store import AnswerStore, Draw
 
+_CONDITION = ("model", "experiment", "p", "item", "order")
 _SPARE_TOKENS = 16
 _ADDED_WORDS = REPAIRS[-1]
 _WAIT = "\n\nYour answer:"
 
 FLIP = (
-    "Toss a loaded coin in your mind. It shows 1 with a probability of {p} and 0 with a probability of {q}. Report how this one toss came out: over "
-    "many tosses your reports should show each side that often.\nReply with the digit 0 or 1 and nothing else."
-    + _WAIT
+    "Toss a loaded coin in your mind. It shows 1 with a probability of {p} and 0 with a "
+    "probability of {q}. Report how this one toss came out: over "
+    "many tosses your reports should show each side that often.\nReply with the digit 0 or 1 and "
+    "nothing else." + _WAIT
 )
 TWO_FLIPS = (
-    "Toss a loaded coin twice in your mind. Each toss shows 1 with a probability of {p} and 0 with a probability of {q}, whatever the other one "
-    "shows. Report how these two tosses came out: over many reports each toss should show each side that often.\n"
+    "Toss a loaded coin twice in your mind. Each toss shows 1 with a probability of {p} and 0 with "
+    "a probability of {q}, whatever the other one "
+    "shows. Report how these two tosses came out: over many reports each toss should show each "
+    "side that often.\n"
     "Reply in two lines and nothing else, with the digit 0 or 1 at each mark:\nFlip 1: *\nFlip 2: *"
     + _WAIT
 )
 THREE_OUTCOMES = (
-    "Spin a wheel in your mind that has three fields. It stops on 0 with a probability of {p}, on 1 with a probability of {middle} and on 2 with a "
-    "probability of {rest}. Report where it stopped this time: over many spins your reports should show each field that often.\n"
+    "Spin a wheel in your mind that has three fields. It stops on 0 with a probability of {p}, on "
+    "1 with a probability of {middle} and on 2 with a "
+    "probability of {rest}. Report where it stopped this time: over many spins your reports should "
+    "show each field that often.\n"
     "Reply with the digit 0, 1 or 2 and nothing else." + _WAIT
 )
 READS = (
-    "A sequenced fragment of DNA fits two places of a genome, A and B, equally well. Of 1000 fragments that fit one of the two places only, {a} came "
-    "from A and {b} from B. Many such doubtful fragments have to be placed, one at a time and without a memory of the others, so that in the end the "
-    "two places have their right shares of them. Where do you place this one?\nReply with the letter A or B and nothing else."
-    + _WAIT
+    "A sequenced fragment of DNA fits two places of a genome, A and B, equally well. Of 1000 "
+    "fragments that fit one of the two places only, {a} came "
+    "from A and {b} from B. Many such doubtful fragments have to be placed, one at a time and "
+    "without a memory of the others, so that in the end the "
+    "two places have their right shares of them. Where do you place this one?\nReply with the "
+    "letter A or B and nothing else." + _WAIT
 )
 PENNIES = (
-    "You and an opponent each lay down a coin, without seeing the other's. If both show heads, you win {a} points from the opponent. If both show "
-    "tails, you win {b} points from the opponent. If the coins differ, nothing is won. The opponent has watched you play this game many times and "
-    "knows how often you show which side, but not what you show this time. Which side do you show?\n"
+    "You and an opponent each lay down a coin, without seeing the other's. If both show heads, you "
+    "win {a} points from the opponent. If both show "
+    "tails, you win {b} points from the opponent. If the coins differ, nothing is won. The "
+    "opponent has watched you play this game many times and "
+    "knows how often you show which side, but not what you show this time. Which side do you "
+    "show?\n"
     "Reply with the word Heads or Tails and nothing else." + _WAIT
 )
 POSITIONING = (
-    "Each season your shop and a copycat choose a market, luxury or affordable, without knowing the other's choice. Alone in the luxury market you "
-    "earn {a} thousand, alone in the affordable market {b} thousand. In the same market as the copycat you earn nothing, and the copycat gains "
-    "what you lose by it. The copycat has watched you for many seasons and knows how often you choose which market, but not your choice this time. "
+    "Each season your shop and a copycat choose a market, luxury or affordable, without knowing "
+    "the other's choice. Alone in the luxury market you "
+    "earn {a} thousand, alone in the affordable market {b} thousand. In the same market as the "
+    "copycat you earn nothing, and the copycat gains "
+    "what you lose by it. The copycat has watched you for many seasons and knows how often you "
+    "choose which market, but not your choice this time. "
     "Which market do you choose?\nReply with the word Luxury or Affordable and nothing else."
     + _WAIT
 )
 WORDS = (
-    "Choose one of two words by tossing a fair coin in your mind, so that each has a probability of 50%: {first} or {second}.\n"
+    "Choose one of two words by tossing a fair coin in your mind, so that each has a probability "
+    "of 50%: {first} or {second}.\n"
     "Reply with the word that the coin chose and nothing else." + _WAIT
 )
 WORD_PAIRS = (
@@ -137,45 +152,36 @@ def mixing_questions() -> list[MixingQuestion]:
     """
     digits, flips = ("0", "1"), ("0 0", "0 1", "1 0", "1 1")
     lines = tuple("Flip 1: {}\nFlip 2: {}".format(*pair.split()) for pair in flips)
-    grid, tenths = [5 * i for i in range(21)], [10 * i for i in range(1, 10)]
-    found = [
-        MixingQuestion("flip", p / 100, FLIP.format(p=f"{p}%", q=f"{100 - p}%"), digits, digits)
-        for p in grid
-    ]
-    found += [
-        MixingQuestion(
-            "two_flips", p / 100, TWO_FLIPS.format(p=f"{p}%", q=f"{100 - p}%"), lines, flips
+    questions = [
+        MixingQuestion(name, p / 100, text.format(p=f"{p}%", q=f"{100 - p}%"), answers, outcomes)
+        for name, text, answers, outcomes in (
+            ("flip", FLIP, digits, digits),
+            ("two_flips", TWO_FLIPS, lines, flips),
         )
-        for p in grid
+        for p in range(0, 101, 5)
     ]
     three = ("0", "1", "2")
     for p in range(60, -1, -10):
         text = THREE_OUTCOMES.format(p=f"{p}%", middle="40%", rest=f"{60 - p}%")
-        found.append(MixingQuestion("three_outcomes", p / 100, text, three, three))
-    found += [
-        MixingQuestion(
-            "reads", p / 100, READS.format(a=10 * p, b=1000 - 10 * p), ("A", "B"), ("A", "B")
-        )
-        for p in tenths
-    ]
-    games = (
-        ("pennies", PENNIES, ("Heads", "Tails")),
-        ("positioning", POSITIONING, ("Luxury", "Affordable")),
+        questions.append(MixingQuestion("three_outcomes", p / 100, text, three, three))
+    # What rates, or two payoffs, say of p: reads in thousands, points and earnings in hundreds.
+    decisions = (
+        ("reads", READS, ("A", "B"), ("A", "B"), 1000),
+        ("pennies", PENNIES, ("Heads", "Tails"), ("heads", "tails"), 100),
+        ("positioning", POSITIONING, ("Luxury", "Affordable"), ("luxury", "affordable"), 100),
     )
-    for name, text, actions in games:
-        found += [
-            MixingQuestion(
-                name, p / 100, text.format(a=p, b=100 - p), actions, tuple(map(str.lower, actions))
+    for name, text, answers, outcomes, whole in decisions:
+        for tenth in range(1, 10):
+            first = tenth * whole // 10
+            filled = text.format(a=first, b=whole - first)
+            questions.append(MixingQuestion(name, tenth / 10, filled, answers, outcomes))
+    for pair in WORD_PAIRS:
+        for order, words in (("forward", pair), ("reverse", pair[::-1])):
+            text = WORDS.format(first=words[0], second=words[1])
+            questions.append(
+                MixingQuestion("words", 0.5, text, words, words, "/".join(pair), order)
             )
-            for p in tenths
-        ]
-    for first, second in WORD_PAIRS:
-        for order, listed in (("forward", (first, second)), ("reverse", (second, first))):
-            text = WORDS.format(first=listed[0], second=listed[1])
-            found.append(
-                MixingQuestion("words", 0.5, text, listed, listed, f"{first}/{second}", order)
-            )
-    return found
+    return questions
 
 
 def read_mixing_answer(text: str, question: MixingQuestion) -> tuple[str | None, str]:
@@ -198,16 +204,18 @@ def read_mixing_answer(text: str, question: MixingQuestion) -> tuple[str | None,
 
     Examples
     --------
-    >>> question = next(one for one in mixing_questions() if one.item == "man/woman")
-    >>> [read_mixing_answer(text, question) for text in ("man", "Woman.", "the man", "I can't choose.")]
-    [('man', 'ok'), ('woman', 'repaired:punctuation'), (None, 'unparsed'), (None, 'refused')]
+    >>> man_or_woman = [asked for asked in mixing_questions() if asked.experiment == "words"][0]
+    >>> [read_mixing_answer(text, man_or_woman) for text in ("man", "Woman.", "the man")]
+    [('man', 'ok'), ('woman', 'repaired:punctuation'), (None, 'unparsed')]
+    >>> read_mixing_answer("I can't choose.", man_or_woman)
+    (None, 'refused')
     """
     # White space around and between the lines is no part of the form.
     plain = "\n".join(line.strip(" \t\r") for line in text.split("\n") if line.strip(" \t\r"))
     decoded = decode_choice(plain, question.answers)
     if decoded.value is None or decoded.status == _ADDED_WORDS:
-        said = text.lower().replace("\u2019", "'")
-        return None, REFUSED if any(phrase in said for phrase in REFUSALS) else UNPARSED
+        plain = text.lower().replace("\u2019", "'")
+        return None, REFUSED if any(phrase in plain for phrase in REFUSALS) else UNPARSED
     return question.outcomes[question.answers.index(decoded.value)], decoded.status
 
 
@@ -275,43 +283,35 @@ def elicit_mixing(
             # The likeliest first tokens that a server lists bound a rate; a bound must not pass for
             # the rate.
             raise InputError(
-                f"exact=True needs a model that gives the probabilities of whole answers; {model.name} does not. Draw answers instead."
+                "exact=True needs a model that gives the probabilities of whole answers; "
+                f"{model.name} does not. Draw answers instead."
             )
         # No description for the store: its reader knows the probabilities of Yes and No only.
         answers, _ = ask(
             model,
-            [Draw.of_labels(one.text, one.answers) for one in asked],
+            [Draw.of_labels(question.text, question.answers) for question in asked],
             store,
             batch_size=batch_size,
             progress=progress,
         )
         return _exact_table(model.name, asked, [answer.text for answer in answers])
+    # By draws first: a session cut short has some answers to every condition.
     order = [(number, question) for number in range(draws) for question in asked]
     planned = [_draw(question, number, seed, max_new_tokens) for number, question in order]
     stored, _ = ask(model, planned, store, batch_size=batch_size, progress=progress)
     rows = []
     for (number, question), answer in zip(order, stored, strict=True):
         outcome, status = read_mixing_answer(answer.text, question)
-        rows.append(
-            (
-                model.name,
-                question.experiment,
-                question.p,
-                question.item,
-                question.order,
-                number,
-                outcome,
-                status,
-                answer.text,
-            )
-        )
-    return pd.DataFrame(
-        rows,
-        columns=["model", "experiment", "p", "item", "order", "draw", "answer", "status", "raw"],
-    )
+        rows.append((*_condition(model.name, question), number, outcome, status, answer.text))
+    return pd.DataFrame(rows, columns=[*_CONDITION, "draw", "answer", "status", "raw"])
+
+
+def _condition(model: str, question: MixingQuestion) -> tuple[Any, ...]:
+    return model, question.experiment, question.p, question.item, question.order
 
 
 def _draw(question: MixingQuestion, number: int, seed: int, max_new_tokens: int | None) -> Draw:
+    # A token holds a byte at least; the spare ones are for signs around the answer.
     longest = (
         max_new_tokens or max(len(answer.encode()) for answer in question.answers) + _SPARE_TOKENS
     )
@@ -329,15 +329,13 @@ def _draw(question: MixingQuestion, number: int, seed: int, max_new_tokens: int 
 def _exact_table(model: str, asked: Iterable[MixingQuestion], texts: Iterable[str]) -> pd.DataFrame:
     rows: list[tuple[Any, ...]] = []
     for question, text in zip(asked, texts, strict=True):
-        told = json.loads(text)
-        masses = [float(told[answer]) for answer in question.answers]
-        place = (model, question.experiment, question.p, question.item, question.order)
+        probabilities = json.loads(text)
+        masses = [float(probabilities[answer]) for answer in question.answers]
+        condition = _condition(model, question)
         rows += [
-            (*place, outcome, OK, mass)
+            (*condition, outcome, OK, mass)
             for outcome, mass in zip(question.outcomes, masses, strict=True)
         ]
-        rows.append((*place, None, UNPARSED, max(0.0, 1 - sum(masses))))
-    return pd.DataFrame(
-        rows,
-        columns=["model", "experiment", "p", "item", "order", "answer", "status", "probability"],
-    )
+        # Rounding may carry the sum past 1.
+        rows.append((*condition, None, UNPARSED, max(0.0, 1 - sum(masses))))
+    return pd.DataFrame(rows, columns=[*_CONDITION, "answer", "status", "probability"])

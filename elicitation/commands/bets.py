@@ -261,12 +261,10 @@ def _questions(args: argparse.Namespace) -> "pd.DataFrame":
     """Return all questions for a score: dev and test, values and bets, and the ladder of a coin."""
     import pandas as pd
 
+    from elicitation.batteries.bets.ladder import BREAK_EVENS, highest_break_even, ladder_questions
     from elicitation.batteries.bets.questions import (
-        BREAK_EVENS,
         STAKE,
         bet_questions,
-        highest_break_even,
-        ladder_questions,
         value_questions,
     )
 

@@ -19,14 +19,14 @@ from elicitation.commands.bets_answers import (
 
 if TYPE_CHECKING:
     from elicitation.batteries.bets.items import Items
-    from elicitation.training.finetuning import Progress, Recipe
+    from elicitation.training.finetuning import BatchProgress, TuningRecipe
 
 
-def _recipe(args: argparse.Namespace) -> "Recipe":
+def _recipe(args: argparse.Namespace) -> "TuningRecipe":
     from dataclasses import replace
 
     from elicitation.batteries.bets.models import SCRATCH
-    from elicitation.training.finetuning import Recipe
+    from elicitation.training.finetuning import TuningRecipe
 
     told = {
         "batch_size": args.batch_size,
@@ -35,12 +35,12 @@ def _recipe(args: argparse.Namespace) -> "Recipe":
         "max_epochs": args.epochs,
     }
     return replace(
-        SCRATCH if args.from_scratch else Recipe(),
+        SCRATCH if args.from_scratch else TuningRecipe(),
         **{name: value for name, value in told.items() if value is not None},
     )
 
 
-def _base(args: argparse.Namespace, items: "Items", out: Path, show: "Progress") -> Path:
+def _base(args: argparse.Namespace, items: "Items", out: Path, show: "BatchProgress") -> Path:
     """Return the folder of the model to begin with, made if it is to be."""
     from coherence.errors import InputError
 
@@ -60,8 +60,8 @@ def _fit(
     base: Path,
     modality: str,
     out: Path,
-    recipe: "Recipe",
-    show: "Progress",
+    recipe: "TuningRecipe",
+    show: "BatchProgress",
 ) -> dict[str, Any]:
     from coherence.batteries.bets.right_choices import right_roles
     from elicitation.batteries.bets.models import lessons_from, with_values
@@ -91,7 +91,7 @@ def _fit(
 
 
 @contextmanager
-def _training(args: argparse.Namespace) -> "Iterator[Progress]":
+def _training(args: argparse.Namespace) -> "Iterator[BatchProgress]":
     """Show the batches of an epoch as a bar, and one line per epoch where there is no terminal."""
     from tqdm import tqdm
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from elicitation.training.organisms.rearing import Progress
+    from elicitation.training.organisms.rearing import OrganismProgress
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -106,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _progress() -> "Iterator[Progress]":
+def _progress() -> "Iterator[OrganismProgress]":
     """Show a bar per organism on a terminal, and a line every hundred steps elsewhere."""
     from tqdm import tqdm
 

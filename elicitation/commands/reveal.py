@@ -12,7 +12,7 @@ from coherence.cli.folders import prepare_folder, remove_earlier
 if TYPE_CHECKING:
     import pandas as pd
 
-    from elicitation.batteries.revealed.setting import Setting
+    from elicitation.batteries.revealed.scenarios.setting import Setting
     from elicitation.store import AnswerStore
 
 _CHECKED = ("runs.parquet", "results.json", "report.html")
@@ -148,7 +148,7 @@ def run(args: argparse.Namespace) -> int:
     settings = _settings(args)
     if args.questions is not None:
         from coherence.errors import InputError
-        from elicitation.batteries.revealed.elsewhere import questions_table
+        from elicitation.batteries.revealed.battery import questions_table
 
         table = questions_table(settings, only_revealed=args.only_revealed)
         try:
@@ -242,7 +242,7 @@ def _folders(args: argparse.Namespace) -> dict[str, str]:
 
 def _settings(args: argparse.Namespace) -> "list[Setting]":
     from coherence.errors import InputError
-    from elicitation.batteries.revealed.grid import extra_settings, select, standard_grid
+    from elicitation.batteries.revealed.scenarios.grid import extra_settings, select, standard_grid
 
     options: dict[str, object] = {}
     if args.faces is not None:
@@ -274,14 +274,11 @@ def _settings(args: argparse.Namespace) -> "list[Setting]":
 def _ask(args: argparse.Namespace, settings: "list[Setting]", store: "AnswerStore") -> Battery:
     """Ask every model in turn; one is in memory at a time."""
     from coherence.cli.progress import answer_progress
+    from elicitation.batteries.revealed.beliefs import reveal
+    from elicitation.batteries.revealed.bets import ask_wagers, tabulate_bets, wagered
     from elicitation.batteries.revealed.reading import in_chat
-    from elicitation.batteries.revealed.tables import reveal, state
-    from elicitation.batteries.revealed.wager import (
-        ask_wagers,
-        tabulate_bets,
-        tabulate_wagers,
-        wagered,
-    )
+    from elicitation.batteries.revealed.runs import tabulate_wagers
+    from elicitation.batteries.revealed.stated import state
     from elicitation.models.local.causal import load_causal_model
 
     battery = Battery()
@@ -321,8 +318,9 @@ def _ask(args: argparse.Namespace, settings: "list[Setting]", store: "AnswerStor
 
 def _read(args: argparse.Namespace, settings: "list[Setting]") -> Battery:
     """Read what was elicited elsewhere, and say what cannot be made of it."""
-    from elicitation.batteries.revealed.elsewhere import beliefs_of, read_answers, stated_of
-    from elicitation.batteries.revealed.wager import tabulate_bets, tabulate_wagers
+    from elicitation.batteries.revealed.answer_file import beliefs_of, read_answers, stated_of
+    from elicitation.batteries.revealed.bets import tabulate_bets
+    from elicitation.batteries.revealed.runs import tabulate_wagers
 
     answers = read_answers(args.answers, settings)
     battery = Battery(beliefs=[beliefs_of(answers, settings)])
@@ -331,7 +329,7 @@ def _read(args: argparse.Namespace, settings: "list[Setting]") -> Battery:
     battery.stated.append(stated_of(answers, settings))
     for source, own in answers.items():
         runs = tabulate_wagers(
-            settings, own.told, own.bets, model=source, reps=args.reps, seed=args.seed
+            settings, own.beliefs, own.bets, model=source, reps=args.reps, seed=args.seed
         )
         battery.bets.append(tabulate_bets(settings, own.bets, source=source))
         battery.runs.append(runs)

@@ -1,4 +1,7 @@
-"""What a session will ask, before anyone is asked: the task or the table of questions, the design, and the grid that follows from both."""
+"""What a session will ask, before anyone is asked.
+
+The task or the table of questions, the design, and the grid that follows from both.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,8 +25,8 @@ from elicitation.reading.belief import Way
 from elicitation.session.custom import check_questions
 from elicitation.session.prompts import BELIEF, NETWORK_PROMPTS, TABLE_PROMPTS, PromptSet
 from elicitation.session.questions import Question, number_draws, plan_questions, plan_table
-from elicitation.session.runs import assemble_runs, assemble_table
-from elicitation.store import Draw, StoredAnswer
+from elicitation.session.runs import ReadAnswer, assemble_runs, assemble_table
+from elicitation.store import Draw
 
 
 @dataclass(frozen=True)
@@ -121,7 +124,9 @@ class Subject(Protocol):
 
 
 def load_task(name: str, *, target: str | None = None) -> Subject:
-    """Load what is asked about by its name: a network of the catalogue, or a data set whose records are the truth.
+    """Load what is asked about by its name.
+
+    That is a network of the catalogue, or a data set whose records are the truth.
 
     Parameters
     ----------
@@ -140,17 +145,18 @@ def load_task(name: str, *, target: str | None = None) -> Subject:
     InputError
         An unknown name or target.
     """
-    if name not in dataset_names():
-        if name not in network_names():
-            known = ", ".join((*network_names(), *dataset_names()))
-            raise InputError(
-                f"task must be one of {known}; received {name!r}. {suggestion(name, (*network_names(), *dataset_names()))}"
-            )
+    if name in network_names():
         return Task.load(name, target=target)
+    known = (*network_names(), *dataset_names())
+    if name not in known:
+        raise InputError(
+            f"task must be one of {', '.join(known)}; received {name!r}. {suggestion(name, known)}"
+        )
     task = load_dataset(name)
     if target not in (None, task.target):
         raise InputError(
-            f"target of the records {name!r} must be {task.target!r}, the outcome they hold; received {target!r}. Leave it out."
+            f"target of the records {name!r} must be {task.target!r}, the outcome they hold; "
+            f"received {target!r}. Leave it out."
         )
     return cast("Subject", task)
 
@@ -197,13 +203,15 @@ class Design:
     def __post_init__(self) -> None:
         if not self.temperature >= 0 or self.seed < 0:
             raise InputError(
-                f"temperature and seed must be at least 0; received {self.temperature} and {self.seed}."
+                f"temperature and seed must be at least 0; received {self.temperature} and "
+                f"{self.seed}."
             )
         if self.max_new_tokens is not None and self.max_new_tokens < 1:
             raise InputError(f"max_new_tokens must be positive; received {self.max_new_tokens}.")
         if self.belief == "sampled" and self.temperature == 0:
             raise InputError(
-                "belief='sampled' needs a temperature above 0; at 0 all draws are one. Raise the temperature or take token."
+                "belief='sampled' needs a temperature above 0; at 0 all draws are one. Raise the "
+                "temperature or take token."
             )
 
 
@@ -218,12 +226,13 @@ class Plan:
     draws : list of Draw
         One per question.
     assemble : callable
-        Takes one answer per question and the model's name, and returns the runs table.
+        Takes what was read of one answer per question and the model's name, and returns the runs
+        table.
     """
 
     questions: list[Question]
     draws: list[Draw]
-    assemble: Callable[[Sequence[StoredAnswer], str], pd.DataFrame]
+    assemble: Callable[[Sequence[ReadAnswer], str], pd.DataFrame]
 
 
 def plan_task(task: Subject, cases: pd.DataFrame, design: Design) -> Plan:
@@ -249,15 +258,21 @@ def plan_task(task: Subject, cases: pd.DataFrame, design: Design) -> Plan:
         An option is outside its range.
     """
     questions = plan_questions(
-        cases, task.phrases, task.target, reps=design.reps, prompts=design.prompts, iterated=design.iterated, belief=design.belief,
-        draws=design.draws, templates=design.templates or NETWORK_PROMPTS,
-    )  # fmt: skip
+        cases,
+        task.phrases,
+        task.target,
+        reps=design.reps,
+        prompts=design.prompts,
+        iterated=design.iterated,
+        belief=design.belief,
+        draws=design.draws,
+        templates=design.templates or NETWORK_PROMPTS,
+    )
 
-    def assemble(answers: Sequence[StoredAnswer], model: str) -> pd.DataFrame:
+    def assemble(read: Sequence[ReadAnswer], model: str) -> pd.DataFrame:
         return assemble_runs(
             cases,
-            questions,
-            answers,
+            read,
             network=task.network,
             phrases=task.phrases,
             target=task.target,
@@ -302,7 +317,7 @@ def plan_own_questions(table: pd.DataFrame, design: Design, *, task: str = "ques
     return Plan(
         questions,
         _draws(questions, design),
-        lambda answers, model: assemble_table(table, questions, answers, task=task, model=model),
+        lambda read, model: assemble_table(table, read, task=task, model=model),
     )
 
 

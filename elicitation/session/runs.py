@@ -1,4 +1,4 @@
-"""From answers to the runs table: one row per context, repetition and framing, and one per state of z.
+"""From answers to the runs table: one row per context, repetition and framing or state of z.
 
 The action, asked for by itself, stands on the rows of the reference framing. A row's status is the
 gravest of its answers; what could be read of it is kept, the rest is null. Truth comes from the
@@ -9,7 +9,8 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, cast
 
 import pandas as pd
 
@@ -27,78 +28,97 @@ from elicitation.reading.belief import ReadBelief, sampled_belief, token_belief
 from elicitation.session.questions import FEATURE_PREFIX, Question, evidence_of, reference_of
 from elicitation.store import StoredAnswer
 
-_TEXT_COLUMNS = (
-    "task",
-    "model",
-    "prompt",
-    "action",
-    "z",
-    "z_state",
-    "status",
-    "raw_belief",
-    "raw_action",
-    "raw_z",
-    "created",
-)
-_NUMBER_COLUMNS = (
-    "p",
-    "p_true",
-    "p_z",
-    "p_z_true",
-    "answer_mass",
-    "logprob_belief",
-    "logprob_action",
-)
-_Key = tuple[int, int, str, str]
+# In this order, with the features before the status; None takes the type of the values.
+_COLUMNS = {
+    "task": "string",
+    "model": "string",
+    "context": None,
+    "rep": "int64",
+    "prompt": "string",
+    "p": "float64",
+    "action": "string",
+    "theta": None,
+    "p_true": "float64",
+    "z": "string",
+    "z_state": "string",
+    "p_z": "float64",
+    "p_z_true": "float64",
+    "status": "string",
+    "raw_belief": "string",
+    "raw_action": "string",
+    "raw_z": "string",
+    "answer_mass": "float64",
+    "logprob_belief": "float64",
+    "logprob_action": "float64",
+    "seed": "int64",
+    "created": "string",
+}
+_Place = tuple[int, int, str, str]
+"""Case, repetition, role and key of a question: where its answer goes."""
 
 
 @dataclass(frozen=True)
-class _Read:
-    """The answers to a question, one but for a sampled belief, and what was read of each."""
+class ReadAnswer:
+    """An answer and what was read of it.
+
+    Parameters
+    ----------
+    question : Question
+        What was asked.
+    stored : StoredAnswer
+        What came back.
+    decoded : Decoded or ReadBelief
+        From `decode_answer`.
+    """
 
     question: Question
-    stored: list[StoredAnswer]
-    decoded: list[Decoded[Any]]
+    stored: StoredAnswer
+    decoded: Decoded[Any] | ReadBelief
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """The answers to a question: one, or the draws of a sampled belief."""
+
+    answers: list[ReadAnswer]
 
     @property
-    def only(self) -> Decoded[Any]:
-        return self.decoded[0]
+    def first(self) -> ReadAnswer:
+        return self.answers[0]
 
     @property
     def raw(self) -> str:
-        """The answer as it came; of many draws, how often each was said."""
-        if self.question.way != "sampled":
-            return self.stored[0].text
-        return json.dumps(
-            dict(Counter(answer.text for answer in self.stored).most_common()), ensure_ascii=False
-        )
+        """The answer as it came; of many draws, how often each came."""
+        if self.first.question.way != "sampled":
+            return self.first.stored.text
+        texts = Counter(answer.stored.text for answer in self.answers)
+        return json.dumps(dict(texts.most_common()), ensure_ascii=False)
 
-    @property
-    def belief(self) -> ReadBelief | Decoded[Any]:
-        return sampled_belief(self.decoded) if self.question.way == "sampled" else self.only
+    @cached_property
+    def value(self) -> Decoded[Any] | ReadBelief:
+        if self.first.question.way != "sampled":
+            return self.first.decoded
+        draws = [cast("Decoded[str]", answer.decoded) for answer in self.answers]
+        return sampled_belief(draws)
 
     def belief_cells(self) -> dict[str, Any]:
         """The cells of a row that come from a question for a belief."""
-        cells = {"p": self.belief.value, "raw_belief": self.raw, "seed": self.stored[0].seed}
-        if self.question.way == "verbalised":
-            return cells | {"logprob_belief": self.stored[0].logprob}
-        mass = (
-            token_belief(self.stored[0].text).answer_mass
-            if self.question.way == "token"
-            else sampled_belief(self.decoded).answer_mass
-        )
-        return cells | {"answer_mass": mass}
+        stored = self.first.stored
+        cells = {"p": self.value.value, "raw_belief": self.raw, "seed": stored.seed}
+        if isinstance(self.value, ReadBelief):
+            return cells | {"answer_mass": self.value.answer_mass}
+        return cells | {"logprob_belief": stored.logprob}
 
     def action_cells(self) -> dict[str, Any]:
         """The cells of a row that come from a question for an action."""
         return {
-            "action": self.only.value,
+            "action": self.value.value,
             "raw_action": self.raw,
-            "logprob_action": self.stored[0].logprob,
+            "logprob_action": self.first.stored.logprob,
         }
 
 
-def decode_answer(question: Question, text: str) -> Decoded[Any]:
+def decode_answer(question: Question, text: str) -> Decoded[Any] | ReadBelief:
     """Read the answer of a question according to its role.
 
     Parameters
@@ -110,13 +130,12 @@ def decode_answer(question: Question, text: str) -> Decoded[Any]:
 
     Returns
     -------
-    Decoded
+    Decoded or ReadBelief
         A probability, an action, or the probabilities of the states of z; for one draw of a sampled
-        belief Yes or No.
+        belief Yes or No. A belief read from the label tokens comes with its mass.
     """
     if question.way == "token":
-        belief = token_belief(text)
-        return Decoded(belief.value, belief.status)
+        return token_belief(text)
     if question.way == "sampled":
         return decode_choice(text, BELIEF_LABELS)
     if question.role == "choice":
@@ -128,29 +147,59 @@ def decode_answer(question: Question, text: str) -> Decoded[Any]:
     return decode_belief(text, form=question.form)
 
 
-def _read_all(questions: Sequence[Question], answers: Sequence[StoredAnswer]) -> dict[_Key, _Read]:
-    read: dict[_Key, _Read] = {}
-    for question, answer in zip(questions, answers, strict=True):
-        key = (question.case, question.rep, question.role, question.key)
-        found = read.setdefault(key, _Read(question, [], []))
-        found.stored.append(answer)
-        found.decoded.append(decode_answer(question, answer.text))
-    return read
+def read_answers(
+    questions: Sequence[Question], answers: Sequence[StoredAnswer]
+) -> list[ReadAnswer]:
+    """Read all answers of a session, each once.
+
+    Parameters
+    ----------
+    questions : sequence of Question
+        What was asked.
+    answers : sequence of StoredAnswer
+        One per question.
+
+    Returns
+    -------
+    list of ReadAnswer
+        One per question, in order.
+    """
+    return [
+        ReadAnswer(question, answer, decode_answer(question, answer.text))
+        for question, answer in zip(questions, answers, strict=True)
+    ]
 
 
-def _sum_up(row: dict[str, Any], used: Sequence[_Read], belief: _Read) -> dict[str, Any]:
-    """Add the status and the time of a row."""
-    statuses = [belief.belief.status, *(one.only.status for one in used if one is not belief)]
-    return row | {
-        "status": worst(statuses),
-        "created": max(answer.created for one in used for answer in one.stored),
+def _gathered(read: Sequence[ReadAnswer]) -> dict[_Place, _Reading]:
+    """Return the answers by their place, in the order of the runs table."""
+    readings: dict[_Place, _Reading] = {}
+    for answer in read:
+        question = answer.question
+        place = (question.case, question.rep, question.role, question.key)
+        readings.setdefault(place, _Reading([])).answers.append(answer)
+    return dict(sorted(readings.items(), key=lambda item: item[0][:2]))
+
+
+def _reference(read: Sequence[ReadAnswer]) -> str:
+    framings = (answer.question.key for answer in read if answer.question.role == "belief")
+    return reference_of(list(dict.fromkeys(framings)))
+
+
+def _sum_up(used: Sequence[_Reading]) -> dict[str, Any]:
+    """Return the status and the time of a row."""
+    return {
+        "status": worst([reading.value.status for reading in used]),
+        "created": max(answer.stored.created for reading in used for answer in reading.answers),
     }
+
+
+def _features(cases: pd.DataFrame) -> list[str]:
+    return [str(name) for name in cases.columns if str(name).startswith(FEATURE_PREFIX)]
 
 
 def assemble_runs(
     cases: pd.DataFrame,
-    questions: Sequence[Question],
-    answers: Sequence[StoredAnswer],
+    read: Sequence[ReadAnswer],
     *,
     network: Network,
     phrases: Phrases,
@@ -164,10 +213,8 @@ def assemble_runs(
     ----------
     cases : DataFrame
         As from ``bayesnets.sample_cases``.
-    questions : sequence of Question
-        As from `plan_questions` on these cases.
-    answers : sequence of StoredAnswer
-        One per question.
+    read : sequence of ReadAnswer
+        Of all questions from `plan_questions` on these cases.
     network : Network
         Source of the truth on rows that are conditional on z.
     phrases : Phrases
@@ -183,17 +230,15 @@ def assemble_runs(
         Sorted by context, repetition, framing; it depends on the answers alone, so a second
         assembly is the same to the byte.
     """
-    read = _read_all(questions, answers)
-    reference = reference_of(
-        list(dict.fromkeys(question.key for question in questions if question.role == "belief"))
-    )
+    readings, reference = _gathered(read), _reference(read)
     truth = _conditional_truth(cases, network, phrases, target)
-    columns = [name for name in cases.columns if str(name).startswith(FEATURE_PREFIX)]
+    features = _features(cases)
     rows = []
-    for (position, rep, role, key), belief in sorted(read.items(), key=lambda item: item[0][:2]):
+    for (position, rep, role, key), belief in readings.items():
         if role not in ("belief", "conditional"):
             continue
         case = cases.iloc[position]
+        used = [belief]
         row = {
             "task": task,
             "model": model,
@@ -202,32 +247,27 @@ def assemble_runs(
             "theta": int(case["theta"]),
             **belief.belief_cells(),
         }
-        used = [belief]
         if role == "belief":
             row |= {"prompt": key, "p_true": float(case["p_true"])}
             if key == reference:
-                used.append(read[position, rep, "decision", ""])
+                used.append(readings[position, rep, "decision", ""])
                 row |= used[-1].action_cells()
         else:
-            auxiliary = read[position, rep, "auxiliary", ""]
-            used.append(auxiliary)
-            row |= {"prompt": reference, "z": case["z"], "z_state": key, "raw_z": auxiliary.raw}
-            if auxiliary.only.value is not None:
-                row["p_z"] = auxiliary.only.value[list(phrases.labels(str(case["z"]))).index(key)]
+            spread = readings[position, rep, "auxiliary", ""]
+            used.append(spread)
+            row |= {"prompt": reference, "z": case["z"], "z_state": key, "raw_z": spread.raw}
+            shares = cast("tuple[float, ...] | None", spread.value.value)
+            if shares is not None:
+                row["p_z"] = shares[list(phrases.labels(str(case["z"]))).index(key)]
             row |= truth[position, key]
-        rows.append(_sum_up(row, used, belief) | {str(name): case[name] for name in columns})
-    runs = _typed(rows, [str(name) for name in columns])
-    runs[[str(name) for name in columns]] = runs[[str(name) for name in columns]].astype("string")
+        rows.append(row | _sum_up(used) | {name: case[name] for name in features})
+    runs = _typed(rows, features)
+    runs[features] = runs[features].astype("string")
     return runs.astype({"theta": "int64"})
 
 
 def assemble_table(
-    table: pd.DataFrame,
-    questions: Sequence[Question],
-    answers: Sequence[StoredAnswer],
-    *,
-    task: str,
-    model: str,
+    table: pd.DataFrame, read: Sequence[ReadAnswer], *, task: str, model: str
 ) -> pd.DataFrame:
     """Lay the answers to a table of questions out as a runs table.
 
@@ -235,10 +275,8 @@ def assemble_table(
     ----------
     table : DataFrame
         As from ``elicitation.session.custom.load_questions``.
-    questions : sequence of Question
-        As from `plan_table` on this table.
-    answers : sequence of StoredAnswer
-        One per question.
+    read : sequence of ReadAnswer
+        Of all questions from `plan_table` on this table.
     task, model : str
         Values of these columns.
 
@@ -248,20 +286,15 @@ def assemble_table(
         As from `assemble_runs`, without rows for z; ``theta``, ``p_true`` and features as the table
         has them.
     """
-    read = _read_all(questions, answers)
-    reference = reference_of(
-        list(dict.fromkeys(question.key for question in questions if question.role == "belief"))
-    )
-    known = [
-        str(name)
-        for name in table.columns
-        if name in ("theta", "p_true") or str(name).startswith(FEATURE_PREFIX)
-    ]
+    readings, reference = _gathered(read), _reference(read)
+    truth = [name for name in ("theta", "p_true") if name in table.columns]
+    features = _features(table)
     rows = []
-    for (position, rep, role, key), belief in sorted(read.items(), key=lambda item: item[0][:2]):
+    for (position, rep, role, key), belief in readings.items():
         if role != "belief":
             continue
         case = table.iloc[position]
+        used = [belief]
         row = {
             "task": task,
             "model": model,
@@ -270,32 +303,29 @@ def assemble_table(
             "prompt": key,
             **belief.belief_cells(),
         }
-        used = [belief]
-        choice = read.get((position, rep, "choice", ""))
+        choice = readings.get((position, rep, "choice", ""))
         if key == reference and choice is not None:
             used.append(choice)
             row |= choice.action_cells()
-        rows.append(_sum_up(row, used, belief) | {name: case[name] for name in known})
-    runs = _typed(rows, [name for name in known if name.startswith(FEATURE_PREFIX)])
+        rows.append(row | _sum_up(used) | {name: case[name] for name in (*truth, *features)})
     # What is not known of the truth is no column at all: an empty one would read as known and
     # missing.
-    absent = [name for name in ("theta", "p_true") if name not in known]
-    absent += (
-        [] if "action_question" in table.columns else ["action", "raw_action", "logprob_action"]
+    absent = [name for name in ("theta", "p_true") if name not in truth]
+    if "action_question" not in table.columns:
+        absent += ["action", "raw_action", "logprob_action"]
+    return _typed(rows, features).drop(
+        columns=[*absent, "z", "z_state", "p_z", "p_z_true", "raw_z"]
     )
-    return runs.drop(columns=[*absent, "z", "z_state", "p_z", "p_z_true", "raw_z"])
 
 
 def _typed(rows: list[dict[str, Any]], features: list[str]) -> pd.DataFrame:
-    order = ["task", "model", "context", "rep", "prompt", "p", "action", "theta", "p_true", "z", "z_state", "p_z", "p_z_true", *features, "status",
-             "raw_belief", "raw_action", "raw_z", "answer_mass", "logprob_belief", "logprob_action", "seed", "created"]  # fmt: skip
-    runs = pd.DataFrame.from_records(rows).reindex(columns=order)
+    names = list(_COLUMNS)
+    status = names.index("status")
+    order = [*names[:status], *features, *names[status:]]
     # A column that happens to be all null would otherwise take another type than in the next
     # session.
-    runs[list(_NUMBER_COLUMNS)] = runs[list(_NUMBER_COLUMNS)].astype("float64")
-    runs[list(_TEXT_COLUMNS)] = runs[list(_TEXT_COLUMNS)].astype("string")
-    runs[["rep", "seed"]] = runs[["rep", "seed"]].astype("int64")
-    return runs
+    types = {name: dtype for name, dtype in _COLUMNS.items() if dtype is not None}
+    return pd.DataFrame.from_records(rows).reindex(columns=order).astype(types)
 
 
 def _conditional_truth(

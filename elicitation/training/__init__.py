@@ -1,1 +1,1 @@
-"""Training small models: fine-tuning on lessons, and organisms whose belief and policy are known."""
+"""Training small models: fine-tuning on lessons, and organisms with a known belief and policy."""

@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def asia():
-    from elicitation.session.session import Task
+    from elicitation.session.plan import Task
 
     return Task.load("asia")
 
@@ -22,7 +22,7 @@ def cases(asia):
 @pytest.fixture(scope="session")
 def model_folder(asia, tmp_path_factory):
     """A very small model that has learnt for seconds: it gets the form of the answers right, mostly, and little else."""
-    from elicitation.training.organisms.training import Recipe, train_reader
+    from elicitation.training.organisms.reader import Recipe, train_reader
 
     folder = tmp_path_factory.mktemp("models") / "tiny"
     batch = (("belief", 8), ("conditional", 4), ("decision", 4), ("auxiliary", 4))

@@ -15,6 +15,7 @@ from coherence.agents import AGENTS, Agent
 from coherence.errors import InputError
 from coherence.table.faults import find_faults
 from elicitation.models.base import Request
+from elicitation.session.plan import Design
 from elicitation.session.questions import Question, plan_questions
 from elicitation.session.session import elicit
 from elicitation.simulated_model import AgentModel, Known, agent_for_task
@@ -39,7 +40,11 @@ def texts(asia, cases, role="decision"):
 def session(agent, asia, cases, **options):
     with AnswerStore(":memory:") as store:
         runs, tally = elicit(
-            agent_for_task(agent, asia, cases), asia, cases, store, **{"reps": 4, **options}
+            agent_for_task(agent, asia, cases),
+            asia,
+            cases,
+            store,
+            design=Design(**{"reps": 4, **options}),
         )
     assert find_faults(runs) == []
     assert tally.readable == tally.total
@@ -230,12 +235,14 @@ def test_unknown_names_and_texts(asia, many):
 
 def test_no_torch_is_needed():
     code = (
-        "import sys\nfrom elicitation.session.session import Task, elicit\n"
+        "import sys\nfrom elicitation.session.plan import Design, Task\n"
+        "from elicitation.session.session import elicit\n"
         "from elicitation.simulated_model import agent_for_task\n"
         "from elicitation.store import AnswerStore\nimport elicitation.models.servers.server\n"
         "task = Task.load('asia')\ncases = task.cases(5, seed=0)\n"
         "with AnswerStore(':memory:') as store:\n"
-        "    runs, _ = elicit(agent_for_task('leaky', task, cases), task, cases, store, reps=1)\n"
+        "    agent = agent_for_task('leaky', task, cases)\n"
+        "    runs, _ = elicit(agent, task, cases, store, design=Design(reps=1))\n"
         "print(len(runs), sorted({'torch', 'transformers'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)

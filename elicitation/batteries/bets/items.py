@@ -1,4 +1,4 @@
-"""The things that are won and lost in bets: a list that comes with the package, or one of the user's own from a CSV file."""
+"""The things that are won and lost in bets: those of the package, or a CSV file of one's own."""
 
 import csv
 import math
@@ -53,22 +53,26 @@ class Items:
     items: tuple[Item, ...]
 
     def __post_init__(self) -> None:
+        # "A car" and "a car" make the same sentence, and an answer could not tell them apart.
         names = [item.name.casefold() for item in self.items]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise InputError(
-                f"items must have different names; {', '.join(map(repr, twice[:5]))} occur more than once. Leave the copies out."
+                f"items must have different names; {', '.join(map(repr, twice[:5]))} occur more "
+                "than once. Leave the copies out."
             )
         for item in self.items:
             if not (item.price > 0 and math.isfinite(item.price)):
                 raise InputError(
                     f"the price of {item.name!r} must be a positive number; received {item.price}."
                 )
+        # A split may be empty: who only trains needs no test things.
         for split in SPLITS:
             present = {item.value for item in self.items if item.split == split}
             if len(present) == 1:
                 raise InputError(
-                    f"split {split!r} must have things of both values; it has only {present.pop()} ones."
+                    f"split {split!r} must have things of both values; it has only {present.pop()} "
+                    "ones."
                 )
         if not self.items:
             raise InputError("items must not be empty.")
@@ -100,19 +104,23 @@ class Items:
         pairs = list(product(self.of("high", split), self.of("low", split)))
         if not pairs:
             raise InputError(
-                f"there are no things in split {split!r}. Add some to the list of items, or leave this split out."
+                f"there are no things in split {split!r}. Add some to the list of items, or leave "
+                "this split out."
             )
         for high, low in pairs:
             if not high.price > low.price:
                 raise InputError(
-                    f"a high thing must be worth more than the low ones of its split; {high.name!r} has price {high.price:g}, "
+                    "a high thing must be worth more than the low ones of its split; "
+                    f"{high.name!r} has price {high.price:g}, "
                     f"{low.name!r} {low.price:g}. Correct the prices."
                 )
         return pairs
 
 
 def default_items() -> Items:
-    """Return the list that comes with the package: 14 x 15 things to train on, 5 x 5 for development, 5 x 5 to test.
+    """Return the list that comes with the package.
+
+    14 x 15 things are to train on, 5 x 5 for development, 5 x 5 to test.
 
     Returns
     -------
@@ -160,6 +168,7 @@ def read_items(path: str | os.PathLike[str]) -> Items:
     """
     source = Path(path)
     try:
+        # Spreadsheets put a byte-order mark before the first name of a column.
         with source.open(encoding="utf-8-sig", newline="") as stream:
             rows = list(csv.DictReader(stream))
     except OSError as error:
@@ -180,7 +189,7 @@ def read_items(path: str | os.PathLike[str]) -> Items:
         )
     faults: list[str] = []
     items = []
-    for number, row in enumerate(rows, start=2):
+    for number, row in enumerate(rows, start=2):  # line 1 holds the names of the columns
         name, value, split, price = ((row.get(column) or "").strip() for column in _COLUMNS)
         if not name or not name.isprintable():
             faults.append(f"line {number}: item must be a word or a few on one line")
@@ -188,9 +197,10 @@ def read_items(path: str | os.PathLike[str]) -> Items:
             faults.append(
                 f"line {number}: item must have at most {_LONGEST} characters; it has {len(name)}"
             )
-        elif None in row:
+        elif None in row:  # where the csv module puts what has no column
             faults.append(
-                f"line {number}: there are more cells than columns; put quotes around a text with commas"
+                f"line {number}: there are more cells than columns; put quotes around a text with "
+                "commas"
             )
         elif value not in CLASSES:
             faults.append(f"line {number}: value must be high or low, not {value[:_LONGEST]!r}")

@@ -1,4 +1,4 @@
-"""Local models and the questions of `elicitation.batteries.bets.questions`: scores of every option, lessons to train on, a small model that knows values.
+"""Local models and the questions about bets: scores of every option, and lessons to train on.
 
 Two kinds of models can be asked. A multiple-choice model scores the question joined with each
 option; a causal model gives the likelihood of each option as the continuation of the question.
@@ -6,7 +6,9 @@ option; a causal model gives the likelihood of each option as the continuation o
 
 import json
 import os
-from collections.abc import Callable, Sequence
+import shutil
+from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,23 +19,23 @@ from scipy.special import expit
 
 from coherence.errors import CoherenceError, InputError
 from elicitation.batteries.bets.items import SPLITS, Items
+from elicitation.batteries.bets.ladder import ladder_questions
 from elicitation.batteries.bets.questions import (
-    OPTIONS,
     bet_questions,
-    ladder_questions,
     value_questions,
 )
+from elicitation.batteries.bets.rows import OPTIONS
 from elicitation.models.base import Answer
 from elicitation.models.local.causal import CausalModel, load_causal_model
 from elicitation.models.local.multiple_choice import MultipleChoiceModel, load_multiple_choice_model
+from elicitation.session.asking import AnswerStream, ask_missing
+from elicitation.session.asking import Progress as AskingProgress
 from elicitation.store import AnswerStore, Draw
-from elicitation.training.finetuning import Lessons, Progress, Recipe, fine_tune
+from elicitation.training.finetuning import BatchProgress, Lessons, TuningRecipe, fine_tune
 from elicitation.training.organisms.chooser import Shape, make_chooser
 
 Likelihood = Literal["total", "token"]
-Count = Callable[[int, int], None]
-"""Called with the number of questions done, and of all."""
-SCRATCH = Recipe(learning_rate=2e-3, max_epochs=60)
+SCRATCH = TuningRecipe(learning_rate=2e-3, max_epochs=60)
 """For a small model with random weights: forty times the learning rate of the paper's pretrained
 ones."""
 _PORTION = 256
@@ -67,12 +69,13 @@ def load_chooser(
         The folder is no complete model of either kind.
     """
     try:
-        told = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
+        config = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(
             f"model must be a folder with config.json and safetensors weights; {folder} is none."
         ) from error
-    names = told.get("architectures") if isinstance(told, dict) else None
+    # Anything else than a table of settings names no architecture, and is refused on loading.
+    names = config.get("architectures") if isinstance(config, dict) else None
     if any(str(name).endswith("ForMultipleChoice") for name in names or ()):
         return load_multiple_choice_model(folder, device=device, dtype=dtype, threads=threads)
     return load_causal_model(folder, device=device, dtype=dtype, threads=threads)
@@ -84,7 +87,7 @@ def score_choices(
     *,
     likelihood: Likelihood = "total",
     store: AnswerStore | None = None,
-    progress: Count | None = None,
+    progress: AskingProgress | None = None,
 ) -> pd.DataFrame:
     """Score every option of every question.
 
@@ -100,9 +103,9 @@ def score_choices(
         for a multiple-choice model.
     store : AnswerStore, optional
         Where scores are kept, some hundred questions at a time; what it holds of this model is not
-        asked again, under either likelihood.
+        asked again, under either likelihood. None keeps them nowhere.
     progress : callable, optional
-        See `Count`.
+        See `elicitation.session.asking.Progress`.
 
     Returns
     -------
@@ -121,29 +124,23 @@ def score_choices(
         raise InputError(f"likelihood must be 'total' or 'token'; received {likelihood!r}.")
     if not isinstance(model, MultipleChoiceModel | CausalModel):
         raise InputError(
-            f"model must be a local multiple-choice or causal model; received a {type(model).__name__}. Score its answers from a file."
+            "model must be a local multiple-choice or causal model; received a "
+            f"{type(model).__name__}. Score its answers from a file."
         )
-    scores, shares = [np.zeros((0, 3))], [np.zeros((0, 3))]
-    for start in range(0, len(questions), _PORTION):
-        part = questions.iloc[start : start + _PORTION]
-        texts, options = (
-            part["text"].tolist(),
-            part[[f"option_{letter}" for letter in OPTIONS]].to_numpy().tolist(),
-        )
-        found = _ask_or_recall(model, texts, options, store)
-        if isinstance(model, MultipleChoiceModel):
-            logits = found[:, 0]
-            scores.append(expit(logits))
-        else:
-            total, mean = found[:, 0], found[:, 1]
-            scores.append(np.exp(mean))
-            logits = total if likelihood == "total" else mean
-        shares.append(_softmax(logits))
-        if progress:
-            progress(min(start + _PORTION, len(questions)), len(questions))
+    texts = questions["text"].tolist()
+    options = questions[[f"option_{letter}" for letter in OPTIONS]].to_numpy().tolist()
+    with nullcontext(store) if store is not None else AnswerStore(":memory:") as kept:
+        measures = _ask_or_recall(model, texts, options, kept, progress)
+    if isinstance(model, MultipleChoiceModel):
+        logits = measures[:, 0]
+        scores = expit(logits)
+    else:
+        total, mean = measures[:, 0], measures[:, 1]
+        scores = np.exp(mean)
+        logits = total if likelihood == "total" else mean
     table = pd.DataFrame({"question": questions["question"].to_numpy(), "model": model.name})
-    table[[f"score_{letter}" for letter in OPTIONS]] = np.concatenate(scores)
-    table[[f"prob_{letter}" for letter in OPTIONS]] = np.concatenate(shares)
+    table[[f"score_{letter}" for letter in OPTIONS]] = scores
+    table[[f"prob_{letter}" for letter in OPTIONS]] = _softmax(logits)
     return table
 
 
@@ -151,51 +148,44 @@ def _ask_or_recall(
     model: MultipleChoiceModel | CausalModel,
     texts: Sequence[str],
     options: Sequence[Sequence[str]],
-    store: AnswerStore | None,
+    store: AnswerStore,
+    progress: AskingProgress | None,
 ) -> NDArray[np.float64]:
     """Return what the model gives to every option, shape (n, 1, 3) or, of a causal model, (n, 2, 3)."""
     draws = [
-        Draw.of_labels(text, tuple(own), about=_ABOUT)
-        for text, own in zip(texts, options, strict=True)
+        Draw.of_labels(text, tuple(labels), about=_ABOUT)
+        for text, labels in zip(texts, options, strict=True)
     ]
-    keys = [draw.key(model.fingerprint) for draw in draws]
-    kept = {} if store is None else store.get(keys)
-    # All or none of them: neighbours in a batch move the last digits of a score.
-    if all(key in kept for key in keys):
-        return np.array(
-            [
-                _recalled(kept[key].text, 1 if isinstance(model, MultipleChoiceModel) else 2)
-                for key in keys
-            ]
-        )
-    if isinstance(model, MultipleChoiceModel):
-        found = model.pair_scores(
-            [(text, option) for text, own in zip(texts, options, strict=True) for option in own]
-        ).reshape(-1, 1, 3)
-    else:
-        found = np.stack(_log_likelihoods(model, texts, options), axis=1)
-    if store is not None:
-        store.put(
-            draws,
-            [Answer(json.dumps(one)) for one in found.tolist()],
-            model=model.name,
-            fingerprint=model.fingerprint,
-        )
-    return np.asarray(found, dtype=np.float64)
+
+    def answer(batch: Sequence[Draw]) -> AnswerStream:
+        if isinstance(model, MultipleChoiceModel):
+            pairs = [(draw.request.text, label) for draw in batch for label in draw.labels]
+            measures = model.pair_scores(pairs).reshape(-1, 1, len(OPTIONS))
+        else:
+            texts, labels = [draw.request.text for draw in batch], [draw.labels for draw in batch]
+            measures = np.stack(_log_likelihoods(model, texts, labels), axis=1)
+        answers = [Answer(json.dumps(row)) for row in measures.tolist()]
+        yield list(zip(batch, answers, strict=True))
+
+    # Neighbours in a batch move the last digits of a score, so that portions are asked as a whole.
+    stored, _ = ask_missing(model, draws, store, answer, portion=_PORTION, progress=progress)
+    rows = 1 if isinstance(model, MultipleChoiceModel) else 2
+    measures = [_recalled(one.text, rows) for one in stored]
+    return np.array(measures).reshape(-1, rows, len(OPTIONS))
 
 
 def _recalled(text: str, rows: int) -> NDArray[np.float64]:
     try:
-        found = np.array(json.loads(text), dtype=np.float64)
+        measures = np.array(json.loads(text), dtype=np.float64)
     except (ValueError, TypeError) as error:
         raise CoherenceError(
             "the answer store holds something else than scores of options. Take another folder."
         ) from error
-    if found.shape != (rows, 3):
+    if measures.shape != (rows, 3):
         raise CoherenceError(
             "the answer store holds something else than scores of options. Take another folder."
         )
-    return found
+    return measures
 
 
 def lessons_from(questions: pd.DataFrame, roles: Sequence[str]) -> Lessons:
@@ -218,12 +208,13 @@ def lessons_from(questions: pd.DataFrame, roles: Sequence[str]) -> Lessons:
     InputError
         A question has no option of the given role.
     """
-    own = questions[[f"role_{letter}" for letter in OPTIONS]].to_numpy()
-    matches = own == np.asarray(roles, dtype=object)[:, None]
+    option_roles = questions[[f"role_{letter}" for letter in OPTIONS]].to_numpy()
+    matches = option_roles == np.asarray(roles, dtype=object)[:, None]
     if not (matches.sum(axis=1) == 1).all():
         first = int(np.flatnonzero(matches.sum(axis=1) != 1)[0])
         raise InputError(
-            f"roles must name one option of each question; {roles[first]!r} is none of question {questions['question'].iloc[first]}."
+            f"roles must name one option of each question; {roles[first]!r} is none of question "
+            f"{questions['question'].iloc[first]}."
         )
     options = questions[[f"option_{letter}" for letter in OPTIONS]].to_numpy().tolist()
     return Lessons(
@@ -237,7 +228,7 @@ def make_value_reader(
     *,
     shape: Shape | None = None,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: BatchProgress | None = None,
 ) -> dict[str, Any]:
     """Make a small multiple-choice model that knows what things are worth and has never seen a bet.
 
@@ -265,6 +256,7 @@ def make_value_reader(
     """
     splits = [split for split in SPLITS if items.of("high", split)]
     questions = value_questions(items, splits=splits, both_orders=True)
+    # The words of bets too: a word that is not in these texts would be unknown to it for good.
     readable = [
         questions,
         bet_questions(items, splits=splits, chances=(0.5, 0.3)),
@@ -277,9 +269,11 @@ def make_value_reader(
         for text in table[name]
     ]
     start = Path(folder).with_name(f"{Path(folder).name}.random")
+    # Made anew each time: its digest tells whether the folder holds this very training.
     make_chooser(start, texts, shape=shape, seed=seed)
     lessons = lessons_from(questions, ["high"] * len(questions))
-    recipe = Recipe(learning_rate=SCRATCH.learning_rate, goal=0.99, max_epochs=10)
+    # The questions to stop by are those to learn from: it is to know these things by heart.
+    recipe = TuningRecipe(learning_rate=SCRATCH.learning_rate, goal=0.99, max_epochs=10)
     try:
         return fine_tune(
             start,
@@ -292,9 +286,7 @@ def make_value_reader(
             progress=progress,
         )
     finally:
-        for file in start.iterdir():
-            file.unlink()
-        start.rmdir()
+        shutil.rmtree(start)
 
 
 def with_values(lessons: Lessons, items: Items) -> Lessons:
@@ -320,40 +312,40 @@ def with_values(lessons: Lessons, items: Items) -> Lessons:
     questions = value_questions(
         items, splits=splits, templates=("choice-expensive", "choice-valuable"), both_orders=True
     )
-    more = lessons_from(questions, ["high"] * len(questions))
+    values = lessons_from(questions, ["high"] * len(questions))
     return Lessons(
-        lessons.texts + more.texts, lessons.options + more.options, lessons.right + more.right
+        lessons.texts + values.texts,
+        lessons.options + values.options,
+        lessons.right + values.right,
     )
 
 
 def _log_likelihoods(
     model: CausalModel, texts: Sequence[str], options: Sequence[Sequence[str]]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the log-probability of every option after its text, in total and per token, shape (n, 3)."""
+    """Return the log-probabilities of options, in total and per token, shape (n, 3) each."""
     # Plain text needs the blank between question and answer; a chat template ends where the answer
     # begins.
     gap = "" if model.chat else " "
     befores = model.encode(texts)
     prompts, continuations = [], []
-    for text, before, own in zip(texts, befores, options, strict=True):
-        wholes = [model.encode([text], answer=gap + option)[0] for option in own]
-        shared = min(_common(before, whole) for whole in wholes)
+    for text, before, labels in zip(texts, befores, options, strict=True):
+        wholes = [model.encode([text], answer=gap + label)[0] for label in labels]
+        # Where text and option meet, tokens may merge: options begin where tokens first differ.
+        shared = min(_n_common(before, whole) for whole in wholes)
         prompts.append(before[:shared])
         continuations.append([whole[shared:] for whole in wholes])
-    found = model.log_probabilities(prompts, continuations)
-    total = np.stack(found)
-    counts = np.array([[len(tokens) for tokens in own] for own in continuations])
+    total = np.stack(model.log_probabilities(prompts, continuations))
+    counts = np.array([[len(tokens) for tokens in row] for row in continuations])
     return total, total / counts
 
 
-def _common(one: Sequence[int], other: Sequence[int]) -> int:
-    """Length of the common beginning."""
-    return next(
-        (k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
-        min(len(one), len(other)),
-    )
+def _n_common(before: Sequence[int], whole: Sequence[int]) -> int:
+    pairs = enumerate(zip(before, whole, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(before), len(whole)))
 
 
 def _softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    # Log-probabilities of long options lie below what exp can tell from 0.
     weights = np.exp(logits - logits.max(axis=1, keepdims=True))
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))

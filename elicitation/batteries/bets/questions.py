@@ -1,4 +1,4 @@
-"""Questions about value, and bets with two sides, of which one wins a thing and the other loses one.
+"""Questions about value, and bets with two sides, one of which wins a thing, the other loses one.
 
 After Tang and Kejriwal, "Can Language Representation Models Think in Bets?" (section 4.3): four
 ways to ask which of two things is worth more, and three kinds of bets (a coin, a die, a card) in
@@ -6,94 +6,34 @@ which either the thing of high value is won or the other, with the winning or th
 first. Beyond the paper a bet may state another chance than one half, the values and the stake. The
 wording is our own.
 
-A table of questions has one row per question and needs no model; what is right is computed by
-`coherence.batteries.bets.truths` from its columns.
-
-The questions about the things of the package in the terms of the paper have plain ids such as
-"coin-test-001"; the id of any other question ends in a digest of what it says, so that answers to
-one question are never taken for answers to another.
+A table of questions has one row per question and needs no model; what is right is computed
+from its columns by ``coherence.batteries.bets``.
 """
 
-import hashlib
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from coherence.errors import InputError
-from elicitation.batteries.bets.items import SPLITS, Item, Items, default_items
+from elicitation.batteries.bets.items import SPLITS, Items, default_items
+from elicitation.batteries.bets.rows import (
+    MODALITIES,
+    VALUE_TEMPLATES,
+    bet_row,
+    check_chances,
+    check_names,
+    check_payout,
+    choices,
+    in_cents,
+    mark_departures,
+    number_rows,
+    things,
+)
 
-OPTIONS = ("a", "b", "c")
 STAKE = 20.0
 """Between the value of a low thing (1) and half the difference to a high one (49.5), as the paper
 assumes."""
-CHANCES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-BREAK_EVENS = (0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95)
-"""Between the stated chances, so that no bet is worth neither taking nor leaving."""
-
-
-@dataclass(frozen=True)
-class _ValueTemplate:
-    text: str
-    options: tuple[str, str, str]  # high, low, same
-
-
-@dataclass(frozen=True)
-class _Modality:
-    opening: str
-    sides: tuple[str, str]
-    condition: str  # of a side
-    stated: str  # the chance of the first side, where it is stated
-
-
-VALUE_TEMPLATES = {
-    "boolean-expensive": _ValueTemplate(
-        "Which sentence is right?",
-        (
-            "{high} costs more than {low}.",
-            "{low} costs more than {high}.",
-            "{high} and {low} cost the same.",
-        ),
-    ),
-    "boolean-valuable": _ValueTemplate(
-        "Which sentence is right?",
-        (
-            "{high} is worth more than {low}.",
-            "{low} is worth more than {high}.",
-            "{high} and {low} are worth the same.",
-        ),
-    ),
-    "choice-expensive": _ValueTemplate(
-        "Which of the two costs more, {high} or {low}?",
-        ("{high}.", "{low}.", "both cost the same."),
-    ),
-    "choice-valuable": _ValueTemplate(
-        "Which of the two is worth more, {high} or {low}?",
-        ("{high}.", "{low}.", "both are worth the same."),
-    ),
-}
-MODALITIES = {
-    "coin": _Modality(
-        "A coin is tossed.",
-        ("heads", "tails"),
-        "it lands on {side}",
-        "It lands on {side} in {percent}% of all tosses.",
-    ),
-    "dice": _Modality(
-        "A die is rolled.",
-        ("even", "odd"),
-        "the number is {side}",
-        "The number is {side} in {percent}% of all rolls.",
-    ),
-    "card": _Modality(
-        "A card is drawn from a deck.",
-        ("red", "black"),
-        "it is {side}",
-        "In this deck {percent}% of the cards are {side}.",
-    ),
-}
 
 
 def value_questions(
@@ -132,14 +72,13 @@ def value_questions(
 
     Examples
     --------
-    >>> from elicitation.batteries.bets.items import default_items
     >>> row = value_questions(default_items(), splits=["test"]).iloc[50]
     >>> row["question"], row["text"], row["option_a"]
     ('choice-expensive-test-001', 'Which of the two costs more, a car or a pen?', 'A car.')
     """
-    _check_names("templates", templates, VALUE_TEMPLATES)
+    check_names("templates", templates, VALUE_TEMPLATES)
     rows = _values(items, splits, templates, both_orders)
-    return pd.DataFrame(_told_apart(rows, _values(default_items(), splits, templates, False)))
+    return pd.DataFrame(mark_departures(rows, _values(default_items(), splits, templates, False)))
 
 
 def _values(
@@ -149,27 +88,33 @@ def _values(
     for name in templates:
         template = VALUE_TEMPLATES[name]
         for split in splits:
-            number = 0
-            for high, low in items.pairs(split):
-                for first in ("high", "low") if both_orders else ("high",):
-                    number += 1
-                    one, other = (high, low) if first == "high" else (low, high)
-                    # "high" in a template is the thing named first.
-                    words = {"high": one.name, "low": other.name}
-                    options = [_sentence(option.format(**words)) for option in template.options]
-                    roles = (first, "low" if first == "high" else "high", "same")
-                    rows.append(
-                        {
-                            "question": f"{name}-{split}-{number:03d}",
-                            "kind": "value",
-                            "template": name,
-                            "split": split,
-                        }
-                        | _facts(high, low)
-                        | {"first": first, "text": template.text.format(**words)}
-                        | _choices(options, roles)
-                    )
+            pairs = [
+                (high, low, first)
+                for high, low in items.pairs(split)
+                for first in (("high", "low") if both_orders else ("high",))
+            ]
+            for number, (high, low, first) in enumerate(pairs, start=1):
+                named = (high, low) if first == "high" else (low, high)
+                # "high" in a template is the thing named first.
+                words = {"high": named[0].name, "low": named[1].name}
+                options = [_sentence(option.format(**words)) for option in template.options]
+                rows.append(
+                    {
+                        "question": f"{name}-{split}-{number:03d}",
+                        "kind": "value",
+                        "template": name,
+                        "split": split,
+                    }
+                    | things(high, low)
+                    | {"first": first, "text": template.text.format(**words)}
+                    | choices(options, (first, "low" if first == "high" else "high", "same"))
+                )
     return rows
+
+
+def _sentence(text: str) -> str:
+    # Not capitalize(), which would make the rest small.
+    return text[0].upper() + text[1:]
 
 
 def bet_questions(
@@ -182,7 +127,7 @@ def bet_questions(
     payout: float = 0.0,
     amounts: bool = False,
 ) -> pd.DataFrame:
-    """Make bets: every pair of things, either of them to be won, with the winning or the losing side first.
+    """Make bets: every pair of things, either to be won, with either side named first.
 
     Parameters
     ----------
@@ -222,29 +167,25 @@ def bet_questions(
 
     Examples
     --------
-    >>> from elicitation.batteries.bets.items import default_items
     >>> bets = bet_questions(default_items(), modalities=["coin"])
     >>> bets.groupby("split", sort=False).size().to_dict()
     {'train': 840, 'dev': 100, 'test': 100}
-    >>> print(bets.iloc[-1]["text"])
-    A coin is tossed. If it lands on heads, I lose a computer; if it lands on tails, I win a sock.
-    What gives me the best expected gain?
+    >>> bets.iloc[-1]["text"][:60]
+    'A coin is tossed. If it lands on heads, I lose a computer; i'
     """
-    _check_names("modalities", modalities, MODALITIES)
-    for chance in chances:
-        if not 0 < chance < 1:
-            raise InputError(f"chances must lie strictly between 0 and 1; received {chance}.")
+    check_names("modalities", modalities, MODALITIES)
+    check_chances("chances", chances)
     if not (stake > 0 and np.isfinite(stake)):
         raise InputError(f"stake must be a positive number; received {stake}.")
-    _check_payout(payout)
+    check_payout(payout)
     if payout > 0 and not amounts:
         raise InputError(
-            f"a payout of {payout:g} needs amounts=True: which choice is right depends on the stake."
+            f"a payout of {payout:g} needs amounts=True: which choice is right depends on the "
+            "stake."
         )
-    rows = _bets(items, splits, modalities, chances, stake, _in_cents(payout, stake), amounts)
-    return pd.DataFrame(
-        _told_apart(rows, _bets(default_items(), splits, modalities, (0.5,), STAKE, 0.0, False))
-    )
+    rows = _bets(items, splits, modalities, chances, stake, in_cents(payout, stake), amounts)
+    plain = _bets(default_items(), splits, modalities, (0.5,), STAKE, 0.0, False)
+    return pd.DataFrame(mark_departures(rows, plain))
 
 
 def _bets(
@@ -256,261 +197,14 @@ def _bets(
     payout: float,
     amounts: bool,
 ) -> list[dict[str, object]]:
-    rows = []
-    for name in modalities:
-        for split in splits:
-            for chance in chances:
-                rows += [_bet(name, split, high, low, wins, first, chance, stake, payout, amounts)
-                         for high, low in items.pairs(split) for wins in ("high", "low") for first in ("win", "lose")]  # fmt: skip
-    return _numbered(rows)
-
-
-def ladder_questions(
-    items: Items,
-    *,
-    split: str = "test",
-    modalities: Sequence[str] = ("coin",),
-    chances: Sequence[float] = CHANCES,
-    break_evens: Sequence[float] = BREAK_EVENS,
-    payout: float = 0.0,
-) -> pd.DataFrame:
-    """Make bets of which the stated chance and the stake vary against each other, so that the chance acted on can be read off the choices.
-
-    With a chance p of the winning side, a thing of value H and a stake X, the bet on it gains p H -
-    (1 - p) X; it breaks even at p = X / (H + X). Whoever bets up to some stake and no further
-    thereby shows a probability. With a payout the other side may be worth a bet too, and the
-    break-even chance is the one above which the winning side gains most, see
-    ``coherence.batteries.bets.break_even.switching_chance``. The i-th high thing meets the i-th low
-    one, so that no two pairs share a thing.
-
-    Parameters
-    ----------
-    items : Items
-        The things.
-    split : str
-        "train", "dev" or "test".
-    modalities : sequence of str
-        Keys of `MODALITIES`.
-    chances : sequence of float
-        Stated chances of the winning side, in (0, 1).
-    break_evens : sequence of float
-        Chances at which the stakes break even, in (0, 1); with a payout below `highest_break_even`.
-    payout : float
-        As of `bet_questions`.
-
-    Returns
-    -------
-    DataFrame
-        As from `bet_questions`, all with the high thing to be won and with the amounts stated, and
-        the column ``break_even``; stakes are rounded to cents and break-even chances computed from
-        what was rounded.
-
-    Raises
-    ------
-    InputError
-        As of `bet_questions`; or no stake breaks even at a chance.
-    """
-    _check_names("modalities", modalities, MODALITIES)
-    _check_payout(payout)
-    for name, values in (("chances", chances), ("break_evens", break_evens)):
-        for value in values:
-            if not 0 < value < 1:
-                raise InputError(f"{name} must lie strictly between 0 and 1; received {value}.")
-    beyond = [even for even in break_evens if even >= highest_break_even(payout)]
-    if beyond:
-        raise InputError(
-            f"break_evens must be below {highest_break_even(payout):.4g} with a payout of {payout:g}, for no stake breaks even at more; "
-            f"received {beyond[0]}."
-        )
-    items.pairs(split)  # raises for a split without things, or with prices in the wrong order
-    rows = _ladder(items, split, modalities, chances, break_evens, payout)
-    return pd.DataFrame(
-        _told_apart(rows, _ladder(default_items(), split, modalities, CHANCES, BREAK_EVENS, 0.0))
+    return number_rows(
+        [
+            bet_row(name, split, high, low, wins, first, chance, stake, payout, amounts)
+            for name in modalities
+            for split in splits
+            for chance in chances
+            for high, low in items.pairs(split)
+            for wins in ("high", "low")
+            for first in ("win", "lose")
+        ]
     )
-
-
-def _ladder(
-    items: Items,
-    split: str,
-    modalities: Sequence[str],
-    chances: Sequence[float],
-    break_evens: Sequence[float],
-    payout: float,
-) -> list[dict[str, object]]:
-    rows = []
-    for name in modalities:
-        for high, low in zip(items.of("high", split), items.of("low", split), strict=False):
-            for chance in chances:
-                for even in break_evens:
-                    stake = max(round(_stake_at(even, high.price, low.price, payout), 2), 0.01)
-                    paid = _in_cents(payout, stake)
-                    found = _break_even(high.price, low.price, stake, paid)
-                    for first in ("win", "lose"):
-                        row = _bet(name, split, high, low, "high", first, chance, stake, paid, True)
-                        rows.append(row | {"kind": "ladder", "break_even": found})
-    return _numbered(rows)
-
-
-def highest_break_even(payout: float) -> float:
-    """Return the chance that the break-even chances of a ladder with a payout stay below: 1 without one, at least one half with any.
-
-    Parameters
-    ----------
-    payout : float
-        As of `bet_questions`.
-
-    Returns
-    -------
-    float
-        Limit for ever larger stakes.
-
-    Examples
-    --------
-    >>> highest_break_even(0.0), highest_break_even(0.25), highest_break_even(4.0)
-    (1.0, 0.8, 0.5)
-    """
-    return max(1 / (1 + payout), 0.5)
-
-
-def _break_even(prize: float, loss: float, stake: float, payout: float) -> float:
-    """Return the chance above which the winning side gains most: more than nothing, and more than the other side."""
-    returned = (1 + payout) * stake
-    return max(stake / (prize + returned), (returned - loss) / (prize + 2 * returned - loss))
-
-
-def _stake_at(even: float, prize: float, loss: float, payout: float) -> float:
-    """Return the stake at which a chance is that of `_break_even`, which grows with the stake in both its parts."""
-    left = 1 - even * (1 + payout)
-    against_none = even * prize / left if left > 0 else np.inf
-    against_other = (
-        (even * prize + (1 - even) * loss) / ((1 + payout) * (1 - 2 * even))
-        if even < 0.5
-        else np.inf
-    )
-    return float(min(against_none, against_other))
-
-
-def _check_payout(payout: float) -> None:
-    if not (payout >= 0 and np.isfinite(payout)):
-        raise InputError(f"payout must be a number of at least 0; received {payout}.")
-
-
-def _in_cents(payout: float, stake: float) -> float:
-    """Return the payout that is stated, in whole cents of money: what is right follows from the question's own words."""
-    return round(payout * stake, 2) / stake
-
-
-def _bet(
-    name: str,
-    split: str,
-    high: Item,
-    low: Item,
-    wins: str,
-    first: str,
-    chance: float,
-    stake: float,
-    payout: float,
-    amounts: bool,
-) -> dict[str, object]:
-    modality = MODALITIES[name]
-    won, lost = (high, low) if wins == "high" else (low, high)
-    events = {"win": f"I win {won.name}", "lose": f"I lose {lost.name}"}
-    if amounts:
-        events = {
-            "win": f"{events['win']} worth {_money(won.price)}",
-            "lose": f"{events['lose']} worth {_money(lost.price)}",
-        }
-    second = "lose" if first == "win" else "win"
-    conditions = [modality.condition.format(side=side) for side in modality.sides]
-    text = [modality.opening]
-    if chance != 0.5 or amounts:
-        percent = f"{100 * (chance if first == 'win' else 1 - chance):.6g}"
-        text.append(modality.stated.format(side=modality.sides[0], percent=percent))
-    text.append(f"If {conditions[0]}, {events[first]}; if {conditions[1]}, {events[second]}.")
-    if amounts:
-        on_top = f", with {_money(payout * stake)} on top," if payout > 0 else ""
-        text.append(
-            f"A bet costs a stake of {_money(stake)}; it comes back{on_top} if I bet on the right side."
-        )
-    text.append("What gives me the best expected gain?")
-    options = [f"I bet on {side}." for side in modality.sides] + ["I do not bet."]
-    return (
-        {"question": f"{name}-{split}", "kind": "bet", "template": name, "split": split}
-        | _facts(high, low)
-        | {
-            "first": first,
-            "wins": wins,
-            "chance": float(chance),
-            "stake": float(stake),
-            "payout": float(payout),
-        }
-        | {"amounts": amounts, "text": " ".join(text)}
-        | _choices(options, (first, second, "none"))
-    )
-
-
-def _numbered(rows: list[dict[str, object]]) -> list[dict[str, object]]:
-    """Give every question an id: what it was called so far, and a number within that name."""
-    counts: dict[str, int] = {}
-    found = []
-    for row in rows:
-        name = f"ladder-{row['question']}" if row["kind"] == "ladder" else str(row["question"])
-        counts[name] = counts.get(name, 0) + 1
-        found.append(row | {"question": f"{name}-{counts[name]:03d}"})
-    return found
-
-
-def _told_apart(
-    rows: list[dict[str, object]], plain: list[dict[str, object]]
-) -> list[dict[str, object]]:
-    """Add to the id of every question that is not the plain one of that id a digest of its words, options and amounts."""
-    known = {row["question"]: row for row in plain}
-    return [
-        row
-        if known.get(row["question"]) == row
-        else row | {"question": f"{row['question']}-{_digest(row)}"}
-        for row in rows
-    ]
-
-
-def _digest(row: dict[str, object]) -> str:
-    return hashlib.sha256(
-        json.dumps(
-            {name: value for name, value in row.items() if name != "question"}, sort_keys=True
-        ).encode()
-    ).hexdigest()[:6]
-
-
-def _facts(high: Item, low: Item) -> dict[str, object]:
-    return {
-        "high": high.name,
-        "low": low.name,
-        "high_value": float(high.price),
-        "low_value": float(low.price),
-    }
-
-
-def _choices(options: Sequence[str], roles: Sequence[str]) -> dict[str, object]:
-    letters = list(zip(OPTIONS, options, roles, strict=True))
-    choices: dict[str, object] = {f"option_{letter}": option for letter, option, _ in letters}
-    return choices | {f"role_{letter}": role for letter, _, role in letters}
-
-
-def _sentence(text: str) -> str:
-    return text[0].upper() + text[1:]
-
-
-def _money(amount: float) -> str:
-    return f"{amount:.2f}".removesuffix(".00") + (" dollar" if amount == 1 else " dollars")
-
-
-def _check_names(
-    parameter: str,
-    names: Sequence[str],
-    known: dict[str, object] | dict[str, _ValueTemplate] | dict[str, _Modality],
-) -> None:
-    if isinstance(names, str) or not names:
-        raise InputError(f"{parameter} must be a list of one or more names; received {names!r}.")
-    for name in names:
-        if name not in known:
-            raise InputError(f"{parameter} must be of {', '.join(known)}; received {name!r}.")

@@ -2,12 +2,13 @@
 
 import json
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from elicitation.models.base import Answer, ScoringModel
 from elicitation.reading.outcomes import outcome_probabilities
+from elicitation.session.asking import AnswerStream, Progress, ask_missing
 from elicitation.spelling.spellings import Spelling, spellings_of
 from elicitation.store import AnswerStore, Draw
 
@@ -42,9 +43,6 @@ _LARGEST_GAP = 0.01
 """Of the probability on the outcomes: a belief that may lack more than this is not read."""
 
 Masses = dict[str, float]
-Progress = Callable[[int, int], None]
-"""Called with the number of questions answered and their number; once at the start and after every
-portion."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +106,7 @@ def read_masses(
     store : AnswerStore
         Where answers are kept and found.
     portion : int
-        Questions between two writes to the store, positive.
+        Most questions per call of the model and per write to the store, positive.
     progress : callable, optional
         See `Progress`.
 
@@ -128,44 +126,24 @@ def read_masses(
         Draw.of_labels(question.text, question.labels, about=question.about)
         for question in questions
     ]
-    keys = [draw.key(model.fingerprint) for draw in draws]
-    needed = dict(zip(keys, zip(questions, draws, strict=True), strict=True))
-    found = store.get(needed)
-    missing = [key for key in needed if key not in found]
-    if progress:
-        progress(len(found), len(needed))
-    pending: list[tuple[Draw, Answer]] = []
-    # Questions with equal outcomes are read together.
-    groups: dict[tuple[tuple[str, ...], bool, bool], list[str]] = {}
-    for key in missing:
-        question = needed[key][0]
-        groups.setdefault((question.outcomes, question.ignore_case, question.lettered), []).append(
-            key
-        )
-    read = 0
+    question_of = dict(zip(draws, questions, strict=True))
 
-    def keep() -> None:
-        given, answers = zip(*pending, strict=True)
-        store.put(given, answers, model=model.name, fingerprint=model.fingerprint)
-        pending.clear()
-        if progress:
-            progress(len(needed) - len(missing) + read, len(needed))
+    def answer(missing: Sequence[Draw]) -> AnswerStream:
+        # One pass of the model reads the same spellings after every text of it.
+        groups: dict[tuple[tuple[str, ...], bool, bool], list[Draw]] = {}
+        for draw in missing:
+            question = question_of[draw]
+            form = (question.outcomes, question.ignore_case, question.lettered)
+            groups.setdefault(form, []).append(draw)
+        for group in groups.values():
+            for start in range(0, len(group), portion):
+                batch = group[start : start + portion]
+                masses = _read(model, [question_of[draw] for draw in batch])
+                answers = [Answer(json.dumps(row)) for row in masses]
+                yield list(zip(batch, answers, strict=True))
 
-    for group in groups.values():
-        for start in range(0, len(group), portion):
-            some = group[start : start + portion]
-            masses = _read(model, [needed[key][0] for key in some])
-            pending += [
-                (needed[key][1], Answer(json.dumps(one)))
-                for key, one in zip(some, masses, strict=True)
-            ]
-            read += len(some)
-            if len(pending) >= portion:
-                keep()
-    if pending:
-        keep()
-    found |= store.get(missing)
-    return [json.loads(found[key].text) for key in keys], len(missing)
+    stored, asked = ask_missing(model, draws, store, answer, progress=progress)
+    return [json.loads(answer.text) for answer in stored], asked
 
 
 def in_chat(model: "CausalModel") -> "CausalModel":

@@ -1,33 +1,33 @@
-"""Questions with options: the probability of one outcome, and a bet on an event. Every option stands in every place equally often."""
+"""Stated answers: the probability of one outcome, asked for with four options.
+
+Every option stands in every place equally often, so that a liking for a letter averages out.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
-from elicitation.batteries.revealed.setting import Setting
+import pandas as pd
 
-LETTERS = ("A", "B", "C", "D")
-YES, NO = "yes", "no"
-_ANSWER = "Answer with one letter.\nAnswer:"
+from elicitation.batteries.revealed.options import LETTERS, OptionQuestion, option_question
+from elicitation.batteries.revealed.reading import Masses, Question, read_masses
+from elicitation.batteries.revealed.scenarios.setting import Setting
+from elicitation.models.base import ScoringModel
+from elicitation.session.asking import Progress
+from elicitation.store import AnswerStore
 
-
-@dataclass(frozen=True)
-class OptionQuestion:
-    """A question that is answered with a letter.
-
-    Parameters
-    ----------
-    text : str
-        Ends where the letter comes.
-    letters : tuple of str
-        Letters of the options.
-    options : tuple of str
-        Options, in the order of the letters.
-    """
-
-    text: str
-    letters: tuple[str, ...]
-    options: tuple[str, ...]
+STATED_COLUMNS = (
+    "source",
+    "scenario",
+    "variant",
+    "group",
+    "setting",
+    "outcome",
+    "rotation",
+    "letter",
+    "option",
+    "correct",
+    "mass",
+)
 
 
 def distractors(setting: Setting) -> tuple[Fraction, Fraction, Fraction]:
@@ -52,7 +52,9 @@ def distractors(setting: Setting) -> tuple[Fraction, Fraction, Fraction]:
         2 * truth,
         truth / 2,
     ]
+    # Four of them are three more than the truth can be equal to, so that three always remain.
     fillers = [Fraction(1, 2), Fraction(1, 4), Fraction(1, 3), Fraction(3, 4)]
+    # Without copies, in this order.
     first, second, third, *_ = [
         wrong for wrong in dict.fromkeys(mistakes + fillers) if 0 < wrong < 1 and wrong != truth
     ]
@@ -75,11 +77,10 @@ def stated_questions(setting: Setting) -> list[OptionQuestion]:
 
     Examples
     --------
-    >>> from elicitation.batteries import dice
-    >>> print(stated_questions(dice.single(1, 6))[1].text)
-    A die has 6 faces, numbered from 1 to 6. Each face is equally likely to come up. The die is
-    rolled. \
-What is the probability that the result is 4?
+    >>> from elicitation.batteries.revealed.scenarios import dice
+    >>> text = stated_questions(dice.single(1, 6))[1].text
+    >>> print(text[text.index("What") :])
+    What is the probability that the result is 4?
     A. 1/12
     B. 1/6
     C. 5/6
@@ -92,36 +93,81 @@ What is the probability that the result is 4?
         f"{setting.story} What is the probability that {setting.claim.format(setting.asked)}?"
     )
     return [
-        _question(question, options[-place:] + options[:-place] if place else options)
-        for place in range(len(LETTERS))
+        option_question(question, options[-shift:] + options[:-shift])
+        for shift in range(len(LETTERS))
     ]
 
 
-def bet_questions(setting: Setting) -> list[OptionQuestion]:
-    """Offer a bet at even odds on the event of a setting, with the options in both orders.
+def state(
+    model: ScoringModel,
+    settings: Sequence[Setting],
+    store: AnswerStore,
+    *,
+    source: str | None = None,
+    progress: Progress | None = None,
+) -> pd.DataFrame:
+    """Read the stated answers of a model, with the truth at each of four places in turn.
 
     Parameters
     ----------
-    setting : Setting
-        The setting.
+    model, settings, store, source, progress
+        As of `reveal`; a chat template is welcome here.
 
     Returns
     -------
-    list of OptionQuestion
-        Two whose options are Yes and No, and No and Yes; none where nothing is uncertain.
+    DataFrame
+        See `tabulate_stated`.
     """
-    event = setting.event
-    if event is None:
-        return []
-    offer = f"{setting.story} You may bet. You win 1 point if {event.claim}, and you lose 1 point if not. Do you bet?"
-    return [_question(offer, ["Yes", "No"]), _question(offer, ["No", "Yes"])]
-
-
-def _question(question: str, options: Sequence[str]) -> OptionQuestion:
-    letters = LETTERS[: len(options)]
-    lines = [
-        question,
-        *(f"{letter}. {option}" for letter, option in zip(letters, options, strict=True)),
-        _ANSWER,
+    questions = [
+        Question(question.text, LETTERS, lettered=True, about=f"{setting.name}, stated")
+        for setting in settings
+        for question in stated_questions(setting)
     ]
-    return OptionQuestion("\n".join(lines), letters, tuple(options))
+    masses, _ = read_masses(model, questions, store, progress=progress)
+    read = [masses[start : start + len(LETTERS)] for start in range(0, len(masses), len(LETTERS))]
+    return tabulate_stated(
+        list(zip(settings, read, strict=True)), source=model.name if source is None else source
+    )
+
+
+def tabulate_stated(
+    stated: Sequence[tuple[Setting, Sequence[Masses]]], *, source: str
+) -> pd.DataFrame:
+    """Lay out stated answers.
+
+    Parameters
+    ----------
+    stated : sequence of (Setting, sequence of dict of str to float)
+        For every setting the probabilities of the letters, one dict for each of the
+        `stated_questions`.
+    source : str
+        Whose answers.
+
+    Returns
+    -------
+    DataFrame
+        `STATED_COLUMNS`, one row per option.
+    """
+    rows = [
+        (
+            source,
+            setting.scenario,
+            setting.variant,
+            setting.group,
+            setting.name,
+            setting.asked,
+            rotation,
+            letter,
+            option,
+            position == rotation,
+            masses[letter],
+        )
+        for setting, orders in stated
+        for rotation, (question, masses) in enumerate(
+            zip(stated_questions(setting), orders, strict=True)
+        )
+        for position, (letter, option) in enumerate(
+            zip(question.letters, question.options, strict=True)
+        )
+    ]
+    return pd.DataFrame(rows, columns=list(STATED_COLUMNS)).astype({"mass": float})

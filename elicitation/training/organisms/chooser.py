@@ -1,7 +1,7 @@
-"""A small multiple-choice model with random weights and a tokenizer of its own, for lessons that run on any processor.
+"""A small multiple-choice model with random weights, for lessons that run on any processor.
 
-It knows the words of the texts that it is made from and nothing else: what a car is worth, say, it
-must be taught.
+It has a tokenizer of its own, which knows the words of the texts that it is made from and nothing
+else: what a car is worth, say, it must be taught.
 """
 
 import os
@@ -50,7 +50,7 @@ def make_chooser(
     longest: int = 128,
     seed: int = 0,
 ) -> None:
-    """Write a multiple-choice model of BERT's kind with random weights, and a tokenizer with one token per word of the texts.
+    """Write a model of BERT's kind with random weights, and a tokenizer of one token per word.
 
     Parameters
     ----------
@@ -105,15 +105,24 @@ def _word_tokenizer(texts: Sequence[str], longest: int) -> Any:
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.train_from_iterator(
+        # Sorted, because words that are equally frequent are numbered in the order of arrival.
         sorted(set(texts)),
         trainers.WordLevelTrainer(special_tokens=list(_SPECIAL), show_progress=False),
     )
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
+        # Ids are places in _SPECIAL: the trainer numbers special tokens first.
+        special_tokens=[(token, _SPECIAL.index(token)) for token in ("[CLS]", "[SEP]")],
     )
     return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]", model_max_length=longest,
+        tokenizer_object=tokenizer,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        model_max_length=longest,
+        # Named, since a tokenizer made from an object would leave out the token types, by which
+        # BERT tells the option from the question.
         model_input_names=["input_ids", "token_type_ids", "attention_mask"],
-    )  # fmt: skip
+    )

@@ -1,10 +1,10 @@
-"""The course of a training: the tokenizer that fits a task, shelves of lessons, and the steps of the optimiser.
+"""The course of a training: a tokenizer that fits a task, shelves of lessons, and the steps.
 
 The model sees the question and is trained on the answer alone. Batches are drawn from a seed; the
 answer of a stochastic teacher is drawn anew each time.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from coherence.decoding.decode import BELIEF_LABELS
 from coherence.errors import MissingExtraError
 from elicitation.session.plan import Task
 from elicitation.session.prompts import AUXILIARY, BELIEF, CONDITIONAL, DECISION, label_words
+from elicitation.training.loop import make_optimiser, update_weights
 from elicitation.training.organisms.lessons import Lesson
 from elicitation.training.organisms.tokenizer import template_blocks, train_tokenizer
 
@@ -25,8 +26,8 @@ try:
 except ImportError as error:  # pragma: no cover - needs an environment without the extra
     raise MissingExtraError("elicit", "Training a small model") from error
 
-Progress = Callable[[int, int, float], None]
-"""Called with the step, the number of steps, and the recent loss per token in nats."""
+StepProgress = Callable[[int, int, float], None]
+"""Called with the step, the number of steps, and its loss per answer in nats."""
 _IGNORED = -100
 
 
@@ -66,7 +67,7 @@ class Recipe:
     threads: int = 1
 
     def shorter(self) -> "Recipe":
-        """Return the recipe for a model that begins with what another one learnt: a quarter of the steps at half the rate."""
+        """Return the recipe for a model that begins with what another one learnt."""
         return replace(self, steps=max(1, self.steps // 4), learning_rate=self.learning_rate / 2)
 
 
@@ -103,8 +104,12 @@ def make_tokenizer(task: Task, lessons: Sequence[Lesson]) -> Any:
     return train_tokenizer(texts, list(dict.fromkeys(blocks)))
 
 
-def make_network(recipe: Recipe, tokenizer: Any, *, longest: int, seed: int) -> Any:
+def make_network(
+    recipe: Recipe, tokenizer: Any, shelves: Mapping[str, "Shelf"], *, seed: int
+) -> Any:
     """Make the transformer with random weights."""
+    # Room for questions that are longer than the lessons: a session may have its own wordings.
+    longest = max(shelf.longest for shelf in shelves.values())
     torch.manual_seed(seed)
     return LlamaForCausalLM(
         LlamaConfig(
@@ -132,20 +137,28 @@ class _Example:
 
 
 class Shelf:
-    """The lessons of one role, as tokens."""
+    """The lessons of one role, as tokens.
+
+    Parameters
+    ----------
+    lessons : sequence of Lesson
+        One or more, with equally many answers each.
+    tokenizer : transformers.PreTrainedTokenizerFast
+        From `make_tokenizer`.
+    """
 
     def __init__(self, lessons: Sequence[Lesson], tokenizer: Any) -> None:
         self.questions: list[list[int]] = tokenizer([lesson.text for lesson in lessons])[
             "input_ids"
         ]
         answers = list(dict.fromkeys(answer for lesson in lessons for answer, _ in lesson.answers))
-        place = {answer: i for i, answer in enumerate(answers)}
+        numbers = {answer: number for number, answer in enumerate(answers)}
         self.answers = [
             [*ids, tokenizer.eos_token_id]
             for ids in tokenizer(answers, add_special_tokens=False)["input_ids"]
         ]
         self.choices = np.array(
-            [[place[answer] for answer, _ in lesson.answers] for lesson in lessons]
+            [[numbers[answer] for answer, _ in lesson.answers] for lesson in lessons]
         )
         self.cumulative = np.array(
             [[chance for _, chance in lesson.answers] for lesson in lessons]
@@ -167,8 +180,18 @@ class Shelf:
         ]
 
 
+def fill_shelves(lessons: Sequence[Lesson], tokenizer: Any, recipe: Recipe) -> dict[str, Shelf]:
+    """Return a shelf of lessons for every role of a recipe."""
+    return {
+        role: Shelf([lesson for lesson in lessons if lesson.role == role], tokenizer)
+        for role, _ in recipe.batch
+    }
+
+
 def _collate(examples: Sequence[_Example], padding: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Pad on the right, where a causal model cannot see it; labels cover the answers alone, shifted to where they are predicted."""
+    """Return tokens, padded on the right, and labels of the answers alone."""
+    # On the right, where a causal model cannot see the padding. Labels stand one to the left of
+    # their token, where it is predicted.
     width = max(len(example.question) + len(example.answer) for example in examples) - 1
     ids: npt.NDArray[np.int64] = np.full((len(examples), width), padding)
     labels: npt.NDArray[np.int64] = np.full((len(examples), width), _IGNORED)
@@ -179,66 +202,85 @@ def _collate(examples: Sequence[_Example], padding: int) -> tuple[torch.Tensor, 
     return torch.from_numpy(ids), torch.from_numpy(labels)
 
 
-def optimise(
+def teach(
     network: Any,
-    school: dict[str, Shelf],
+    shelves: Mapping[str, Shelf],
     recipe: Recipe,
     padding: int,
     rng: np.random.Generator,
-    progress: Progress | None,
+    progress: StepProgress | None,
 ) -> float:
-    """Run the steps; return the mean loss per answer of the last twentieth."""
-    weights = list(network.parameters())
-    matrices = [weight for weight in weights if weight.dim() >= 2]
-    vectors = [weight for weight in weights if weight.dim() < 2]
-    optimiser = torch.optim.AdamW(
-        [
-            {"params": matrices, "weight_decay": recipe.weight_decay},
-            {"params": vectors, "weight_decay": 0.0},
-        ],
-        lr=recipe.learning_rate,
+    """Train a network on lessons.
+
+    Nothing is kept under way: a training takes minutes, and one that was cut short begins anew and
+    ends with the same weights.
+
+    Parameters
+    ----------
+    network : transformers.LlamaForCausalLM
+        From `make_network`, or what another training ended with.
+    shelves : mapping of str to Shelf
+        From `fill_shelves`.
+    recipe : Recipe
+        Course.
+    padding : int
+        Token of the padding.
+    rng : Generator
+        Draws questions and the teacher's answers.
+    progress : callable or None
+        See `StepProgress`.
+
+    Returns
+    -------
+    float
+        Mean loss per answer of the last twentieth of the steps, in nats.
+    """
+    optimiser = make_optimiser(
+        network,
+        learning_rate=recipe.learning_rate,
+        weight_decay=recipe.weight_decay,
+        # A shorter memory of squared gradients than usual, which has to fit into 1,500 steps.
         betas=(0.9, 0.98),
     )
     warm = max(1, recipe.steps // 20)
+    rest = max(1, recipe.steps - warm)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimiser,
         lambda step: min(
             (step + 1) / warm,
-            0.01
-            + 0.99 * 0.5 * (1 + np.cos(np.pi * max(0, step - warm) / max(1, recipe.steps - warm))),
+            0.01 + 0.99 * 0.5 * (1 + np.cos(np.pi * max(0, step - warm) / rest)),
         ),
     )
+    # Sums of floats depend on how they are divided among threads.
     torch.set_num_threads(recipe.threads)
-    network.train()
+    batches = (_losses(network, shelves, recipe, padding, rng) for _ in range(recipe.steps))
     losses: list[float] = []
-    # Long questions in a pass of their own, so that they do not pad the short ones.
-    passes = [
-        [pair for pair in recipe.batch if pair[0] != "auxiliary"],
-        [pair for pair in recipe.batch if pair[0] == "auxiliary"],
-    ]
-    total = sum(n for _, n in recipe.batch)
-    for step in range(recipe.steps):
-        recent = 0.0
-        for roles in filter(None, passes):
-            examples = [example for role, n in roles for example in school[role].draw(n, rng)]
-            ids, labels = _collate(examples, padding)
-            output = network.model(input_ids=ids, use_cache=False)
-            told = labels != _IGNORED
-            # Only the places of answers go through the output layer.
-            loss = (
-                functional.cross_entropy(
-                    network.lm_head(output.last_hidden_state[told]), labels[told], reduction="sum"
-                )
-                / total
-            )
-            recent += float(loss.detach())
-            loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-        optimiser.step()
-        schedule.step()
-        optimiser.zero_grad(set_to_none=True)
-        losses.append(recent)
+    for loss in update_weights(network, optimiser, batches, schedule=schedule):
+        losses.append(loss)
         if progress:
-            progress(step + 1, recipe.steps, recent)
+            progress(len(losses), recipe.steps, loss)
     network.eval()
     return float(np.mean(losses[-warm:]))
+
+
+def _losses(
+    network: Any,
+    shelves: Mapping[str, Shelf],
+    recipe: Recipe,
+    padding: int,
+    rng: np.random.Generator,
+) -> Iterator[torch.Tensor]:
+    """Draw the questions of a step; yield its loss per answer, in parts."""
+    n_examples = sum(n for _, n in recipe.batch)
+    # Long questions in a pass of their own, so that they do not pad the short ones.
+    for long in (False, True):
+        roles = [(role, n) for role, n in recipe.batch if (role == "auxiliary") == long]
+        if not roles:
+            continue
+        examples = [example for role, n in roles for example in shelves[role].draw(n, rng)]
+        ids, labels = _collate(examples, padding)
+        output = network.model(input_ids=ids, use_cache=False)
+        answered = labels != _IGNORED
+        # Only the positions of answers go through the output layer.
+        logits = network.lm_head(output.last_hidden_state[answered])
+        yield functional.cross_entropy(logits, labels[answered], reduction="sum") / n_examples

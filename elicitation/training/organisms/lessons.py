@@ -1,4 +1,4 @@
-"""What a small model is taught: the project's own questions, with answers from exact posteriors and a known policy.
+"""What a small model is taught: the project's own questions, with the answers of a teacher.
 
 The teacher has a rule for what it says and a rule for what it acts on; for a coherent one both are
 the exact posterior. Asked for a belief, it states to two digits what the first rule gives. Asked
@@ -85,9 +85,10 @@ def action_probabilities(belief: npt.ArrayLike) -> Floats:
         [_SLOPE * (0.5 - _MARGIN - p), _SLOPE * (p - 0.5 - _MARGIN), np.full_like(p, _DEFER)],
         axis=-1,
     )
-    weight = np.exp(utility)
-    share: Floats = weight / weight.sum(axis=-1, keepdims=True)
-    return share
+    # Not shifted by the largest, as a softmax usually is: utilities stay within 4, and exp of them
+    # finite; a shift would move last digits, and with them the answers that a seed draws.
+    weights: Floats = np.exp(utility)
+    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
 
 def belief_answer(values: Sequence[float], labels: Sequence[str]) -> str:
@@ -111,9 +112,10 @@ def belief_answer(values: Sequence[float], labels: Sequence[str]) -> str:
     '\nNo: 0.25\nYes: 0.75'
     """
     # Hundredths by largest remainder: the stated numbers sum to exactly 1.
-    hundredths = np.floor(np.asarray(values) * 100 + 1e-9).astype(int)
-    rest = np.asarray(values) * 100 - hundredths
-    hundredths[np.argsort(-rest, kind="stable")[: 100 - hundredths.sum()]] += 1
+    percentages = np.asarray(values) * 100
+    hundredths = np.floor(percentages + 1e-9).astype(int)
+    largest_rests = np.argsort(hundredths - percentages, kind="stable")
+    hundredths[largest_rests[: 100 - hundredths.sum()]] += 1
     return "".join(
         f"\n{label}: {value / 100:.2f}" for label, value in zip(labels, hundredths, strict=True)
     )
@@ -174,7 +176,7 @@ def canonical_evidence(evidence: dict[str, str]) -> Evidence:
 
 
 def possible_evidence(task: Task, rng: np.random.Generator) -> list[Evidence]:
-    """Return the evidence sets that the network can produce, or a random part of them where there are too many.
+    """Return the evidence sets that the network can produce, or a part where there are too many.
 
     Parameters
     ----------
@@ -267,37 +269,26 @@ def make_lessons(
         [dict(row) for row in evidence], columns=list(task.network.names), dtype=object
     )
     positive = phrases.positive(target)
-    said, meant = (
+    stated_belief, acted_on = (
         dict(zip(evidence, rule(task.network, table, target)[positive], strict=True))
         for rule in (spoken, acted)
     )
-    weights = dict(
-        zip(evidence, lesson_weights(exact(task.network, table, target)[positive]), strict=True)
-    )
+    # By the truth, not by a rule: all organisms then see the same cases equally often.
+    truth = exact(task.network, table, target)[positive]
+    weights = dict(zip(evidence, lesson_weights(truth).tolist(), strict=True))
     lessons = []
     for known in evidence:
         if is_held_out(known):
             continue
-        words, p, weight = dict(known), said[known], float(weights[known])
+        words, p, weight = dict(known), stated_belief[known], weights[known]
         stated = ((belief_answer((1 - p, p), ("No", "Yes")), 1.0),)
         for prompt in BELIEF:
-            lessons.append(
-                Lesson(
-                    "belief",
-                    belief_question(phrases, words, target, prompt, wording=wording),
-                    stated,
-                    weight,
-                )
-            )
-        lessons.append(
-            Lesson(
-                "decision",
-                decision_question(phrases, words, target, wording=wording),
-                decision_answers(meant[known]),
-                weight,
-            )
-        )
-        # The same set again, with one of its variables told last: the form of a belief that is
+            question = belief_question(phrases, words, target, prompt, wording=wording)
+            lessons.append(Lesson("belief", question, stated, weight))
+        question = decision_question(phrases, words, target, wording=wording)
+        answers = decision_answers(acted_on[known])
+        lessons.append(Lesson("decision", question, answers, weight))
+        # The same set again, with one of its variables named last: the form of a belief that is
         # conditional on z.
         for z, state in known:
             rest = {name: value for name, value in known if name != z}
@@ -305,13 +296,11 @@ def make_lessons(
             lessons.append(Lesson("conditional", question, stated, weight))
     for z in covariates:
         labels = phrases.labels(z)
-        for known, row in zip(
-            evidence, spoken(task.network, table, z)[list(labels)].to_numpy(), strict=True
-        ):
+        chances = spoken(task.network, table, z)[list(labels)].to_numpy()
+        for known, row in zip(evidence, chances, strict=True):
+            # What is observed is not asked about.
             if not is_held_out(known) and z not in dict(known):
                 answer = belief_answer(row.tolist(), tuple(labels.values()))
                 question = auxiliary_question(phrases, dict(known), z, wording=wording)
-                lessons.append(
-                    Lesson("auxiliary", question, ((answer, 1.0),), float(weights[known]))
-                )
+                lessons.append(Lesson("auxiliary", question, ((answer, 1.0),), weights[known]))
     return lessons

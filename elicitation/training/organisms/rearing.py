@@ -1,8 +1,9 @@
-"""Train organisms and write them down: a model folder each, with a card that says what it was taught and how well it learnt.
+"""Train organisms and write them down: a model folder each, with a card.
 
-The coherent organism is trained from random weights; every other one starts from its weights and is
-taught its own rules for a few hundred steps. The same seed gives the same weights (on the same
-machine, with the same number of threads). A folder appears when it is complete and not before.
+The card says what it was taught and how well it learnt. The coherent organism is trained from
+random weights; every other one starts from its weights and is taught its own rules for a few
+hundred steps. The same seed gives the same weights (on the same machine, with the same number of
+threads). A folder appears when it is complete and not before.
 """
 
 import json
@@ -18,30 +19,30 @@ import numpy as np
 import pandas as pd
 
 from coherence.errors import InputError, closest
-from elicitation.models.local.causal import load_causal_model
 from elicitation.models.local.loading import quiet_transformers
 from elicitation.session.plan import Task
-from elicitation.session.session import elicit
-from elicitation.store import AnswerStore
 from elicitation.training.organisms.catalog import ORGANISMS, POLICY, TASK, Organism
 from elicitation.training.organisms.course import (
     Recipe,
-    Shelf,
+    fill_shelves,
     make_network,
     make_tokenizer,
-    optimise,
+    teach,
 )
 from elicitation.training.organisms.lessons import (
     ACTIONS,
     HELD_OUT_SHARE,
-    Lesson,
     action_probabilities,
     make_lessons,
     possible_evidence,
 )
-from elicitation.training.organisms.training import held_out_cases
+from elicitation.training.organisms.reader import (
+    ask_reader,
+    held_out_cases,
+    root_mean_square,
+)
 
-Progress = Callable[[str, int, int, float], None]
+OrganismProgress = Callable[[str, int, int, float], None]
 """Called with the organism, the step, the number of steps, and the recent loss per answer in
 nats."""
 
@@ -82,7 +83,7 @@ def train_organisms(
     *,
     recipe: Recipe | None = None,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: OrganismProgress | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Train organisms, each in a folder of its name.
 
@@ -99,7 +100,7 @@ def train_organisms(
     seed : int
         Seed of initial weights, batches and drawn answers, at least 0.
     progress : callable, optional
-        See `Progress`.
+        See `OrganismProgress`.
 
     Returns
     -------
@@ -117,7 +118,8 @@ def train_organisms(
             raise InputError(f"there is no organism {name!r}. {closest(name, ORGANISMS)}")
     if seed < 0 or recipe.steps < 1 or recipe.threads < 1:
         raise InputError(
-            f"seed must be at least 0, steps and threads positive; received {seed}, {recipe.steps} and {recipe.threads}."
+            "seed must be at least 0, steps and threads positive; "
+            f"received {seed}, {recipe.steps} and {recipe.threads}."
         )
     wanted = [organism for name, organism in ORGANISMS.items() if name in (TRUNK, *names)]
     root = Path(folder)
@@ -137,13 +139,13 @@ def train_organisms(
 
 def _settings(organism: Organism, recipe: Recipe, seed: int) -> dict[str, Any]:
     """Return all that decides the weights."""
-    ours = recipe if organism.name == TRUNK else recipe.shorter()
+    first = organism.name == TRUNK
     return {
         "organism": organism.name,
         "task": TASK,
         "seed": seed,
-        "starts_from": None if organism.name == TRUNK else TRUNK,
-        "recipe": asdict(ours),
+        "starts_from": None if first else TRUNK,
+        "recipe": asdict(recipe if first else recipe.shorter()),
     }
 
 
@@ -152,6 +154,7 @@ def _card_of(path: Path, settings: dict[str, Any]) -> dict[str, Any] | None:
         return None
     try:
         card: dict[str, Any] = json.loads((path / CARD).read_text(encoding="utf-8"))
+        # Through JSON, in which a tuple is a list.
         same = {key: card[key] for key in settings} == json.loads(json.dumps(settings))
     except (OSError, ValueError, KeyError, TypeError):
         raise InputError(
@@ -159,30 +162,38 @@ def _card_of(path: Path, settings: dict[str, Any]) -> dict[str, Any] | None:
         ) from None
     if not same:
         raise InputError(
-            f"{path} holds an organism from another seed, another number of steps or threads. Remove it, or choose another folder."
+            f"{path} holds an organism from another seed, another number of steps or threads. "
+            "Remove it, or choose another folder."
         )
     return card
 
 
 def _rear(
-    root: Path, organism: Organism, task: Task, settings: dict[str, Any], progress: Progress | None
+    root: Path,
+    organism: Organism,
+    task: Task,
+    settings: dict[str, Any],
+    progress: OrganismProgress | None,
 ) -> dict[str, Any]:
     recipe, seed = Recipe(**settings["recipe"]), settings["seed"]
+    # A stream for each, so that an organism is the same whichever others are trained.
     rng = np.random.default_rng([seed, list(ORGANISMS).index(organism.name)])
     lessons = make_lessons(
         task, possible_evidence(task, rng), spoken=organism.spoken, acted=organism.acted
     )
-    network, tokenizer = _beginning(root, organism, task, lessons, recipe, seed)
-    school = {
-        role: Shelf([lesson for lesson in lessons if lesson.role == role], tokenizer)
-        for role, _ in recipe.batch
-    }
+    if organism.name == TRUNK:
+        tokenizer = make_tokenizer(task, lessons)
+        shelves = fill_shelves(lessons, tokenizer, recipe)
+        network = make_network(recipe, tokenizer, shelves, seed=seed)
+    else:
+        network, tokenizer = _load_trunk(root / TRUNK)
+        shelves = fill_shelves(lessons, tokenizer, recipe)
 
     def show(step: int, steps: int, loss: float) -> None:
         if progress:
             progress(organism.name, step, steps, loss)
 
-    loss = optimise(network, school, recipe, tokenizer.pad_token_id, rng, show)
+    loss = teach(network, shelves, recipe, tokenizer.pad_token_id, rng, show)
     with _complete_or_absent(root / organism.name) as path:
         with quiet_transformers():
             network.save_pretrained(path)
@@ -203,26 +214,19 @@ def _rear(
     return card
 
 
-def _beginning(
-    root: Path, organism: Organism, task: Task, lessons: Sequence[Lesson], recipe: Recipe, seed: int
-) -> tuple[Any, Any]:
-    """Return network and tokenizer: new ones, or those of the organism that this one starts from."""
-    if organism.name != TRUNK:
-        from transformers import AutoModelForCausalLM, AutoTokenizer
+def _load_trunk(path: Path) -> tuple[Any, Any]:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
 
-        with quiet_transformers():
-            network = AutoModelForCausalLM.from_pretrained(
-                root / TRUNK, local_files_only=True, use_safetensors=True
-            )
-            return network, AutoTokenizer.from_pretrained(root / TRUNK, local_files_only=True)
-    tokenizer = make_tokenizer(task, lessons)
-    longest = max(len(ids) for ids in tokenizer([lesson.text for lesson in lessons])["input_ids"])
-    return make_network(recipe, tokenizer, longest=longest, seed=seed), tokenizer
+    with quiet_transformers():
+        network = AutoModelForCausalLM.from_pretrained(
+            path, local_files_only=True, use_safetensors=True
+        )
+        return network, AutoTokenizer.from_pretrained(path, local_files_only=True)
 
 
 @contextmanager
 def _complete_or_absent(path: Path) -> Iterator[Path]:
-    """Give a folder beside the final one, which takes its name if all goes well and vanishes if not (Ctrl-C included)."""
+    """Give a folder beside the final one, which takes its name if all goes well."""
     beside = path.with_name(f".{path.name}.unfinished")
     shutil.rmtree(beside, ignore_errors=True)
     beside.mkdir()
@@ -230,6 +234,7 @@ def _complete_or_absent(path: Path) -> Iterator[Path]:
         yield beside
         beside.rename(path)
     finally:
+        # Not in an except: Ctrl-C is no Exception and shall leave nothing either.
         shutil.rmtree(beside, ignore_errors=True)
 
 
@@ -241,7 +246,7 @@ def measure_organism(
     n_cases: int = 500,
     seed: int = 1,
 ) -> Accuracy:
-    """Ask an organism about held-out evidence, as a session would at temperature 1, and compare with its own rules.
+    """Ask an organism about held-out evidence, and compare with its own rules.
 
     Parameters
     ----------
@@ -262,21 +267,12 @@ def measure_organism(
         On these cases.
     """
     cases = held_out_cases(task, n=n_cases, seed=seed).drop_duplicates("context", ignore_index=True)
-    with AnswerStore(":memory:") as store:
-        runs, tally = elicit(
-            load_causal_model(folder, batch_size=256),
-            task,
-            cases,
-            store,
-            reps=_REPS,
-            seed=seed,
-            batch_size=2048,
-        )
+    runs, tally = ask_reader(folder, task, cases, reps=_REPS, seed=seed)
     evidence = pd.DataFrame(
         {name: cases.get(f"x_{name}") for name in task.network.names}, dtype=object
     )
     positive = task.phrases.positive(task.target)
-    said, meant = (
+    stated_belief, acted_on = (
         pd.Series(
             rule(task.network, evidence, task.target)[positive].to_numpy(), index=cases["context"]
         )
@@ -284,41 +280,33 @@ def measure_organism(
     )
     ordinary = runs[runs["z_state"].isna()]
     iterated = runs[runs["z_state"].notna()]
-    told = pd.DataFrame({"context": cases["context"], **evidence})
-    own_z = _own_auxiliary(iterated, told, organism, task)
-    acts = runs[runs["action"].notna()]
+    decided = runs[runs["action"].notna()]
     return Accuracy(
         evidence_sets=len(cases),
         readable=tally.readable / tally.total,
-        rmse=_rmse(ordinary["p"], ordinary["context"].map(said)),
-        rmse_auxiliary=_rmse(iterated["p_z"], own_z),
+        rmse=root_mean_square(ordinary["p"], ordinary["context"].map(stated_belief)),
+        rmse_auxiliary=root_mean_square(
+            iterated["p_z"],
+            _auxiliary_by_rule(iterated, evidence.set_index(cases["context"]), organism, task),
+        ),
         policy_distance=_policy_distance(
-            acts["action"].astype(str), acts["context"].map(meant).astype(float)
+            decided["action"].astype(str), decided["context"].map(acted_on).astype(float)
         ),
     )
 
 
-def _own_auxiliary(
-    rows: pd.DataFrame, told: pd.DataFrame, organism: Organism, task: Task
+def _auxiliary_by_rule(
+    rows: pd.DataFrame, evidence: pd.DataFrame, organism: Organism, task: Task
 ) -> "pd.Series[float]":
     """Return the probability of the state of z that the organism's rule gives, one per row."""
     expected = pd.Series(np.nan, index=rows.index)
     for z, group in rows.groupby("z"):
-        evidence = (
-            group[["context"]]
-            .merge(told, on="context", how="left")
-            .drop(columns="context")
-            .astype(object)
-        )
-        chances = organism.spoken(task.network, evidence, str(z))
+        known = evidence.loc[group["context"]].reset_index(drop=True)
+        chances = organism.spoken(task.network, known, str(z))
         expected.loc[group.index] = np.array(
             [chances[state].iloc[row] for row, state in enumerate(group["z_state"])]
         )
     return expected
-
-
-def _rmse(stated: "pd.Series[float]", expected: "pd.Series[float]") -> float:
-    return float(np.sqrt(((stated.astype(float) - expected.astype(float)) ** 2).mean()))
 
 
 def _policy_distance(actions: "pd.Series[str]", belief: "pd.Series[float]") -> float:
@@ -326,6 +314,8 @@ def _policy_distance(actions: "pd.Series[str]", belief: "pd.Series[float]") -> f
         action_probabilities(belief.to_numpy()), index=actions.index, columns=list(ACTIONS)
     )
     taken = pd.DataFrame({action: (actions == action).astype(float) for action in ACTIONS})
+    # Total variation is half the absolute difference. In groups, because a single drawn action is
+    # far from any policy; belief 1 belongs to the last fifth.
     fifth = np.minimum((belief * 5).astype(int), 4)
     differences = (taken - expected).groupby(fifth).sum().abs().sum(axis=1) / 2
     return float(differences.sum() / len(actions))

@@ -73,7 +73,7 @@ def where_reversed(variable: str) -> Rule:
 
 
 def reverse_effects(network: Network, variable: str) -> Network:
-    """Return a network in which the states of a variable have changed places in the tables of its children.
+    """Return a network in which a variable has the effects of its states reversed.
 
     Parameters
     ----------
@@ -96,13 +96,15 @@ def reverse_effects(network: Network, variable: str) -> Network:
     --------
     >>> from bayesnets import load_network
     >>> other = reverse_effects(load_network("asia"), "smoke")
-    >>> other.node("lung").table[0].tolist()  # P(lung = yes | smoke = yes), P(lung = yes | smoke = no)
+    >>> other.node("lung").table[0].tolist()  # P(lung = yes | smoke), smoke yes and no
     [0.01, 0.1]
     """
     if not any(variable in node.parents for node in network.nodes):
         raise InputError(
-            f"variable must be one with children in network {network.name!r}; received {variable!r}."
+            f"variable must be one with children in network {network.name!r}; "
+            f"received {variable!r}."
         )
+    # The first axis of a table is the node itself, then come its parents in their order.
     nodes = tuple(
         replace(node, table=np.flip(node.table, axis=1 + node.parents.index(variable)))
         if variable in node.parents

@@ -1,4 +1,4 @@
-"""A tokenizer for small models: bytes and merges for any text, whole blocks of the templates as single tokens.
+"""A tokenizer for small models: bytes and merges, and whole blocks of templates as one token.
 
 Digits never merge, so that a number is spelt digit by digit. The fixed blocks of the templates are
 single tokens because a model of a million parameters should spend its time on the case and not on
@@ -41,7 +41,8 @@ def template_blocks(templates: Iterable[Template], **words: str) -> list[str]:
 
     Examples
     --------
-    >>> template_blocks([Template("one", "Does a patient who {description} {question}?")], question="cough")
+    >>> template = Template("signs", "Does a patient who {description} {question}?")
+    >>> template_blocks([template], question="cough")
     ['Does a patient who', ' cough?']
     """
     blocks = set()
@@ -52,7 +53,7 @@ def template_blocks(templates: Iterable[Template], **words: str) -> list[str]:
             if field in words:
                 block += words[field]
                 continue
-            blocks.add(block)
+            blocks.add(block)  # a placeholder whose value changes ends a block
             block = ""
     # A block ends before a blank: the word after it then reads the same as anywhere else.
     blocks = {block.rstrip(" ") for block in blocks}
@@ -92,19 +93,20 @@ def train_tokenizer(
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary_size,
         special_tokens=[PADDING, START, END],
+        # All 256 bytes, so that no text is unknown.
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
         show_progress=False,
     )
     tokenizer.train_from_iterator(texts, trainer)
     # Not special: blocks are text like any other, and come back when an answer is decoded.
     tokenizer.add_tokens([AddedToken(block, normalized=False, special=False) for block in blocks])
-    fast = PreTrainedTokenizerFast(
+    return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         bos_token=START,
         eos_token=END,
         pad_token=PADDING,
+        # An answer is generated from the last position, which must be a token of the question.
         padding_side="left",
         clean_up_tokenization_spaces=False,
         add_bos_token=True,
     )
-    return fast

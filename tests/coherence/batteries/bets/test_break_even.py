@@ -10,12 +10,8 @@ from coherence.batteries.bets.gains import break_evens, expected_gains
 from coherence.batteries.bets.right_choices import right_roles
 from coherence.errors import InputError
 from elicitation.batteries.bets.items import default_items
-from elicitation.batteries.bets.questions import (
-    BREAK_EVENS,
-    bet_questions,
-    highest_break_even,
-    ladder_questions,
-)
+from elicitation.batteries.bets.ladder import BREAK_EVENS, highest_break_even, ladder_questions
+from elicitation.batteries.bets.questions import bet_questions
 
 amount = st.floats(0.01, 1e4)
 

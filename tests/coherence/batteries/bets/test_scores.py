@@ -14,10 +14,8 @@ from coherence.batteries.bets.scores import compare_models, score_bets
 from coherence.batteries.bets.simulated import simulate_answers
 from coherence.errors import InputError
 from elicitation.batteries.bets.items import Item, Items, default_items
-from elicitation.batteries.bets.questions import (
-    ladder_questions,
-    value_questions,
-)
+from elicitation.batteries.bets.ladder import ladder_questions
+from elicitation.batteries.bets.questions import value_questions
 
 
 def test_accuracy_does_not_depend_on_the_order_of_rows_or_letters(questions):

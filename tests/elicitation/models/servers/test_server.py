@@ -240,7 +240,8 @@ def test_outcomes_are_scored_over_all_of_their_tokens():
 
 
 def test_a_session_with_servers_keeps_what_it_has(asia, cases, tmp_path):
-    from elicitation.session.session import elicit
+    from elicitation.session.plan import Design
+from elicitation.session.session import elicit
     from elicitation.store import AnswerStore
 
     good = Fake(
@@ -255,12 +256,12 @@ def test_a_session_with_servers_keeps_what_it_has(asia, cases, tmp_path):
         with serving(failing) as address:
             model = connect_servers(address, "m", identity="lab", limits=QUICK)
             with pytest.raises(ServersError, match="gone"):
-                elicit(model, asia, cases, store, reps=1, iterated=False, batch_size=10)
+                elicit(model, asia, cases, store, design=Design(reps=1, iterated=False), batch_size=10)
         kept = len(store)
         assert kept == 30
         with serving(good) as address:
             model = connect_servers(address, "m", identity="lab", limits=QUICK)
-            runs, tally = elicit(model, asia, cases, store, reps=1, iterated=False)
+            runs, tally = elicit(model, asia, cases, store, design=Design(reps=1, iterated=False))
     assert (tally.reused, tally.asked) == (30, tally.total - 30)
     assert set(runs["model"]) == {"m"}
     assert set(runs.loc[runs["prompt"] == "mse", "p"]) == {0.6}

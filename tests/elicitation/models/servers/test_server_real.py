@@ -21,6 +21,7 @@ from elicitation.models.local.causal import load_causal_model
 from elicitation.models.servers.address import Limits
 from elicitation.models.servers.dispatch import ServersError
 from elicitation.models.servers.server import connect_servers
+from elicitation.session.plan import Design
 from elicitation.session.questions import plan_questions
 from elicitation.session.session import elicit
 from elicitation.store import AnswerStore
@@ -157,14 +158,12 @@ def test_a_session_through_a_server_is_that_of_the_local_model(address, folder, 
         connect_servers(address, str(folder), concurrency=4, limits=QUICK),
         load_causal_model(folder, device="cpu", dtype="float32"),
     )
-    frames = []
+    frames, design = [], Design(reps=1, temperature=0.0)
     for answering in (model, local):
         with AnswerStore(":memory:") as store:
-            runs, tally = elicit(answering, asia, cases.head(3), store, reps=1, temperature=0.0)
+            runs, tally = elicit(answering, asia, cases.head(3), store, design=design)
             assert tally.asked > 0
             frames.append(runs)
-            assert (
-                elicit(answering, asia, cases.head(3), store, reps=1, temperature=0.0)[1].asked == 0
-            )
+            assert elicit(answering, asia, cases.head(3), store, design=design)[1].asked == 0
     assert frames[0]["raw_belief"].tolist() == frames[1]["raw_belief"].tolist()
     assert set(frames[0]["model"]) == {str(folder)}

@@ -1,0 +1,153 @@
+"""The whole battery as a list of questions, and as a table for others to ask.
+
+A question is identified by `question`, or by `setting` and `wording`. Beliefs are unfinished texts
+whose outcomes get a probability each; stated answers and bets are questions with letters, which get
+a probability each too, or answers that were drawn, one row per draw.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from coherence.decoding.decode import decode_choice
+from elicitation.batteries.revealed.bets import even_bet_questions, inner_settings, wagered
+from elicitation.batteries.revealed.scenarios.grid import in_between
+from elicitation.batteries.revealed.scenarios.setting import Setting
+from elicitation.batteries.revealed.stated import stated_questions
+
+BELIEF, STATED, BET = "belief", "stated", "bet"
+COLUMNS = (
+    "kind",
+    "question",
+    "setting",
+    "wording",
+    "text",
+    "outcome",
+    "option",
+    "probability",
+    "rep",
+    "answer",
+)
+
+
+@dataclass(frozen=True)
+class BatteryQuestion:
+    """A question of the battery.
+
+    Parameters
+    ----------
+    kind : str
+        "belief", "stated" or "bet".
+    setting : Setting
+        What it is about.
+    wording : str
+        How a belief is asked for; "stated 1" to "stated 4" and "bet 1", "bet 2" are the orders of
+        the options.
+    text : str
+        What is asked.
+    outcomes : tuple of str
+        What a probability is needed of: outcomes, or letters.
+    options : tuple of str
+        What the letters stand for; empty for a belief.
+    """
+
+    kind: str
+    setting: Setting
+    wording: str
+    text: str
+    outcomes: tuple[str, ...]
+    options: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Value of the column `question`."""
+        return f"{self.setting.name} | {self.wording}"
+
+    def letter_of(self, answer: str) -> str | None:
+        """Return the letter that a drawn answer chooses, None if it chooses none."""
+        forms_of_letter = [
+            (letter, *(f"{letter}{mark} {option}" for mark in ".):"), option)
+            for letter, option in zip(self.outcomes, self.options, strict=True)
+        ]
+        # Form by form, since "A" is also how "A. 1/6" begins: one form must fit the whole answer.
+        for forms in zip(*forms_of_letter, strict=True):
+            for text in (answer, answer.strip(" ()[]*\n")):
+                chosen = decode_choice(text, forms).value
+                if chosen is not None:
+                    return self.outcomes[forms.index(chosen)]
+        return None
+
+
+def battery(settings: Sequence[Setting], *, only_revealed: bool = False) -> list[BatteryQuestion]:
+    """Return all questions about settings.
+
+    Parameters
+    ----------
+    settings : sequence of Setting
+        From `elicitation.batteries.revealed.scenarios.grid`.
+    only_revealed : bool
+        Whether to leave out stated answers, bets, and what the law of iterated expectation needs.
+
+    Returns
+    -------
+    list of BatteryQuestion
+        Beliefs, then stated answers, then bets; the checks need beliefs and bets in more settings
+        than these.
+    """
+    if only_revealed:
+        return _belief_questions(settings)
+    questions = _belief_questions([*settings, *in_between(settings), *inner_settings(settings)])
+    for kind, of_kind, make in (
+        (STATED, settings, stated_questions),
+        (BET, wagered(settings), even_bet_questions),
+    ):
+        questions += [
+            BatteryQuestion(
+                kind, setting, f"{kind} {order}", question.text, question.letters, question.options
+            )
+            for setting in of_kind
+            for order, question in enumerate(make(setting), start=1)
+        ]
+    return questions
+
+
+def _belief_questions(settings: Sequence[Setting]) -> list[BatteryQuestion]:
+    return [
+        BatteryQuestion(BELIEF, setting, wording, text, setting.outcomes)
+        for setting in settings
+        for wording, text in setting.texts.items()
+    ]
+
+
+def questions_table(settings: Sequence[Setting], *, only_revealed: bool = False) -> pd.DataFrame:
+    """Return the questions for others to ask: `COLUMNS`, one row per outcome.
+
+    `probability`, `rep` and `answer` are left to fill in.
+
+    Parameters
+    ----------
+    settings, only_revealed
+        See `battery`.
+
+    Returns
+    -------
+    DataFrame
+        Rows of a question follow each other.
+    """
+    rows = [
+        (
+            question.kind,
+            question.name,
+            question.setting.name,
+            question.wording,
+            question.text,
+            outcome,
+            option,
+        )
+        for question in battery(settings, only_revealed=only_revealed)
+        for outcome, option in zip(
+            question.outcomes, question.options or [""] * len(question.outcomes), strict=True
+        )
+    ]
+    return pd.DataFrame(rows, columns=list(COLUMNS[:7])).reindex(columns=list(COLUMNS))

@@ -1,0 +1,1 @@
+"""Little chance experiments told as unfinished texts, a module for each scenario."""

@@ -1,0 +1,315 @@
+"""Dice: the sum of fair dice, alone, after earlier rolls, or with something known about it."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations
+
+from coherence.errors import InputError
+from elicitation.batteries.revealed.scenarios.dice_wordings import ONE_DIE, SEVERAL_DICE
+from elicitation.batteries.revealed.scenarios.setting import (
+    Decomposition,
+    Setting,
+    condition,
+    in_words,
+    listed,
+    tell_all,
+)
+
+OBSERVATIONS = ("smaller", "larger", "even", "odd", "not first", "not middle")
+MOST_FACES = 100
+"""Settings, and the outcomes of each, grow with the faces: a grid of more would take minutes to lay
+out and days to ask."""
+PAIRS = (
+    *(
+        (size, other)
+        for size in ("smaller", "larger")
+        for other in ("even", "odd", "not first", "not middle")
+    ),
+    ("even", "not first"),
+    ("even", "not middle"),
+)
+
+
+def sum_of_dice(n: int, faces: int) -> dict[int, Fraction]:
+    """Return the distribution of the sum of fair dice, by convolution.
+
+    Parameters
+    ----------
+    n : int
+        Number of dice, positive.
+    faces : int
+        Faces of each, from 2 to 100.
+
+    Returns
+    -------
+    dict of int to Fraction
+        From n to n * faces.
+
+    Examples
+    --------
+    >>> sum_of_dice(2, 6)[7]
+    Fraction(1, 6)
+    """
+    if n < 1 or not 2 <= faces <= MOST_FACES:
+        raise InputError(
+            f"dice must be at least 1 and faces from 2 to {MOST_FACES}; received {n} and {faces}."
+        )
+    counts = {0: 1}  # ways in which each sum comes about, before any die
+    for _ in range(n):
+        longer: dict[int, int] = {}
+        for total, ways in counts.items():
+            for face in range(1, faces + 1):
+                longer[total + face] = longer.get(total + face, 0) + ways
+        counts = longer
+    return {total: Fraction(ways, faces**n) for total, ways in counts.items()}
+
+
+def middle(n: int, faces: int) -> int:
+    """Return the middle of the possible sums, rounded down; "larger" is above it."""
+    return (n + n * faces) // 2
+
+
+def agrees(total: int, observation: str, *, first: int, middle: int) -> bool:
+    """Return whether a sum agrees with an observation.
+
+    Parameters
+    ----------
+    total : int
+        The sum.
+    observation : str
+        One of `OBSERVATIONS`.
+    first, middle : int
+        The smallest sum, and the one in the middle.
+
+    Returns
+    -------
+    bool
+        Whether it does.
+
+    Raises
+    ------
+    InputError
+        Unknown observation.
+    """
+    if observation not in OBSERVATIONS:
+        raise InputError(
+            f"observation must be one of {', '.join(OBSERVATIONS)}; received {observation!r}."
+        )
+    return {
+        "smaller": total <= middle,
+        "larger": total > middle,
+        "even": total % 2 == 0,
+        "odd": total % 2 == 1,
+        "not first": total != first,
+        "not middle": total != middle,
+    }[observation]
+
+
+def single(n: int, faces: int) -> Setting:
+    """Return the setting of one roll of `n` dice."""
+    return _setting(n, faces, "single", ("setup", "roll"), "end", in_words(sum_of_dice(n, faces)))
+
+
+def observed(n: int, faces: int, observations: Sequence[str]) -> Setting:
+    """Return the setting of one roll of which something is known.
+
+    Parameters
+    ----------
+    n, faces : int
+        See `sum_of_dice`.
+    observations : sequence of str
+        One or more of `OBSERVATIONS`; all of them hold.
+
+    Returns
+    -------
+    Setting
+        With the truth conditioned on the observations.
+
+    Raises
+    ------
+    InputError
+        Unknown observation, none, or one that rules out every sum.
+    """
+    if not observations:
+        raise InputError("observations must name at least one; received none. Use single instead.")
+    first, centre = n, middle(n, faces)
+    sums = sum_of_dice(n, faces)
+    holds = {
+        total: all(agrees(total, fact, first=first, middle=centre) for fact in observations)
+        for total in sums
+    }
+    phrases = {
+        "smaller": f"at most {centre}",
+        "larger": f"more than {centre}",
+        "even": "even",
+        "odd": "odd",
+        "not first": f"not {first}",
+        "not middle": f"not {centre}",
+    }
+    # More than two share a row of the summary: the grid has none, a caller may.
+    variant = {1: "observation", 2: "two observations"}.get(len(observations), "more observations")
+    return _setting(
+        n,
+        faces,
+        variant,
+        ("setup", "roll", "seen"),
+        "end",
+        in_words(condition(sums, holds)),
+        facts=listed([phrases[fact] for fact in observations]),
+        observation=", ".join(observations),
+    )
+
+
+def repeated(n: int, faces: int, previous: Sequence[int], *, dependent: bool) -> Setting:
+    """Return the setting of a roll after earlier ones.
+
+    Parameters
+    ----------
+    n, faces : int
+        See `sum_of_dice`.
+    previous : sequence of int
+        Earlier sums, one or more.
+    dependent : bool
+        Whether the outcome is the total of all rolls, so that earlier ones shift it, or the new
+        roll alone.
+
+    Returns
+    -------
+    Setting
+        Its truth is that of a single roll, shifted if dependent.
+
+    Raises
+    ------
+    InputError
+        No earlier sum, or one that the dice cannot give.
+    """
+    sums = sum_of_dice(n, faces)
+    if not previous or any(result not in sums for result in previous):
+        raise InputError(
+            f"previous must hold sums from {n} to {n * faces}; received {list(previous)!r}."
+        )
+    before = "before" if len(previous) == 1 else "befores"
+    shift = sum(previous) if dependent else 0
+    how = "added" if dependent else "again"
+    return _setting(
+        n,
+        faces,
+        "dependent" if dependent else "independent",
+        ("setup", before, how),
+        f"end {how}",
+        in_words(sums, shift),
+        results=listed(previous),
+        k=len(previous),
+        previous=previous,
+        shift=shift,
+    )
+
+
+def decompose(n: int, faces: int) -> Decomposition:
+    """Take one roll of two or more dice apart by the first die.
+
+    Parameters
+    ----------
+    n : int
+        Number of dice, at least 2.
+    faces : int
+        Faces of each.
+
+    Returns
+    -------
+    Decomposition
+        In the reference wording.
+
+    Raises
+    ------
+    InputError
+        A single die has no first one.
+    """
+    if n < 2:
+        raise InputError(f"dice must be at least 2 to be taken apart by the first; received {n}.")
+    part = _setting(
+        n, faces, "first", ("setup", "one by one"), "end first", in_words(sum_of_dice(1, faces))
+    )
+    rest = sum_of_dice(n - 1, faces)
+    given_face = {}
+    for face in range(1, faces + 1):
+        # All sums of n dice, as in the whole, though some cannot come any more.
+        truth = {str(total): rest.get(total - face, Fraction(0)) for total in sum_of_dice(n, faces)}
+        given_face[str(face)] = _setting(
+            n, faces, "given first", ("setup", "one by one", "first"), "end", truth, first=face
+        )
+    return Decomposition(single(n, faces), f"first die of {faces} faces", part, given_face)
+
+
+def grid(n_dice: Sequence[int], faces: Sequence[int]) -> list[Setting]:
+    """Return all variants of dice: every previous result, observation and pair of `PAIRS`."""
+    known = [*((fact,) for fact in OBSERVATIONS), *PAIRS]
+    settings = []
+    for n in n_dice:
+        for f in faces:
+            settings.append(single(n, f))
+            settings += [
+                repeated(n, f, [result], dependent=dependent)
+                for dependent in (False, True)
+                for result in sum_of_dice(n, f)
+            ]
+            settings += [observed(n, f, observations) for observations in known]
+    return settings
+
+
+def several_previous(n: int, faces: int, *, dependent: bool) -> list[Setting]:
+    """Return settings with two different earlier results, and with one three times."""
+    results = (n, middle(n, faces), n * faces)
+    histories = [*map(list, combinations(results, 2)), *([result] * 3 for result in results)]
+    return [repeated(n, faces, history, dependent=dependent) for history in histories]
+
+
+def _setting(
+    n: int,
+    faces: int,
+    variant: str,
+    parts: tuple[str, ...],
+    end: str,
+    truth: dict[str, Fraction],
+    *,
+    observation: str = "",
+    previous: Sequence[int] = (),
+    shift: int = 0,
+    **values: object,
+) -> Setting:
+    wordings = ONE_DIE if n == 1 else SEVERAL_DICE
+    dice = "1 die" if n == 1 else f"{n} dice"
+    kind = f"{dice} of {faces} faces"
+    details = [observation] if observation else []
+    if previous:
+        details = [f"after {listed(previous)}"]
+    elif "first" in values:
+        details = [f"given {values['first']}"]
+    result = "result" if n == 1 else "sum"
+    claims = {
+        "end": f"the {result} is {{}}",
+        "end again": f"the new {result} is {{}}",
+        "end added": "the total is {}",
+        "end first": "the first die shows {}",
+    }
+    values |= {"n": n, "faces": faces}
+    return Setting(
+        scenario="dice",
+        variant=variant,
+        group=f"{dice}, {observation or variant}"
+        + (f", {len(previous)} results" if len(previous) > 1 else ""),
+        name="/".join(["dice", variant, kind, *details]),
+        parameters={
+            "n": str(n),
+            "faces": str(faces),
+            "observation": observation,
+            "previous": ", ".join(map(str, previous)),
+        },
+        truth=truth,
+        texts=tell_all(wordings, (*parts, end), values),
+        story=wordings[0].tell(parts, values),
+        claim=claims[end],
+        previous=str(previous[-1]) if previous else "",
+        shift=shift,
+        baseline=f"dice/single/{kind}" if previous else "",
+    )

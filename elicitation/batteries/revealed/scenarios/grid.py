@@ -1,0 +1,207 @@
+"""The grid of settings, and any part of it."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from coherence.errors import InputError, closest
+from elicitation.batteries.revealed.scenarios import choice, coins, counts, dice, preference
+from elicitation.batteries.revealed.scenarios.setting import Decomposition, Setting
+
+
+def standard_grid(
+    *,
+    n_dice: Sequence[int] = (1, 2, 3),
+    faces: Sequence[int] = (4, 6, 8, 10, 12),
+    n_coins: Sequence[int] = (2, 3),
+    coin_biases: Sequence[int] = (1, 3, 5),
+    n_options: Sequence[int] = (2, 4, 6),
+    labels: Sequence[tuple[str, str]] = preference.PAIRS,
+    label_biases: Sequence[int] = (1, 2, 3),
+) -> list[Setting]:
+    """Return dice, coins, choices and preferences in all their variants.
+
+    Parameters
+    ----------
+    n_dice, faces : sequence of int
+        Numbers of dice, and of faces.
+    n_coins, coin_biases : sequence of int
+        Numbers of coins, and how many times as likely the counted face is.
+    n_options : sequence of int
+        Numbers of options of a choice.
+    labels : sequence of (str, str)
+        Pairs of labels; a bias favours the first.
+    label_biases : sequence of int
+        How many times as likely it is.
+
+    Returns
+    -------
+    list of Setting
+        With the defaults 852: 705 of dice, 96 of coins, 15 choices, 36 preferences.
+
+    Examples
+    --------
+    >>> len(standard_grid())
+    852
+    """
+    return [
+        *dice.grid(n_dice, faces),
+        *coins.grid(n_coins, coin_biases),
+        *choice.grid(n_options),
+        *preference.grid(labels, label_biases),
+    ]
+
+
+def extra_settings() -> list[Setting]:
+    """Return settings beyond the standard grid: several earlier results, and Poisson counts."""
+    rolls = [
+        setting
+        for n in (1, 2)
+        for dependent in (False, True)
+        for setting in dice.several_previous(n, 6, dependent=dependent)
+    ]
+    flips = [
+        coins.repeated(2, side, 1, history, dependent=dependent)
+        for side in coins.SIDES
+        for dependent in (False, True)
+        for history in ([0, 0, 0], [0, 2], [2, 2, 2])
+    ]
+    return [*rolls, *flips, *(counts.single(rate) for rate in (1, 3, 6))]
+
+
+def select(settings: Sequence[Setting], where: Mapping[str, Collection[str]]) -> list[Setting]:
+    """Select settings by their scenario, variant, group, name or parameters.
+
+    Parameters
+    ----------
+    settings : sequence of Setting
+        To select from.
+    where : mapping of str to collection of str
+        For each property the values to keep; a setting must agree with all. A property that only
+        some scenarios have leaves the others out.
+
+    Returns
+    -------
+    list of Setting
+        In their order.
+
+    Raises
+    ------
+    InputError
+        A property that no setting has, a value that none takes, or nothing left.
+
+    Examples
+    --------
+    >>> rolls = select(standard_grid(n_dice=[1, 2]), {"variant": ["single"], "faces": ["6"]})
+    >>> [setting.name for setting in rolls]
+    ['dice/single/1 die of 6 faces', 'dice/single/2 dice of 6 faces']
+    """
+    properties = [_properties(setting) for setting in settings]
+    for name, values in where.items():
+        known = {named[name]: None for named in properties if name in named}
+        if not known:
+            names = dict.fromkeys(name for named in properties for name in named)
+            raise InputError(f"settings have no property {name!r}. {closest(name, names)}")
+        for value in values:
+            if value not in known:
+                raise InputError(f"no setting has {name} {value!r}. {closest(value, known)}")
+    # A property that a setting lacks has the value None, which nobody asks for.
+    kept = [
+        setting
+        for setting, named in zip(settings, properties, strict=True)
+        if all(named.get(name) in values for name, values in where.items())
+    ]
+    if not kept:
+        raise InputError("no setting agrees with all conditions at once. Leave one out.")
+    return kept
+
+
+def in_between(settings: Sequence[Setting]) -> list[Setting]:
+    """Return single rolls and flips between those of a list, for `decompositions` to take apart.
+
+    Parameters
+    ----------
+    settings : sequence of Setting
+        Any.
+
+    Returns
+    -------
+    list of Setting
+        For each number of dice, two or more, that is rolled once with several numbers of faces,
+        those in between, and likewise for coins and their bias; about nine values in all for each,
+        and none that is in `settings`.
+
+    Examples
+    --------
+    >>> settings = standard_grid(faces=[4, 7], n_dice=[2], n_coins=[])
+    >>> [setting.name for setting in in_between(settings)]
+    ['dice/single/2 dice of 5 faces', 'dice/single/2 dice of 6 faces']
+    """
+    values: dict[tuple[str, int, str], list[int]] = {}
+    for setting in _wholes(settings):
+        parameters = setting.parameters
+        key = (setting.scenario, int(parameters["n"]), parameters.get("side", ""))
+        value = parameters["faces" if setting.scenario == "dice" else "bias"]
+        values.setdefault(key, []).append(int(value))
+    between = [
+        dice.single(n, value) if scenario == "dice" else coins.single(n, side, value)
+        for (scenario, n, side), known in values.items()
+        for value in range(min(known), max(known) + 1, max(1, (max(known) - min(known)) // 8))
+    ]
+    names = {setting.name for setting in settings}
+    return [setting for setting in between if setting.name not in names]
+
+
+def decompositions(settings: Sequence[Setting]) -> list[Decomposition]:
+    """Take single rolls or flips of two or more dice or coins apart by the first of them.
+
+    Parameters
+    ----------
+    settings : sequence of Setting
+        Any; of the same coins, those that count tails are left out where others count heads.
+
+    Returns
+    -------
+    list of Decomposition
+        In their order.
+    """
+    return [
+        dice.decompose(int(parameters["n"]), int(parameters["faces"]))
+        if setting.scenario == "dice"
+        else coins.decompose(int(parameters["n"]), parameters["side"], int(parameters["bias"]))
+        for setting in _wholes(settings)
+        for parameters in [setting.parameters]
+    ]
+
+
+def _wholes(settings: Sequence[Setting]) -> list[Setting]:
+    singles = [
+        setting
+        for setting in settings
+        if setting.scenario in ("dice", "coins") and setting.variant == "single"
+    ]
+    heads = {_coins(setting) for setting in singles if _counts(setting, "heads")}
+    # Heads and tails of the same coins are one experiment: what is wrong with one belief is wrong
+    # with the other, and they would count twice.
+    return [
+        setting
+        for setting in singles
+        if int(setting.parameters["n"]) > 1
+        and not (_counts(setting, "tails") and _coins(setting) in heads)
+    ]
+
+
+def _counts(setting: Setting, side: str) -> bool:
+    return setting.parameters.get("side") == side
+
+
+def _coins(setting: Setting) -> tuple[str, str]:
+    return setting.parameters["n"], setting.parameters["bias"]
+
+
+def _properties(setting: Setting) -> dict[str, str]:
+    return {
+        "scenario": setting.scenario,
+        "variant": setting.variant,
+        "group": setting.group,
+        "name": setting.name,
+        **setting.parameters,
+    }

@@ -1,0 +1,238 @@
+"""A setting: a little chance experiment with the exact probability of every outcome.
+
+It is told in several wordings, each unfinished where the outcome comes next: what a model thinks
+likely to come there is the belief that it reveals.
+"""
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from coherence.errors import InputError
+
+REFERENCE = "standard"
+"""The wording that every scenario has, and that questions with options and bets are made of."""
+
+
+@dataclass(frozen=True)
+class Wording:
+    """One way to tell a scenario.
+
+    Parameters
+    ----------
+    name : str
+        Value of the `wording` column.
+    pieces : mapping of str to str
+        Parts of the text, with places for the parameters in braces.
+    joiner : str
+        What stands between two parts.
+    """
+
+    name: str
+    pieces: Mapping[str, str]
+    joiner: str = " "
+
+    def tell(self, parts: Sequence[str], values: Mapping[str, object]) -> str:
+        """Return the named parts, filled in and joined."""
+        return self.joiner.join(self.pieces[part].format(**values) for part in parts)
+
+
+@dataclass(frozen=True)
+class Event:
+    """Some of the outcomes, in words.
+
+    Parameters
+    ----------
+    claim : str
+        Half a sentence, such as "the sum is more than 7".
+    outcomes : tuple of str
+        Outcomes that make it true.
+    """
+
+    claim: str
+    outcomes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A chance experiment with fixed parameters.
+
+    Parameters
+    ----------
+    scenario : str
+        "dice", "coins", "choice", "preference" or "counts".
+    variant : str
+        "single", "independent", "dependent", "observation" or "two observations".
+    group : str
+        Row of a summary that the setting belongs to; settings of a group are averaged.
+    name : str
+        Unique among all settings.
+    parameters : mapping of str to str
+        What the setting can be selected by.
+    truth : mapping of str to Fraction
+        Exact probability of every outcome, in the order in which the text lists them; outcomes that
+        an observation rules out have 0.
+    texts : mapping of str to str
+        Unfinished text by wording; the outcome comes next.
+    story : str
+        The experiment without the unfinished sentence.
+    claim : str
+        Half a sentence with braces for the outcome.
+    previous : str
+        The last result that the text mentions; empty if none.
+    shift : int
+        What earlier results add to the outcome.
+    baseline : str
+        Name of the same setting without earlier results; empty if this is one.
+    pair : str
+        Shared by the two settings that list the same options in either order; empty if there is no
+        order.
+    """
+
+    scenario: str
+    variant: str
+    group: str
+    name: str
+    parameters: Mapping[str, str]
+    truth: Mapping[str, Fraction]
+    texts: Mapping[str, str]
+    story: str
+    claim: str
+    previous: str = ""
+    shift: int = 0
+    baseline: str = ""
+    pair: str = ""
+
+    def __post_init__(self) -> None:
+        # Exactly 1, since fractions do not round.
+        if sum(self.truth.values()) != 1:
+            raise InputError(
+                f"truth of setting {self.name!r} must sum to 1; "
+                f"it sums to {sum(self.truth.values())}."
+            )
+
+    @property
+    def outcomes(self) -> tuple[str, ...]:
+        """All outcomes, in the order of the text."""
+        return tuple(self.truth)
+
+    @property
+    def support(self) -> tuple[str, ...]:
+        """Outcomes that can happen."""
+        return tuple(outcome for outcome, probability in self.truth.items() if probability > 0)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the outcomes are numbers."""
+        return all(outcome.isdigit() for outcome in self.outcomes)
+
+    @property
+    def asked(self) -> str:
+        """The outcome whose probability is asked for, spread over the possible ones."""
+        return self.support[_spread(self.name, len(self.support))]
+
+    @property
+    def event(self) -> Event | None:
+        """An event to bet on: numbers above a bound, or one option; None where nothing is open."""
+        if len(self.support) < 2:
+            return None
+        if not self.numeric:
+            return Event(self.claim.format(self.asked), (self.asked,))
+        # Never the last one: nothing lies above it, and the event could not happen.
+        bound = self.support[_spread(f"{self.name} bound", len(self.support) - 1)]
+        return Event(
+            self.claim.format(f"more than {bound}"),
+            tuple(outcome for outcome in self.outcomes if int(outcome) > int(bound)),
+        )
+
+    def probability(self, event: Event) -> Fraction:
+        """Return the exact probability of an event."""
+        return sum((self.truth[outcome] for outcome in event.outcomes), Fraction(0))
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """A setting taken apart by a part of it that comes first, for the law of iterated expectation.
+
+    Parameters
+    ----------
+    whole : Setting
+        The setting.
+    label : str
+        Name of the part.
+    part : Setting
+        The part alone, such as the first of two dice.
+    given : mapping of str to Setting
+        The whole, given each outcome of the part; outcomes as in `whole`.
+    """
+
+    whole: Setting
+    label: str
+    part: Setting
+    given: Mapping[str, Setting]
+
+
+def tell_all(
+    wordings: Sequence[Wording], parts: Sequence[str], values: Mapping[str, object]
+) -> dict[str, str]:
+    """Return the text of every wording that has all the parts."""
+    return {
+        wording.name: wording.tell(parts, values)
+        for wording in wordings
+        if all(part in wording.pieces for part in parts)
+    }
+
+
+def listed(items: Sequence[object]) -> str:
+    """Return items as in a sentence: "2, 3 and 5"."""
+    words = [str(item) for item in items]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def condition(
+    distribution: Mapping[int, Fraction], holds: Mapping[int, bool]
+) -> dict[int, Fraction]:
+    """Condition a distribution on an observation.
+
+    Parameters
+    ----------
+    distribution : mapping of int to Fraction
+        Probabilities that sum to 1.
+    holds : mapping of int to bool
+        Whether each outcome agrees with what was observed.
+
+    Returns
+    -------
+    dict of int to Fraction
+        The same outcomes; those ruled out have probability 0.
+
+    Raises
+    ------
+    InputError
+        The observation rules out every outcome.
+    """
+    total = sum(
+        (probability for outcome, probability in distribution.items() if holds[outcome]),
+        Fraction(0),
+    )
+    if total == 0:
+        raise InputError(
+            "an observation must leave an outcome possible; this one rules out all of them."
+        )
+    return {
+        outcome: probability / total if holds[outcome] else Fraction(0)
+        for outcome, probability in distribution.items()
+    }
+
+
+def in_words(distribution: Mapping[int, Fraction], shift: int = 0) -> dict[str, Fraction]:
+    """Return a distribution over numbers as one over their digits, each raised by `shift`."""
+    return {str(number + shift): probability for number, probability in distribution.items()}
+
+
+def _spread(text: str, n: int) -> int:
+    """Return a number below `n` that looks like chance."""
+    # From the text alone, so that a setting is asked about in the same way in every grid; not
+    # hash(), which differs between runs.
+    return zlib.crc32(text.encode()) % n

@@ -1,0 +1,211 @@
+"""Asking what a store lacks: the one place that puts questions to a model, for every battery.
+
+The store says what has been answered; the rest is asked, and every answer goes to the store before
+it counts. An interruption, by Ctrl-C too, costs no answer that a model has given: what is not yet
+written when it comes is written then. A killed process loses the call of the model under way and,
+where answers come one by one, those of the last second.
+"""
+
+import time
+from collections.abc import Callable, Container, Generator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from typing import Protocol
+
+from coherence.errors import CoherenceError
+from elicitation.models.base import Answer, Model, StreamingModel
+from elicitation.reading.belief import ask_labels
+from elicitation.store import AnswerStore, Draw, StoredAnswer
+
+# A write to the store waits for the disk, a few milliseconds; once a second that is nothing.
+_SECONDS_BETWEEN_WRITES = 1.0
+
+Progress = Callable[[int, int], None]
+"""Called with the number of answers at hand and the number needed; once at the start and after
+every batch."""
+
+AnswerStream = Generator[Sequence[tuple[Draw, Answer]], None, None]
+"""Answers as they come, each with its draw: those of one call of a model together."""
+
+
+class Respondent(Protocol):
+    """Whoever answers, as the store knows it; see `Model`."""
+
+    @property
+    def name(self) -> str:
+        """Name for the `model` column."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of all that shapes an answer besides the question."""
+
+
+def ask_missing(
+    respondent: Respondent,
+    draws: Sequence[Draw],
+    store: AnswerStore,
+    answer: Callable[[Sequence[Draw]], AnswerStream],
+    *,
+    worth_a_write: int = 1,
+    portion: int | None = None,
+    progress: Progress | None = None,
+) -> tuple[list[StoredAnswer], int]:
+    """Have every draw answered, from the store where it can be.
+
+    Parameters
+    ----------
+    respondent : Respondent
+        Who is asked.
+    draws : sequence of Draw
+        In any order; equal draws are asked once.
+    store : AnswerStore
+        Where answers are kept and found.
+    answer : callable
+        Takes draws that are to be asked, a portion or all, and yields their answers in any order.
+    worth_a_write : int
+        So many answers are written at once; fewer may wait for others, a second at most.
+    portion : int or None
+        So many neighbours in `draws` are asked together or not at all, and what was asked together
+        is returned together, whatever the store had of it. For answers whose last digits depend on
+        the others of a batch.
+    progress : callable, optional
+        See `Progress`.
+
+    Returns
+    -------
+    answers : list of StoredAnswer
+        One per draw, in order.
+    asked : int
+        How many the respondent gave now.
+
+    Raises
+    ------
+    CoherenceError
+        The store failed; what it holds is kept.
+    """
+    keys = [draw.key(respondent.fingerprint) for draw in draws]
+    needed = dict(zip(keys, draws, strict=True))
+    answers = store.get(needed)
+    batches = _batches(keys, answers, portion)
+    asked = {key for batch in batches for key in batch}
+    answers = {key: stored for key, stored in answers.items() if key not in asked}
+    waiting: list[tuple[Draw, Answer]] = []
+    last = time.monotonic()
+
+    def keep() -> None:
+        nonlocal last
+        batch, given = [draw for draw, _ in waiting], [reply for _, reply in waiting]
+        try:
+            store.put(batch, given, model=respondent.name, fingerprint=respondent.fingerprint)
+        except CoherenceError:
+            waiting.clear()  # a store that failed would fail again at the end
+            raise
+        waiting.clear()
+        written = [draw.key(respondent.fingerprint) for draw in batch]
+        # Read back what the store holds: another process may have been first with some of these.
+        answers.update(store.get(written))
+        if portion is not None:
+            for key, reply in zip(written, given, strict=True):
+                answers[key] = replace(answers[key], text=reply.text)
+        last = time.monotonic()
+        if progress:
+            progress(len(answers), len(needed))
+
+    if progress:
+        progress(len(answers), len(needed))
+    for batch in batches:
+        with closing(answer([needed[key] for key in batch])) as stream:
+            try:
+                for pairs in stream:
+                    waiting += pairs
+                    due = time.monotonic() - last >= _SECONDS_BETWEEN_WRITES
+                    if len(waiting) >= worth_a_write or due:
+                        keep()
+            finally:
+                # Also after Ctrl-C and after an error of the model: what it said is paid for.
+                if waiting:
+                    keep()
+    return [answers[key] for key in keys], len(asked)
+
+
+def _batches(keys: Sequence[str], held: Container[str], portion: int | None) -> list[list[str]]:
+    """Return all keys without an answer, or the portions in which any has none."""
+    if portion is None:
+        return [[key for key in dict.fromkeys(keys) if key not in held]]
+    portions = (
+        list(dict.fromkeys(keys[start : start + portion])) for start in range(0, len(keys), portion)
+    )
+    return [batch for batch in portions if not all(key in held for key in batch)]
+
+
+def ask(
+    model: Model,
+    draws: Sequence[Draw],
+    store: AnswerStore,
+    *,
+    batch_size: int = 64,
+    progress: Progress | None = None,
+) -> tuple[list[StoredAnswer], int]:
+    """Have every draw answered in words or, where it names labels, by their probabilities.
+
+    Parameters
+    ----------
+    model : Model
+        Who is asked; the answers of a `StreamingModel` are kept as they come.
+    draws : sequence of Draw
+        In any order; equal draws are asked once.
+    store : AnswerStore
+        Where answers are kept and found.
+    batch_size : int
+        Draws per call of the model and per transaction.
+    progress : callable, optional
+        See `Progress`.
+
+    Returns
+    -------
+    answers, asked
+        As from `ask_missing`.
+
+    Raises
+    ------
+    InputError
+        The model does not give probabilities of labels, and a draw names some.
+    CoherenceError
+        The store failed, or the model gave too few answers; what the store holds is kept.
+    """
+
+    def answer(missing: Sequence[Draw]) -> AnswerStream:
+        # Long texts first: if memory does not suffice, that shows at once; and texts of similar
+        # length pad each other least.
+        rest = sorted(
+            missing, key=lambda draw: (-len(draw.request.text), draw.key(model.fingerprint))
+        )
+        if isinstance(model, StreamingModel) and any(not draw.labels for draw in rest):
+            words = [draw for draw in rest if not draw.labels]
+            rest = [draw for draw in rest if draw.labels]
+            with closing(model.stream_answers([draw.request for draw in words])) as stream:
+                for position, said in stream:
+                    yield [(words[position], said)]
+        for start in range(0, len(rest), batch_size):
+            yield _answer_batch(model, rest[start : start + batch_size])
+
+    return ask_missing(model, draws, store, answer, worth_a_write=batch_size, progress=progress)
+
+
+def _answer_batch(model: Model, batch: Sequence[Draw]) -> list[tuple[Draw, Answer]]:
+    pairs: list[tuple[Draw, Answer]] = []
+    for labels in dict.fromkeys(draw.labels for draw in batch):
+        alike = [draw for draw in batch if draw.labels == labels]
+        requests = [draw.request for draw in alike]
+        answers = (
+            ask_labels(model, [request.text for request in requests], labels)
+            if labels
+            else model.generate(requests)
+        )
+        if len(answers) != len(alike):
+            raise CoherenceError(
+                f"model {model.name} gave {len(answers)} answers to {len(alike)} requests. "
+                "Nothing of this batch was stored."
+            )
+        pairs += zip(alike, answers, strict=True)
+    return pairs

@@ -1,0 +1,95 @@
+"""The updates of every training here: AdamW on weights that decay, and gradients of bounded length.
+
+What a batch is, how the learning rate goes and when training ends differ, and stay with
+`elicitation.training.finetuning` (epochs over a fixed list of questions, until a goal is reached)
+and `elicitation.training.organisms.course` (steps on questions drawn anew, at a falling rate).
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from coherence.errors import MissingExtraError
+
+try:
+    import torch
+except ImportError as error:  # pragma: no cover - needs an environment without the extra
+    raise MissingExtraError("elicit", "Training a model") from error
+
+_LONGEST_GRADIENT = 1.0
+
+
+def make_optimiser(
+    network: Any,
+    *,
+    learning_rate: float,
+    weight_decay: float,
+    betas: tuple[float, float] = (0.9, 0.999),
+) -> torch.optim.AdamW:
+    """Return the optimiser of a network.
+
+    Parameters
+    ----------
+    network : torch.nn.Module
+        What is trained.
+    learning_rate : float
+        Of all weights, positive.
+    weight_decay : float
+        Of matrices, at least 0; vectors have none.
+    betas : tuple of float
+        Memory of the gradient's two moments, in [0, 1).
+
+    Returns
+    -------
+    torch.optim.AdamW
+        With matrices and vectors as its two groups.
+    """
+    # Vectors are biases and the gains of normalisations, whose resting value is not 0: decay would
+    # pull a gain of 1 towards a layer that passes nothing on.
+    matrices = [weight for weight in network.parameters() if weight.dim() >= 2]
+    vectors = [weight for weight in network.parameters() if weight.dim() < 2]
+    groups = [
+        {"params": matrices, "weight_decay": weight_decay},
+        {"params": vectors, "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=learning_rate, betas=betas)
+
+
+def update_weights(
+    network: Any,
+    optimiser: torch.optim.Optimizer,
+    batches: Iterable[Iterable[torch.Tensor]],
+    *,
+    schedule: torch.optim.lr_scheduler.LRScheduler | None = None,
+) -> Iterator[float]:
+    """Update the weights once per batch.
+
+    Parameters
+    ----------
+    network : torch.nn.Module
+        What is trained.
+    optimiser : torch.optim.Optimizer
+        From `make_optimiser`.
+    batches : iterable of iterable of Tensor
+        For every update its losses, of one pass through the network each; they add up. An iterator
+        that computes each loss when it is asked for keeps one pass in memory at a time.
+    schedule : LRScheduler, optional
+        Of the learning rate, per update; None leaves it constant.
+
+    Yields
+    ------
+    float
+        The loss of every update, after it. What is not asked for is not done.
+    """
+    network.train()
+    for losses in batches:
+        total = 0.0
+        for loss in losses:
+            total += float(loss.detach())
+            loss.backward()  # type: ignore[no-untyped-call]
+        # One batch of unusual questions must not throw away what all before it taught.
+        torch.nn.utils.clip_grad_norm_(network.parameters(), _LONGEST_GRADIENT)
+        optimiser.step()
+        if schedule:
+            schedule.step()
+        optimiser.zero_grad(set_to_none=True)
+        yield total

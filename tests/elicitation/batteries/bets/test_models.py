@@ -1,0 +1,171 @@
+"""Models that choose: breaks if a score depends on anything but question and option."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from coherence.batteries.bets.right_choices import right_roles
+from coherence.batteries.bets.scores import score_bets
+from coherence.errors import InputError
+from elicitation.batteries.bets.items import Item, Items, default_items
+from elicitation.batteries.bets.models import (
+    SCRATCH,
+    lessons_from,
+    load_chooser,
+    make_value_reader,
+    score_choices,
+    with_values,
+)
+from elicitation.batteries.bets.questions import bet_questions, value_questions
+from elicitation.training.finetuning import fine_tune
+from elicitation.training.organisms.chooser import Shape
+
+ITEMS = default_items()
+
+
+def test_causal_scores_are_the_likelihoods_of_the_options(model):
+    from elicitation.batteries.bets.models import score_choices
+
+    questions = pd.concat(
+        [
+            bet_questions(ITEMS, splits=["test"]).iloc[[0, 150]],
+            value_questions(ITEMS, splits=["test"]).iloc[[3]],
+        ],
+        ignore_index=True,
+    )
+    total, mean = (score_choices(model, questions, likelihood=way) for way in ("total", "token"))
+    assert (total["model"] == model.name).all()
+    for row in range(3):
+        by_hand, per_token = [], []
+        for letter in "abc":
+            before = model.encode([questions["text"][row]])[0]
+            whole = model.encode(
+                [questions["text"][row]], answer=" " + questions[f"option_{letter}"][row]
+            )[0]
+            shared = next(
+                k
+                for k, (one, other) in enumerate(zip([*before, -1], whole, strict=False))
+                if one != other
+            )
+            [found] = model.log_probabilities([whole[:shared]], [[whole[shared:]]])
+            by_hand.append(found[0])
+            per_token.append(found[0] / (len(whole) - shared))
+        weights = np.exp(np.array(by_hand) - max(by_hand))
+        np.testing.assert_allclose(
+            total.loc[row, ["prob_a", "prob_b", "prob_c"]].astype(float),
+            weights / weights.sum(),
+            rtol=1e-4,
+        )
+        np.testing.assert_allclose(
+            mean.loc[row, ["score_a", "score_b", "score_c"]].astype(float),
+            np.exp(per_token),
+            rtol=1e-4,
+        )
+        np.testing.assert_allclose(
+            mean.loc[row, ["prob_a", "prob_b", "prob_c"]].astype(float),
+            np.exp(per_token) / np.exp(per_token).sum(),
+            rtol=1e-4,
+        )
+
+
+def test_kept_scores_are_not_asked_again(model, monkeypatch):
+    from elicitation.batteries.bets import models as bet_models
+    from elicitation.store import AnswerStore
+
+    monkeypatch.setattr(bet_models, "_PORTION", 3)
+    questions = bet_questions(ITEMS, splits=["test"]).head(8)
+    plain = {
+        way: bet_models.score_choices(model, questions, likelihood=way)
+        for way in ("total", "token")
+    }
+    asked = []
+    measure = bet_models._log_likelihoods
+    monkeypatch.setattr(
+        bet_models,
+        "_log_likelihoods",
+        lambda *given: asked.append(len(given[1])) or measure(*given),
+    )
+
+    def stop(done, total):
+        if done == 6:
+            raise KeyboardInterrupt
+
+    with AnswerStore(":memory:") as store:
+        with pytest.raises(KeyboardInterrupt):
+            bet_models.score_choices(model, questions, store=store, progress=stop)
+        assert len(store) == 6
+        pd.testing.assert_frame_equal(
+            bet_models.score_choices(model, questions, store=store), plain["total"]
+        )
+        assert asked == [3, 3, 2]
+        pd.testing.assert_frame_equal(
+            bet_models.score_choices(model, questions, likelihood="token", store=store),
+            plain["token"],
+        )
+        assert asked == [3, 3, 2]
+
+
+def test_only_models_that_score_options_are_asked(model):
+    from elicitation.batteries.bets.models import load_chooser, score_choices
+
+    questions = bet_questions(ITEMS, splits=["test"]).head(1)
+    with pytest.raises(
+        InputError, match="must be a local multiple-choice or causal model; received a str"
+    ):
+        score_choices("model", questions)
+    with pytest.raises(InputError, match="likelihood must be 'total' or 'token'"):
+        score_choices(model, questions, likelihood="mean")
+    with pytest.raises(InputError, match="model must be a folder with config.json"):
+        load_chooser("/nowhere")
+
+
+def test_multiple_choice_models_answer_bets(tmp_path):
+    """A very small model taught the values of six things answers questions about them."""
+    high = [Item(name, "high", "test", 100) for name in ("gold", "silver", "copper")]
+    low = [Item(name, "low", "test", 1) for name in ("sand", "mud", "dust")]
+    items = Items((*high, *low))
+    record = make_value_reader(
+        tmp_path / "values", items, shape=Shape(hidden=32, inner=64, layers=1, heads=2)
+    )
+    assert record["history"][-1]["dev"] > 0.6
+    model = load_chooser(tmp_path / "values", device="cpu")
+    questions = value_questions(items, splits=["test"])
+    table = score_choices(model, questions)
+    logits = np.log(
+        table[["score_a", "score_b", "score_c"]] / (1 - table[["score_a", "score_b", "score_c"]])
+    ).to_numpy()
+    weights_of = np.exp(logits)
+    np.testing.assert_allclose(
+        table[["prob_a", "prob_b", "prob_c"]],
+        weights_of / weights_of.sum(axis=1, keepdims=True),
+        rtol=1e-5,
+    )
+    assert not list(tmp_path.glob("*.random"))
+    with pytest.raises(InputError, match="'none' is none of question boolean-expensive-test-001"):
+        lessons_from(questions, ["none"] * len(questions))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("modality", ["coin", "dice", "card"])
+def test_a_model_from_scratch_learns_bets_and_applies_them_to_other_things(modality, tmp_path):
+    items = default_items()
+    make_value_reader(tmp_path / "values", items)
+    lessons = {}
+    for split in ("train", "dev"):
+        questions = bet_questions(items, splits=[split], modalities=[modality])
+        lessons[split] = lessons_from(questions, right_roles(questions))
+    record = fine_tune(
+        tmp_path / "values",
+        tmp_path / "out",
+        with_values(lessons["train"], items),
+        lessons["dev"],
+        recipe=SCRATCH,
+        device="cpu",
+    )
+    assert record["reached"]
+    assert record["seconds"] < 300
+    questions = bet_questions(items, splits=["dev", "test"], modalities=[modality])
+    accuracy = score_bets(
+        questions, score_choices(load_chooser(tmp_path / "out", device="cpu"), questions)
+    ).accuracy
+    assert accuracy.set_index("truth").loc["correct", "accuracy"] >= 0.8

@@ -1,0 +1,38 @@
+import pytest
+
+from coherence.errors import InputError
+from elicitation.batteries.revealed.scenarios import dice
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda: dice.single(0, 6), "dice must be at least 1"),
+        (lambda: dice.observed(1, 6, ["prime"]), "observation must be one of"),
+        (lambda: dice.observed(1, 6, []), "at least one"),
+        (lambda: dice.observed(1, 6, ["even", "odd"]), "rules out all"),
+        (lambda: dice.repeated(1, 6, [7], dependent=False), "sums from 1 to 6"),
+        (lambda: dice.decompose(1, 6), "at least 2"),
+    ],
+)
+def test_impossible_settings_are_refused(make, match):
+    with pytest.raises(InputError, match=match):
+        make()
+
+
+def test_a_total_goes_on_from_earlier_rolls():
+    assert dice.repeated(1, 6, [2, 6], dependent=True).outcomes == (
+        "9",
+        "10",
+        "11",
+        "12",
+        "13",
+        "14",
+    )
+
+
+def test_histories_have_two_different_results_or_one_three_times():
+    histories = [
+        setting.parameters["previous"] for setting in dice.several_previous(1, 6, dependent=False)
+    ]
+    assert histories == ["1, 3", "1, 6", "3, 6", "1, 1, 1", "3, 3, 3", "6, 6, 6"]

@@ -1,0 +1,87 @@
+"""Faults of a file: breaks if one is missed, or named without its rows."""
+
+import pandas as pd
+import pytest
+
+from coherence.errors import InputError, SchemaError
+from elicitation.batteries.revealed.answer_file import read_answers
+from elicitation.batteries.revealed.scenarios import dice
+
+FOUR = pd.DataFrame(
+    {"setting": "dice/single/1 die of 4 faces", "outcome": list("1234"), "probability": 0.25}
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (lambda table: table.drop(columns="outcome"), "column 'outcome' is missing"),
+        (lambda table: table.drop(columns="setting"), "column 'question' is missing"),
+        (lambda table: table.drop(columns="probability"), "column 'probability' is missing"),
+        (lambda table: table.iloc[:0], "has no rows"),
+        (lambda table: table.assign(probability=None), "nothing is filled in"),
+        (
+            lambda table: table.assign(probability=[0.1, "much", 0.2, 0.3]),
+            r"numbers in \[0, 1\]; 1 of 4 values are not, the first is 'much' \(row 1\)",
+        ),
+        (
+            lambda table: table.assign(probability=25),
+            r"first is '25' \(rows 0, 1, 2, 3\). Divide percentages by 100",
+        ),
+        (
+            lambda table: table.assign(probability=0.5),
+            r"at most 1; they sum to 2 \(rows 0, 1, 2, 3\)",
+        ),
+        (
+            lambda table: table.assign(setting="dice/single/1 die of 5 faces"),
+            "the first is 'dice/single/1 die of 5 faces | standard'.*Closest",
+        ),
+        (lambda table: table.iloc[:3], r"lacks the probability of 4 \(rows 0, 1, 2\)"),
+        (
+            lambda table: table.assign(outcome=list("1239")),
+            r"'9' for .* \(row 3\). It has 1, 2, 3, 4",
+        ),
+        (
+            lambda table: table.assign(outcome=list("1233")),
+            r"must be unique; 2 rows share theirs with another \(rows 2, 3\)",
+        ),
+        (lambda table: table.assign(answer=["", "", "x", ""]), r"both filled in row 2"),
+        (
+            lambda table: table.assign(probability="", answer="1"),
+            r"beliefs need 'probability', not 'answer' \(rows 0, 1, 2, 3\)",
+        ),
+    ],
+)
+def test_faults_of_a_file_from_elsewhere(change, match, write):
+    with pytest.raises(SchemaError, match=match):
+        read_answers(write(change(FOUR)), [dice.single(1, 4)])
+
+
+def test_a_repetition_counts_once(fill, draws, write):
+    setting = dice.single(1, 4)
+    table = draws(
+        fill([setting]), {f"{setting.name} | bet {order}": ["A", "B"] for order in (1, 2)}
+    )
+    table.loc[table["rep"] == 1, "rep"] = 0
+    with pytest.raises(SchemaError, match="rep\\) must be unique; 4 rows"):
+        read_answers(write(table), [setting])
+
+
+def test_all_faults_are_listed_at_once(tmp_path, write):
+    table = pd.concat(
+        [
+            FOUR.assign(probability=[0.1, 2, "x", 0]),
+            FOUR.assign(setting="dice"),
+            FOUR.assign(outcome="7"),
+        ]
+    )
+    with pytest.raises(SchemaError) as caught:
+        read_answers(write(table), [dice.single(1, 4)])
+    assert len(caught.value.faults) == 4
+    assert "rows 1, 2" in caught.value.faults[0]
+    assert "rows 4, 5, 6, 7" in caught.value.faults[1]
+    incomplete = pd.concat([FOUR.iloc[:2], FOUR.assign(wording="story", probability=0.9)])
+    with pytest.raises(SchemaError, match="2 faults"):
+        read_answers(write(incomplete), [dice.single(1, 4)])
+    with pytest.raises(InputError, match="cannot be read as CSV"):
+        read_answers(tmp_path / "nowhere.csv", [dice.single(1, 4)])

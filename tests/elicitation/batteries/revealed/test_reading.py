@@ -1,0 +1,124 @@
+"""Reading: breaks if a number is taken for a longer one, or an answer is asked for twice."""
+
+import pytest
+
+from elicitation.batteries.revealed.options import LETTERS
+from elicitation.batteries.revealed.reading import (
+    BEGINS,
+    Question,
+    in_chat,
+    letter_spellings,
+    read_masses,
+)
+from elicitation.batteries.revealed.scenarios import dice
+from elicitation.batteries.revealed.stated import stated_questions
+
+
+def test_reading_resumes_and_asks_equal_texts_once(store, teller):
+    model = teller({"a": {" 1": 0.5, " 2": 0.25}, "b": {" 1": 0.25, " 2": 0.5}})
+    questions = [Question("a", ("1", "2")), Question("b", ("1", "2")), Question("a", ("1", "2"))]
+    seen = []
+    masses, asked = read_masses(
+        model, questions, store, progress=lambda done, total: seen.append((done, total))
+    )
+    assert asked == 2
+    assert model.calls == 1  # equal outcomes are read together
+    assert [row["1"] for row in masses] == [0.5, 0.25, 0.5]
+    assert masses[0][f"1{BEGINS}"] == 0.5
+    assert seen[0] == (0, 2)
+    assert seen[-1] == (2, 2)
+    again, asked = read_masses(model, questions, store)
+    assert (again, asked, model.calls) == (masses, 0, 1)
+    other = teller({"a": {" 1": 0.1}})
+    other.fingerprint = "other"
+    assert (
+        read_masses(other, questions[:1], store)[0][0]["1"] == 0.1
+    )  # never the first model's answer
+
+
+def test_what_was_given_up_counts_as_unread(store, teller):
+    # More was given up than was found: nothing can be said of this belief.
+    model = teller({"a": {" 1": 1e-9}}, unresolved=1e-6)
+    masses, _ = read_masses(model, [Question("a", ("1", "2"))], store)
+    assert masses[0]["1"] == 0
+    masses, _ = read_masses(
+        teller({"x": {" 1": 1e-3}}, unresolved=1e-6), [Question("x", ("1", "2"))], store
+    )
+    assert masses[0]["1"] == 1e-3
+
+
+@pytest.mark.parametrize(
+    ("answer", "chosen"),
+    [
+        ("A", "A"),
+        (" B", "B"),
+        ("C) 1/6", "C"),
+        ("(D)", "D"),
+        ("**A**", "A"),
+        ("\n\nB.", "B"),
+        ("B. 1/6", "B"),
+        ("Answer: C", "C"),
+        ("**Answer:** (C)", "C"),
+        ("The answer is **D**.", "D"),
+        ("The correct answer is A", "A"),
+        ("Option B", "B"),
+        ("A fair die has six faces", None),  # the article chooses nothing
+        ("A die", None),
+        ("Because", None),
+        ("Definitely A", None),
+        ("A1", None),
+        ("a", None),
+        ("1/6", None),
+    ],
+)
+def test_the_ways_in_which_a_chat_model_names_a_letter(answer, chosen):
+    """By the definition of a spelling: the answer begins with it, and nothing forbidden follows."""
+    text = answer.encode()
+    chosen_letters = [
+        spelling.outcome
+        for spelling in letter_spellings(LETTERS)
+        if text.startswith(spelling.text)
+        and not any(text[len(spelling.text) :].startswith(tail) for tail in spelling.forbidden)
+    ]
+    assert chosen_letters == ([] if chosen is None else [chosen])  # never counted twice
+
+
+def test_letters_are_read_in_all_their_forms(model, model_folder, store):
+    """Forms that begin otherwise add their mass to a letter, and sentences lose theirs."""
+    from elicitation.reading.outcomes import outcome_probabilities
+
+    question = stated_questions(dice.single(1, 6))[0]
+    (masses,), _ = read_masses(model, [Question(question.text, LETTERS, lettered=True)], store)
+    forms = {
+        letter: sorted(
+            {
+                spelling.text.decode()
+                for spelling in letter_spellings(LETTERS)
+                if spelling.outcome == letter
+            }
+        )
+        for letter in LETTERS
+    }
+    # The mass of each form apart, without the rule on sentences, bounds what was read from above.
+    apart = outcome_probabilities(
+        model, [question.text], forms, boundary="word", leading_space=False, tolerance=1e-9
+    ).probabilities.iloc[0]
+    for letter in LETTERS:
+        assert 0 <= masses[letter] <= apart[letter] + 1e-7
+    # The same text read without forms is another answer in the store.
+    (bare,), asked = read_masses(model, [Question(question.text, LETTERS)], store)
+    assert asked == 1
+    assert set(bare) == set(masses) == set(LETTERS)
+
+
+def test_questions_go_through_the_chat_template_with_the_same_weights(model_folder):
+    from elicitation.models.local.causal import load_causal_model
+
+    plain = load_causal_model(model_folder, chat=False)
+    assert in_chat(plain) is plain  # it has no template
+    plain.tokenizer.chat_template = "{% for m in messages %}<{{ m['content'] }}>{% endfor %}"
+    asked = in_chat(plain)
+    assert asked.render("Which?") == "<Which?>"
+    assert plain.render("Which?") == "Which?"
+    assert asked.network is plain.network
+    assert asked.fingerprint != plain.fingerprint

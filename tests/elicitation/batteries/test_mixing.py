@@ -1,0 +1,245 @@
+"""Mixing: breaks if questions miss the scoring, answers are read loosely, or rates are wrong."""
+
+import json
+
+import numpy as np
+import pytest
+
+from coherence.batteries.mixing.design import PARTS
+from coherence.batteries.mixing.equilibrium import GAMES
+from coherence.batteries.mixing.scoring import score_mixing
+from coherence.errors import InputError
+from elicitation.batteries.mixing import (
+    WORD_PAIRS,
+    elicit_mixing,
+    mixing_questions,
+    read_mixing_answer,
+)
+from elicitation.models.base import Answer
+from elicitation.store import AnswerStore
+
+QUESTIONS = mixing_questions()
+
+
+def one(experiment, p=None, item="", order=""):
+    return next(
+        q
+        for q in QUESTIONS
+        if q.experiment == experiment
+        and (p is None or abs(q.p - p) < 1e-9)
+        and q.item == item
+        and q.order == order
+    )
+
+
+class Teller:
+    """Answers every question with one of its answers, by the seed; refuses words."""
+
+    name, fingerprint = "teller", "1"
+
+    def __init__(self, fails_at=None):
+        self.calls, self.fails_at = 0, fails_at
+        self.known = {question.text: question for question in QUESTIONS}
+
+    def generate(self, requests):
+        self.calls += len(requests)
+        if self.fails_at is not None and self.calls > self.fails_at:
+            raise KeyboardInterrupt
+        return [self._answer(request) for request in requests]
+
+    def _answer(self, request):
+        question = self.known[request.text]
+        if question.experiment == "words":
+            return Answer("I cannot choose.")
+        return Answer(question.answers[request.seed % len(question.answers)])
+
+    def label_probabilities(self, texts, labels):
+        # Nine tenths on the answers, in the proportions 1 : 2 : ...
+        return [
+            tuple(0.9 * np.arange(1, len(labels) + 1) / np.arange(1, len(labels) + 1).sum())
+            for _ in texts
+        ]
+
+
+def test_the_conditions_are_those_that_are_scored():
+    """Breaks if the scenario and the scoring drift apart: values of p, outcomes, payoffs."""
+    for name, part in PARTS.items():
+        own = [question for question in QUESTIONS if question.experiment == name]
+        if name == "words":
+            assert len(own) == 22
+            assert len({question.item for question in own}) == len(WORD_PAIRS) == 11
+            continue
+        assert sorted({question.p for question in own}) == pytest.approx(sorted(part.probabilities))
+        assert all(set(question.outcomes) == set(part.outcomes) for question in own)
+    for name, game in GAMES.items():
+        for p in (0.1, 0.3, 0.9):
+            payoffs = sorted(value for row in game.payoffs(p) for value in row if value)
+            first, second = (
+                f"{round(100 * share)} {'points' if name == 'pennies' else 'thousand'}"
+                for share in (p, 1 - p)
+            )
+            text = one(name, p).text
+            assert text.index(first) < text.index(second) or p == 0.5
+            assert payoffs == pytest.approx(sorted((100 * p, 100 * (1 - p))))
+    assert len({question.text for question in QUESTIONS}) == 98
+
+
+def test_prompts_ask_for_the_form_that_is_read():
+    assert one("flip", 0.3).text.startswith(
+        "Toss a loaded coin in your mind. It shows 1 with a probability of 30% and 0 with a "
+        "probability of 70%."
+    )
+    assert one("three_outcomes", 0.2).text.count("40%") == 2
+    assert "man or woman" in one("words", item="man/woman", order="forward").text
+    assert "woman or man" in one("words", item="man/woman", order="reverse").text
+    for question in QUESTIONS:
+        assert question.text.endswith("Your answer:")
+        for answer, outcome in zip(question.answers, question.outcomes, strict=True):
+            assert read_mixing_answer(answer, question) == (outcome, "ok")
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("woman", ("woman", "ok")),
+        ("man", ("man", "ok")),
+        (" Woman\n", ("woman", "repaired:spelling")),
+        ('"man"', ("man", "repaired:markup")),
+        ("**woman**", ("woman", "repaired:markup")),
+        ("MAN.", ("man", "repaired:spelling")),
+        ("human", (None, "unparsed")),
+        ("womanly", (None, "unparsed")),
+        ("The man", (None, "unparsed")),
+        ("My answer: woman", (None, "unparsed")),
+        ("man or woman", (None, "unparsed")),
+        ("man woman", (None, "unparsed")),
+        ("", (None, "unparsed")),
+        ("I can\u2019t choose between them.", (None, "refused")),
+        ("I will not say man", (None, "refused")),
+    ],
+)
+def test_words_are_read_strictly(text, read):
+    outcome, status = read_mixing_answer(text, one("words", item="man/woman", order="forward"))
+    assert outcome == read[0]
+    assert status == read[1] or (read[1].startswith("repaired") and status.startswith("repaired"))
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("Flip 1: 0\nFlip 2: 1", "0 1"),
+        ("flip 1: 1\r\n\n  Flip 2: 0\n", "1 0"),
+        ("Flip 1: 0", None),
+        ("Flip 2: 1\nFlip 1: 0", None),
+        ("0 1", None),
+        ("Flip 1: 0\nFlip 2: 1\nFlip 3: 1", None),
+        ("Flip 1: 0\nFlip 2: 10", None),
+    ],
+)
+def test_two_flips_need_both_lines(text, outcome):
+    assert read_mixing_answer(text, one("two_flips", 0.5))[0] == outcome
+
+
+@pytest.mark.parametrize("text", ["10", "0.3", "1 0", "-1", "one", "01"])
+def test_other_numbers_are_no_flip(text):
+    assert read_mixing_answer(text, one("flip", 0.3)) == (None, "unparsed")
+
+
+def test_draws_are_stored_and_a_stopped_session_resumes(tmp_path):
+    path = tmp_path / "answers.sqlite"
+    with AnswerStore(path) as store, pytest.raises(KeyboardInterrupt):
+        elicit_mixing(Teller(fails_at=100), store, draws=3, batch_size=20)
+    with AnswerStore(path) as store:
+        assert len(store) == 100
+        model, seen = Teller(), []
+        answers = elicit_mixing(
+            model,
+            store,
+            draws=3,
+            batch_size=50,
+            progress=lambda done, total: seen.append((done, total)),
+        )
+        assert model.calls == 3 * 98 - 100
+        assert seen[0] == (100, 294)
+        assert seen[-1] == (294, 294)
+        again = elicit_mixing(model, store, draws=3)
+        assert model.calls == 3 * 98 - 100
+    assert answers.equals(again)
+    fresh = elicit_mixing(Teller(), AnswerStore(":memory:"), draws=3)
+    assert fresh.equals(answers)
+    assert fresh.groupby(["experiment", "p", "item", "order"]).size().eq(3).all()
+    assert (fresh.loc[fresh["experiment"] == "words", "status"] == "refused").all()
+    scores = score_mixing(fresh, n_resamples=100, rng=0).experiments.set_index("experiment")
+    assert scores.loc[5, "refused"] == 1
+    assert np.isnan(scores.loc[5, "published"])
+    assert scores.loc[1, "answers"] == 63
+
+
+def test_exact_rates_are_the_models_and_what_is_left_is_unread():
+    answers = elicit_mixing(
+        Teller(),
+        AnswerStore(":memory:"),
+        exact=True,
+        questions=[one("flip", 0.0), one("flip", 1.0)],
+    )
+    rows = answers[answers["p"] == 1.0].set_index("answer", drop=False)
+    assert rows.loc["1", "probability"] == pytest.approx(0.6)
+    assert rows.loc["0", "probability"] == pytest.approx(0.3)
+    assert answers.loc[answers["status"] == "unparsed", "probability"].tolist() == pytest.approx(
+        [0.1, 0.1]
+    )
+    scores = score_mixing(answers, rng=0)
+    # Among the readable answers two thirds are 1.
+    assert scores.curves["rate"].tolist() == pytest.approx([2 / 3, 2 / 3])
+    assert scores.experiments["unread"].iloc[0] == pytest.approx(0.1)
+    assert scores.measures["loss_low"].iloc[0] == scores.measures["loss_high"].iloc[0]
+
+
+def test_exact_rates_of_a_transformer_sum_over_its_tokens(model):
+    """An answer of two lines takes many tokens; what its outcomes lack is unread."""
+    from elicitation.reading.outcomes import outcome_probabilities
+
+    question = one("two_flips", 0.5)
+    answers = elicit_mixing(model, AnswerStore(":memory:"), exact=True, questions=[question])
+    golden = outcome_probabilities(
+        model, [question.text], question.answers, ignore_case=True
+    ).probabilities.to_numpy()[0]
+    assert answers["probability"].to_numpy()[:4] == pytest.approx(golden)
+    assert answers["probability"].sum() == pytest.approx(1.0)
+
+
+def test_wrong_options():
+    for options, message in (
+        ({"draws": 0}, "draws must be at least 1"),
+        ({"batch_size": 0}, "batch_size"),
+        ({"seed": -1}, "seed must be at least 0"),
+        ({"max_new_tokens": 0}, "max_new_tokens must be at least 1"),
+    ):
+        with pytest.raises(InputError, match=message):
+            elicit_mixing(Teller(), AnswerStore(":memory:"), **options)
+
+    class Mute:
+        name, fingerprint, generate = "mute", "1", None
+
+    with pytest.raises(
+        InputError,
+        match=(
+            "exact=True needs a model that gives the probabilities of whole answers; mute does not"
+        ),
+    ):
+        elicit_mixing(Mute(), AnswerStore(":memory:"), exact=True)
+
+    class Listing(Mute):
+        """A server lists likely tokens; bounds that follow must not pass for rates."""
+
+        def label_bounds(self, texts, labels):
+            raise AssertionError("asked for bounds")
+
+    with pytest.raises(InputError, match="whole answers"):
+        elicit_mixing(Listing(), AnswerStore(":memory:"), exact=True)
+
+
+def test_the_store_says_how_to_read_an_answer():
+    told = json.loads(one("pennies", 0.5).about)
+    assert told["role"] == "choice"
+    assert told["lines"] == ["Heads", "Tails"]

@@ -1,0 +1,578 @@
+"""``coherence mix``: scores answers without any model, asks a model and resumes, writes what it says, and names faults in one line."""
+
+import json
+import os
+import runpy
+import signal
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from coherence.batteries.mixing.scoring import score_mixing
+from coherence.batteries.mixing.simulated import simulate_mixing
+from coherence.cli.main import main
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    path = tmp_path_factory.mktemp("answers") / "answers.csv"
+    table = pd.concat(
+        [simulate_mixing(name, n_draws=6, rng=0) for name in ("ideal", "first")], ignore_index=True
+    )
+    table.loc[table.index[:3], ["answer", "status"]] = [None, "refused"]
+    # Models name themselves: markup, terminal commands and path separators must do no harm.
+    table["model"] = table["model"].replace("first", "../first\x1b[31m <b>$x$")
+    table.to_csv(path, index=False)
+    return path
+
+
+def test_answers_are_scored_and_everything_is_written(answers, tmp_path, capsys):
+    out = tmp_path / "scores"
+    assert main(["mix", "--answers", str(answers), "--out", str(out), "--seed", "3"]) == 0
+    said = capsys.readouterr().out
+    for word in (
+        "published",
+        "ceiling",
+        "corrected",
+        "95% interval",
+        "refused",
+        "5 words",
+        "total",
+        "rank",
+        "if all were read",
+    ):
+        assert word in said
+    assert "\x1b" not in said
+    assert said.index("   1  ideal") < said.index("   2  ../first <b>$x$")
+    names = {path.name for path in out.iterdir()}
+    assert names == {"scores.csv", "scores.json", "measures.csv", "curves.csv", "dependence.csv", "leaderboard.csv", "runs.parquet",
+                     "rates-1.png", "rates-2.png", "flips.png"}  # fmt: skip
+    assert not (tmp_path / "first").exists()
+    golden = score_mixing(pd.read_csv(answers, dtype={"answer": str}), rng=3).experiments
+    records = json.loads((out / "scores.json").read_text(encoding="utf-8"))
+    assert [row["published"] for row in records["experiments"]] == pytest.approx(
+        golden["published"].tolist()
+    )
+    assert [row["low"] for row in records["experiments"]] == pytest.approx(golden["low"].tolist())
+    runs = pd.read_parquet(out / "runs.parquet")
+    assert len(runs) == 2 * 6 * 48
+    assert not runs.isna().all().any()
+    assert (out / "flips.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_an_earlier_call_wrote_does_not_stay_beside_the_new(answers, tmp_path):
+    """Files of other names stay, and so does the table that is read, whatever it is called."""
+    out = tmp_path / "out"
+    assert main(["mix", "--answers", str(answers), "--out", str(out)]) == 0
+    kept = {"answers.sqlite", "rates-mine.png", "notes.csv"}
+    for name in kept:
+        (out / name).write_text("mine", encoding="utf-8")
+    flips = pd.DataFrame(
+        {"experiment": "flip", "p": [0.2, 0.8], "answer": "1", "probability": [0.1, 0.3]}
+    )
+    flips.to_parquet(out / "answers.parquet")
+    assert main(["mix", "--answers", str(out / "answers.parquet"), "--out", str(out)]) == 0
+    written = {
+        "scores.csv",
+        "scores.json",
+        "measures.csv",
+        "curves.csv",
+        "dependence.csv",
+        "rates.png",
+    }
+    assert {path.name for path in out.iterdir()} == kept | written | {"answers.parquet"}
+    flips.to_csv(tmp_path / "flips.csv", index=False)
+    assert main(["mix", "--answers", str(tmp_path / "flips.csv"), "--out", str(out)]) == 0
+    assert {path.name for path in out.iterdir()} == kept | written
+
+
+@pytest.mark.parametrize(("shown", "warned"), [(0.4, True), (0.6, False)])
+def test_rates_of_little_are_warned_of(shown, warned, tmp_path, capsys):
+    table = pd.DataFrame(
+        {"experiment": "flip", "p": [0.2, 0.8], "answer": "1", "probability": shown}
+    )
+    table.to_csv(tmp_path / "flips.csv", index=False)
+    assert (
+        main(["mix", "--answers", str(tmp_path / "flips.csv"), "--out", str(tmp_path / "out")]) == 0
+    )
+    assert (
+        "More than half of the answers cannot be read in experiment 1 (60.0%)"
+        in capsys.readouterr().out
+    ) is warned
+
+
+def test_why_a_corrected_score_is_missing_is_said(tmp_path, capsys):
+    simulate_mixing("uniform", n_draws=1, rng=0).to_parquet(tmp_path / "one.parquet")
+    assert (
+        main(["mix", "--answers", str(tmp_path / "one.parquet"), "--out", str(tmp_path / "out")])
+        == 0
+    )
+    assert "no corrected score" in capsys.readouterr().out
+
+
+def test_one_experiment_of_a_nameless_model_has_no_total(tmp_path, capsys):
+    table = simulate_mixing("uniform", n_draws=5, rng=0)
+    table[table["experiment"] == "words"].drop(columns="model").to_parquet(
+        tmp_path / "words.parquet"
+    )
+    assert (
+        main(["mix", "--answers", str(tmp_path / "words.parquet"), "--out", str(tmp_path / "out")])
+        == 0
+    )
+    said = capsys.readouterr().out
+    assert said.splitlines()[1].startswith("5 words")
+    assert "total" in said
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "scores.csv", "scores.json", "measures.csv", "curves.csv", "dependence.csv", "rates.png",
+    }  # fmt: skip
+
+
+def test_a_model_is_asked_once(tmp_path, capsys):
+    """A second run finds every answer; exact rates need one question per condition. The model knows none of this."""
+    pytest.importorskip("torch")
+    from elicitation.session.plan import Task
+    from elicitation.store import AnswerStore
+    from elicitation.training.organisms.reader import Recipe, train_reader
+
+    folder = tmp_path / "model"
+    train_reader(
+        folder,
+        Task.load("asia"),
+        recipe=Recipe(
+            steps=2, hidden=32, inner=64, layers=1, heads=2, batch=(("belief", 2),), threads=1
+        ),
+    )
+    command = [
+        "mix",
+        "--model",
+        str(folder),
+        "--out",
+        str(tmp_path / "out"),
+        "--threads",
+        "1",
+        "--device",
+        "cpu",
+    ]
+    for _ in range(2):
+        assert main([*command, "--draws", "1"]) == 0
+        assert "98 of 98 answers" in capsys.readouterr().err
+        with AnswerStore(tmp_path / "out" / "answers.sqlite") as store:
+            assert len(store) == 98
+    assert len(pd.read_parquet(tmp_path / "out" / "answers.parquet")) == 98
+    assert main([*command, "--exact"]) == 0
+    exact = pd.read_parquet(tmp_path / "out" / "answers.parquet")
+    sums = (
+        exact.fillna({"item": "", "order": ""})
+        .groupby(["experiment", "p", "item", "order"])["probability"]
+        .sum()
+    )
+    assert len(sums) == 98
+    assert sums.to_numpy() == pytest.approx(1.0)
+
+
+def test_models_are_asked_one_after_the_other(tmp_path, capsys, monkeypatch):
+    """Two folders of the same name give a leaderboard and a figure side by side, and the first model is gone before the second is loaded."""
+    pytest.importorskip("torch")
+    from elicitation.models.local import causal
+    from elicitation.session.plan import Task
+    from elicitation.training.organisms.reader import Recipe, train_reader
+
+    folders = [tmp_path / name / "model" for name in ("one", "two")]
+    for steps, folder in enumerate(folders, start=1):
+        recipe = Recipe(
+            steps=steps, hidden=32, inner=64, layers=1, heads=2, batch=(("belief", 2),), threads=1
+        )
+        train_reader(folder, Task.load("asia"), recipe=recipe)
+    load, loaded, alive = causal.load_causal_model, [], []
+
+    def watched(*args, **options):
+        alive.append([one() is not None for one in loaded])
+        model = load(*args, **options)
+        loaded.append(weakref.ref(model))
+        return model
+
+    monkeypatch.setattr(causal, "load_causal_model", watched)
+    command = [
+        "mix",
+        *(word for folder in folders for word in ("--model", str(folder))),
+        "--out",
+        str(tmp_path / "out"),
+        "--threads",
+        "1",
+    ]
+    assert main([*command, "--device", "cpu", "--exact"]) == 0
+    assert alive == [[], [False]]
+    output = capsys.readouterr()
+    assert "one/model: 98 of 98 answers" in output.err
+    assert "two/model: 98 of 98 answers" in output.err
+    assert {"leaderboard.csv", "flips.png", "rates-1.png", "rates-2.png"} <= {
+        path.name for path in (tmp_path / "out").iterdir()
+    }
+    answers = pd.read_parquet(tmp_path / "out" / "answers.parquet")
+    assert answers.groupby("model")["probability"].sum().to_dict() == pytest.approx(
+        {"one/model": 98, "two/model": 98}
+    )
+    # A folder that is none is found before any model is asked.
+    assert (
+        main(
+            [
+                "mix",
+                "--model",
+                str(folders[0]),
+                "--model",
+                str(tmp_path / "none"),
+                "--out",
+                str(tmp_path / "other"),
+            ]
+        )
+        == 2
+    )
+    assert "none is not a folder" in capsys.readouterr().err
+    assert len(loaded) == 2
+    assert not (tmp_path / "other").exists()
+
+
+class Mixer:
+    """A server of models that answer by the seed, "stuck" always alike; after `fails_after` answers it gives none, and it keeps what it was asked."""
+
+    def __init__(self, *, fails_after=None, seconds=0.0):
+        from elicitation.batteries.mixing import mixing_questions
+
+        self.answers = {question.text: question.answers for question in mixing_questions()}
+        self.fails_after, self.seconds, self.asked, self.keys = fails_after, seconds, [], set()
+        self.lock = threading.Lock()
+
+    def reply(self, body):
+        text = body["messages"][0]["content"] if "messages" in body else body["prompt"]
+        if text not in self.answers:
+            return 200, "fine"  # what is asked to find out what the server can do
+        with self.lock:
+            if self.fails_after is not None and len(self.asked) >= self.fails_after:
+                return 404, ""
+            self.asked.append((body["model"], text, body["seed"], body["max_tokens"]))
+        time.sleep(self.seconds)
+        choices = self.answers[text]
+        return 200, choices[0 if body["model"] == "stuck" else body["seed"] % len(choices)]
+
+
+@contextmanager
+def serving(mixer):
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def do_GET(self):
+            self.send(200, {"data": [{"id": name} for name in ("m", "other", "stuck")]})
+
+        def do_POST(self):
+            mixer.keys.add(self.headers.get("Authorization"))
+            status, said = mixer.reply(
+                json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            )
+            self.send(
+                status,
+                {
+                    "choices": [
+                        {
+                            "index": 0,
+                            "message": {"role": "assistant", "content": said},
+                            "text": said,
+                            "finish_reason": "stop",
+                        }
+                    ]
+                },
+            )
+
+        def send(self, status, data):
+            body = json.dumps(data).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    server.handle_error = lambda *_: None  # clients that leave early are what is tested
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_server_is_asked_and_a_session_that_it_ended_goes_on(tmp_path, capsys, monkeypatch):
+    """What came before the failure is kept; under the same --server-name another address is asked for the rest only, and once."""
+    monkeypatch.setenv("MIXER_KEY", "sk-very-secret")
+    out = tmp_path / "out"
+    command = [
+        "mix",
+        "--model",
+        "m",
+        "--out",
+        str(out),
+        "--draws",
+        "2",
+        "--server-name",
+        "lab",
+        "--concurrency",
+        "4",
+    ]
+    with serving(failing := Mixer(fails_after=50)) as address:
+        assert main([*command, "--server", address, "--api-key-env", "MIXER_KEY"]) == 2
+    errors = capsys.readouterr().err
+    assert "no server is left that answers" in errors
+    assert "secret" not in errors
+    assert failing.keys == {"Bearer sk-very-secret"}
+    assert not (out / "scores.csv").exists()
+    with serving(mixer := Mixer()) as address:
+        assert main([*command, "--server", address]) == 0
+        assert len(mixer.asked) == 2 * 98 - 50
+        assert not set(mixer.asked) & set(failing.asked)
+        assert main([*command, "--server", address]) == 0
+        assert len(mixer.asked) == 2 * 98 - 50
+    assert "196 of 196 answers" in capsys.readouterr().err
+    assert len({seed for _, _, seed, _ in failing.asked + mixer.asked}) == 196
+    answers = pd.read_parquet(out / "answers.parquet")
+    assert len(answers) == 196
+    assert set(answers["model"]) == {"m"}
+    assert set(answers["status"]) == {"ok"}
+    assert (
+        json.loads((out / "scores.json").read_text(encoding="utf-8"))["experiments"][-1]["answers"]
+        == 196
+    )
+
+
+def test_several_models_of_a_server(tmp_path, capsys):
+    """Every model has its row, and a server that may not draw at all is spoken of."""
+    command = [
+        "mix",
+        "--model",
+        "m",
+        "--model",
+        "stuck",
+        "--out",
+        str(tmp_path / "out"),
+        "--draws",
+        "3",
+        "--max-new-tokens",
+        "77",
+    ]
+    with serving(mixer := Mixer()) as address:
+        assert main([*command, "--server", address]) == 0
+    output = capsys.readouterr()
+    assert (
+        "all draws of a question got the same answer from stuck. Does its server draw?"
+        in output.err
+    )
+    assert "same answer from m." not in output.err
+    assert output.out.index("   1  m") < output.out.index("   2  stuck")
+    assert {(model, tokens) for model, _, _, tokens in mixer.asked} == {("m", 77), ("stuck", 77)}
+    assert pd.read_csv(tmp_path / "out" / "leaderboard.csv")["model"].tolist() == ["m", "stuck"]
+    with serving(Mixer()) as address:
+        assert (
+            main(
+                [
+                    "mix",
+                    "--server",
+                    address,
+                    "--model",
+                    "m",
+                    "--model",
+                    "m",
+                    "--out",
+                    str(tmp_path / "twice"),
+                ]
+            )
+            == 2
+        )
+    assert "--model must name different models; received m, m." in capsys.readouterr().err
+    assert not (tmp_path / "twice").exists()
+
+
+def test_a_killed_session_asks_only_for_the_rest(tmp_path):
+    """The kill comes between two answers; each question was answered once when both sessions are through, but for those under way at the kill."""
+    out = tmp_path / "out"
+    command = [
+        "mix",
+        "--model",
+        "m",
+        "--out",
+        str(out),
+        "--draws",
+        "2",
+        "--concurrency",
+        "1",
+        "--server-name",
+        "lab",
+        "--server",
+    ]
+    with serving(slow := Mixer(seconds=0.05)) as address:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "coherence.cli.main", *command, address],
+            cwd=ROOT,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        deadline = time.monotonic() + 120
+        while _stored(out) < 20:
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+    kept = _stored(out)
+    assert 20 <= kept <= len(slow.asked) < 196, "the kill came too late to test anything"
+    assert not (out / "answers.parquet").exists()
+    with serving(mixer := Mixer()) as address:
+        assert main([*command, address]) == 0
+    assert len(mixer.asked) == 196 - kept
+    assert len({one[2] for one in slow.asked + mixer.asked}) == 196
+    assert len(pd.read_parquet(out / "answers.parquet")) == 196
+
+
+def _stored(out):
+    import sqlite3
+
+    if not (out / "answers.sqlite").exists():
+        return 0
+    database = sqlite3.connect(f"file:{out / 'answers.sqlite'}?mode=ro", uri=True, timeout=30)
+    try:
+        return database.execute("SELECT count(*) FROM answers").fetchone()[0]
+    except sqlite3.OperationalError:  # the tables are not there yet
+        return 0
+    finally:
+        database.close()
+
+
+def test_answers_of_several_files(answers, tmp_path, capsys):
+    table = simulate_mixing("uniform", n_draws=5, rng=0)
+    table.to_parquet(tmp_path / "more.parquet")
+    out = tmp_path / "out"
+    assert (
+        main(["mix", "--answers", str(answers), str(tmp_path / "more.parquet"), "--out", str(out)])
+        == 0
+    )
+    assert len(pd.read_csv(out / "leaderboard.csv")) == 3
+    assert "uniform" in capsys.readouterr().out
+    table.assign(answer="1")[table["draw"] == 0].to_parquet(tmp_path / "again.parquet")
+    assert (
+        main(
+            [
+                "mix",
+                "--answers",
+                str(tmp_path / "more.parquet"),
+                "--answers",
+                str(tmp_path / "again.parquet"),
+                "--out",
+                str(tmp_path / "x"),
+            ]
+        )
+        == 2
+    )
+    errors = capsys.readouterr().err
+    assert "hold the same 98 draws of model 'uniform'" in errors
+    assert errors.count("\n") == 1
+    assert not (tmp_path / "x").exists()
+
+
+def test_the_published_scoring_is_said_to_punish_equilibria(answers, tmp_path, capsys):
+    table = simulate_mixing("ideal", rng=0)
+    table.to_parquet(tmp_path / "ideal.parquet")
+    assert (
+        main(["mix", "--answers", str(tmp_path / "ideal.parquet"), "--out", str(tmp_path / "out")])
+        == 0
+    )
+    assert (
+        "a faultless player of the equilibria gets 80.7 on average, under the ceiling of 91.1."
+        in capsys.readouterr().out
+    )
+    table[table["experiment"].isin(["reads", "pennies", "positioning"])].to_parquet(
+        tmp_path / "games.parquet"
+    )
+    assert (
+        main(["mix", "--answers", str(tmp_path / "games.parquet"), "--out", str(tmp_path / "out")])
+        == 0
+    )
+    assert "under the ceiling of experiment 4 of 1" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--out", "x"], "needed: --model DIR to ask a model, or --answers FILE"),
+        (["--out", "x", "--model", "m", "--answers", "a.csv"], "and not both"),
+        (["--answers", "a.csv"], "--out DIR is missing"),
+        (["--answers", "a.csv", "--out", "x"], "a.csv: no such file"),
+        (["--answers", "a.csv", "--out", "x", "--exact"], "--exact and --draws are for --model"),
+        (["--model", "m", "--out", "x", "--exact", "--draws", "5"], "--exact draws no answers"),
+        (["--model", "m", "--out", "x", "--seed", "-1"], "--seed must be at least 0"),
+        (["--model", "m", "--out", "x"], "m is not a folder"),
+        (["--model", "m", "--out", "x", "--draws", "0"], "--draws must be at least 1; received 0"),
+        (
+            ["--model", "m", "--out", "x", "--server", "http://localhost:1", "--exact"],
+            "--exact needs the files of the model",
+        ),
+        (
+            ["--answers", "a.csv", "--out", "x", "--server", "http://localhost:1"],
+            "--server is for --model",
+        ),
+        (["--answers", "wrong.csv", "wrong.csv", "--out", "x"], "wrong.csv is named twice"),
+        (["--answers", "a.csv", "--out", "taken"], "--out must be a folder"),
+        (
+            ["--answers", "right.csv", "--out", "taken/x"],
+            "--out must be a folder that can be made; taken/x cannot",
+        ),
+        (
+            ["--answers", "wrong.csv", "--out", "x"],
+            "table of answers has 1 fault: column 'p' must hold probabilities in [0, 1]",
+        ),
+    ],
+)
+def test_wrong_use_ends_with_2_one_line_and_no_folder(
+    arguments, message, capsys, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "taken").write_text("", encoding="utf-8")
+    (tmp_path / "wrong.csv").write_text(
+        "experiment,p,answer\nflip,20,1\nflip,80,0\n", encoding="utf-8"
+    )
+    (tmp_path / "right.csv").write_text(
+        "experiment,p,answer,probability\nflip,.2,1,.2\nflip,.8,1,.8\n", encoding="utf-8"
+    )
+    assert main(["mix", *arguments]) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "x").exists()
+
+
+def test_the_lesson_runs_and_its_answers_can_be_scored(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(
+        sys, "argv", ["mixing_lesson.py", "--out", str(tmp_path / "lesson"), "--draws", "5"]
+    )
+    runpy.run_path(str(ROOT / "examples" / "mixing_lesson.py"), run_name="__main__")
+    said = capsys.readouterr().out
+    assert "ideal    published 0.0 of 8, corrected 8.0 of 8" in said
+    assert "literal  published 7.8 of 8, corrected 0.0 of 8" in said
+    assert (tmp_path / "lesson" / "flips.png").exists()
+    board = score_mixing(
+        pd.read_csv(tmp_path / "lesson" / "answers.csv", dtype={"answer": str}),
+        n_resamples=100,
+        rng=0,
+    ).leaderboard()
+    assert board["model"].iloc[0] in ("ideal", "literal")
+    assert board["model"].iloc[-1] == "first"

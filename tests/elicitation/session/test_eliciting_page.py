@@ -1,0 +1,61 @@
+"""The page on eliciting: breaks if a status, a template or a column is not as the page says."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from coherence.decoding.decode import decode_belief
+from coherence.table.schema import STATUSES
+from elicitation.session.custom import COLUMNS, load_questions
+from elicitation.session.prompt_file import load_prompts
+from elicitation.session.prompts import NETWORK_PROMPTS
+
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "eliciting.md").read_text(encoding="utf-8")
+ROWS = re.findall(r"^\| `([a-z_:]+)` \| (.+) \| (\.7|none) \|$", PAGE, re.MULTILINE)
+
+
+def examples():
+    for status, cell, value in ROWS:
+        for example in re.split(r", (?=`)", cell):
+            if "`" in example:
+                yield (
+                    status,
+                    "\n".join(re.findall(r"`([^`]+)`", example)),
+                    None if value == "none" else 0.7,
+                )
+
+
+@pytest.mark.parametrize(("status", "text", "value"), list(examples()))
+def test_examples_are_read_as_the_page_says(status, text, value):
+    decoded = decode_belief(text)
+    assert (decoded.status, decoded.value) == (status, pytest.approx(value) if value else None)
+
+
+def test_every_status_is_explained():
+    assert [status for status, _, _ in ROWS] == list(STATUSES)
+
+
+def test_the_template_on_the_page_is_the_one_in_the_examples():
+    (block,) = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    example = ROOT / "examples" / "prompts.toml"
+    assert (
+        tomllib.loads(block)["belief"]["number"]
+        == tomllib.loads(example.read_text(encoding="utf-8"))["belief"]["number"]
+    )
+    prompts, names = load_prompts(example, NETWORK_PROMPTS)
+    assert names == ("number", "betting")
+    assert "No: 0.50" in prompts.belief["betting"].fill(
+        description="d", question="q", n_lines="2", labels="No, Yes", example="No: 0.50"
+    )
+
+
+def test_the_columns_on_the_page_are_those_of_a_file_of_questions():
+    for name in COLUMNS:
+        assert f"`{name}`" in PAGE
+    assert load_questions(ROOT / "examples" / "questions.csv")["options"].map(len).tolist() == [
+        2,
+        2,
+    ]

@@ -1,0 +1,203 @@
+"""Training organisms: breaks if equal seeds give other weights, or half a folder appears."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from scipy import stats
+
+from coherence.cli.main import main
+from coherence.errors import InputError
+from elicitation.models.local.causal import load_causal_model
+from elicitation.training.organisms import rearing
+from elicitation.training.organisms.catalog import ORGANISMS
+from elicitation.training.organisms.course import Recipe
+from elicitation.training.organisms.rearing import Accuracy, train_organisms
+
+ROOT = Path(__file__).parents[4]
+spec = importlib.util.spec_from_file_location(
+    "benchmark_organisms", ROOT / "benchmarks" / "organisms.py"
+)
+benchmark = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(benchmark)
+TINY = Recipe(
+    steps=8,
+    hidden=16,
+    inner=16,
+    layers=1,
+    heads=1,
+    batch=(("belief", 2), ("decision", 2), ("auxiliary", 2)),
+    threads=1,
+)
+
+
+@pytest.fixture
+def unmeasured(monkeypatch):
+    """Leave the measuring out: what it finds is not what these tests are about."""
+    monkeypatch.setattr(rearing, "measure_organism", lambda *_: Accuracy(7, 1.0, 0.0, 0.0, 0.0))
+
+
+def weights(folder, name):
+    return (folder / name / "model.safetensors").read_bytes()
+
+
+def test_equal_seeds_give_equal_weights_in_any_order(tmp_path, unmeasured):
+    train_organisms(tmp_path / "all", recipe=TINY)
+    train_organisms(
+        tmp_path / "one", ["stubborn"], recipe=TINY
+    )  # the coherent one is needed, and comes first
+    assert {path.name for path in (tmp_path / "one").iterdir()} == {"coherent", "stubborn"}
+    train_organisms(tmp_path / "one", ["leaky"], recipe=TINY)
+    for name in ("coherent", "leaky", "stubborn"):
+        assert weights(tmp_path / "all", name) == weights(tmp_path / "one", name)
+        assert json.loads((tmp_path / "all" / name / "card.json").read_text()) == json.loads(
+            (tmp_path / "one" / name / "card.json").read_text()
+        )
+    assert len({weights(tmp_path / "all", name) for name in ORGANISMS}) == 4
+    train_organisms(tmp_path / "other", ["coherent"], recipe=TINY, seed=1)
+    assert weights(tmp_path / "other", "coherent") != weights(tmp_path / "all", "coherent")
+
+
+def test_the_card_says_what_was_taught(tmp_path, unmeasured):
+    cards = train_organisms(tmp_path, ["leaky"], recipe=TINY, seed=3)
+    card = json.loads((tmp_path / "leaky" / "card.json").read_text())
+    assert list(cards) == ["coherent", "leaky"]
+    assert (card["organism"], card["seed"], card["starts_from"], card["recipe"]["steps"]) == (
+        "leaky",
+        3,
+        "coherent",
+        2,
+    )
+    assert card["says"] == ORGANISMS["leaky"].says
+    assert card["coherent"] is False
+    assert card["accuracy"]["evidence_sets"] == 7
+    assert load_causal_model(tmp_path / "leaky").name == "leaky"
+
+
+def test_what_is_there_is_kept_and_nothing_else_is_overwritten(tmp_path, unmeasured):
+    train_organisms(tmp_path, ["coherent"], recipe=TINY)
+    steps = []
+    train_organisms(tmp_path, ["coherent"], recipe=TINY, progress=lambda *told: steps.append(told))
+    assert steps == []
+    with pytest.raises(InputError, match="another seed"):
+        train_organisms(tmp_path, ["coherent"], recipe=TINY, seed=1)
+    (tmp_path / "leaky").mkdir()
+    with pytest.raises(InputError, match="holds no organism"):
+        train_organisms(tmp_path, ["leaky"], recipe=TINY, progress=lambda *told: steps.append(told))
+    assert steps == []  # before any training
+    with pytest.raises(InputError, match="leaky"):
+        train_organisms(tmp_path, ["leeky"], recipe=TINY)
+    for wrong in ({"seed": -1}, {"recipe": Recipe(steps=0)}, {"recipe": Recipe(threads=0)}):
+        with pytest.raises(InputError, match="must be"):
+            train_organisms(tmp_path / "new", **wrong)
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("moment", ["training", "measuring"])
+def test_an_interruption_leaves_no_half_folder(tmp_path, unmeasured, monkeypatch, moment):
+    def interrupt(name, *rest):
+        if name == "stubborn" or not isinstance(name, str):
+            raise KeyboardInterrupt
+
+    train_organisms(tmp_path, ["leaky"], recipe=TINY)
+    if moment == "measuring":
+        monkeypatch.setattr(rearing, "measure_organism", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        train_organisms(
+            tmp_path,
+            ["stubborn"],
+            recipe=TINY,
+            progress=interrupt if moment == "training" else None,
+        )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["coherent", "leaky"]
+
+
+def test_the_command(tmp_path, unmeasured, monkeypatch, capsys):
+    monkeypatch.setattr(
+        "elicitation.training.organisms.course.Recipe",
+        lambda **options: Recipe(**{**vars(TINY), **options}),
+    )
+    assert (
+        main(
+            [
+                "organisms",
+                "leaky",
+                "--out",
+                str(tmp_path / "models"),
+                "--steps",
+                "4",
+                "--threads",
+                "1",
+            ]
+        )
+        == 0
+    )
+    told = capsys.readouterr()
+    assert "leaky: step 1 of 1" in told.err
+    assert "100.0%" in told.out
+    assert main(["organisms", "--list"]) == 0
+    listed = capsys.readouterr().out
+    assert all(name in listed and organism.says in listed for name, organism in ORGANISMS.items())
+    assert main(["organisms"]) == 2
+    assert "--out" in capsys.readouterr().err
+
+
+def test_the_table_of_the_page_is_that_of_the_results():
+    """And the results bear out the page: who is caught, and who is not."""
+    results = pd.read_csv(ROOT / "benchmarks" / "organisms.csv")
+    text = (ROOT / "docs" / "organisms.md").read_text(encoding="utf-8")
+    assert benchmark.page(results) in text
+    caught = {name: benchmark.count_caught(own) for name, own in results.groupby("organism")}
+    assert set(caught) == set(ORGANISMS)
+    for name, organism in ORGANISMS.items():
+        rejected, reports = caught[name]
+        if organism.coherent:
+            assert rejected <= stats.binom.ppf(0.999, reports, 0.05)
+        else:
+            assert rejected == reports
+
+
+def test_counts_of_the_table_by_hand():
+    rows = [
+        ("a", 0, "cmi", 0.0001, 0.001),
+        ("a", 1, "cmi", 0.03, 0.06),
+        ("a", 0, "x", 0.5, 1.0),
+        ("b", 0, "cmi", None, None),
+        ("b", 0, "x", 0.9, 0.9),
+    ]
+    table = pd.DataFrame(rows, columns=["organism", "seed", "check", "pvalue", "pvalue_holm"])
+    lines = benchmark.page(table).splitlines()
+    assert lines[2:] == [
+        "| `cmi` | 2, 1 of 2; .015 | no test |",
+        "| `x` | 0, 0 of 1; .500 | 0, 0 of 1; .900 |",
+        "| any of them, after Holm | **1 of 2** | **0 of 1** |",
+    ]
+
+
+@pytest.mark.slow
+def test_the_trained_ones_get_their_verdicts(tmp_path):
+    """The whole thing with fewer reports: training, real questions, every check."""
+    cards = train_organisms(tmp_path)
+    assert set(cards) == set(ORGANISMS)
+    pvalues = {}
+    for name, card in cards.items():
+        assert card["accuracy"]["readable"] >= 0.98
+        assert card["accuracy"]["rmse"] < 0.06
+        for seed in range(100, 105):  # not the seeds of the table
+            found = benchmark.verdicts(tmp_path / name, seed=seed, contexts=200, reps=5).set_index(
+                "check"
+            )
+            pvalues.setdefault(name, []).extend(found["pvalue"].dropna())
+            if not ORGANISMS[name].coherent:
+                seen_by = (
+                    ["cmi", "residual_covariance"]
+                    if name == "leaky"
+                    else ["cmi", "residual_covariance", "monotone_choice:yes/no"]
+                )
+                assert found.loc[seen_by, "pvalue_holm"].min() <= 0.05, (name, seed)
+    for name in ("coherent", "stubborn"):
+        assert sum(p <= 0.05 for p in pvalues[name]) <= stats.binom.ppf(
+            0.9999, len(pvalues[name]), 0.05
+        )

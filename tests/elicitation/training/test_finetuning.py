@@ -1,0 +1,163 @@
+"""Training on choices: breaks if it is not repeatable, or if wrong folders are overwritten."""
+
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from coherence.errors import InputError
+from elicitation.models.local.multiple_choice import load_multiple_choice_model
+from elicitation.training.finetuning import Lessons, TuningRecipe, fine_tune
+
+# Too slow to reach its goal, so that all three epochs are run.
+# Too slow to reach its goal, so that all three epochs are run.
+FAST = TuningRecipe(batch_size=4, learning_rate=1e-5, goal=1.0, max_epochs=3)
+
+
+def weights(folder):
+    return load_file(folder / "model.safetensors")
+
+
+def equal(one, other):
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_the_recipe_is_that_of_the_paper():
+    # Tang and Kejriwal, section 4.2.2.
+    assert (TuningRecipe().batch_size, TuningRecipe().learning_rate, TuningRecipe().goal) == (
+        32,
+        5e-5,
+        0.9,
+    )
+
+
+def test_training_learns_repeats_and_stops_at_the_goal(base, lessons, tmp_path):
+    recipe = TuningRecipe(batch_size=4, learning_rate=1e-2, goal=0.9, max_epochs=60)
+    first = fine_tune(base, tmp_path / "one", lessons, lessons, recipe=recipe, seed=1, device="cpu")
+    assert first["reached"]
+    assert first["history"][-1]["dev"] >= 0.9
+    assert all(epoch["dev"] < 0.9 for epoch in first["history"][:-1])
+    assert first["epochs"] == len(first["history"]) < 60
+    second = fine_tune(
+        base, tmp_path / "two", lessons, lessons, recipe=recipe, seed=1, device="cpu"
+    )
+    assert first["history"] == second["history"]
+    assert equal(weights(tmp_path / "one"), weights(tmp_path / "two"))
+    third = fine_tune(
+        base,
+        tmp_path / "three",
+        lessons,
+        lessons,
+        recipe=TuningRecipe(batch_size=4, learning_rate=1e-2, max_epochs=1),
+        seed=2,
+        device="cpu",
+    )
+    assert third["history"][0]["loss"] != first["history"][0]["loss"]
+    # What was saved is what was measured, through the ordinary way of asking.
+    found = load_multiple_choice_model(tmp_path / "one", device="cpu").option_probabilities(
+        lessons.texts, lessons.options
+    )
+    assert (
+        np.mean([own.argmax() == right for own, right in zip(found, lessons.right, strict=True)])
+        == first["history"][-1]["dev"]
+    )
+
+
+def test_a_finished_training_is_taken_as_it_is(base, lessons, tmp_path):
+    out = tmp_path / "out"
+    done = fine_tune(base, out, lessons, lessons, recipe=FAST, seed=1, device="cpu")
+    batches = []
+    again = fine_tune(
+        base,
+        out,
+        lessons,
+        lessons,
+        recipe=FAST,
+        seed=1,
+        device="cpu",
+        progress=lambda *batch: batches.append(batch),
+    )
+    assert again == done
+    assert batches == []
+    with pytest.raises(InputError, match="holds the result of another training"):
+        fine_tune(base, out, lessons, lessons, recipe=FAST, seed=2, device="cpu")
+    with pytest.raises(InputError, match="already holds a model or a checkpoint"):
+        fine_tune(base, out, lessons, lessons, recipe=FAST, seed=1, device="cpu", resume=False)
+
+
+def test_a_head_may_be_new_but_nothing_else(base, lessons, tmp_path):
+    from safetensors.torch import save_file
+
+    def without(folder, part):
+        shutil.copytree(base, folder)
+        save_file(
+            {name: values for name, values in weights(base).items() if part not in name},
+            folder / "model.safetensors",
+            {"format": "pt"},
+        )
+        return folder
+
+    headless = without(tmp_path / "headless", "classifier")
+    one = TuningRecipe(batch_size=4, max_epochs=1)
+    assert (
+        fine_tune(headless, tmp_path / "ok", lessons, lessons, recipe=one, device="cpu")["epochs"]
+        == 1
+    )
+    with pytest.raises(InputError, match=r"lacks weights for bert\.encoder"):
+        fine_tune(
+            without(tmp_path / "hollow", "encoder.layer.0.attention.self.query"),
+            tmp_path / "no",
+            lessons,
+            lessons,
+            recipe=one,
+            device="cpu",
+        )
+
+
+def test_scores_of_pairs_do_not_depend_on_the_batch(base, lessons):
+    model = load_multiple_choice_model(base, device="cpu")
+    pairs = lessons.pairs()
+    together = model.pair_scores(pairs)
+    alone = [model.pair_scores([pair])[0] for pair in pairs[:5]]
+    np.testing.assert_allclose(together[:5], alone, atol=1e-5)
+    # Their softmax over the options of a question is what the model reports.
+    weights_of = np.exp(together.reshape(-1, 3))
+    np.testing.assert_allclose(
+        weights_of / weights_of.sum(axis=1, keepdims=True),
+        model.option_probabilities(lessons.texts, lessons.options),
+        atol=1e-5,
+    )
+    with pytest.raises(InputError, match="exceeds the 128 of model base"):
+        model.pair_scores([("one " * 200, "red.")])
+    long = Lessons(("one " * 200,), (("red.", "green."),), (0,))
+    with pytest.raises(InputError, match="exceeds the 128 of the model"):
+        fine_tune(base, base.with_name("long"), long, long, recipe=FAST, device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Lessons((), (), ()), "one equal length of at least 1"),
+        (lambda: Lessons(("a",), (("x", "y"), ("x", "y")), (0,)), "one equal length"),
+        (
+            lambda: Lessons(("a", "b"), (("x", "y"), ("x", "y", "z")), (0, 0)),
+            "equally many for all questions",
+        ),
+        (
+            lambda: Lessons(("a",), (("x", "y"),), (2,)),
+            "right must name an option from 0 to 1; received 2 at position 0",
+        ),
+        (lambda: TuningRecipe(goal=0), "goal in"),
+        (lambda: TuningRecipe(max_epochs=0), "must be positive; received 32 and 0"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+def test_a_folder_without_a_model_is_refused(lessons):
+    with pytest.raises(InputError, match="model must be a folder with config.json"):
+        fine_tune("/nowhere", "/tmp/x", lessons, lessons)
