@@ -1,8 +1,9 @@
-"""A store of answers that survives a crash: SQLite in write-ahead mode, one transaction per batch, text and JSON only.
+"""A store of answers that survives a crash.
 
-An answer is keyed by everything that determines it (model fingerprint, full text, settings of the
-generation, base seed, number of the draw), so a second model never gets the first one's answers,
-and a session that is started again asks only what is missing. Several processes may share a store.
+It is SQLite in write-ahead mode, one transaction per batch, text and JSON only. An answer is keyed
+by everything that determines it (model fingerprint, full text, settings of the generation, base
+seed, number of the draw), so a second model never gets the first one's answers, and a session that
+is started again asks only what is missing. Several processes may share a store.
 """
 
 import hashlib
@@ -23,7 +24,8 @@ _LAYOUT = 1
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS texts (digest TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS answers (
-    key TEXT PRIMARY KEY, model TEXT NOT NULL, fingerprint TEXT NOT NULL, text_digest TEXT NOT NULL, settings TEXT NOT NULL, draw INTEGER NOT NULL,
+    key TEXT PRIMARY KEY, model TEXT NOT NULL, fingerprint TEXT NOT NULL,
+    text_digest TEXT NOT NULL, settings TEXT NOT NULL, draw INTEGER NOT NULL,
     seed INTEGER NOT NULL, answer TEXT NOT NULL, extra TEXT NOT NULL, created TEXT NOT NULL
 ) WITHOUT ROWID;
 """
@@ -178,7 +180,8 @@ class AnswerStore:
         self.path = str(path)
         if self.path != ":memory:" and not Path(self.path).absolute().parent.is_dir():
             raise InputError(
-                f"answer store {self.path} must lie in a folder that exists. Create the folder first."
+                f"answer store {self.path} must lie in a folder that exists. "
+                "Create the folder first."
             )
         try:
             self._database = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
@@ -189,11 +192,12 @@ class AnswerStore:
                 raise
         except sqlite3.Error as error:
             raise InputError(
-                f"answer store {self.path} cannot be used: {error}. Give another path, or move that file away."
+                f"answer store {self.path} cannot be used: {error}. "
+                "Give another path, or move that file away."
             ) from error
 
     def _use_write_ahead_log(self) -> None:
-        """Switch the journal; SQLite does not wait for another process that does the same, so the waiting is done here."""
+        """Switch the journal; for another process that does the same SQLite does not wait."""
         deadline = time.monotonic() + _BUSY_SECONDS
         while True:
             try:
@@ -210,12 +214,8 @@ class AnswerStore:
         # at one fsync per batch, which is cheap here.
         self._database.execute("PRAGMA synchronous=FULL")
         layout = self._database.execute("PRAGMA user_version").fetchone()[0]
-        tables = {
-            name
-            for (name,) in self._database.execute(
-                "SELECT name FROM sqlite_master WHERE type = 'table'"
-            )
-        }
+        names = self._database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        tables = {name for (name,) in names}
         if layout not in (0, _LAYOUT) or (layout == 0 and tables - {"answers", "texts"}):
             raise InputError(
                 f"answer store {self.path} is a database of another kind. Give another path."
@@ -236,21 +236,23 @@ class AnswerStore:
         dict of str to StoredAnswer
             Those that the store holds.
         """
-        found: dict[str, StoredAnswer] = {}
+        wanted, answers = list(dict.fromkeys(keys)), {}
         with self._errors():
-            for portion in _portions(list(dict.fromkeys(keys))):
+            for start in range(0, len(wanted), _PORTION):
+                portion = wanted[start : start + _PORTION]
                 marks = ",".join("?" * len(portion))
                 for key, text, seed, created, extra in self._database.execute(
                     f"SELECT key, answer, seed, created, extra FROM answers WHERE key IN ({marks})",
                     portion,
                 ):
-                    found[key] = StoredAnswer(text, seed, created, json.loads(extra).get("logprob"))
-        return found
+                    logprob = json.loads(extra).get("logprob")
+                    answers[key] = StoredAnswer(text, seed, created, logprob)
+        return answers
 
     def put(
         self, draws: Sequence[Draw], answers: Sequence[Answer], *, model: str, fingerprint: str
     ) -> None:
-        """Store a batch in one transaction; an answer that is there already (from another process) stays.
+        """Store a batch in one transaction; an answer that is there already stays.
 
         Parameters
         ----------
@@ -269,24 +271,11 @@ class AnswerStore:
             extra = json.dumps(
                 {"logprob": answer.logprob, "n_tokens": answer.n_tokens, "about": draw.about}
             )
-            seed = draw.request.seed
             # Half a surrogate pair, which JSON from a server can hold, has no UTF-8: it is kept as
             # its escape.
-            said = answer.text.encode("utf-8", "backslashreplace").decode()
-            rows.append(
-                (
-                    draw.key(fingerprint),
-                    model,
-                    fingerprint,
-                    digest,
-                    draw.settings,
-                    draw.number,
-                    seed,
-                    said,
-                    extra,
-                    created,
-                )
-            )
+            text = answer.text.encode("utf-8", "backslashreplace").decode()
+            asked = (draw.key(fingerprint), model, fingerprint, digest, draw.settings, draw.number)
+            rows.append((*asked, draw.request.seed, text, extra, created))
         with self._errors():
             self._database.execute("BEGIN IMMEDIATE")
             try:
@@ -324,7 +313,8 @@ class AnswerStore:
             yield
         except sqlite3.Error as error:
             raise CoherenceError(
-                f"answer store {self.path} failed: {error}. Answers stored before are kept; the same command resumes."
+                f"answer store {self.path} failed: {error}. "
+                "Answers stored before are kept; the same command resumes."
             ) from error
 
 
@@ -373,7 +363,8 @@ def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
     file = Path(path)
     if not file.is_file():
         raise InputError(
-            f"answer store {path} does not exist. Name the file that --store or OUT.answers.sqlite stands for."
+            f"answer store {path} does not exist. "
+            "Name the file that --store or OUT.answers.sqlite stands for."
         )
     # Without a log beside it nobody has the store open, and SQLite need not make one of its own to
     # read.
@@ -388,7 +379,8 @@ def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
                     f"answer store {path} is a database of another kind. Give another path."
                 )
             for key, model, fingerprint, extra, text, created in database.execute(
-                "SELECT key, model, fingerprint, extra, answer, created FROM answers ORDER BY created"
+                "SELECT key, model, fingerprint, extra, answer, created FROM answers "
+                "ORDER BY created"
             ):
                 yield StoredRow(
                     key, model, fingerprint, json.loads(extra).get("about", ""), text, created
@@ -399,8 +391,3 @@ def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
         raise InputError(
             f"answer store {path} cannot be read: {error}. Check that it is one, and complete."
         ) from error
-
-
-def _portions(keys: list[str]) -> Iterator[list[str]]:
-    for start in range(0, len(keys), _PORTION):
-        yield keys[start : start + _PORTION]

@@ -1,8 +1,8 @@
-"""Questions of a user's own, from a CSV or JSONL file: one row per context, each with its texts and whatever is known of the truth.
+"""Questions of a user's own, from a CSV or JSONL file.
 
-The texts are put into the templates for tables (`elicitation.session.prompts.TABLE_PROMPTS`, or
-those of a file); nothing in a row is interpreted, so braces, quotation marks and line breaks in it
-are asked as they stand.
+One row per context has its texts and whatever is known of the truth. The texts are put into the
+templates for tables (`elicitation.session.prompts.TABLE_PROMPTS`, or those of a file); nothing in a
+row is interpreted, so braces, quotation marks and line breaks in it are asked as they stand.
 """
 
 import json
@@ -83,10 +83,11 @@ def check_questions(table: pd.DataFrame, *, source: str = "questions") -> pd.Dat
 
     Examples
     --------
-    >>> check_questions(pd.DataFrame({"context": ["a", "a"], "belief_question": ["How likely is rain?", ""]}))
-    Traceback (most recent call last): coherence.errors.InputError: questions has 2 faults: column
-    'context' must be unique; row 1 repeats an earlier one. | \
-column 'belief_question' is empty in row 1.
+    >>> table = {"context": ["a", "a"], "belief_question": ["How likely is rain?", ""]}
+    >>> check_questions(pd.DataFrame(table))
+    Traceback (most recent call last):
+    coherence.errors.InputError: questions has 2 faults: column 'context' must be unique; \
+row 1 repeats an earlier one. | column 'belief_question' is empty in row 1.
     """
     table = table.reset_index(drop=True)
     faults = []
@@ -94,7 +95,8 @@ column 'belief_question' is empty in row 1.
     for name in names:
         if name not in COLUMNS and not name.startswith(FEATURE_PREFIX):
             faults.append(
-                f"column {name!r} is unknown; features begin with {FEATURE_PREFIX!r}. {closest(name, COLUMNS)}"
+                f"column {name!r} is unknown; features begin with {FEATURE_PREFIX!r}. "
+                f"{closest(name, COLUMNS)}"
             )
     if not len(table):
         faults.append("it has no rows.")
@@ -129,7 +131,8 @@ column 'belief_question' is empty in row 1.
             )
         )
         faults += _rows_fault(
-            f"column 'options' must hold two or more different options ('a{OPTION_MARK}b'), in capitals and small letters too, each on one line; see",
+            f"column 'options' must hold two or more different options ('a{OPTION_MARK}b'), "
+            "in capitals and small letters too, each on one line; see",
             table["options"].map(lambda options: not _usable(options)),
         )
     if "p_true" in names:
@@ -176,7 +179,8 @@ def _read(source: Path) -> pd.DataFrame:
         raise
     except (ValueError, RecursionError, pd.errors.ParserError) as error:
         raise InputError(
-            f"questions {source} cannot be read ({str(error).splitlines()[0]}). Check that the file is complete."
+            f"questions {source} cannot be read ({str(error).splitlines()[0]}). "
+            "Check that the file is complete."
         ) from error
 
 

@@ -1,4 +1,7 @@
-"""A session seen from outside: what a store holds, and what a plan would ask. No model is loaded and nothing is asked."""
+"""A session seen from outside: what a store holds, and what a plan would ask.
+
+No model is loaded and nothing is asked.
+"""
 
 import os
 import statistics
@@ -131,15 +134,15 @@ def preview(plan: Plan, *, model_name: str, store: str | os.PathLike[str] | None
     """
     # Only what is needed: the texts of a large store would fill the memory.
     stored = read_store(store) if store is not None and Path(store).exists() else ()
-    own = [(row.key, row.fingerprint, row.created) for row in stored if row.model == model_name]
-    kept, fingerprints = {key for key, _, _ in own}, {fingerprint for _, fingerprint, _ in own}
+    rows = [(row.key, row.fingerprint, row.created) for row in stored if row.model == model_name]
+    kept, fingerprints = {key for key, *_ in rows}, {fingerprint for _, fingerprint, _ in rows}
     needed = {draw.key(""): draw for draw in plan.draws}
     missing = [
         draw
         for draw in needed.values()
         if not any(draw.key(fingerprint) in kept for fingerprint in fingerprints)
     ]
-    pace = _seconds_per_answer(created for _, _, created in own)
+    pace = _seconds_per_answer(created for *_, created in rows)
     return Preview(
         n_questions=len(plan.draws),
         n_distinct=len(needed),
@@ -152,7 +155,7 @@ def preview(plan: Plan, *, model_name: str, store: str | os.PathLike[str] | None
 
 
 def _seconds_per_answer(created: Iterable[str]) -> float | None:
-    """Median over batches of the time since the batch before, per answer; None with fewer than two batches."""
+    """Median over batches of the time since the one before, per answer; None of a single batch."""
     batches = Counter(map(datetime.fromisoformat, created))
     times = sorted(batches)
     paces = [

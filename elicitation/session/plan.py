@@ -3,6 +3,7 @@
 The task or the table of questions, the design, and the grid that follows from both.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
@@ -24,7 +25,7 @@ from coherence.errors import InputError, suggestion
 from elicitation.reading.belief import Way
 from elicitation.session.custom import check_questions
 from elicitation.session.prompts import BELIEF, NETWORK_PROMPTS, TABLE_PROMPTS, PromptSet
-from elicitation.session.questions import Question, number_draws, plan_questions, plan_table
+from elicitation.session.questions import Question, plan_questions, plan_table
 from elicitation.session.runs import ReadAnswer, assemble_runs, assemble_table
 from elicitation.store import Draw
 
@@ -280,7 +281,7 @@ def plan_task(task: Subject, cases: pd.DataFrame, design: Design) -> Plan:
             model=model,
         )
 
-    return Plan(questions, _draws(questions, design), assemble)
+    return Plan(questions, number_draws(questions, design), assemble)
 
 
 def plan_own_questions(table: pd.DataFrame, design: Design, *, task: str = "questions") -> Plan:
@@ -316,15 +317,43 @@ def plan_own_questions(table: pd.DataFrame, design: Design, *, task: str = "ques
     )
     return Plan(
         questions,
-        _draws(questions, design),
+        number_draws(questions, design),
         lambda read, model: assemble_table(table, read, task=task, model=model),
     )
 
 
-def _draws(questions: Sequence[Question], design: Design) -> list[Draw]:
-    return number_draws(
-        questions,
-        seed=design.seed,
-        temperature=design.temperature,
-        max_new_tokens=design.max_new_tokens,
-    )
+def number_draws(questions: Sequence[Question], design: Design) -> list[Draw]:
+    """Number the draws of every text: contexts with the same words get answers of their own.
+
+    Parameters
+    ----------
+    questions : sequence of Question
+        In the order of `plan_questions` or `plan_table`.
+    design : Design
+        Seed, temperature and cut of the answers; at temperature 0 all draws of a text are one.
+
+    Returns
+    -------
+    list of Draw
+        One per question.
+    """
+    drawn: Counter[str] = Counter()
+    draws = []
+    for question in questions:
+        if question.way == "token":
+            # A probability is read, not drawn: it has no number, and is asked once.
+            draws.append(Draw.of_labels(question.text, question.lines, about=question.about))
+            continue
+        draws.append(
+            Draw.of(
+                question.text,
+                drawn[question.text],
+                base_seed=design.seed,
+                temperature=design.temperature,
+                max_new_tokens=design.max_new_tokens or question.max_new_tokens,
+                max_lines=question.max_lines,
+                about=question.about,
+            )
+        )
+        drawn[question.text] += 1
+    return draws

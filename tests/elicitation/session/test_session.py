@@ -10,9 +10,9 @@ from bayesnets import posterior
 from coherence.errors import InputError
 from coherence.table.faults import find_faults
 from elicitation.models.base import Answer
-from elicitation.session.questions import evidence_of, number_draws, plan_questions
+from elicitation.session.questions import evidence_of, plan_questions
 from elicitation.session.asking import ask
-from elicitation.session.plan import Design, Task
+from elicitation.session.plan import Design, Task, number_draws
 from elicitation.session.session import elicit
 from elicitation.store import AnswerStore
 
@@ -179,10 +179,10 @@ def test_another_model_seed_or_temperature_gets_answers_of_its_own(asia, cases, 
 def test_contexts_with_the_same_words_get_draws_of_their_own(asia, cases):
     twins = pd.concat([cases.iloc[[0, 0]]]).assign(context=["a", "b"])
     questions = plan_questions(twins, asia.phrases, "lung", reps=2)
-    draws = number_draws(questions, seed=0, temperature=1.0)
+    draws = number_draws(questions, Design())
     assert len({draw.key("f") for draw in draws}) == len(draws)
     # At temperature 0 they are one question, asked once.
-    greedy = number_draws(questions, seed=0, temperature=0.0)
+    greedy = number_draws(questions, Design(temperature=0.0))
     model = Scripted()
     with AnswerStore(":memory:") as store:
         answers, asked = ask(model, greedy, store)
