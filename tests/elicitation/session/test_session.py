@@ -10,9 +10,9 @@ from bayesnets import posterior
 from coherence.errors import InputError
 from coherence.table.faults import find_faults
 from elicitation.models.base import Answer
-from elicitation.session.questions import evidence_of, plan_questions
 from elicitation.session.asking import ask
 from elicitation.session.plan import Design, Task, number_draws
+from elicitation.session.questions import evidence_of, plan_questions
 from elicitation.session.session import elicit
 from elicitation.store import AnswerStore
 
