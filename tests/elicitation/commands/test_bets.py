@@ -1,4 +1,8 @@
-"""The bets command: breaks if files are missing or wrong, if a word of the user is misread, or if it asks anything of a model that it should not."""
+"""The bets command.
+
+Breaks if files are missing or wrong, if a word of the user is misread, or if it asks anything of a
+model that it should not.
+"""
 
 import re
 import sqlite3
@@ -105,8 +109,8 @@ def test_bets_at_other_odds_from_questions_to_the_ladder(tmp_path, capsys):
     bet = table[(table["kind"] == "bet") & (table["split"] == "test")].iloc[0]
     assert "It lands on heads in 30% of all tosses." in bet["text"]
     assert (
-        "A bet costs a stake of 50 dollars; it comes back, with 25 dollars on top, if I bet on the right side."
-        in bet["text"]
+        "A bet costs a stake of 50 dollars; it comes back, with 25 dollars on top, "
+        "if I bet on the right side." in bet["text"]
     )
     simulate_answers("maximiser", table, sharpness=1e6, rng=1).to_csv(
         tmp_path / "answers.csv", index=False
@@ -151,10 +155,15 @@ def test_answers_to_other_questions_are_refused_with_the_option_that_is_missing(
         )
     every = "--items, --chance, --stake and --payout"
     for answers, said, missing in (
-        ("plain", things, "--items"), ("things", [], "--items"), ("terms", [], every[9:]), ("plain", terms, every[9:]),
-        ("terms", ["--chance", "0.4"], every[9:]), ("terms", ["--chance", "0.3", "--stake", "21"], every[9:]), ("terms_bets", [], every),
+        ("plain", things, "--items"),
+        ("things", [], "--items"),
+        ("terms", [], every[9:]),
+        ("plain", terms, every[9:]),
+        ("terms", ["--chance", "0.4"], every[9:]),
+        ("terms", ["--chance", "0.3", "--stake", "21"], every[9:]),
+        ("terms_bets", [], every),
         ("plain_bets", [*things, *terms], every),
-    ):  # fmt: skip
+    ):
         capsys.readouterr()
         assert main(["bets", *scored, str(tmp_path / f"{answers}.csv"), *said]) == 2, (
             answers,
@@ -356,20 +365,53 @@ def test_wrong_words_are_named(arguments, message, tmp_path, monkeypatch, capsys
     [
         (b"", "has no rows"),
         (b"item,value\na car,high\n", "lacks column 'split'"),
-        (b"item,value,split\na car,high,test\n", "split 'test' must have things of both values; it has only high ones"),
-        (b"item,value,split\na car,high,test\na car,high,test\na pen,low,test\n", "'a car' occur more than once"),
+        (
+            b"item,value,split\na car,high,test\n",
+            "split 'test' must have things of both values; it has only high ones",
+        ),
+        (
+            b"item,value,split\na car,high,test\na car,high,test\na pen,low,test\n",
+            "'a car' occur more than once",
+        ),
         (b"item,value,split\na car,high,test\nA car,low,test\n", "'a car' occur more than once"),
-        (b"item,value,split,price\na car,high,test,-5\na pen,low,test,1\n", "the price of 'a car' must be a positive number; received -5"),
-        (b"item,value,split,price\na car,high,test,nan\na pen,low,test,1\n", "the price of 'a car' must be a positive number"),
-        (b"item,value,split,price\na car,high,test,1\na pen,low,test,2\n", "a high thing must be worth more than the low ones"),
-        ("item,value,split\nein Schl\u00fcssel,high,test\na pen,low,test\n".encode("latin-1"), "cannot be read .*Save it as CSV in UTF-8"),
-        (b"item,value,split\n" + b"x" * 1_000_000 + b",high,test\na pen,low,test\n", "cannot be read"),
-        (b"item,value,split\n" + b"x" * 5_000 + b",high,test\na pen,low,test\n", "line 2: item must have at most 100 characters; it has 5000"),
-        (b"item,value,split\na car, red,high,test\na pen,low,test\n", "line 2: there are more cells than columns"),
-        (b"item,value,split\na car\x1b[2J,high,test\na pen,low,test\n", "line 2: item must be a word or a few on one line"),
-        (b"item,value,split\na car,high,dev\na pen,low,dev\n", "no things in split 'test', on which models are scored"),
+        (
+            b"item,value,split,price\na car,high,test,-5\na pen,low,test,1\n",
+            "the price of 'a car' must be a positive number; received -5",
+        ),
+        (
+            b"item,value,split,price\na car,high,test,nan\na pen,low,test,1\n",
+            "the price of 'a car' must be a positive number",
+        ),
+        (
+            b"item,value,split,price\na car,high,test,1\na pen,low,test,2\n",
+            "a high thing must be worth more than the low ones",
+        ),
+        (
+            "item,value,split\nein Schl\u00fcssel,high,test\na pen,low,test\n".encode("latin-1"),
+            "cannot be read .*Save it as CSV in UTF-8",
+        ),
+        (
+            b"item,value,split\n" + b"x" * 1_000_000 + b",high,test\na pen,low,test\n",
+            "cannot be read",
+        ),
+        (
+            b"item,value,split\n" + b"x" * 5_000 + b",high,test\na pen,low,test\n",
+            "line 2: item must have at most 100 characters; it has 5000",
+        ),
+        (
+            b"item,value,split\na car, red,high,test\na pen,low,test\n",
+            "line 2: there are more cells than columns",
+        ),
+        (
+            b"item,value,split\na car\x1b[2J,high,test\na pen,low,test\n",
+            "line 2: item must be a word or a few on one line",
+        ),
+        (
+            b"item,value,split\na car,high,dev\na pen,low,dev\n",
+            "no things in split 'test', on which models are scored",
+        ),
     ],
-)  # fmt: skip
+)
 def test_faulty_lists_of_things_are_one_line(text, message, tmp_path, capsys):
     (tmp_path / "things.csv").write_bytes(text)
     assert (
@@ -393,7 +435,10 @@ def test_faulty_lists_of_things_are_one_line(text, message, tmp_path, capsys):
 
 
 def test_training_asking_and_transfer(tmp_path, capsys):
-    """Plumbing on two things of each kind: what is trained is saved, asked, and compared; what it learns is for the slow test."""
+    """Plumbing on two things of each kind: what is trained is saved, asked, and compared.
+
+    What it learns is for the slow test.
+    """
     (tmp_path / "things.csv").write_text(THINGS, encoding="utf-8")
     short = [
         "--from-scratch",
@@ -469,9 +514,13 @@ def test_training_asking_and_transfer(tmp_path, capsys):
 
 def test_lesson_runs(tmp_path):
     done = subprocess.run(
-        [sys.executable, str(ROOT / "examples" / "bets_lesson.py"), "--out", str(tmp_path)], capture_output=True, text=True, cwd=ROOT,
-        env={"PYTHONPATH": str(ROOT), "PATH": ""}, check=False,
-    )  # fmt: skip
+        [sys.executable, str(ROOT / "examples" / "bets_lesson.py"), "--out", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={"PYTHONPATH": str(ROOT), "PATH": ""},
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     line = next(line for line in done.stdout.splitlines() if "coin, correct" in line)
     maximiser, chooser, guesser, chance = (float(word.rstrip("%")) for word in line.split()[2:])
@@ -494,9 +543,17 @@ def drawn(ax, gid):
 def test_figures_show_the_tables():
     ax = Figure().add_subplot()
     rows = pd.DataFrame(
-        {"template": ["coin", "coin"], "truth": ["correct", "strict"], "n": [100, 100], "accuracy": [0.6, 0.1], "chance": [1 / 3, 0.125],
-         "low": [0.4, 0.0], "high": [0.8, 0.3], "p_exact": [0.001, 0.8]}
-    )  # fmt: skip
+        {
+            "template": ["coin", "coin"],
+            "truth": ["correct", "strict"],
+            "n": [100, 100],
+            "accuracy": [0.6, 0.1],
+            "chance": [1 / 3, 0.125],
+            "low": [0.4, 0.0],
+            "high": [0.8, 0.3],
+            "p_exact": [0.001, 0.8],
+        }
+    )
     [points] = drawn(plot_accuracies(rows, ax), "accuracy")
     assert points.get_offsets()[:, 0].tolist() == [0.6, 0.1]
     assert points.get_facecolor()[1].tolist() == [1, 1, 1, 1]  # not above chance: not filled

@@ -1,4 +1,8 @@
-"""``coherence mix``: scores answers without any model, asks a model and resumes, writes what it says, and names faults in one line."""
+"""``coherence mix``.
+
+Scores answers without any model, asks a model and resumes, writes what it says, and names faults in
+one line.
+"""
 
 import json
 import os
@@ -55,8 +59,18 @@ def test_answers_are_scored_and_everything_is_written(answers, tmp_path, capsys)
     assert "\x1b" not in said
     assert said.index("   1  ideal") < said.index("   2  ../first <b>$x$")
     names = {path.name for path in out.iterdir()}
-    assert names == {"scores.csv", "scores.json", "measures.csv", "curves.csv", "dependence.csv", "leaderboard.csv", "runs.parquet",
-                     "rates-1.png", "rates-2.png", "flips.png"}  # fmt: skip
+    assert names == {
+        "scores.csv",
+        "scores.json",
+        "measures.csv",
+        "curves.csv",
+        "dependence.csv",
+        "leaderboard.csv",
+        "runs.parquet",
+        "rates-1.png",
+        "rates-2.png",
+        "flips.png",
+    }
     assert not (tmp_path / "first").exists()
     golden = score_mixing(pd.read_csv(answers, dtype={"answer": str}), rng=3).experiments
     records = json.loads((out / "scores.json").read_text(encoding="utf-8"))
@@ -133,12 +147,20 @@ def test_one_experiment_of_a_nameless_model_has_no_total(tmp_path, capsys):
     assert said.splitlines()[1].startswith("5 words")
     assert "total" in said
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
-        "scores.csv", "scores.json", "measures.csv", "curves.csv", "dependence.csv", "rates.png",
-    }  # fmt: skip
+        "scores.csv",
+        "scores.json",
+        "measures.csv",
+        "curves.csv",
+        "dependence.csv",
+        "rates.png",
+    }
 
 
 def test_a_model_is_asked_once(tmp_path, capsys):
-    """A second run finds every answer; exact rates need one question per condition. The model knows none of this."""
+    """A second run finds every answer; exact rates need one question per condition.
+
+    The model knows none of this.
+    """
     pytest.importorskip("torch")
     from elicitation.session.plan import Task
     from elicitation.store import AnswerStore
@@ -181,7 +203,10 @@ def test_a_model_is_asked_once(tmp_path, capsys):
 
 
 def test_models_are_asked_one_after_the_other(tmp_path, capsys, monkeypatch):
-    """Two folders of the same name give a leaderboard and a figure side by side, and the first model is gone before the second is loaded."""
+    """Two folders of the same name give a leaderboard and a figure side by side.
+
+    The first model is gone before the second is loaded.
+    """
     pytest.importorskip("torch")
     from elicitation.models.local import causal
     from elicitation.session.plan import Task
@@ -243,7 +268,10 @@ def test_models_are_asked_one_after_the_other(tmp_path, capsys, monkeypatch):
 
 
 class Mixer:
-    """A server of models that answer by the seed, "stuck" always alike; after `fails_after` answers it gives none, and it keeps what it was asked."""
+    """A server of models that answer by the seed, "stuck" always alike.
+
+    After `fails_after` answers it gives none, and it keeps what it was asked.
+    """
 
     def __init__(self, *, fails_after=None, seconds=0.0):
         from elicitation.batteries.mixing import mixing_questions
@@ -315,7 +343,10 @@ def serving(mixer):
 
 
 def test_a_server_is_asked_and_a_session_that_it_ended_goes_on(tmp_path, capsys, monkeypatch):
-    """What came before the failure is kept; under the same --server-name another address is asked for the rest only, and once."""
+    """What came before the failure is kept.
+
+    Under the same --server-name another address is asked for the rest only, and once.
+    """
     monkeypatch.setenv("MIXER_KEY", "sk-very-secret")
     out = tmp_path / "out"
     command = [
@@ -404,7 +435,11 @@ def test_several_models_of_a_server(tmp_path, capsys):
 
 
 def test_a_killed_session_asks_only_for_the_rest(tmp_path):
-    """The kill comes between two answers; each question was answered once when both sessions are through, but for those under way at the kill."""
+    """The kill comes between two answers.
+
+    Each question was answered once when both sessions are through, but for those under way at the
+    kill.
+    """
     out = tmp_path / "out"
     command = [
         "mix",

@@ -89,7 +89,10 @@ def start(folder, seconds):
 
 
 def torment(folder, *, kills, rng, seconds=0.004):
-    """Kill lives of a session, at most `kills` of them, then let one live; return how many kills struck and how many lives ended by themselves."""
+    """Kill lives of a session, at most `kills` of them, then let one live.
+
+    Return how many kills struck and how many lives ended by themselves.
+    """
     struck = ended = 0
     for _ in range(kills):
         child = start(folder, seconds)

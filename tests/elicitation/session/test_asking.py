@@ -24,7 +24,10 @@ BATCH = 4
 
 
 class Measured:
-    """Notes in a file what it is asked; a number follows from a text, and its last digit from the neighbours."""
+    """Notes in a file what it is asked.
+
+    A number follows from a text, and its last digit from the neighbours.
+    """
 
     name = fingerprint = "measured"
 

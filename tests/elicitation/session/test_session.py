@@ -1,4 +1,7 @@
-"""A whole session with a scripted model: breaks if an answer lands on the wrong row, is asked twice, or is given a value that was not stated."""
+"""A whole session with a scripted model.
+
+Breaks if an answer lands on the wrong row, is asked twice, or is given a value that was not stated.
+"""
 
 import re
 
