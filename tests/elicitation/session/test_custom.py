@@ -51,10 +51,6 @@ class Labelled(Own):
         return [(0.2, 0.6)] * len(texts)
 
 
-@pytest.fixture
-def store():
-    with AnswerStore(":memory:") as opened:
-        yield opened
 
 
 @pytest.fixture
