@@ -97,9 +97,11 @@ class Draw:
         Draw
             With a seed below 2**63.
         """
+        # Nothing is random, so that all draws of a text share one key and are asked once.
         if temperature == 0:
             return cls(Request(text, 0, max_new_tokens, 0.0, max_lines), 0, 0, about=about)
         digest = hashlib.sha256(json.dumps([base_seed, number, text]).encode()).digest()
+        # Integers of SQLite have a sign, which leaves 63 bits.
         seed = int.from_bytes(digest[:8], "big") >> 1
         return cls(
             Request(text, seed, max_new_tokens, temperature, max_lines),
@@ -112,6 +114,7 @@ class Draw:
     def settings(self) -> str:
         """Settings of the generation as canonical JSON."""
         request = self.request
+        # Nothing is drawn: no setting of the generation can change a probability.
         if self.labels:
             return json.dumps({"labels": self.labels})
         values = {
@@ -120,6 +123,7 @@ class Draw:
             "max_new_tokens": request.max_new_tokens,
             "temperature": float(request.temperature),
         }
+        # Sorted, since the text goes into the key: equal settings must be equal texts.
         return json.dumps(values, sort_keys=True)
 
     def key(self, fingerprint: str) -> str:
@@ -184,6 +188,7 @@ class AnswerStore:
                 "Create the folder first."
             )
         try:
+            # Without implicit transactions: each write begins and ends its own.
             self._database = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
             try:
                 self._prepare()
@@ -216,6 +221,7 @@ class AnswerStore:
         layout = self._database.execute("PRAGMA user_version").fetchone()[0]
         names = self._database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         tables = {name for (name,) in names}
+        # Layout 0 is a new file, or one whose maker was killed between the two statements below.
         if layout not in (0, _LAYOUT) or (layout == 0 and tables - {"answers", "texts"}):
             raise InputError(
                 f"answer store {self.path} is a database of another kind. Give another path."
@@ -266,25 +272,25 @@ class AnswerStore:
         created = datetime.now(UTC).isoformat(timespec="milliseconds")
         texts, rows = {}, []
         for draw, answer in zip(draws, answers, strict=True):
+            # Many draws share a text, which is kept once.
             digest = hashlib.sha256(draw.request.text.encode()).hexdigest()
             texts[digest] = draw.request.text
             extra = json.dumps(
                 {"logprob": answer.logprob, "n_tokens": answer.n_tokens, "about": draw.about}
             )
-            # Half a surrogate pair, which JSON from a server can hold, has no UTF-8: it is kept as
-            # its escape.
+            # Half a surrogate pair, which a server's JSON can hold, has no UTF-8 but an escape.
             text = answer.text.encode("utf-8", "backslashreplace").decode()
             asked = (draw.key(fingerprint), model, fingerprint, digest, draw.settings, draw.number)
             rows.append((*asked, draw.request.seed, text, extra, created))
         with self._errors():
+            # The lock is taken at once: who asks for it midway may fail without any wait.
             self._database.execute("BEGIN IMMEDIATE")
+            insert = self._database.executemany
             try:
-                self._database.executemany(
-                    "INSERT OR IGNORE INTO texts VALUES (?, ?)", texts.items()
-                )
-                self._database.executemany(
-                    "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows
-                )
+                insert("INSERT OR IGNORE INTO texts VALUES (?, ?)", texts.items())
+                # The first answer stays: tables may have been made from it.
+                marks = ", ".join("?" * 10)
+                insert(f"INSERT OR IGNORE INTO answers VALUES ({marks})", rows)
                 self._database.execute("COMMIT")
             except BaseException:
                 # The error may have ended the transaction itself, as a full disk does.
@@ -371,7 +377,9 @@ def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
     mode = "mode=ro" if Path(f"{file}-wal").exists() else "mode=ro&immutable=1"
     try:
         database = sqlite3.connect(
-            f"{file.absolute().as_uri()}?{mode}", uri=True, timeout=_BUSY_SECONDS
+            f"{file.absolute().as_uri()}?{mode}",
+            uri=True,
+            timeout=_BUSY_SECONDS,
         )
         try:
             if database.execute("PRAGMA user_version").fetchone()[0] != _LAYOUT:

@@ -61,6 +61,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _add_items(parser)
     _add_terms(parser)
+    _add_scoring(parser)
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    _add_action(
+        actions,
+        "questions",
+        "write the questions to a CSV file, to be asked elsewhere",
+        _add_questions,
+    )
+    _add_action(
+        actions, "train", "fine-tune a multiple-choice model on one kind of question", _add_train
+    )
+    _add_action(actions, "transfer", "train on each kind of bet, test on every kind", _add_transfer)
+
+
+def _add_scoring(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rule",
         default="side",
@@ -88,17 +103,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="seed of the outcomes in the runs table of ladders (default: 0)",
     )
-    actions = parser.add_subparsers(dest="action", metavar="ACTION")
-    _add_action(
-        actions,
-        "questions",
-        "write the questions to a CSV file, to be asked elsewhere",
-        _add_questions,
-    )
-    _add_action(
-        actions, "train", "fine-tune a multiple-choice model on one kind of question", _add_train
-    )
-    _add_action(actions, "transfer", "train on each kind of bet, test on every kind", _add_transfer)
 
 
 def _add_action(actions: Any, name: str, summary: str, add: Any) -> None:

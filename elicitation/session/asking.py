@@ -84,16 +84,20 @@ def ask_missing(
         The store failed; what it holds is kept.
     """
     keys = [draw.key(respondent.fingerprint) for draw in draws]
+    # Equal draws have one key: they are asked once and answered everywhere.
     needed = dict(zip(keys, draws, strict=True))
     answers = store.get(needed)
     batches = _batches(keys, answers, portion)
     asked = {key for batch in batches for key in batch}
+    # Of a portion that is asked again, what the store had is left aside: it was computed among
+    # other neighbours.
     answers = {key: stored for key, stored in answers.items() if key not in asked}
     waiting: list[tuple[Draw, Answer]] = []
     last = time.monotonic()
 
     def keep() -> None:
         nonlocal last
+        # Nothing leaves `waiting` before it is written: Ctrl-C may come at any line of this.
         batch, given = [draw for draw, _ in waiting], [reply for _, reply in waiting]
         try:
             store.put(batch, given, model=respondent.name, fingerprint=respondent.fingerprint)
@@ -113,7 +117,9 @@ def ask_missing(
 
     if progress:
         progress(len(answers), len(needed))
+    # A portion that was asked and kept stays kept, whatever becomes of the next.
     for batch in batches:
+        # Closing ends what a server still has under way, instead of leaving it to the collector.
         with closing(answer([needed[key] for key in batch])) as stream:
             try:
                 for pairs in stream:
@@ -181,6 +187,8 @@ def ask(
             missing, key=lambda draw: (-len(draw.request.text), draw.key(model.fingerprint))
         )
         if isinstance(model, StreamingModel) and any(not draw.labels for draw in rest):
+            # Words stream in one by one; the probabilities of labels come with the answer of one
+            # call.
             words = [draw for draw in rest if not draw.labels]
             rest = [draw for draw in rest if draw.labels]
             with closing(model.stream_answers([draw.request for draw in words])) as stream:
@@ -194,6 +202,7 @@ def ask(
 
 def _answer_batch(model: Model, batch: Sequence[Draw]) -> list[tuple[Draw, Answer]]:
     pairs: list[tuple[Draw, Answer]] = []
+    # A model reads the same labels after many texts in one call.
     for labels in dict.fromkeys(draw.labels for draw in batch):
         alike = [draw for draw in batch if draw.labels == labels]
         requests = [draw.request for draw in alike]
@@ -202,6 +211,7 @@ def _answer_batch(model: Model, batch: Sequence[Draw]) -> list[tuple[Draw, Answe
             if labels
             else model.generate(requests)
         )
+        # Answers that cannot be told apart any more must not be stored under the wrong keys.
         if len(answers) != len(alike):
             raise CoherenceError(
                 f"model {model.name} gave {len(answers)} answers to {len(alike)} requests. "

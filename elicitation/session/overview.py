@@ -55,11 +55,13 @@ def summarise_store(path: str | os.PathLike[str]) -> pd.DataFrame:
     counts: Counter[tuple[str, str, str, str]] = Counter()
     asked: dict[str, Question | None] = {}
     for row in read_store(path):
+        # A store may have millions of answers, and has few kinds of questions.
         if row.about not in asked:
             asked[row.about] = question_about(row.about)
         question = asked[row.about]
         status = UNKNOWN if question is None else decode_answer(question, row.text).status
         counts[row.model, row.fingerprint, _name(question), status] += 1
+    # A name in two versions, by weights or precision, is two models.
     names = Counter(
         model for model, _ in {(model, fingerprint) for model, fingerprint, _, _ in counts}
     )
@@ -136,6 +138,7 @@ def preview(plan: Plan, *, model_name: str, store: str | os.PathLike[str] | None
     stored = read_store(store) if store is not None and Path(store).exists() else ()
     rows = [(row.key, row.fingerprint, row.created) for row in stored if row.model == model_name]
     kept, fingerprints = {key for key, *_ in rows}, {fingerprint for _, fingerprint, _ in rows}
+    # Under no fingerprint: only which draws are equal matters here.
     needed = {draw.key(""): draw for draw in plan.draws}
     missing = [
         draw
@@ -156,6 +159,7 @@ def preview(plan: Plan, *, model_name: str, store: str | os.PathLike[str] | None
 
 def _seconds_per_answer(created: Iterable[str]) -> float | None:
     """Median over batches of the time since the one before, per answer; None of a single batch."""
+    # The answers of a batch have one time, that of their transaction.
     batches = Counter(map(datetime.fromisoformat, created))
     times = sorted(batches)
     paces = [

@@ -69,6 +69,7 @@ class Task:
         """
         network = load_network(name)
         phrases = load_phrases(name, network)
+        # The usual target goes without saying; the task column tells the others from it.
         usual = phrases.default_target
         chosen = usual if target is None else target
         return cls(name if chosen == usual else f"{name}:{chosen}", network, phrases, chosen)
@@ -159,6 +160,7 @@ def load_task(name: str, *, target: str | None = None) -> Subject:
             f"target of the records {name!r} must be {task.target!r}, the outcome they hold; "
             f"received {target!r}. Leave it out."
         )
+    # Records may come without words; the data sets of the package have them.
     return cast("Subject", task)
 
 
@@ -202,6 +204,7 @@ class Design:
     templates: PromptSet | None = None
 
     def __post_init__(self) -> None:
+        # Put as a negation so that NaN, which compares with nothing, is refused as well.
         if not self.temperature >= 0 or self.seed < 0:
             raise InputError(
                 f"temperature and seed must be at least 0; received {self.temperature} and "
@@ -306,6 +309,7 @@ def plan_own_questions(table: pd.DataFrame, design: Design, *, task: str = "ques
     InputError
         An option is outside its range, or the table breaks a rule.
     """
+    # A table made in Python has not been through the checks of a file.
     table = check_questions(table)
     questions = plan_table(
         table,
@@ -337,6 +341,8 @@ def number_draws(questions: Sequence[Question], design: Design) -> list[Draw]:
     list of Draw
         One per question.
     """
+    # Counted by text and not by context: two contexts of the same words would else get the same
+    # seed, and with it the same answer.
     drawn: Counter[str] = Counter()
     draws = []
     for question in questions:

@@ -24,7 +24,9 @@ RESERVED = ("token", "sampled")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 _FORMS = ("lines", "number")
 _LINE_WORDS = ("labels", "example", "n_lines")
+# A template may speak of "a patient" in its own words.
 _FREE_WORDS = ("subject",)
+# A file of texts that somebody wrote has kilobytes: more is a file named by mistake.
 _MOST_BYTES = 1 << 20
 
 
@@ -143,6 +145,7 @@ def _template(
     for key in table:
         if key not in keys:
             faults.append(f"[{label}] has an unknown key {key!r}. {closest(key, keys)}")
+    # What is wrong is noted and replaced, so that all faults of a file come at once.
     form = table.get("form", "lines")
     if is_belief and form not in _FORMS:
         faults.append(f"[{label}] form must be one of {', '.join(_FORMS)}; received {form!r}.")

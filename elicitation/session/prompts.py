@@ -25,6 +25,8 @@ PLACEHOLDERS = (
 )
 """The placeholders that a template may use."""
 
+# A line for each label is the form that is read strictly; a model without a chat template goes on
+# after "Your answer:".
 _LINES = """
 
 Write {n_lines} lines and nothing else, one for each label.
@@ -134,11 +136,13 @@ CONDITIONAL = Template(
 """The belief given the evidence and one state of z."""
 
 
+# The two labels are the tokens whose probabilities are read.
 _ONE_WORD = "\n\nReply with one word, Yes or No.\n\nYour answer:"
 YES_NO = Template("yes_no", _CASE + " Do they {question}?" + _ONE_WORD)
 """The belief asked for as an answer and not as a number: its probability is read from the label
 tokens, or from many draws."""
 
+# Rows of a table need not be people, of whom the framing for networks speaks.
 _TABLE_BAYES = (
     "PLEASE NOTE: Reason as a Bayesian would. Begin with how common such a thing is in general, "
     "then revise that figure in the light of what is known here.\n\n"

@@ -84,6 +84,7 @@ class Question:
         """Tokens that suffice for any readable answer, even if every character were a token."""
         if self.role == "choice" or self.way != "verbalised":
             return max(len(line.encode()) for line in self.lines) + _SPARE_TOKENS
+        # Two decimals are what the example in the prompt shows.
         return sum(len(f"{line}: 0.00\n") for line in self.lines) + _SPARE_TOKENS
 
     @property
@@ -124,11 +125,9 @@ def evidence_of(case: "pd.Series[Any]") -> dict[str, str]:
         Variable -> state.
     """
     columns = [str(name) for name in case.index if str(name).startswith(FEATURE_PREFIX)]
-    return {
-        name.removeprefix(FEATURE_PREFIX): str(case[name])
-        for name in columns
-        if pd.notna(case[name])
-    }
+    # A variable that was not observed has an empty cell, and must not be described.
+    seen = [name for name in columns if pd.notna(case[name])]
+    return {name.removeprefix(FEATURE_PREFIX): str(case[name]) for name in seen}
 
 
 def _case_words(phrases: Phrases, evidence: dict[str, str], wording: int = 0) -> dict[str, str]:
@@ -304,6 +303,7 @@ def _belief_questions(
         ]
     text = templates.yes_no.fill(**words)
     question = Question(position, 0, "belief", way, text, BELIEF_LABELS, way=way)
+    # The draws are one text; `number_draws` tells them apart.
     return [question] * (draws if way == "sampled" else 1)
 
 
@@ -315,10 +315,12 @@ def _iterated_questions(
     z: str,
     templates: PromptSet,
 ) -> list[Question]:
+    # Templates for tables have neither: there is no z to ask about.
     if not (templates.auxiliary and templates.conditional):
         return []
     labels = phrases.labels(z)
     text = auxiliary_question(phrases, evidence, z, template=templates.auxiliary)
+    # One question for the whole distribution of z: its shares are the weights of the law.
     questions = [Question(position, 0, "auxiliary", "", text, tuple(labels.values()))]
     for state in labels:
         text = conditional_question(
@@ -357,6 +359,7 @@ def plan_table(
         An unknown framing or way, no repetition, or a table without the column that the way needs.
     """
     check_design(prompts, templates, reps=reps, belief=belief, draws=draws)
+    # A question for a number does not read as one for Yes or No, so that each way has its column.
     column = "belief_question" if belief == "verbalised" else "yes_no_question"
     if column not in table.columns:
         raise InputError(
