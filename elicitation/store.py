@@ -12,7 +12,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -375,13 +375,9 @@ def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
     # Without a log beside it nobody has the store open, and SQLite need not make one of its own to
     # read.
     mode = "mode=ro" if Path(f"{file}-wal").exists() else "mode=ro&immutable=1"
+    address = f"{file.absolute().as_uri()}?{mode}"
     try:
-        database = sqlite3.connect(
-            f"{file.absolute().as_uri()}?{mode}",
-            uri=True,
-            timeout=_BUSY_SECONDS,
-        )
-        try:
+        with closing(sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS)) as database:
             if database.execute("PRAGMA user_version").fetchone()[0] != _LAYOUT:
                 raise InputError(
                     f"answer store {path} is a database of another kind. Give another path."
@@ -390,11 +386,8 @@ def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
                 "SELECT key, model, fingerprint, extra, answer, created FROM answers "
                 "ORDER BY created"
             ):
-                yield StoredRow(
-                    key, model, fingerprint, json.loads(extra).get("about", ""), text, created
-                )
-        finally:
-            database.close()
+                about = json.loads(extra).get("about", "")  # older stores have none
+                yield StoredRow(key, model, fingerprint, about, text, created)
     except sqlite3.Error as error:
         raise InputError(
             f"answer store {path} cannot be read: {error}. Check that it is one, and complete."
