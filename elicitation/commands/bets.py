@@ -41,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_options(
         parser,
         kind="multiple-choice or causal model",
+        # The actions have a --model of their own, of which there is one.
         dest="models",
         several=True,
         chat=True,
@@ -175,6 +176,7 @@ def _add_recipe(parser: argparse.ArgumentParser) -> None:
     _add_items(parser, default=argparse.SUPPRESS)
     parser.add_argument(
         "--batch-size",
+        # Not the --batch-size before the action, which is of a model that is asked.
         dest="update_size",
         type=int,
         metavar="N",
@@ -269,6 +271,7 @@ def _only_for_scores(args: argparse.Namespace) -> None:
     # Questions have terms and no training that could be resumed; a training has it the other way.
     unused = _SCORING | ({"resume": True} if args.action == "questions" else _TERMS)
     for name, usual in unused.items():
+        # A value that was typed and equals the default changes nothing, and passes.
         if getattr(args, name) != usual:
             option = {"models": "model"}.get(name, name).replace("_", "-")
             raise InputError(

@@ -79,12 +79,14 @@ def ask_models(args: argparse.Namespace, questions: "pd.DataFrame") -> "pd.DataF
 
     folders: dict[str, str] = {}
     for folder in args.models:
+        # As the loaders name a model: of a link the name of its target.
         name = Path(folder).resolve().name
         if name in folders:
             raise InputError(
                 "--model folders must have different names, by which tables tell them apart; "
                 f"{name!r} occurs twice. Rename one folder."
             )
+        # Now, and not after the models before it have been asked for an hour.
         if not (Path(folder) / "config.json").is_file():
             raise InputError(
                 "model must be a folder with config.json and safetensors weights; "
@@ -100,6 +102,7 @@ def ask_models(args: argparse.Namespace, questions: "pd.DataFrame") -> "pd.DataF
         tables = []
         for folder in folders.values():
             tables.append(_ask_model(args, folder, questions, store))
+            # What refers to itself would keep the weights in memory until some later collection.
             gc.collect()
         return pd.concat(tables, ignore_index=True)
 

@@ -43,6 +43,7 @@ def scored_questions(args: argparse.Namespace) -> "pd.DataFrame":
     bets = bet_questions(
         items, splits=splits, chances=(chance,), stake=stake, payout=payout, amounts=amounts
     )
+    # What is won on top lowers the chance at which a bet breaks even: the highest rungs fall away.
     rungs = [even for even in BREAK_EVENS if even < highest_break_even(payout)]
     if len(rungs) < len(BREAK_EVENS):
         print(
@@ -50,6 +51,7 @@ def scored_questions(args: argparse.Namespace) -> "pd.DataFrame":
             f"or more: {len(rungs)} rungs",
             file=sys.stderr,
         )
+    # Of test things alone: whoever trained on bets has not seen them.
     ladder = ladder_questions(items, split=splits[-1], break_evens=rungs, payout=payout)
     return pd.concat([value_questions(items, splits=splits), bets, ladder], ignore_index=True)
 
@@ -62,6 +64,7 @@ def _scored_splits(items: "Items") -> list[str]:
             "the items have no things in split 'test', on which models are scored. "
             "Give some rows the split 'test'."
         )
+    # Dev questions set the thresholds of the threshold method, if there are any.
     return [split for split in ("dev", "test") if items.of("high", split)]
 
 

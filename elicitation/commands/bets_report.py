@@ -53,6 +53,7 @@ def bets_report(scores: "BetScores", comparison: "pd.DataFrame") -> str:
                 percent(row["chance"]),
             ]
             numbers += [format_pvalue(row["p_exact"]), format_pvalue(row["p_z"])]
+            # Names come from files of answers and may hold terminal commands.
             cells.append([clean(row["template"]), row["truth"], row["method"], *numbers])
         lines += [f"{clean(model)}", *aligned(cells, right=range(3, 9)), ""]
     for (model, modality), fit in scores.ladders.items():
@@ -113,6 +114,7 @@ def _weighting(fit: "LadderFit") -> list[str]:
 
 def _signed(value: float) -> str:
     """Return two decimals, without the sign of a negative number that rounds to 0."""
+    # -0.0 + 0.0 is 0.0, which prints without a sign.
     return f"{round(value, 2) + 0.0:.2f}"
 
 

@@ -44,11 +44,13 @@ def score(args: argparse.Namespace) -> int:
         )
     if args.seed < 0:
         raise InputError(f"--seed must be at least 0; received {args.seed}.")
+    # Said before anything is asked; the folder is made after, so that a fault leaves none behind.
     folder_of(args.out)
     questions = scored_questions(args) if args.questions is None else read_table(args.questions)
     if args.models is None:
         answers = read_table(args.answers)
         if args.questions is None:
+            # Answers by name alone would else be scored against other odds or other things.
             check_known(questions, answers)
     else:
         asked = ask_models(args, questions)
@@ -96,15 +98,18 @@ def _write(
         for (model, modality), fit in scores.ladders.items()
     ]
     tables = {"answers.csv": answers, "accuracy.csv": scores.accuracy}
+    # Pairs that share a thing are no independent contexts; --pairs crossed keeps them all the same.
     runs = belief_runs(scores.answers, disjoint=args.pairs == "disjoint")
     tables |= {
         "runs.parquet": runs,
         "ladder_runs.parquet": ladder_runs(scores.answers, rng=args.seed),
     }
+    # One model has nobody to be compared with.
     if comparison.get("model", pd.Series()).nunique() > 1:
         tables["models.csv"] = comparison
     if ladders:
         tables["ladder.csv"] = pd.concat(ladders, ignore_index=True)
+    # A file without rows would look like a result.
     written = [name for name, table in tables.items() if len(table)]
     for name in written:
         write_runs(tables[name], out / name)

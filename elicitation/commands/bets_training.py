@@ -73,6 +73,7 @@ def _fit(
         else:
             questions = bet_questions(items, splits=[split], modalities=[modality])
         lessons[split] = lessons_from(questions, right_roles(questions))
+    # A small model forgets values while it learns bets; see `with_values`.
     if args.from_scratch:
         lessons["train"] = with_values(lessons["train"], items)
     return fine_tune(
@@ -94,9 +95,9 @@ def _training(args: argparse.Namespace) -> "Iterator[Progress]":
     from tqdm import tqdm
 
     if args.threads is not None:
-        import importlib
+        import torch
 
-        importlib.import_module("torch").set_num_threads(args.threads)
+        torch.set_num_threads(args.threads)
     with tqdm(unit="batch", file=sys.stderr, disable=None) as bar:
 
         def show(epoch: int, batch: int, total: int, loss: float) -> None:
@@ -104,6 +105,7 @@ def _training(args: argparse.Namespace) -> "Iterator[Progress]":
                 bar.reset(total)
                 bar.set_description(f"epoch {epoch}")
             bar.update(1)
+            # A log gets a line per epoch where a terminal gets the bar.
             if bar.disable and batch == total:
                 print(f"epoch {epoch}: loss {loss:.3f}", file=sys.stderr)
 
@@ -155,6 +157,7 @@ def transfer(args: argparse.Namespace) -> int:
                 out / modality, device=args.device, dtype="float32", threads=args.threads
             )
             answers.append(score_choices(model, questions).assign(model=modality))
+    # What a model was trained on takes the place of its name.
     scores = score_bets(questions, pd.concat(answers, ignore_index=True)).accuracy
     write_runs(
         scores.rename(columns={"model": "trained_on", "template": "tested_on"}).drop(

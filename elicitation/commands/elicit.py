@@ -162,6 +162,7 @@ def _check(args: argparse.Namespace) -> None:
     """Raise for what can be known before anything is loaded, rather than after hours of asking."""
     from coherence.errors import InputError
 
+    # An agent stands for a model.
     needed = ("out",) if args.agent else ("model", "out")
     missing = [name for name in needed if getattr(args, name) is None]
     if args.agent is not None:
@@ -179,6 +180,7 @@ def _check(args: argparse.Namespace) -> None:
     out = Path(args.out)
     if out.suffix.lower() not in (".parquet", ".csv", ".jsonl"):
         raise InputError(f"--out must end in .parquet, .csv or .jsonl; received {args.out}.")
+    # The table is written at the very end, when all has been asked.
     if not out.absolute().parent.is_dir() or not os.access(out.absolute().parent, os.W_OK):
         raise InputError(
             f"--out must lie in a folder that can be written to; {out.absolute().parent} cannot. "
@@ -251,6 +253,7 @@ def _model_name(args: argparse.Namespace) -> str:
     """The name that the model would have, without loading it."""
     if args.agent is not None:
         return str(args.agent)
+    # Only the name is known without loading: a preview counts answers of all weights of it.
     return str(args.model) if args.server is not None else Path(args.model).resolve().name
 
 
@@ -311,6 +314,7 @@ def _print_preview(plan: "Plan", model: str, store: str) -> None:
 
 def _duration(seconds: float) -> str:
     for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        # From two of a unit on: "90 minutes" says more than "2 hours".
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
     return f"{seconds:.0f} seconds" if seconds >= 1 else "1 second or less"
@@ -326,6 +330,7 @@ def _print_status(path: str) -> None:
         print("no answers yet")
         return
     rows = [
+        # A store may come from elsewhere; its texts must not command the terminal.
         [clean(model), clean(question), str(answers), status]
         for model, question, status, answers in table.itertuples(index=False)
     ]

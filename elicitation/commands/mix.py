@@ -146,6 +146,7 @@ def _check(args: argparse.Namespace) -> None:
             "Leave them out."
         )
     out = Path(args.out)
+    # The folder itself is made when there is something to put into it.
     if out.exists() and not out.is_dir():
         raise InputError(f"--out must be a folder; {out} is a file. Choose another name.")
 
@@ -184,6 +185,7 @@ def _models(args: argparse.Namespace) -> "dict[str, Model | Path]":
         return {name: connect(args, name) for name in args.model}
     from elicitation.models.local.loading import check_folder
 
+    # Folders may have one name: `distinct_names` adds what tells them apart.
     folders = [Path(folder) for folder in args.model]
     for folder in folders:
         check_folder(folder)

@@ -102,10 +102,12 @@ def _write_json(path: Path, scores: "MixingScores") -> None:
     text = json.dumps(
         records, indent=2, ensure_ascii=False, allow_nan=False, default=lambda value: value.item()
     )
+    # Beside its place and then renamed: the file is there whole or not at all.
     with tempfile.NamedTemporaryFile(
         "w", dir=path.parent, prefix=".scores-", suffix=".json", delete=False, encoding="utf-8"
     ) as file:
         file.write(text + "\n")
+    # Temporary files are for their owner alone.
     os.chmod(file.name, 0o644)
     os.replace(file.name, path)
 
@@ -140,6 +142,7 @@ def mix_report(scores: "MixingScores") -> str:
             "published, if all were read",
         ]
         body = [_row(row) for row in rows.to_dict("records")]
+        # The bounds say what unread answers could change; without any they are the score.
         if not (rows["unread"] > 0).any():
             head, body = head[:-1], [row[:-1] for row in body]
         lines = [clean(model)] if model else []
@@ -206,6 +209,7 @@ def _notes(scores: "MixingScores", model: str) -> list[str]:
         for table in (scores.measures, scores.curves, scores.dependence, scores.experiments)
     )
     lines = []
+    # Without games nothing is said of their equilibria.
     rows = rows.dropna(subset="equilibrium")
     # The total where there is one, which stands last.
     for row in rows[rows["experiment"].isin([0, 4])].tail(1).to_dict("records"):
@@ -215,6 +219,7 @@ def _notes(scores: "MixingScores", model: str) -> list[str]:
             f"of the equilibria gets {row['equilibrium']:.1f} on average, under the ceiling{where} "
             f"of {row['ceiling']:.1f}."
         )
+    # A condition has a row for every outcome.
     curves = curves.drop_duplicates(["part", "p", "item", "order"])
     if empty := int(curves["rate"].isna().sum()):
         lines.append(

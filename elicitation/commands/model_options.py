@@ -145,6 +145,7 @@ def add_store_options(parser: argparse.ArgumentParser, *, usual: str) -> None:
 
 def drawn_at_a_time(args: argparse.Namespace) -> int:
     """Return how many drawn answers make a call of the model and a write to the store."""
+    # A kill loses the batch under way: enough texts to keep a model busy, and no more.
     return 64 if args.batch_size is None else int(args.batch_size)
 
 
@@ -190,6 +191,7 @@ def load_local(
         load_multiple_choice_model,
     )
 
+    # Such a model has no chat template: --chat and --system are for the others.
     if not is_multiple_choice(folder):
         return load_causal(args, folder, chat=args.chat, system=args.system)
     options = _local_options(args)
@@ -227,6 +229,7 @@ def connect(args: argparse.Namespace, model: str) -> "ServerModel":
     return connect_servers(
         [address.strip() for address in args.server.split(",") if address.strip()],
         model,
+        # A server wraps questions in its template, unless it is told to continue plain text.
         api="completions" if args.chat is False else "chat",
         identity=args.server_name,
         system=args.system,
@@ -265,6 +268,7 @@ def ask_and_keep(
     from elicitation.store import AnswerStore
 
     with AnswerStore(args.store or usual) as store:
+        # An empty store was made by the line above, or by a call that asked nothing.
         if not args.resume and len(store):
             raise InputError(
                 f"--no-resume needs a new store; {store.path} has {len(store)} answers. "

@@ -163,6 +163,7 @@ def _check(args: argparse.Namespace) -> None:
                 "meaning beside it. Leave it out."
             )
         return
+    # The pair counts as one way; half of it is none.
     paired = [args.base is not None, args.instruct is not None]
     single = [args.model is not None, args.answers is not None]
     if sum(single) + any(paired) != 1 or (any(paired) and not all(paired)):
@@ -188,7 +189,9 @@ def _folders(args: argparse.Namespace) -> dict[str, str]:
         return {"base": args.base, "instruct": args.instruct}
     folders: dict[str, str] = {}
     for folder in args.model:
-        name = os.path.basename(os.path.abspath(folder))  # of a link its own name
+        # The last name, not the target of a link: linking is how two folders of one name are told
+        # apart.
+        name = os.path.basename(os.path.abspath(folder))
         if name in folders:
             raise InputError(
                 "--model folders must differ in their last name, which names the model; "
@@ -227,6 +230,7 @@ def _settings(args: argparse.Namespace) -> "list[Setting]":
         name, equals, values = condition.partition("=")
         if not equals:
             raise InputError(f"--where needs NAME=VALUE; received {condition!r}.")
+        # A name given twice widens its choice; different names narrow the grid.
         where.setdefault(name.strip(), []).extend(value.strip() for value in values.split(","))
     return select(settings, where)
 
@@ -257,6 +261,7 @@ def _ask(args: argparse.Namespace, settings: "list[Setting]", store: "AnswerStor
                     battery.stated.append(
                         state(asked, settings, store, source=source, progress=progress)
                     )
+            # Only rolls and flips have events to bet on.
             if wagered(settings):
                 with answer_progress(f"{source}, bets") as progress:
                     beliefs, bets = ask_wagers(model, asked, settings, store, progress=progress)
@@ -287,6 +292,7 @@ def _read(args: argparse.Namespace, settings: "list[Setting]") -> Battery:
         )
         battery.bets.append(tabulate_bets(settings, filled.bets, source=source))
         battery.runs.append(runs)
+        # Bets and beliefs of an answered file may be of different settings.
         lonely = len(filled.bets) - (runs["context"].nunique() if len(runs) else 0)
         if lonely:
             print(

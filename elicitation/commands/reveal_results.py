@@ -88,6 +88,7 @@ def write_battery(
     if bets is not None:
         tables["bets"] = score_bets(bets)
         texts.append(render_bets(tables["bets"]))
+    # No file without rows: of coins there are no orders of options, for instance.
     filled = {f"{name}.csv": table for name, table in tables.items() if len(table)}
     remove_earlier(folder, _WRITTEN, filled, inputs)
     for name, table in filled.items():
@@ -110,6 +111,7 @@ def _check_coherence(runs: "pd.DataFrame", folder: Path, seed: int) -> str:
     from coherence.report.terminal import render_terminal
     from coherence.table.storage import write_runs
 
+    # First, so that a check that fails leaves the table to look at.
     write_runs(runs, folder / "runs.parquet")
     print("checking the coherence of beliefs and bets", file=sys.stderr)
     report = analyze(runs, rng=seed)

@@ -122,7 +122,8 @@ def score_choices(
         raise InputError(f"likelihood must be 'total' or 'token'; received {likelihood!r}.")
     if not isinstance(model, MultipleChoiceModel | CausalModel):
         raise InputError(
-            f"model must be a local multiple-choice or causal model; received a {type(model).__name__}. Score its answers from a file."
+            "model must be a local multiple-choice or causal model; received a "
+            f"{type(model).__name__}. Score its answers from a file."
         )
     texts = questions["text"].tolist()
     options = questions[[f"option_{letter}" for letter in OPTIONS]].to_numpy().tolist()
@@ -148,7 +149,7 @@ def _ask_or_recall(
     store: AnswerStore,
     progress: AskingProgress | None,
 ) -> NDArray[np.float64]:
-    """Return what the model gives to every option, shape (n, 1, 3) or, of a causal model, (n, 2, 3)."""
+    """Return the measures of every option, shape (n, 1, 3) or, of a causal model, (n, 2, 3)."""
     draws = [
         Draw.of_labels(text, tuple(labels), about=_ABOUT)
         for text, labels in zip(texts, options, strict=True)
