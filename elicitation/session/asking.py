@@ -98,9 +98,9 @@ def ask_missing(
     def keep() -> None:
         nonlocal last
         # Nothing leaves `waiting` before it is written: Ctrl-C may come at any line of this.
-        batch, given = [draw for draw, _ in waiting], [reply for _, reply in waiting]
+        batch, replies = [draw for draw, _ in waiting], [reply for _, reply in waiting]
         try:
-            store.put(batch, given, model=respondent.name, fingerprint=respondent.fingerprint)
+            store.put(batch, replies, model=respondent.name, fingerprint=respondent.fingerprint)
         except CoherenceError:
             waiting.clear()  # a store that failed would fail again at the end
             raise
@@ -109,7 +109,7 @@ def ask_missing(
         # Read back what the store holds: another process may have been first with some of these.
         answers.update(store.get(written))
         if portion is not None:
-            for key, reply in zip(written, given, strict=True):
+            for key, reply in zip(written, replies, strict=True):
                 answers[key] = replace(answers[key], text=reply.text)
         last = time.monotonic()
         if progress:
@@ -192,8 +192,8 @@ def ask(
             words = [draw for draw in rest if not draw.labels]
             rest = [draw for draw in rest if draw.labels]
             with closing(model.stream_answers([draw.request for draw in words])) as stream:
-                for position, said in stream:
-                    yield [(words[position], said)]
+                for position, reply in stream:
+                    yield [(words[position], reply)]
         for start in range(0, len(rest), batch_size):
             yield _answer_batch(model, rest[start : start + batch_size])
 

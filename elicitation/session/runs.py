@@ -178,8 +178,8 @@ def _gathered(read: Sequence[ReadAnswer]) -> dict[_Place, _Reading]:
     readings: dict[_Place, _Reading] = {}
     for answer in read:
         question = answer.question
-        place = (question.case, question.rep, question.role, question.key)
-        readings.setdefault(place, _Reading([])).answers.append(answer)
+        position = (question.case, question.rep, question.role, question.key)
+        readings.setdefault(position, _Reading([])).answers.append(answer)
     # By case and repetition; sorting is stable, so that framings stay in the order of the plan.
     return dict(sorted(readings.items(), key=lambda item: item[0][:2]))
 

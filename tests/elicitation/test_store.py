@@ -100,9 +100,9 @@ def test_answers_come_back_as_they_were(tmp_path):
     with AnswerStore(tmp_path / "s.sqlite") as store:
         store.put(draws, [Answer(text, -1.5, 3) for text in texts], model="m", fingerprint="f")
     with AnswerStore(tmp_path / "s.sqlite") as store:
-        found = store.get(draw.key("f") for draw in draws)
-        assert [found[draw.key("f")].text for draw in draws] == texts
-        assert [found[draw.key("f")].seed for draw in draws] == [
+        stored = store.get(draw.key("f") for draw in draws)
+        assert [stored[draw.key("f")].text for draw in draws] == texts
+        assert [stored[draw.key("f")].seed for draw in draws] == [
             draw.request.seed for draw in draws
         ]
         assert store.get([draws[0].key("another model")]) == {}

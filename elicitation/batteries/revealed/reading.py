@@ -76,7 +76,7 @@ class Question:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Names that masses are kept under; a letter in all its forms is not the letter as it is."""
+        """Names of the masses; a letter in all its forms is not the letter as it is."""
         if self.lettered:
             return tuple(f"{letter}{CHOSEN}" for letter in self.outcomes)
         beginnings = (

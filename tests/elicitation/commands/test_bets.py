@@ -74,8 +74,8 @@ ROOT = Path(__file__).parents[3]
 def test_wrong_words_are_named(arguments, message, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["bets", *arguments]) == 2
-    said = capsys.readouterr().err
-    assert message in said.splitlines()[-1]
+    errors = capsys.readouterr().err
+    assert message in errors.splitlines()[-1]
     assert list(tmp_path.iterdir()) == []
 
 

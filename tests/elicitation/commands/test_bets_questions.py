@@ -23,8 +23,11 @@ def test_bets_at_other_odds_from_questions_to_the_ladder(tmp_path, capsys):
     simulate_answers("maximiser", table, sharpness=1e6, rng=1).to_csv(
         tmp_path / "answers.csv", index=False
     )
-    found = []
-    for name, said in (("told", ["--questions", str(tmp_path / "questions.csv")]), ("made", terms)):
+    ladders = []
+    for name, words in (
+        ("told", ["--questions", str(tmp_path / "questions.csv")]),
+        ("made", terms),
+    ):
         assert (
             main(
                 [
@@ -33,21 +36,21 @@ def test_bets_at_other_odds_from_questions_to_the_ladder(tmp_path, capsys):
                     str(tmp_path / "answers.csv"),
                     "--out",
                     str(tmp_path / name),
-                    *said,
+                    *words,
                 ]
             )
             == 0
         )
-        found.append(
+        ladders.append(
             (tmp_path / name / "accuracy.csv").read_bytes()
             + (tmp_path / name / "ladder.csv").read_bytes()
         )
-    assert found[0] == found[1]
+    assert ladders[0] == ladders[1]
     rows = pd.read_csv(tmp_path / "told" / "accuracy.csv").set_index(["template", "truth"])
     assert (rows["accuracy"].xs("correct", level="truth") == 1).all()
-    said = capsys.readouterr().out
-    assert "elevation 0.00" in said
-    assert "intervals take pairs of things as independent" in said
+    output = capsys.readouterr().out
+    assert "elevation 0.00" in output
+    assert "intervals take pairs of things as independent" in output
 
 
 @pytest.mark.parametrize(
@@ -117,8 +120,8 @@ def test_faulty_lists_of_things_are_one_line(text, message, tmp_path, capsys):
         )
         == 2
     )
-    said = capsys.readouterr().err.splitlines()
-    assert len(said) == 1
-    assert len(said[0]) < 500
-    assert re.search(message, said[0])
+    errors = capsys.readouterr().err.splitlines()
+    assert len(errors) == 1
+    assert len(errors[0]) < 500
+    assert re.search(message, errors[0])
     assert not (tmp_path / "questions.csv").exists()

@@ -8,8 +8,8 @@ from coherence.cli.main import main
 def test_unread_answers_are_told_in_the_terminal(questions, tmp_path, capsys):
     table = pd.read_csv(questions, keep_default_na=False, na_values=[""])
     test = table[(table["kind"] == "value") & (table["split"] == "test")]
-    said = ["hm"] * 3 + ["a"] * (len(test) - 3)
-    pd.DataFrame({"question": test["question"], "answer": said}).to_csv(
+    replies = ["hm"] * 3 + ["a"] * (len(test) - 3)
+    pd.DataFrame({"question": test["question"], "answer": replies}).to_csv(
         tmp_path / "answers.csv", index=False
     )
     assert (

@@ -16,10 +16,10 @@ def test_answers_are_scored_as_in_python(questions, tmp_path, capsys):
     answers.to_csv(tmp_path / "answers.csv", index=False)
     out = tmp_path / "out"
     assert main(["bets", "--answers", str(tmp_path / "answers.csv"), "--out", str(out)]) == 0
-    found = pd.read_csv(out / "accuracy.csv")
+    accuracy = pd.read_csv(out / "accuracy.csv")
     expected = score_bets(table, answers).accuracy
-    np.testing.assert_allclose(found["accuracy"], expected["accuracy"])
-    np.testing.assert_allclose(found["low"], expected["low"])
+    np.testing.assert_allclose(accuracy["accuracy"], expected["accuracy"])
+    np.testing.assert_allclose(accuracy["low"], expected["low"])
     names = {
         "accuracy.csv",
         "answers.csv",
@@ -40,14 +40,14 @@ def test_answers_are_scored_as_in_python(questions, tmp_path, capsys):
     ].nunique().unique().tolist() == [10]
     assert pd.read_csv(out / "models.csv")["model"].tolist() == ["maximiser", "random"] * 3
     read_runs(out / "ladder_runs.parquet")
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     row = expected[
         (expected["model"] == "maximiser")
         & (expected["template"] == "coin")
         & (expected["truth"] == "correct")
     ].iloc[0]
-    assert f"{row['accuracy']:.1%}" in said
-    assert "maximiser, ladder of a coin" in said
+    assert f"{row['accuracy']:.1%}" in output
+    assert "maximiser, ladder of a coin" in output
 
 
 def test_all_pairs_are_contexts_on_request(questions, tmp_path):
@@ -83,8 +83,8 @@ def test_results_of_an_earlier_call_do_not_stay(questions, tmp_path):
         out / "models.csv", index=False
     )
     values = table[table["kind"] == "value"]
-    one = simulate_answers("random", values, rng=1)
-    one.to_csv(tmp_path / "one.csv", index=False)
+    partial = simulate_answers("random", values, rng=1)
+    partial.to_csv(tmp_path / "one.csv", index=False)
     assert main(["bets", "--answers", str(out / "models.csv"), "--out", str(out)]) == 0
     assert (out / "ladder_2.svg").exists()
     assert main(["bets", "--answers", str(tmp_path / "one.csv"), "--out", str(out)]) == 0
@@ -98,7 +98,7 @@ def test_results_of_an_earlier_call_do_not_stay(questions, tmp_path):
         "notes.csv",
         "answers.sqlite",
     }
-    one.to_csv(out / "ladder.csv", index=False)
+    partial.to_csv(out / "ladder.csv", index=False)
     assert main(["bets", "--answers", str(out / "ladder.csv"), "--out", str(out)]) == 0
     assert (out / "ladder.csv").exists()  # what was read is no result
 
@@ -115,7 +115,7 @@ def test_names_with_signs_that_no_font_has_draw_without_a_warning(questions, tmp
         == 0
     )
     assert "\U0001f9e8" in (tmp_path / "out" / "models.svg").read_text(encoding="utf-8")
-    assert [str(one.message) for one in recwarn if "Glyph" in str(one.message)] == []
+    assert [str(warning.message) for warning in recwarn if "Glyph" in str(warning.message)] == []
 
 
 def test_rule_changes_what_is_right(questions, tmp_path):

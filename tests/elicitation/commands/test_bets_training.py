@@ -32,8 +32,8 @@ def test_training_asking_and_transfer(tmp_path, capsys, list_of_things):
         (a, b) for a in ("coin", "dice", "card") for b in ("coin", "dice", "card")
     }
     assert (tmp_path / "all" / "transfer.svg").exists()
-    said = capsys.readouterr().out
-    assert "trained on" in said
+    output = capsys.readouterr().out
+    assert "trained on" in output
     asked = [
         "--out",
         str(tmp_path / "scores"),
@@ -43,7 +43,7 @@ def test_training_asking_and_transfer(tmp_path, capsys, list_of_things):
         "cpu",
     ]
     assert main(["bets", "--model", str(tmp_path / "all" / "coin"), *asked]) == 0
-    own = pd.read_csv(tmp_path / "scores" / "accuracy.csv")
+    alone = pd.read_csv(tmp_path / "scores" / "accuracy.csv")
     several = ["--model", str(tmp_path / "all" / "coin"), "--model", str(tmp_path / "all" / "dice")]
     assert main(["bets", *several, "--out", str(tmp_path / "both"), *asked[2:]]) == 0
     assert set(pd.read_csv(tmp_path / "both" / "models.csv")["model"]) == {"coin", "dice"}
@@ -66,11 +66,11 @@ def test_training_asking_and_transfer(tmp_path, capsys, list_of_things):
     (tmp_path / "file").write_text("", encoding="utf-8")
     capsys.readouterr()
     assert main(["bets", *several, "--out", str(tmp_path / "file" / "sub"), *asked[2:]]) == 2
-    said = capsys.readouterr().err.splitlines()
-    assert len(said) == 1
-    assert "--out must be a folder that can be made" in said[0]
+    errors = capsys.readouterr().err.splitlines()
+    assert len(errors) == 1
+    assert "--out must be a folder that can be made" in errors[0]
     both = pd.read_csv(tmp_path / "both" / "accuracy.csv")
-    pd.testing.assert_frame_equal(both[both["model"] == "coin"].reset_index(drop=True), own)
+    pd.testing.assert_frame_equal(both[both["model"] == "coin"].reset_index(drop=True), alone)
     assert main(["bets", *several[:2] * 2, "--out", str(tmp_path / "twice"), *asked[2:]]) == 2
     assert (
         "must have different names, by which tables tell them apart; 'coin' occurs twice"
@@ -80,6 +80,6 @@ def test_training_asking_and_transfer(tmp_path, capsys, list_of_things):
         "tested_on"
     )["accuracy"]
     assert (
-        own[own["truth"] == "correct"].set_index("template")["accuracy"][same.index].to_dict()
+        alone[alone["truth"] == "correct"].set_index("template")["accuracy"][same.index].to_dict()
         == same.to_dict()
     )

@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[3]
 def test_answers_are_scored_and_everything_is_written(answers, tmp_path, capsys):
     out = tmp_path / "scores"
     assert main(["mix", "--answers", str(answers), "--out", str(out), "--seed", "3"]) == 0
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     for word in (
         "published",
         "ceiling",
@@ -42,9 +42,9 @@ def test_answers_are_scored_and_everything_is_written(answers, tmp_path, capsys)
         "rank",
         "if all were read",
     ):
-        assert word in said
-    assert "\x1b" not in said
-    assert said.index("   1  ideal") < said.index("   2  ../first <b>$x$")
+        assert word in output
+    assert "\x1b" not in output
+    assert output.index("   1  ideal") < output.index("   2  ../first <b>$x$")
     names = {path.name for path in out.iterdir()}
     assert names == {
         "scores.csv",
@@ -162,7 +162,7 @@ def test_models_are_asked_one_after_the_other(tmp_path, capsys, monkeypatch):
     load, loaded, alive = causal.load_causal_model, [], []
 
     def watched(*args, **options):
-        alive.append([one() is not None for one in loaded])
+        alive.append([reference() is not None for reference in loaded])
         model = load(*args, **options)
         loaded.append(weakref.ref(model))
         return model
@@ -245,7 +245,7 @@ def serving(mixer):
 
         def do_POST(self):
             mixer.keys.add(self.headers.get("Authorization"))
-            status, said = mixer.reply(
+            status, reply = mixer.reply(
                 json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             )
             self.send(
@@ -254,8 +254,8 @@ def serving(mixer):
                     "choices": [
                         {
                             "index": 0,
-                            "message": {"role": "assistant", "content": said},
-                            "text": said,
+                            "message": {"role": "assistant", "content": reply},
+                            "text": reply,
                             "finish_reason": "stop",
                         }
                     ]
@@ -416,7 +416,7 @@ def test_a_killed_session_asks_only_for_the_rest(tmp_path):
     with serving(mixer := Mixer()) as address:
         assert main([*command, address]) == 0
     assert len(mixer.asked) == 196 - kept
-    assert len({one[2] for one in slow.asked + mixer.asked}) == 196
+    assert len({request[2] for request in slow.asked + mixer.asked}) == 196
     assert len(pd.read_parquet(out / "answers.parquet")) == 196
 
 
@@ -520,9 +520,9 @@ def test_the_lesson_runs_and_its_answers_can_be_scored(tmp_path, monkeypatch, ca
         sys, "argv", ["mixing_lesson.py", "--out", str(tmp_path / "lesson"), "--draws", "5"]
     )
     runpy.run_path(str(ROOT / "examples" / "mixing_lesson.py"), run_name="__main__")
-    said = capsys.readouterr().out
-    assert "ideal    published 0.0 of 8, corrected 8.0 of 8" in said
-    assert "literal  published 7.8 of 8, corrected 0.0 of 8" in said
+    output = capsys.readouterr().out
+    assert "ideal    published 0.0 of 8, corrected 8.0 of 8" in output
+    assert "literal  published 7.8 of 8, corrected 0.0 of 8" in output
     assert (tmp_path / "lesson" / "flips.png").exists()
     board = score_mixing(
         pd.read_csv(tmp_path / "lesson" / "answers.csv", dtype={"answer": str}),

@@ -40,9 +40,9 @@ def test_one_experiment_of_a_nameless_model_has_no_total(tmp_path, capsys):
         main(["mix", "--answers", str(tmp_path / "words.parquet"), "--out", str(tmp_path / "out")])
         == 0
     )
-    said = capsys.readouterr().out
-    assert said.splitlines()[1].startswith("5 words")
-    assert "total" in said
+    output = capsys.readouterr().out
+    assert output.splitlines()[1].startswith("5 words")
+    assert "total" in output
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
         "scores.csv",
         "scores.json",

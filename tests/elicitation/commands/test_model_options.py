@@ -99,9 +99,9 @@ def test_no_resume_refuses_a_store_with_answers(command, tmp_path, capsys):
         keep(store)
     words = ["--model", str(folder), "--out", str(tmp_path / "out"), "--no-resume"]
     assert main([command, *words, "--store", str(tmp_path / "mine.sqlite")]) == 2
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert f"{tmp_path / 'mine.sqlite'} has 1 answers. Name another --store" in said
+    errors = capsys.readouterr().err
+    assert errors.count("\n") == 1
+    assert f"{tmp_path / 'mine.sqlite'} has 1 answers. Name another --store" in errors
 
 
 @pytest.mark.parametrize("kind", ["ForMultipleChoice", "ForCausalLM"])

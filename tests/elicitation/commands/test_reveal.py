@@ -47,7 +47,7 @@ def folders(tmp_path_factory):
         "num_attention_heads": 2,
         "num_key_value_heads": 2,
     }
-    found = {}
+    folders_by_name = {}
     for name, seed, template in (
         ("base", 0, None),
         ("instruct", 1, "{% for m in messages %}{{ m['content'] }}{% endfor %} Reply:"),
@@ -63,8 +63,8 @@ def folders(tmp_path_factory):
         )
         LlamaForCausalLM(config).save_pretrained(folder)
         fast.save_pretrained(folder)
-        found[name] = str(folder)
-    return found
+        folders_by_name[name] = str(folder)
+    return folders_by_name
 
 
 def test_from_a_model_folder_to_the_verdict(folders, tmp_path, capsys):
@@ -256,7 +256,7 @@ def believer(questions, *, accepts):
         standard_grid(),
         {"scenario": ["dice"], "n": ["2", "3"], "variant": ["single", "observation"]},
     )
-    asked = {one.name: one for one in battery(settings)}
+    asked = {question.name: question for question in battery(settings)}
 
     def number(row):
         setting = asked[row.question].setting

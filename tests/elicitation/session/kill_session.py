@@ -157,10 +157,10 @@ def main():
             together(folder, n=args.processes)
         else:
             struck, ended = torment(folder, kills=args.kills, rng=np.random.default_rng(args.seed))
-        found = verdict(folder, undisturbed)
+        outcome = verdict(folder, undisturbed)
     print(
         f"kills={struck} ended_before_the_kill={ended} questions={N_QUESTIONS} "
-        + " ".join(f"{key}={value}" for key, value in found.items())
+        + " ".join(f"{key}={value}" for key, value in outcome.items())
     )
 
 

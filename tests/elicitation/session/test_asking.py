@@ -185,7 +185,7 @@ def test_equal_draws_are_asked_once_and_answers_come_in_order():
 
     with AnswerStore(":memory:") as store:
         answers, asked = ask_missing(Measured(), [*draws(3), *draws(5)], store, answer)
-        assert ([one.text for one in answers], asked) == (
+        assert ([stored.text for stored in answers], asked) == (
             [f"text {i}" for i in [0, 1, 2, 0, 1, 2, 3, 4]],
             5,
         )
@@ -212,13 +212,15 @@ def test_a_portion_is_asked_as_a_whole_or_not_at_all():
             progress=lambda done, total: seen.append((done, total)),
         )
         # What came together is returned together, and the store keeps what it had.
-        assert [one.text for one in answers] == ["call 1"] * 3 + ["call 2"] * 3 + ["call 3"] * 2
+        assert [answer.text for answer in answers] == ["call 1"] * 3 + ["call 2"] * 3 + [
+            "call 3"
+        ] * 2
         assert (asked, seen) == (8, [(0, 8), (3, 8), (6, 8), (8, 8)])
         kept = store.get(draw.key("measured") for draw in draws(8))
         assert kept[draws(1)[0].key("measured")].text == "text 0"
         store_had_all, asked = ask_missing(Measured(), draws(8)[3:], store, answer, portion=3)
         assert (asked, len(calls)) == (0, 3)
-        assert [one.text for one in store_had_all] == ["call 2"] * 3 + ["call 3"] * 2
+        assert [answer.text for answer in store_had_all] == ["call 2"] * 3 + ["call 3"] * 2
 
 
 class Streaming:
@@ -252,7 +254,7 @@ def test_what_streamed_in_before_a_fault_is_kept(fault):
         assert model.closed
         answers, asked = ask(Streaming(), draws(20), store, batch_size=64)
         assert asked == 13
-        assert [one.text for one in answers] == [f"text {i}" for i in range(20)]
+        assert [stored.text for stored in answers] == [f"text {i}" for i in range(20)]
 
 
 def test_what_streams_in_is_written_every_second(monkeypatch):

@@ -51,8 +51,6 @@ class Labelled(Own):
         return [(0.2, 0.6)] * len(texts)
 
 
-
-
 @pytest.fixture
 def table(tmp_path):
     (tmp_path / "q.csv").write_text(CSV, encoding="utf-8")
@@ -159,8 +157,10 @@ def test_both_ways_work_for_networks(asia, cases, store):
 def test_a_causal_model_gives_exact_label_probabilities(model, table, store):
     runs, _ = elicit_questions(model, table, store, design=Design(reps=1, belief="token"))
     assert runs["answer_mass"].between(0, 1).all()
-    told = runs["raw_belief"].map(json.loads)
-    assert [sum(one.values()) for one in told] == pytest.approx(runs["answer_mass"].tolist())
+    masses = runs["raw_belief"].map(json.loads)
+    assert [sum(shares.values()) for shares in masses] == pytest.approx(
+        runs["answer_mass"].tolist()
+    )
 
 
 @pytest.mark.parametrize(

@@ -29,9 +29,9 @@ class Mixed:
         self.fingerprint = fingerprint
 
     def generate(self, requests):
-        said = ["No: 0.5\nYes: 0.5", "50%", "I can't say.", "70"]
+        texts = ["No: 0.5\nYes: 0.5", "50%", "I can't say.", "70"]
         return [
-            Answer("wait" if "options" in request.text else said[request.seed % 4])
+            Answer("wait" if "options" in request.text else texts[request.seed % 4])
             for request in requests
         ]
 

@@ -16,12 +16,12 @@ def test_the_table_is_valid_complete_and_true(asia, cases, store, scripted):
     assert find_faults(runs) == []
     assert len(runs) == 12 * 3 * (4 + 2)
     assert (tally.asked, tally.reused, tally.total) == (12 * 3 * 8, 0, 12 * 3 * 8)
-    ordinary, given = runs[runs["z"].isna()], runs[runs["z"].notna()]
+    ordinary, conditional = runs[runs["z"].isna()], runs[runs["z"].notna()]
     # The action stands on the standard rows and nowhere else.
     for column in ("action", "raw_action"):
         assert (ordinary[column].notna() == (ordinary["prompt"] == "standard")).all()
-    assert given["action"].isna().all()
-    assert (given["prompt"] == "standard").all()
+    assert conditional["action"].isna().all()
+    assert (conditional["prompt"] == "standard").all()
     assert (ordinary.loc[ordinary["prompt"] == "mse", "p"] == 0.6).all()
     by_context = cases.set_index("context")
     for row in runs.itertuples():
@@ -78,10 +78,10 @@ def test_an_unreadable_distribution_of_z_leaves_the_belief(asia, cases, store, s
     runs, _ = elicit(
         scripted({"auxiliary": "high: 0.2\nlow: 0.8"}), asia, cases, store, design=Design(reps=1)
     )
-    given = runs[runs["z"].notna()]
-    assert (given["status"] == "unparsed").all()
-    assert given["p"].notna().all()
-    assert given["p_z"].isna().all()
+    conditional = runs[runs["z"].notna()]
+    assert (conditional["status"] == "unparsed").all()
+    assert conditional["p"].notna().all()
+    assert conditional["p_z"].isna().all()
     assert (runs.loc[runs["z"].isna(), "status"] == "ok").all()
 
 
