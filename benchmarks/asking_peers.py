@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from transformers import DynamicCache
 
-from elicitation.models.local.causal import quiet_transformers
+from elicitation.models.local.loading import quiet_transformers
 
 
 def harness(network: Any, tokenizer: Any, batch_size: int) -> Any:

@@ -1,8 +1,9 @@
-"""A store of answers that survives a crash: SQLite in write-ahead mode, one transaction per batch, text and JSON only.
+"""A store of answers that survives a crash.
 
-An answer is keyed by everything that determines it (model fingerprint, full text, settings of the
-generation, base seed, number of the draw), so a second model never gets the first one's answers,
-and a session that is started again asks only what is missing. Several processes may share a store.
+It is SQLite in write-ahead mode, one transaction per batch, text and JSON only. An answer is keyed
+by everything that determines it (model fingerprint, full text, settings of the generation, base
+seed, number of the draw), so a second model never gets the first one's answers, and a session that
+is started again asks only what is missing. Several processes may share a store.
 """
 
 import hashlib
@@ -11,7 +12,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +24,8 @@ _LAYOUT = 1
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS texts (digest TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS answers (
-    key TEXT PRIMARY KEY, model TEXT NOT NULL, fingerprint TEXT NOT NULL, text_digest TEXT NOT NULL, settings TEXT NOT NULL, draw INTEGER NOT NULL,
+    key TEXT PRIMARY KEY, model TEXT NOT NULL, fingerprint TEXT NOT NULL,
+    text_digest TEXT NOT NULL, settings TEXT NOT NULL, draw INTEGER NOT NULL,
     seed INTEGER NOT NULL, answer TEXT NOT NULL, extra TEXT NOT NULL, created TEXT NOT NULL
 ) WITHOUT ROWID;
 """
@@ -95,9 +97,11 @@ class Draw:
         Draw
             With a seed below 2**63.
         """
+        # Nothing is random, so that all draws of a text share one key and are asked once.
         if temperature == 0:
             return cls(Request(text, 0, max_new_tokens, 0.0, max_lines), 0, 0, about=about)
         digest = hashlib.sha256(json.dumps([base_seed, number, text]).encode()).digest()
+        # Integers of SQLite have a sign, which leaves 63 bits.
         seed = int.from_bytes(digest[:8], "big") >> 1
         return cls(
             Request(text, seed, max_new_tokens, temperature, max_lines),
@@ -110,6 +114,7 @@ class Draw:
     def settings(self) -> str:
         """Settings of the generation as canonical JSON."""
         request = self.request
+        # Nothing is drawn: no setting of the generation can change a probability.
         if self.labels:
             return json.dumps({"labels": self.labels})
         values = {
@@ -118,6 +123,7 @@ class Draw:
             "max_new_tokens": request.max_new_tokens,
             "temperature": float(request.temperature),
         }
+        # Sorted, since the text goes into the key: equal settings must be equal texts.
         return json.dumps(values, sort_keys=True)
 
     def key(self, fingerprint: str) -> str:
@@ -178,9 +184,11 @@ class AnswerStore:
         self.path = str(path)
         if self.path != ":memory:" and not Path(self.path).absolute().parent.is_dir():
             raise InputError(
-                f"answer store {self.path} must lie in a folder that exists. Create the folder first."
+                f"answer store {self.path} must lie in a folder that exists. "
+                "Create the folder first."
             )
         try:
+            # Without implicit transactions: each write begins and ends its own.
             self._database = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
             try:
                 self._prepare()
@@ -189,11 +197,12 @@ class AnswerStore:
                 raise
         except sqlite3.Error as error:
             raise InputError(
-                f"answer store {self.path} cannot be used: {error}. Give another path, or move that file away."
+                f"answer store {self.path} cannot be used: {error}. "
+                "Give another path, or move that file away."
             ) from error
 
     def _use_write_ahead_log(self) -> None:
-        """Switch the journal; SQLite does not wait for another process that does the same, so the waiting is done here."""
+        """Switch the journal; for another process that does the same SQLite does not wait."""
         deadline = time.monotonic() + _BUSY_SECONDS
         while True:
             try:
@@ -210,12 +219,9 @@ class AnswerStore:
         # at one fsync per batch, which is cheap here.
         self._database.execute("PRAGMA synchronous=FULL")
         layout = self._database.execute("PRAGMA user_version").fetchone()[0]
-        tables = {
-            name
-            for (name,) in self._database.execute(
-                "SELECT name FROM sqlite_master WHERE type = 'table'"
-            )
-        }
+        names = self._database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        tables = {name for (name,) in names}
+        # Layout 0 is a new file, or one whose maker was killed between the two statements below.
         if layout not in (0, _LAYOUT) or (layout == 0 and tables - {"answers", "texts"}):
             raise InputError(
                 f"answer store {self.path} is a database of another kind. Give another path."
@@ -236,21 +242,23 @@ class AnswerStore:
         dict of str to StoredAnswer
             Those that the store holds.
         """
-        found: dict[str, StoredAnswer] = {}
+        wanted, answers = list(dict.fromkeys(keys)), {}
         with self._errors():
-            for portion in _portions(list(dict.fromkeys(keys))):
+            for start in range(0, len(wanted), _PORTION):
+                portion = wanted[start : start + _PORTION]
                 marks = ",".join("?" * len(portion))
                 for key, text, seed, created, extra in self._database.execute(
                     f"SELECT key, answer, seed, created, extra FROM answers WHERE key IN ({marks})",
                     portion,
                 ):
-                    found[key] = StoredAnswer(text, seed, created, json.loads(extra).get("logprob"))
-        return found
+                    logprob = json.loads(extra).get("logprob")
+                    answers[key] = StoredAnswer(text, seed, created, logprob)
+        return answers
 
     def put(
         self, draws: Sequence[Draw], answers: Sequence[Answer], *, model: str, fingerprint: str
     ) -> None:
-        """Store a batch in one transaction; an answer that is there already (from another process) stays.
+        """Store a batch in one transaction; an answer that is there already stays.
 
         Parameters
         ----------
@@ -264,38 +272,25 @@ class AnswerStore:
         created = datetime.now(UTC).isoformat(timespec="milliseconds")
         texts, rows = {}, []
         for draw, answer in zip(draws, answers, strict=True):
+            # Many draws share a text, which is kept once.
             digest = hashlib.sha256(draw.request.text.encode()).hexdigest()
             texts[digest] = draw.request.text
             extra = json.dumps(
                 {"logprob": answer.logprob, "n_tokens": answer.n_tokens, "about": draw.about}
             )
-            seed = draw.request.seed
-            # Half a surrogate pair, which JSON from a server can hold, has no UTF-8: it is kept as
-            # its escape.
-            said = answer.text.encode("utf-8", "backslashreplace").decode()
-            rows.append(
-                (
-                    draw.key(fingerprint),
-                    model,
-                    fingerprint,
-                    digest,
-                    draw.settings,
-                    draw.number,
-                    seed,
-                    said,
-                    extra,
-                    created,
-                )
-            )
+            # Half a surrogate pair, which a server's JSON can hold, has no UTF-8 but an escape.
+            text = answer.text.encode("utf-8", "backslashreplace").decode()
+            asked = (draw.key(fingerprint), model, fingerprint, digest, draw.settings, draw.number)
+            rows.append((*asked, draw.request.seed, text, extra, created))
         with self._errors():
+            # The lock is taken at once: who asks for it midway may fail without any wait.
             self._database.execute("BEGIN IMMEDIATE")
+            insert = self._database.executemany
             try:
-                self._database.executemany(
-                    "INSERT OR IGNORE INTO texts VALUES (?, ?)", texts.items()
-                )
-                self._database.executemany(
-                    "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows
-                )
+                insert("INSERT OR IGNORE INTO texts VALUES (?, ?)", texts.items())
+                # The first answer stays: tables may have been made from it.
+                marks = ", ".join("?" * 10)
+                insert(f"INSERT OR IGNORE INTO answers VALUES ({marks})", rows)
                 self._database.execute("COMMIT")
             except BaseException:
                 # The error may have ended the transaction itself, as a full disk does.
@@ -324,7 +319,8 @@ class AnswerStore:
             yield
         except sqlite3.Error as error:
             raise CoherenceError(
-                f"answer store {self.path} failed: {error}. Answers stored before are kept; the same command resumes."
+                f"answer store {self.path} failed: {error}. "
+                "Answers stored before are kept; the same command resumes."
             ) from error
 
 
@@ -373,34 +369,26 @@ def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
     file = Path(path)
     if not file.is_file():
         raise InputError(
-            f"answer store {path} does not exist. Name the file that --store or OUT.answers.sqlite stands for."
+            f"answer store {path} does not exist. "
+            "Name the file that --store or OUT.answers.sqlite stands for."
         )
     # Without a log beside it nobody has the store open, and SQLite need not make one of its own to
     # read.
     mode = "mode=ro" if Path(f"{file}-wal").exists() else "mode=ro&immutable=1"
+    address = f"{file.absolute().as_uri()}?{mode}"
     try:
-        database = sqlite3.connect(
-            f"{file.absolute().as_uri()}?{mode}", uri=True, timeout=_BUSY_SECONDS
-        )
-        try:
+        with closing(sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS)) as database:
             if database.execute("PRAGMA user_version").fetchone()[0] != _LAYOUT:
                 raise InputError(
                     f"answer store {path} is a database of another kind. Give another path."
                 )
             for key, model, fingerprint, extra, text, created in database.execute(
-                "SELECT key, model, fingerprint, extra, answer, created FROM answers ORDER BY created"
+                "SELECT key, model, fingerprint, extra, answer, created FROM answers "
+                "ORDER BY created"
             ):
-                yield StoredRow(
-                    key, model, fingerprint, json.loads(extra).get("about", ""), text, created
-                )
-        finally:
-            database.close()
+                about = json.loads(extra).get("about", "")  # older stores have none
+                yield StoredRow(key, model, fingerprint, about, text, created)
     except sqlite3.Error as error:
         raise InputError(
             f"answer store {path} cannot be read: {error}. Check that it is one, and complete."
         ) from error
-
-
-def _portions(keys: list[str]) -> Iterator[list[str]]:
-    for start in range(0, len(keys), _PORTION):
-        yield keys[start : start + _PORTION]

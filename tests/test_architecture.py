@@ -211,6 +211,17 @@ def test_analysing_loads_no_model_and_no_figure_library():
     assert done.stdout.strip() == "[]"
 
 
+def test_the_command_line_and_the_session_load_no_model_library():
+    code = (
+        "import sys, elicitation.commands.elicit, elicitation.session.session; "
+        "print(sorted({'torch', 'transformers', 'pgmpy', 'httpx'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
 def test_commands_are_found_where_they_are_said_to_be():
     from coherence.cli.main import MODULES
 

@@ -1,4 +1,7 @@
-"""Every fenced example of the README and of docs/ runs; commands are run with smaller numbers where they would take minutes."""
+"""Every fenced example of the README and of docs/ runs.
+
+Commands run with smaller numbers where they would take minutes.
+"""
 
 import os
 import re

@@ -1,4 +1,7 @@
-"""``coherence bets train`` and ``coherence bets transfer``: fine-tuning on bets, and what carries over from one kind to another."""
+"""``coherence bets train`` and ``coherence bets transfer``: fine-tuning on bets.
+
+And what carries over from one kind of bet to another.
+"""
 
 import argparse
 import sys
@@ -8,14 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elicitation.commands.bets_answers import (
-    MODALITIES,
-    VALUES,
-    between,
-    folder_of,
-    percent,
-    things_of,
-)
+from elicitation.commands.bets_answers import folder_of
+from elicitation.commands.bets_questions import MODALITIES, VALUES, things_of
+from elicitation.commands.bets_report import between, percent
 
 if TYPE_CHECKING:
     from elicitation.batteries.bets.items import Items
@@ -28,15 +26,15 @@ def _recipe(args: argparse.Namespace) -> "TuningRecipe":
     from elicitation.batteries.bets.models import SCRATCH
     from elicitation.training.finetuning import TuningRecipe
 
-    told = {
-        "batch_size": args.batch_size,
+    settings = {
+        "batch_size": args.update_size,
         "learning_rate": args.learning_rate,
         "goal": args.goal,
         "max_epochs": args.epochs,
     }
     return replace(
         SCRATCH if args.from_scratch else TuningRecipe(),
-        **{name: value for name, value in told.items() if value is not None},
+        **{name: value for name, value in settings.items() if value is not None},
     )
 
 
@@ -75,6 +73,7 @@ def _fit(
         else:
             questions = bet_questions(items, splits=[split], modalities=[modality])
         lessons[split] = lessons_from(questions, right_roles(questions))
+    # A small model forgets values while it learns bets; see `with_values`.
     if args.from_scratch:
         lessons["train"] = with_values(lessons["train"], items)
     return fine_tune(
@@ -96,9 +95,9 @@ def _training(args: argparse.Namespace) -> "Iterator[BatchProgress]":
     from tqdm import tqdm
 
     if args.threads is not None:
-        import importlib
+        import torch
 
-        importlib.import_module("torch").set_num_threads(args.threads)
+        torch.set_num_threads(args.threads)
     with tqdm(unit="batch", file=sys.stderr, disable=None) as bar:
 
         def show(epoch: int, batch: int, total: int, loss: float) -> None:
@@ -106,6 +105,7 @@ def _training(args: argparse.Namespace) -> "Iterator[BatchProgress]":
                 bar.reset(total)
                 bar.set_description(f"epoch {epoch}")
             bar.update(1)
+            # A log gets a line per epoch where a terminal gets the bar.
             if bar.disable and batch == total:
                 print(f"epoch {epoch}: loss {loss:.3f}", file=sys.stderr)
 
@@ -128,7 +128,10 @@ def train(args: argparse.Namespace) -> int:
 def _course(modality: str, record: Mapping[str, Any]) -> str:
     reached = "goal reached" if record["reached"] else "goal NOT reached"
     share = record["history"][-1]["dev"]
-    return f"{modality}: {reached} after {record['epochs']} epochs, {share:.1%} of dev answers right, {record['seconds']:.0f} s of processor time"
+    return (
+        f"{modality}: {reached} after {record['epochs']} epochs, {share:.1%} of dev answers right, "
+        f"{record['seconds']:.0f} s of processor time"
+    )
 
 
 def transfer(args: argparse.Namespace) -> int:
@@ -144,7 +147,7 @@ def transfer(args: argparse.Namespace) -> int:
 
     items, out, recipe = things_of(args), folder_of(args.out), _recipe(args)
     questions = bet_questions(items, splits=["dev", "test"])
-    found = []
+    answers = []
     with _training(args) as show:
         base = _base(args, items, out, show)
         for modality in MODALITIES:
@@ -153,8 +156,9 @@ def transfer(args: argparse.Namespace) -> int:
             model = load_chooser(
                 out / modality, device=args.device, dtype="float32", threads=args.threads
             )
-            found.append(score_choices(model, questions).assign(model=modality))
-    scores = score_bets(questions, pd.concat(found, ignore_index=True)).accuracy
+            answers.append(score_choices(model, questions).assign(model=modality))
+    # What a model was trained on takes the place of its name.
+    scores = score_bets(questions, pd.concat(answers, ignore_index=True)).accuracy
     write_runs(
         scores.rename(columns={"model": "trained_on", "template": "tested_on"}).drop(
             columns="kind"
@@ -165,17 +169,18 @@ def transfer(args: argparse.Namespace) -> int:
     table = correct.pivot(index="model", columns="template", values="accuracy").loc[
         list(MODALITIES), list(MODALITIES)
     ]
-    found_rows = {(row["model"], row["template"]): row for row in correct.to_dict("records")}
+    row_of = {(row["model"], row["template"]): row for row in correct.to_dict("records")}
     save_bet_plot(partial(plot_transfer, table), out / "transfer.svg", size=(4.2, 3.6))
     cells = [["trained on", *(f"{name} test" for name in MODALITIES)]]
     for trained in MODALITIES:
-        rows = [found_rows[trained, tested] for tested in MODALITIES]
+        rows = [row_of[trained, tested] for tested in MODALITIES]
         cells.append(
             [trained, *(f"{percent(row['accuracy'])} ({between(row, '.0%')})" for row in rows)]
         )
     print("\n".join(aligned(cells, right=(1, 2, 3))))
     print(
-        "share of right test bets (95% interval, things as crossed clusters); a guess is right in 33%"
+        "share of right test bets (95% interval, things as crossed clusters); "
+        "a guess is right in 33%"
     )
     print(f"{out}: {', '.join(MODALITIES)}, transfer.csv, transfer.svg", file=sys.stderr)
     return 0

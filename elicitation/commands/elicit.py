@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coherence.cli.progress import answer_progress
-from elicitation.commands.models import add_server_options, connect
+from elicitation.commands.model_options import (
+    add_model_options,
+    add_store_options,
+    ask_and_keep,
+    connect,
+    drawn_at_a_time,
+    load_local,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,6 +22,8 @@ if TYPE_CHECKING:
     from elicitation.models.base import Model
     from elicitation.session.plan import Design, Plan, Subject
     from elicitation.session.prompts import PromptSet
+    from elicitation.session.session import Tally
+    from elicitation.store import AnswerStore
 
 PROMPTS = ("standard", "mse", "absolute", "bayes")
 
@@ -27,12 +36,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser : argparse.ArgumentParser
         Parser of this command.
     """
+    add_model_options(parser, kind="causal or multiple-choice model", server=True, chat=True)
+    _add_subject(parser)
+    _add_design(parser)
     parser.add_argument(
-        "--model",
-        metavar="DIR",
-        help="folder of a model, as written by save_pretrained; with --server the model's name there",
+        "--out", metavar="FILE", help="runs table to write: .parquet, .csv or .jsonl"
     )
-    add_server_options(parser)
+    add_store_options(parser, usual="OUT.answers.sqlite")
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="say how much would be asked and how long it may take, and ask nothing",
+    )
+    parser.add_argument(
+        "--status",
+        metavar="STORE",
+        help="count the answers of a store by model, question and status, and do nothing else",
+    )
+
+
+def _add_subject(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--agent",
         metavar="NAME",
@@ -49,9 +72,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="questions of your own instead of a network: .csv or .jsonl, see docs/eliciting.md",
     )
     parser.add_argument(
-        "--out", metavar="FILE", help="runs table to write: .parquet, .csv or .jsonl"
-    )
-    parser.add_argument(
         "--target",
         metavar="VARIABLE",
         help="variable asked about (default: the usual one of the task)",
@@ -59,6 +79,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--contexts", type=int, metavar="N", help="number of contexts of a network (default: 200)"
     )
+
+
+def _add_design(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reps", type=int, default=5, metavar="N", help="draws per question (default: 5)"
     )
@@ -66,13 +89,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--prompts",
         default=",".join(PROMPTS),
         metavar="LIST",
-        help=f"framings of the belief question, and .toml files with framings of your own (default: {','.join(PROMPTS)})",
+        help="framings of the belief question, and .toml files with framings of your own "
+        f"(default: {','.join(PROMPTS)})",
     )
     parser.add_argument(
         "--belief",
         default="verbalised",
         choices=("verbalised", "token", "sampled"),
-        help="stated as a number, read from the probability of Yes, or from the rate of Yes over draws (default: verbalised)",
+        help="stated as a number, read from the probability of Yes, or from the rate of Yes over "
+        "draws (default: verbalised)",
     )
     parser.add_argument(
         "--draws",
@@ -100,62 +125,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="cut of every answer (default: what a readable answer needs at most)",
     )
     parser.add_argument(
-        "--chat",
-        action=argparse.BooleanOptionalAction,
-        default=None,
-        help="use the chat template (default: if there is one)",
-    )
-    parser.add_argument(
-        "--system",
-        metavar="TEXT",
-        help="system message before every question of a chat model (default: none)",
-    )
-    parser.add_argument(
-        "--dtype",
-        default="auto",
-        choices=("auto", "float32", "bfloat16", "float16"),
-        help="precision (default: by device)",
-    )
-    parser.add_argument(
-        "--device",
-        default="auto",
-        metavar="NAME",
-        help="torch device (default: a GPU if there is one)",
-    )
-    parser.add_argument(
-        "--batch-size", type=int, default=64, metavar="N", help="questions at a time (default: 64)"
-    )
-    parser.add_argument(
         "--seed",
         type=int,
         default=0,
         metavar="N",
         help="seed of the cases and of the draws (default: 0)",
-    )
-    parser.add_argument(
-        "--store", metavar="FILE", help="where answers are kept (default: OUT.answers.sqlite)"
-    )
-    parser.add_argument(
-        "--resume",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="use the answers that the store has (default); --no-resume refuses a store that has any",
-    )
-    parser.add_argument(
-        "--threads",
-        type=int,
-        metavar="N",
-        help="threads of the model (default: torch's own choice)",
-    )
-    parser.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="say how much would be asked and how long it may take, and ask nothing",
-    )
-    parser.add_argument(
-        "--status",
-        metavar="STORE",
-        help="count the answers of a store by model, question and status, and do nothing else",
     )
 
 
@@ -188,11 +162,9 @@ def _check(args: argparse.Namespace) -> None:
     """Raise for what can be known before anything is loaded, rather than after hours of asking."""
     from coherence.errors import InputError
 
-    missing = [
-        name
-        for name in ("model", "out")
-        if getattr(args, name) is None and not (name == "model" and args.agent)
-    ]
+    # An agent stands for a model.
+    needed = ("out",) if args.agent else ("model", "out")
+    missing = [name for name in needed if getattr(args, name) is None]
     if args.agent is not None:
         for name in ("questions", "server", "model"):
             if getattr(args, name) is not None:
@@ -208,17 +180,20 @@ def _check(args: argparse.Namespace) -> None:
     out = Path(args.out)
     if out.suffix.lower() not in (".parquet", ".csv", ".jsonl"):
         raise InputError(f"--out must end in .parquet, .csv or .jsonl; received {args.out}.")
+    # The table is written at the very end, when all has been asked.
     if not out.absolute().parent.is_dir() or not os.access(out.absolute().parent, os.W_OK):
         raise InputError(
-            f"--out must lie in a folder that can be written to; {out.absolute().parent} cannot. Create it, or choose another."
+            f"--out must lie in a folder that can be written to; {out.absolute().parent} cannot. "
+            "Create it, or choose another."
         )
     if args.questions is not None:
         for name in ("target", "contexts"):
             if getattr(args, name) is not None:
                 raise InputError(
-                    f"--{name} belongs to --task; the rows of --questions are the contexts. Leave it out."
+                    f"--{name} belongs to --task; the rows of --questions are the contexts. "
+                    "Leave it out."
                 )
-    if args.batch_size < 1:
+    if drawn_at_a_time(args) < 1:
         raise InputError(f"batch_size must be positive; received {args.batch_size}.")
 
 
@@ -248,8 +223,8 @@ def _prompts(args: argparse.Namespace) -> "tuple[tuple[str, ...], PromptSet]":
     names: list[str] = []
     for word in (word.strip() for word in args.prompts.split(",")):
         if word.endswith(".toml"):
-            templates, own = load_prompts(word, templates)
-            names += own or PROMPTS  # a file may change the question for the action alone
+            templates, framings = load_prompts(word, templates)
+            names += framings or PROMPTS  # a file may change the question for the action alone
         elif word:
             names.append(word)
     return tuple(names), templates
@@ -278,6 +253,7 @@ def _model_name(args: argparse.Namespace) -> str:
     """The name that the model would have, without loading it."""
     if args.agent is not None:
         return str(args.agent)
+    # Only the name is known without loading: a preview counts answers of all weights of it.
     return str(args.model) if args.server is not None else Path(args.model).resolve().name
 
 
@@ -287,61 +263,31 @@ def _load_model(args: argparse.Namespace) -> "Model":
 
         return agent_for_task(args.agent, *_task_and_cases(args))
     if args.server is not None:
-        return connect(args, args.model, system=args.system)
-    from elicitation.models.local.multiple_choice import (
-        is_multiple_choice,
-        load_multiple_choice_model,
-    )
-
-    if is_multiple_choice(args.model):
-        return load_multiple_choice_model(
-            args.model,
-            batch_size=args.batch_size,
-            dtype=args.dtype,
-            device=args.device,
-            threads=args.threads,
-        )
-    from elicitation.models.local.causal import load_causal_model
-
-    return load_causal_model(
-        args.model,
-        batch_size=args.batch_size,
-        chat=args.chat,
-        system=args.system,
-        dtype=args.dtype,
-        device=args.device,
-        threads=args.threads,
-    )
+        return connect(args, args.model)
+    return load_local(args, args.model)
 
 
 def _ask(args: argparse.Namespace, plan: "Plan", path: str) -> int:
-    from coherence.errors import InputError
     from coherence.table.storage import write_runs
     from elicitation.session.session import run_plan
-    from elicitation.store import AnswerStore
 
+    # Before the store is opened: a model that cannot be loaded leaves no empty one behind.
     model = _load_model(args)
-    with AnswerStore(path) as store:
-        if not args.resume and len(store):
-            raise InputError(
-                f"--no-resume needs a new store; {path} has {len(store)} answers. Name another --store, or leave --no-resume out."
-            )
-        try:
-            with answer_progress() as progress:
-                runs, tally = run_plan(
-                    model, plan, store, batch_size=args.batch_size, progress=progress
-                )
-        except KeyboardInterrupt:
-            print(
-                f"\ncoherence elicit: interrupted; {len(store)} answers are kept in {store.path}. The same command resumes.",
-                file=sys.stderr,
-            )
-            return 130
+
+    def asking(store: "AnswerStore") -> "tuple[pd.DataFrame, Tally]":
+        with answer_progress() as progress:
+            return run_plan(model, plan, store, batch_size=drawn_at_a_time(args), progress=progress)
+
+    result = ask_and_keep(args, path, asking)
+    if result is None:
+        return 130
+    runs, tally = result
     write_runs(runs, args.out)
     share = tally.readable / tally.total
     repaired = f", {tally.repaired} of them repaired" if tally.repaired else ""
     print(
-        f"{args.out}: {len(runs)} rows, {tally.asked} answers asked, {tally.reused} reused, {share:.1%} readable{repaired}",
+        f"{args.out}: {len(runs)} rows, {tally.asked} answers asked, {tally.reused} reused, "
+        f"{share:.1%} readable{repaired}",
         file=sys.stderr,
     )
     return 0
@@ -350,23 +296,25 @@ def _ask(args: argparse.Namespace, plan: "Plan", path: str) -> int:
 def _print_preview(plan: "Plan", model: str, store: str) -> None:
     from elicitation.session.overview import ASSUMED_SECONDS_PER_ANSWER, preview
 
-    found = preview(plan, model_name=model, store=store)
+    outlook = preview(plan, model_name=model, store=store)
     basis = (
         "at the speed of the answers in the store"
-        if found.speed_known
+        if outlook.speed_known
         else f"if an answer takes {ASSUMED_SECONDS_PER_ANSWER:g} s; no speed is known yet"
     )
-    print(f"questions  {found.n_questions}, of which {found.n_distinct} differ")
-    print(f"in store   {found.n_stored}")
-    print(f"to ask     {found.n_left}")
+    print(f"questions  {outlook.n_questions}, of which {outlook.n_distinct} differ")
+    print(f"in store   {outlook.n_stored}")
+    print(f"to ask     {outlook.n_left}")
     print(
-        f"tokens     about {found.n_text_tokens:,.0f} in texts (by their characters), at most {found.n_answer_tokens:,} in answers"
+        f"tokens     about {outlook.n_text_tokens:,.0f} in texts (by their characters), "
+        f"at most {outlook.n_answer_tokens:,} in answers"
     )
-    print(f"time       about {_duration(found.seconds)}, {basis}")
+    print(f"time       about {_duration(outlook.seconds)}, {basis}")
 
 
 def _duration(seconds: float) -> str:
     for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        # From two of a unit on: "90 minutes" says more than "2 hours".
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
     return f"{seconds:.0f} seconds" if seconds >= 1 else "1 second or less"
@@ -382,6 +330,7 @@ def _print_status(path: str) -> None:
         print("no answers yet")
         return
     rows = [
+        # A store may come from elsewhere; its texts must not command the terminal.
         [clean(model), clean(question), str(answers), status]
         for model, question, status, answers in table.itertuples(index=False)
     ]

@@ -91,12 +91,12 @@ def run(args: argparse.Namespace) -> int:
         )
     rows = [["organism", "readable", "error of beliefs", "of P(z | x)", "distance of policy"]]
     for name, card in cards.items():
-        found = card["accuracy"]
+        accuracy = card["accuracy"]
         rows.append(
             [
                 name,
-                f"{found['readable']:.1%}",
-                *(f"{found[key]:.3f}" for key in ("rmse", "rmse_auxiliary", "policy_distance")),
+                f"{accuracy['readable']:.1%}",
+                *(f"{accuracy[key]:.3f}" for key in ("rmse", "rmse_auxiliary", "policy_distance")),
             ]
         )
     print("\n".join(aligned(rows, right=(1, 2, 3, 4))))

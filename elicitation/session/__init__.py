@@ -1,1 +1,1 @@
-"""From a task to a runs table: questions, prompts, plan, and the one place that asks what the store lacks."""
+"""From a task or a table of questions to a runs table: planning, asking, resuming."""

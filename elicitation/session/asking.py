@@ -84,19 +84,23 @@ def ask_missing(
         The store failed; what it holds is kept.
     """
     keys = [draw.key(respondent.fingerprint) for draw in draws]
+    # Equal draws have one key: they are asked once and answered everywhere.
     needed = dict(zip(keys, draws, strict=True))
     answers = store.get(needed)
     batches = _batches(keys, answers, portion)
     asked = {key for batch in batches for key in batch}
+    # Of a portion that is asked again, what the store had is left aside: it was computed among
+    # other neighbours.
     answers = {key: stored for key, stored in answers.items() if key not in asked}
     waiting: list[tuple[Draw, Answer]] = []
     last = time.monotonic()
 
     def keep() -> None:
         nonlocal last
-        batch, given = [draw for draw, _ in waiting], [reply for _, reply in waiting]
+        # Nothing leaves `waiting` before it is written: Ctrl-C may come at any line of this.
+        batch, replies = [draw for draw, _ in waiting], [reply for _, reply in waiting]
         try:
-            store.put(batch, given, model=respondent.name, fingerprint=respondent.fingerprint)
+            store.put(batch, replies, model=respondent.name, fingerprint=respondent.fingerprint)
         except CoherenceError:
             waiting.clear()  # a store that failed would fail again at the end
             raise
@@ -105,7 +109,7 @@ def ask_missing(
         # Read back what the store holds: another process may have been first with some of these.
         answers.update(store.get(written))
         if portion is not None:
-            for key, reply in zip(written, given, strict=True):
+            for key, reply in zip(written, replies, strict=True):
                 answers[key] = replace(answers[key], text=reply.text)
         last = time.monotonic()
         if progress:
@@ -113,7 +117,9 @@ def ask_missing(
 
     if progress:
         progress(len(answers), len(needed))
+    # A portion that was asked and kept stays kept, whatever becomes of the next.
     for batch in batches:
+        # Closing ends what a server still has under way, instead of leaving it to the collector.
         with closing(answer([needed[key] for key in batch])) as stream:
             try:
                 for pairs in stream:
@@ -181,11 +187,13 @@ def ask(
             missing, key=lambda draw: (-len(draw.request.text), draw.key(model.fingerprint))
         )
         if isinstance(model, StreamingModel) and any(not draw.labels for draw in rest):
+            # Words stream in one by one; the probabilities of labels come with the answer of one
+            # call.
             words = [draw for draw in rest if not draw.labels]
             rest = [draw for draw in rest if draw.labels]
             with closing(model.stream_answers([draw.request for draw in words])) as stream:
-                for position, said in stream:
-                    yield [(words[position], said)]
+                for position, reply in stream:
+                    yield [(words[position], reply)]
         for start in range(0, len(rest), batch_size):
             yield _answer_batch(model, rest[start : start + batch_size])
 
@@ -194,6 +202,7 @@ def ask(
 
 def _answer_batch(model: Model, batch: Sequence[Draw]) -> list[tuple[Draw, Answer]]:
     pairs: list[tuple[Draw, Answer]] = []
+    # A model reads the same labels after many texts in one call.
     for labels in dict.fromkeys(draw.labels for draw in batch):
         alike = [draw for draw in batch if draw.labels == labels]
         requests = [draw.request for draw in alike]
@@ -202,6 +211,7 @@ def _answer_batch(model: Model, batch: Sequence[Draw]) -> list[tuple[Draw, Answe
             if labels
             else model.generate(requests)
         )
+        # Answers that cannot be told apart any more must not be stored under the wrong keys.
         if len(answers) != len(alike):
             raise CoherenceError(
                 f"model {model.name} gave {len(answers)} answers to {len(alike)} requests. "

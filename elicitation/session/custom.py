@@ -1,8 +1,8 @@
-"""Questions of a user's own, from a CSV or JSONL file: one row per context, each with its texts and whatever is known of the truth.
+"""Questions of a user's own, from a CSV or JSONL file.
 
-The texts are put into the templates for tables (`elicitation.session.prompts.TABLE_PROMPTS`, or
-those of a file); nothing in a row is interpreted, so braces, quotation marks and line breaks in it
-are asked as they stand.
+One row per context has its texts and whatever is known of the truth. The texts are put into the
+templates for tables (`elicitation.session.prompts.TABLE_PROMPTS`, or those of a file); nothing in a
+row is interpreted, so braces, quotation marks and line breaks in it are asked as they stand.
 """
 
 import json
@@ -31,6 +31,7 @@ COLUMNS = (
 OPTION_MARK = "|"
 _TEXTS = ("belief_question", "yes_no_question", "action_question")
 _AS_TEXT = ("context", "id", *_TEXTS, "options")
+# An option is an answer of a few words; a paragraph in its place is a column that slipped.
 _LONGEST_OPTION = 200
 
 
@@ -56,6 +57,7 @@ def load_questions(path: str | os.PathLike[str]) -> pd.DataFrame:
     """
     source = Path(path)
     table = _read(source)
+    # The name that data sets in JSONL mostly use.
     if "context" not in table.columns and "id" in table.columns:
         table = table.rename(columns={"id": "context"})
     return check_questions(table, source=f"questions {source}")
@@ -83,62 +85,45 @@ def check_questions(table: pd.DataFrame, *, source: str = "questions") -> pd.Dat
 
     Examples
     --------
-    >>> check_questions(pd.DataFrame({"context": ["a", "a"], "belief_question": ["How likely is rain?", ""]}))
-    Traceback (most recent call last): coherence.errors.InputError: questions has 2 faults: column
-    'context' must be unique; row 1 repeats an earlier one. | \
-column 'belief_question' is empty in row 1.
+    >>> table = {"context": ["a", "a"], "belief_question": ["How likely is rain?", ""]}
+    >>> check_questions(pd.DataFrame(table))
+    Traceback (most recent call last):
+    coherence.errors.InputError: questions has 2 faults: column 'context' must be unique; \
+row 1 repeats an earlier one. | column 'belief_question' is empty in row 1.
     """
     table = table.reset_index(drop=True)
-    faults = []
     names = [str(name) for name in table.columns]
-    for name in names:
-        if name not in COLUMNS and not name.startswith(FEATURE_PREFIX):
-            faults.append(
-                f"column {name!r} is unknown; features begin with {FEATURE_PREFIX!r}. {closest(name, COLUMNS)}"
-            )
+    faults = [
+        f"column {name!r} is unknown; features begin with {FEATURE_PREFIX!r}. "
+        f"{closest(name, COLUMNS)}"
+        for name in names
+        if name not in COLUMNS and not name.startswith(FEATURE_PREFIX)
+    ]
     if not len(table):
         faults.append("it has no rows.")
-    if "context" not in names:
-        faults.append("column 'context' (or 'id') is missing.")
-    else:
-        unnamed = table["context"].map(_blank).astype(bool)
-        faults += _rows_fault("column 'context' is empty in", unnamed)
-        faults += _rows_fault(
-            "column 'context' must be unique;",
-            table["context"].duplicated() & ~unnamed,
-            " an earlier one",
-            "repeat",
-        )
+    faults += _context_faults(table)
     if not {"belief_question", "yes_no_question"} & set(names):
         faults.append(f"column 'belief_question' is missing. {closest('belief_question', names)}")
-    for name in _TEXTS:
-        if name in names:
-            faults += _rows_fault(f"column {name!r} is empty in", table[name].map(_blank))
-            faults += _rows_fault(
-                f"column {name!r} must hold texts; see",
-                table[name].map(lambda text: not _blank(text) and not isinstance(text, str)),
-            )
+    faults += _text_faults(table)
     if ("action_question" in names) != ("options" in names):
         faults.append(
             "columns 'action_question' and 'options' belong together; one of them is missing."
         )
     if "options" in names:
-        table = table.assign(
-            options=pd.Series(
-                [_options(value) for value in table["options"]], dtype=object, index=table.index
-            )
-        )
+        options = pd.Series(map(_options, table["options"]), dtype=object, index=table.index)
+        table = table.assign(options=options)
         faults += _rows_fault(
-            f"column 'options' must hold two or more different options ('a{OPTION_MARK}b'), in capitals and small letters too, each on one line; see",
-            table["options"].map(lambda options: not _usable(options)),
+            f"column 'options' must hold two or more different options ('a{OPTION_MARK}b'), "
+            "in capitals and small letters too, each on one line; see",
+            ~options.map(_usable).astype(bool),
         )
     if "p_true" in names:
         numbers = pd.to_numeric(table["p_true"], errors="coerce")
+        # An empty cell is a truth that is not known; a word in its place is a fault.
+        word = numbers.isna() & ~table["p_true"].map(_blank).astype(bool)
         faults += _rows_fault(
             "column 'p_true' must hold probabilities in [0, 1]; see",
-            (numbers.isna() & ~table["p_true"].map(_blank).astype(bool))
-            | (numbers < 0)
-            | (numbers > 1),
+            word | (numbers < 0) | (numbers > 1),
         )
         table = table.assign(p_true=numbers)
     if faults:
@@ -147,6 +132,29 @@ column 'belief_question' is empty in row 1.
             + " | ".join(faults)
         )
     return table.astype({"context": str})
+
+
+def _context_faults(table: pd.DataFrame) -> list[str]:
+    if "context" not in table.columns:
+        return ["column 'context' (or 'id') is missing."]
+    unnamed = table["context"].map(_blank).astype(bool)
+    # Two rows of one name would be resampled, and set beside each other, as one context.
+    repeated = table["context"].duplicated() & ~unnamed
+    return _rows_fault("column 'context' is empty in", unnamed) + _rows_fault(
+        "column 'context' must be unique;", repeated, " an earlier one", "repeat"
+    )
+
+
+def _text_faults(table: pd.DataFrame) -> list[str]:
+    faults = []
+    for name in _TEXTS:
+        if name in table.columns:
+            blank = table[name].map(_blank).astype(bool)
+            # JSONL may hold a number or a list where a text belongs.
+            strange = ~blank & ~table[name].map(lambda text: isinstance(text, str)).astype(bool)
+            faults += _rows_fault(f"column {name!r} is empty in", blank)
+            faults += _rows_fault(f"column {name!r} must hold texts; see", strange)
+    return faults
 
 
 def _read(source: Path) -> pd.DataFrame:
@@ -173,10 +181,11 @@ def _read(source: Path) -> pd.DataFrame:
             f"questions {source} cannot be read ({error.strerror}). Name a file that exists."
         ) from error
     except InputError:
-        raise
+        raise  # it is a ValueError too, and says more than the line below would
     except (ValueError, RecursionError, pd.errors.ParserError) as error:
         raise InputError(
-            f"questions {source} cannot be read ({str(error).splitlines()[0]}). Check that the file is complete."
+            f"questions {source} cannot be read ({str(error).splitlines()[0]}). "
+            "Check that the file is complete."
         ) from error
 
 
@@ -198,6 +207,8 @@ def _options(value: Any) -> tuple[str, ...]:
 
 
 def _usable(options: tuple[str, ...]) -> bool:
+    # An answer is one line, and is found among the options whatever its case: options must differ
+    # in more than that.
     fair = all(
         option and "\n" not in option and "\r" not in option and len(option) <= _LONGEST_OPTION
         for option in options

@@ -1,4 +1,7 @@
-"""A session seen from outside: what a store holds, and what a plan would ask. No model is loaded and nothing is asked."""
+"""A session seen from outside: what a store holds, and what a plan would ask.
+
+No model is loaded and nothing is asked.
+"""
 
 import os
 import statistics
@@ -52,11 +55,13 @@ def summarise_store(path: str | os.PathLike[str]) -> pd.DataFrame:
     counts: Counter[tuple[str, str, str, str]] = Counter()
     asked: dict[str, Question | None] = {}
     for row in read_store(path):
+        # A store may have millions of answers, and has few kinds of questions.
         if row.about not in asked:
             asked[row.about] = question_about(row.about)
         question = asked[row.about]
         status = UNKNOWN if question is None else decode_answer(question, row.text).status
         counts[row.model, row.fingerprint, _name(question), status] += 1
+    # A name in two versions, by weights or precision, is two models.
     names = Counter(
         model for model, _ in {(model, fingerprint) for model, fingerprint, _, _ in counts}
     )
@@ -131,15 +136,16 @@ def preview(plan: Plan, *, model_name: str, store: str | os.PathLike[str] | None
     """
     # Only what is needed: the texts of a large store would fill the memory.
     stored = read_store(store) if store is not None and Path(store).exists() else ()
-    own = [(row.key, row.fingerprint, row.created) for row in stored if row.model == model_name]
-    kept, fingerprints = {key for key, _, _ in own}, {fingerprint for _, fingerprint, _ in own}
+    rows = [(row.key, row.fingerprint, row.created) for row in stored if row.model == model_name]
+    kept, fingerprints = {key for key, *_ in rows}, {fingerprint for _, fingerprint, _ in rows}
+    # Under no fingerprint: only which draws are equal matters here.
     needed = {draw.key(""): draw for draw in plan.draws}
     missing = [
         draw
         for draw in needed.values()
         if not any(draw.key(fingerprint) in kept for fingerprint in fingerprints)
     ]
-    pace = _seconds_per_answer(created for _, _, created in own)
+    pace = _seconds_per_answer(created for *_, created in rows)
     return Preview(
         n_questions=len(plan.draws),
         n_distinct=len(needed),
@@ -152,7 +158,8 @@ def preview(plan: Plan, *, model_name: str, store: str | os.PathLike[str] | None
 
 
 def _seconds_per_answer(created: Iterable[str]) -> float | None:
-    """Median over batches of the time since the batch before, per answer; None with fewer than two batches."""
+    """Median over batches of the time since the one before, per answer; None of a single batch."""
+    # The answers of a batch have one time, that of their transaction.
     batches = Counter(map(datetime.fromisoformat, created))
     times = sorted(batches)
     paces = [

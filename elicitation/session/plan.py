@@ -3,6 +3,7 @@
 The task or the table of questions, the design, and the grid that follows from both.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
@@ -24,7 +25,7 @@ from coherence.errors import InputError, suggestion
 from elicitation.reading.belief import Way
 from elicitation.session.custom import check_questions
 from elicitation.session.prompts import BELIEF, NETWORK_PROMPTS, TABLE_PROMPTS, PromptSet
-from elicitation.session.questions import Question, number_draws, plan_questions, plan_table
+from elicitation.session.questions import Question, plan_questions, plan_table
 from elicitation.session.runs import ReadAnswer, assemble_runs, assemble_table
 from elicitation.store import Draw
 
@@ -68,6 +69,7 @@ class Task:
         """
         network = load_network(name)
         phrases = load_phrases(name, network)
+        # The usual target goes without saying; the task column tells the others from it.
         usual = phrases.default_target
         chosen = usual if target is None else target
         return cls(name if chosen == usual else f"{name}:{chosen}", network, phrases, chosen)
@@ -158,6 +160,7 @@ def load_task(name: str, *, target: str | None = None) -> Subject:
             f"target of the records {name!r} must be {task.target!r}, the outcome they hold; "
             f"received {target!r}. Leave it out."
         )
+    # Records may come without words; the data sets of the package have them.
     return cast("Subject", task)
 
 
@@ -201,6 +204,7 @@ class Design:
     templates: PromptSet | None = None
 
     def __post_init__(self) -> None:
+        # Put as a negation so that NaN, which compares with nothing, is refused as well.
         if not self.temperature >= 0 or self.seed < 0:
             raise InputError(
                 f"temperature and seed must be at least 0; received {self.temperature} and "
@@ -280,7 +284,7 @@ def plan_task(task: Subject, cases: pd.DataFrame, design: Design) -> Plan:
             model=model,
         )
 
-    return Plan(questions, _draws(questions, design), assemble)
+    return Plan(questions, number_draws(questions, design), assemble)
 
 
 def plan_own_questions(table: pd.DataFrame, design: Design, *, task: str = "questions") -> Plan:
@@ -305,6 +309,7 @@ def plan_own_questions(table: pd.DataFrame, design: Design, *, task: str = "ques
     InputError
         An option is outside its range, or the table breaks a rule.
     """
+    # A table made in Python has not been through the checks of a file.
     table = check_questions(table)
     questions = plan_table(
         table,
@@ -316,15 +321,45 @@ def plan_own_questions(table: pd.DataFrame, design: Design, *, task: str = "ques
     )
     return Plan(
         questions,
-        _draws(questions, design),
+        number_draws(questions, design),
         lambda read, model: assemble_table(table, read, task=task, model=model),
     )
 
 
-def _draws(questions: Sequence[Question], design: Design) -> list[Draw]:
-    return number_draws(
-        questions,
-        seed=design.seed,
-        temperature=design.temperature,
-        max_new_tokens=design.max_new_tokens,
-    )
+def number_draws(questions: Sequence[Question], design: Design) -> list[Draw]:
+    """Number the draws of every text: contexts with the same words get answers of their own.
+
+    Parameters
+    ----------
+    questions : sequence of Question
+        In the order of `plan_questions` or `plan_table`.
+    design : Design
+        Seed, temperature and cut of the answers; at temperature 0 all draws of a text are one.
+
+    Returns
+    -------
+    list of Draw
+        One per question.
+    """
+    # Counted by text and not by context: two contexts of the same words would else get the same
+    # seed, and with it the same answer.
+    drawn: Counter[str] = Counter()
+    draws = []
+    for question in questions:
+        if question.way == "token":
+            # A probability is read, not drawn: it has no number, and is asked once.
+            draws.append(Draw.of_labels(question.text, question.lines, about=question.about))
+            continue
+        draws.append(
+            Draw.of(
+                question.text,
+                drawn[question.text],
+                base_seed=design.seed,
+                temperature=design.temperature,
+                max_new_tokens=design.max_new_tokens or question.max_new_tokens,
+                max_lines=question.max_lines,
+                about=question.about,
+            )
+        )
+        drawn[question.text] += 1
+    return draws

@@ -9,7 +9,7 @@ import os
 import re
 import string
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -24,7 +24,9 @@ RESERVED = ("token", "sampled")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 _FORMS = ("lines", "number")
 _LINE_WORDS = ("labels", "example", "n_lines")
+# A template may speak of "a patient" in its own words.
 _FREE_WORDS = ("subject",)
+# A file of texts that somebody wrote has kilobytes: more is a file named by mistake.
 _MOST_BYTES = 1 << 20
 
 
@@ -53,20 +55,7 @@ def load_prompts(
         The file cannot be read, or with every fault at once.
     """
     source = Path(path)
-    try:
-        if source.stat().st_size > _MOST_BYTES:
-            raise InputError(
-                f"prompts {source} must be smaller than 1 MB. Name a file of templates."
-            )
-        content = tomllib.loads(source.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(
-            f"prompts {source} cannot be read ({error.strerror}). Name a .toml file that exists."
-        ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"prompts {source} is not TOML: {error}. Texts of several lines stand between three quotation marks."
-        ) from error
+    content = _content(source)
     faults: list[str] = []
     single = {
         name: template
@@ -76,32 +65,12 @@ def load_prompts(
     allowed = ("belief", *single)
     for name in content:
         if name not in allowed:
-            faults.append(
-                f"[{name}] is no template; there are {', '.join(allowed)}. {closest(name, allowed)}"
-            )
-    needed = _needed(base)
-    framings: dict[str, Template] = {}
-    belief = content.get("belief", {})
-    if not isinstance(belief, dict) or any(
-        not isinstance(table, dict) for table in belief.values()
-    ):
-        faults.append('framings are tables of their own, such as [belief.mine] with text = "...".')
-        belief = {}
-    for name, table in belief.items():
-        if not _NAME.fullmatch(name) or name in RESERVED:
-            faults.append(
-                f"[belief.{name}] must be named by a letter and then letters, digits, '-' or '_' (40 at most), and not {' or '.join(RESERVED)}."
-            )
-        framings[name] = _template(
-            f"belief.{name}",
-            name,
-            table,
-            needed["belief"],
-            _optional(next(iter(base.belief.values()))),
-            faults,
-        )
+            known = ", ".join(allowed)
+            hint = closest(name, allowed)
+            faults.append(f"[{name}] is no template; there are {known}. {hint}")
+    framings = _framings(content.get("belief", {}), next(iter(base.belief.values())), faults)
     changed = {
-        name: _template(name, name, content[name], needed[name], _optional(old), faults)
+        name: _template(name, name, content[name], old, faults)
         for name, old in single.items()
         if name in content
     }
@@ -112,34 +81,44 @@ def load_prompts(
             f"prompts {source} has {len(faults)} fault{'s' if len(faults) > 1 else ''}: "
             + " | ".join(faults)
         )
-    return replace(base, belief=MappingProxyType({**base.belief, **framings}), **changed), tuple(
-        framings
-    )
+    belief = MappingProxyType({**base.belief, **framings})
+    return replace(base, belief=belief, **changed), tuple(framings)
 
 
-def _needed(base: PromptSet) -> dict[str, tuple[str, ...]]:
-    """The words without which a question would not be about the case: those that the built-in template has."""
-    templates = {
-        "belief": next(iter(base.belief.values())),
-        "decision": base.decision,
-        "yes_no": base.yes_no,
-    }
-    templates |= {
-        name: template
-        for name in ("auxiliary", "conditional")
-        if (template := getattr(base, name)) is not None
-    }
-    return {
-        name: tuple(
-            word for word in _fields(template.text) if word not in (*_LINE_WORDS, *_FREE_WORDS)
-        )
-        for name, template in templates.items()
-    }
+def _content(source: Path) -> dict[str, Any]:
+    try:
+        if source.stat().st_size > _MOST_BYTES:
+            raise InputError(
+                f"prompts {source} must be smaller than 1 MB. Name a file of templates."
+            )
+        return tomllib.loads(source.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(
+            f"prompts {source} cannot be read ({error.strerror}). Name a .toml file that exists."
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"prompts {source} is not TOML: {error}. "
+            "Texts of several lines stand between three quotation marks."
+        ) from error
 
 
-def _optional(old: Template) -> tuple[str, ...]:
-    """The words that a template may use or not: those about lines, and what else the built-in template has of that kind."""
-    return (*_LINE_WORDS, *(word for word in _FREE_WORDS if word in _fields(old.text)))
+def _framings(belief: Any, old: Template, faults: list[str]) -> dict[str, Template]:
+    """Make the framings of a belief, or note what is wrong with them."""
+    if not isinstance(belief, dict) or any(
+        not isinstance(table, dict) for table in belief.values()
+    ):
+        faults.append('framings are tables of their own, such as [belief.mine] with text = "...".')
+        return {}
+    framings = {}
+    for name, table in belief.items():
+        if not _NAME.fullmatch(name) or name in RESERVED:
+            faults.append(
+                f"[belief.{name}] must be named by a letter and then letters, digits, '-' or '_' "
+                f"(40 at most), and not {' or '.join(RESERVED)}."
+            )
+        framings[name] = _template(f"belief.{name}", name, table, old, faults)
+    return framings
 
 
 def _fields(text: str) -> list[str]:
@@ -154,11 +133,10 @@ def _template(
     label: str,
     name: str,
     table: Any,
-    needed: Sequence[str],
-    optional: Sequence[str],
+    old: Template,
     faults: list[str],
 ) -> Template:
-    """Make a template, or note what is wrong with it."""
+    """Make a template in the place of a built-in one, or note what is wrong with it."""
     if not isinstance(table, Mapping):
         faults.append(f'[{label}] must be a table with text = "...".')
         return Template(name, "")
@@ -167,6 +145,7 @@ def _template(
     for key in table:
         if key not in keys:
             faults.append(f"[{label}] has an unknown key {key!r}. {closest(key, keys)}")
+    # What is wrong is noted and replaced, so that all faults of a file come at once.
     form = table.get("form", "lines")
     if is_belief and form not in _FORMS:
         faults.append(f"[{label}] form must be one of {', '.join(_FORMS)}; received {form!r}.")
@@ -179,15 +158,21 @@ def _template(
         parsed = list(string.Formatter().parse(text))
     except ValueError as error:
         faults.append(
-            f"[{label}] text has a stray brace ({error}). Write {{{{ and }}}} for braces that are meant as such."
+            f"[{label}] text has a stray brace ({error}). "
+            "Write {{ and }} for braces that are meant as such."
         )
         return Template(name, "")
-    known = list(dict.fromkeys([*needed, *optional]))
+    words = _fields(old.text)
+    # Without these a question would not be about the case; the others are of use, or not.
+    needed = [word for word in words if word not in (*_LINE_WORDS, *_FREE_WORDS)]
+    free = [word for word in _FREE_WORDS if word in words]
+    known = list(dict.fromkeys([*needed, *_LINE_WORDS, *free]))
     for _, word, spec, conversion in parsed:
         # An exact name and nothing else: "{question.x}" or "{question!r}" would reach into Python.
         if word is not None and (word not in known or spec or conversion):
             faults.append(
-                f"[{label}] text has an unknown placeholder {{{word}}}; there are {', '.join(known)}. {closest(word, known)}"
+                f"[{label}] text has an unknown placeholder {{{word}}}; "
+                f"there are {', '.join(known)}. {closest(word, known)}"
             )
     for word in needed:
         if word not in [field for _, field, _, _ in parsed]:

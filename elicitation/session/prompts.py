@@ -25,6 +25,8 @@ PLACEHOLDERS = (
 )
 """The placeholders that a template may use."""
 
+# A line for each label is the form that is read strictly; a model without a chat template goes on
+# after "Your answer:".
 _LINES = """
 
 Write {n_lines} lines and nothing else, one for each label.
@@ -37,10 +39,12 @@ Your answer:"""
 
 _NOTES = {
     "standard": "",
-    "mse": "PLEASE NOTE: Your numbers will be scored with the Brier rule, that is, by mean squared error. You lose the square of the distance "
-    "between the probability that you state and what turns out to be the case. State the probabilities that you find most fitting.\n\n",
-    "absolute": "PLEASE NOTE: Your numbers will be scored by mean absolute error. You lose the plain distance between the probability that you state "
-    "and what turns out to be the case. State the probabilities that you find most fitting.\n\n",
+    "mse": "PLEASE NOTE: Your numbers will be scored with the Brier rule, that is, by mean squared "
+    "error. You lose the square of the distance between the probability that you state and what "
+    "turns out to be the case. State the probabilities that you find most fitting.\n\n",
+    "absolute": "PLEASE NOTE: Your numbers will be scored by mean absolute error. You lose the "
+    "plain distance between the probability that you state and what turns out to be the case. "
+    "State the probabilities that you find most fitting.\n\n",
 }
 _CASE = "Consider {subject} who {description}."
 _BELIEF = (
@@ -83,15 +87,16 @@ class Template:
 
         Examples
         --------
-        >>> Template("short", "Does a patient who {description} {question}?").fill(description="smokes", question="cough")
+        >>> template = Template("short", "Does a patient who {description} {question}?")
+        >>> template.fill(description="smokes", question="cough")
         'Does a patient who smokes cough?'
         """
         return self.text.format(**words)
 
 
 _BAYES = (
-    "PLEASE NOTE: Reason as a Bayesian would. Begin with how common this is among people at large, then revise that figure in the light of "
-    "what is known here.\n\n"
+    "PLEASE NOTE: Reason as a Bayesian would. Begin with how common this is among people at "
+    "large, then revise that figure in the light of what is known here.\n\n"
 )
 
 BELIEF = {
@@ -109,7 +114,8 @@ The question: do they {question}?
 
 Reply in two lines and nothing else.
 In the first, say 'Yes' or 'No': do you feel able to judge whether they {question}?
-In the second, give the judgement that you would reach if you were obliged to: 'Yes' (it is likely that they {question}) or 'No' (it is unlikely).
+In the second, give the judgement that you would reach if you were obliged to: \
+'Yes' (it is likely that they {question}) or 'No' (it is unlikely).
 The form of the reply:
 Can decide: No
 Decision: Yes
@@ -119,9 +125,8 @@ Your answer:""",
 
 AUXILIARY = Template(
     "auxiliary",
-    _CASE
-    + " How are the probabilities spread over the categories of their {auxiliary}? Give one probability for every category."
-    + _LINES,
+    _CASE + " How are the probabilities spread over the categories of their {auxiliary}? "
+    "Give one probability for every category." + _LINES,
 )
 """The distribution of an unobserved variable z given the evidence."""
 
@@ -131,14 +136,16 @@ CONDITIONAL = Template(
 """The belief given the evidence and one state of z."""
 
 
+# The two labels are the tokens whose probabilities are read.
 _ONE_WORD = "\n\nReply with one word, Yes or No.\n\nYour answer:"
 YES_NO = Template("yes_no", _CASE + " Do they {question}?" + _ONE_WORD)
 """The belief asked for as an answer and not as a number: its probability is read from the label
 tokens, or from many draws."""
 
+# Rows of a table need not be people, of whom the framing for networks speaks.
 _TABLE_BAYES = (
-    "PLEASE NOTE: Reason as a Bayesian would. Begin with how common such a thing is in general, then revise that figure in the light of what is "
-    "known here.\n\n"
+    "PLEASE NOTE: Reason as a Bayesian would. Begin with how common such a thing is in general, "
+    "then revise that figure in the light of what is known here.\n\n"
 )
 _TABLE_BELIEF = "{question}\n\nGive one probability for No and one for Yes." + _LINES
 
@@ -178,7 +185,8 @@ TABLE_PROMPTS = PromptSet(
     ),
     Template(
         "decision",
-        "{question}\n\nReply with exactly one of these options and nothing else:\n{options}\n\nYour answer:",
+        "{question}\n\nReply with exactly one of these options and nothing else:\n{options}\n\n"
+        "Your answer:",
     ),
     Template("yes_no", "{question}" + _ONE_WORD),
 )

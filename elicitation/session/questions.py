@@ -1,12 +1,12 @@
-"""The grid of questions: every case, repetition and framing, with the questions of the law of iterated expectation.
+"""The grid of questions: every case, repetition and framing.
 
-Cases come from a network, whose phrases give the words, or from a table of questions. A question
-holds its text and the place of its answer in the runs table. Each is answered in a context of its
-own: no text asks for a belief and an action, and no answer sees another.
+With them go the questions of the law of iterated expectation. Cases come from a network, whose
+phrases give the words, or from a table of questions. A question holds its text and the place of its
+answer in the runs table. Each is answered in a context of its own: no text asks for a belief and an
+action, and no answer sees another.
 """
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -28,7 +28,6 @@ from elicitation.session.prompts import (
     Template,
     label_words,
 )
-from elicitation.store import Draw
 
 Role = Literal["belief", "decision", "choice", "auxiliary", "conditional"]
 REFERENCE = "standard"
@@ -85,6 +84,7 @@ class Question:
         """Tokens that suffice for any readable answer, even if every character were a token."""
         if self.role == "choice" or self.way != "verbalised":
             return max(len(line.encode()) for line in self.lines) + _SPARE_TOKENS
+        # Two decimals are what the example in the prompt shows.
         return sum(len(f"{line}: 0.00\n") for line in self.lines) + _SPARE_TOKENS
 
     @property
@@ -102,12 +102,12 @@ class Question:
 
 
 def question_about(about: str) -> Question | None:
-    """Return a question without its place and text, as `Question.about` described it; None where the store has no description."""
+    """Return a question without place and text, from `Question.about`; None if that is empty."""
     if not about:
         return None
-    told = json.loads(about)
+    known = json.loads(about)
     return Question(
-        0, 0, told["role"], told["key"], "", tuple(told["lines"]), told["form"], told["way"]
+        0, 0, known["role"], known["key"], "", tuple(known["lines"]), known["form"], known["way"]
     )
 
 
@@ -125,11 +125,9 @@ def evidence_of(case: "pd.Series[Any]") -> dict[str, str]:
         Variable -> state.
     """
     columns = [str(name) for name in case.index if str(name).startswith(FEATURE_PREFIX)]
-    return {
-        name.removeprefix(FEATURE_PREFIX): str(case[name])
-        for name in columns
-        if pd.notna(case[name])
-    }
+    # A variable that was not observed has an empty cell, and must not be described.
+    seen = [name for name in columns if pd.notna(case[name])]
+    return {name.removeprefix(FEATURE_PREFIX): str(case[name]) for name in seen}
 
 
 def _case_words(phrases: Phrases, evidence: dict[str, str], wording: int = 0) -> dict[str, str]:
@@ -177,7 +175,7 @@ def decision_question(
     template: Template = DECISION,
     wording: int = 0,
 ) -> str:
-    """Return the text that asks for an action; parameters as in `belief_question`."""
+    """Return the text that asks for an action; else as `belief_question`."""
     words = {**_case_words(phrases, evidence, wording), "question": phrases.question(target)}
     return template.fill(**words)
 
@@ -190,7 +188,7 @@ def auxiliary_question(
     template: Template = AUXILIARY,
     wording: int = 0,
 ) -> str:
-    """Return the text that asks for the distribution of the unobserved variable `z`; parameters as in `belief_question`."""
+    """Return the text that asks for the distribution of `z`; else as `belief_question`."""
     words = {**_case_words(phrases, evidence, wording), "auxiliary": phrases.auxiliary_name(z)}
     return template.fill(**words, **label_words(tuple(phrases.labels(z).values())))
 
@@ -205,7 +203,7 @@ def conditional_question(
     template: Template = CONDITIONAL,
     wording: int = 0,
 ) -> str:
-    """Return the text that asks for the belief given also ``z = state``; parameters as in `belief_question`."""
+    """Return the text that asks for the belief given ``z = state``; else as `belief_question`."""
     words = {**_case_words(phrases, evidence, wording), "question": phrases.question(target)}
     return template.fill(
         **words, condition=phrases.condition(z, state), **label_words(BELIEF_LABELS)
@@ -213,7 +211,7 @@ def conditional_question(
 
 
 def reference_of(prompts: Sequence[str]) -> str:
-    """Return the framing that actions and iterated beliefs are set beside: "standard" if it is among them, else the first."""
+    """Return the framing that actions are set beside: "standard" if it is there, or the first."""
     return REFERENCE if REFERENCE in prompts else prompts[0]
 
 
@@ -268,42 +266,68 @@ def plan_questions(
     once: list[Question] = []
     for position, (_, case) in enumerate(cases.iterrows()):
         evidence = evidence_of(case)
-        if belief == "verbalised":
-            for name in prompts:
-                text = belief_question(phrases, evidence, target, templates.belief[name])
-                once.append(
-                    Question(
-                        position,
-                        0,
-                        "belief",
-                        name,
-                        text,
-                        BELIEF_LABELS,
-                        templates.belief[name].form,
-                    )
-                )
-        else:
-            words = {**_case_words(phrases, evidence), "question": phrases.question(target)}
-            once += _read_off(position, templates.yes_no.fill(**words), belief, draws)
+        words = {**_case_words(phrases, evidence), "question": phrases.question(target)}
+        once += _belief_questions(position, words, prompts, templates, belief, draws)
         text = decision_question(phrases, evidence, target, template=templates.decision)
         once.append(Question(position, 0, "decision", "", text, DECISION_LABELS))
-        if (
-            iterated
-            and belief == "verbalised"
-            and pd.notna(case["z"])
-            and templates.auxiliary
-            and templates.conditional
-        ):
-            z = str(case["z"])
-            labels = phrases.labels(z)
-            text = auxiliary_question(phrases, evidence, z, template=templates.auxiliary)
-            once.append(Question(position, 0, "auxiliary", "", text, tuple(labels.values())))
-            for state in labels:
-                text = conditional_question(
-                    phrases, evidence, target, z, state, template=templates.conditional
-                )
-                once.append(Question(position, 0, "conditional", state, text, BELIEF_LABELS))
+        # The law is about stated numbers: a read-off belief has no framing to set them beside.
+        if iterated and belief == "verbalised" and pd.notna(case["z"]):
+            once += _iterated_questions(
+                position, phrases, evidence, target, str(case["z"]), templates
+            )
     return [replace(question, rep=rep) for rep in range(reps) for question in once]
+
+
+def _belief_questions(
+    position: int,
+    words: dict[str, str],
+    prompts: Sequence[str],
+    templates: PromptSet,
+    way: Way,
+    draws: int,
+) -> list[Question]:
+    if way == "verbalised":
+        chosen = {name: templates.belief[name] for name in prompts}
+        labels = label_words(BELIEF_LABELS)
+        return [
+            Question(
+                position,
+                0,
+                "belief",
+                name,
+                template.fill(**words, **labels),
+                BELIEF_LABELS,
+                template.form,
+            )
+            for name, template in chosen.items()
+        ]
+    text = templates.yes_no.fill(**words)
+    question = Question(position, 0, "belief", way, text, BELIEF_LABELS, way=way)
+    # The draws are one text; `number_draws` tells them apart.
+    return [question] * (draws if way == "sampled" else 1)
+
+
+def _iterated_questions(
+    position: int,
+    phrases: Phrases,
+    evidence: dict[str, str],
+    target: str,
+    z: str,
+    templates: PromptSet,
+) -> list[Question]:
+    # Templates for tables have neither: there is no z to ask about.
+    if not (templates.auxiliary and templates.conditional):
+        return []
+    labels = phrases.labels(z)
+    text = auxiliary_question(phrases, evidence, z, template=templates.auxiliary)
+    # One question for the whole distribution of z: its shares are the weights of the law.
+    questions = [Question(position, 0, "auxiliary", "", text, tuple(labels.values()))]
+    for state in labels:
+        text = conditional_question(
+            phrases, evidence, target, z, state, template=templates.conditional
+        )
+        questions.append(Question(position, 0, "conditional", state, text, BELIEF_LABELS))
+    return questions
 
 
 def plan_table(
@@ -315,7 +339,7 @@ def plan_table(
     draws: int = 20,
     templates: PromptSet = TABLE_PROMPTS,
 ) -> list[Question]:
-    """List every question of a session about a table of questions; parameters and order as in `plan_questions`.
+    """List every question of a session about a table; parameters and order as in `plan_questions`.
 
     Parameters
     ----------
@@ -335,31 +359,17 @@ def plan_table(
         An unknown framing or way, no repetition, or a table without the column that the way needs.
     """
     check_design(prompts, templates, reps=reps, belief=belief, draws=draws)
+    # A question for a number does not read as one for Yes or No, so that each way has its column.
     column = "belief_question" if belief == "verbalised" else "yes_no_question"
     if column not in table.columns:
         raise InputError(
-            f"belief={belief!r} needs the column {column!r} in the table of questions. Add it, or elicit the belief in another way."
+            f"belief={belief!r} needs the column {column!r} in the table of questions. "
+            "Add it, or elicit the belief in another way."
         )
     once: list[Question] = []
     for position, (_, row) in enumerate(table.iterrows()):
-        if belief == "verbalised":
-            for name in prompts:
-                text = templates.belief[name].fill(
-                    question=row[column], **label_words(BELIEF_LABELS)
-                )
-                once.append(
-                    Question(
-                        position,
-                        0,
-                        "belief",
-                        name,
-                        text,
-                        BELIEF_LABELS,
-                        templates.belief[name].form,
-                    )
-                )
-        else:
-            once += _read_off(position, templates.yes_no.fill(question=row[column]), belief, draws)
+        words = {"question": row[column]}
+        once += _belief_questions(position, words, prompts, templates, belief, draws)
         if "action_question" in table.columns:
             text = templates.decision.fill(
                 question=row["action_question"],
@@ -377,7 +387,8 @@ def check_design(
     unknown = [name for name in prompts if name not in templates.belief]
     if unknown or not prompts or len(set(prompts)) < len(prompts):
         raise InputError(
-            f"prompts must be distinct names among {', '.join(templates.belief)}; received {', '.join(prompts) or 'none'}."
+            f"prompts must be distinct names among {', '.join(templates.belief)}; "
+            f"received {', '.join(prompts) or 'none'}."
         )
     if reps < 1:
         raise InputError(f"reps must be positive; received {reps}.")
@@ -385,54 +396,3 @@ def check_design(
         raise InputError(f"belief must be one of {', '.join(WAYS)}; received {belief!r}.")
     if draws < 1:
         raise InputError(f"draws must be positive; received {draws}.")
-
-
-def _read_off(position: int, text: str, way: Way, draws: int) -> list[Question]:
-    question = Question(position, 0, "belief", way, text, BELIEF_LABELS, way=way)
-    return [question] * (draws if way == "sampled" else 1)
-
-
-def number_draws(
-    questions: Sequence[Question],
-    *,
-    seed: int,
-    temperature: float,
-    max_new_tokens: int | None = None,
-) -> list[Draw]:
-    """Number the draws of every text, so that two contexts with the same words get answers of their own.
-
-    Parameters
-    ----------
-    questions : sequence of Question
-        In the order of `plan_questions`.
-    seed : int
-        Base seed, at least 0.
-    temperature : float
-        At least 0; at 0 all draws of a text are one.
-    max_new_tokens : int or None
-        Cut of every answer; None takes what the question needs.
-
-    Returns
-    -------
-    list of Draw
-        One per question.
-    """
-    drawn: Counter[str] = Counter()
-    draws = []
-    for question in questions:
-        if question.way == "token":
-            draws.append(Draw.of_labels(question.text, question.lines, about=question.about))
-            continue
-        draws.append(
-            Draw.of(
-                question.text,
-                drawn[question.text],
-                base_seed=seed,
-                temperature=temperature,
-                max_new_tokens=max_new_tokens or question.max_new_tokens,
-                max_lines=question.max_lines,
-                about=question.about,
-            )
-        )
-        drawn[question.text] += 1
-    return draws

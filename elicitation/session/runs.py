@@ -105,6 +105,8 @@ class _Reading:
         """The cells of a row that come from a question for a belief."""
         stored = self.first.stored
         cells = {"p": self.value.value, "raw_belief": self.raw, "seed": stored.seed}
+        # A belief that is read off has a mass on Yes and No; the text of a stated one has a
+        # likelihood.
         if isinstance(self.value, ReadBelief):
             return cells | {"answer_mass": self.value.answer_mass}
         return cells | {"logprob_belief": stored.logprob}
@@ -134,6 +136,7 @@ def decode_answer(question: Question, text: str) -> Decoded[Any] | ReadBelief:
         A probability, an action, or the probabilities of the states of z; for one draw of a sampled
         belief Yes or No. A belief read from the label tokens comes with its mass.
     """
+    # The way comes first: a belief that is read off has the role of a stated one.
     if question.way == "token":
         return token_belief(text)
     if question.way == "sampled":
@@ -175,8 +178,9 @@ def _gathered(read: Sequence[ReadAnswer]) -> dict[_Place, _Reading]:
     readings: dict[_Place, _Reading] = {}
     for answer in read:
         question = answer.question
-        place = (question.case, question.rep, question.role, question.key)
-        readings.setdefault(place, _Reading([])).answers.append(answer)
+        position = (question.case, question.rep, question.role, question.key)
+        readings.setdefault(position, _Reading([])).answers.append(answer)
+    # By case and repetition; sorting is stable, so that framings stay in the order of the plan.
     return dict(sorted(readings.items(), key=lambda item: item[0][:2]))
 
 
@@ -189,6 +193,7 @@ def _sum_up(used: Sequence[_Reading]) -> dict[str, Any]:
     """Return the status and the time of a row."""
     return {
         "status": worst([reading.value.status for reading in used]),
+        # A row is as old as the youngest of its answers.
         "created": max(answer.stored.created for reading in used for answer in reading.answers),
     }
 
@@ -250,12 +255,15 @@ def assemble_runs(
         if role == "belief":
             row |= {"prompt": key, "p_true": float(case["p_true"])}
             if key == reference:
+                # Actions are asked without a framing. On the rows of all framings one action would
+                # count as several.
                 used.append(readings[position, rep, "decision", ""])
                 row |= used[-1].action_cells()
         else:
             spread = readings[position, rep, "auxiliary", ""]
             used.append(spread)
             row |= {"prompt": reference, "z": case["z"], "z_state": key, "raw_z": spread.raw}
+            # In the order of the labels that the question listed, which is that of the phrases.
             shares = cast("tuple[float, ...] | None", spread.value.value)
             if shares is not None:
                 row["p_z"] = shares[list(phrases.labels(str(case["z"]))).index(key)]
@@ -263,6 +271,7 @@ def assemble_runs(
         rows.append(row | _sum_up(used) | {name: case[name] for name in features})
     runs = _typed(rows, features)
     runs[features] = runs[features].astype("string")
+    # A network knows every theta, so that the column is never null, as that of a table may be.
     return runs.astype({"theta": "int64"})
 
 
@@ -319,6 +328,7 @@ def assemble_table(
 
 
 def _typed(rows: list[dict[str, Any]], features: list[str]) -> pd.DataFrame:
+    # The same columns whatever was asked, so that sessions can be put below each other.
     names = list(_COLUMNS)
     status = names.index("status")
     order = [*names[:status], *features, *names[status:]]

@@ -21,7 +21,7 @@ def cases(asia):
 
 @pytest.fixture(scope="session")
 def model_folder(asia, tmp_path_factory):
-    """A very small model that has learnt for seconds: it gets the form of the answers right, mostly, and little else."""
+    """A very small model, taught for seconds: mostly it gets the form of answers right."""
     from elicitation.training.organisms.reader import Recipe, train_reader
 
     folder = tmp_path_factory.mktemp("models") / "tiny"

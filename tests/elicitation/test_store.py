@@ -1,4 +1,7 @@
-"""The store of answers: breaks if an answer is lost, doubled, or handed to another model, text, setting or draw."""
+"""The store of answers.
+
+Breaks if an answer is lost, doubled, or handed to another model, text, setting or draw.
+"""
 
 import sqlite3
 import subprocess
@@ -97,9 +100,9 @@ def test_answers_come_back_as_they_were(tmp_path):
     with AnswerStore(tmp_path / "s.sqlite") as store:
         store.put(draws, [Answer(text, -1.5, 3) for text in texts], model="m", fingerprint="f")
     with AnswerStore(tmp_path / "s.sqlite") as store:
-        found = store.get(draw.key("f") for draw in draws)
-        assert [found[draw.key("f")].text for draw in draws] == texts
-        assert [found[draw.key("f")].seed for draw in draws] == [
+        stored = store.get(draw.key("f") for draw in draws)
+        assert [stored[draw.key("f")].text for draw in draws] == texts
+        assert [stored[draw.key("f")].seed for draw in draws] == [
             draw.request.seed for draw in draws
         ]
         assert store.get([draws[0].key("another model")]) == {}
@@ -165,7 +168,10 @@ from elicitation.models.base import Answer
 from elicitation.store import AnswerStore, Draw
 with AnswerStore(sys.argv[1]) as store:
     for start in range(0, 600, 3):
-        draws = [Draw.of("t", n, base_seed=0, temperature=1.0, max_new_tokens=9, max_lines=2) for n in range(start, start + 3)]
+        draws = [
+            Draw.of("t", n, base_seed=0, temperature=1.0, max_new_tokens=9, max_lines=2)
+            for n in range(start, start + 3)
+        ]
         store.put(draws, [Answer(sys.argv[2])] * 3, model="m", fingerprint="f")
 """
 
@@ -186,7 +192,10 @@ def test_two_processes_on_one_store(tmp_path):
 
 
 def test_a_store_that_another_process_is_just_making_is_waited_for(tmp_path, monkeypatch):
-    """SQLite does not wait while two processes switch a new file to write-ahead mode: one of them gets 'database is locked' at once."""
+    """SQLite does not wait while two processes switch a new file to write-ahead mode.
+
+    One of them gets 'database is locked' at once.
+    """
 
     class Contended(sqlite3.Connection):
         refusals = 2

@@ -1,4 +1,6 @@
-"""Make folktexts_predictions.csv with folktexts itself: its task, its prompts, its loop and its writer, around risk estimates that are fixed.
+"""Make folktexts_predictions.csv with folktexts itself, around risk estimates that are fixed.
+
+Its task, its prompts, its loop and its writer.
 
 Run with folktexts 0.7.1 on Python 3.11, from this folder: ``python make_folktexts_predictions.py``.
 Two orders of the answers are asked per row, as folktexts does to correct for their order; the file
@@ -19,7 +21,10 @@ HERE = Path(__file__).parent
 
 
 class FixedEstimates(LLMClassifier):
-    """Recognises the case by its evidence and returns the study's belief, a little higher in one order of the answers than in the other."""
+    """Recognises the case by its evidence and returns the study's belief.
+
+    It is a little higher in one order of the answers than in the other.
+    """
 
     def _query_prompt_risk_estimates_batch(
         self, prompts_batch: list[str], *, question: MultipleChoiceQA, context_size: int = 0

@@ -1,4 +1,4 @@
-"""Make inspect_belief.eval, inspect_action.eval and inspect_letters.json with Inspect itself and its mock model.
+"""Make inspect_*.eval and inspect_letters.json with Inspect itself and its mock model.
 
 Run with inspect_ai 0.3.285 on Python 3.11, from this folder: ``python make_inspect_logs.py``. Two
 tasks with 18 samples and two epochs, in the packed format, and a multiple-choice task with 4
@@ -43,7 +43,7 @@ def _output(text: str) -> ModelOutput:
 
 
 def _tasks() -> dict[str, tuple[Task, int, list[str]]]:
-    """Task, epochs and answers by the name of the file; epochs run one after the other over all samples."""
+    """Task, epochs and answers by the file's name; each epoch runs over all samples."""
     turns = [(rep, case) for rep in range(REPS) for case in CASES]
     letters = [
         _sample(

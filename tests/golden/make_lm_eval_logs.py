@@ -1,4 +1,4 @@
-"""Make samples_rain_*.jsonl with the Language Model Evaluation Harness itself and a model whose answers are fixed.
+"""Make samples_rain_*.jsonl with lm-eval itself and a model whose answers are fixed.
 
 Run with lm_eval 0.4.13 on Python 3.11, from this folder: ``python make_lm_eval_logs.py``. Three
 tasks over local data: beliefs as text with two repeats, beliefs as log-likelihoods of No and Yes,
@@ -49,10 +49,14 @@ _TASKS: dict[str, dict[str, Any]] = {
 
 
 class FixedAnswers(LM):
-    """Says what the study says: texts in the order of the repetitions, log-likelihoods that leave one part in ten to other words."""
+    """Says what the study says.
+
+    Texts come in the order of the repetitions; log-likelihoods leave one part in ten to other
+    words.
+    """
 
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
-        """Return one text per request; the harness asks for the repetitions of a document one after the other."""
+        """Return one text per request; a document's repetitions come one after the other."""
         seen: dict[int, int] = {}
         texts = []
         for request in requests:

@@ -1,4 +1,4 @@
-"""A tiny study that every script of this folder puts to a real program: will it rain, and is the umbrella taken?
+"""A tiny study that the scripts here put to a real program: will it rain, is the umbrella taken?
 
 The answers are invented and fixed here, so that the logs can be compared with what went in: case by
 case, repetition by repetition.
@@ -49,7 +49,10 @@ class Case:
     @property
     def belief_question(self) -> str:
         """The question for a probability."""
-        return f"{self.evidence} How probable is rain tomorrow? Answer with one number between 0 and 1."
+        return (
+            f"{self.evidence} How probable is rain tomorrow? "
+            "Answer with one number between 0 and 1."
+        )
 
     @property
     def action_question(self) -> str:

@@ -151,7 +151,7 @@ def _ask_or_recall(
     store: AnswerStore,
     progress: AskingProgress | None,
 ) -> NDArray[np.float64]:
-    """Return what the model gives to every option, shape (n, 1, 3) or, of a causal model, (n, 2, 3)."""
+    """Return the measures of every option, shape (n, 1, 3) or, of a causal model, (n, 2, 3)."""
     draws = [
         Draw.of_labels(text, tuple(labels), about=_ABOUT)
         for text, labels in zip(texts, options, strict=True)

@@ -1,4 +1,7 @@
-"""Reading beliefs off a model: the probability of every outcome after an unfinished text, kept in an answer store so that a session resumes."""
+"""Reading beliefs off a model: the probability of every outcome after an unfinished text.
+
+What is read is kept in an answer store, so that a session resumes.
+"""
 
 import json
 import string
@@ -73,7 +76,7 @@ class Question:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Names under which what is read is kept; a letter in all its forms is not the letter as it is."""
+        """Names of the masses; a letter in all its forms is not the letter as it is."""
         if self.lettered:
             return tuple(f"{letter}{CHOSEN}" for letter in self.outcomes)
         beginnings = (
@@ -147,7 +150,7 @@ def read_masses(
 
 
 def in_chat(model: "CausalModel") -> "CausalModel":
-    """Return the same model with its chat template, for questions; the model itself if it has none, or uses it already.
+    """Return the same model with its chat template, for questions.
 
     Parameters
     ----------
@@ -157,7 +160,8 @@ def in_chat(model: "CausalModel") -> "CausalModel":
     Returns
     -------
     CausalModel
-        With the same weights in memory, and a fingerprint of its own.
+        With the same weights in memory, and a fingerprint of its own; the model itself if it has no
+        template, or uses it already.
     """
     from elicitation.models.local.causal import CausalModel
 
@@ -190,7 +194,8 @@ def letter_spellings(letters: Sequence[str]) -> list[Spelling]:
     Examples
     --------
     >>> spellings = letter_spellings(("A", "B"))
-    >>> {"A", " A", "(A", "Answer: A"} <= {spelling.text.decode() for spelling in spellings if spelling.outcome == "A"}
+    >>> forms = {spelling.text.decode() for spelling in spellings if spelling.outcome == "A"}
+    >>> {"A", " A", "(A", "Answer: A"} <= forms
     True
     """
     forms = {
@@ -203,19 +208,19 @@ def letter_spellings(letters: Sequence[str]) -> list[Spelling]:
 
 
 def _read(model: ScoringModel, questions: Sequence[Question]) -> list[Masses]:
-    """Read questions that have the same outcomes; where too little can be said of them, all have probability 0."""
+    """Read questions of the same outcomes; where too little is known, all have probability 0."""
     texts, first = [question.text for question in questions], questions[0]
     if not first.numeric and not first.lettered:
-        found = outcome_probabilities(
+        outcomes = outcome_probabilities(
             model, texts, first.outcomes, ignore_case=first.ignore_case, tolerance=_TOLERANCE
         )
         read = [
             dict(zip(first.outcomes, map(float, row), strict=True))
-            for row in found.probabilities.to_numpy()
+            for row in outcomes.probabilities.to_numpy()
         ]
         return [
             _or_unread(masses, lost, first)
-            for masses, lost in zip(read, found.unresolved, strict=True)
+            for masses, lost in zip(read, outcomes.unresolved, strict=True)
         ]
     if first.lettered:
         spellings, tolerance = letter_spellings(first.outcomes), _LETTER_TOLERANCE

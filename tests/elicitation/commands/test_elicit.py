@@ -1,4 +1,7 @@
-"""The command, in processes of its own: breaks if a kill loses answers, if a resumed run differs, or if an error is not one line and exit 2."""
+"""The command, in processes of its own.
+
+Breaks if a kill loses answers, if a resumed run differs, or if an error is not one line and exit 2.
+"""
 
 import os
 import signal
@@ -198,9 +201,14 @@ def test_options_reach_the_session(model_folder, tmp_path, capsys, suffix):
 LAB = """
 [belief.number]
 form = "number"
-text = "A patient {description}. What is the probability that they {question}? A number from 0 to 1:"
+text = "A patient {description}. What is the probability that they {question}? \
+A number from 0 to 1:"
 """
-QUESTIONS = "id,belief_question,action_question,options,theta\na,How probable is rain?,What now?,stay|go,1\nb,How probable is snow?,What now?,stay|go,0\n"
+QUESTIONS = """\
+id,belief_question,action_question,options,theta
+a,How probable is rain?,What now?,stay|go,1
+b,How probable is snow?,What now?,stay|go,0
+"""
 
 
 @pytest.mark.parametrize(

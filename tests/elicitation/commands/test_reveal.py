@@ -25,7 +25,10 @@ SMALL = [
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
-    """Two random models with all letters and digits in their vocabulary: their beliefs are nonsense, but they have some."""
+    """Two random models with all letters and digits in their vocabulary.
+
+    Their beliefs are nonsense, but they have some.
+    """
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
@@ -44,7 +47,7 @@ def folders(tmp_path_factory):
         "num_attention_heads": 2,
         "num_key_value_heads": 2,
     }
-    found = {}
+    folders_by_name = {}
     for name, seed, template in (
         ("base", 0, None),
         ("instruct", 1, "{% for m in messages %}{{ m['content'] }}{% endfor %} Reply:"),
@@ -60,8 +63,8 @@ def folders(tmp_path_factory):
         )
         LlamaForCausalLM(config).save_pretrained(folder)
         fast.save_pretrained(folder)
-        found[name] = str(folder)
-    return found
+        folders_by_name[name] = str(folder)
+    return folders_by_name
 
 
 def test_from_a_model_folder_to_the_verdict(folders, tmp_path, capsys):
@@ -245,7 +248,7 @@ DICE = ["--where", "scenario=dice", "--where", "n=2,3", "--where", "variant=sing
 
 
 def believer(questions, *, accepts):
-    """Fill in the whole battery as somebody who believes the truth and accepts bets with a probability that depends on it."""
+    """Fill in the whole battery as somebody who believes the truth and bets by it."""
     from elicitation.batteries.revealed.battery import battery
     from elicitation.batteries.revealed.scenarios.grid import select, standard_grid
 
@@ -253,7 +256,7 @@ def believer(questions, *, accepts):
         standard_grid(),
         {"scenario": ["dice"], "n": ["2", "3"], "variant": ["single", "observation"]},
     )
-    asked = {one.name: one for one in battery(settings)}
+    asked = {question.name: question for question in battery(settings)}
 
     def number(row):
         setting = asked[row.question].setting
@@ -269,7 +272,10 @@ def believer(questions, *, accepts):
 
 @pytest.mark.parametrize("who", ["coherent", "reversed"])
 def test_the_whole_battery_from_elsewhere(who, tmp_path, capsys):
-    """Breaks if any kind of answer is not scored, or if the verdict does not tell who bets on what is believed from who bets against it."""
+    """Who bets on what is believed is told from who bets against it.
+
+    Breaks also if any kind of answer is not scored.
+    """
     questions, filled, out = tmp_path / "q.csv", tmp_path / "somebody.csv", tmp_path / "out"
     assert main(["reveal", "--questions", str(questions), *DICE]) == 0
     assert "280 stated" in capsys.readouterr().err
@@ -370,33 +376,6 @@ def test_stated_answers_alone_are_scored(tmp_path, capsys):
     assert not (out / "scores.csv").exists()
 
 
-def test_what_an_earlier_call_wrote_does_not_stay_beside_the_new(tmp_path, capsys):
-    """Files of other names stay, the store of answers and the table that is read included, whatever it is called."""
-    where, out = ["--where", "scenario=choice", "--where", "n=2"], tmp_path / "out"
-    out.mkdir()
-    filled = out / "bets.csv"
-    assert main(["reveal", "--questions", str(filled), *where]) == 0
-    table = pd.read_csv(filled)
-    table[table["kind"] == "stated"].assign(probability=0.1).to_csv(filled, index=False)
-    kept = {"answers.sqlite", "notes.csv", "my-report.html"}
-    stale = {
-        "scores.csv",
-        "table.csv",
-        "runs.parquet",
-        "results.json",
-        "report.html",
-        "outcomes.png",
-    }
-    for name in kept | stale:
-        (out / name).write_text("earlier", encoding="utf-8")
-    assert main(["reveal", "--answers", str(filled), "--out", str(out), *where]) == 0
-    assert {path.name for path in out.iterdir()} == kept | {
-        "bets.csv",
-        "stated.csv",
-        "stated_errors.csv",
-    }
-
-
 def test_distances_are_printed_although_a_check_fails(tmp_path, capsys, monkeypatch):
     import coherence.analysis.analyze
 
@@ -425,7 +404,10 @@ def test_answers_from_elsewhere_need_no_model(tmp_path):
     n_outcomes = table.groupby(["setting", "wording"])["outcome"].transform("size")
     table.assign(probability=1 / n_outcomes).to_csv(tmp_path / "uniform.csv", index=False)
     arguments = ["reveal", "--answers", str(tmp_path / "uniform.csv"), "--out", str(out), *where]
-    code = f"import sys; from coherence.cli.main import main; status = main({arguments!r}); sys.exit(status or 10 * ('torch' in sys.modules))"
+    code = (
+        f"import sys; from coherence.cli.main import main; status = main({arguments!r}); "
+        "sys.exit(status or 10 * ('torch' in sys.modules))"
+    )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     scores = pd.read_csv(out / "scores.csv").groupby("group")["chebyshev"].mean()
@@ -476,7 +458,7 @@ def test_wrong_usage_is_one_line_and_exit_two(options, message, tmp_path, monkey
 
 
 def test_an_interruption_keeps_what_was_read(folders, tmp_path, monkeypatch, capsys):
-    import elicitation.batteries.revealed.beliefs as tables
+    import elicitation.batteries.revealed.tables as tables
 
     def interrupted(model, settings, store, **_):
         reveal(model, settings[:1], store)
@@ -492,7 +474,8 @@ def test_help_loads_nothing_heavy():
     code = (
         "import sys, contextlib, io\nfrom coherence.cli.main import main\n"
         "with contextlib.redirect_stdout(io.StringIO()):\n    main(['reveal', '--help'])\n"
-        "print([name for name in ('numpy', 'pandas', 'torch', 'matplotlib') if name in sys.modules])"
+        "heavy = ('numpy', 'pandas', 'torch', 'matplotlib')\n"
+        "print([name for name in heavy if name in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
@@ -503,8 +486,10 @@ def test_help_loads_nothing_heavy():
 def test_the_lesson_runs_and_says_what_is_known(tmp_path):
     done = subprocess.run(
         [sys.executable, str(ROOT / "examples" / "revealed_lesson.py"), "--out", str(tmp_path)],
-        capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "outcomes.png").exists()
     table = pd.read_csv(tmp_path / "lesson.csv").set_index("believer")

@@ -89,7 +89,10 @@ def start(folder, seconds):
 
 
 def torment(folder, *, kills, rng, seconds=0.004):
-    """Kill lives of a session, at most `kills` of them, then let one live; return how many kills struck and how many lives ended by themselves."""
+    """Kill lives of a session, at most `kills` of them, then let one live.
+
+    Return how many kills struck and how many lives ended by themselves.
+    """
     struck = ended = 0
     for _ in range(kills):
         child = start(folder, seconds)
@@ -154,10 +157,10 @@ def main():
             together(folder, n=args.processes)
         else:
             struck, ended = torment(folder, kills=args.kills, rng=np.random.default_rng(args.seed))
-        found = verdict(folder, undisturbed)
+        outcome = verdict(folder, undisturbed)
     print(
         f"kills={struck} ended_before_the_kill={ended} questions={N_QUESTIONS} "
-        + " ".join(f"{key}={value}" for key, value in found.items())
+        + " ".join(f"{key}={value}" for key, value in outcome.items())
     )
 
 

@@ -1,4 +1,7 @@
-"""Questions of one's own, and beliefs that are read off: breaks if a question is changed, an answer is misplaced, or a fault passes."""
+"""Questions of one's own, and beliefs that are read off.
+
+Breaks if a question is changed, an answer is misplaced, or a fault passes.
+"""
 
 import json
 
@@ -46,12 +49,6 @@ class Own:
 class Labelled(Own):
     def label_probabilities(self, texts, labels):
         return [(0.2, 0.6)] * len(texts)
-
-
-@pytest.fixture
-def store():
-    with AnswerStore(":memory:") as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -160,15 +157,22 @@ def test_both_ways_work_for_networks(asia, cases, store):
 def test_a_causal_model_gives_exact_label_probabilities(model, table, store):
     runs, _ = elicit_questions(model, table, store, design=Design(reps=1, belief="token"))
     assert runs["answer_mass"].between(0, 1).all()
-    told = runs["raw_belief"].map(json.loads)
-    assert [sum(one.values()) for one in told] == pytest.approx(runs["answer_mass"].tolist())
+    masses = runs["raw_belief"].map(json.loads)
+    assert [sum(shares.values()) for shares in masses] == pytest.approx(
+        runs["answer_mass"].tolist()
+    )
 
 
 @pytest.mark.parametrize(
     ("masses", "value", "status"),
-    [({"No": 0.1, "Yes": 0.3}, None, "unparsed"), ({"No": 0.5, "Yes": 0.5}, 0.5, "ok"), ({"No": 0.0, "Yes": 1.0}, 1.0, "ok"),
-     ({"No": 0.2, "Yes": 0.6, "share": [0.6, 0.8]}, None, "unparsed"), ({"No": 0.2, "Yes": 0.6, "share": [0.745, 0.755]}, 0.75, "ok")],
-)  # fmt: skip
+    [
+        ({"No": 0.1, "Yes": 0.3}, None, "unparsed"),
+        ({"No": 0.5, "Yes": 0.5}, 0.5, "ok"),
+        ({"No": 0.0, "Yes": 1.0}, 1.0, "ok"),
+        ({"No": 0.2, "Yes": 0.6, "share": [0.6, 0.8]}, None, "unparsed"),
+        ({"No": 0.2, "Yes": 0.6, "share": [0.745, 0.755]}, 0.75, "ok"),
+    ],
+)
 def test_a_token_belief_needs_most_of_the_mass_and_narrow_bounds(masses, value, status):
     belief = token_belief(json.dumps(masses))
     assert (belief.value, belief.status) == (
@@ -223,9 +227,14 @@ def test_a_sampled_belief_needs_half_of_its_draws():
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"belief": "guess"}, "belief must be one of"), ({"belief": "sampled", "temperature": 0}, "temperature above 0"), ({"draws": 0}, "draws must"),
-     ({"reps": 0}, "reps"), ({"prompts": ("odd",)}, "prompts must be distinct names")],
-)  # fmt: skip
+    [
+        ({"belief": "guess"}, "belief must be one of"),
+        ({"belief": "sampled", "temperature": 0}, "temperature above 0"),
+        ({"draws": 0}, "draws must"),
+        ({"reps": 0}, "reps"),
+        ({"prompts": ("odd",)}, "prompts must be distinct names"),
+    ],
+)
 def test_designs_out_of_range(table, store, options, message):
     with pytest.raises(InputError, match=message):
         elicit_questions(Own(), table, store, design=Design(**options))

@@ -1,4 +1,7 @@
-"""Kills at random moments, processes side by side, a disk that is full: breaks if an answer is lost, doubled or changed."""
+"""Kills at random moments, processes side by side, a disk that is full.
+
+Breaks if an answer is lost, doubled or changed.
+"""
 
 import os
 import subprocess
@@ -59,7 +62,8 @@ from coherence.errors import CoherenceError
 from elicitation.store import AnswerStore
 from kill_session import live
 folder = Path(sys.argv[1])
-resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))  # writing on fails, as on a full disk
+# Writing on fails, as on a full disk.
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
 try:
     live(folder, 0.0)
 except CoherenceError as error:

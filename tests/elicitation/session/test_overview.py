@@ -1,4 +1,7 @@
-"""Looking at a store and at a plan: breaks if a count is wrong, if looking changes anything, or if torch is loaded for it."""
+"""Looking at a store and at a plan.
+
+Breaks if a count is wrong, if looking changes anything, or if torch is loaded for it.
+"""
 
 import json
 import subprocess
@@ -26,17 +29,23 @@ class Mixed:
         self.fingerprint = fingerprint
 
     def generate(self, requests):
-        said = ["No: 0.5\nYes: 0.5", "50%", "I can't say.", "70"]
+        texts = ["No: 0.5\nYes: 0.5", "50%", "I can't say.", "70"]
         return [
-            Answer("wait" if "options" in request.text else said[request.seed % 4])
+            Answer("wait" if "options" in request.text else texts[request.seed % 4])
             for request in requests
         ]
 
 
 @pytest.fixture
 def table():
-    return pd.DataFrame({"context": list("abcdef"), "belief_question": [f"How probable is {c}?" for c in "abcdef"],
-                         "action_question": [f"{c}: what now?" for c in "abcdef"], "options": [("wait", "treat")] * 6})  # fmt: skip
+    return pd.DataFrame(
+        {
+            "context": list("abcdef"),
+            "belief_question": [f"How probable is {c}?" for c in "abcdef"],
+            "action_question": [f"{c}: what now?" for c in "abcdef"],
+            "options": [("wait", "treat")] * 6,
+        }
+    )
 
 
 @pytest.fixture
@@ -153,7 +162,8 @@ def test_looking_loads_no_torch(tmp_path, table):
     code = (
         "import sys; from coherence.cli.main import main\n"
         f"assert main(['elicit', '--status', {str(tmp_path / 's.sqlite')!r}]) == 0\n"
-        f"assert main(['elicit', '--model', 'no/model', '--questions', {str(questions)!r}, '--out', {str(tmp_path / 'o.csv')!r}, '--dry-run']) == 0\n"
+        f"options = ['--questions', {str(questions)!r}, '--out', {str(tmp_path / 'o.csv')!r}]\n"
+        "assert main(['elicit', '--model', 'no/model', *options, '--dry-run']) == 0\n"
         "assert not {'torch', 'transformers'} & set(sys.modules), 'torch was loaded'"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)

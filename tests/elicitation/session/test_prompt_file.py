@@ -1,4 +1,8 @@
-"""Templates from a file: breaks if a fault passes or hides another, if a text can reach into Python, or if a template is not asked as it stands."""
+"""Templates from a file.
+
+Breaks if a fault passes or hides another, if a text can reach into Python, or if a template is not
+asked as it stands.
+"""
 
 import pytest
 
@@ -41,12 +45,33 @@ def test_templates_come_in_over_the_built_in_ones(tmp_path):
 
 
 def test_every_fault_comes_at_once(tmp_path):
-    text = '[belief."x y"]\ntext = "{name} {question}"\nforms = 1\n[belief.a]\nform = "percent"\ntext = 3\n[decsion]\ntext = "x"\n[decision]\ntext = "{"'
+    text = """
+[belief."x y"]
+text = "{name} {question}"
+forms = 1
+[belief.a]
+form = "percent"
+text = 3
+[decsion]
+text = "x"
+[decision]
+text = "{"
+"""
     with pytest.raises(InputError) as caught:
         _load(tmp_path, text)
     message = str(caught.value)
-    for part in ("8 faults: ", "[decsion] is no template", "'decision'", "named by a letter", "unknown key 'forms'", "unknown placeholder {name}",
-                 "lacks the placeholder {description}", "form must be one of lines, number", "needs text", "stray brace"):  # fmt: skip
+    for part in (
+        "8 faults: ",
+        "[decsion] is no template",
+        "'decision'",
+        "named by a letter",
+        "unknown key 'forms'",
+        "unknown placeholder {name}",
+        "lacks the placeholder {description}",
+        "form must be one of lines, number",
+        "needs text",
+        "stray brace",
+    ):
         assert part in message, part
     assert message.count(" | ") == 7
 

@@ -1,4 +1,7 @@
-"""Prompts, byte for byte: a change of a single character is a different experiment and must show."""
+"""Prompts, byte for byte.
+
+A change of a single character is a different experiment and must show.
+"""
 
 # ruff: noqa: E501 (the texts stand here as they are asked)
 

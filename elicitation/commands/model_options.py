@@ -1,0 +1,285 @@
+"""Options of the model that is asked and of the store of its answers, for all commands that ask.
+
+What a command needs of them it declares here, and the model is loaded or connected to here; nothing
+is imported before it is asked for, so that ``--help`` stays fast.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from elicitation.models.local.causal import CausalModel
+    from elicitation.models.local.multiple_choice import MultipleChoiceModel
+    from elicitation.models.servers.server import ServerModel
+    from elicitation.store import AnswerStore
+
+Result = TypeVar("Result")
+
+
+def add_model_options(
+    parser: argparse.ArgumentParser,
+    *,
+    kind: str = "causal language model",
+    dest: str = "model",
+    several: bool = False,
+    server: bool = False,
+    chat: bool = False,
+) -> None:
+    """Declare who is asked, where it runs and how.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Parser of the command.
+    kind : str
+        What a folder must hold.
+    dest : str
+        Attribute that ``--model`` goes to.
+    several : bool
+        Whether ``--model`` may be repeated.
+    server : bool
+        Whether the model may stand behind servers.
+    chat : bool
+        Whether the user chooses between chat template and plain text.
+    """
+    group = parser.add_argument_group("the model that is asked")
+    group.add_argument(
+        "--model",
+        dest=dest,
+        metavar="DIR",
+        action="append" if several else "store",
+        help=f"folder of a {kind}, as written by save_pretrained"
+        + ("; with --server the model's name there" if server else "")
+        + ("; repeat it to ask several, one after the other" if several else ""),
+    )
+    if server:
+        _add_server_options(group)
+    if chat:
+        group.add_argument(
+            "--chat",
+            action=argparse.BooleanOptionalAction,
+            default=None,
+            help="use the chat template (default: if there is one)",
+        )
+        group.add_argument(
+            "--system",
+            metavar="TEXT",
+            help="system message before every question of a chat model (default: none)",
+        )
+    group.add_argument(
+        "--dtype",
+        default="auto",
+        choices=("auto", "float32", "bfloat16", "float16"),
+        help="precision (default: auto, float32 on a processor)",
+    )
+    add_device_options(group)
+    group.add_argument(
+        "--batch-size",
+        type=int,
+        metavar="N",
+        help="most texts at a time (default: what memory allows, and 64 drawn answers)",
+    )
+
+
+def add_device_options(parser: "argparse._ActionsContainer", **default: Any) -> None:
+    """Declare where a model runs; an action of a command may pass another `default`."""
+    parser.add_argument(
+        "--device",
+        metavar="NAME",
+        help="torch device (default: a GPU if there is one)",
+        **({"default": "auto"} | default),
+    )
+    parser.add_argument(
+        "--threads",
+        type=int,
+        metavar="N",
+        help="threads of the model (default: torch's own choice)",
+        **default,
+    )
+
+
+def _add_server_options(parser: "argparse._ActionsContainer") -> None:
+    parser.add_argument(
+        "--server",
+        metavar="URL[,URL]",
+        help="OpenAI-compatible servers of the model, instead of a folder; see docs/servers.md",
+    )
+    parser.add_argument(
+        "--server-name",
+        metavar="NAME",
+        help="keeps answers under this name instead of the first address",
+    )
+    parser.add_argument(
+        "--api-key-env",
+        metavar="VARIABLE",
+        help="environment variable that holds the servers' API key (default: no key)",
+    )
+    parser.add_argument(
+        "--concurrency",
+        type=int,
+        default=8,
+        metavar="N",
+        help="questions under way at each server (default: 8)",
+    )
+
+
+def add_store_options(parser: argparse.ArgumentParser, *, usual: str) -> None:
+    """Declare where answers are kept; `usual` names the place without ``--store``."""
+    group = parser.add_argument_group("the store of answers")
+    group.add_argument(
+        "--store",
+        metavar="FILE",
+        help=f"where the model's answers are kept, for resuming (default: {usual})",
+    )
+    group.add_argument(
+        "--resume",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="use the answers that the store has (default); --no-resume refuses a store that has "
+        "any",
+    )
+
+
+def drawn_at_a_time(args: argparse.Namespace) -> int:
+    """Return how many drawn answers make a call of the model and a write to the store."""
+    # A kill loses the batch under way: enough texts to keep a model busy, and no more.
+    return 64 if args.batch_size is None else int(args.batch_size)
+
+
+def load_causal(
+    args: argparse.Namespace,
+    folder: str | os.PathLike[str],
+    *,
+    chat: bool | None = None,
+    system: str | None = None,
+) -> "CausalModel":
+    """Load a causal model from a folder.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Options of `add_model_options`.
+    folder : path-like
+        The folder.
+    chat, system
+        As of ``elicitation.load_causal_model``.
+
+    Returns
+    -------
+    CausalModel
+        Ready to answer.
+
+    Raises
+    ------
+    InputError
+        As of ``elicitation.load_causal_model``.
+    """
+    from elicitation.models.local.causal import load_causal_model
+
+    return load_causal_model(folder, chat=chat, system=system, **_local_options(args))
+
+
+def load_local(
+    args: argparse.Namespace, folder: str | os.PathLike[str]
+) -> "CausalModel | MultipleChoiceModel":
+    """Load the model in a folder as what its configuration says it is; else as `load_causal`."""
+    from elicitation.models.local.multiple_choice import (
+        is_multiple_choice,
+        load_multiple_choice_model,
+    )
+
+    # Such a model has no chat template: --chat and --system are for the others.
+    if not is_multiple_choice(folder):
+        return load_causal(args, folder, chat=args.chat, system=args.system)
+    options = _local_options(args)
+    if options["batch_size"] is None:
+        del options["batch_size"]  # memory sets no limit here; the loader has one of its own
+    return load_multiple_choice_model(folder, **options)
+
+
+def _local_options(args: argparse.Namespace) -> dict[str, Any]:
+    return {name: getattr(args, name) for name in ("batch_size", "dtype", "device", "threads")}
+
+
+def connect(args: argparse.Namespace, model: str) -> "ServerModel":
+    """Connect to the servers of a model and find out what they can do.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Options of `add_model_options`, with those of servers and chats.
+    model : str
+        Its name at the servers.
+
+    Returns
+    -------
+    ServerModel
+        Ready to answer.
+
+    Raises
+    ------
+    CoherenceError
+        As of ``elicitation.connect_servers``.
+    """
+    from elicitation.models.servers.server import connect_servers
+
+    return connect_servers(
+        [address.strip() for address in args.server.split(",") if address.strip()],
+        model,
+        # A server wraps questions in its template, unless it is told to continue plain text.
+        api="completions" if args.chat is False else "chat",
+        identity=args.server_name,
+        system=args.system,
+        concurrency=args.concurrency,
+        key_variable=args.api_key_env,
+    )
+
+
+def ask_and_keep(
+    args: argparse.Namespace,
+    usual: str | os.PathLike[str],
+    asking: "Callable[[AnswerStore], Result]",
+) -> Result | None:
+    """Ask with the store open, and say after Ctrl-C what is kept.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Options of `add_store_options`, and the name of the `command`.
+    usual : path-like
+        The store without ``--store``.
+    asking : callable
+        Takes the store and asks.
+
+    Returns
+    -------
+    object or None
+        What `asking` returned; None after Ctrl-C.
+
+    Raises
+    ------
+    InputError
+        ``--no-resume``, and the store has answers.
+    """
+    from coherence.errors import InputError
+    from elicitation.store import AnswerStore
+
+    with AnswerStore(args.store or usual) as store:
+        # An empty store was made by the line above, or by a call that asked nothing.
+        if not args.resume and len(store):
+            raise InputError(
+                f"--no-resume needs a new store; {store.path} has {len(store)} answers. "
+                "Name another --store, or leave --no-resume out."
+            )
+        try:
+            return asking(store)
+        except KeyboardInterrupt:
+            print(
+                f"\ncoherence {args.command}: interrupted; {len(store)} answers are kept in "
+                f"{store.path}. The same command resumes.",
+                file=sys.stderr,
+            )
+            return None

@@ -1,0 +1,127 @@
+"""What ``coherence reveal`` writes and prints, whoever answered."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from coherence.cli.folders import remove_earlier
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_CHECKED = ("runs.parquet", "results.json", "report.html")
+# All that the command may write, but for the store of answers.
+_WRITTEN = (
+    r"(table|summary|scores|beliefs|influence|orders|stated|stated_errors|bets)\.csv"
+    r"|(outcomes|previous|orders)\.png|runs\.parquet|results\.json|report\.html"
+)
+
+
+@dataclass
+class Battery:
+    """Tables of what was asked, one of each kind per model."""
+
+    beliefs: "list[pd.DataFrame]" = field(default_factory=list)
+    stated: "list[pd.DataFrame]" = field(default_factory=list)
+    bets: "list[pd.DataFrame]" = field(default_factory=list)
+    runs: "list[pd.DataFrame]" = field(default_factory=list)
+
+
+def write_battery(
+    folder: Path, battery: Battery, *, seed: int, inputs: "Sequence[str]" = ()
+) -> None:
+    """Write tables and figures, print the summary, and with a runs table the verdict.
+
+    Parameters
+    ----------
+    folder : Path
+        A folder that is there.
+    battery : Battery
+        What was elicited.
+    seed : int
+        Of the checks.
+    inputs : sequence of str
+        Files that this call read, which stay.
+    """
+    from coherence.batteries.revealed.answer_scores import score_stated, score_wagers
+    from coherence.batteries.revealed.belief_scores import (
+        comparison_table,
+        score_beliefs,
+        summarise_scores,
+    )
+    from coherence.batteries.revealed.figures import write_figures
+    from coherence.batteries.revealed.influences import order_preferences, previous_influences
+    from coherence.batteries.revealed.text import (
+        render_bets,
+        render_distances,
+        render_notes,
+        render_stated,
+    )
+
+    beliefs, stated, bets, runs = map(
+        _together, (battery.beliefs, battery.stated, battery.bets, battery.runs)
+    )
+    tables: dict[str, pd.DataFrame] = {}
+    texts = []
+    if stated is not None:
+        tables |= {"stated": stated, "stated_errors": score_stated(stated)}
+    if beliefs is not None:
+        scores = score_beliefs(beliefs)
+        summary = summarise_scores(scores)
+        distances = comparison_table(summary, tables.get("stated_errors"))
+        influences, orders = previous_influences(beliefs), order_preferences(beliefs)
+        tables |= {
+            "beliefs": beliefs,
+            "scores": scores,
+            "summary": summary,
+            "table": distances,
+            "influence": influences,
+            "orders": orders,
+        }
+        texts += [render_distances(distances), render_notes(scores, influences, orders)]
+    if stated is not None:
+        texts.append(render_stated(tables["stated_errors"]))
+    if bets is not None:
+        tables["bets"] = score_wagers(bets)
+        texts.append(render_bets(tables["bets"]))
+    # No file without rows: of coins there are no orders of options, for instance.
+    filled = {f"{name}.csv": table for name, table in tables.items() if len(table)}
+    remove_earlier(folder, _WRITTEN, filled, inputs)
+    for name, table in filled.items():
+        table.to_csv(folder / name, index=False)
+    written = list(filled)
+    if beliefs is not None:
+        written += [path.name for path in write_figures(beliefs, folder)]
+    # Before the checks, which take longer: should one fail, what was measured is there.
+    print("\n\n".join(texts))
+    if runs is not None:
+        print(f"\n{_check_coherence(runs, folder, seed)}")
+        written += _CHECKED
+    print(f"wrote {', '.join(written)} to {folder}", file=sys.stderr)
+
+
+def _check_coherence(runs: "pd.DataFrame", folder: Path, seed: int) -> str:
+    """Run the ordinary checks, write their report and return it as text."""
+    from coherence.analysis.analyze import analyze
+    from coherence.batteries.revealed.text import render_cautions
+    from coherence.report.terminal import render_terminal
+    from coherence.table.storage import write_runs
+
+    # First, so that a check that fails leaves the table to look at.
+    write_runs(runs, folder / "runs.parquet")
+    print("checking the coherence of beliefs and bets", file=sys.stderr)
+    report = analyze(runs, rng=seed)
+    (folder / "results.json").write_text(report.to_json(), encoding="utf-8")
+    (folder / "report.html").write_text(report.to_html(), encoding="utf-8")
+    cautions = render_cautions(runs)
+    return render_terminal(report.units, color=False) + (f"\n\n{cautions}" if cautions else "")
+
+
+def _together(tables: "list[pd.DataFrame]") -> "pd.DataFrame | None":
+    """Return the tables below each other, or None if there is no row."""
+    import pandas as pd
+
+    filled = [table for table in tables if len(table)]
+    return pd.concat(filled, ignore_index=True) if filled else None

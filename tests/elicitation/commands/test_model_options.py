@@ -1,0 +1,160 @@
+"""Options of models and stores: breaks if two commands mean different things by one option."""
+
+import argparse
+import json
+
+import pytest
+
+from coherence.cli.main import build_parser, main
+from coherence.errors import InputError
+from elicitation.commands import model_options
+from elicitation.models.base import Answer
+from elicitation.store import AnswerStore, Draw
+
+COMMANDS = ("elicit", "reveal", "bets", "mix")
+SHARED = ("dtype", "device", "threads", "batch_size", "store", "resume")
+
+
+def options(command, *words):
+    return build_parser(command).parse_args([command, *words])
+
+
+def test_all_commands_that_ask_have_the_same_options_and_defaults():
+    defaults = [{name: getattr(options(command), name) for name in SHARED} for command in COMMANDS]
+    assert defaults == [
+        {
+            "dtype": "auto",
+            "device": "auto",
+            "threads": None,
+            "batch_size": None,
+            "store": None,
+            "resume": True,
+        }
+    ] * len(COMMANDS)
+    for command in ("elicit", "mix"):
+        assert options(command, "--server", "http://a", "--system", "s", "--no-chat").chat is False
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (["--store", "s.sqlite", "train", "--modality", "coin"], "--store"),
+        (["--batch-size", "8", "train", "--modality", "coin"], "--batch-size"),
+        (["--no-chat", "transfer"], "--chat"),
+        (["--system", "s", "questions"], "--system"),
+        (["--no-resume", "questions"], "--resume"),
+    ],
+)
+def test_an_action_of_bets_has_no_use_for_options_of_asking(words, option, tmp_path, capsys):
+    assert main(["bets", *words, "--out", str(tmp_path / "out")]) == 2
+    assert f"{option} does not belong to 'coherence bets " in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_training_keeps_its_own_batch_size_and_resumption():
+    train = ["train", "--modality", "coin", "--out", "x"]
+    args = options("bets", *train, "--batch-size", "8", "--no-resume")
+    assert (args.update_size, args.batch_size, args.resume) == (8, None, False)
+    assert options("bets", *train).resume is True
+
+
+def draw(text):
+    return Draw.of(text, 0, base_seed=0, temperature=1.0, max_new_tokens=9, max_lines=1)
+
+
+def keep(store, text="a text"):
+    store.put([draw(text)], [Answer("a")], model="m", fingerprint="f")
+
+
+def test_ctrl_c_says_what_is_kept_and_where(tmp_path, capsys):
+    args = argparse.Namespace(command="reveal", store=None, resume=True)
+
+    def asking(store):
+        keep(store)
+        raise KeyboardInterrupt
+
+    assert model_options.ask_and_keep(args, tmp_path / "usual.sqlite", asking) is None
+    assert capsys.readouterr().err == (
+        "\ncoherence reveal: interrupted; 1 answers are kept in "
+        f"{tmp_path / 'usual.sqlite'}. The same command resumes.\n"
+    )
+    # What was asked for goes on from there; --no-resume does not.
+    assert model_options.ask_and_keep(args, tmp_path / "usual.sqlite", len) == 1
+    args.resume = False
+    with pytest.raises(InputError, match="--no-resume needs a new store; .* has 1 answers"):
+        model_options.ask_and_keep(args, tmp_path / "usual.sqlite", len)
+    args.store = str(tmp_path / "new.sqlite")
+    assert model_options.ask_and_keep(args, tmp_path / "usual.sqlite", len) == 0
+    assert (tmp_path / "new.sqlite").exists()
+
+
+@pytest.mark.parametrize("command", ["reveal", "bets", "mix"])
+def test_no_resume_refuses_a_store_with_answers(command, tmp_path, capsys):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps({"architectures": ["X"]}), encoding="utf-8")
+    (folder / "model.safetensors").write_bytes(b"")
+    (folder / "tokenizer.json").write_text("{}", encoding="utf-8")
+    with AnswerStore(tmp_path / "mine.sqlite") as store:
+        keep(store)
+    words = ["--model", str(folder), "--out", str(tmp_path / "out"), "--no-resume"]
+    assert main([command, *words, "--store", str(tmp_path / "mine.sqlite")]) == 2
+    errors = capsys.readouterr().err
+    assert errors.count("\n") == 1
+    assert f"{tmp_path / 'mine.sqlite'} has 1 answers. Name another --store" in errors
+
+
+@pytest.mark.parametrize("kind", ["ForMultipleChoice", "ForCausalLM"])
+def test_a_folder_is_loaded_as_what_it_says_it_is(kind, tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    from elicitation.models.local import causal, multiple_choice
+
+    (tmp_path / "config.json").write_text(json.dumps({"architectures": [kind]}), encoding="utf-8")
+    loaded = []
+    for module, name in (
+        (causal, "load_causal_model"),
+        (multiple_choice, "load_multiple_choice_model"),
+    ):
+        monkeypatch.setattr(
+            module, name, lambda folder, name=name, **settings: loaded.append((name, settings))
+        )
+    words = ["--dtype", "float32", "--device", "cpu", "--threads", "2", "--no-chat"]
+    model_options.load_local(options("bets", *words), tmp_path)
+    model_options.load_local(options("bets", *words, "--batch-size", "7"), tmp_path)
+    local = {"dtype": "float32", "device": "cpu", "threads": 2}
+    if kind == "ForMultipleChoice":
+        name = "load_multiple_choice_model"
+        assert loaded == [(name, local), (name, {**local, "batch_size": 7})]
+    else:
+        local |= {"chat": False, "system": None}
+        name = "load_causal_model"
+        assert loaded == [(name, {**local, "batch_size": size}) for size in (None, 7)]
+
+
+def test_servers_get_all_options(monkeypatch):
+    from elicitation.models.servers import server
+
+    calls = []
+    monkeypatch.setattr(
+        server, "connect_servers", lambda *words, **settings: calls.append((words, settings))
+    )
+    words = ["--server", "http://a, http://b,", "--server-name", "lab", "--concurrency", "3"]
+    more = ["--api-key-env", "KEY", "--system", "Be brief.", "--no-chat"]
+    for command in ("elicit", "mix"):
+        model_options.connect(options(command, *words, *more), "m")
+    assert (
+        calls
+        == [
+            (
+                (["http://a", "http://b"], "m"),
+                {
+                    "api": "completions",
+                    "identity": "lab",
+                    "system": "Be brief.",
+                    "concurrency": 3,
+                    "key_variable": "KEY",
+                },
+            )
+        ]
+        * 2
+    )
