@@ -1,0 +1,144 @@
+"""A server in a thread of the test that behaves as it is told, or misbehaves."""
+
+import json
+import threading
+import time
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import numpy as np
+
+from elicitation.models.base import Request
+from elicitation.models.servers.address import Limits
+from elicitation.models.servers.server import connect_servers
+
+QUICK = Limits(connect=2.0, read=2.0, total=4.0, attempts=4, first_wait=0.01, longest_wait=2.0)
+
+
+class Fake:
+    """A server whose every reply a function decides; it keeps a record of what it was asked."""
+
+    def __init__(self, reply=None, models=("m",)):
+        self.reply, self.models = reply or (lambda body, n: answer("fine")), models
+        self.asked, self.headers, self.times = [], [], []
+        self.under_way = self.most_under_way = 0
+        self.lock = threading.Lock()
+
+
+def answer(text, **choice):
+    message = {"role": "assistant", "content": text}
+    return {
+        "choices": [
+            {"index": 0, "message": message, "text": text, "finish_reason": "stop", **choice}
+        ],
+        "usage": {"completion_tokens": 3},
+    }
+
+
+def raw(status, body=b"", headers=None, cut=None):
+    return {"raw": (status, body, headers or {}, cut)}
+
+
+@contextmanager
+def serving(fake):
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def do_GET(self):
+            self.send(
+                {"object": "list", "data": [{"id": name} for name in fake.models]}
+                if fake.models is not None
+                else raw(500, b"Oops")
+            )
+
+        def do_POST(self):
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            with fake.lock:
+                fake.asked.append((self.path, body))
+                fake.headers.append(dict(self.headers))
+                fake.times.append(time.monotonic())
+                number = len(fake.asked) - 1
+                fake.under_way += 1
+                fake.most_under_way = max(fake.most_under_way, fake.under_way)
+            try:
+                reply = fake.reply(body, number)
+            finally:
+                with fake.lock:
+                    fake.under_way -= 1
+            self.send(reply)
+
+        def send(self, reply):
+            if callable(reply):
+                return reply(self)
+            status, body, headers, cut = (
+                reply["raw"] if "raw" in reply else (200, json.dumps(reply).encode(), {}, None)
+            )
+            self.send_response(status)
+            for name, value in {"Content-Length": str(len(body)), **headers}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body[:cut])
+            if cut is not None:
+                self.close_connection = True
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    server.handle_error = lambda *_: None  # clients that leave early are what is tested
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@contextmanager
+def connected(*fakes, **options):
+    with serving(fakes[0]) as first:
+        if len(fakes) == 1:
+            yield connect_servers(first, "m", **{"limits": QUICK, **options})
+        else:
+            with serving(fakes[1]) as second:
+                yield connect_servers([first, second], "m", **{"limits": QUICK, **options})
+
+
+def requests(n, **options):
+    return [Request(f"Question {i}?", 2**62 + i, 7, **options) for i in range(n)]
+
+
+def keep(stream, kept):
+    for i, reply in stream:
+        kept[i] = reply.text
+
+
+def probing(body):
+    return body.get("prompt", body.get("messages", [{}])[0].get("content")) == "Say one word."
+
+
+def after_opening(reply):
+    """Reply well while the server is found out about, then by a function; it counts from there."""
+    count = iter(range(10**6))
+    return lambda body, _: answer("fine") if probing(body) else reply(body, next(count))
+
+
+def echo_text(body, _):
+    return answer(body["messages"][0]["content"])
+
+
+def listing(values, *, drawn=None):
+    """A chat response with these likely tokens."""
+    entries = [
+        {"token": token, "logprob": float(np.log(p)), "bytes": None} for token, p in values.items()
+    ]
+    first = {
+        **(
+            entries[0] if drawn is None else {"token": drawn[0], "logprob": float(np.log(drawn[1]))}
+        ),
+        "top_logprobs": entries,
+    }
+    return answer("Yes", logprobs={"content": [first]})
