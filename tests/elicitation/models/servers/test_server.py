@@ -241,7 +241,7 @@ def test_outcomes_are_scored_over_all_of_their_tokens():
 
 def test_a_session_with_servers_keeps_what_it_has(asia, cases, tmp_path):
     from elicitation.session.plan import Design
-from elicitation.session.session import elicit
+    from elicitation.session.session import elicit
     from elicitation.store import AnswerStore
 
     good = Fake(
@@ -256,7 +256,9 @@ from elicitation.session.session import elicit
         with serving(failing) as address:
             model = connect_servers(address, "m", identity="lab", limits=QUICK)
             with pytest.raises(ServersError, match="gone"):
-                elicit(model, asia, cases, store, design=Design(reps=1, iterated=False), batch_size=10)
+                elicit(
+                    model, asia, cases, store, design=Design(reps=1, iterated=False), batch_size=10
+                )
         kept = len(store)
         assert kept == 30
         with serving(good) as address:
