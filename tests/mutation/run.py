@@ -185,7 +185,7 @@ def _limit(folder: Path, work: Path, paths: list[str]) -> float:
     return TIMES_LONGER * float(known[name]) + SPARE_SECONDS
 
 
-def judge(module: Path, work: Path, size: int, seed: int, quick: bool) -> None:
+def judge(module: Path, work: Path, size: int, seed: int, quick: bool, again: bool) -> None:
     """Put the mutants of one module that the ledger lacks to the test.
 
     Parameters
@@ -198,11 +198,14 @@ def judge(module: Path, work: Path, size: int, seed: int, quick: bool) -> None:
         Of the sample.
     quick : bool
         Whether to leave it at the module's own tests.
+    again : bool
+        Whether to try survivors anew.
     """
     source = (ROOT / module).read_text(encoding="utf-8")
     known = read_ledger(work / "ledger.jsonl")
     sample = sample_mutants(source, size, f"{seed} {module}")
-    waiting = [(name, m) for m in sample if (name := _digest(source, m)) not in known]
+    settled = {name for name, outcome in known.items() if not (again and outcome == "survived")}
+    waiting = [(name, m) for m in sample if (name := _digest(source, m)) not in settled]
     if not waiting:
         return
     folder = Path(tempfile.mkdtemp(dir=work))
@@ -224,7 +227,7 @@ def _cell(code: str) -> str:
     return f"`{short.replace('|', '¦')}`"
 
 
-def table(room: str, modules: list[Path], work: Path, size: int, seed: int) -> str:
+def table(room: str, modules: list[Path], work: Path, size: int, seed: int, quick: bool) -> str:
     """Render what became of the mutants of a room, as far as they have been tried.
 
     Parameters
@@ -237,6 +240,8 @@ def table(room: str, modules: list[Path], work: Path, size: int, seed: int) -> s
         Folder of the ledger.
     size, seed : int
         Of the sample.
+    quick : bool
+        Whether modules met only their own tests.
 
     Returns
     -------
@@ -249,24 +254,29 @@ def table(room: str, modules: list[Path], work: Path, size: int, seed: int) -> s
         source = (ROOT / module).read_text(encoding="utf-8")
         sample = sample_mutants(source, size, f"{seed} {module}")
         outcomes = [known.get(_digest(source, mutant)) for mutant in sample]
-        counts.append((module.name, len(sample) - outcomes.count(None), outcomes.count("caught")))
+        tried = len(sample) - outcomes.count(None)
+        counts.append((module.name, len(sample), tried, outcomes.count("caught")))
         survivors += [
             f"| {module.name}:{mutant.line} | {mutant.operator} | {_cell(mutant.before)} "
             f"| {_cell(mutant.after)} |"
             for mutant, outcome in zip(sample, outcomes, strict=True)
             if outcome == "survived"
         ]
-    counts = [row for row in counts if row[1]]
-    tried, caught = sum(row[1] for row in counts), sum(row[2] for row in counts)
-    rows = [f"| {name} | {n} | {c} | {c / n:.0%} |" for name, n, c in counts]
+    rows = [
+        f"| {name} | {drawn} | {tried} | {caught} | {caught / tried:.0%} |"
+        for name, drawn, tried, caught in counts
+        if tried
+    ]
+    drawn, tried, caught = (sum(row[column] for row in counts) for column in (1, 2, 3))
     return "\n".join(
         [
             f"# Mutants of {room}/",
-            f"`python tests/mutation/run.py {room} --size {size} --seed {seed}`: "
-            f"{caught} of {tried} caught, {caught / max(tried, 1):.0%}.",
+            f"`python tests/mutation/run.py {room} --size {size} --seed {seed}"
+            f"{' --quick' if quick else ''}`: {drawn} drawn, {tried} tried, {caught} caught, "
+            f"{caught / max(tried, 1):.0%} of those tried.",
             "",
-            "| module | mutants | caught | share |",
-            "|---|---|---|---|",
+            "| module | drawn | tried | caught | share |",
+            "|---|---|---|---|---|",
             *rows,
             "",
             "## Survivors",
@@ -298,22 +308,24 @@ def main() -> None:
     )
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
-    ledger = options.work / "ledger.jsonl"
-    if options.again:
-        kept = [item for item in read_ledger(ledger).items() if item[1] != "survived"]
-        ledger.write_text("".join(json.dumps(item) + "\n" for item in kept), encoding="utf-8")
     for library in LIBRARIES:
         importlib.import_module(library)
     for room in options.rooms:
         modules = [path.relative_to(ROOT) for path in sorted((ROOT / room).rglob("*.py"))]
         chosen = [path for path in modules if not options.only or path.stem in options.only]
         work = partial(
-            judge, work=options.work, size=options.size, seed=options.seed, quick=options.quick
+            judge,
+            work=options.work,
+            size=options.size,
+            seed=options.seed,
+            quick=options.quick,
+            again=options.again,
         )
         with multiprocessing.get_context("fork").Pool(options.processes) as pool:
             pool.map(work, chosen, chunksize=1)
         page = Path(__file__).parent / f"{Path(room).name}.md"
-        page.write_text(table(room, modules, options.work, options.size, options.seed), "utf-8")
+        text = table(room, modules, options.work, options.size, options.seed, options.quick)
+        page.write_text(text, "utf-8")
 
 
 if __name__ == "__main__":
