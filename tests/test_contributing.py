@@ -21,7 +21,7 @@ SECTIONS = {
 }
 # A file is named in backticks at the end of what stands before its block.
 BLOCK = re.compile(r"([^\n]*)\n\n?```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-FILE = re.compile(r"`((?:coherence|bayesnets|elicitation|tests)/[\w./]+)`")
+FILE = re.compile(r"`((?:coherence|bayesnets|elicitation|tests)/[\w./]+\.(?:py|json|toml))`")
 MOST_LINES = 60
 
 
@@ -69,11 +69,11 @@ def tree(tmp_path):
 @pytest.mark.parametrize("title", SECTIONS)
 def test_the_example_can_be_added_as_written(title, tree):
     section = SECTIONS[title]
+    assert sum(bool(line.strip()) for line in section.splitlines()) < MOST_LINES
     for name, text in files_of(section).items():
         path = tree / name
         assert not path.exists(), f"{name} is there already"
         path.write_text(text, encoding="utf-8")
-        assert len(text.splitlines()) < MOST_LINES, name
     for block in BLOCK.finditer(section):
         if block[2] == "diff":
             applied(block[3], tree)
