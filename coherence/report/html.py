@@ -106,7 +106,7 @@ def _lead(unit: Unit) -> str:
         return f"No test has a p-value.{without}"
     count = (
         f"{len(flagged) or 'None'} of {defined} test{'' if defined == 1 else 's'} "
-        f"{'have' if len(flagged) > 1 else 'has'} p < {LEVEL}"
+        f"{'have' if len(flagged) > 1 else 'has'} p ≤ {LEVEL}"
     )
     # Tests that do not reject are no proof of coherence, which is what readers make of them.
     if not flagged:
@@ -252,7 +252,7 @@ def render_html(units: Sequence[Unit], settings: Mapping[str, Any]) -> str:
         title=TITLE,
         subtitle=" · ".join(parts),
         legend=(
-            f"● p < {LEVEL}; estimates without a test are shown as numbers; "
+            f"● p ≤ {LEVEL}; estimates without a test are shown as numbers; "
             f"{wording.NOT_GIVEN} not run."
         ),
         overview_checks=[_breakable(check) for check in checks],
