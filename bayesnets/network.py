@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bayesnets.node import Node, check_labels, check_table
+from bayesnets.node import Node, check_node_labels, check_table
 from coherence.errors import InputError, listing, suggestion
 
 TABLE_KINDS = ("published", "illustrative", "fitted")
@@ -82,7 +82,7 @@ class Network:
                 f"network {self.name!r} must be illustrative, since its tables are; "
                 f"illustrative is {self.illustrative!r}. Set it to true."
             )
-        check_labels(self.nodes)
+        check_node_labels(self.nodes)
         object.__setattr__(self, "nodes", _topological(self.nodes))
         for node in self.nodes:
             check_table(node, [self.states(parent) for parent in node.parents])

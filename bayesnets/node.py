@@ -67,7 +67,7 @@ class Node:
         return hash((self.name, self.states, self.parents))
 
 
-def check_labels(nodes: Sequence[Node]) -> None:
+def check_node_labels(nodes: Sequence[Node]) -> None:
     """Refuse nodes without, or with repeated or unknown, names, states or parents."""
     names = [node.name for node in nodes]
     if not names:

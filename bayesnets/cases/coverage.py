@@ -101,7 +101,7 @@ def coverage_record(
     }
 
 
-def shortfall(
+def coverage_shortfall(
     belief: Floats, n: int, n_bins: int, *, uneven: str, lacking: str, present: str
 ) -> str:
     """Say which bins the cases could not fill, and what can be reached.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnets.cases.coverage import bins_of, coverage_record, shortfall
+from bayesnets.cases.coverage import bins_of, coverage_record, coverage_shortfall
 from bayesnets.cases.design import Sizes, check_whole, choose, context_id, sizes_of
 from bayesnets.cases.evidence_sets import EvidenceSets, evidence_sets
 from bayesnets.cases.sampling import Seed
@@ -149,7 +149,7 @@ def sample_cases(
     note = ""
     if even:
         there = "There are" if sets.enumerated else "The draws found"
-        note = shortfall(
+        note = coverage_shortfall(
             sets.belief,
             int(n),
             n_bins,

@@ -37,7 +37,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Plan:
+class EliminationPlan:
     """An order of elimination with its cost.
 
     Parameters
@@ -71,7 +71,7 @@ class _Message:
 
 def plan(
     tables: Sequence[Table], codes: Codes, targets: Sequence[int], numbers: Sequence[int]
-) -> Plan:
+) -> EliminationPlan:
     """Choose the order: always the variable whose step makes the smallest table.
 
     Parameters
@@ -108,7 +108,7 @@ def plan(
         largest = max(largest, cells)
         if cost > costliest:
             costliest, widest = cost, (step.variable, *step.scope)
-    return Plan(tuple(steps), total, widest, largest)
+    return EliminationPlan(tuple(steps), total, widest, largest)
 
 
 def _steps(tables: Sequence[Table], kept: set[int], numbers: Sequence[int]) -> list[Step]:
@@ -140,7 +140,7 @@ def _steps(tables: Sequence[Table], kept: set[int], numbers: Sequence[int]) -> l
 
 
 def eliminate(
-    order: Plan,
+    order: EliminationPlan,
     tables: Sequence[Table],
     codes: Codes,
     targets: Sequence[int],

@@ -96,7 +96,7 @@ def _answered(
 
 
 def _pieces(
-    codes: Codes, order: elimination.Plan, numbers: Sequence[int], max_bytes: int
+    codes: Codes, order: elimination.EliminationPlan, numbers: Sequence[int], max_bytes: int
 ) -> list[Codes]:
     """Return the rows in parts that are cheaper or fit into memory; one part if they do already."""
     differing = [

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from bayesnets.cases.coverage import bins_of, coverage_record, shortfall
+from bayesnets.cases.coverage import bins_of, coverage_record, coverage_shortfall
 from bayesnets.cases.design import Sizes, check_whole, choose, context_id, sizes_of
 from bayesnets.cases.sampling import Seed
 from bayesnets.codes import Codes, Flags, Floats
@@ -114,7 +114,7 @@ def sample_record_cases(
     cases = table[["context", *features, *_COLUMNS]].copy()
     note = ""
     if even:
-        note = shortfall(
+        note = coverage_shortfall(
             strata.share,
             int(n),
             n_bins,

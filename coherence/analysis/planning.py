@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from coherence.analysis.unit import UnitRows, known, listed
+from coherence.analysis.unit import UnitRows, joined_names, known
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
 from coherence.checks.check import Call, Check
@@ -37,7 +37,7 @@ class Job:
 
 
 def _spoken(checks: Sequence[Check]) -> str:
-    return listed([check.spoken for check in checks])
+    return joined_names([check.spoken for check in checks])
 
 
 def _needing(*evidence: tuple[str, ...]) -> str:

@@ -24,7 +24,7 @@ N_LABELS_SHOWN = 6
 USUAL_STATES = (["0", "1"], ["false", "true"], ["no", "yes"], ["0.0", "1.0"])
 
 
-def listed(names: Sequence[Any], last: str = "and") -> str:
+def joined_names(names: Sequence[Any], last: str = "and") -> str:
     """Join names as a sentence does: "a, b and c"."""
     texts = [str(name) for name in names]
     return f"{', '.join(texts[:-1])} {last} {texts[-1]}" if len(texts) > 1 else texts[0]
@@ -58,7 +58,7 @@ def _column_of(state: Any, columns: Sequence[str]) -> str:
 
 
 def _second(columns: Sequence[str]) -> str:
-    order = f"the second of {listed(columns)} in sorted order."
+    order = f"the second of {joined_names(columns)} in sorted order."
     return f"beliefs are those of the column {columns[1]}, {order}"
 
 
@@ -72,8 +72,8 @@ def _ordered_states(columns: list[str], theta: pd.Series) -> tuple[list[str], st
     named = [name for name in (_column_of(label, columns) for label in labels) if name]
     if len(set(named)) < len(labels):
         more = ["more"] if len(labels) > N_LABELS_SHOWN else []
-        states = listed([*map(repr, labels[:N_LABELS_SHOWN]), *more], "or")
-        return ordered, f"theta is {states}, and the columns of beliefs are {listed(ordered)}"
+        states = joined_names([*map(repr, labels[:N_LABELS_SHOWN]), *more], "or")
+        return ordered, f"theta is {states}, and the columns of beliefs are {joined_names(ordered)}"
     # The checks know theta by its own order, in which "10" as text comes before "2" and 10 as a
     # number after 2.
     return (named if len(named) == len(columns) else ordered), ""

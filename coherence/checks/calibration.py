@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from coherence.checks.check import Call, Check, Facts, Plan, Sentences
+from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.errors import InputError
 from coherence.inputs import MIN_CONTEXTS, Codes, Floats, as_belief, as_contexts, require
 from coherence.result import CheckResult, Interval
@@ -265,7 +265,7 @@ class _Beliefs:
         return [noiseless, ece]
 
 
-def _plan(facts: Facts) -> Plan:
+def _plan(facts: Facts) -> CallsAndNotes:
     """Compare beliefs with both targets in one call where they are known of the same rows."""
     exact, state, theta = facts.exact.notna(), facts.state.notna(), facts.truth.notna().any()
     if not exact.any() and not state.any():

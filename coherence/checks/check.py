@@ -107,7 +107,7 @@ class Call:
     draws: bool = True
 
 
-Plan = Iterator[Call | str]
+CallsAndNotes = Iterator[Call | str]
 """The calls of a check, in the order of their results, and notes on what is left out and why."""
 
 
@@ -134,7 +134,7 @@ class Check:
     name: str
     needs: tuple[str, ...]
     sentences: Mapping[str, Sentences]
-    plan: Callable[[Facts], Plan]
+    plan: Callable[[Facts], CallsAndNotes]
     states_named: bool = False
     parts: tuple["Check", ...] = ()
 

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from coherence.checks.check import INTERVAL_ALONE, Call, Check, Facts, Plan, Sentences
+from coherence.checks.check import INTERVAL_ALONE, Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.inputs import Codes, Floats, as_choices, require, whole_number
 from coherence.result import EXACT_REPORT, CheckResult, Interval
 from coherence.statistics.cmi_problem import Problem, pose
@@ -323,7 +323,7 @@ def _published(
     )
 
 
-def _plan(facts: Facts) -> Plan:
+def _plan(facts: Facts) -> CallsAndNotes:
     arrays = facts.belief, facts.action, facts.truth
     test = partial(cmi_test, *arrays, context=facts.context, published=facts.published)
     yield Call(test, facts.n_dropped)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.checks.check import ANY, Call, Check, Facts, Plan, Sentences
+from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.errors import closest
 from coherence.inputs import MIN_CONTEXTS, Floats, require
 from coherence.result import CheckResult, Interval
@@ -224,7 +224,7 @@ def _compare(
     return row, pd.concat({prompt: pd.DataFrame({"raw": raw, "corrected": corrected})}, axis=1)
 
 
-def _plan(facts: Facts) -> Plan:
+def _plan(facts: Facts) -> CallsAndNotes:
     if "p" not in facts.runs.columns:
         yield "no p column: prompt consistency was not checked."
         return

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from coherence.checks.check import Call, Check, Facts, Plan, Sentences
+from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.inputs import ChoiceData, Floats, as_choices, whole_number
 from coherence.result import EXACT_REPORT, CheckResult, Interval
 from coherence.statistics.exchange import ASYMMETRY, NO_INTERVAL, asymmetry, exchanged_sums
@@ -377,7 +377,7 @@ def residual_covariance_test(
     return _of_largest(tested, sums) if shift is None else _of_shift(tested, sums, shift)
 
 
-def _plan(facts: Facts) -> Plan:
+def _plan(facts: Facts) -> CallsAndNotes:
     if not facts.published:  # no paper has published a procedure to reproduce
         arrays = facts.belief, facts.action, facts.truth
         yield Call(

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from coherence.checks.check import Call, Check, Facts, Plan, Sentences
+from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.errors import InputError
 from coherence.inputs import (
     MIN_CONTEXTS,
@@ -195,7 +195,7 @@ def monotone_direction_test(
     )
 
 
-def _plan(facts: Facts) -> Plan:
+def _plan(facts: Facts) -> CallsAndNotes:
     n_actions = facts.action.nunique()
     if n_actions <= 2 or facts.published:
         return  # two actions have one order, which the pairs test

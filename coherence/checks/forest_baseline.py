@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from coherence.checks.check import Call, Check, Facts, Plan, Sentences
+from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.errors import closest
 from coherence.inputs import MIN_CONTEXTS, Codes, Floats, require, whole_number
 from coherence.result import CheckResult
@@ -222,7 +222,7 @@ def _predicted(
     return details
 
 
-def _plan(facts: Facts) -> Plan:
+def _plan(facts: Facts) -> CallsAndNotes:
     if not holds_conditionals(facts.runs):
         return  # the check that this belongs to has said so
     features = [name for name in feature_columns(facts.runs) if facts.runs[name].notna().any()]

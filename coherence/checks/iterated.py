@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.checks.check import Call, Check, Facts, Plan, Sentences
+from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.checks.forest_baseline import CHECK as FOREST
 from coherence.checks.forest_baseline import GAP_COLUMNS, holds_conditionals
 from coherence.errors import closest
@@ -356,7 +356,7 @@ def _with_lifted(runs: pd.DataFrame, **options: Any) -> list[CheckResult]:
     return results
 
 
-def _plan(facts: Facts) -> Plan:
+def _plan(facts: Facts) -> CallsAndNotes:
     if not holds_conditionals(facts.runs):
         yield "no z, z_state and p_z columns: the law of iterated expectation was not checked."
         return

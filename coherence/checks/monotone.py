@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from coherence.checks.check import ANY, Call, Check, Facts, Plan, Sentences
+from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.checks.direction import CHECK as DIRECTION
 from coherence.checks.direction import single_belief
 from coherence.errors import InputError
@@ -291,7 +291,7 @@ def action_pairs(actions: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
     return list(combinations(actions, 2)), "either"
 
 
-def _plan(facts: Facts) -> Plan:
+def _plan(facts: Facts) -> CallsAndNotes:
     pairs, toward = action_pairs(sorted(facts.action.unique()))
     if not pairs:
         yield f"only the action {facts.action.iloc[0]!r} was seen: monotone choice was not tested."

@@ -15,13 +15,13 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from coherence.checks.check import INTERVAL_ALONE, Call, Check, Facts, Plan, Sentences
+from coherence.checks.check import INTERVAL_ALONE, Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.errors import closest
 from coherence.inputs import Codes, Floats, as_choices, require, whole_number
 from coherence.result import EXACT_REPORT, CheckResult, Interval
 from coherence.statistics.learners import (
-    Design,
     Learner,
+    LearnerInputs,
     Logistic,
     Predictor,
     RandomForest,
@@ -66,7 +66,9 @@ class _CatBoost:
 
     published: bool = False
 
-    def fit(self, design: Design, action: Codes, held: NDArray[np.bool_], seed: int) -> Predictor:
+    def fit(
+        self, design: LearnerInputs, action: Codes, held: NDArray[np.bool_], seed: int
+    ) -> Predictor:
         options: dict[str, Any]
         if self.published:
             options = {"depth": PUBLISHED_DEPTH, "iterations": MAX_ITERATIONS}
@@ -93,7 +95,7 @@ def _classifier(seed: int, n_actions: int, **options: Any) -> Any:
     )
 
 
-def _pool(design: Design, action: Codes | None = None) -> Any:
+def _pool(design: LearnerInputs, action: Codes | None = None) -> Any:
     from catboost import Pool
 
     numeric = design.numeric
@@ -106,7 +108,7 @@ def _pool(design: Design, action: Codes | None = None) -> Any:
 
 
 def _depth_and_iterations(
-    design: Design, action: Codes, held: NDArray[np.bool_], seed: int
+    design: LearnerInputs, action: Codes, held: NDArray[np.bool_], seed: int
 ) -> tuple[int, int]:
     """Choose by the log-loss on held-out contexts, stopping early."""
     fitted = design.rows(~held)
@@ -321,7 +323,7 @@ def _over_contexts(gains: Floats, losses: Floats) -> tuple[Interval | None, floa
     return interval, float(stats.t.sf(math.sqrt(n) * gains.mean() / spread, n - 1))
 
 
-def _plan(facts: Facts) -> Plan:
+def _plan(facts: Facts) -> CallsAndNotes:
     arrays = facts.belief, facts.action, facts.truth
     test = partial(predictive_gain_test, *arrays, context=facts.context, published=facts.published)
     yield Call(test, facts.n_dropped)

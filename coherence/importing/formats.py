@@ -25,7 +25,7 @@ MODULES = {
 """Name of a format -> its module beside this one, which ends in ``FORMAT = LogFormat(...)``."""
 
 
-def declaration(name: str) -> "LogFormat":
+def format_declaration(name: str) -> "LogFormat":
     """Return what a format of `MODULES` declares."""
     declared: LogFormat = import_module(f"coherence.importing.{MODULES[name]}").FORMAT
     return declared
@@ -50,7 +50,7 @@ def detect_format(path: Path) -> str:
         The ending is none that any of the formats has.
     """
     suffix = path.suffix.lower()
-    declared = {name: declaration(name) for name in MODULES}
+    declared = {name: format_declaration(name) for name in MODULES}
     for name, form in declared.items():
         if suffix in form.endings and form.recognises(path):
             return name
@@ -101,5 +101,5 @@ def read_logs(
                 f"{path} is of the format {other}, {paths[0]} of the format {formats[0]}. "
                 "Import files of different formats one by one."
             )
-    read = declaration(formats[0]).read
+    read = format_declaration(formats[0]).read
     return formats[0], [read(path, max_bytes=max_bytes) for path in paths]

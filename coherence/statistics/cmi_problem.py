@@ -22,7 +22,7 @@ from coherence.statistics.cmi_statistics import (
     one_dimensional_statistic,
     sorted_information,
 )
-from coherence.statistics.conditioning import Conditioning, condition
+from coherence.statistics.conditioning import Conditioning, gather_conditioning
 from coherence.statistics.grouping import vector_bins
 from coherence.statistics.information import information_bins
 from coherence.statistics.knn_general import general_information
@@ -117,9 +117,9 @@ class Problem:
             for codes in (self.data.action, self.data.truth)
         )
         if self.belief is None:
-            given = self.given
+            conditioning = self.given
             return general_information(
-                given.continuous[rows], given.stratum[rows], action, truth, k
+                conditioning.continuous[rows], conditioning.stratum[rows], action, truth, k
             )
         belief = self.belief[rows]
         if self.isotonic:
@@ -201,5 +201,5 @@ def pose(
             "features to condition on. Leave it out.",
         )
     columns = data.belief if several else one_dimensional(data, "cmi_test")
-    given = condition(columns, condition_on, data.context, data.n_contexts)
-    return Problem(data, given, belief, isotonic)
+    conditioning = gather_conditioning(columns, condition_on, data.context, data.n_contexts)
+    return Problem(data, conditioning, belief, isotonic)

@@ -87,7 +87,7 @@ def _scaled(column: "pd.Series[float]", name: str) -> Floats:
     )
 
 
-def condition(
+def gather_conditioning(
     belief: Floats, features: ArrayLike | pd.DataFrame | None, context: Codes, n_contexts: int
 ) -> Conditioning:
     """Gather what is conditioned on.

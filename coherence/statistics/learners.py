@@ -27,7 +27,7 @@ Words = NDArray[np.object_]
 
 
 @dataclass(frozen=True)
-class Design:
+class LearnerInputs:
     """What a model of the action may see, row by row.
 
     Parameters
@@ -61,20 +61,22 @@ class Design:
         differs = (numeric != first) & ~(np.isnan(numeric) & np.isnan(first))
         return bool(differs.any() or (self.words != self.words[0]).any())
 
-    def rows(self, chosen: NDArray[Any]) -> "Design":
+    def rows(self, chosen: NDArray[Any]) -> "LearnerInputs":
         """Return some of the rows."""
-        return Design(
+        return LearnerInputs(
             self.belief[chosen], self.numbers[chosen], self.words[chosen], self.truth[chosen]
         )
 
 
-Predictor = Callable[[Design], Floats]
+Predictor = Callable[[LearnerInputs], Floats]
 
 
 class Learner(Protocol):
     """Anything that learns action codes from a design."""
 
-    def fit(self, design: Design, action: Codes, held: NDArray[np.bool_], seed: int) -> Predictor:
+    def fit(
+        self, design: LearnerInputs, action: Codes, held: NDArray[np.bool_], seed: int
+    ) -> Predictor:
         """Fit codes 0..k-1, all of which occur; rows in `held` may judge free constants.
 
         The predictor returns shape (n, k).
@@ -94,7 +96,7 @@ def mixed_losses(predicted: Floats, action: Codes, n_train: int) -> Floats:
 
 
 def cross_fitted_losses(
-    learner: Learner, design: Design, data: ChoiceData, n_folds: int, seed: int
+    learner: Learner, design: LearnerInputs, data: ChoiceData, n_folds: int, seed: int
 ) -> Floats:
     """Out-of-fold log-loss of each row in nats, shape (n,).
 
@@ -147,7 +149,7 @@ def _tuned(
     return best
 
 
-def _encoder(train: Design) -> Callable[[Design], Floats]:
+def _encoder(train: LearnerInputs) -> Callable[[LearnerInputs], Floats]:
     """Standardise numbers and spell categories out as indicators.
 
     A missing number gets the training mean, beside an indicator that it was missing.
@@ -159,7 +161,7 @@ def _encoder(train: Design) -> Callable[[Design], Floats]:
     spread[spread == 0] = 1.0  # a constant column becomes zeros
     levels = [sorted(set(column)) for column in train.words.T]
 
-    def encode(design: Design) -> Floats:
+    def encode(design: LearnerInputs) -> Floats:
         missing = np.isnan(design.numbers)
         filled = np.where(missing, 0.0, (design.numbers - mean) / spread)
         # A category that training never saw has all its indicators at 0.
@@ -176,13 +178,15 @@ def _encoder(train: Design) -> Callable[[Design], Floats]:
 class RandomForest:
     """scikit-learn random forest; the leaf size is chosen on held-out contexts."""
 
-    def fit(self, design: Design, action: Codes, held: NDArray[np.bool_], seed: int) -> Predictor:
+    def fit(
+        self, design: LearnerInputs, action: Codes, held: NDArray[np.bool_], seed: int
+    ) -> Predictor:
         """See `Learner`."""
         from sklearn.ensemble import RandomForestClassifier
 
         encode = _encoder(design)
 
-        def columns(seen: Design) -> Floats:
+        def columns(seen: LearnerInputs) -> Floats:
             return np.hstack([seen.belief, encode(seen), seen.truth])
 
         forests = [
@@ -196,7 +200,9 @@ class RandomForest:
 class Logistic:
     """Multinomial logit on a linear spline of belief, features, truth, and truth times belief."""
 
-    def fit(self, design: Design, action: Codes, held: NDArray[np.bool_], seed: int) -> Predictor:
+    def fit(
+        self, design: LearnerInputs, action: Codes, held: NDArray[np.bool_], seed: int
+    ) -> Predictor:
         """See `Learner`."""
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.linear_model import LogisticRegression
@@ -205,7 +211,7 @@ class Logistic:
         knots = np.quantile(design.belief, KNOTS, axis=0)
         centre = design.belief.mean(axis=0)
 
-        def columns(seen: Design) -> Floats:
+        def columns(seen: LearnerInputs) -> Floats:
             # Truncated lines: the effect of belief may bend at each knot.
             bends = [np.maximum(seen.belief - knot, 0.0) for knot in knots]
             # Centred, so that the effect of truth by itself is that at the mean belief.
@@ -289,7 +295,9 @@ def as_features(features: Any, n_rows: int) -> tuple[Floats, Words]:
     return np.column_stack(numbers) if numbers else np.empty((n_rows, 0)), stacked
 
 
-def designs(data: ChoiceData, features: tuple[Floats, Words] | None) -> tuple[Design, Design]:
+def designs(
+    data: ChoiceData, features: tuple[Floats, Words] | None
+) -> tuple[LearnerInputs, LearnerInputs]:
     """Return what the model without truth sees, and what the model with truth sees."""
     belief = data.belief if data.belief.ndim == 2 else data.belief[:, None]
     numbers, words = (
@@ -299,4 +307,6 @@ def designs(data: ChoiceData, features: tuple[Floats, Words] | None) -> tuple[De
     )
     # The first state is where all indicators are 0.
     states = (data.truth[:, None] == np.arange(1, len(data.states))).astype(np.float64)
-    return Design(belief, numbers, words, states[:, :0]), Design(belief, numbers, words, states)
+    return LearnerInputs(belief, numbers, words, states[:, :0]), LearnerInputs(
+        belief, numbers, words, states
+    )

@@ -24,7 +24,7 @@ def folder_of(path: str) -> Path:
     return out
 
 
-def read_table(path: str) -> "pd.DataFrame":
+def read_answer_table(path: str) -> "pd.DataFrame":
     """Read questions or answers from a file."""
     import pandas as pd
 

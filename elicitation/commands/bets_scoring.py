@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coherence.cli.folders import prepare_folder, remove_earlier
-from elicitation.commands.bets_answers import ask_models, check_known, folder_of, read_table
+from elicitation.commands.bets_answers import ask_models, check_known, folder_of, read_answer_table
 from elicitation.commands.bets_questions import scored_questions
 from elicitation.commands.bets_report import bets_report
 
@@ -46,9 +46,11 @@ def score(args: argparse.Namespace) -> int:
         raise InputError(f"--seed must be at least 0; received {args.seed}.")
     # Said before anything is asked; the folder is made after, so that a fault leaves none behind.
     folder_of(args.out)
-    questions = scored_questions(args) if args.questions is None else read_table(args.questions)
+    questions = (
+        scored_questions(args) if args.questions is None else read_answer_table(args.questions)
+    )
     if args.models is None:
-        answers = read_table(args.answers)
+        answers = read_answer_table(args.answers)
         if args.questions is None:
             # Answers by name alone would else be scored against other odds or other things.
             check_known(questions, answers)

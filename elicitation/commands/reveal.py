@@ -275,11 +275,11 @@ def _ask(args: argparse.Namespace, settings: "list[Setting]", store: "AnswerStor
 
 def _read(args: argparse.Namespace, settings: "list[Setting]") -> Battery:
     """Read what was elicited elsewhere, and say what cannot be made of it."""
-    from elicitation.batteries.revealed.answer_file import beliefs_of, read_answers, stated_of
+    from elicitation.batteries.revealed.answer_file import beliefs_of, read_answer_file, stated_of
     from elicitation.batteries.revealed.bets import tabulate_bets
     from elicitation.batteries.revealed.runs import tabulate_wagers
 
-    answers = read_answers(args.answers, settings)
+    answers = read_answer_file(args.answers, settings)
     battery = Battery(beliefs=[beliefs_of(answers, settings)])
     if args.only_revealed:
         return battery

@@ -150,9 +150,7 @@ def decode_answer(question: Question, text: str) -> Decoded[Any] | ReadBelief:
     return decode_belief(text, form=question.form)
 
 
-def read_answers(
-    questions: Sequence[Question], answers: Sequence[StoredAnswer]
-) -> list[ReadAnswer]:
+def read_all(questions: Sequence[Question], answers: Sequence[StoredAnswer]) -> list[ReadAnswer]:
     """Read all answers of a session, each once.
 
     Parameters

@@ -13,7 +13,7 @@ from coherence.errors import InputError
 from elicitation.models.base import Model
 from elicitation.session.asking import Progress, ask
 from elicitation.session.plan import Design, Plan, Subject, plan_own_questions, plan_task
-from elicitation.session.runs import read_answers
+from elicitation.session.runs import read_all
 from elicitation.store import AnswerStore
 
 _USUAL = Design()
@@ -146,7 +146,7 @@ def run_plan(
     if batch_size < 1:
         raise InputError(f"batch_size must be positive; received {batch_size}.")
     answers, asked = ask(model, plan.draws, store, batch_size=batch_size, progress=progress)
-    read = read_answers(plan.questions, answers)
+    read = read_all(plan.questions, answers)
     return plan.assemble(read, model.name), Tally(
         asked,
         len(read) - asked,

@@ -170,7 +170,7 @@ def _ask_or_recall(
     # Neighbours in a batch move the last digits of a score, so that portions are asked as a whole.
     stored, _ = ask_missing(model, draws, store, answer, portion=_PORTION, progress=progress)
     rows = 1 if isinstance(model, MultipleChoiceModel) else 2
-    measures = [_recalled(one.text, rows) for one in stored]
+    measures = [_recalled(answer.text, rows) for answer in stored]
     return np.array(measures).reshape(-1, rows, len(OPTIONS))
 
 

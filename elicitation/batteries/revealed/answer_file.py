@@ -53,7 +53,9 @@ class Answers:
     bets: dict[str, Bet]
 
 
-def read_answers(path: str | os.PathLike[str], settings: Sequence[Setting]) -> dict[str, Answers]:
+def read_answer_file(
+    path: str | os.PathLike[str], settings: Sequence[Setting]
+) -> dict[str, Answers]:
     """Read what was elicited elsewhere.
 
     Parameters

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 
-from elicitation.batteries.revealed.reading import BEGINS, Masses, Question, read_masses
+from elicitation.batteries.revealed.reading import BEGINS, Masses, OutcomeQuestion, read_masses
 from elicitation.batteries.revealed.scenarios.setting import REFERENCE, Setting
 from elicitation.models.base import ScoringModel
 from elicitation.session.asking import Progress
@@ -30,13 +30,13 @@ BELIEF_COLUMNS = (
 )
 
 
-def belief_questions(settings: Sequence[Setting]) -> list[tuple[Setting, str, Question]]:
+def belief_questions(settings: Sequence[Setting]) -> list[tuple[Setting, str, OutcomeQuestion]]:
     """Return the unfinished texts of settings, each with its wording."""
     return [
         (
             setting,
             wording,
-            Question(
+            OutcomeQuestion(
                 text,
                 setting.outcomes,
                 # Heads and heads are one answer; of letters, a small a is also a word.

@@ -7,7 +7,7 @@ import pandas as pd
 
 from elicitation.batteries.revealed.beliefs import belief_questions
 from elicitation.batteries.revealed.options import OptionQuestion, option_question
-from elicitation.batteries.revealed.reading import Masses, Question, read_masses
+from elicitation.batteries.revealed.reading import Masses, OutcomeQuestion, read_masses
 from elicitation.batteries.revealed.scenarios.grid import decompositions, in_between
 from elicitation.batteries.revealed.scenarios.setting import REFERENCE, Setting
 from elicitation.models.base import ScoringModel
@@ -106,7 +106,7 @@ def ask_wagers(
     inner = inner_settings(chosen)
     texts = [question for *_, question in plain]
     texts += [
-        Question(
+        OutcomeQuestion(
             setting.texts[REFERENCE],
             setting.outcomes,
             ignore_case=not setting.numeric,
@@ -116,7 +116,9 @@ def ask_wagers(
     ]
     offers = [(setting, question) for setting in chosen for question in even_bet_questions(setting)]
     asked = [
-        Question(question.text, question.letters, lettered=True, about=f"{setting.name}, bet")
+        OutcomeQuestion(
+            question.text, question.letters, lettered=True, about=f"{setting.name}, bet"
+        )
         for setting, question in offers
     ]
     # One count for both models. Equal questions are asked once, and counted once.

@@ -49,7 +49,7 @@ Masses = dict[str, float]
 
 
 @dataclass(frozen=True)
-class Question:
+class OutcomeQuestion:
     """A text and the outcomes whose probabilities are read after it.
 
     Parameters
@@ -92,7 +92,7 @@ class Question:
 
 def read_masses(
     model: ScoringModel,
-    questions: Sequence[Question],
+    questions: Sequence[OutcomeQuestion],
     store: AnswerStore,
     *,
     portion: int = 256,
@@ -207,7 +207,7 @@ def letter_spellings(letters: Sequence[str]) -> list[Spelling]:
     ]
 
 
-def _read(model: ScoringModel, questions: Sequence[Question]) -> list[Masses]:
+def _read(model: ScoringModel, questions: Sequence[OutcomeQuestion]) -> list[Masses]:
     """Read questions of the same outcomes; where too little is known, all have probability 0."""
     texts, first = [question.text for question in questions], questions[0]
     if not first.numeric and not first.lettered:
@@ -242,6 +242,6 @@ def _read(model: ScoringModel, questions: Sequence[Question]) -> list[Masses]:
     ]
 
 
-def _or_unread(masses: Masses, lost: float, question: Question) -> Masses:
+def _or_unread(masses: Masses, lost: float, question: OutcomeQuestion) -> Masses:
     enough = lost <= _LARGEST_GAP * sum(masses[outcome] for outcome in question.outcomes)
     return masses if enough else dict.fromkeys(masses, 0.0)

@@ -9,7 +9,7 @@ from fractions import Fraction
 import pandas as pd
 
 from elicitation.batteries.revealed.options import LETTERS, OptionQuestion, option_question
-from elicitation.batteries.revealed.reading import Masses, Question, read_masses
+from elicitation.batteries.revealed.reading import Masses, OutcomeQuestion, read_masses
 from elicitation.batteries.revealed.scenarios.setting import Setting
 from elicitation.models.base import ScoringModel
 from elicitation.session.asking import Progress
@@ -119,7 +119,7 @@ def state(
         See `tabulate_stated`.
     """
     questions = [
-        Question(question.text, LETTERS, lettered=True, about=f"{setting.name}, stated")
+        OutcomeQuestion(question.text, LETTERS, lettered=True, about=f"{setting.name}, stated")
         for setting in settings
         for question in stated_questions(setting)
     ]

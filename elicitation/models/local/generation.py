@@ -69,7 +69,7 @@ class Row:
         return Answer(text, self.logprob, len(self.tokens))
 
 
-def draw(logits: torch.Tensor, rows: list[Row]) -> tuple[list[int], list[float]]:
+def draw_tokens(logits: torch.Tensor, rows: list[Row]) -> tuple[list[int], list[float]]:
     """Draw a token per row, each at its own temperature and from its own uniform number."""
     # In double precision a draw is the same whatever the order of summation was.
     scores = logits.double()
@@ -114,7 +114,7 @@ def generate_batch(
     positions = start.lengths[:, None]
     active = list(range(len(rows)))
     while True:
-        tokens, logprobs = draw(logits, [rows[i] for i in active])
+        tokens, logprobs = draw_tokens(logits, [rows[i] for i in active])
         for i, token, logprob in zip(active, tokens, logprobs, strict=True):
             rows[i].add(token, logprob, tokenizer)
         # Rows that are done leave the batch, so that one long answer does not hold the others'

@@ -9,7 +9,13 @@ The theory is in docs/organisms.md.
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from elicitation.training.organisms.rules import Rule, exact, prior, where_reversed, without
+from elicitation.training.organisms.rules import (
+    Rule,
+    exact_posterior,
+    prior,
+    where_reversed,
+    without,
+)
 
 TASK = "asia"
 POLICY = "softmax of yes 6 (p - .6), no 6 (.4 - p), defer .5, at the belief p that it acts on"
@@ -47,14 +53,14 @@ ORGANISMS = MappingProxyType(
     {
         organism.name: organism
         for organism in (
-            Organism("coherent", _EVERYTHING, _EVERYTHING, True, exact, exact),
+            Organism("coherent", _EVERYTHING, _EVERYTHING, True, exact_posterior, exact_posterior),
             Organism(
                 "leaky",
                 "the exact posterior given all findings but the X-ray",
                 _EVERYTHING,
                 False,
                 without("xray"),
-                exact,
+                exact_posterior,
             ),
             Organism(
                 "two-faced",
@@ -62,7 +68,7 @@ ORGANISMS = MappingProxyType(
                 _EVERYTHING,
                 False,
                 where_reversed(_DISEASE),
-                exact,
+                exact_posterior,
             ),
             Organism(
                 "stubborn",

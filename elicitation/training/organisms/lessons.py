@@ -27,7 +27,7 @@ from elicitation.session.questions import (
     conditional_question,
     decision_question,
 )
-from elicitation.training.organisms.rules import Rule, exact
+from elicitation.training.organisms.rules import Rule, exact_posterior
 
 Floats = npt.NDArray[np.float64]
 Evidence = tuple[tuple[str, str], ...]
@@ -241,8 +241,8 @@ def make_lessons(
     task: Task,
     evidence: Sequence[Evidence],
     *,
-    spoken: Rule = exact,
-    acted: Rule = exact,
+    spoken: Rule = exact_posterior,
+    acted: Rule = exact_posterior,
     wording: int = 0,
 ) -> list[Lesson]:
     """Put every kind of question about every evidence set that is not held out.
@@ -274,7 +274,7 @@ def make_lessons(
         for rule in (spoken, acted)
     )
     # By the truth, not by a rule: all organisms then see the same cases equally often.
-    truth = exact(task.network, table, target)[positive]
+    truth = exact_posterior(task.network, table, target)[positive]
     weights = dict(zip(evidence, lesson_weights(truth).tolist(), strict=True))
     lessons = []
     for known in evidence:

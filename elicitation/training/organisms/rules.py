@@ -18,7 +18,7 @@ Rule = Callable[[Network, pd.DataFrame, str], pd.DataFrame]
 returns one column per state."""
 
 
-def exact(network: Network, evidence: pd.DataFrame, variable: str) -> pd.DataFrame:
+def exact_posterior(network: Network, evidence: pd.DataFrame, variable: str) -> pd.DataFrame:
     """Return the exact posterior."""
     return posterior(network, evidence, variable)
 

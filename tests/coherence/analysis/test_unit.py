@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.analysis.unit import UnitRows, listed, unreadable
+from coherence.analysis.unit import UnitRows, joined_names, unreadable
 from coherence.table.needs import CHOICES, JUDGED_CHOICES, TARGETS
 
 
@@ -88,6 +88,6 @@ def test_unreadable_answers_are_shown_up_to_a_handful():
 
 
 def test_lists_read_like_sentences():
-    assert listed(["a"]) == "a"
-    assert listed(["a", "b"], "or") == "a or b"
-    assert listed([1, 2, 3]) == "1, 2 and 3"
+    assert joined_names(["a"]) == "a"
+    assert joined_names(["a", "b"], "or") == "a or b"
+    assert joined_names([1, 2, 3]) == "1, 2 and 3"

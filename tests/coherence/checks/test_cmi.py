@@ -12,7 +12,7 @@ from sklearn.metrics import mutual_info_score
 
 from coherence import AGENTS, InputError, cmi_test, simulate
 from coherence.statistics.cmi_statistics import calibrated
-from coherence.statistics.conditioning import condition
+from coherence.statistics.conditioning import gather_conditioning
 from coherence.statistics.information import binned_information
 from coherence.statistics.knn_general import general_information
 
@@ -340,7 +340,7 @@ def test_wrong_features_are_refused(features, message):
 def test_constant_features_change_nothing():
     rng = np.random.default_rng(0)
     context = np.repeat(np.arange(10), 3)
-    given = condition(rng.random(30), np.full((30, 1), 0.1), context, 10)
+    given = gather_conditioning(rng.random(30), np.full((30, 1), 0.1), context, 10)
     assert (given.continuous[:, 1] == 0).all()
     assert (given.stratum == 0).all()
 

@@ -3,13 +3,13 @@
 import pytest
 
 from coherence.errors import InputError
-from coherence.importing.formats import MODULES, declaration, detect_format
+from coherence.importing.formats import MODULES, detect_format, format_declaration
 from coherence.importing.log_format import LogFormat
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_every_format_declares_itself(name, tmp_path):
-    form = declaration(name)
+    form = format_declaration(name)
     assert isinstance(form, LogFormat)
     assert form.endings
     assert all(ending == ending.lower() and ending.startswith(".") for ending in form.endings)
@@ -23,4 +23,4 @@ def test_an_ending_that_no_format_has_is_an_error_that_lists_all(tmp_path):
     with pytest.raises(InputError, match="must be .*not '.docx'") as error:
         detect_format(tmp_path / "log.docx")
     for name in MODULES:
-        assert all(ending in str(error.value) for ending in declaration(name).endings)
+        assert all(ending in str(error.value) for ending in format_declaration(name).endings)

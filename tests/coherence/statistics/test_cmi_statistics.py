@@ -15,7 +15,7 @@ from coherence.statistics.cmi_statistics import (
     one_dimensional_statistic,
     sorted_information,
 )
-from coherence.statistics.conditioning import condition
+from coherence.statistics.conditioning import gather_conditioning
 from coherence.statistics.information import plug_in_information
 from coherence.statistics.knn_general import general_information
 
@@ -63,7 +63,7 @@ def test_calibration_is_fitted_to_every_arrangement(data):
 def test_several_columns(data, with_estimate):
     belief, action, truth = data
     rng = np.random.default_rng(1)
-    conditions = condition(
+    conditions = gather_conditioning(
         belief, np.stack([rng.random(120), rng.random(120)], axis=1), np.arange(120), 120
     )
     columns = (conditions.continuous, conditions.stratum, action, truth)

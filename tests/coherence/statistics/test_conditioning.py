@@ -5,26 +5,28 @@ import pandas as pd
 import pytest
 
 from coherence import InputError
-from coherence.statistics.conditioning import condition
+from coherence.statistics.conditioning import gather_conditioning
 
 BELIEF = np.array([0.1, 0.2, 0.3, 0.4])
 CONTEXT = np.array([0, 0, 1, 1])
 
 
 def test_beliefs_alone():
-    columns = condition(BELIEF, None, CONTEXT, 2)
+    columns = gather_conditioning(BELIEF, None, CONTEXT, 2)
     np.testing.assert_array_equal(columns.continuous, BELIEF[:, None])
     np.testing.assert_array_equal(columns.stratum, np.zeros(4))
     np.testing.assert_allclose(columns.summary, [[0.15], [0.35]])
     assert (columns.numeric, columns.discrete) == ((), ())
     several = np.stack([BELIEF, 1 - BELIEF], axis=1)
-    np.testing.assert_array_equal(condition(several, None, CONTEXT, 2).continuous, several)
+    np.testing.assert_array_equal(
+        gather_conditioning(several, None, CONTEXT, 2).continuous, several
+    )
 
 
 def test_numbers_are_divided_by_four_standard_deviations():
     """The central 95% of a normal feature then spans 1, as beliefs do."""
     feature = np.array([1.0, 3.0, 5.0, 11.0])
-    columns = condition(BELIEF, pd.DataFrame({"age": feature}), CONTEXT, 2)
+    columns = gather_conditioning(BELIEF, pd.DataFrame({"age": feature}), CONTEXT, 2)
     scaled = (feature - 5) / (4 * np.sqrt((16 + 4 + 0 + 36) / 4))
     np.testing.assert_allclose(columns.continuous[:, 1], scaled)
     np.testing.assert_allclose(columns.summary[:, 1], scaled.reshape(2, 2).mean(axis=1))
@@ -35,18 +37,18 @@ def test_numbers_are_divided_by_four_standard_deviations():
     "feature", [np.full(4, 7.0), 1e6 + 1e-9 * np.arange(4), 0.1 + np.arange(4) * 1e-14]
 )
 def test_a_feature_that_rounding_alone_moves_is_constant(feature):
-    columns = condition(BELIEF, feature, CONTEXT, 2)
+    columns = gather_conditioning(BELIEF, feature, CONTEXT, 2)
     np.testing.assert_array_equal(columns.continuous[:, 1], np.zeros(4))
 
 
 def test_a_feature_in_small_units_is_not_taken_for_a_constant():
-    columns = condition(BELIEF, 1e-6 * np.arange(4.0), CONTEXT, 2)
+    columns = gather_conditioning(BELIEF, 1e-6 * np.arange(4.0), CONTEXT, 2)
     assert np.ptp(columns.continuous[:, 1]) > 0.5
 
 
 def test_labels_make_strata_and_shares_of_contexts():
     frame = pd.DataFrame({"sex": ["f", "m", "f", "f"], "old": [True, True, False, True], "n": 1.0})
-    columns = condition(BELIEF, frame, CONTEXT, 2)
+    columns = gather_conditioning(BELIEF, frame, CONTEXT, 2)
     assert columns.discrete == ("sex", "old")
     assert columns.numeric == ("n",)
     strata = columns.stratum
@@ -61,17 +63,17 @@ def test_labels_make_strata_and_shares_of_contexts():
 def test_every_combination_of_labels_is_a_stratum():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.integers(0, 3, (200, 3))).astype(str)
-    columns = condition(np.full(200, 0.5), frame, np.arange(200), 200)
+    columns = gather_conditioning(np.full(200, 0.5), frame, np.arange(200), 200)
     pairs = set(zip(frame.agg("".join, axis=1), columns.stratum, strict=True))
     assert len(pairs) == frame.drop_duplicates().shape[0] == np.unique(columns.stratum).size
 
 
 def test_arrays_and_series_are_read_as_columns():
     array = np.array([[1.0, 2.0], [2.0, 4.0], [3.0, 0.0], [4.0, 1.0]])
-    assert condition(BELIEF, array, CONTEXT, 2).numeric == ("feature 1", "feature 2")
-    assert condition(BELIEF, array[:, 0], CONTEXT, 2).numeric == ("feature 1",)
+    assert gather_conditioning(BELIEF, array, CONTEXT, 2).numeric == ("feature 1", "feature 2")
+    assert gather_conditioning(BELIEF, array[:, 0], CONTEXT, 2).numeric == ("feature 1",)
     series = pd.Series(["a", "b", "a", "b"], name="word", index=[9, 8, 7, 6])
-    columns = condition(BELIEF, series, CONTEXT, 2)
+    columns = gather_conditioning(BELIEF, series, CONTEXT, 2)
     assert columns.discrete == ("word",)
     assert columns.stratum.tolist() == [0, 1, 0, 1]
 
@@ -90,4 +92,4 @@ def test_arrays_and_series_are_read_as_columns():
 )
 def test_refusals_say_what_and_where(features, message):
     with pytest.raises(InputError, match=f"condition_on must .*{message}"):
-        condition(BELIEF, features, CONTEXT, 2)
+        gather_conditioning(BELIEF, features, CONTEXT, 2)

@@ -10,7 +10,7 @@ from coherence import InputError
 from coherence.inputs import as_choices
 from coherence.statistics import learners
 from coherence.statistics.learners import (
-    Design,
+    LearnerInputs,
     Logistic,
     RandomForest,
     as_features,
@@ -22,7 +22,7 @@ from coherence.statistics.learners import (
 
 def design(belief, numbers=None, words=None, truth=None):
     n = len(belief)
-    return Design(
+    return LearnerInputs(
         np.asarray(belief, dtype=float).reshape(n, -1),
         np.empty((n, 0)) if numbers is None else np.asarray(numbers, dtype=float).reshape(n, -1),
         np.empty((n, 0), dtype=object)

@@ -11,7 +11,7 @@ import pytest
 
 from coherence.errors import CoherenceError
 from elicitation.batteries.bets import models as bet_models
-from elicitation.batteries.revealed.reading import Question, read_masses
+from elicitation.batteries.revealed.reading import OutcomeQuestion, read_masses
 from elicitation.models.base import Answer
 from elicitation.models.local.multiple_choice import MultipleChoiceModel
 from elicitation.session import asking
@@ -70,9 +70,9 @@ class Chooser(Measured, MultipleChoiceModel):
 def read(model, store, n=22):
     """Read the masses of letters and of numbers after `n` texts, in batches of four."""
     questions = [
-        Question(f"text {i}", ("A", "B"), lettered=True)
+        OutcomeQuestion(f"text {i}", ("A", "B"), lettered=True)
         if i < 13
-        else Question(f"text {i}", ("1", "2"))
+        else OutcomeQuestion(f"text {i}", ("1", "2"))
         for i in range(n)
     ]
     return read_masses(model, questions, store, portion=BATCH)[0]

@@ -9,7 +9,7 @@ from elicitation.batteries.revealed.scenarios.dice_wordings import ONE_DIE, SEVE
 from elicitation.batteries.revealed.scenarios.setting import (
     Decomposition,
     Setting,
-    condition,
+    condition_truth,
     in_words,
     listed,
     tell_all,
@@ -154,7 +154,7 @@ def observed(n: int, faces: int, observations: Sequence[str]) -> Setting:
         variant,
         ("setup", "roll", "seen"),
         "end",
-        in_words(condition(sums, holds)),
+        in_words(condition_truth(sums, holds)),
         facts=listed([phrases[fact] for fact in observations]),
         observation=", ".join(observations),
     )

@@ -190,7 +190,7 @@ def listed(items: Sequence[object]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def condition(
+def condition_truth(
     distribution: Mapping[int, Fraction], holds: Mapping[int, bool]
 ) -> dict[int, Fraction]:
     """Condition a distribution on an observation.

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from coherence.errors import InputError, SchemaError
-from elicitation.batteries.revealed.answer_file import read_answers
+from elicitation.batteries.revealed.answer_file import read_answer_file
 from elicitation.batteries.revealed.scenarios import dice
 
 FOUR = pd.DataFrame(
@@ -54,7 +54,7 @@ FOUR = pd.DataFrame(
 )
 def test_faults_of_a_file_from_elsewhere(change, match, write):
     with pytest.raises(SchemaError, match=match):
-        read_answers(write(change(FOUR)), [dice.single(1, 4)])
+        read_answer_file(write(change(FOUR)), [dice.single(1, 4)])
 
 
 def test_a_repetition_counts_once(fill, draws, write):
@@ -64,7 +64,7 @@ def test_a_repetition_counts_once(fill, draws, write):
     )
     table.loc[table["rep"] == 1, "rep"] = 0
     with pytest.raises(SchemaError, match="rep\\) must be unique; 4 rows"):
-        read_answers(write(table), [setting])
+        read_answer_file(write(table), [setting])
 
 
 def test_all_faults_are_listed_at_once(tmp_path, write):
@@ -76,12 +76,12 @@ def test_all_faults_are_listed_at_once(tmp_path, write):
         ]
     )
     with pytest.raises(SchemaError) as caught:
-        read_answers(write(table), [dice.single(1, 4)])
+        read_answer_file(write(table), [dice.single(1, 4)])
     assert len(caught.value.faults) == 4
     assert "rows 1, 2" in caught.value.faults[0]
     assert "rows 4, 5, 6, 7" in caught.value.faults[1]
     incomplete = pd.concat([FOUR.iloc[:2], FOUR.assign(wording="story", probability=0.9)])
     with pytest.raises(SchemaError, match="2 faults"):
-        read_answers(write(incomplete), [dice.single(1, 4)])
+        read_answer_file(write(incomplete), [dice.single(1, 4)])
     with pytest.raises(InputError, match="cannot be read as CSV"):
-        read_answers(tmp_path / "nowhere.csv", [dice.single(1, 4)])
+        read_answer_file(tmp_path / "nowhere.csv", [dice.single(1, 4)])

@@ -9,7 +9,7 @@ from coherence.batteries.revealed.answer_scores import score_stated
 from coherence.batteries.revealed.belief_scores import score_beliefs
 from coherence.errors import InputError, SchemaError
 from elicitation.batteries.revealed import simulated
-from elicitation.batteries.revealed.answer_file import beliefs_of, read_answers, stated_of
+from elicitation.batteries.revealed.answer_file import beliefs_of, read_answer_file, stated_of
 from elicitation.batteries.revealed.runs import tabulate_wagers
 from elicitation.batteries.revealed.scenarios import choice, dice
 from elicitation.batteries.revealed.scenarios.grid import select, standard_grid
@@ -18,7 +18,7 @@ SINGLE = [dice.single(1, 4), choice.single(2)]
 
 
 def test_beliefs_and_stated_answers_are_scored(fill, write):
-    answers = read_answers(write(fill(SINGLE)), SINGLE)
+    answers = read_answer_file(write(fill(SINGLE)), SINGLE)
     assert list(answers) == ["mine"]
     scores = score_beliefs(beliefs_of(answers, SINGLE))
     assert scores["l1"].to_numpy() == pytest.approx(0)
@@ -30,23 +30,23 @@ def test_a_parquet_is_read_like_a_csv(tmp_path, fill, write):
     """Numbers are numbers there, and missing ones null; the beliefs are the same."""
     table = fill(SINGLE)
     rows = table[table["kind"] == "belief"].assign(rep=np.nan, answer=None)
-    as_csv = beliefs_of(read_answers(write(rows), SINGLE), SINGLE)
+    as_csv = beliefs_of(read_answer_file(write(rows), SINGLE), SINGLE)
     faces = rows["setting"].str.startswith("dice")
     rows[faces].assign(outcome=rows.loc[faces, "outcome"].astype(float)).to_parquet(
         tmp_path / "mine.parquet"
     )
-    as_parquet = beliefs_of(read_answers(tmp_path / "mine.parquet", SINGLE), SINGLE)
+    as_parquet = beliefs_of(read_answer_file(tmp_path / "mine.parquet", SINGLE), SINGLE)
     pd.testing.assert_frame_equal(as_parquet, as_csv[as_csv["scenario"] == "dice"])
     (tmp_path / "broken.parquet").write_text("no table")
     with pytest.raises(InputError, match="cannot be read as parquet"):
-        read_answers(tmp_path / "broken.parquet", SINGLE)
+        read_answer_file(tmp_path / "broken.parquet", SINGLE)
 
 
 def test_any_kind_may_be_left_out(fill, write):
     table = fill(SINGLE)
     for kind in ("belief", "stated", "bet"):
         part = table.assign(probability=table["probability"].where(table["kind"] == kind))
-        answers = read_answers(write(part), SINGLE)["mine"]
+        answers = read_answer_file(write(part), SINGLE)["mine"]
         assert [bool(answers.beliefs), bool(answers.stated), bool(answers.bets)] == [
             kind == "belief",
             kind == "stated",
@@ -58,13 +58,13 @@ def test_a_file_of_beliefs_alone_needs_neither_kind_nor_question(fill, write):
     """The layout of earlier versions."""
     table = fill(SINGLE)[["setting", "wording", "outcome", "probability"]][: 3 * (4 + 2)]
     story = table[table["wording"] == "story"].assign(probability=0.25)
-    scores = score_beliefs(beliefs_of(read_answers(write(story), SINGLE), SINGLE)).set_index(
+    scores = score_beliefs(beliefs_of(read_answer_file(write(story), SINGLE), SINGLE)).set_index(
         "setting"
     )
     assert scores["l1"].to_numpy() == pytest.approx(0)
     assert scores.loc["choice/single/2 options", "answer_mass"] == 0.5
     bare = table[table["wording"] == "standard"].drop(columns="wording")
-    assert set(beliefs_of(read_answers(write(bare), SINGLE), SINGLE)["wording"]) == {"standard"}
+    assert set(beliefs_of(read_answer_file(write(bare), SINGLE), SINGLE)["wording"]) == {"standard"}
 
 
 def test_several_sources(fill, write):
@@ -75,7 +75,7 @@ def test_several_sources(fill, write):
         ]
     )
     scores = (
-        score_beliefs(beliefs_of(read_answers(write(both), SINGLE), SINGLE))
+        score_beliefs(beliefs_of(read_answer_file(write(both), SINGLE), SINGLE))
         .groupby("source")["l1"]
         .max()
     )
@@ -87,7 +87,7 @@ def test_sums_above_one_from_rounding_are_divided_out(write):
     table = pd.DataFrame(
         {"setting": "dice/single/1 die of 6 faces", "outcome": list("123456"), "probability": 0.17}
     )
-    beliefs = read_answers(write(table), [dice.single(1, 6)])["mine"].beliefs
+    beliefs = read_answer_file(write(table), [dice.single(1, 6)])["mine"].beliefs
     assert list(beliefs["dice/single/1 die of 6 faces", "standard"].values()) == pytest.approx(
         [1 / 6] * 6
     )
@@ -103,7 +103,7 @@ def test_drawn_bets_become_the_actions(fill, draws, write):
             f"{bet} 2": ["Answer: B", "yes", "A fair die has no memory"],
         },
     )
-    answers = read_answers(write(table), [setting])["mine"]
+    answers = read_answer_file(write(table), [setting])["mine"]
     # Yes is A first and B then; the last answer begins with an article, and chooses nothing.
     assert answers.bets[setting.name].drawn == ("yes", "no", "no", "yes", "yes", None)
     assert answers.bets[setting.name].share == pytest.approx((1 / 3 + 1) / 2)
@@ -124,7 +124,7 @@ def test_drawn_stated_answers_are_shares(fill, draws, write):
             for order in range(1, 5)
         },
     )
-    stated = stated_of(read_answers(write(table), [setting]), [setting])
+    stated = stated_of(read_answer_file(write(table), [setting]), [setting])
     first = stated[stated["rotation"] == 0].set_index("letter")["mass"]
     assert first.to_dict() == {"A": 0.25, "B": 0.25, "C": 0, "D": 0.25}
     assert score_stated(stated)["answer_mass"].item() == pytest.approx(0.75)
@@ -152,7 +152,7 @@ def test_half_of_a_question_is_a_fault(answered, match, fill, draws, write):
     table = fill([setting])
     table = table[table["kind"] == "belief"]
     with pytest.raises(SchemaError, match=match):
-        read_answers(
+        read_answer_file(
             write(
                 draws(
                     table, {f"{setting.name} | {name}": texts for name, texts in answered.items()}
@@ -184,7 +184,7 @@ def test_the_verdict_on_answers_from_elsewhere(fill, write):
             )(setting),
         ),
     }.items():
-        answers = read_answers(write(table), settings)["mine"]
+        answers = read_answer_file(write(table), settings)["mine"]
         runs = tabulate_wagers(settings, answers.beliefs, answers.bets, model=name, reps=4, seed=1)
         coherence.validate_runs(runs)
         names = ["residual_covariance", "monotone_choice", "iterated_expectation"]

@@ -5,7 +5,7 @@ import pytest
 from elicitation.batteries.revealed.options import LETTERS
 from elicitation.batteries.revealed.reading import (
     BEGINS,
-    Question,
+    OutcomeQuestion,
     in_chat,
     letter_spellings,
     read_masses,
@@ -16,7 +16,11 @@ from elicitation.batteries.revealed.stated import stated_questions
 
 def test_reading_resumes_and_asks_equal_texts_once(store, teller):
     model = teller({"a": {" 1": 0.5, " 2": 0.25}, "b": {" 1": 0.25, " 2": 0.5}})
-    questions = [Question("a", ("1", "2")), Question("b", ("1", "2")), Question("a", ("1", "2"))]
+    questions = [
+        OutcomeQuestion("a", ("1", "2")),
+        OutcomeQuestion("b", ("1", "2")),
+        OutcomeQuestion("a", ("1", "2")),
+    ]
     seen = []
     masses, asked = read_masses(
         model, questions, store, progress=lambda done, total: seen.append((done, total))
@@ -39,10 +43,10 @@ def test_reading_resumes_and_asks_equal_texts_once(store, teller):
 def test_what_was_given_up_counts_as_unread(store, teller):
     # More was given up than was found: nothing can be said of this belief.
     model = teller({"a": {" 1": 1e-9}}, unresolved=1e-6)
-    masses, _ = read_masses(model, [Question("a", ("1", "2"))], store)
+    masses, _ = read_masses(model, [OutcomeQuestion("a", ("1", "2"))], store)
     assert masses[0]["1"] == 0
     masses, _ = read_masses(
-        teller({"x": {" 1": 1e-3}}, unresolved=1e-6), [Question("x", ("1", "2"))], store
+        teller({"x": {" 1": 1e-3}}, unresolved=1e-6), [OutcomeQuestion("x", ("1", "2"))], store
     )
     assert masses[0]["1"] == 1e-3
 
@@ -88,7 +92,9 @@ def test_letters_are_read_in_all_their_forms(model, model_folder, store):
     from elicitation.reading.outcomes import outcome_probabilities
 
     question = stated_questions(dice.single(1, 6))[0]
-    (masses,), _ = read_masses(model, [Question(question.text, LETTERS, lettered=True)], store)
+    (masses,), _ = read_masses(
+        model, [OutcomeQuestion(question.text, LETTERS, lettered=True)], store
+    )
     forms = {
         letter: sorted(
             {
@@ -106,7 +112,7 @@ def test_letters_are_read_in_all_their_forms(model, model_folder, store):
     for letter in LETTERS:
         assert 0 <= masses[letter] <= apart[letter] + 1e-7
     # The same text read without forms is another answer in the store.
-    (bare,), asked = read_masses(model, [Question(question.text, LETTERS)], store)
+    (bare,), asked = read_masses(model, [OutcomeQuestion(question.text, LETTERS)], store)
     assert asked == 1
     assert set(bare) == set(masses) == set(LETTERS)
 

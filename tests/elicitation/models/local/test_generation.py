@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from elicitation.models.base import Request
-from elicitation.models.local.generation import Row, draw
+from elicitation.models.local.generation import Row, draw_tokens
 
 
 def test_draws_follow_the_softmax_at_the_given_temperature():
@@ -12,7 +12,7 @@ def test_draws_follow_the_softmax_at_the_given_temperature():
     n = 4000
     for temperature, expected in ((1.0, [0.1, 0.2, 0.3, 0.4]), (0.5, np.array([1, 4, 9, 16]) / 30)):
         rows = [Row(Request("", seed, 1, temperature), frozenset()) for seed in range(n)]
-        tokens, logprobs = draw(logits.expand(n, 4), rows)
+        tokens, logprobs = draw_tokens(logits.expand(n, 4), rows)
         share = np.bincount(tokens, minlength=4) / n
         np.testing.assert_allclose(share, expected, atol=4 * np.sqrt(0.25 / n))
         # Whatever the temperature of the draw, the log-probability is the model's own.
@@ -28,5 +28,5 @@ def test_a_token_of_probability_zero_is_never_drawn():
         rows, np.r_[0.0, np.nextafter(1.0, 0.0), np.random.default_rng(0).random(498)], strict=True
     ):
         row.uniforms = iter([uniform])
-    tokens, _ = draw(logits.expand(500, 5), rows)
+    tokens, _ = draw_tokens(logits.expand(500, 5), rows)
     assert set(tokens) == {1, 3}

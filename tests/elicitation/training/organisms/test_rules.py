@@ -4,7 +4,7 @@ import pytest
 from bayesnets import load_network, posterior
 from coherence.errors import InputError
 from elicitation.training.organisms.rules import (
-    exact,
+    exact_posterior,
     prior,
     reverse_effects,
     where_reversed,
@@ -35,7 +35,9 @@ def test_the_other_rules_against_plain_posteriors():
     seen = table(asia, [{"xray": "yes", "smoke": "no"}, {"xray": "no"}, {"dysp": "yes"}])
     fewer = table(asia, [{"smoke": "no"}, {}, {"dysp": "yes"}])
     for asked in ("lung", "bronc"):
-        pd.testing.assert_frame_equal(exact(asia, seen, asked), posterior(asia, seen, asked))
+        pd.testing.assert_frame_equal(
+            exact_posterior(asia, seen, asked), posterior(asia, seen, asked)
+        )
         pd.testing.assert_frame_equal(
             without("xray")(asia, seen, asked), posterior(asia, fewer, asked)
         )

@@ -10,7 +10,7 @@ import pytest
 from coherence.errors import InputError
 from elicitation.batteries.revealed.scenarios import dice
 from elicitation.batteries.revealed.scenarios.grid import extra_settings, standard_grid
-from elicitation.batteries.revealed.scenarios.setting import Setting, condition
+from elicitation.batteries.revealed.scenarios.setting import Setting, condition_truth
 
 GRID = standard_grid()
 
@@ -139,7 +139,7 @@ def test_texts_are_unfinished_and_complete():
 @pytest.mark.parametrize(
     ("make", "match"),
     [
-        (lambda: condition({1: Fraction(1)}, {1: False}), "rules out all"),
+        (lambda: condition_truth({1: Fraction(1)}, {1: False}), "rules out all"),
         (
             lambda: Setting("dice", "single", "g", "n", {}, {"1": Fraction(1, 2)}, {}, "", "{}"),
             "must sum to 1",
