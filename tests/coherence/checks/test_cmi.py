@@ -243,6 +243,10 @@ def test_many_rows_use_bins_and_still_estimate(monkeypatch):
     assert nats["statistic of the test"] == pytest.approx(
         nats["plug-in information in belief bins"], abs=1e-12
     )
+    # What is counted in bins has no neighbours; what is searched has three.
+    neighbours = result.details.set_index("quantity")["neighbours"]
+    searched = ("nearest-neighbour estimate", "mean of permuted estimates", "excess information")
+    assert neighbours.dropna().to_dict() == dict.fromkeys(searched, 3)
     assert (
         nats.notna().all()
     )  # permutations without an estimate of their own are left out of its mean
@@ -579,6 +583,8 @@ def test_statistic_of_the_test_has_its_own_neighbours():
         assert nats[mean] == pytest.approx(np.mean(by_hand))
     assert nats["mean of permuted estimates"] != pytest.approx(nats["mean of permuted statistics"])
     assert result.settings["k_test"] == 2
+    neighbours = result.details.set_index("quantity")["neighbours"]
+    assert neighbours[["statistic of the test", "mean of permuted statistics"]].tolist() == [2, 2]
 
 
 def test_one_neighbour_one_exchange_and_two_resamples_are_the_fewest():

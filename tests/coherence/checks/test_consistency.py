@@ -222,3 +222,13 @@ def test_beliefs_over_several_states_have_no_prompts_to_compare(planned):
     several = runs.drop(columns="p").assign(p_sun=0.5, p_rain=0.5)
     notes, calls = planned(CHECK, several)
     assert (notes, calls) == (["no p column: prompt consistency was not checked."], [])
+
+
+def test_ten_contexts_are_enough_and_nine_are_not():
+    enough, few = (prompt_consistency(noisy_runs(0.08, n_contexts=n)) for n in (10, 9))
+    row = enough.details.iloc[0]
+    assert (row.rmse_corrected, row.high) == (enough.statistic, enough.interval.high)
+    assert few.reason == "9 contexts with both prompts are fewer than 10"
+    assert math.isnan(few.statistic)
+    assert few.details[["rmse_corrected", "low", "high", "noise_floor"]].isna().all(axis=None)
+    assert few.details["rmse_means"].notna().all()

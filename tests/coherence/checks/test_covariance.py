@@ -487,3 +487,25 @@ def test_a_table_is_tested_with_its_contexts_unless_papers_are_reproduced(planne
     result = call.function(n_draws=99, rng=0)
     assert (result.n_rows, result.n_contexts) == (24, 12)
     assert planned(CHECK, runs, published=True) == ([], [])
+
+
+ALONE = [0.0, 0.15, 0.3, 0.45, 0.6, 0.75]
+
+
+@pytest.mark.parametrize(
+    ("belief", "tested"),
+    [
+        ([*ALONE[:5], 0.9, 0.92, 0.94, 0.96, 0.98], True),
+        ([*ALONE[:6], 0.92, 0.94, 0.96, 0.98], False),
+    ],
+    ids=["half have a neighbour", "fewer have"],
+)
+def test_exchanges_need_neighbours_for_half_of_the_contexts(belief, tested):
+    """One act and one state among ten: signs misjudge their product, and exchanges are limited."""
+    action, truth = np.zeros(10, dtype=int), np.zeros(10, dtype=int)
+    action[2], truth[7] = 1, 1
+    result = residual_covariance_test(np.array(belief), action, truth, n_draws=99, rng=0)
+    assert result.settings["null_distribution"] == "exchange of contexts"
+    assert math.isnan(result.pvalue) is not tested
+    lack = "most contexts have no neighbour of similar belief to be compared with"
+    assert (lack in result.reason) is not tested

@@ -183,7 +183,7 @@ def test_fewest_draws_and_what_is_used_unless_told_otherwise():
     result = monotone_direction_test(belief, action, n_draws=99, rng=0)
     settings = {"n_bins": 5, "n_draws": 99, "rule": "dominance", "n_bins_used": 5}
     assert settings.items() <= result.settings.items()
-    assert (result.n_rows, result.n_contexts) == (40, 40)
+    assert (result.n_rows, result.n_contexts, result.interval.level) == (40, 40, 0.95)
     with pytest.raises(InputError, match="n_draws must be a whole number of at least 99"):
         monotone_direction_test(belief, action, n_draws=98)
 
@@ -218,6 +218,7 @@ def test_order_of_rows_and_names_of_actions_do_not_matter():
 
 
 def test_only_three_to_six_actions_are_tested_at_once(planned):
+    assert CHECK.states_named, "an order of actions turns round with the state that p is about"
     runs = simulate("rational", n_contexts=14, n_reps=2, prompts=["standard"], rng=0)
     asked = runs["z_state"].isna()
     assert planned(CHECK, runs, published=True) == ([], [])

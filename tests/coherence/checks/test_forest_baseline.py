@@ -107,7 +107,6 @@ def test_names_of_rows_and_kinds_of_labels_do_not_matter(runs):
         assert quick(other).statistic == first.statistic
         assert quick(other).details["gap"].tolist() == first.details["gap"].tolist()
     assert (first.check, first.unit) == ("iterated_expectation:random_forest", "of belief")
-    assert random_forest_baseline(runs, n_trees=1, rng=0).settings["n_folds"] == 5
 
 
 def test_forests_need_exact_posteriors_and_evidence(planned, runs):
@@ -123,3 +122,16 @@ def test_forests_need_exact_posteriors_and_evidence(planned, runs):
         ]
     # What is said of beliefs given z is said by the check itself.
     assert planned(CHECK, runs.drop(columns="p_z")) == ([], [])
+
+
+def test_a_prediction_of_zero_has_no_relative_gap(runs):
+    """Breaks if it is divided by: the median would be infinite."""
+    result = quick(runs.assign(p_true=np.where(runs["z_state"].isna(), 0.0, 0.25)))
+    assert math.isnan(result.statistic)
+    assert result.reason == "fewer than 10 contexts have a prediction above 0"
+
+
+def test_five_folds_and_a_hundred_trees_unless_told_otherwise(runs):
+    unfitted = random_forest_baseline(runs.drop(columns="p_true"))
+    assert unfitted.settings == {"n_folds": 5, "n_trees": 100}
+    assert (unfitted.n_rows, unfitted.n_contexts) == (len(runs), 60)
