@@ -233,3 +233,12 @@ def test_only_three_to_six_actions_are_tested_at_once(planned):
         ["7 actions are more than 6: monotone choice was tested by pairs only."],
         [],
     )
+
+
+def test_an_action_that_only_bins_of_too_few_contexts_show_is_none():
+    belief = np.concatenate([np.full(12, 0.1), [0.5, 0.5], np.full(12, 0.9)])
+    action = ["a"] * 12 + ["b"] * 2 + ["a"] * 12
+    result = monotone_direction_test(belief, action, n_bins=13, rng=0)
+    assert result.reason == "only one action was seen ('a') in the bins with 3 contexts"
+    assert math.isnan(result.statistic)
+    assert math.isnan(result.pvalue)
