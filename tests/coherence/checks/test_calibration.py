@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import brier_score_loss
 
-from coherence import InputError, calibration_estimates, reliability_table
+from coherence import InputError, calibration_estimates, reliability_table, simulate
 from coherence.analysis.verdict import verdict
+from coherence.checks.calibration import CHECK
 from coherence.report.wording import full_verdict
 from coherence.statistics.mean_interval import mean_interval
 
@@ -165,3 +166,83 @@ def test_error_of_chance_divides_by_one_context_less():
     without = mean_interval(pseudo, root=True, least_error=math.sqrt(2) * chance * 10 / 11)
     assert result.interval.high == pytest.approx(expected.high, rel=1e-9)
     assert expected.high > 1.02 * without.high
+
+
+def table(**changes):
+    runs = simulate("noisy", n_contexts=12, n_reps=1, prompts=["standard"], iterated=False, rng=0)
+    return runs.assign(**changes)
+
+
+def planned_results(calls):
+    return [[(result.check, result.n_rows) for result in call.function()] for call in calls]
+
+
+def test_beliefs_are_compared_with_all_that_is_known(planned):
+    """One call where both targets are known of the same rows; else one for each, on its own."""
+    notes, calls = planned(CHECK, table())
+    assert notes == []
+    (results,) = planned_results(calls)
+    assert [name for name, _ in results][::3] == ["calibration:rmse", "calibration:brier"]
+    assert calls[0].n_dropped == 0
+    assert not calls[0].draws
+    notes, calls = planned(CHECK, table(p_true=[0.5] * 10 + [np.nan] * 2))
+    assert notes == [
+        "p_true is known in 10 of 12 rows: "
+        "the distances to the exact posterior are those of these rows."
+    ]
+    exact, state = planned_results(calls)
+    assert exact[0] == ("calibration:rmse", 10)
+    assert state[0] == ("calibration:brier", 12)
+    assert [call.n_dropped for call in calls] == [2, 0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "note", "first"),
+    [
+        ({"p_true": np.nan}, "no p_true: beliefs were compared with what happened", "brier"),
+        ({"theta": None}, "no theta: beliefs were compared with the exact posterior", "rmse"),
+    ],
+)
+def test_one_target_is_enough_and_the_other_is_missed(planned, changes, note, first):
+    notes, calls = planned(CHECK, table(**changes))
+    assert len(notes) == 1
+    assert notes[0].startswith(note)
+    ((result, *_),) = planned_results(calls)
+    assert result == (f"calibration:{first}", 12)
+
+
+@pytest.mark.parametrize(
+    ("changes", "lack"),
+    [
+        ({"p_true": np.nan, "theta": None}, "neither theta nor p_true"),
+        ({"p_true": np.nan, "theta": list("abcabcabcabc")}, "no p_true"),
+        ({"p": np.nan}, "no readable belief"),
+    ],
+)
+def test_without_a_target_nothing_is_estimated_and_a_note_says_why(planned, changes, lack):
+    assert planned(CHECK, table(**changes)) == (
+        [f"{lack}: calibration was not estimated."],
+        [],
+    )
+
+
+def test_order_of_rows_and_the_name_of_the_states_do_not_matter():
+    """Breaks if a row meets the target or the context of another."""
+    rng = np.random.default_rng(9)
+    context = rng.integers(0, 15, 80)
+    belief, exact = rng.random(80), rng.random(80)
+    truth = (rng.random(80) < exact).astype(int)
+    results = calibration_estimates(belief, truth, p_true=exact, context=context)
+    order = rng.permutation(80)
+    moved = calibration_estimates(
+        belief[order], truth[order], p_true=exact[order], context=context[order]
+    )
+    other = calibration_estimates(1 - belief, 1 - truth, p_true=1 - exact, context=context)
+    for first, second, third in zip(results, moved, other, strict=True):
+        assert second.statistic == pytest.approx(first.statistic, abs=1e-12)
+        assert third.statistic == pytest.approx(first.statistic, abs=1e-12)
+        assert first.settings == {"n_bins": 10}
+        if first.interval is not None:
+            ends = (first.interval.low, first.interval.high)
+            assert (second.interval.low, second.interval.high) == pytest.approx(ends, abs=1e-9)
+            assert (third.interval.low, third.interval.high) == pytest.approx(ends, abs=1e-9)

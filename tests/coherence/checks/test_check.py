@@ -40,6 +40,14 @@ def test_names_are_spoken_without_underscores():
     assert check.spoken == "mean belief"
 
 
+def test_a_check_asks_for_no_more_than_it_says():
+    """Else each would need named states, or run without draws that it makes."""
+    check = Check("mean_belief", CHOICES, {}, lambda facts: iter(()))
+    assert (check.states_named, check.parts) == (False, ())
+    call = Call(mean_belief)
+    assert (call.n_dropped, call.draws) == (None, True)
+
+
 def mean_belief(belief, *, level, rng=None):
     pvalue = 0.5 if level is None else level
     return CheckResult("mean_belief", "it is .5", belief.mean(), "", None, pvalue, len(belief), 2)

@@ -2,6 +2,7 @@
 
 import math
 from itertools import permutations
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,10 +12,13 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import mutual_info_score
 
 from coherence import AGENTS, InputError, cmi_test, simulate
+from coherence.checks.cmi import CHECK, _statistics
 from coherence.statistics.cmi_statistics import calibrated
 from coherence.statistics.conditioning import gather_conditioning
 from coherence.statistics.information import binned_information
+from coherence.statistics.knn import conditional_information
 from coherence.statistics.knn_general import general_information
+from coherence.statistics.resample import permute_contexts
 
 
 def arrays(name="rational", seed=1, n_contexts=60, n_reps=3, **changes):
@@ -239,6 +243,10 @@ def test_many_rows_use_bins_and_still_estimate(monkeypatch):
     assert nats["statistic of the test"] == pytest.approx(
         nats["plug-in information in belief bins"], abs=1e-12
     )
+    # What is counted in bins has no neighbours; what is searched has three.
+    neighbours = result.details.set_index("quantity")["neighbours"]
+    searched = ("nearest-neighbour estimate", "mean of permuted estimates", "excess information")
+    assert neighbours.dropna().to_dict() == dict.fromkeys(searched, 3)
     assert (
         nats.notna().all()
     )  # permutations without an estimate of their own are left out of its mean
@@ -413,7 +421,6 @@ def test_few_arrangements_give_an_exact_pvalue():
     result = cmi_test(belief, action, truth, k=2, n_permutations=99, rng=0)
     assert result.settings["exact"] is True
     levels = np.rint(belief * 1e9).astype(int)
-    from coherence.statistics.knn import conditional_information
 
     every = [
         conditional_information(levels, action, np.array([*head, *truth[6:]]), 2)
@@ -514,3 +521,96 @@ def test_interval_is_not_narrower_than_the_spread_under_exchange():
     assert observed.standard_error < 0.1 * spread
     reach = (result.interval.high - result.interval.low) / 2
     assert reach == pytest.approx(stats.t.ppf(0.975, 79) * spread, rel=0.5)
+
+
+def test_interval_reaches_as_far_as_t_of_fifty_exchanges_spread_evenly():
+    """Of 99 exchanges every second one counts, from the first to the last.
+
+    At each of two beliefs the four combinations of action and state are equally frequent, so that
+    the jackknife's error is far below the spread.
+    """
+    belief = np.repeat([0.3, 0.7], 40)
+    action, truth = np.tile([0, 0, 1, 1], 20), np.tile([0, 1], 40)
+    result = cmi_test(belief, action, truth, n_permutations=99, rng=0)
+    blocks = np.repeat([0, 1], 40)
+    sources = permute_contexts(blocks, 99, np.random.default_rng(0), state=truth)
+    information = [
+        binned_information(blocks, np.arange(80), action, truth[source]).corrected
+        for source in sources[::2]
+    ]
+    assert len(information) == 50
+    reach = (result.interval.high - result.interval.low) / 2
+    assert reach == pytest.approx(stats.t.ppf(0.975, 79) * np.std(information), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "searched"), [(2_001, 20), (10_500, 19), (40_000, 5), (900_000, 2)]
+)
+def test_dear_estimates_are_made_for_few_exchanges_and_the_statistic_for_all(n_rows, searched):
+    """Two hundred thousand rows in all, over two exchanges at least and twenty at most."""
+    calls = []
+
+    def statistic(truth, with_estimate):
+        calls.append(with_estimate)
+        return 0.0, 0.0
+
+    data = SimpleNamespace(n_rows=n_rows, context=np.zeros(3, dtype=int), truth=np.zeros(3))
+    problem = SimpleNamespace(data=data, statistic=lambda bins, k: (statistic, None))
+    _statistics(problem, np.zeros(1, dtype=int), 3, np.zeros((60, 1), dtype=int))
+    assert calls == [True] * searched + [False] * (60 - searched) + [True]
+
+
+def test_statistic_of_the_test_has_its_own_neighbours():
+    """The estimate looks at one neighbour, the test at .15 of thirteen rows, which is two.
+
+    All 20 arrangements of the six contexts at .5 are listed, so that both means are by hand.
+    """
+    belief = np.array([0.5] * 6 + [0.8] * 7)
+    truth = np.array([0, 0, 1, 0, 1, 1] + [1] * 7)
+    action = np.array([0, 0, 1, 0, 1, 0, 1, 0, 1, 1, 0, 1, 0])
+    result = cmi_test(belief, action, truth, k=1, n_permutations=99, rng=0)
+    levels = np.rint(belief * 1e9).astype(int)
+    nats = result.details.set_index("quantity")["nats"]
+    arranged = [
+        np.array([*head, *truth[6:]]) for head in sorted(set(permutations(truth[:6].tolist())))
+    ]
+    for k, observed, mean in (
+        (1, "nearest-neighbour estimate", "mean of permuted estimates"),
+        (2, "statistic of the test", "mean of permuted statistics"),
+    ):
+        by_hand = [conditional_information(levels, action, states, k) for states in arranged]
+        assert nats[observed] == pytest.approx(conditional_information(levels, action, truth, k))
+        assert nats[mean] == pytest.approx(np.mean(by_hand))
+    assert nats["mean of permuted estimates"] != pytest.approx(nats["mean of permuted statistics"])
+    assert result.settings["k_test"] == 2
+    neighbours = result.details.set_index("quantity")["neighbours"]
+    assert neighbours[["statistic of the test", "mean of permuted statistics"]].tolist() == [2, 2]
+
+
+def test_one_neighbour_one_exchange_and_two_resamples_are_the_fewest():
+    belief, action, truth, context = arrays(n_contexts=12, n_reps=1)
+    few = {"k": 1, "n_permutations": 1, "n_bootstraps": 2}
+    result = cmi_test(belief, action, truth, context=context, rng=0, **few)
+    assert (result.settings["k"], result.settings["n_permutations"]) == (1, 1)
+    for name, least in few.items():
+        with pytest.raises(InputError, match=f"{name} must be a whole number of at least {least}"):
+            cmi_test(belief, action, truth, context=context, **{name: least - 1})
+
+
+def test_three_neighbours_and_999_exchanges_unless_told_otherwise():
+    """Other defaults would change every number of an analysis."""
+    belief, action, truth, context = arrays(n_contexts=20, n_reps=1)
+    settings = cmi_test(belief, action, truth, context=context, rng=0).settings
+    assert (settings["k"], settings["n_permutations"], settings["published"]) == (3, 999, False)
+    published = cmi_test(belief, action, truth, context=context, published=True, rng=0)
+    assert published.settings["n_bootstraps"] == 500
+
+
+@pytest.mark.parametrize("published", [False, True])
+def test_a_table_is_tested_with_its_contexts(planned, published):
+    runs = simulate("rational", n_contexts=12, n_reps=2, rng=0)
+    notes, (call,) = planned(CHECK, runs, published=published)
+    assert (notes, call.n_dropped, call.draws) == ([], 0, True)
+    result = call.function(n_bootstraps=2, rng=0)
+    assert (result.n_rows, result.n_contexts) == (24, 12)
+    assert (result.pvalue is None) is published

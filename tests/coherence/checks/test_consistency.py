@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from coherence import InputError, prompt_consistency, simulate
+from coherence.checks.consistency import CHECK
 
 
 def noisy_runs(shift, sd=0.1, n_contexts=400, n_reps=5, seed=0):
@@ -153,3 +154,81 @@ def test_prompts_are_pooled_over_those_that_a_context_was_asked():
     result = prompt_consistency(pd.concat(pieces, ignore_index=True), rng=0)
     assert result.n_contexts == 30
     assert result.statistic == pytest.approx(math.sqrt((0.01 * 15 + 0.05 * 15) / 30))
+
+
+def test_interval_of_the_only_prompt_is_the_one_in_the_details():
+    result = prompt_consistency(noisy_runs(0.08, n_contexts=40))
+    row = result.details.iloc[0]
+    assert (row.low, row.high) == (result.interval.low, result.interval.high)
+    assert (row.rmse_corrected, row.n_contexts) == (result.statistic, 40)
+    assert prompt_consistency(noisy_runs(0.08, n_contexts=12)).settings["n_bootstraps"] == 2000
+
+
+def test_figures_by_hand():
+    """Ten contexts with answers .5 and .7, under the other prompt .6 and .9: means .15 apart.
+
+    Variances .02 and .045 of two answers each: noise .0325, more than the .0225 between the means;
+    in ten more contexts the means are .35 apart, so that .1225 - .0325 is left.
+    """
+    pieces = [
+        pd.DataFrame({"context": contexts, "rep": rep, "prompt": prompt, "p": p})
+        for contexts, prompt, answers in (
+            (range(20), "standard", (0.5, 0.7)),
+            (range(10), "mse", (0.6, 0.9)),
+            (range(10, 20), "mse", (0.1, 0.4)),
+        )
+        for rep, p in enumerate(answers)
+    ]
+    row = prompt_consistency(pd.concat(pieces, ignore_index=True)).details.iloc[0]
+    assert row.rmse_means == pytest.approx(math.sqrt((0.0225 + 0.1225) / 2))
+    assert row.rmse_corrected == pytest.approx(math.sqrt((0.0225 + 0.1225) / 2 - 0.0325))
+    assert row.noise_floor == pytest.approx(math.sqrt(0.0325))
+    # A single answer lies .15 from the mean of its two.
+    assert row.rmse_single == pytest.approx(math.sqrt((0.0225 + 0.1225) / 2 + 0.0225))
+    assert (row.sd_reference, row.sd_prompt) == pytest.approx((math.sqrt(0.02), math.sqrt(0.045)))
+
+
+def test_order_of_rows_and_names_of_contexts_do_not_matter():
+    runs = noisy_runs(0.05, n_contexts=15)
+    result = prompt_consistency(runs)
+    shuffled = runs.sample(frac=1, random_state=1)
+    named = shuffled.assign(context=shuffled["context"].map("c{}".format).astype("category"))
+    for other in (shuffled, named):
+        moved = prompt_consistency(other)
+        assert moved.statistic == pytest.approx(result.statistic, abs=1e-12)
+        assert moved.interval.high == pytest.approx(result.interval.high, abs=1e-12)
+
+
+def test_every_other_prompt_is_compared_by_itself(planned):
+    runs = simulate("noisy", n_contexts=12, n_reps=2, rng=0)
+    notes, calls = planned(CHECK, runs)
+    assert notes == []
+    names = [call.function(rng=0).check for call in calls]
+    assert names == [f"prompt_consistency:{prompt}" for prompt in ("absolute", "bayes", "mse")]
+    unread = runs.assign(p=runs["p"].where(runs["prompt"] != "bayes"))
+    notes, calls = planned(CHECK, unread, published=True)
+    assert notes == [
+        "no readable belief under 'bayes': prompt consistency was not estimated for 'bayes'."
+    ]
+    assert [call.function(rng=0).settings["published"] for call in calls] == [True, True]
+    assert planned(CHECK, runs[runs["prompt"] == "standard"]) == (
+        ["only one prompt: prompt consistency was not checked."],
+        [],
+    )
+
+
+def test_beliefs_over_several_states_have_no_prompts_to_compare(planned):
+    runs = simulate("noisy", n_contexts=12, n_reps=1, rng=0)
+    several = runs.drop(columns="p").assign(p_sun=0.5, p_rain=0.5)
+    notes, calls = planned(CHECK, several)
+    assert (notes, calls) == (["no p column: prompt consistency was not checked."], [])
+
+
+def test_ten_contexts_are_enough_and_nine_are_not():
+    enough, few = (prompt_consistency(noisy_runs(0.08, n_contexts=n)) for n in (10, 9))
+    row = enough.details.iloc[0]
+    assert (row.rmse_corrected, row.high) == (enough.statistic, enough.interval.high)
+    assert few.reason == "9 contexts with both prompts are fewer than 10"
+    assert math.isnan(few.statistic)
+    assert few.details[["rmse_corrected", "low", "high", "noise_floor"]].isna().all(axis=None)
+    assert few.details["rmse_means"].notna().all()

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from coherence import AGENTS, InputError, residual_covariance_test, simulate
+from coherence.checks.covariance import CHECK
 
 
 def columns(seed=1, n_contexts=200, n_reps=5, **changes):
@@ -425,3 +426,86 @@ def test_differences_of_probabilities_end_at_one():
     ends = sorted(map(abs, (result.interval.low, result.interval.high)))
     assert ends[1] == 1.0
     assert ends[0] < 0.7
+
+
+def test_standard_error_is_the_sandwich_by_hand():
+    """Residuals of the action 1/4 and -3/4, of the state 1/2 and -1/2: what is left of each
+    context's product once the effect of 1/2 times 1/4 is taken out is 0, -1/4 or 1/4."""
+    belief, acts, state, context = share_table({(1, 1): 40, (0, 1): 20, (0, 0): 20})
+    details = residual_covariance_test(
+        belief, acts, state, context=context, n_draws=99, rng=0
+    ).details.set_index("component")
+    row = details.loc["P(1 | 1) - P(1 | not 1)"]
+    rest = np.repeat([0, -1 / 4, 1 / 4], [40, 20, 20])
+    error = math.sqrt((rest**2).sum() * 80 / 79) / (80 / 4)
+    assert row["estimate"] == pytest.approx(1 / 2)
+    assert row["standard_error"] == pytest.approx(error, rel=1e-6)
+    products = np.repeat([1 / 8, -1 / 8, 3 / 8], [40, 20, 20])
+    studentised = products.sum() / math.sqrt((products**2).sum())
+    assert row["pvalue_single"] == pytest.approx(2 * stats.norm.sf(studentised), rel=1e-5)
+    assert row["gcm"] == pytest.approx(products.mean() / products.std() * math.sqrt(80), rel=1e-6)
+    other = details.loc["P(0 | 1) - P(0 | not 1)"]
+    assert other["estimate"] == pytest.approx(-row["estimate"])
+    assert other["standard_error"] == pytest.approx(row["standard_error"])
+
+
+def test_adjusted_pvalues_count_signs_of_contexts():
+    """Twelve contexts, ten of which act as the state is: all 2^12 signs by hand.
+
+    The two components mirror each other and have half of the weight each, so that the adjusted
+    p-value of both is the share of signs whose sum is as far from 0, 158 of 4096.
+    """
+    groups = {(1, 1): 5, (1, 0): 1, (0, 1): 1, (0, 0): 5}
+    belief, acts, state, context = share_table(groups)
+    result = residual_covariance_test(belief, acts, state, context=context, n_draws=40_000, rng=0)
+    signs = 1 - 2 * (np.arange(2**12)[:, None] >> np.arange(12) & 1)
+    # Products of 1/4 in size: shares are 5/6 and 1/6, their residuals about 1/2 each.
+    products = np.repeat([1, -1, -1, 1], [5, 1, 1, 5]) / 4
+    expected = np.mean(np.abs(signs @ products) >= abs(products.sum()) - 1e-9)
+    assert result.details["pvalue_adjusted"].tolist() == pytest.approx([expected] * 2, abs=0.004)
+    assert result.pvalue == result.details["pvalue_adjusted"].min()
+
+
+def test_two_columns_of_beliefs_are_one_where_contexts_are_exchanged():
+    """Rare actions and states: contexts move among those of similar belief in the second state."""
+    rng = np.random.default_rng(2)
+    belief = rng.uniform(0.02, 0.08, 300)
+    truth = (rng.random(300) < belief).astype(int)
+    action = np.where(rng.random(300) < 0.05, "act", "wait")
+    single, paired = (
+        residual_covariance_test(stated, action, truth, n_draws=199, rng=0)
+        for stated in (belief, np.stack([1 - belief, belief], axis=1))
+    )
+    assert single.settings["null_distribution"] == "exchange of contexts"
+    assert (single.statistic, single.pvalue) == (paired.statistic, paired.pvalue)
+
+
+def test_a_table_is_tested_with_its_contexts_unless_papers_are_reproduced(planned):
+    runs = simulate("rational", n_contexts=12, n_reps=2, rng=0)
+    notes, (call,) = planned(CHECK, runs)
+    assert (notes, call.n_dropped, call.draws) == ([], 0, True)
+    result = call.function(n_draws=99, rng=0)
+    assert (result.n_rows, result.n_contexts) == (24, 12)
+    assert planned(CHECK, runs, published=True) == ([], [])
+
+
+ALONE = [0.0, 0.15, 0.3, 0.45, 0.6, 0.75]
+
+
+@pytest.mark.parametrize(
+    ("belief", "tested"),
+    [
+        ([*ALONE[:5], 0.9, 0.92, 0.94, 0.96, 0.98], True),
+        ([*ALONE[:6], 0.92, 0.94, 0.96, 0.98], False),
+    ],
+    ids=["half have a neighbour", "fewer have"],
+)
+def test_exchanges_need_neighbours_for_half_of_the_contexts(belief, tested):
+    """One act and one state among ten: signs misjudge their product, and exchanges are limited."""
+    action, truth = np.zeros(10, dtype=int), np.zeros(10, dtype=int)
+    action[2], truth[7] = 1, 1
+    result = residual_covariance_test(np.array(belief), action, truth, n_draws=99, rng=0)
+    assert result.settings["null_distribution"] == "exchange of contexts"
+    assert math.isnan(result.pvalue) is not tested
+    lack = "most contexts have no neighbour of similar belief to be compared with"
+    assert (lack in result.reason) is not tested

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from coherence import InputError, monotone_choice_test, simulate
-from coherence.checks.direction import monotone_direction_test
+from coherence.checks.direction import CHECK, monotone_direction_test
 
 RULES = ("dominance", "direction")
 
@@ -176,3 +176,69 @@ def test_degenerate_and_wrong_input():
         monotone_direction_test(belief, np.arange(40))
     with pytest.raises(InputError, match="one-dimensional beliefs"):
         monotone_direction_test(np.stack([belief, 1 - belief], axis=1), action)
+
+
+def test_fewest_draws_and_what_is_used_unless_told_otherwise():
+    belief, action = np.linspace(0, 1, 40), np.array(["yes", "no"] * 20)
+    result = monotone_direction_test(belief, action, n_draws=99, rng=0)
+    settings = {"n_bins": 5, "n_draws": 99, "rule": "dominance", "n_bins_used": 5}
+    assert settings.items() <= result.settings.items()
+    assert (result.n_rows, result.n_contexts, result.interval.level) == (40, 40, 0.95)
+    with pytest.raises(InputError, match="n_draws must be a whole number of at least 99"):
+        monotone_direction_test(belief, action, n_draws=98)
+
+
+def test_bins_of_too_few_contexts_are_left_out_and_the_others_keep_their_order():
+    """Twelve contexts below .2, two at .5, twelve above .8: shares 3/4 and 1/4 of the first.
+
+    Breaks if the row of a bin is counted in its neighbour, or if the bin in the middle stays.
+    """
+    belief = np.concatenate([np.full(12, 0.1), [0.5, 0.5], np.full(12, 0.9)])
+    action = np.array(["a"] * 9 + ["b"] * 3 + ["b", "b"] + ["a"] * 3 + ["b"] * 9)
+    result = monotone_direction_test(belief, action, n_bins=13, n_draws=199, rng=0)
+    assert result.settings["mean_beliefs"] == pytest.approx([0.1, 0.9])
+    shares = result.details.set_index("action")
+    assert shares["share_0"].to_dict() == {"a": 0.75, "b": 0.25}
+    assert shares["share_1"].to_dict() == {"a": 0.25, "b": 0.75}
+    # The order in which b is higher fits, with .5 to spare.
+    assert result.statistic == pytest.approx(-0.5)
+
+
+def test_order_of_rows_and_names_of_actions_do_not_matter():
+    belief, action, context = map(np.asarray, agent("nonmonotone", n_contexts=40))
+    order = np.random.default_rng(0).permutation(belief.size)
+    first = monotone_direction_test(belief, action, context=context, n_draws=199, rng=0)
+    named = [f"do {label}" for label in action[order]]
+    moved = monotone_direction_test(
+        belief[order], named, context=context[order], n_draws=199, rng=0
+    )
+    assert moved.statistic == pytest.approx(first.statistic, abs=1e-12)
+    assert moved.pvalue == pytest.approx(first.pvalue, abs=0.02)
+    assert moved.details["direction"].tolist() == first.details["direction"].tolist()
+
+
+def test_only_three_to_six_actions_are_tested_at_once(planned):
+    assert CHECK.states_named, "an order of actions turns round with the state that p is about"
+    runs = simulate("rational", n_contexts=14, n_reps=2, prompts=["standard"], rng=0)
+    asked = runs["z_state"].isna()
+    assert planned(CHECK, runs, published=True) == ([], [])
+    notes, (call,) = planned(CHECK, runs)
+    assert (notes, call.n_dropped, call.draws) == ([], 0, True)
+    result = call.function(n_draws=99, rng=0)
+    assert (result.n_rows, result.n_contexts) == (28, 14)
+    two = runs["action"].where(runs["action"] != "defer", "no").where(asked)
+    assert planned(CHECK, runs.assign(action=two)) == ([], [])
+    seven = runs["action"].mask(asked, (np.arange(len(runs)) % 7).astype(str))
+    assert planned(CHECK, runs.assign(action=seven)) == (
+        ["7 actions are more than 6: monotone choice was tested by pairs only."],
+        [],
+    )
+
+
+def test_an_action_that_only_bins_of_too_few_contexts_show_is_none():
+    belief = np.concatenate([np.full(12, 0.1), [0.5, 0.5], np.full(12, 0.9)])
+    action = ["a"] * 12 + ["b"] * 2 + ["a"] * 12
+    result = monotone_direction_test(belief, action, n_bins=13, rng=0)
+    assert result.reason == "only one action was seen ('a') in the bins with 3 contexts"
+    assert math.isnan(result.statistic)
+    assert math.isnan(result.pvalue)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from coherence import InputError, simulate
-from coherence.checks.forest_baseline import _ordinal, _questions, random_forest_baseline
+from coherence.checks.forest_baseline import CHECK, _ordinal, _questions, random_forest_baseline
 from coherence.table.schema import feature_columns
 
 
@@ -87,3 +87,51 @@ def test_what_is_missing_is_said(runs):
         quick(runs.drop(columns="z_state"))
     with pytest.raises(InputError, match="n_folds must be a whole number of at least 2"):
         quick(runs, n_folds=1)
+
+
+def test_equal_gaps_have_no_interval_and_say_so(runs):
+    """A half before z and a quarter after it, in every context: each gap is half of the belief."""
+    result = quick(runs.assign(p_true=np.where(runs["z_state"].isna(), 0.5, 0.25)))
+    assert (result.statistic, result.interval) == (0.5, None)
+    assert result.reason == "no interval, because all contexts have the same gap"
+    assert quick(runs).reason == ""
+
+
+def test_names_of_rows_and_kinds_of_labels_do_not_matter(runs):
+    """Breaks if columns are joined by row labels that are not those of the table."""
+    labels = runs.assign(x_7=np.where(runs["x_1"] > 0, "high", "low"))
+    first = quick(labels)
+    again = labels.set_axis(labels.index[::-1] + 1000)
+    kinds = dict.fromkeys(("context", "z", "z_state", "x_7"), "category")
+    for other in (again, labels.astype(kinds)):
+        assert quick(other).statistic == first.statistic
+        assert quick(other).details["gap"].tolist() == first.details["gap"].tolist()
+    assert (first.check, first.unit) == ("iterated_expectation:random_forest", "of belief")
+
+
+def test_forests_need_exact_posteriors_and_evidence(planned, runs):
+    notes, (call,) = planned(CHECK, runs)
+    assert (notes, call.n_dropped, call.draws) == ([], None, True)
+    assert call.function(n_trees=2, rng=0).n_contexts == 60
+    for lacking in (["p_true"], feature_columns(runs)):
+        notes, calls = planned(CHECK, runs.drop(columns=lacking))
+        assert calls == []
+        assert notes == [
+            "no p_true or no x_ columns: the gap of a fitted predictor was not computed "
+            "beside that of the model."
+        ]
+    # What is said of beliefs given z is said by the check itself.
+    assert planned(CHECK, runs.drop(columns="p_z")) == ([], [])
+
+
+def test_a_prediction_of_zero_has_no_relative_gap(runs):
+    """Breaks if it is divided by: the median would be infinite."""
+    result = quick(runs.assign(p_true=np.where(runs["z_state"].isna(), 0.0, 0.25)))
+    assert math.isnan(result.statistic)
+    assert result.reason == "fewer than 10 contexts have a prediction above 0"
+
+
+def test_five_folds_and_a_hundred_trees_unless_told_otherwise(runs):
+    unfitted = random_forest_baseline(runs.drop(columns="p_true"))
+    assert unfitted.settings == {"n_folds": 5, "n_trees": 100}
+    assert (unfitted.n_rows, unfitted.n_contexts) == (len(runs), 60)

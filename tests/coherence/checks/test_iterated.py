@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from coherence import InputError, iterated_expectation_test, simulate
+from coherence.checks.iterated import CHECK
 
 
 def hand_made(gap=0.0, n_contexts=12, n_reps=1, weights=(0.25, 0.75)):
@@ -233,4 +234,70 @@ def test_noise_floor_of_the_iterated_expectation():
     floor = math.sqrt(2 / math.pi) * sd * math.sqrt(1 + (weights**2).sum())
     assert result.details.set_index("measure")["value"]["mean absolute gap"] == pytest.approx(
         floor, rel=0.03
+    )
+
+
+def test_a_distribution_without_any_weight_is_incomplete():
+    """P(z|x) of 0 for every z gives no reconstruction; the context leaves and is counted."""
+    runs = hand_made(gap=0.1, n_contexts=15)
+    runs.loc[(runs["context"] == 4) & runs["z_state"].notna(), "p_z"] = 0.0
+    result = iterated_expectation_test(runs, rng=0)
+    assert (result.n_contexts, result.n_dropped) == (14, 1)
+    assert result.statistic == pytest.approx(0.1)
+
+
+def test_summaries_by_hand():
+    """Gaps of .1 in eight contexts and of -.2 in four, the same in both repetitions."""
+    runs = hand_made(n_contexts=12, n_reps=2)
+    gap = np.where(runs["context"] < 8, 0.1, -0.2)
+    runs["p"] += np.where(runs["z_state"].isna(), gap, 0.0)
+    result = iterated_expectation_test(runs, rng=0)
+    square = (8 * 0.01 + 4 * 0.04) / 12
+    expected = {
+        "mean signed gap": 0.0,
+        "mean absolute gap": (8 * 0.1 + 4 * 0.2) / 12,
+        "median absolute gap": 0.1,
+        "median of |gap| / belief": 0.1 / 0.6,
+        "root-mean-square gap": math.sqrt(square),
+        "root-mean-square gap, noise removed": math.sqrt(square),
+        "noise floor (root-mean-square gap from repetitions alone)": 0.0,
+        "sum of P(z|x) minus 1": 0.0,
+    }
+    table = result.details.set_index("measure")["value"]
+    assert table.to_dict() == pytest.approx(expected, abs=1e-7)
+    assert (result.n_rows, result.n_contexts) == (24, 12)
+    settings = {"reference": "standard", "published": False, "n_flips": 9_999}
+    assert result.settings == settings | {"n_bootstraps": 2000}
+
+
+def test_names_and_kinds_of_columns_do_not_matter():
+    runs = simulate("noisy", n_contexts=14, n_reps=2, rng=1)
+    result = iterated_expectation_test(runs, rng=0)
+    kinds = dict.fromkeys(("context", "z", "z_state"), "category")
+    other = iterated_expectation_test(runs.astype(kinds), rng=0)
+    assert (other.statistic, other.pvalue, other.interval) == (
+        result.statistic,
+        result.pvalue,
+        result.interval,
+    )
+    assert other.details.equals(result.details)
+
+
+@pytest.mark.parametrize("published", [False, True])
+def test_a_table_is_tested_under_its_reference_prompt(planned, published):
+    runs = simulate("wordbound", n_contexts=40, n_reps=2, rng=1)
+    notes, (call,) = planned(CHECK, runs, published=published)
+    assert (notes, call.n_dropped, call.draws) == ([], None, True)
+    results = call.function(rng=0)
+    names = ["", ":relative", ":noise_removed"][: 1 if published else 3]
+    assert [result.check for result in results] == [f"iterated_expectation{name}" for name in names]
+    assert {result.n_contexts for result in results} == {40}
+    if not published:
+        for result in results[1:]:
+            row = results[0].details.set_index("measure").loc[result.null]
+            assert (result.statistic, result.pvalue) == (row["value"], None)
+            assert (result.interval.low, result.interval.high) == (row["low"], row["high"])
+    assert planned(CHECK, runs.drop(columns="p_z"), published=published) == (
+        ["no z, z_state and p_z columns: the law of iterated expectation was not checked."],
+        [],
     )

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from coherence import InputError, monotone_choice_test, simulate
+from coherence.checks.monotone import CHECK, action_pairs
 from coherence.statistics.bins import belief_bins
 
 
@@ -212,3 +213,128 @@ def test_uncorrected_bin_comparisons_find_violations_in_flat_choices(clustered, 
         )
     assert abs(published / 150 - share) < 4 * math.sqrt(share * (1 - share) / 150)
     assert ours <= 19  # exceeded once in two thousand times at a true rate of .05
+
+
+def hump():
+    """Shares of yes .25, .75 and .375 in three bins of 40 choices."""
+    belief = np.repeat([0.1, 0.5, 0.9], 40)
+    counts = (10, 30, 15)
+    return belief, np.concatenate([np.repeat(["yes", "no"], [k, 40 - k]) for k in counts])
+
+
+@pytest.mark.parametrize(
+    ("direction", "violating", "significant"),
+    [("increasing", [(1, 2)], [(1, 2)]), ("decreasing", [(0, 1), (0, 2)], [(0, 1)])],
+)
+def test_published_fraction_counts_the_pairs_that_fishers_test_rejects(
+    direction, violating, significant
+):
+    """Of three pairs of bins only those against the order are tested, each for itself."""
+    belief, action = hump()
+    result = monotone_choice_test(
+        belief, action, pair=("yes", "no"), direction=direction, n_bins=3, published=True, rng=0
+    )
+    pairs, counts = result.details.set_index(["bin_j", "bin_k"]), (10, 30, 15)
+    for j, k in violating:
+        order = (j, k) if direction == "increasing" else (k, j)
+        table = [[counts[number], 40 - counts[number]] for number in order]
+        exact = stats.fisher_exact(table, alternative="greater")
+        assert pairs.loc[(j, k), "pvalue"] == pytest.approx(exact.pvalue)
+    assert pairs.index[pairs["violation"]].tolist() == violating
+    assert pairs.index[pairs["significant"]].tolist() == significant
+    assert result.statistic == len(significant) / 3
+    assert (result.unit, result.pvalue, result.interval) == ("fraction of bin pairs", None, None)
+
+
+def test_either_direction_is_the_one_that_fits():
+    """A share that rises: the same statistic, p-value and interval as by "increasing"."""
+    belief = np.repeat([0.1, 0.5, 0.9], 40)
+    action = np.concatenate([np.repeat(["yes", "no"], [k, 40 - k]) for k in (10, 14, 12)])
+    rising, either = (
+        monotone_choice_test(
+            belief, action, pair=("yes", "no"), direction=direction, n_bins=3, n_draws=999, rng=0
+        )
+        for direction in ("increasing", "either")
+    )
+    assert either.settings["direction_tested"] == "increasing"
+    assert (either.statistic, either.interval, either.pvalue) == (
+        rising.statistic,
+        rising.interval,
+        rising.pvalue,
+    )
+    shown = "the share of 'yes' among 'yes' and 'no' is"
+    assert either.null == f"{shown} monotone in belief"
+    assert rising.null == f"{shown} increasing in belief"
+    assert rising.settings["n_draws"] == 999
+
+
+def test_falling_is_rising_against_one_minus_the_belief():
+    belief, action = hump()
+    rng = np.random.default_rng(4)
+    order = rng.permutation(belief.size)
+    falling = monotone_choice_test(
+        belief, action, pair=("yes", "no"), direction="decreasing", n_bins=3, rng=0
+    )
+    for other in (
+        monotone_choice_test(1 - belief, action, pair=("yes", "no"), n_bins=3, rng=0),
+        monotone_choice_test(belief, action, pair=("no", "yes"), n_bins=3, rng=0),
+        monotone_choice_test(
+            belief[order],
+            action[order],
+            pair=("yes", "no"),
+            direction="decreasing",
+            n_bins=3,
+            rng=0,
+        ),
+    ):
+        assert other.statistic == pytest.approx(falling.statistic)
+        assert other.pvalue == pytest.approx(falling.pvalue, abs=0.01)
+        assert other.interval.low == pytest.approx(falling.interval.low, abs=0.02)
+
+
+def test_one_bin_with_choices_from_the_pair_is_not_enough():
+    belief = np.repeat([0.1, 0.9], 20)
+    action = np.array(["yes", "no"] * 10 + ["defer"] * 20)
+    result = monotone_choice_test(belief, action, pair=("yes", "no"), n_bins=2, rng=0)
+    assert math.isnan(result.statistic)
+    assert result.reason == (
+        "fewer than two belief bins have 3 contexts with a choice from the pair"
+    )
+    assert (result.n_rows, result.n_contexts) == (20, 20)
+
+
+def test_pairs_follow_the_order_of_yes_defer_and_no():
+    ordered = [("yes", "no"), ("yes", "defer"), ("defer", "no")]
+    assert action_pairs(["defer", "no", "yes"]) == (ordered, "increasing")
+    assert action_pairs(["Defer", "NO"]) == ([("Defer", "NO")], "increasing")
+    assert action_pairs(["no", "stay"]) == ([("no", "stay")], "either")
+    # Two spellings of one name leave its order unknown.
+    assert action_pairs(["No", "no"]) == ([("No", "no")], "either")
+    assert action_pairs(["yes"]) == ([], "increasing")
+
+
+def test_every_pair_of_a_table_is_tested_with_its_contexts(planned):
+    runs = simulate("rational", n_contexts=14, n_reps=2, prompts=["standard"], rng=0)
+    asked = runs["z_state"].isna()
+    notes, calls = planned(CHECK, runs)
+    assert notes == []
+    results = [call.function(rng=0) for call in calls]
+    assert [result.check.partition(":")[2] for result in results] == [
+        "yes/no",
+        "yes/defer",
+        "defer/no",
+    ]
+    assert {result.settings["direction"] for result in results} == {"increasing"}
+    assert max(result.n_contexts for result in results) <= 14
+    coded = runs["action"].map({"yes": "1", "no": "2", "defer": "2"}).where(asked)
+    notes, (call,) = planned(CHECK, runs.assign(action=coded), published=True)
+    assert notes == [
+        "actions are not yes, no and defer: monotone choice was tested in either direction."
+    ]
+    result = call.function(rng=0)
+    assert (result.settings["direction"], result.settings["published"]) == ("either", True)
+    always = runs["action"].mask(asked, "no")
+    assert planned(CHECK, runs.assign(action=always)) == (
+        ["only the action 'no' was seen: monotone choice was not tested."],
+        [],
+    )

@@ -5,8 +5,11 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from coherence import InputError, predictive_gain_test, simulate
+from coherence.checks import predictive
+from coherence.checks.predictive import CHECK, _depth_and_iterations, _over_contexts
 from coherence.inputs import as_choices
 from coherence.statistics.learners import as_features, cross_fitted_losses, designs, mixed_losses
 
@@ -312,3 +315,126 @@ def test_one_belief_throughout_compares_with_the_plain_shares():
         -0.8 * math.log(0.8) - 0.2 * math.log(0.2), abs=0.05
     )
     assert result.pvalue < 0.001
+
+
+def test_interval_and_pvalue_over_contexts_by_hand():
+    """Totals of four contexts; the variance between them counts one and a half times."""
+    gains, losses = np.array([0.1, 0.3, -0.1, 0.5]), np.array([1.0, 2.0, 3.0, 2.0])
+    interval, pvalue = _over_contexts(gains, losses)
+    # 10% of the losses; the four gains leave -0, .1, -.4 and .3 of theirs, 2 being the mean loss.
+    spread = 100 * np.std([0.0, 0.1, -0.4, 0.3], ddof=1) / 2
+    reach = stats.t.ppf(0.975, 3) * spread * math.sqrt(1.5 / 4)
+    assert (interval.low, interval.high) == pytest.approx((10 - reach, 10 + reach))
+    studentised = 0.2 / (np.std(gains, ddof=1) * math.sqrt(1.5 / 4))
+    assert pvalue == pytest.approx(stats.t.sf(studentised, 3))
+    # The unit of the losses does not matter, and equal shares of them leave no doubt.
+    scaled, same = _over_contexts(7 * gains, 7 * losses)
+    assert (scaled.low, scaled.high, same) == pytest.approx((interval.low, interval.high, pvalue))
+    certain, _ = _over_contexts(losses / 5, losses)
+    assert (certain.low, certain.high) == pytest.approx((20, 20))
+
+
+def losses_of_rows(seen):
+    """A stand-in for cross-validation: contexts lose .8, .6, ... without truth, half with it."""
+
+    def losses(model, design, data, n_folds, seed):
+        seen.append(seed)
+        return (0.2 + 0.2 * (data.context % 4)) / (1 + design.truth.shape[1])
+
+    return losses
+
+
+def test_losses_are_averaged_over_seeds_and_summed_over_contexts(monkeypatch):
+    """Every seed is one that all learners take, and both models of a seed share their folds."""
+    seen = []
+    name = "coherence.checks.predictive.cross_fitted_losses"
+    monkeypatch.setattr(name, losses_of_rows(seen))
+    rng = np.random.default_rng(0)
+    context = np.repeat(np.arange(12), rng.integers(1, 4, 12))
+    belief, action = rng.random(context.size), rng.integers(0, 2, context.size)
+    result = predictive_gain_test(belief, action, context % 2, context=context, n_seeds=40, rng=0)
+    loss = 0.2 + 0.2 * (context % 4)
+    table = result.details.set_index("model")["log_loss"]
+    assert table["without truth"] == pytest.approx(loss.mean())
+    assert table["with truth"] == pytest.approx(loss.mean() / 2)
+    assert result.statistic == pytest.approx(50)
+    # Gains are half of the losses in every context.
+    assert (result.interval.low, result.interval.high) == pytest.approx((50, 50))
+    totals = np.bincount(context, weights=loss / 2)
+    assert result.pvalue == pytest.approx(_over_contexts(totals, 2 * totals)[1])
+    assert seen[::2] == seen[1::2]
+    assert len(set(seen)) == 40
+    assert all(0 <= seed < 2**31 for seed in seen)
+
+
+def test_default_options_and_what_they_are_said_to_be_good_for(monkeypatch):
+    name = "coherence.checks.predictive.cross_fitted_losses"
+    monkeypatch.setattr(name, losses_of_rows([]))
+    belief, action, truth = np.linspace(0, 1, 12), [0, 1] * 6, [0, 0, 1] * 4
+    result = predictive_gain_test(belief, action, truth, rng=0)
+    assert result.settings == {
+        "learner": "catboost",
+        "published": False,
+        "n_folds": 5,
+        "n_seeds": 5,
+        "n_bootstraps": 2000,
+        "depths": [1, 4],
+        "max_iterations": 1000,
+    }
+    assert len(result.assumptions) == 2
+    for few in ({"n_folds": 4}, {"n_seeds": 4}):
+        said = predictive_gain_test(belief, action, truth, rng=0, **few).assumptions[2]
+        assert said.startswith("interval and p-value were validated with 5 folds and seeds")
+
+
+def test_trees_without_anything_to_learn_from_are_the_smallest():
+    """One belief throughout, one action, or no row held out: one stump, which is the share."""
+    belief, held = np.linspace(0, 1, 20), np.arange(20) % 4 == 0
+    truth, action = np.arange(20) % 2, np.arange(20) // 2 % 2
+    varied = designs(as_choices(belief, action, truth, None), None)[0]
+    constant = designs(as_choices(np.full(20, 0.5), action, truth, None), None)[0]
+    for design, actions, judged in (
+        (constant, action, held),
+        (varied, np.zeros(20, dtype=int), held),
+        (varied, action, np.zeros(20, dtype=bool)),
+    ):
+        assert _depth_and_iterations(design, actions, judged, 0) == (1, 1)
+
+
+def test_published_models_are_deep_and_never_stop_early(monkeypatch):
+    """Depth 6 and 1000 iterations against a depth and a number chosen on held-out contexts."""
+    built = []
+
+    def classifier(seed, n_actions, **options):
+        built.append(options)
+        return known(seed, n_actions, **(options | {"iterations": 2}))
+
+    known = predictive._classifier
+    monkeypatch.setattr(predictive, "_classifier", classifier)
+    _, arrays = columns("leaky", 12, 1)
+    predictive_gain_test(*arrays, published=True, n_folds=2, n_seeds=1, n_bootstraps=2, rng=0)
+    assert built == [{"depth": 6, "iterations": 1000}] * 4
+    built.clear()
+    predictive_gain_test(*arrays, n_folds=2, n_seeds=1, rng=0)
+    chosen = [options for options in built if "early_stopping_rounds" not in options]
+    assert len(chosen) == 4
+    for options in built:
+        assert options["depth"] in (1, 4)
+        # Without row sampling and score noise the nested fits share their randomness.
+        assert (options["bootstrap_type"], options["random_strength"]) == ("No", 0)
+
+
+def test_a_table_is_tested_with_its_contexts_and_its_evidence(planned):
+    runs = simulate("rational", n_contexts=12, n_reps=2, prompts=["standard"], rng=0)
+    quick = {"n_seeds": 1, "n_bootstraps": 2, "learner": "logistic", "rng": 0}
+    notes, calls = planned(CHECK, runs)
+    assert notes == []
+    results = [call.function(**quick) for call in calls]
+    names = ["predictive_gain", "predictive_gain:features"]
+    assert [result.check for result in results] == names
+    assert {(result.n_rows, result.n_contexts) for result in results} == {(24, 12)}
+    assert [call.n_dropped for call in calls] == [0, 0]
+    bare = runs.drop(columns=[name for name in runs if name.startswith("x_")])
+    notes, (call,) = planned(CHECK, bare, published=True)
+    assert notes == ["no x_ columns: the context-adjusted gain was not run."]
+    assert call.function.keywords["published"] is True

@@ -2,8 +2,15 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from coherence.statistics.directions import best_fit, choice_vectors, orders
+from coherence.statistics.directions import (
+    N_ANGLES,
+    _spread_directions,
+    best_fit,
+    choice_vectors,
+    orders,
+)
 
 
 def test_covariance_of_choice_vectors_is_multinomial_for_single_rows():
@@ -41,3 +48,61 @@ def test_the_direction_in_which_shares_rise_is_found(rule):
     assert best.largest < 0
     assert best.low <= best.largest <= best.high
     assert n_candidates == 6 if rule == "dominance" else n_candidates > 100
+
+
+def test_a_bin_that_agrees_has_the_least_variance_of_half_a_context():
+    """Four contexts that all choose the first of two: as if .9 of the choices were, of four."""
+    bins, action = np.repeat([0, 1], 4), np.repeat([0, 1], 4)
+    scan, rows = choice_vectors(bins, action, np.arange(8), 99, np.random.default_rng(0))
+    assert rows.tolist() == [4, 4]
+    least = 0.9 * 0.1 / 4
+    assert scan.least == pytest.approx(np.array([[[least, -least], [-least, least]]] * 2))
+    drop, spread, added = scan.drops(np.array([1.0, 0.0]))
+    assert (drop, added) == (pytest.approx([1.0]), pytest.approx([least] * 2))
+    assert spread == pytest.approx([np.sqrt(2 * least)])
+
+
+def test_errors_have_the_tails_of_students_t():
+    """Five contexts a bin leave four degrees of freedom: 5% lie beyond 2.13, not beyond 1.64."""
+    bins, action = np.repeat([0, 1], 5), np.array([0, 1, 0, 1, 1, 1, 0, 0, 1, 0])
+    scan, _ = choice_vectors(bins, action, np.arange(10), 20_000, np.random.default_rng(1))
+    null = scan.null(np.array([1.0, 0.0]))[:, 0]
+    for tail in (0.05, 0.2):
+        assert np.mean(null > stats.t.isf(tail, 4)) == pytest.approx(tail, abs=0.01)
+        assert np.mean(null < -stats.t.isf(tail, 4)) == pytest.approx(tail, abs=0.01)
+
+
+def test_two_bins_and_two_actions_are_a_t_test():
+    """20 and 10 of 40: the better of both directions rises, so that the drop is of -.25."""
+    bins = np.repeat([0, 1], 40)
+    action = np.concatenate([np.repeat([0, 1], [20, 20]), np.repeat([0, 1], [10, 30])])
+    scan, _ = choice_vectors(bins, action, np.arange(80), 40_000, np.random.default_rng(2))
+    variance = (0.25 / 40 + 0.1875 / 40) * 80 / 79
+    for rule in ("dominance", "direction"):
+        best, direction, n_candidates = best_fit(scan, rule)
+        assert n_candidates == 2
+        assert best.largest == pytest.approx(-0.25)
+        assert direction[1] > direction[0]
+        expected = stats.t.cdf(0.25 / np.sqrt(variance), 39)
+        assert best.pvalue == pytest.approx(expected, abs=0.005)
+        assert best.low == pytest.approx(
+            -0.25 - stats.t.ppf(0.975, 39) * np.sqrt(variance), abs=0.02
+        )
+
+
+@pytest.mark.parametrize("n_actions", [2, 3, 4])
+def test_directions_are_spread_over_all_there_are(n_actions):
+    """Sums of zero and a range of 1; of three actions, neighbours at most one angle apart."""
+    directions = _spread_directions(n_actions)
+    assert directions.sum(axis=1) == pytest.approx(np.zeros(len(directions)), abs=1e-12)
+    assert np.ptp(directions, axis=1) == pytest.approx(np.ones(len(directions)))
+    for action in range(n_actions):
+        # Every set of actions against the rest is among them.
+        alone = np.eye(n_actions)[action] - 1 / n_actions
+        assert np.abs(directions - alone).max(axis=1).min() < 1e-12
+        assert np.abs(directions + alone).max(axis=1).min() < 1e-12
+    if n_actions == 3:
+        plane = directions @ np.array([[2, -1, -1], [0, 3**0.5, -(3**0.5)]]).T
+        angles = np.sort(np.arctan2(plane[:, 1], plane[:, 0]))
+        gaps = np.diff(np.append(angles, angles[0] + 2 * np.pi))
+        assert gaps.max() <= 2 * np.pi / N_ANGLES + 1e-9

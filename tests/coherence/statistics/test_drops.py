@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.isotonic import isotonic_regression
 
 from coherence.statistics.drops import (
@@ -70,3 +71,60 @@ def test_interval_for_the_largest_of_several_parameters_covers():
             low, high = largest_interval(truth + rng.normal(size=4), np.ones(4), null)
             covered += low <= truth.max() <= high
         assert lowest <= covered / 800 <= highest
+
+
+def test_one_drop_is_tested_by_students_t():
+    """Variances .01 and .03 make a standard error of .2: a drop of .3 is 1.5 of them, of t with 4
+    degrees of freedom."""
+    drops = largest_drop(
+        np.array([0.6, 0.3]),
+        np.diag([0.01, 0.03]),
+        degrees=4,
+        isotonic=False,
+        n_draws=40_000,
+        rng=np.random.default_rng(1),
+    )
+    assert drops.pvalue == drops.adjusted[0] == pytest.approx(stats.t.sf(1.5, 4), abs=0.006)
+    reach = 0.2 * stats.t.ppf(0.975, 4)
+    assert drops.high == pytest.approx(0.3 + reach, abs=0.03)
+    assert drops.low == pytest.approx(0.3 - reach, abs=0.03)
+
+
+def test_distance_from_the_isotonic_fit_weighs_by_inverse_variance():
+    """Five bins of unequal variance, against scikit-learn's fit of the same draws."""
+    share, variance = np.array([0.3, 0.5, 0.35, 0.4, 0.2]), np.array([1, 9, 2, 4, 25]) / 1000
+    drops = largest_drop(
+        share,
+        np.diag(variance),
+        degrees=7,
+        isotonic=True,
+        n_draws=999,
+        rng=np.random.default_rng(2),
+    )
+    rng = np.random.default_rng(2)
+    draws = rng.multivariate_normal(np.zeros(5), np.diag(variance), size=999, method="eigh")
+    draws /= np.sqrt(rng.chisquare(7, size=(999, 1)) / 7)
+
+    def distance(values):
+        fitted = isotonic_regression(values, sample_weight=1 / variance)
+        return ((values - fitted) ** 2 / variance).sum()
+
+    larger = sum(distance(draw) >= distance(share) for draw in draws)
+    assert 50 < larger < 950
+    assert drops.pvalue == (1 + larger) / 1000
+
+
+def test_one_parameter_has_the_interval_of_its_quantiles():
+    """Two sided by quantiles of the errors, in units of a standard error of one half."""
+    null = np.random.default_rng(3).normal(size=(5000, 1)) ** 3
+    low, high = largest_interval(np.array([2.0]), np.array([0.5]), null)
+    assert low == pytest.approx(2 - 0.5 * np.quantile(null, 0.975))
+    assert high == pytest.approx(2 + 0.5 * np.quantile(np.abs(null), 0.95))
+
+
+def test_a_single_context_shows_the_least_variance_only():
+    """Nothing differs between contexts: the share of .5 has the variance of one choice in four."""
+    first, none = np.array([1.0, 0.0, 1.0, 0.0]), np.zeros(4, dtype=int)
+    share, _, covariance = shares(none, first, none)
+    assert share == pytest.approx([0.5])
+    assert covariance == pytest.approx(np.array([[0.25 / 4]]))

@@ -1,0 +1,164 @@
+"""What cmi_test conditions on: which columns, which bins, which estimate and which statistic."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from coherence.errors import InputError
+from coherence.inputs import as_choices
+from coherence.statistics.bins import belief_bins
+from coherence.statistics.cmi_problem import (
+    neighbours_for_general_test,
+    neighbours_for_test,
+    pose,
+)
+from coherence.statistics.cmi_statistics import TABLE_ROWS, calibrated, sorted_information
+from coherence.statistics.grouping import vector_bins
+from coherence.statistics.information import (
+    binned_information,
+    information_bins,
+    plug_in_information,
+)
+from coherence.statistics.knn_general import general_information
+
+
+def choices(n_states=2, n_contexts=40, n_reps=3, seed=0):
+    """Validated random data; beliefs scatter within a context."""
+    rng = np.random.default_rng(seed)
+    context = np.repeat(np.arange(n_contexts), n_reps)
+    truth = rng.permutation(np.arange(n_contexts) % n_states)[context]
+    action = rng.integers(0, 3, context.size)
+    belief = rng.dirichlet(np.ones(n_states), context.size)
+    return as_choices(belief[:, 1] if n_states == 2 else belief, action, truth, context)
+
+
+def features(data, seed=1):
+    rng = np.random.default_rng(seed)
+    columns = {
+        "size": rng.normal(size=data.n_contexts),
+        "word": rng.choice(["low", "high"], data.n_contexts),
+    }
+    return pd.DataFrame(columns).iloc[data.context].reset_index(drop=True)
+
+
+@pytest.mark.parametrize(("n_rows", "k", "expected"), [(20, 3, 3), (100, 3, 15), (100, 40, 40)])
+def test_the_test_looks_at_a_share_of_the_rows_and_never_at_fewer_than_the_estimate(
+    n_rows, k, expected
+):
+    assert neighbours_for_test(n_rows, k) == expected
+
+
+def test_given_several_columns_it_looks_at_a_share_of_a_cell():
+    """.6 of the mean number of rows with one action and one truth: 600 rows in 6 cells of 100."""
+    assert neighbours_for_general_test(600, 6, 3) == 60
+    assert neighbours_for_general_test(600, 6, 61) == 61
+    assert neighbours_for_general_test(1200, 12, 3) == 60
+
+
+def test_one_belief_is_compared_by_its_mean_and_cut_into_quantile_bins():
+    data = choices()
+    problem = pose(data, None, False)
+    means = [data.belief[data.context == code].mean() for code in range(data.n_contexts)]
+    assert problem.summary == pytest.approx(means)
+    expected = belief_bins(np.array(means), information_bins(data.n_contexts))
+    assert problem.bins().tolist() == expected.tolist()
+
+
+def test_two_columns_pose_the_problem_of_the_second():
+    data = choices()
+    pair = np.stack([1 - data.belief, data.belief], axis=1)
+    two = pose(as_choices(pair, data.action, data.truth, data.context), None, False)
+    assert two.belief.tolist() == data.belief.tolist()
+    assert two.summary.tolist() == pose(data, None, False).summary.tolist()
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_several_columns_are_compared_in_all_of_them(named):
+    """Beliefs over three states, or one belief with features: no single belief is left."""
+    data = choices(2 if named else 3)
+    problem = pose(data, features(data) if named else None, False)
+    assert problem.belief is None
+    assert problem.summary.shape == (data.n_contexts, problem.given.summary.shape[1])
+    expected = vector_bins(problem.given.summary, information_bins(data.n_contexts))
+    assert problem.bins().tolist() == expected.tolist()
+    assert problem.given.numeric == (("size",) if named else ())
+    assert problem.given.discrete == (("word",) if named else ())
+
+
+def test_estimates_are_those_of_the_chosen_rows():
+    """Rows may repeat, as they do in a bootstrap; an action that is not drawn leaves no gap."""
+    data = choices()
+    problem = pose(data, None, False)
+    rows = np.flatnonzero(data.action != 1)[::-1].repeat(2)
+    chosen = data.belief[rows], np.where(data.action[rows] == 2, 1, 0), data.truth[rows]
+    assert problem.estimate(rows, 5) == sorted_information(*chosen, 5)
+    everything = np.arange(data.n_rows)
+    moved = np.random.default_rng(2).permutation(everything)
+    assert problem.estimate(moved, 5) == pytest.approx(problem.estimate(everything, 5), abs=1e-12)
+    with_features = pose(data, features(data), False)
+    given = with_features.given
+    expected = general_information(
+        given.continuous[rows], given.stratum[rows], chosen[1], chosen[2], 5
+    )
+    assert with_features.estimate(rows, 5) == expected
+
+
+def test_calibration_is_fitted_to_the_chosen_rows():
+    data = choices()
+    problem, rows = pose(data, None, True), np.arange(0, data.n_rows, 2)
+    again = calibrated(data.belief[rows], data.truth[rows])
+    expected = sorted_information(again, data.action[rows], data.truth[rows], 4)
+    assert problem.estimate(rows, 4) == expected
+    assert problem.estimate(rows, 4) != pose(data, None, False).estimate(rows, 4)
+
+
+@pytest.mark.parametrize("isotonic", [False, True])
+def test_statistic_of_one_belief(isotonic):
+    data = choices()
+    problem = pose(data, None, isotonic)
+    statistic, k_test = problem.statistic(problem.bins(), 3)
+    assert k_test == 18  # .15 of 120 rows
+    rows = np.arange(data.n_rows)
+    expected = problem.estimate(rows, 3), problem.estimate(rows, 18)
+    assert statistic(data.truth, True) == pytest.approx(expected, abs=1e-12)
+
+
+def test_statistic_given_several_columns(monkeypatch):
+    """A search up to a number of rows, the information in bins of contexts beyond it."""
+    data = choices(3)
+    problem = pose(data, None, False)
+    bins, rows = problem.bins(), np.arange(data.n_rows)
+    statistic, k_test = problem.statistic(bins, 3)
+    assert k_test == 8  # .6 of 120 rows over three actions and three truths
+    expected = problem.estimate(rows, 3), problem.estimate(rows, 8)
+    assert statistic(data.truth, True) == pytest.approx(expected, abs=1e-12)
+    name = "coherence.statistics.cmi_problem.TABLE_ROWS"
+    monkeypatch.setattr(name, data.n_rows)
+    assert problem.statistic(bins, 3)[1] == 8
+    monkeypatch.setattr(name, data.n_rows - 1)
+    binned, none = problem.statistic(bins, 3)
+    estimate, plug_in = binned(data.truth, True)
+    assert none is None
+    assert estimate == problem.estimate(rows, 3)
+    assert plug_in == plug_in_information(bins[data.context], data.action, data.truth)
+    by_context = binned_information(bins, data.context, data.action, data.truth)
+    assert plug_in == pytest.approx(by_context.plug_in)
+    assert TABLE_ROWS == 2_000
+
+
+@pytest.mark.parametrize("n_states", [2, 3])
+def test_neighbours_of_the_test_are_fewer_than_the_rows(n_states):
+    """Twelve rows and eleven neighbours for the estimate leave no more for the test."""
+    data = choices(n_states, n_contexts=12, n_reps=1)
+    problem = pose(data, None, False)
+    assert problem.statistic(problem.bins(), 11)[1] == 11
+    assert problem.statistic(problem.bins(), 20)[1] == 11
+
+
+def test_only_one_belief_in_one_of_two_states_can_be_calibrated():
+    pose(choices(), None, True)
+    data = choices()
+    three_seen = as_choices(data.belief, data.action, data.context % 3, data.context)
+    for refused, condition_on in ((choices(3), None), (data, features(data)), (three_seen, None)):
+        with pytest.raises(InputError, match="isotonic=True calibrates the belief in one of two"):
+            pose(refused, condition_on, True)
