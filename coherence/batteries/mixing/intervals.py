@@ -4,6 +4,7 @@ The unit of resampling is the answer. Pure numbers: `coherence.batteries.mixing.
 tables of them.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -107,9 +108,12 @@ def score_interval(estimates: Sequence[Estimate]) -> tuple[float, float]:
         Held between 0 and the sum of the points, and around the sum of the scores, each of which is
         held between 0 and its points; NaN where a loss is.
     """
-    score = float(sum(corrected_points(measure) for measure in estimates))
+    # Summed exactly, as in the table of scores, which the interval is to hold to the last digit.
+    score = math.fsum(corrected_points(measure) for measure in estimates)
     if np.isnan(score):
         return np.nan, np.nan
+    if all(measure.resampled.size == 1 and not any(measure.doubt) for measure in estimates):
+        return score, score  # rates that are exact leave no doubt
     # Scores are not capped here: chance lifts some above their points and takes others below 0, and
     # caps would pull all of them the same way. But what is below 0 beyond doubt is worth 0, however
     # far below.
