@@ -54,6 +54,8 @@ def test_gains_are_means_over_the_two_outcomes(prize, loss, stake, chance, payou
         ({"payout": -0.5}, "payout must hold finite numbers of at least 0"),
         ({"stake": math.nan}, "stake must hold finite numbers"),
         ({"chance": 50}, "chance must hold probabilities in .0, 1.*Divide percentages by 100"),
+        ({"chance": -0.1}, "chance must hold probabilities"),
+        ({"chance": 1.001}, "chance must hold probabilities"),
         ({"rule": "both"}, "rule must be 'side' or 'outcome'; received 'both'"),
     ],
 )

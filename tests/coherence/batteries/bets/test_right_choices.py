@@ -87,8 +87,8 @@ def test_right_choices_follow_the_rule_of_the_bet():
 
 
 def test_a_choice_is_rational_given_the_belief_about_its_own_pair():
-    """With exchanged values the right choices are those of the other bet; a pair without a belief
-    has none, nor has one held for equal under the odds of the paper any but not to bet.
+    """With exchanged values the right choices are those of the other bet, between equals it is
+    right not to bet, and a pair without a belief has no rational choice.
     """
     bets = bet_questions(ITEMS, splits=["test"], modalities=["coin"])
     group = answer_first_letter(bets)

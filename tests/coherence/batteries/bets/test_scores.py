@@ -238,3 +238,26 @@ def test_one_question_has_no_variance_and_none_has_no_share():
     assert (empty["n"], empty["n_right"], empty["n_unread"]) == (0, 0, 0)
     results = ["accuracy", "chance", "low", "high", "p_exact", "z", "p_z"]
     assert np.isnan(empty[results].astype(float)).all()
+
+
+def test_bets_are_compared_by_the_values_that_each_model_holds(without_ladders):
+    """One model holds every low thing for dearer and bets on that; the other one knows better."""
+    rows = []
+    for row in without_ladders.itertuples():
+        role = "low" if row.kind == "value" else "win" if row.wins == "low" else "none"
+        letter = next(name for name in "abc" if getattr(row, f"role_{name}") == role)
+        rows.append({"question": row.question, "answer": letter, "model": "upside down"})
+    knowing = simulate_answers("maximiser", without_ladders, sharpness=1e4, rng=0)
+    tables = (pd.DataFrame(rows), knowing)
+    both = [group for table in tables for group in join_answers(without_ladders, table)]
+    table = compare_models(both).set_index(["measure", "model"])["accuracy"]
+    assert table.to_dict() == {
+        ("values", "maximiser"): 1,
+        ("values", "upside down"): 0,
+        ("bets", "maximiser"): 1,
+        ("bets", "upside down"): 0,
+        ("bets by own values", "maximiser"): 1,
+        ("bets by own values", "upside down"): 1,
+    }
+    unasked = compare_models(both, belief_template="no such words")
+    assert set(unasked["measure"]) == {"values", "bets"}
