@@ -95,11 +95,11 @@ def test_rates_of_a_flip_lie_between_the_diagonal_and_a_step():
     np.testing.assert_allclose(rate.get_xydata(), np.stack([p, expected], axis=1))
     # References lie below the rates; rates that are exact have no intervals.
     assert target.get_zorder() == step.get_zorder() < rate.get_zorder()
-    assert [lines for lines in ax.collections if lines.get_gid() is None] == []
+    assert not [lines for lines in ax.collections if lines.get_gid() is None]
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("probability asked for", "rate in the answers")
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
     assert texts[:3] == ["asked for", "step (S = 1)", "rate of 1"]
-    assert ax.get_xlim() == ax.get_ylim()
+    assert (*ax.get_xlim(), *ax.get_ylim()) == pytest.approx((0, 1, 0, 1), abs=0.05)
 
 
 def test_rates_of_a_game_are_held_against_its_equilibrium():
