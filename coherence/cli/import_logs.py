@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from coherence.importing.assemble import Imported
     from coherence.importing.cells import BeliefReader
 
-FORMATS = ("auto", "inspect", "lm-eval", "folktexts", "table")
 _BARE_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+")
 
 
@@ -24,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         Parser of this command.
     """
     from coherence.importing.archive import MAX_BYTES
+    from coherence.importing.formats import MODULES
 
     parser.add_argument(
         "files",
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         default="auto",
-        choices=FORMATS,
+        choices=("auto", *MODULES),
         help="program that wrote the files (default: told by their content)",
     )
     parser.add_argument(

@@ -1,28 +1,34 @@
-"""Which program wrote a file, told by its content, and the reader for it."""
+"""The one list of formats, and which of them a file has, told by its content.
 
-from collections.abc import Callable, Sequence
+Modules are named as text, so that a command can list the formats without loading them. The first
+that recognises a file has it: the plain table, which takes any, stands last.
+"""
+
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from coherence.errors import InputError
-from coherence.importing.answer_log import AnswerLog, read_objects
 from coherence.importing.archive import MAX_BYTES
-from coherence.importing.inspect_log import read_inspect_log
-from coherence.importing.lm_eval import read_lm_eval_samples
-from coherence.importing.plain_tables import (
-    FOLKTEXTS,
-    LINES,
-    SEPARATORS,
-    read_folktexts_predictions,
-    read_header,
-    read_table,
-)
 
-READERS: dict[str, Callable[..., AnswerLog]] = {
-    "inspect": read_inspect_log,
-    "lm-eval": read_lm_eval_samples,
-    "folktexts": read_folktexts_predictions,
-    "table": read_table,
+if TYPE_CHECKING:
+    from coherence.importing.answer_log import AnswerLog
+    from coherence.importing.log_format import LogFormat
+
+MODULES = {
+    "inspect": "inspect_log",
+    "lm-eval": "lm_eval",
+    "folktexts": "folktexts",
+    "table": "plain_tables",
 }
+"""Name of a format -> its module beside this one, which ends in ``FORMAT = LogFormat(...)``."""
+
+
+def declaration(name: str) -> "LogFormat":
+    """Return what a format of `MODULES` declares."""
+    declared: LogFormat = import_module(f"coherence.importing.{MODULES[name]}").FORMAT
+    return declared
 
 
 def detect_format(path: Path) -> str:
@@ -36,7 +42,7 @@ def detect_format(path: Path) -> str:
     Returns
     -------
     str
-        A key of `READERS`.
+        A key of `MODULES`.
 
     Raises
     ------
@@ -44,24 +50,20 @@ def detect_format(path: Path) -> str:
         The ending is none that any of the formats has.
     """
     suffix = path.suffix.lower()
-    # A single JSON document is a log of Inspect; the other formats have a line per row.
-    if suffix in (".eval", ".json"):
-        return "inspect"
-    if suffix in LINES:
-        # One line is enough: every line of a harness log has these two fields.
-        first = next((record for _, record in read_objects(path)), {})
-        return "lm-eval" if {"doc_id", "resps"} <= set(first) else "table"
-    if suffix in SEPARATORS:
-        return "folktexts" if set(FOLKTEXTS) <= set(read_header(path)) else "table"
+    declared = {name: declaration(name) for name in MODULES}
+    for name, form in declared.items():
+        if suffix in form.endings and form.recognises(path):
+            return name
+    *others, last = dict.fromkeys(ending for form in declared.values() for ending in form.endings)
     raise InputError(
-        f"{path}: the ending must be .eval, .json, .jsonl, .csv or .tsv, "
+        f"{path}: the ending must be {', '.join(others)} or {last}, "
         f"not {suffix or 'missing'!r}. Name the format (--format)."
     )
 
 
 def read_logs(
     paths: Sequence[Path], *, format: str = "auto", max_bytes: int = MAX_BYTES
-) -> tuple[str, list[AnswerLog]]:
+) -> "tuple[str, list[AnswerLog]]":
     """Read files of one format.
 
     Parameters
@@ -69,7 +71,7 @@ def read_logs(
     paths : sequence of Path
         Existing files, at least one.
     format : str
-        A key of `READERS`, or "auto" to tell it by the content.
+        A key of `MODULES`, or "auto" to tell it by the content.
     max_bytes : int
         Largest size of one unpacked entry of a packed log.
 
@@ -99,4 +101,5 @@ def read_logs(
                 f"{path} is of the format {other}, {paths[0]} of the format {formats[0]}. "
                 "Import files of different formats one by one."
             )
-    return formats[0], [READERS[formats[0]](path, max_bytes=max_bytes) for path in paths]
+    read = declaration(formats[0]).read
+    return formats[0], [read(path, max_bytes=max_bytes) for path in paths]

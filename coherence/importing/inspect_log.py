@@ -12,6 +12,7 @@ from typing import Any
 from coherence.errors import InputError
 from coherence.importing.answer_log import AnswerLog, flatten, parse_json, sample_columns
 from coherence.importing.archive import Archive
+from coherence.importing.log_format import LogFormat
 
 _ATTACHMENT = "attachment://"
 _FIELDS = {
@@ -214,3 +215,7 @@ def _notes(
             f"samples that ended in an error: {failed}; "
             "an answer that is missing counts as unparsed"
         )
+
+
+# A single JSON document is a log of Inspect; the other formats have a line per row.
+FORMAT = LogFormat((".eval", ".json"), recognises=lambda path: True, read=read_inspect_log)

@@ -16,6 +16,8 @@ from typing import Any
 
 from coherence.errors import InputError
 from coherence.importing.answer_log import AnswerLog, flatten, read_objects, sample_columns
+from coherence.importing.log_format import LogFormat
+from coherence.importing.plain_tables import LINES
 
 NEEDED = ("doc_id", "doc", "target", "resps")
 _ROUNDING = 1e-3  # half precision may put a certain continuation a little above 0
@@ -247,3 +249,12 @@ def _scores(pairs: list[list[Any]], choices: tuple[str, ...], where: str) -> dic
         **({"choice": best[0]} if len(best) == 1 else {}),
         **({"answer_mass": mass} if mass <= 1 else {}),
     }
+
+
+def _is_log(path: Path) -> bool:
+    # One line is enough: every line of a harness log has these two fields.
+    first = next((record for _, record in read_objects(path)), {})
+    return {"doc_id", "resps"} <= set(first)
+
+
+FORMAT = LogFormat(LINES, recognises=_is_log, read=read_lm_eval_samples)

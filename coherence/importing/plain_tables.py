@@ -1,21 +1,21 @@
-"""Tables that a program wrote: folktexts' predictions, and any CSV, TSV or JSONL.
+"""Any CSV, TSV or JSONL table whose columns the user maps.
 
 Cells are read as text, so that an id such as 007 and a label such as NA stay what they are; an
 empty cell is missing.
 """
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterator
 from pathlib import Path
 
-from coherence.errors import InputError, closest
+from coherence.errors import InputError
 from coherence.importing.answer_log import AnswerLog, flatten, read_objects
+from coherence.importing.log_format import LogFormat
 from coherence.table.schema import COLUMN_NAMES, FEATURE_PREFIX
 
 LINES = (".jsonl", ".ndjson")
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-FOLKTEXTS = ("risk_score", "label")
-_ROW = "row"  # folktexts writes the index of its data under an empty name
+ROW = "row"  # what an empty name stands for: pandas writes an index under none
 
 
 def read_header(path: Path) -> list[str]:
@@ -46,10 +46,11 @@ def read_header(path: Path) -> list[str]:
             ) from None
     if not names:
         raise InputError(f"{path}: the file is empty. Check the export that wrote it.")
-    return [name or _ROW for name in names]
+    return [name or ROW for name in names]
 
 
-def _read_rows(path: Path) -> Iterable[dict[str, object]]:
+def read_rows(path: Path) -> Iterator[dict[str, object]]:
+    """Yield the rows of a CSV or TSV file, empty cells as None; what cannot be read is an error."""
     names = read_header(path)
     # A dict would keep the last of two columns, in silence.
     if len(set(names)) < len(names):
@@ -107,7 +108,7 @@ def read_table(path: Path, *, max_bytes: int) -> AnswerLog:
             for _, row in read_objects(path)
         )
     elif suffix in SEPARATORS:
-        records = tuple(_read_rows(path))
+        records = tuple(read_rows(path))
     else:
         raise InputError(
             f"{path}: the ending of a table must be .csv, .tsv or .jsonl, "
@@ -127,39 +128,4 @@ def read_table(path: Path, *, max_bytes: int) -> AnswerLog:
     )
 
 
-def read_folktexts_predictions(path: Path, *, max_bytes: int) -> AnswerLog:
-    """Read the predictions file of a folktexts benchmark.
-
-    Parameters
-    ----------
-    path : Path
-        The CSV file with the columns risk_score and label, and the index of the data in front.
-    max_bytes : int
-        Not used: the file is not packed.
-
-    Returns
-    -------
-    AnswerLog
-        One record per row of the data. Written against the files of folktexts 0.7.1.
-
-    Raises
-    ------
-    InputError
-        A column is missing, or the file cannot be read.
-    """
-    if path.suffix.lower() not in SEPARATORS:
-        raise InputError(f"{path}: folktexts writes its predictions as .csv. Name that file.")
-    names = read_header(path)
-    missing = [name for name in FOLKTEXTS if name not in names]
-    if missing:
-        raise InputError(
-            f"{path}: folktexts writes a column {missing[0]!r}, and there is none. "
-            f"{closest(missing[0], names)} Is it --format table?"
-        )
-    records = tuple(_read_rows(path))
-    if not records:
-        raise InputError(f"{path}: the file has no rows. Check the run that wrote it.")
-    fields = {"p": "risk_score", "theta": "label"} | ({"context": _ROW} if _ROW in names else {})
-    return AnswerLog(
-        file=path.name, task=None, model=None, records=records, fields=fields, is_text=False
-    )
+FORMAT = LogFormat((*LINES, *SEPARATORS), recognises=lambda path: True, read=read_table)

@@ -18,6 +18,7 @@ from markupsafe import Markup
 from coherence.report import wording
 from coherence.report.json import to_plain
 from coherence.report.page_figures import unit_figures
+from coherence.report.result_columns import COLUMNS
 from coherence.report.statuses import audit_cells, bound_cells, repair_sentence
 from coherence.report.unit import Unit
 from coherence.result import LEVEL, CheckResult, rejects
@@ -63,7 +64,6 @@ def _result_row(result: CheckResult, verdict: str) -> dict[str, Any]:
     effect, interval = wording.format_effect(result)
     # The unit is set smaller than the number, which readers compare down the column.
     number, _, unit = effect.partition(" ")
-    left_out = f", {result.n_dropped} left out" if result.n_dropped else ""
     return {
         "check": _breakable(result.check),
         "effect": number,
@@ -78,7 +78,7 @@ def _result_row(result: CheckResult, verdict: str) -> dict[str, Any]:
         ],
         "flagged": rejects(result.pvalue),
         "verdict": wording.full_verdict(result, verdict),
-        "sample": f"{result.n_rows} rows, {result.n_contexts} contexts{left_out}",
+        "further": [wording.clean(column.cell(result)) for column in COLUMNS],
         "null_label": "Estimates" if result.pvalue is None else "Null hypothesis",
         "null": wording.clean(result.null),
         "assumptions": "; ".join(
@@ -106,7 +106,7 @@ def _lead(unit: Unit) -> str:
         return f"No test has a p-value.{without}"
     count = (
         f"{len(flagged) or 'None'} of {defined} test{'' if defined == 1 else 's'} "
-        f"{'have' if len(flagged) > 1 else 'has'} p < {LEVEL}"
+        f"{'have' if len(flagged) > 1 else 'has'} p ≤ {LEVEL}"
     )
     # Tests that do not reject are no proof of coherence, which is what readers make of them.
     if not flagged:
@@ -183,6 +183,7 @@ def _unit_context(unit: Unit, key: str, checks: list[str]) -> dict[str, Any]:
         "key": key,
         "heading": wording.unit_heading(unit),
         "lead": _lead(unit),
+        "further_headings": [column.heading for column in COLUMNS],
         "interval_heading": wording.interval_heading(unit.results),
         "rows": [
             _result_row(result, verdict)
@@ -251,7 +252,7 @@ def render_html(units: Sequence[Unit], settings: Mapping[str, Any]) -> str:
         title=TITLE,
         subtitle=" · ".join(parts),
         legend=(
-            f"● p < {LEVEL}; estimates without a test are shown as numbers; "
+            f"● p ≤ {LEVEL}; estimates without a test are shown as numbers; "
             f"{wording.NOT_GIVEN} not run."
         ),
         overview_checks=[_breakable(check) for check in checks],

@@ -62,7 +62,7 @@ def plot_accuracies(accuracy: pd.DataFrame, ax: Axes) -> Axes:
     ax.hlines(heights, rows["low"], rows["high"], color=INK, linewidth=1.2, zorder=2)
     chance: Style = {"marker": "|", "s": 120, "color": VERMILION, "linewidth": 1.8}
     ax.scatter(rows["chance"], heights, **chance, gid="chance", label="random guess", zorder=3)
-    label = "right answers (filled: more than guessing gives, p < .05)"
+    label = "right answers (filled: more than guessing gives, p ≤ .05)"
     points: Style = {"s": 34, "color": fill, "edgecolor": BLUE, "linewidth": 1.4}
     ax.scatter(rows["accuracy"], heights, **points, gid="accuracy", label=label, zorder=4)
     names = [clean(f"{row.template}: {row.truth}", limit=44) for row in rows.itertuples()]

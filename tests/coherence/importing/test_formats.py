@@ -60,7 +60,7 @@ def somewhere(value, draw, replacement):
         ("a.csv", "p,action,p\n1,2,3\n", "column 'p' occurs more than once"),
         ("a.csv", "p,action,theta\n1,2\n", "line 2 has 2 cells, the header 3"),
         ("a.csv", "confidnce,action,theta\n1,2,1\n", "nothing says which field holds the belief"),
-        ("a.xlsx", "x", "the ending must be .eval, .json, .jsonl, .csv or .tsv"),
+        ("a.xlsx", "x", "the ending must be .eval, .json, .jsonl, .ndjson, .csv or .tsv"),
     ],
 )
 def test_what_cannot_be_read_is_said(tmp_path, name, content, message, imported, write_table):

@@ -160,7 +160,7 @@ def test_everything_found_is_said(report):
     assert "[0.0110, 0.0523]" in page.words
     assert "800 rows, 198 contexts, 3 left out" in page.words
     assert (
-        "2 of 3 tests have p < 0.05: cmi, monotone_choice:yes/no. 1 could not be computed."
+        "2 of 3 tests have p ≤ 0.05: cmi, monotone_choice:yes/no. 1 could not be computed."
         in page.words
     )
     assert "1 of 10 pairs of bins" in page.words
@@ -175,7 +175,7 @@ def test_overview_only_for_several_units(report):
 def test_no_small_p_is_not_called_coherent(unit):
     result = CheckResult("cmi", "n", 0.0, "nats", None, 0.5, 10, 5)
     words = Page(Report((unit(results=(result,), verdicts=("V.",)),), {}).to_html()).words
-    assert "None of 1 test has p < 0.05. This does not show coherence" in words
+    assert "None of 1 test has p ≤ 0.05. This does not show coherence" in words
 
 
 def test_long_raw_answers_are_cut_with_a_note(unit):

@@ -42,34 +42,59 @@ def says(observation, n, faces):
     }[observation]
 
 
-def brute_force(setting):
-    parameters = setting.parameters
-    shift = (
-        sum(int(result) for result in parameters["previous"].split(", "))
-        if setting.variant == "dependent"
-        else 0
+def shift_of(parameters, variant):
+    earlier = parameters["previous"].split(", ") if variant == "dependent" else ()
+    return sum(map(int, earlier))
+
+
+def of_dice(parameters, variant):
+    n, faces = int(parameters["n"]), int(parameters["faces"])
+    observed = [says(fact, n, faces) for fact in parameters["observation"].split(", ") if fact]
+    return enumerate_dice(
+        n,
+        faces,
+        lambda total: all(holds(total) for holds in observed),
+        shift_of(parameters, variant),
     )
-    if setting.scenario == "dice":
-        n, faces = int(parameters["n"]), int(parameters["faces"])
-        observed = [says(fact, n, faces) for fact in parameters["observation"].split(", ") if fact]
-        return enumerate_dice(
-            n, faces, lambda total: all(holds(total) for holds in observed), shift
-        )
-    if setting.scenario == "coins":
-        return enumerate_coins(int(parameters["n"]), int(parameters["bias"]), shift)
-    if setting.scenario == "choice":
-        return {
-            letter: Fraction(1, int(parameters["n"])) for letter in "ABCDEF"[: int(parameters["n"])]
-        }
-    if setting.scenario == "counts":
-        weights = [Fraction(1)]
-        for k in range(1, int(parameters["at_most"]) + 1):
-            weights.append(weights[-1] * int(parameters["rate"]) / k)
-        return {str(k): weight / sum(weights) for k, weight in enumerate(weights)}
+
+
+def of_coins(parameters, variant):
+    n, bias = int(parameters["n"]), int(parameters["bias"])
+    return enumerate_coins(n, bias, shift_of(parameters, variant))
+
+
+def of_choice(parameters, variant):
+    letters = "ABCDEF"[: int(parameters["n"])]
+    return {letter: Fraction(1, len(letters)) for letter in letters}
+
+
+def of_counts(parameters, variant):
+    """Each Poisson weight from the one before."""
+    weights = [Fraction(1)]
+    for k in range(1, int(parameters["at_most"]) + 1):
+        weights.append(weights[-1] * int(parameters["rate"]) / k)
+    return {str(k): weight / sum(weights) for k, weight in enumerate(weights)}
+
+
+def of_preference(parameters, variant):
     favoured, other = parameters["labels"].split("/")
     slips = Counter([favoured] * int(parameters["bias"]) + [other])
     order = (parameters["first"], other if parameters["first"] == favoured else favoured)
     return {label: Fraction(slips[label], slips.total()) for label in order}
+
+
+COUNTED = {
+    "dice": of_dice,
+    "coins": of_coins,
+    "choice": of_choice,
+    "counts": of_counts,
+    "preference": of_preference,
+}
+"""Scenario -> every case of it counted, apart from the formulas of the package."""
+
+
+def brute_force(setting):
+    return COUNTED[setting.scenario](setting.parameters, setting.variant)
 
 
 def test_every_truth_equals_enumeration():

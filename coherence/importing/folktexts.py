@@ -1,0 +1,55 @@
+"""Predictions of a folktexts benchmark: one risk score and one label per row of its data."""
+
+from pathlib import Path
+
+from coherence.errors import InputError, closest
+from coherence.importing.answer_log import AnswerLog
+from coherence.importing.log_format import LogFormat
+from coherence.importing.plain_tables import ROW, SEPARATORS, read_header, read_rows
+
+COLUMNS = ("risk_score", "label")
+
+
+def read_folktexts_predictions(path: Path, *, max_bytes: int) -> AnswerLog:
+    """Read the predictions file of a folktexts benchmark.
+
+    Parameters
+    ----------
+    path : Path
+        The CSV file with the columns risk_score and label, and the index of the data in front.
+    max_bytes : int
+        Not used: the file is not packed.
+
+    Returns
+    -------
+    AnswerLog
+        One record per row of the data. Written against the files of folktexts 0.7.1.
+
+    Raises
+    ------
+    InputError
+        A column is missing, or the file cannot be read.
+    """
+    if path.suffix.lower() not in SEPARATORS:
+        raise InputError(f"{path}: folktexts writes its predictions as .csv. Name that file.")
+    names = read_header(path)
+    missing = [name for name in COLUMNS if name not in names]
+    if missing:
+        raise InputError(
+            f"{path}: folktexts writes a column {missing[0]!r}, and there is none. "
+            f"{closest(missing[0], names)} Is it --format table?"
+        )
+    records = tuple(read_rows(path))
+    if not records:
+        raise InputError(f"{path}: the file has no rows. Check the run that wrote it.")
+    fields = {"p": "risk_score", "theta": "label"} | ({"context": ROW} if ROW in names else {})
+    return AnswerLog(
+        file=path.name, task=None, model=None, records=records, fields=fields, is_text=False
+    )
+
+
+FORMAT = LogFormat(
+    tuple(SEPARATORS),
+    recognises=lambda path: set(COLUMNS) <= set(read_header(path)),
+    read=read_folktexts_predictions,
+)

@@ -1,0 +1,35 @@
+"""Columns that follow the verdict in the page's table of results, a line each.
+
+What stands before (check, effect, interval, p-value, verdict) is laid out by hand, because the
+terminal shows it too and on narrow screens it becomes a card.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from coherence.result import CheckResult
+
+
+@dataclass(frozen=True)
+class ResultColumn:
+    """A column of the table of results.
+
+    Parameters
+    ----------
+    heading : str
+        What stands above it.
+    cell : callable
+        Text of one result; the page escapes it.
+    """
+
+    heading: str
+    cell: Callable[[CheckResult], str]
+
+
+def _sample(result: CheckResult) -> str:
+    left_out = f", {result.n_dropped} left out" if result.n_dropped else ""
+    return f"{result.n_rows} rows, {result.n_contexts} contexts{left_out}"
+
+
+COLUMNS = (ResultColumn("sample", _sample),)
+"""In the order of the page."""

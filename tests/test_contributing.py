@@ -1,0 +1,121 @@
+"""CONTRIBUTING.md as written: its examples are added to a copy of the tree, and tested there.
+
+Breaks if a page of the guide no longer fits the code: a list that moved, a rule that changed, an
+example that fails.
+"""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+SECTIONS = {
+    part.partition("\n")[0]: part for part in re.split(r"^## ", PAGE, flags=re.MULTILINE)[1:]
+}
+# A file is named in backticks at the end of what stands before its block.
+BLOCK = re.compile(r"([^\n]*)\n\n?```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"`((?:coherence|bayesnets|elicitation|tests)/[\w./]+\.(?:py|json|toml))`")
+MOST_LINES = 60
+
+
+def applied(diff: str, tree: Path) -> None:
+    """Apply the little diffs of the page: lines to replace, or to add after one that stays."""
+    for change in re.split(r"^--- ", diff, flags=re.MULTILINE)[1:]:
+        name, _, lines = change.partition("\n")
+        path = tree / name
+        text = path.read_text(encoding="utf-8")
+        # A hunk finds its kept and removed lines, and leaves its kept and added ones.
+        for hunk in re.split(r"^@@\n", lines, flags=re.MULTILINE):
+            marked = [(line[:1], line[1:]) for line in hunk.splitlines()]
+            before, after = (
+                "".join(f"{line}\n" for mark, line in marked if mark in marks)
+                for marks in (" -", " +")
+            )
+            assert text.count(before) == 1, f"{name} has no single {before!r}"
+            text = text.replace(before, after)
+        path.write_text(text, encoding="utf-8")
+
+
+def files_of(section: str) -> dict[str, str]:
+    """Return the files that a section gives whole; each is named right before its block."""
+    named: dict[str, str] = {}
+    position = 0
+    for block in BLOCK.finditer(section):
+        before = section[position : block.start(2)]
+        position = block.end()
+        if block[2] in ("python", "json", "toml"):
+            named[FILE.findall(before)[-1]] = block[3]
+    return named
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """Return a copy of what the examples change."""
+    for folder in ("coherence", "bayesnets", "elicitation", "docs", "tests"):
+        shutil.copytree(
+            ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("title", SECTIONS)
+def test_the_example_can_be_added_as_written(title, tree):
+    section = SECTIONS[title]
+    assert sum(bool(line.strip()) for line in section.splitlines()) < MOST_LINES
+    for name, text in files_of(section).items():
+        path = tree / name
+        assert not path.exists(), f"{name} is there already"
+        path.write_text(text, encoding="utf-8")
+    for block in BLOCK.finditer(section):
+        if block[2] == "diff":
+            applied(block[3], tree)
+    environment = {**os.environ, "PYTHONPATH": str(tree), "HF_HUB_OFFLINE": "1"}
+    commands = [
+        line
+        for block in BLOCK.finditer(section)
+        if block[2] == "bash"
+        for line in block[3].splitlines()
+    ]
+    assert any("pytest" in command for command in commands)
+    for command in commands:
+        words = shlex.split(command)
+        program = words[1:] if words[0] == "python" else ["-m", "coherence.cli.main", *words[1:]]
+        done = subprocess.run(
+            [sys.executable, *program],
+            cwd=tree,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+
+
+def test_the_examples_follow_the_rules_of_the_house(tree):
+    """All six together: types, style and the order of the house hold."""
+    for section in SECTIONS.values():
+        for name, text in files_of(section).items():
+            (tree / name).write_text(text, encoding="utf-8")
+            assert max(map(len, text.splitlines())) <= 100 or name.endswith((".json", ".toml")), (
+                name
+            )
+        for block in BLOCK.finditer(section):
+            if block[2] == "diff":
+                applied(block[3], tree)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "tests/test_architecture.py"],
+        cwd=tree,
+        env={**os.environ, "PYTHONPATH": str(tree)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout
