@@ -192,3 +192,10 @@ def test_orders_have_a_panel_for_each_source_that_was_read(beliefs, drawn):
     notes = [[text.get_text() for text in ax.texts] for ax in figure.axes]
     assert notes == [[], [], [], ["no belief read of\nc"]]
     assert not figure.axes[-1].axison
+
+
+def test_a_setting_with_a_single_possible_outcome_has_its_panel(beliefs, drawn):
+    figure = drawn(beliefs("dice/single/certain", "w", [0.3], [1.0]))["outcomes"]
+    assert titles(figure) == ["certain"]
+    (ax,) = figure.axes
+    assert [bar.get_height() for bar in ax.patches] == [1, 1]

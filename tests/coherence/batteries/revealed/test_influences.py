@@ -73,3 +73,14 @@ def test_preferences_name_the_first_option_of_the_alphabet(beliefs):
         assert row["truth"] == 0.3
         assert (row["position"], row["label"]) == pytest.approx((0.25, 0.2))
         assert preferences.loc["c", ["position", "label"]].tolist() == pytest.approx([0, 0.5])
+
+
+def test_a_single_possible_outcome_is_influenced_by_nothing(beliefs):
+    table = pd.concat(
+        [
+            beliefs("base", "a", [0.4], [1.0]),
+            beliefs("later", "a", [0.9], [1.0], previous="1", baseline="base"),
+        ]
+    )
+    (row,) = previous_influences(table).to_dict("records")
+    assert (row["previous"], row["distance"], row["pull"]) == ("1", 0, 0)
