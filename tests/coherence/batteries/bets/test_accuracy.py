@@ -101,6 +101,8 @@ def test_interval_of_perfect_answers_counts_things_and_not_questions():
         interval = crossed_interval(np.ones(25 * repeats), high, low)
         # An additive layout of five by five things has nine free means.
         assert (interval.low, interval.high) == (pytest.approx(0.025 ** (1 / 9)), 1.0)
+        wrong = crossed_interval(np.zeros(25 * repeats), high, low)
+        assert (wrong.low, wrong.high) == (0.0, pytest.approx(1 - 0.025 ** (1 / 9)))
 
 
 def test_degrees_of_freedom_are_those_of_satterthwaite_less_what_kurtosis_takes():
