@@ -55,6 +55,7 @@ OPTIONS = [
     "no:cacheprovider",
     "--no-header",
     "--hypothesis-seed=0",
+    "-n0",  # workers would import everything anew, which the fork spares
 ]
 LONGEST_SECONDS = 900
 SPARE_SECONDS, TIMES_LONGER = 20, 4  # what a mutant may take beyond the module as it is

@@ -58,6 +58,10 @@ def test_bounds_decide_whether_a_share_is_read():
     assert (narrow.value, narrow.status) == (pytest.approx(0.495), "ok")
     wide = token_belief('{"No": 0.5, "Yes": 0.4, "share": [0.4, 0.5]}')
     assert (wide.value, wide.status, wide.answer_mass) == (None, "unparsed", pytest.approx(0.9))
+    # Bounds up to two hundredths apart are read, and no wider ones.
+    for high, value in ((0.519, 0.5095), (0.521, None)):
+        belief = token_belief(f'{{"No": 0.4, "Yes": 0.4, "share": [0.5, {high}]}}')
+        assert belief.value == (None if value is None else pytest.approx(value))
 
 
 def test_a_rate_counts_readable_draws_alone_and_names_the_gravest_repair():

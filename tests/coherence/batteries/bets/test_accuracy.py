@@ -101,6 +101,8 @@ def test_interval_of_perfect_answers_counts_things_and_not_questions():
         interval = crossed_interval(np.ones(25 * repeats), high, low)
         # An additive layout of five by five things has nine free means.
         assert (interval.low, interval.high) == (pytest.approx(0.025 ** (1 / 9)), 1.0)
+        wrong = crossed_interval(np.zeros(25 * repeats), high, low)
+        assert (wrong.low, wrong.high) == (0.0, pytest.approx(1 - 0.025 ** (1 / 9)))
 
 
 def test_degrees_of_freedom_are_those_of_satterthwaite_less_what_kurtosis_takes():
@@ -189,3 +191,15 @@ def test_interval_covers(share, thing_sd, shape):
     draws = 600
     ours, _ = coverage(share, thing_sd, draws=draws, seed=1, shape=shape)
     assert ours >= stats.binom.ppf(0.005, draws, 0.95) / draws
+
+
+def test_answers_that_differ_within_every_thing_alone_have_the_interval_of_independent_ones():
+    """Totals of all things are equal: the variance is p (1 - p) / (n - 1), and no t is needed."""
+    high, low = crossed(4, 4, 1)
+    interval = crossed_interval((high + low) % 2 == 0, high, low)
+    assert (interval.low, interval.high) == pytest.approx(
+        (stats.beta.ppf(0.025, 7.5, 8.5), stats.beta.ppf(0.975, 8.5, 7.5))
+    )
+    assert interval.level == 0.95
+    wider = crossed_interval((high + low) % 2 == 0, high, low, level=0.99)
+    assert wider.low == pytest.approx(stats.beta.ppf(0.005, 7.5, 8.5))

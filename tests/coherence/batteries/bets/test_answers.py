@@ -1,9 +1,11 @@
 """Answers: letters, words, and faults of both tables."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from coherence.batteries.bets.answers import join_answers, read_letters
+from coherence.batteries.bets.truths import BET_CHOICES, NO_CHOICE
 from coherence.errors import InputError
 from elicitation.batteries.bets.items import default_items
 from elicitation.batteries.bets.questions import (
@@ -146,3 +148,87 @@ def test_amounts_that_are_no_numbers_are_refused():
         "'coin-test-004'",
     ):
         join_answers(faulty, pd.DataFrame({"question": ["coin-test-001"], "answer": ["a"]}))
+
+
+@pytest.fixture
+def bets(questions):
+    """A dozen bets, whose roles stand behind different letters."""
+    rows = questions[questions["kind"] == "bet"].head(12)
+    assert rows["role_a"].nunique() > 1
+    return rows
+
+
+def letters_of(bets, role):
+    rows = bets.to_dict("records")
+    return [next(letter for letter in "abc" if row[f"role_{letter}"] == role) for row in rows]
+
+
+def answered(bets, **columns):
+    table = pd.DataFrame({"question": bets["question"].to_numpy()} | columns)
+    (group,) = join_answers(bets, table)
+    return group
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_letters_stand_for_the_choices_of_their_question(bets, number):
+    group = answered(bets, answer=letters_of(bets, BET_CHOICES[number]))
+    assert set(group.choice) == {number}
+    assert set(group.stated) == {2**number}
+    assert group.probabilities.tolist() == [np.eye(3)[number].tolist()] * len(bets)
+    assert group.scores is None
+    assert not group.unread.any()
+
+
+def test_sets_and_what_cannot_be_read_are_no_single_choice(bets):
+    pairs = zip(letters_of(bets, "win"), letters_of(bets, "none"), strict=True)
+    both = ["+".join(pair) for pair in pairs]
+    group = answered(bets, answer=[*both[:4], *["hm"] * 4, *[""] * 4])
+    assert group.stated.tolist() == [5] * 4 + [0] * 8
+    assert set(group.choice) == {NO_CHOICE}
+    assert np.isnan(group.probabilities).all()
+    assert group.unread.tolist() == [False] * 4 + [True] * 4 + [False] * 4
+
+
+def by_letter(bets, name, rows):
+    """Columns with values of win, lose and none, put behind the letters of each question."""
+    roles = bets[[f"role_{letter}" for letter in "abc"]].to_numpy()
+    place = [[BET_CHOICES.index(role) for role in row] for row in roles]
+    values = np.take_along_axis(np.asarray(rows, dtype=float), np.array(place), axis=1)
+    return {f"{name}_{letter}": column for letter, column in zip("abc", values.T, strict=True)}
+
+
+def test_scores_without_probabilities_are_divided_by_their_sum(bets):
+    rows = np.tile([[0.6, 0.3, 0.3], [0.0, 0.0, 0.0], [0.1, 0.1, 0.8]], (4, 1))
+    group = answered(bets, **by_letter(bets, "score", rows))
+    np.testing.assert_allclose(group.scores, rows)
+    expected = np.tile([[0.5, 0.25, 0.25], [np.nan] * 3, [0.1, 0.1, 0.8]], (4, 1))
+    np.testing.assert_allclose(group.probabilities, expected)
+    assert group.choice.tolist() == [0, NO_CHOICE, 2] * 4
+    assert not group.stated.any()
+
+
+def test_probabilities_tell_scores_apart_that_round_to_one(bets):
+    chances = np.tile([0.2, 0.7, 0.1], (12, 1))
+    columns = by_letter(bets, "score", np.ones((12, 3))) | by_letter(bets, "prob", chances)
+    group = answered(bets, **columns)
+    np.testing.assert_allclose(group.probabilities, chances)
+    assert set(group.choice) == {1}
+    # Rounded probabilities are as good; such as sum to .97 or 1.03 are none.
+    answered(bets, **columns | by_letter(bets, "prob", np.full((12, 3), 0.33)))
+    for faulty in (0.97 / 3, 1.03 / 3):
+        with pytest.raises(InputError, match="must sum to 1; 12 rows do not"):
+            answered(bets, **columns | by_letter(bets, "prob", np.full((12, 3), faulty)))
+
+
+def test_some_of_the_answers_are_what_these_alone_would_be(bets):
+    texts = np.array(["hm", "a", "a+b", "c"] * 3)
+    keep = np.arange(12) % 4 < 3
+    part = answered(bets, answer=texts).only(keep)
+    alone = answered(bets[keep], answer=texts[keep])
+    pd.testing.assert_frame_equal(part.questions, alone.questions)
+    for name in ("choice", "stated", "probabilities", "unread"):
+        np.testing.assert_array_equal(getattr(part, name), getattr(alone, name))
+    assert part.scores is None
+    scores = by_letter(bets, "score", np.random.default_rng(0).random((12, 3)))
+    scored = answered(bets, **scores)
+    np.testing.assert_array_equal(scored.only(keep).scores, scored.scores[keep])

@@ -96,3 +96,13 @@ def test_ladders_with_a_payout_switch_where_they_say(payout):
 def test_odds_that_make_no_sense_are_refused(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1e3])
+def test_switching_chances_do_not_depend_on_the_unit_of_money(unit):
+    amounts = np.array([[1, 100, 20], [100, 1, 20], [5, 5, 5]]).T
+    for payout in (0.0, 0.5, 4.0):
+        np.testing.assert_allclose(
+            switching_chance(*(unit * amounts), payout=payout),
+            switching_chance(*amounts, payout=payout),
+        )

@@ -3,11 +3,12 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coherence.batteries.bets.gains import expected_gains
+from coherence.batteries.bets.gains import bet_gains, break_evens, expected_gains, payouts
 from coherence.errors import InputError
 from elicitation.batteries.bets.items import default_items
 from elicitation.batteries.bets.questions import (
@@ -49,8 +50,12 @@ def test_gains_are_means_over_the_two_outcomes(prize, loss, stake, chance, payou
     ("arguments", "message"),
     [
         ({"stake": -1}, "stake must hold finite numbers of at least 0"),
+        ({"loss": -0.001}, "loss must hold finite numbers of at least 0"),
+        ({"payout": -0.5}, "payout must hold finite numbers of at least 0"),
         ({"stake": math.nan}, "stake must hold finite numbers"),
         ({"chance": 50}, "chance must hold probabilities in .0, 1.*Divide percentages by 100"),
+        ({"chance": -0.1}, "chance must hold probabilities"),
+        ({"chance": 1.001}, "chance must hold probabilities"),
         ({"rule": "both"}, "rule must be 'side' or 'outcome'; received 'both'"),
     ],
 )
@@ -71,3 +76,36 @@ def test_a_payout_is_stated_in_the_money_that_it_is_computed_from():
         "if I bet on the right side." in row["text"]
     )
     assert row["payout"] * 7 == pytest.approx(2.33)
+
+
+def bets_on_both_things(**columns):
+    table = {"wins": ["high", "low"], "high_value": 100, "low_value": 1, "stake": 20, "chance": 0.5}
+    return pd.DataFrame(table | columns)
+
+
+def test_gains_of_a_table_are_those_of_the_amounts_in_its_rows():
+    bets = bets_on_both_things()
+    paper = [[40, -10.5, 14.75, 0], [-9.5, -60, -34.75, 0]]
+    assert bet_gains(bets).tolist() == paper
+    # Who takes the pen for worth the car's price sees each bet as the other one.
+    assert bet_gains(bets, swapped=True).tolist() == paper[::-1]
+    outcome = expected_gains([100, 1], [1, 100], 20, rule="outcome")
+    assert bet_gains(bets, rule="outcome").tolist() == outcome.tolist()
+    odds = bets_on_both_things(stake=[10, 30], chance=[0.2, 0.9], payout=[np.nan, 2.0])
+    rows = [
+        expected_gains(100, 1, 10, chance=0.2)[0],
+        expected_gains(1, 100, 30, chance=0.9, payout=2.0)[0],
+    ]
+    np.testing.assert_allclose(bet_gains(odds), rows)
+
+
+def test_a_payout_that_is_not_stated_is_none():
+    assert payouts(bets_on_both_things()).tolist() == [0, 0]
+    assert payouts(bets_on_both_things(payout=[np.nan, 0.5])).tolist() == [0, 0.5]
+
+
+def test_chances_at_which_the_bets_of_a_table_switch():
+    # Without a payout X / (H + X); with one of 4 on 20 the sides are equal at 99 / 299.
+    np.testing.assert_allclose(break_evens(bets_on_both_things()), [20 / 120, 20 / 21])
+    switches = break_evens(bets_on_both_things(payout=[4.0, np.nan]))
+    np.testing.assert_allclose(switches, [99 / 299, 20 / 21])

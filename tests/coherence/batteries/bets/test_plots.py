@@ -42,6 +42,9 @@ def test_points_are_filled_where_the_test_rejects_and_kinds_stand_apart():
     # One row apart within a kind, a little more between kinds; the first on top.
     assert (-np.diff(heights)).tolist() == pytest.approx([1.0, 1.6])
     assert artist(ax, "chance").get_offsets()[:, 0].tolist() == [0.25] * 3
+    # Half a row and a little is free above the first and below the last one.
+    assert ax.get_ylim() == pytest.approx((-0.7, 2.6 + 0.7))
+    assert heights[-1] == 0
     empty = table.assign(n=[10, 0, 10])
     left = plot_accuracies(empty, Figure().add_subplot())
     assert len(artist(left, "accuracy").get_offsets()) == 2
@@ -90,3 +93,59 @@ def test_equal_data_give_equal_files(tmp_path):
     # Text stays text, for whoever reads it aloud or searches it.
     assert "coin: strict" in (tmp_path / "a.svg").read_text(encoding="utf-8")
     assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_no_part_of_a_row_hides_a_more_important_one():
+    ax = plot_accuracies(accuracies([0.01, 0.2]), Figure().add_subplot())
+    (intervals,) = [child for child in ax.collections if child.get_gid() is None]
+    order = [part.get_zorder() for part in (intervals, artist(ax, "chance"))]
+    assert order[0] < order[1] < artist(ax, "accuracy").get_zorder()
+    ends = [segment[:, 0].tolist() for segment in intervals.get_segments()]
+    assert ends == [[0.2, 0.8]] * 2
+    assert artist(ax, "accuracy").get_offsets()[:, 0].tolist() == [0.5] * 2
+    assert ax.get_xlim() == pytest.approx((0, 1), abs=0.05)
+    assert [label.get_text() for label in ax.get_xticklabels()] == [
+        "0",
+        "25%",
+        "50%",
+        "75%",
+        "100%",
+    ]
+
+
+def test_a_table_without_questions_is_an_empty_plot():
+    ax = plot_accuracies(accuracies([0.01]).assign(n=0), Figure().add_subplot())
+    assert len(artist(ax, "accuracy").get_offsets()) == 0
+    assert ax.get_ylim() == pytest.approx((-0.7, 0.7))
+
+
+def test_a_transfer_is_read_from_trained_to_tested():
+    table = pd.DataFrame([[0.9, 0.2, 0.3]], index=["coin"], columns=["card", "coin", "dice"])
+    ax = plot_transfer(table, Figure().add_subplot())
+    image = artist(ax, "transfer")
+    np.testing.assert_allclose(image.get_array(), table.to_numpy())
+    assert image.get_clim() == (0, 1.25)  # equal shares have equal colours in all figures
+    assert [text.get_position() for text in ax.texts] == [(0, 0), (1, 0), (2, 0)]
+    (frame,) = ax.patches  # trained and tested on coins
+    assert frame.get_xy() == pytest.approx((0.52, -0.48))
+    assert (frame.get_width(), frame.get_height()) == pytest.approx((0.96, 0.96))
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("tested on", "trained on")
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["card", "coin", "dice"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["coin"]
+
+
+def test_a_ladder_is_held_against_the_diagonal():
+    table = pd.DataFrame({"stated": [0.2], "implied": [0.3], "low": [0.1], "high": [0.4]})
+    ax = plot_ladder(table, Figure().add_subplot())
+    diagonal = artist(ax, "diagonal")
+    np.testing.assert_array_equal(diagonal.get_xydata(), [[0, 0], [1, 1]])
+    (interval,) = [child for child in ax.collections if child.get_gid() is None]
+    assert interval.get_segments()[0].tolist() == [[0.2, 0.1], [0.2, 0.4]]
+    points = artist(ax, "implied")
+    assert diagonal.get_zorder() < interval.get_zorder() < points.get_zorder()
+    assert ax.get_aspect() == 1
+    assert ax.get_legend() is None  # nothing but switches: nothing to explain
+    unbounded = plot_ladder(table.assign(implied=np.nan), Figure().add_subplot())
+    texts = [text.get_text() for text in unbounded.get_legend().get_texts()]
+    assert texts == ["no switch within the ladder"]
+    assert len(artist(unbounded, "implied").get_offsets()) == 0

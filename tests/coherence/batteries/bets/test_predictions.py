@@ -51,3 +51,27 @@ def test_bets_without_a_right_set_do_not_tune():
         tune_threshold(scores[1:], truths.positive[1:])
     with pytest.raises(InputError, match="scores must be in .0, 1.*1 are not"):
         tune_threshold([[2.5, 0, 0]], truths.strict[:1])
+
+
+@pytest.mark.parametrize("score", [-0.01, 1.01])
+def test_a_score_outside_its_range_tunes_no_threshold(score):
+    right = value_truths(2)["weak"]
+    with pytest.raises(InputError, match="scores must be in .0, 1.*1 are not"):
+        tune_threshold([[score, 0.5, 0.5], [0, 1, 0.5]], right)
+    # The ends of the range are scores.
+    assert tune_threshold([[1, 0, 0], [0, 1, 0]], right).accuracy == 1
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 2), (2, 4), (1, 3, 3)])
+def test_scores_have_a_column_for_every_choice(shape):
+    for read in (standard_choices, lambda scores: threshold_sets(scores, 0.5)):
+        with pytest.raises(InputError, match=r"scores must have shape \(n, 3\)"):
+            read(np.zeros(shape))
+
+
+def test_the_standard_choice_is_that_of_the_largest_score_in_any_order():
+    rng = np.random.default_rng(0)
+    scores = rng.random((50, 3))
+    order = rng.permutation(3)
+    assert (order[standard_choices(scores[:, order])] == standard_choices(scores)).all()
+    assert (standard_choices(scores) == scores.argmax(axis=1)).all()

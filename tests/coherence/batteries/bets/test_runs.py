@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from coherence.analysis.analyze import analyze
 from coherence.batteries.bets.answers import join_answers
@@ -95,3 +96,73 @@ def test_disjoint_contexts_share_no_thing(without_ladders):
     assert crossed[crossed["task"] == "bets:coin"]["context"].nunique() == 100
     kept = crossed[crossed["context"].isin(runs["context"])].reset_index(drop=True)
     pd.testing.assert_frame_equal(runs, kept)
+
+
+def test_turns_are_taken_in_the_order_of_the_questions(without_ladders):
+    """The high thing is to be won in the first pair that was asked, of whichever split."""
+    for splits in (["dev", "test"], ["test", "dev"]):
+        parts = [without_ladders[without_ladders["split"] == split] for split in splits]
+        questions = pd.concat(parts, ignore_index=True)
+        groups = join_answers(questions, simulate_answers("maximiser", questions, rng=0))
+        runs = belief_runs(groups, disjoint=True)
+        bets = questions[questions["kind"] == "bet"]
+        pairs = [
+            f"{high} | {low}"
+            for split in splits
+            for high, low in zip(
+                bets.loc[bets["split"] == split, "high"].unique(),
+                bets.loc[bets["split"] == split, "low"].unique(),
+                strict=True,
+            )
+        ]
+        turns = [f"{pair} | wins {('high', 'low')[n % 2]}" for n, pair in enumerate(pairs)]
+        assert set(runs["context"]) == set(turns)
+        assert runs.index.tolist() == list(range(len(runs)))
+        assert "index" not in runs
+
+
+def test_other_wordings_of_a_belief_carry_no_action(questions):
+    """Of two wordings one is the reference; only answers of the same model are joined."""
+    answers = simulate_answers("maximiser", questions, sharpness=1e4, rng=0)
+    values = questions[questions["kind"] == "value"]
+    worded = values.assign(template="other words", question="other-" + values["question"])
+    table = pd.concat([questions, worded], ignore_index=True)
+    again = answers[answers["question"].isin(values["question"])]
+    both = pd.concat([answers, again.assign(question="other-" + again["question"])])
+    runs = belief_runs(join_answers(table, both))
+    assert len(runs) == 400
+    standard = runs["prompt"] == "standard"
+    assert set(runs.loc[~standard, "prompt"]) == {"other words"}
+    assert runs.loc[standard, "action"].notna().all()
+    assert runs.loc[~standard, "action"].isna().all()
+    assert (runs["status"] == "ok").all()
+    other = belief_runs(join_answers(table, both), belief_template="other words")
+    assert other.loc[other["prompt"] == "standard", "p"].tolist() == pytest.approx(
+        runs.loc[~standard, "p"].tolist()
+    )
+    stranger = answers.assign(model="somebody else")
+    stranger = stranger[~stranger["question"].isin(values["question"])]
+    mixed = belief_runs(join_answers(table, pd.concat([both, stranger])))
+    pd.testing.assert_frame_equal(mixed, runs)
+
+
+def test_a_ladder_tells_the_odds_of_its_contexts(questions):
+    steps = questions[questions["kind"] == "ladder"]
+    groups = join_answers(steps, simulate_answers("maximiser", steps, sharpness=1e6, rng=0))
+    runs = ladder_runs(groups, rng=0)
+    assert set(runs["task"]) == {"ladder:coin"}
+    assert runs["p"].tolist() == steps["chance"].tolist()
+    np.testing.assert_allclose(runs["break_even"], steps["break_even"])
+    taken = np.where(steps["chance"] > steps["break_even"], "win", "none")
+    assert runs["action"].tolist() == taken.tolist()
+    row = steps.iloc[0]
+    odds = f"p {row['chance']:g} | stake {row['stake']:g}"
+    assert runs["context"].iloc[0] == f"{row['high']} | {row['low']} | {odds}"
+    assert runs.groupby("context")["theta"].nunique().eq(1).all()
+    # Equal seeds toss equal coins.
+    pd.testing.assert_frame_equal(runs, ladder_runs(groups, rng=0))
+    lost = simulate_answers("maximiser", steps, rng=0).head(1)
+    letters = pd.DataFrame({"question": lost["question"], "answer": "hm"})
+    (unread,) = ladder_runs(join_answers(steps, letters), rng=0).to_dict("records")
+    assert unread["status"] == "unparsed"
+    assert pd.isna(unread["action"])

@@ -1,12 +1,13 @@
 """Scores of whole tables: sets, unread answers, what is left out, and several models."""
 
 import itertools
+import math
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.batteries.bets.accuracy import crossed_interval, exact_test
+from coherence.batteries.bets.accuracy import crossed_interval, exact_test, z_test
 from coherence.batteries.bets.answers import join_answers
 from coherence.batteries.bets.independence import INDEPENDENT
 from coherence.batteries.bets.right_choices import right_roles
@@ -15,7 +16,7 @@ from coherence.batteries.bets.simulated import simulate_answers
 from coherence.errors import InputError
 from elicitation.batteries.bets.items import Item, Items, default_items
 from elicitation.batteries.bets.ladder import ladder_questions
-from elicitation.batteries.bets.questions import value_questions
+from elicitation.batteries.bets.questions import bet_questions, value_questions
 
 
 def test_accuracy_does_not_depend_on_the_order_of_rows_or_letters(questions):
@@ -192,3 +193,71 @@ def test_models_are_compared_on_all_their_test_questions(without_ladders):
         )
     )
     assert unasked["measure"].tolist() == ["bets"]
+
+
+def test_the_ladder_of_who_takes_what_gains_lies_on_the_diagonal():
+    steps = ladder_questions(ITEMS)
+    table = score_bets(steps, perfect_answers(steps)).ladders["model", "coin"].table
+    assert table["status"].eq("fitted").all()
+    np.testing.assert_allclose(table["implied"], table["stated"], atol=0.03)
+    # Of each stated chance, the share of rungs below it.
+    below = [
+        (steps.loc[steps["chance"] == stated, "break_even"] < stated).mean()
+        for stated in table["stated"]
+    ]
+    np.testing.assert_allclose(table["share"], below)
+
+
+def test_every_row_has_the_tests_of_its_own_counts(without_ladders):
+    answers = simulate_answers("value-only", without_ladders, sharpness=1.0, rng=3)
+    rows = score_bets(without_ladders, answers).accuracy
+    assert (rows["n"] > 1).all()
+    for row in rows.to_dict("records"):
+        paper = z_test(row["n_right"], row["n"], row["chance"])
+        assert (row["z"], row["p_z"]) == pytest.approx((paper.z, paper.pvalue))
+        assert row["accuracy"] == row["n_right"] / row["n"]
+        tuned = row["method"] == "threshold"
+        assert math.isnan(row["threshold"]) != tuned
+        assert math.isnan(row["dev_accuracy"]) != tuned
+    assert set(rows["template"]) == set(without_ladders["template"])
+
+
+def test_one_question_has_no_variance_and_none_has_no_share():
+    values = value_questions(ITEMS, splits=["test"], templates=["choice-valuable"])
+    answers = pd.DataFrame({"question": values["question"].head(1), "answer": "a"})
+    row = score_bets(values, answers).accuracy.iloc[0]
+    assert (row["n"], row["n_right"], row["accuracy"]) == (1, 1, 1)
+    assert np.isnan(row[["z", "p_z", "low", "high"]].astype(float)).all()
+    assert row["p_exact"] == pytest.approx(1 / 3)
+    # At other odds a bet between equals has no rational choice: no question is left.
+    bets = bet_questions(ITEMS, splits=["test"], modalities=["coin"], chances=(0.4,))
+    both = pd.concat([values, bets], ignore_index=True)
+    same = pd.DataFrame({"question": both["question"], "answer": "c"})
+    rows = score_bets(both, same).accuracy.set_index(["template", "truth"])
+    empty = rows.loc[("coin", "belief-conditioned")]
+    assert (empty["n"], empty["n_right"], empty["n_unread"]) == (0, 0, 0)
+    results = ["accuracy", "chance", "low", "high", "p_exact", "z", "p_z"]
+    assert np.isnan(empty[results].astype(float)).all()
+
+
+def test_bets_are_compared_by_the_values_that_each_model_holds(without_ladders):
+    """One model holds every low thing for dearer and bets on that; the other one knows better."""
+    rows = []
+    for row in without_ladders.itertuples():
+        role = "low" if row.kind == "value" else "win" if row.wins == "low" else "none"
+        letter = next(name for name in "abc" if getattr(row, f"role_{name}") == role)
+        rows.append({"question": row.question, "answer": letter, "model": "upside down"})
+    knowing = simulate_answers("maximiser", without_ladders, sharpness=1e4, rng=0)
+    tables = (pd.DataFrame(rows), knowing)
+    both = [group for table in tables for group in join_answers(without_ladders, table)]
+    table = compare_models(both).set_index(["measure", "model"])["accuracy"]
+    assert table.to_dict() == {
+        ("values", "maximiser"): 1,
+        ("values", "upside down"): 0,
+        ("bets", "maximiser"): 1,
+        ("bets", "upside down"): 0,
+        ("bets by own values", "maximiser"): 1,
+        ("bets by own values", "upside down"): 1,
+    }
+    unasked = compare_models(both, belief_template="no such words")
+    assert set(unasked["measure"]) == {"values", "bets"}

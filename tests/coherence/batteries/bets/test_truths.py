@@ -11,10 +11,13 @@ from coherence.batteries.bets.truths import (
     BET_CHOICES,
     MEMBERS,
     NO_CHOICE,
+    VALUE_CHOICES,
     asked,
     believed_best,
     bet_truths,
+    is_right,
     random_rate,
+    set_codes,
     value_truths,
 )
 from elicitation.batteries.bets.items import default_items
@@ -160,3 +163,34 @@ def test_truths_of_bets_at_any_odds_are_those_of_the_enumerated_gamble(chance, p
             assert truths.non_negative[row, code] == (code in sets and by_hand[sets[code]] > -1e-7)
     best_role = np.array(["win", "lose", "none"])[truths.best.argmax(axis=1)]
     assert right_roles(bets) == best_role.tolist()
+
+
+def test_sets_of_answers_on_values_that_are_right():
+    high, low, same = (frozenset([name]) for name in VALUE_CHOICES)
+    right = {name: names_of(rows[0], VALUE_CHOICES) for name, rows in value_truths(2).items()}
+    assert right == {
+        "normal": {high},
+        "weak normal": {high, high | same},
+        "weak": {high, low, same, high | same, low | same},
+    }
+    assert all((rows[0] == rows[1]).all() for rows in value_truths(2).values())
+
+
+def test_codes_and_members_of_sets_tell_each_other():
+    assert set_codes(MEMBERS).tolist() == list(range(8))
+    assert set_codes(np.eye(3)).tolist() == [1, 2, 4]
+
+
+def test_predictions_are_right_where_their_own_row_says_so():
+    right = np.array([[True, False, False], [False, False, True], [True, True, True]])
+    assert is_right(np.array([0, 1, 2]), right).tolist() == [True, False, True]
+    assert is_right(np.array([1, 2, NO_CHOICE]), right).tolist() == [False, True, False]
+    codes = np.array([1, 5, 0])
+    assert is_right(codes, value_truths(3)["weak normal"]).tolist() == [True, True, False]
+
+
+def test_a_guess_is_right_as_often_as_the_questions_that_are_asked_allow():
+    none = np.zeros((1, 3), dtype=bool)
+    right = np.array([[True, False, False], [True, True, False]])
+    assert random_rate(np.concatenate([right, none])) == random_rate(right) == 0.5
+    assert np.isnan(random_rate(none))

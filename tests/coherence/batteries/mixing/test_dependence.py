@@ -101,3 +101,62 @@ def test_tests_of_independence_find_an_alternating_model_and_keep_their_level():
     assert math.isnan(flip_dependence(equal)[2])
     assert all(math.isnan(value) for value in draw_dependence([]))
     assert all(math.isnan(value) for value in flip_dependence(np.zeros((1, 4))))
+
+
+def test_rows_of_several_answers_do_not_tell_their_order():
+    answers = simulate_mixing("steep", n_draws=5, rng=0)
+    names = ["second flip given the first", "flip given the draw before"]
+
+    def table(**columns):
+        scores = score_mixing(answers.assign(**columns), n_resamples=100, rng=0)
+        return scores.dependence
+
+    whole = table()
+    assert whole["test"].tolist() == names
+    np.testing.assert_allclose(whole["excess"], whole["observed"] - whole["expected"])
+    pd.testing.assert_frame_equal(table(count=1), whole)
+    doubled = table(count=np.where(answers["p"] == 0.5, 2, 1))
+    assert doubled["test"].tolist() == names[:1]
+    assert table(draw=np.nan)["test"].tolist() == names[:1]
+
+
+def test_only_what_was_read_is_a_draw_and_each_model_has_its_own():
+    flips = simulate_mixing("steep", n_draws=6, rng=1).query("experiment == 'flip'")
+    lost = flips["draw"] == 3
+    refused = flips.assign(status=np.where(lost, "refused", "ok"))
+    alone, both, twice = (
+        score_mixing(table, n_resamples=100, rng=0).dependence
+        for table in (
+            flips[~lost],
+            refused,
+            pd.concat([refused.assign(model="other", answer="1"), refused]),
+        )
+    )
+    pd.testing.assert_frame_equal(alone, both)
+    assert alone["pairs"].item() == 21 * 4
+    ours = twice[twice["model"] == "steep"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(ours, alone)
+    theirs = twice[twice["model"] == "other"]
+    # All draws of a condition are equal: so are all neighbours, whatever the order.
+    assert theirs[["observed", "expected"]].to_numpy().tolist() == [[1, 1]]
+
+
+@pytest.mark.parametrize(("ones", "zeros"), [(1, 1), (1, 4), (3, 3), (4, 3)])
+def test_the_test_of_neighbours_is_that_of_all_orders(ones, zeros):
+    from itertools import combinations
+
+    orders = []
+    for places in combinations(range(ones + zeros), ones):
+        order = np.zeros(ones + zeros, dtype=int)
+        order[list(places)] = 1
+        orders.append(order)
+    equal = np.array([np.count_nonzero(np.diff(order) == 0) for order in orders])
+    for order, here in zip(orders, equal, strict=True):
+        observed, expected, pvalue = draw_dependence([order.tolist()])
+        assert observed == pytest.approx(here / (ones + zeros - 1))
+        assert expected == pytest.approx(equal.mean() / (ones + zeros - 1))
+        if equal.min() < equal.max():
+            as_far = np.abs(equal - equal.mean()) >= abs(here - equal.mean()) - 1e-9
+            assert pvalue == pytest.approx(as_far.mean())
+        else:
+            assert math.isnan(pvalue)  # one count of runs alone is possible

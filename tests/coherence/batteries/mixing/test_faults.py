@@ -224,3 +224,47 @@ def test_more_answers_than_can_be_scored_exactly():
         .notna()
         .any()
     )
+
+
+def test_rates_may_miss_one_by_a_rounding_error():
+    rates = {"answer": ["1", "0", "1", "0"]}
+    for probability in ([1.0, 0.0, 1.0, 0.0], [1 + 1e-7, 0, 0.5 + 2e-7, 0.5 + 2e-7]):
+        counts = count_answers(flips(**rates, probability=probability))[""]["flip"]
+        assert counts.weights[0].tolist() == pytest.approx([1, 0])
+    (message,) = faults(flips(**rates, probability=[1.0001, 0, 0.5, 0.5]))
+    assert "'probability' must lie in [0, 1]; the first other value is 1.0001 (row 0)" in message
+    assert "percentages" not in message
+    (message,) = faults(flips(**rates, probability=[-0.1, 0.5, 0.5, 0.5]))
+    assert "the first other value is -0.1 (row 0)" in message
+    (message,) = faults(flips(**rates, probability=[0.6, 0.5, 0.5, 0.5]))
+    assert "those of flip at p = 0.2 sum to 1.1" in message
+
+
+def test_percentages_are_told_by_a_sign_or_by_a_p_above_one():
+    remedy = "Divide percentages by 100"
+    assert remedy in faults(flips(p=[20, 20, 80, 80]))[0]
+    assert remedy in faults(flips(p=["0.2", "0.2", "80%", "80%"]))[0]
+    assert remedy not in faults(flips(p=[-0.2, -0.2, 1.0, 0.8]))[0]
+    assert remedy not in faults(flips(p=["low", "low", "0.8", "0.8"]))[0]
+
+
+def test_the_largest_probability_among_three_may_be_asked():
+    rows = pd.DataFrame({"experiment": "three_outcomes", "p": [0.0, 1 - 0.4], "answer": "1"})
+    assert count_answers(rows)[""]["three_outcomes"].p.tolist() == [0, 0.6]
+
+
+def test_many_rows_are_named_by_the_first_five():
+    table = pd.DataFrame({"experiment": "flip", "p": [0.5] * 5 + [1.5] * 7, "answer": "1"})
+    (message,) = faults(table)
+    assert "(row 5, 6, 7, 8, 9 and 2 more)" in message
+    (message,) = faults(table.head(10))
+    assert "(row 5, 6, 7, 8, 9)" in message
+
+
+def test_a_condition_without_answers_is_named_by_its_pair():
+    words = {"experiment": "words", "item": "cat/dog", "order": ["forward", "reverse"]}
+    table = pd.DataFrame(words | {"answer": "cat", "count": [2, 0]})
+    (message,) = faults(table)
+    assert "the first is words 'cat/dog' reverse." in message
+    (message,) = faults(table.assign(model="m"))
+    assert "the first is words 'cat/dog' reverse of model 'm'." in message

@@ -103,3 +103,34 @@ def test_answers_survive_a_file(tmp_path, measure):
     assert scores[0].experiments["published"].notna().all()
     numbers = pd.DataFrame({"experiment": "flip", "p": [0.0, 1.0], "answer": [0.0, 1.0]})
     assert measure(numbers, "S") == 0
+
+
+def test_statuses_of_joined_files_stay_what_they_are(tmp_path):
+    """A refusal that came with words stays one, and only what has no status gets it from its
+    answer.
+    """
+    table = pd.DataFrame({"experiment": "flip", "p": [0.2, 0.8], "answer": ["1", "1"]})
+    table.assign(status=["refused", "ok"]).to_csv(tmp_path / "a.csv", index=False)
+    table.assign(answer=["1", None]).to_csv(tmp_path / "b.csv", index=False)
+    joined = read_mixing_answers(tmp_path / "a.csv", tmp_path / "b.csv")
+    assert joined["status"].tolist() == ["refused", "ok", "ok", "unparsed"]
+    assert joined["model"].tolist() == ["a", "a", "b", "b"]
+    assert joined["count"].tolist() == [1, 1, 1, 1]
+    assert set(joined["item"]) == set(joined["order"]) == {""}
+    assert joined.index.tolist() == [0, 1, 2, 3]
+
+
+def test_one_file_alone_is_left_as_it_is(tmp_path):
+    table = pd.DataFrame({"experiment": ["flip"], "p": [0.2], "answer": ["1"]})
+    table.to_csv(tmp_path / "a.csv", index=False)
+    assert list(read_mixing_answers(tmp_path / "a.csv").columns) == ["experiment", "p", "answer"]
+
+
+def test_models_that_some_rows_name_keep_their_names(tmp_path):
+    rows = {"experiment": "flip", "p": [0.2, 0.8], "answer": "1", "draw": [0, 1]}
+    pd.DataFrame(rows | {"model": ["gpt", None]}).to_csv(tmp_path / "a.csv", index=False)
+    pd.DataFrame(rows | {"model": "gpt"}).assign(draw=[1, 2]).to_csv(
+        tmp_path / "b.csv", index=False
+    )
+    joined = read_mixing_answers(tmp_path / "a.csv", tmp_path / "b.csv")
+    assert joined["model"].tolist() == ["gpt", "a", "gpt", "gpt"]

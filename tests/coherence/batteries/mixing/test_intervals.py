@@ -7,7 +7,14 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from coherence.batteries.mixing.intervals import Estimate, score_interval
+from coherence.batteries.mixing.answers import count_answers
+from coherence.batteries.mixing.intervals import (
+    Estimate,
+    corrected_points,
+    estimate,
+    score_interval,
+)
+from coherence.batteries.mixing.measures import measures_of
 from coherence.batteries.mixing.scoring import score_mixing
 from coherence.batteries.mixing.simulated import expected_answers, simulate_mixing
 
@@ -69,3 +76,59 @@ def test_corrected_losses_lie_in_their_intervals():
     assert (measures["corrected_loss"] < 0).any()
     assert (measures["loss_low"] <= measures["corrected_loss"]).all()
     assert (measures["corrected_loss"] <= measures["loss_high"]).all()
+
+
+def flips_at(ones, n, p=(0.1, 0.3)):
+    rows = [
+        ("flip", x, label, count)
+        for x, number in zip(p, ones, strict=True)
+        for label, count in (("1", number), ("0", n - number))
+    ]
+    table = pd.DataFrame(rows, columns=["experiment", "p", "answer", "count"])
+    return count_answers(table)[""]["flip"]
+
+
+@pytest.mark.parametrize("n", [20, 40])
+def test_resampled_rates_vary_as_the_unbiased_estimate_of_their_variance_says(n):
+    """All answers are 1, far above p, where the loss is linear in the rates.
+
+    The prior of one answer takes the mean to m = (n + 1/2) / (n + 1); the variance of a rate around
+    it is m (1 - m) / (n - 1). Both rates have a weight of 2.5 in the loss.
+    """
+    counts = flips_at((n, n), n)
+    (rising,) = estimate(counts, measures_of(counts), 40_000, np.random.default_rng(0))
+    mean = (n + 0.5) / (n + 1)
+    spread = 2.5 * math.sqrt(2 * mean * (1 - mean) / (n - 1))
+    assert rising.resampled.mean() == pytest.approx(2.5 * (2 * mean - 0.4), rel=2e-3)
+    assert rising.resampled.std() == pytest.approx(spread, rel=0.02)
+    assert rising.reach == pytest.approx(1.959964 * rising.resampled.std(), rel=1e-4)
+    assert rising.loss == pytest.approx(2.5 * 1.6)
+
+
+def test_too_few_answers_leave_a_loss_unknown_and_exact_rates_leave_no_noise():
+    counts = flips_at((1, 0), 1)
+    (unknown,) = estimate(counts, measures_of(counts), 100, np.random.default_rng(0))
+    assert math.isnan(unknown.loss)
+    assert np.isnan(unknown.interval).all()
+    assert unknown.points == 20
+    assert np.isnan(score_interval([unknown])).all()
+    two = flips_at((1, 0), 2)
+    (known,) = estimate(two, measures_of(two), 100, np.random.default_rng(0))
+    assert known.resampled.shape == (100,)
+    assert math.isfinite(known.loss)
+    table = pd.DataFrame(
+        {"experiment": "flip", "p": [0.1, 0.3], "answer": "1", "probability": [0.5, 0.3]}
+    )
+    exact = count_answers(table)[""]["flip"]
+    (sure,) = estimate(exact, measures_of(exact), 100, np.random.default_rng(0))
+    assert sure.resampled.shape == (1,)
+    assert sure.reach == 0
+    assert sure.interval == (sure.loss, sure.loss)
+
+
+def test_points_are_held_between_none_and_all():
+    points = [
+        corrected_points(Estimate(8.0, loss, np.zeros(1), (0.0, 0.0)))
+        for loss in (-0.5, 0.0, 0.25, 1.0, 1.5)
+    ]
+    assert points == [8, 8, 6, 0, 0]

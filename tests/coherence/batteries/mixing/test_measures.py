@@ -7,11 +7,14 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from coherence.batteries.mixing.answers import count_answers
 from coherence.batteries.mixing.design import (
     PARTS,
 )
+from coherence.batteries.mixing.measures import measures_of
 from coherence.batteries.mixing.scoring import score_mixing
 from coherence.batteries.mixing.simulated import expected_answers
+from coherence.errors import InputError
 
 GRID = np.arange(21) / 20
 
@@ -80,3 +83,97 @@ def test_corrected_step_likeness_in_samples(agent, n_draws):
         assert np.mean([row["published_loss"] for row in measures]) > 0.115
     covered = sum(row["loss_low"] <= truth <= row["loss_high"] for row in measures)
     assert covered >= stats.binom.ppf(0.001, 60, 0.95)
+
+
+def test_the_points_of_all_measures_are_the_published_ones():
+    (parts,) = count_answers(expected_answers("literal")).values()
+    points = {
+        (name, measure.name): measure.points
+        for name, counts in parts.items()
+        for measure in measures_of(counts)
+    }
+    assert points == {
+        ("flip", "S"): 20,
+        ("two_flips", "S first"): 0,
+        ("two_flips", "S second"): 10,
+        ("two_flips", "S mean"): 10,
+        ("three_outcomes", "S 0"): pytest.approx(20 / 3),
+        ("three_outcomes", "S 1"): pytest.approx(20 / 3),
+        ("three_outcomes", "S 2"): pytest.approx(20 / 3),
+        ("reads", "S"): 8,
+        ("pennies", "S"): 4,
+        ("pennies", "direction"): 4,
+        ("positioning", "direction"): 4,
+        ("words", "position"): 10,
+        ("words", "preference"): 10,
+    }
+
+
+@pytest.mark.parametrize("wrong", ["first", "second"])
+def test_each_flip_of_two_has_a_measure_of_its_own(wrong, exact, measure):
+    """A rate of 0 throughout has a loss of 2; the mean of it and of p has half of that."""
+    never = np.zeros(21)
+    first, second = (never, GRID) if wrong == "first" else (GRID, never)
+    shares = [(1 - first) * (1 - second), (1 - first) * second, first * (1 - second)]
+    shares = np.stack([*shares, first * second], axis=1)
+    answers = exact("two_flips", GRID, shares, PARTS["two_flips"].outcomes)
+    expected = {"S first": 0, "S second": 0, "S mean": 1} | {f"S {wrong}": 2}
+    for column in ("published_loss", "corrected_loss"):
+        losses = {name: measure(answers, name, column) for name in expected}
+        assert losses == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_part_of_the_range_of_three_outcomes_has_as_large_a_share(exact, measure):
+    """Outcome 1 is always .6 off, which over all of p is the largest area, .36."""
+    p = np.array([0.5, 0.4, 0.3])
+    answers = exact("three_outcomes", p, np.tile([0.0, 1.0, 0.0], (3, 1)), "012")
+    for column in ("published_loss", "corrected_loss"):
+        assert measure(answers, "S 1", column) == pytest.approx(1)
+        # Mean distances .4 and .2; the largest area is .42 over a range of .6.
+        assert measure(answers, "S 0", column) == pytest.approx(0.4 / 0.7)
+        assert measure(answers, "S 2", column) == pytest.approx(0.2 / 0.7)
+
+
+def words_at(**rates):
+    rows = [
+        (pair, order, word, probability)
+        for pair, both in {"cat/dog": rates["cat"], "sun/moon": rates["sun"]}.items()
+        for order, rate in zip(("forward", "reverse"), both, strict=True)
+        for word, probability in zip(pair.split("/"), (rate, 1 - rate), strict=True)
+    ]
+    table = pd.DataFrame(rows, columns=["item", "order", "answer", "probability"])
+    return table.assign(experiment="words")
+
+
+def test_preferences_for_a_place_and_for_a_word_are_told_apart(measure):
+    """Rates of the first word of a pair, in both orders; in the second one it is listed last."""
+    # What is listed first is chosen by .8 and .6 in one pair, by .5 in the other.
+    place = words_at(cat=(0.8, 0.4), sun=(0.5, 0.5))
+    assert measure(place, "position") == pytest.approx(2 * (0.3 + 0.1) / 4)
+    assert measure(place, "position", "corrected_loss") == pytest.approx(2 * 0.2 / 2)
+    # The word itself is preferred by .1 in one pair: .05 beyond what is tolerated.
+    assert measure(place, "preference") == pytest.approx(2.22 * 0.05 / 2)
+    assert measure(place, "preference", "corrected_loss") == pytest.approx(2 * 0.1 / 2)
+    # Always the same word: no preference for a place, once the orders are averaged.
+    word = words_at(cat=(1.0, 1.0), sun=(0.0, 0.0))
+    assert measure(word, "position") == pytest.approx(1)
+    assert measure(word, "position", "corrected_loss") == pytest.approx(0)
+    assert measure(word, "preference", "corrected_loss") == pytest.approx(1)
+
+
+def test_games_are_corrected_to_their_equilibrium(binary, measure):
+    p = np.arange(1, 10) / 10
+    for name in ("pennies", "positioning"):
+        answers = binary(name, p, 1 - p)
+        assert measure(answers, "direction") == pytest.approx(1)
+        assert measure(answers, "direction", "corrected_loss") == pytest.approx(0)
+    pennies = binary("pennies", p, 1 - p)
+    assert measure(pennies, "S", "corrected_loss") == pytest.approx(0, abs=1e-12)
+    assert measure(pennies, "S") > 1
+
+
+def test_a_part_needs_two_conditions(binary, measure):
+    p = np.array([0.3, 0.6])
+    assert measure(binary("reads", p, p), "S", "corrected_loss") == pytest.approx(0, abs=1e-12)
+    with pytest.raises(InputError, match="placing reads need answers at two values of p"):
+        measure(binary("reads", p[:1], p[:1]), "S")

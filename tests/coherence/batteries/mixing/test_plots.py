@@ -3,18 +3,24 @@
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
+from coherence.batteries.mixing.plots import (
+    compare_figure,
+    mixing_figure,
+    plot_rates,
+    plot_words,
+    save_panels,
+)
 from coherence.batteries.mixing.scoring import score_mixing
-from coherence.batteries.mixing.simulated import simulate_mixing
+from coherence.batteries.mixing.simulated import expected_answers, simulate_mixing
+from coherence.statistics.shares import wilson_interval
 
 
 def test_refusals_have_a_share_and_a_band_in_tables_and_figures():
     """Of 10 answers at each p two are refused and one cannot be read; the band is what those three
     may have been, drawn where there is any.
     """
-    figure_module = pytest.importorskip("matplotlib.figure")
-    from coherence.batteries.mixing.plots import plot_rates, plot_words
-
     rows = [
         ("flip", p, label, status, n)
         for p in (0.25, 0.75)
@@ -33,7 +39,7 @@ def test_refusals_have_a_share_and_a_band_in_tables_and_figures():
     assert curves["rate_most"].tolist() == pytest.approx([0.5, 0.5])
 
     def drawn(plot, table):
-        ax = plot(table, figure_module.Figure().add_subplot())
+        ax = plot(table, Figure().add_subplot())
         return ax, {artist.get_gid(): artist for artist in ax.get_children() if artist.get_gid()}
 
     ax, artists = drawn(plot_rates, curves)
@@ -63,3 +69,142 @@ def test_refusals_have_a_share_and_a_band_in_tables_and_figures():
     ax, artists = drawn(plot_words, words)
     assert artists["band-forward"].get_segments()[0][:, 0].tolist() == [0, 1]
     assert "5% refused" in ax.get_xlabel()
+
+
+def curves_of(agent, part):
+    curves = score_mixing(expected_answers(agent), n_resamples=100, rng=0).curves
+    return curves[curves["part"] == part]
+
+
+def axes():
+    return Figure().add_subplot()
+
+
+def artists_of(ax, gid):
+    return [artist for artist in ax.get_children() if artist.get_gid() == gid]
+
+
+def test_rates_of_a_flip_lie_between_the_diagonal_and_a_step():
+    curves = curves_of("steep", "flip")
+    ax = plot_rates(curves.sample(frac=1, random_state=0), axes())
+    (target,), (step,), (rate,) = (artists_of(ax, gid) for gid in ("target", "step", "rate-1"))
+    np.testing.assert_array_equal(target.get_xydata(), [[0, 0], [1, 1]])
+    np.testing.assert_array_equal(step.get_xydata(), [[0, 0], [0.5, 0], [0.5, 1], [1, 1]])
+    p = np.arange(21) / 20
+    expected = p**3 / (p**3 + (1 - p) ** 3)
+    np.testing.assert_allclose(rate.get_xydata(), np.stack([p, expected], axis=1))
+    # References lie below the rates; rates that are exact have no intervals.
+    assert target.get_zorder() == step.get_zorder() < rate.get_zorder()
+    assert not [lines for lines in ax.collections if lines.get_gid() is None]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("probability asked for", "rate in the answers")
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert texts[:3] == ["asked for", "step (S = 1)", "rate of 1"]
+    assert (*ax.get_xlim(), *ax.get_ylim()) == pytest.approx((0, 1, 0, 1), abs=0.05)
+
+
+def test_rates_of_a_game_are_held_against_its_equilibrium():
+    ax = plot_rates(curves_of("ideal", "pennies"), axes())
+    (target,), (published,) = artists_of(ax, "target"), artists_of(ax, "published")
+    np.testing.assert_array_equal(target.get_xydata(), [[0, 1], [1, 0]])
+    np.testing.assert_array_equal(published.get_xydata(), [[0, 0], [1, 1]])
+    (rate,) = artists_of(ax, "rate-heads")
+    tenths = np.arange(1, 10) / 10
+    np.testing.assert_allclose(rate.get_xydata(), np.stack([tenths, 1 - tenths], axis=1))
+    assert not artists_of(ax, "step")
+    assert ax.get_xlabel() == "parameter of the game"
+
+
+def test_each_of_three_outcomes_has_a_target_of_its_own():
+    ax = plot_rates(curves_of("argmax", "three_outcomes"), axes())
+    p = np.arange(7) / 10
+    targets = [line.get_ydata() for line in artists_of(ax, "target")]
+    np.testing.assert_allclose(targets, [p, np.full(7, 0.4), 0.6 - p], atol=1e-12)
+    (middle,) = artists_of(ax, "rate-1")
+    # Outcome 1 is likeliest while the others are below .4, and tied where one of them has .4.
+    np.testing.assert_allclose(middle.get_ydata(), [0, 0, 0.5, 1, 0.5, 0, 0])
+    assert not artists_of(ax, "step")
+    # The probability of outcome 0 ends at .6, and so does the plot.
+    assert ax.get_xlim() == pytest.approx((-0.02, 0.62))
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["0", ".2", ".4", ".6"]
+    assert ax.get_xlabel() == "probability of 0 (that of 1 is .4)"
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert texts == ["rate of 0", "rate of 1", "rate of 2", "asked for"]
+
+
+def test_drawn_rates_have_wilson_intervals_but_not_the_mean_of_two_flips():
+    answers = simulate_mixing("uniform", n_draws=16, rng=0)
+    curves = score_mixing(answers, n_resamples=100, rng=0).curves
+    ax = plot_rates(curves[curves["part"] == "flip"], axes())
+    (intervals,) = ax.collections
+    flips = curves[curves["part"] == "flip"].sort_values("p")
+    low, high = wilson_interval(flips["rate"], np.full(21, 16))
+    ends = np.array([segment[:, 1] for segment in intervals.get_segments()])
+    np.testing.assert_allclose(ends, np.stack([low, high], axis=1))
+    two = plot_rates(curves[curves["part"] == "two_flips"], axes())
+    assert len(two.collections) == 2  # of the first and of the second flip
+    (first,), (second,), (mean,) = (
+        artists_of(two, f"rate-{name}") for name in ("first", "second", "mean")
+    )
+    np.testing.assert_allclose(mean.get_ydata(), (first.get_ydata() + second.get_ydata()) / 2)
+
+
+def test_words_lie_in_the_order_of_the_table_with_both_orders_of_a_pair():
+    words = curves_of("first", "words")
+    words = words.assign(rate=np.where(words["order"] == "forward", 0.8, 0.3))
+    ax = plot_words(words, axes())
+    (forward,), (reverse,) = artists_of(ax, "forward"), artists_of(ax, "reverse")
+    n = words["item"].nunique()
+    np.testing.assert_allclose(forward.get_offsets(), [[0.8, height] for height in range(n)])
+    np.testing.assert_allclose(reverse.get_offsets(), [[0.3, height] for height in range(n)])
+    # Lines join the orders of a pair, below the points; the middle is no preference.
+    middle = ax.get_lines()[0]
+    assert list(middle.get_xdata()) == [0.5, 0.5]
+    (joined,) = [lines for lines in ax.collections if lines.get_gid() is None]
+    ends = [segment[:, 0].tolist() for segment in joined.get_segments()]
+    assert ends == [[0.8, 0.3]] * n
+    assert middle.get_zorder() < joined.get_zorder() < forward.get_zorder()
+    # Names from bottom to top; a row is free above for the legend.
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert names == [item.replace("/", " / ") for item in sorted(words["item"].unique())[::-1]]
+    assert ax.get_ylim() == pytest.approx((-0.6, n + 1.4))
+    assert "refused" not in ax.get_xlabel()
+
+
+def test_a_figure_has_a_panel_for_each_part_that_was_asked():
+    curves = score_mixing(expected_answers("ideal"), n_resamples=100, rng=0).curves
+    figure = mixing_figure(curves, title="a $model")
+    assert [ax.get_title(loc="left") for ax in figure.axes] == [
+        "1  one flip",
+        "2  two flips",
+        "3  three outcomes",
+        "4  placing reads",
+        "4  matching pennies",
+        "4  positioning",
+        "5  words",
+    ]
+    assert figure.get_suptitle() == "a $model"
+    grids = [ax.get_subplotspec().get_geometry() for ax in figure.axes]
+    assert grids == [(2, 4, number, number) for number in range(7)]
+    assert figure.get_size_inches().tolist() == pytest.approx([4 * 3.6, 2 * 3.3 + 0.4])
+    some = mixing_figure(curves[curves["part"].isin(["words", "flip"])], title="m")
+    assert [ax.get_subplotspec().get_geometry() for ax in some.axes] == [
+        (1, 2, 0, 0),
+        (1, 2, 1, 1),
+    ]
+
+
+def test_models_are_compared_in_the_order_asked_for_and_twelve_at_most(tmp_path):
+    curves = score_mixing(expected_answers("ideal"), n_resamples=100, rng=0).curves
+    flips = curves[curves["part"] == "flip"]
+    names = [f"model {number}" for number in range(14)]
+    table = pd.concat([flips.assign(model=name) for name in names])
+    figure = compare_figure(table, ["model 3", "not asked", "model 1"])
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["model 3", "model 1"]
+    assert figure.get_suptitle() == "one flip: rate against probability"
+    many = compare_figure(table, names)
+    assert [ax.get_title(loc="left") for ax in many.axes] == names[:12]
+    assert many.axes[-1].get_subplotspec().get_geometry() == (3, 4, 11, 11)
+    for name in ("a", "b"):
+        save_panels(figure, tmp_path / f"{name}.png")
+    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
+    assert b"matplotlib" not in (tmp_path / "a.png").read_bytes().lower()

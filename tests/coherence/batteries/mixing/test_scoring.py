@@ -174,3 +174,59 @@ def test_the_leaderboard_ranks_by_the_corrected_total():
     assert board["rank"].tolist()[:3] == [1, 2, 3]
     assert math.isnan(board["corrected"].iloc[3])
     assert board["experiment_1"].notna().all()
+
+
+def test_where_nothing_was_read_any_rate_may_have_been():
+    rows = [("flip", 0.2, None, "refused", 3), ("flip", 0.6, "1", "ok", 3)]
+    rows += [("flip", 0.6, "0", "ok", 1), ("flip", 0.6, None, "unparsed", 1)]
+    table = pd.DataFrame(rows, columns=["experiment", "p", "answer", "status", "count"])
+    scores = score_mixing(table, n_resamples=100, rng=0)
+    lost, kept = scores.curves.to_dict("records")
+    assert math.isnan(lost["rate"])
+    assert (lost["rate_least"], lost["rate_most"], lost["draws"]) == (0, 1, 0)
+    assert (lost["refused"], lost["unread"]) == (1, 1)
+    assert kept["rate"] == 0.75
+    assert (kept["rate_least"], kept["rate_most"]) == pytest.approx((0.6, 0.8))
+    assert (kept["refused"], kept["unread"], kept["draws"]) == (0, 0.2, 4)
+    row = scores.experiments.set_index("experiment").loc[1]
+    assert (row["answers"], row["refused"], row["unread"]) == (8, 3 / 8, 0.5)
+    assert math.isnan(row["ceiling"])
+
+
+def test_curves_hold_the_rate_of_every_quantity_with_its_target():
+    curves = score_mixing(expected_answers("argmax"), n_resamples=100, rng=0).curves
+    flips = curves[curves["part"] == "two_flips"].set_index(["quantity", "p"])
+    for quantity, at_half in (("first", 0.5), ("second", 0.5), ("mean", 0.5)):
+        rates = flips.loc[quantity, "rate"]
+        assert rates.loc[[0.45, 0.5, 0.55]].tolist() == pytest.approx([0, at_half, 1])
+        assert flips.loc[quantity, "target"].tolist() == pytest.approx(rates.index.tolist())
+    three = curves[curves["part"] == "three_outcomes"].set_index(["quantity", "p"])
+    targets = [three.loc[(name, 0.1), "target"] for name in "012"]
+    assert targets == pytest.approx([0.1, 0.4, 0.5])
+    games = curves[curves["part"] == "pennies"]
+    np.testing.assert_allclose(games["optimum"], 1 - games["p"])
+    np.testing.assert_allclose(games["target"], games["p"])
+    others = curves[~curves["part"].isin(["pennies", "positioning"])]
+    np.testing.assert_array_equal(others["optimum"], others["target"])
+    assert set(curves.loc[curves["part"] == "words", "quantity"]) == {"first word"}
+
+
+def test_experiments_are_sums_of_their_measures_and_the_total_of_all():
+    scores = score_mixing(simulate_mixing("steep", n_draws=9, rng=2), n_resamples=100, rng=0)
+    names = ["points", "published", "ceiling", "equilibrium", "corrected", "worst", "best"]
+    rows = scores.experiments.set_index("experiment")
+    sums = scores.measures.groupby("experiment")[names].sum()
+    np.testing.assert_allclose(rows.loc[[1, 2, 3, 4, 5], names], sums)
+    np.testing.assert_allclose(rows.loc[0, names].astype(float), sums.sum())
+    assert rows["points"].tolist() == pytest.approx([20] * 5 + [100])
+    assert (rows["low"] <= rows["corrected"]).all()
+    assert (rows["corrected"] <= rows["high"]).all()
+    # A part alone is no experiment, and without all experiments there is no total.
+    answers = simulate_mixing("steep", n_draws=9, rng=2)
+    some = score_mixing(
+        answers[answers["experiment"].isin(["flip", "reads"])], n_resamples=100, rng=0
+    ).experiments.set_index("experiment")
+    assert some.index.tolist() == [1, 4, 0]
+    assert some["points"].tolist() == pytest.approx([20, math.nan, math.nan], nan_ok=True)
+    assert some["low"].notna().tolist() == [True, False, False]
+    assert some["answers"].tolist() == [21 * 9, 9 * 9, 30 * 9]

@@ -1,9 +1,15 @@
 """Simulated agents: their exact scores."""
 
+import pandas as pd
 import pytest
 
 from coherence.batteries.mixing.scoring import score_mixing
-from coherence.batteries.mixing.simulated import MIXING_AGENTS, expected_answers
+from coherence.batteries.mixing.simulated import (
+    MIXING_AGENTS,
+    expected_answers,
+    simulate_mixing,
+)
+from coherence.errors import InputError
 
 
 def test_exact_rates_of_the_agents():
@@ -26,3 +32,82 @@ def test_exact_rates_of_the_agents():
         {"argmax": 40.452, "first": 20.032, "uniform": 40.296}, abs=5e-4
     )
     assert all(row["low"] == row["high"] == row["corrected"] for row in totals.values())
+
+
+def rates_of(agent, part, p, order=""):
+    """Probability by answer; of words, by its place in the pair."""
+    table = expected_answers(agent)
+    rows = table[(table["experiment"] == part) & (table["p"] == p) & (table["order"] == order)]
+    return rows["probability"].tolist()[: 2 if part == "words" else None]
+
+
+@pytest.mark.parametrize(
+    ("agent", "part", "p", "expected"),
+    [
+        ("literal", "flip", 0.25, [0.25, 0.75]),
+        ("literal", "pennies", 0.3, [0.3, 0.7]),
+        ("ideal", "pennies", 0.3, [0.7, 0.3]),
+        ("ideal", "two_flips", 0.2, [0.64, 0.16, 0.16, 0.04]),
+        # Rates are cubed and brought back to a sum of 1; each flip by itself.
+        ("steep", "flip", 0.25, [1 / 28, 27 / 28]),
+        ("steep", "two_flips", 0.25, [(27 / 28) ** 2, 27 / 784, 27 / 784, 1 / 784]),
+        ("steep", "three_outcomes", 0.6, [27 / 35, 8 / 35, 0]),
+        ("argmax", "flip", 0.5, [0.5, 0.5]),
+        ("argmax", "flip", 0.55, [1, 0]),
+        ("argmax", "two_flips", 0.5, [0.25] * 4),
+        ("argmax", "two_flips", 0.55, [0, 0, 0, 1]),
+        ("argmax", "three_outcomes", 0.2, [0, 0.5, 0.5]),
+        ("argmax", "positioning", 0.3, [1, 0]),
+        ("uniform", "flip", 0.05, [0.5, 0.5]),
+        ("uniform", "two_flips", 0.05, [0.25] * 4),
+        ("uniform", "three_outcomes", 0.1, [1 / 3] * 3),
+        # Questions about a flip list 0 first, all others their first outcome.
+        ("first", "flip", 0.9, [0, 1]),
+        ("first", "two_flips", 0.9, [1, 0, 0, 0]),
+        ("first", "three_outcomes", 0.0, [1, 0, 0]),
+        ("first", "reads", 0.1, [1, 0]),
+    ],
+)
+def test_rates_of_an_agent_by_hand(agent, part, p, expected):
+    assert rates_of(agent, part, p) == pytest.approx(expected, abs=1e-12)
+
+
+def test_words_are_asked_in_both_orders_and_who_takes_the_first_follows_them():
+    assert rates_of("first", "words", 0.5, "forward") == [1, 0]
+    assert rates_of("first", "words", 0.5, "reverse") == [0, 1]
+    for agent in ("ideal", "argmax", "uniform", "steep"):
+        for order in ("forward", "reverse"):
+            assert rates_of(agent, "words", 0.5, order) == [0.5, 0.5]
+    table = expected_answers("ideal")
+    words = table[table["experiment"] == "words"]
+    pairs = [f"word {number}/other {number}" for number in range(1, 12)]
+    assert words["item"].unique().tolist() == pairs
+    assert set(words["answer"]) == {word for pair in pairs for word in pair.split("/")}
+    assert len(words) == 11 * 2 * 2
+
+
+@pytest.mark.parametrize("agent", ["steep", "first"])
+def test_draws_have_the_rates_of_their_agent(agent):
+    keys = ["experiment", "p", "item", "order", "answer"]
+    answers = simulate_mixing(agent, n_draws=400, rng=0)
+    assert set(answers["model"]) == {agent}
+    assert set(answers["status"]) == {"ok"}
+    conditions = answers.groupby(keys[:-1])
+    assert (conditions.size() == 400).all()
+    assert conditions.ngroups == 98
+    assert (conditions["draw"].apply(lambda draws: draws.tolist() == list(range(400)))).all()
+    expected = expected_answers(agent).set_index(keys)["probability"]
+    shares = (answers.groupby(keys).size() / 400).reindex(expected.index, fill_value=0)
+    # Nothing impossible is drawn, and rates are off by no more than four standard errors.
+    assert (shares[expected < 1e-12] == 0).all()
+    error = (expected * (1 - expected) / 400).clip(lower=0) ** 0.5
+    assert ((shares - expected).abs() <= 4.5 * error + 1e-12).all()
+    pd.testing.assert_frame_equal(answers, simulate_mixing(agent, n_draws=400, rng=0))
+
+
+def test_a_session_without_a_draw_and_an_unknown_agent_are_refused():
+    with pytest.raises(InputError, match="n_draws"):
+        simulate_mixing("ideal", n_draws=0)
+    assert len(simulate_mixing("ideal", n_draws=1, rng=0)) == 98
+    with pytest.raises(InputError, match="agent must be one of ideal, literal"):
+        expected_answers("nobody")

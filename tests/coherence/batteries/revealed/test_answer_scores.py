@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -36,3 +37,29 @@ def test_stated_errors_are_means_over_rotations(stated_rows):
     right = rows.assign(mass=rows["mass"] + 0.4 * rows["correct"])
     (score,) = score_stated(right).to_dict("records")
     assert (score["stated_error"], score["answer_mass"]) == pytest.approx((0.5, 1.2))
+
+
+def test_rows_of_stated_answers_may_come_in_any_order_and_settings_stay_apart(stated_rows):
+    first = stated_rows(0.2)
+    first["mass"] += 0.1 * first["correct"] * (first["rotation"] + 1)
+    second = stated_rows(0.1).assign(setting="t", group="h")
+    both = pd.concat([first, second])
+    scores = score_stated(both.sample(frac=1, random_state=0)).set_index("setting")
+    # Right by .3 of .9, .4 of 1, .5 of 1.1 and .6 of 1.2.
+    golden = 1 - (0.3 / 0.9 + 0.4 + 0.5 / 1.1 + 0.5) / 4
+    assert scores.loc["s", "stated_error"] == pytest.approx(golden)
+    assert scores.loc["s", "answer_mass"] == pytest.approx(1.05)
+    assert scores.loc["t", "stated_error"] == pytest.approx(0.75)
+    assert scores.loc["t", "answer_mass"] == pytest.approx(0.4)
+    assert scores.loc["t", ["source", "scenario", "group"]].tolist() == ["m", "dice", "h"]
+
+
+def test_who_knows_the_truth_loses_nothing_and_who_does_the_opposite_all(stated_rows):
+    truth = np.linspace(0, 1, 11)
+    knowing = pd.DataFrame({"truth": truth, "share": (truth > 0.5).astype(float), "name": "x"})
+    scores = score_wagers(knowing)
+    np.testing.assert_allclose(scores["loss"], 0, atol=1e-12)
+    np.testing.assert_allclose(scores["gain"], np.maximum(2 * truth - 1, 0))
+    assert list(scores.columns) == ["truth", "share", "name", "gain", "loss"]
+    opposite = score_wagers(knowing.assign(share=1 - knowing["share"]))
+    np.testing.assert_allclose(opposite["loss"], np.abs(2 * truth - 1))

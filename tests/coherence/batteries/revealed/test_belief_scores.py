@@ -7,6 +7,7 @@ import pytest
 
 from coherence.batteries.revealed.answer_scores import score_stated
 from coherence.batteries.revealed.belief_scores import (
+    METRICS,
     comparison_table,
     score_beliefs,
     summarise_scores,
@@ -124,3 +125,59 @@ def test_counts_of_settings_are_those_of_the_source_that_has_most(beliefs):
     table = comparison_table(summarise_scores(score_beliefs(pd.concat([unread, read]))))
     assert table["n_settings"].tolist() == [1, 1, 1]
     assert table["first"].isna().all()
+
+
+def test_sources_groups_and_settings_keep_the_order_of_the_table(beliefs):
+    pieces = [
+        beliefs(setting, "w", [0.6, 0.4], [0.5, 0.5], source=source).assign(group=group)
+        for group, setting in (("z", "2"), ("a", "1"))
+        for source in ("late", "early")
+    ]
+    scores = score_beliefs(pd.concat(pieces))
+    assert scores["setting"].tolist() == ["2", "2", "1", "1"]
+    summary = summarise_scores(scores)
+    assert summary["group"].drop_duplicates().tolist() == ["z", "a"]
+    assert summary["metric"].iloc[::2].drop_duplicates().tolist() == [
+        *METRICS,
+        "first_excess_beginning",
+    ]
+    assert summary["source"].tolist() == ["late", "early"] * (2 * (len(METRICS) + 1))
+    table = comparison_table(summary)
+    assert table["group"].tolist() == ["z"] * 3 + ["a"] * 3
+    assert table["metric"].tolist() == ["chebyshev", "l1", "symmetric_kl"] * 2
+    names = [name for name in table.columns if name in ("late", "early")]
+    assert names == ["late", "early"]
+
+
+def test_an_excess_that_counts_beginnings_lies_between_minus_one_and_one(beliefs):
+    wordings = {"a": ([0.9, 0.05], [0.0, 1.0]), "b": ([0.1, 0.1], [1.0, 0.0])}
+    pieces = [
+        beliefs("s", name, masses, [0.5, 0.5], beginnings=beginnings)
+        for name, (masses, beginnings) in wordings.items()
+    ]
+    summary = summarise_scores(score_beliefs(pd.concat(pieces))).set_index("metric")
+    row = summary.loc["first_excess_beginning"]
+    assert row[["low", "mean", "high"]].tolist() == pytest.approx([-1, 0, 1])
+
+
+def test_one_wording_has_no_spread_and_an_infinite_distance_none_either(beliefs):
+    alone = summarise_scores(score_beliefs(beliefs("s", "w", [0.6, 0.4], [0.5, 0.5])))
+    row = alone.set_index("metric").loc["chebyshev"]
+    assert row["mean"] == pytest.approx(0.1)
+    assert row[["sd_wordings", "low", "high"]].isna().all()
+    assert (row["n_settings"], row["n_wordings"]) == (1, 1)
+    sure = beliefs("s", "v", [1.0, 0.0], [0.5, 0.5])
+    both = pd.concat([beliefs("s", "w", [0.6, 0.4], [0.5, 0.5]), sure])
+    divergence = summarise_scores(score_beliefs(both)).set_index("metric").loc["symmetric_kl"]
+    assert divergence["mean"] == math.inf
+    assert math.isnan(divergence["sd_wordings"])
+
+
+def test_means_are_over_settings_first_and_then_over_wordings(beliefs):
+    """One wording was asked in three settings and the other in one: they weigh the same."""
+    pieces = [beliefs(setting, "a", [0.6, 0.4], [0.5, 0.5]) for setting in "stu"]
+    pieces.append(beliefs("s", "b", [0.9, 0.1], [0.5, 0.5]))
+    row = summarise_scores(score_beliefs(pd.concat(pieces))).set_index("metric").loc["l1"]
+    assert row["mean"] == pytest.approx((0.2 + 0.8) / 2)
+    assert row["sd_wordings"] == pytest.approx(0.6 / math.sqrt(2))
+    assert (row["n_settings"], row["n_wordings"]) == (3, 2)

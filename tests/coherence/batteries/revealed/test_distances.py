@@ -167,3 +167,58 @@ def test_stated_error():
     assert math.isnan(stated_error([[0, 0], [1, 0]], [0, 0]))
     with pytest.raises(InputError, match="from 0 to 1"):
         stated_error([[0.5, 0.5]], [2])
+
+
+def test_a_place_is_counted_from_the_first_outcome():
+    alone, after = [0.1, 0.2, 0.7], [0.3, 0.3, 0.4]
+    pulls = [previous_influence(alone, after, place).pull for place in range(3)]
+    assert pulls == pytest.approx([0.2, 0.1, -0.3])
+    with pytest.raises(InputError, match="below 3; received -1"):
+        previous_influence(alone, after, -1)
+    with pytest.raises(InputError, match="one value per outcome; received 2 for 3"):
+        previous_influence(alone, [0.5, 0.5], 0)
+
+
+def test_influences_do_not_depend_on_the_order_of_outcomes():
+    rng = np.random.default_rng(0)
+    alone, after = rng.dirichlet(np.ones(5), size=2)
+    order = rng.permutation(5)
+    influence = previous_influence(alone, after, int(order[2]))
+    turned = previous_influence(alone[order], after[order], 2)
+    assert vars(turned) == pytest.approx(vars(influence))
+    back = previous_influence(after, alone, int(order[2]))
+    assert (back.distance, back.pull) == pytest.approx((influence.distance, -influence.pull))
+
+
+@pytest.mark.parametrize(
+    ("options", "correct", "message"),
+    [
+        ([0.5, 0.5], [0], r"shape \(n_questions, n_options\); received \(2,\)"),
+        (np.zeros((0, 2)), [], r"shape \(n_questions, n_options\)"),
+        ([[0.5, -0.1]], [0], "at least 0 each"),
+        ([[0.5, 0.5]], [0, 1], r"one place per question; received shape \(2,\) for 1"),
+        ([[0.5, 0.5]], [-1], "places from 0 to 1"),
+    ],
+)
+def test_stated_answers_that_are_none_are_refused(options, correct, message):
+    with pytest.raises(InputError, match=message):
+        stated_error(options, correct)
+
+
+def test_errors_of_stated_answers_are_shares_of_what_falls_on_the_letters():
+    masses = np.array([[0.2, 0.1, 0.1], [0.0, 0.5, 0.0]])
+    assert stated_error(masses, [0, 1]) == pytest.approx((0.5 + 0) / 2)
+    # A letter that is surely wrong, and the unit of the masses, change nothing.
+    assert stated_error(masses / 4, [0, 1]) == pytest.approx(0.25)
+    assert stated_error(np.array([[0.2, 0.6]]), [0]) == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_the_ends_of_a_probability_may_be_held(value):
+    assert order_preference(value, value, value).label == 0
+    with pytest.raises(InputError, match="truth must be a probability"):
+        order_preference(value + (0.01 if value else -0.01), 0.5, 0.5)
+    distance = belief_distance([value, 1 - value], [value, 1 - value])
+    assert (distance.l1, distance.first_excess) == (0, 0)
+    with pytest.raises(InputError, match="position 0"):
+        belief_distance([0.5, 0.5], [-0.01, 1.01])

@@ -91,3 +91,111 @@ def test_a_side_without_a_belief_keeps_its_column(tmp_path, beliefs):
         "outcomes.png",
         "previous.png",
     ]
+
+
+@pytest.fixture
+def drawn(monkeypatch, tmp_path):
+    """Figures by the name of their file, instead of the files."""
+    from matplotlib.figure import Figure
+
+    figures = {}
+    monkeypatch.setattr(
+        Figure, "savefig", lambda figure, path, **_: figures.setdefault(path.stem, figure)
+    )
+
+    def draw(table):
+        from coherence.batteries.revealed.figures import write_figures
+
+        figures.clear()
+        write_figures(table, tmp_path)
+        return figures
+
+    return draw
+
+
+def titles(figure):
+    return [ax.get_title(loc="left") for ax in figure.axes]
+
+
+def history(beliefs, source):
+    later = beliefs("later", "w", [0.2, 0.8], [0.5, 0.5], previous="1", baseline="dice/single/base")
+    alone = beliefs("dice/single/base", "w", [0.5, 0.5], [0.5, 0.5])
+    return [alone.assign(source=source), later.assign(variant="independent", source=source)]
+
+
+@pytest.mark.parametrize(("n", "columns"), [(1, 1), (2, 2), (3, 3), (4, 2), (5, 2)])
+def test_a_history_has_a_panel_for_each_of_the_first_four_sources(n, columns, beliefs, drawn):
+    sources = [f"source {number}" for number in range(n)]
+    table = pd.concat([rows for source in sources for rows in history(beliefs, source)])
+    figure = drawn(table)["previous"]
+    shown = sources[:4]
+    assert {ax.get_subplotspec().get_geometry()[1] for ax in figure.axes} == {columns}
+    # Sources are named where there are several.
+    expected = [f"base, independent\n{name}" for name in shown]
+    assert titles(figure) == (expected if n > 1 else ["base, independent"])
+    named = [ax.get_ylabel() for ax in figure.axes]
+    assert named == ["" if number % columns else "probability" for number in range(len(shown))]
+    # Each history keeps its own legend.
+    assert all(ax.get_legend() for ax in figure.axes)
+    assert not figure.legends
+
+
+def test_single_experiments_share_one_legend_with_all_that_were_read(beliefs, drawn):
+    tables = [
+        beliefs("dice/single/one", "w", [0.5, 0.5], [0.5, 0.5], source="late"),
+        beliefs("dice/single/two", "w", [0.5, 0.5], [0.5, 0.5], source="late"),
+        beliefs("dice/single/two", "w", [0.5, 0.5], [0.5, 0.5], source="early"),
+    ]
+    coins = tables[1].assign(scenario="coins", setting="coins/single/c", group="h")
+    figure = drawn(pd.concat([*tables, coins]))["outcomes"]
+    # The second of the dice, as it is the one with six faces.
+    assert titles(figure) == ["two", "c"]
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["truth", "late", "early"]
+    assert not any(ax.get_legend() for ax in figure.axes)
+
+
+def test_examples_are_the_first_and_the_middle_group(beliefs, drawn):
+    tables = [
+        beliefs(f"{scenario}/single/{scenario[0]}{number}", "w", [0.5, 0.5], [0.5, 0.5]).assign(
+            scenario=scenario, group=f"{scenario} {number}"
+        )
+        for scenario, n in {"preference": 3, "counts": 3, "dice": 4}.items()
+        for number in range(n)
+    ]
+    figure = drawn(pd.concat(tables))["outcomes"]
+    assert titles(figure) == ["d0", "d2", "p0", "p1", "c1"]
+    assert figure.get_size_inches().tolist() == pytest.approx([3 * 3.5, 2 * 2.5])
+
+
+def test_long_titles_are_shortened_in_their_middle(beliefs, drawn):
+    name = "what a setting begins with and then goes on to say at some length"
+    figure = drawn(beliefs(f"dice/single/{name}", "w", [0.5, 0.5], [0.5, 0.5]))["outcomes"]
+    assert titles(figure) == [f"{name[:19]}…{name[-19:]}"]
+
+
+def test_orders_have_a_panel_for_each_source_that_was_read(beliefs, drawn):
+    tables = []
+    for source, masses in (("a", [0.6, 0.4]), ("b", [0.0, 0.0]), ("c", [0.5, 0.5])):
+        for pair in ("set/p", "set/q"):
+            for setting in "xy":
+                rows = beliefs(
+                    f"choice/single/{pair[-1]}{setting}", "w", masses, [0.5, 0.5], pair=pair
+                )
+                tables.append(rows.assign(source=source))
+    table = pd.concat(tables)
+    # Of the second pair nothing was read of "c": its panel is empty, and keeps its place.
+    lost = (table["source"] == "c") & (table["pair"] == "set/q")
+    figure = drawn(table.assign(mass=table["mass"].mask(lost, 0.0)))["orders"]
+    assert titles(figure) == ["p\na", "p\nc", "q\na", "q\nc"]
+    assert {ax.get_subplotspec().get_geometry()[:2] for ax in figure.axes} == {(2, 2)}
+    notes = [[text.get_text() for text in ax.texts] for ax in figure.axes]
+    assert notes == [[], [], [], ["no belief read of\nc"]]
+    assert not figure.axes[-1].axison
+
+
+def test_a_setting_with_a_single_possible_outcome_has_its_panel(beliefs, drawn):
+    figure = drawn(beliefs("dice/single/certain", "w", [0.3], [1.0]))["outcomes"]
+    assert titles(figure) == ["certain"]
+    (ax,) = figure.axes
+    assert [bar.get_height() for bar in ax.patches] == [1, 1]

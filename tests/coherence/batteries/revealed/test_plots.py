@@ -1,10 +1,16 @@
 """Plots of revealed beliefs: order of outcomes, bars side by side, and texts as they are."""
 
+import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from coherence.batteries.revealed.plots import plot_orders, plot_outcomes, wording_beliefs
+from coherence.batteries.revealed.plots import (
+    plot_orders,
+    plot_outcomes,
+    plot_previous,
+    wording_beliefs,
+)
 from coherence.errors import InputError
 
 
@@ -28,3 +34,148 @@ def test_a_pair_needs_both_orders(beliefs):
     first = beliefs("x", "w", [0.9, 0.1], [0.5, 0.5], pair="p")
     with pytest.raises(InputError, match="'p' has 1"):
         plot_orders(first, "p", Figure().add_subplot(), source="m")
+
+
+def axes():
+    return Figure().add_subplot()
+
+
+def test_the_truth_lies_behind_bars_of_the_means_and_marks_of_the_wordings(beliefs):
+    table = pd.concat(
+        [
+            beliefs("s", "a", [0.3, 0.1, 0.1], [0.5, 0.3, 0.2]),
+            beliefs("s", "b", [0.2, 0.2, 0.0], [0.5, 0.3, 0.2]),
+        ]
+    )
+    ax = plot_outcomes(table, "s", axes())
+    heights = [bar.get_height() for bar in ax.patches]
+    assert heights == pytest.approx([0.5, 0.3, 0.2, 0.55, 0.35, 0.1])
+    widths = [bar.get_width() for bar in ax.patches]
+    assert widths == pytest.approx([0.94] * 3 + [0.82 * 0.86] * 3)
+    assert ax.patches[0].get_zorder() < ax.patches[3].get_zorder()
+    marks = [points.get_offsets().tolist() for points in ax.collections]
+    expected = [[[0, 0.6], [1, 0.2], [2, 0.2]], [[0, 0.5], [1, 0.5], [2, 0.0]]]
+    assert np.array(marks) == pytest.approx(np.array(expected))
+    assert not ax.texts  # nothing to say of a source that was read
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["truth", "m"]
+    # A single wording is its own mean, and on many bars the marks would be a blur.
+    alone = plot_outcomes(beliefs("s", "a", [0.3, 0.1], [0.5, 0.5]), "s", axes())
+    assert not alone.collections
+    for n, n_marked in ((40, 2), (41, 0)):
+        many = [beliefs("s", word, [1.0] * n, [1 / n] * n) for word in "ab"]
+        assert len(plot_outcomes(pd.concat(many), "s", axes()).collections) == n_marked
+
+
+def test_room_for_a_note_grows_with_the_sources_that_were_not_read(beliefs):
+    read = [beliefs("s", "w", [0.6, 0.4], [0.5, 0.5], source="read")]
+    top = plot_outcomes(pd.concat(read), "s", axes()).get_ylim()[1]
+    for n in (1, 2):
+        names = [f"unread {number}" for number in range(n)]
+        lost = [beliefs("s", "w", [0.0, 0.0], [0.5, 0.5], source=name) for name in names]
+        ax = plot_outcomes(pd.concat([*read, *lost]), "s", axes())
+        (note,) = ax.texts
+        assert note.get_text().splitlines() == [f"no belief read of {name}" for name in names]
+        assert ax.get_ylim() == pytest.approx((0, top * (1.1 + 0.12 * n)))
+
+
+@pytest.mark.parametrize(("n", "labelled"), [(16, range(16)), (17, range(0, 17, 2))])
+def test_only_some_of_many_outcomes_have_a_label(n, labelled, beliefs):
+    ax = plot_outcomes(beliefs("s", "w", [1.0] * n, [1 / n] * n), "s", axes())
+    assert ax.get_xticks().tolist() == list(labelled)
+    labels = [label.get_text() for label in ax.get_xticklabels()]
+    assert labels == [str(position + 1) for position in labelled]
+
+
+def test_labels_have_two_lines_where_there_is_room(beliefs):
+    for n, label in ((4, "a rather long\nname of it"), (5, "a rather long…")):
+        rows = beliefs("s", "w", [1.0] * n, [1 / n] * n)
+        rows["outcome"] = [f"a rather long name of it{' ' * k}{'.' * k}" for k in range(n)]
+        ax = plot_outcomes(rows, "s", axes())
+        assert ax.get_xticklabels()[0].get_text() == label
+    assert ax.get_ylabel() == "probability"
+
+
+def after_results(beliefs, results, **columns):
+    n = len(results)
+    rows = [beliefs("base", "w", [1.0] * n, [1 / n] * n)]
+    for number, result in enumerate(results):
+        masses = [0.1] * n
+        masses[number] = 0.5
+        later = beliefs(
+            f"after {result}", "w", masses, [1 / n] * n, previous=result, baseline="base"
+        )
+        rows.append(later.assign(variant="dependent", **columns))
+    return pd.concat(rows)
+
+
+def test_a_ring_marks_the_outcome_that_would_repeat_the_earlier_result(beliefs):
+    table = after_results(beliefs, ["1", "2", "3"])
+    ax = plot_previous(table, "base", "dependent", axes(), source="m")
+    assert [bar.get_height() for bar in ax.patches] == pytest.approx([1 / 3] * 3)
+    assert ax.lines[0].get_ydata() == pytest.approx([1 / 3] * 3)
+    for number, line in enumerate(ax.lines[1:]):
+        expected = [1 / 7] * 3
+        expected[number] = 5 / 7
+        assert line.get_ydata() == pytest.approx(expected)
+        assert line.get_xdata().tolist() == [0, 1, 2]
+    rings = [ring.get_offsets().tolist() for ring in ax.collections]
+    expected = [[[number, 5 / 7]] for number in range(3)]
+    assert np.array(rings) == pytest.approx(np.array(expected))
+    styles = [line.get_linestyle() for line in ax.lines[1:]]
+    assert len(set(styles)) == 3  # told apart without colours, too
+    assert ax.get_xlabel() == "outcome less the earlier result"
+    independent = table.assign(variant="independent")
+    assert plot_previous(independent, "base", "independent", axes(), source="m").get_xlabel() == ""
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert texts == ["no earlier result", "after 1", "after 2", "after 3", "truth"]
+    outside = table.assign(previous=table["previous"].replace("2", "7"))
+    assert len(plot_previous(outside, "base", "dependent", axes(), source="m").collections) == 2
+    with pytest.raises(InputError, match="must hold independent settings after 'base'"):
+        plot_previous(table, "base", "independent", axes(), source="m")
+
+
+def test_of_many_earlier_results_the_first_the_last_and_two_between_are_drawn(beliefs):
+    table = after_results(beliefs, [str(number) for number in range(1, 8)])
+    ax = plot_previous(table, "base", "dependent", axes(), source="m")
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert texts[1:-1] == ["after 1", "after 3", "after 5", "after 7"]
+
+
+def test_both_orders_of_an_option_stand_on_either_side_of_it(beliefs):
+    first = beliefs("x", "w", [0.9, 0.1], [0.6, 0.4], pair="p")
+    second = beliefs("y", "w", [0.3, 0.7], [0.4, 0.6], pair="p").assign(outcome=["2", "1"])
+    ax = plot_orders(pd.concat([first, second]), "p", axes(), source="m")
+    bars = [
+        (bar.get_x() + bar.get_width() / 2, bar.get_height(), bar.get_width(), bar.get_hatch())
+        for bar in ax.patches
+    ]
+    # Left of an option where the text names it first, right and hatched where second.
+    expected = [
+        (-0.2, 0.9, 0.36, None),
+        (1.2, 0.1, 0.36, "////"),
+        (0.8, 0.3, 0.36, None),
+        (0.2, 0.7, 0.36, "////"),
+    ]
+    for bar, values in zip(bars, expected, strict=True):
+        assert bar[:3] == pytest.approx(values[:3])
+        assert (bar[3] or None) == values[3]
+    truths = [line.get_xydata().tolist() for line in ax.lines]
+    assert np.array(truths) == pytest.approx(
+        np.array([[[-0.45, 0.6], [0.45, 0.6]], [[0.55, 0.4], [1.45, 0.4]]])
+    )
+    marks = [points.get_offsets()[0].tolist() for points in ax.collections]
+    assert np.array(marks) == pytest.approx(np.array([bar[:2] for bar in bars]))
+    assert ax.get_ylim() == (0, 1)
+    assert ax.get_xlim() == pytest.approx((-0.6, 1.6))
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert sorted(texts) == ["named first", "named second", "truth"]
+
+
+def test_a_single_possible_outcome_is_drawn_as_certain(beliefs):
+    table = after_results(beliefs, ["1"])
+    ax = plot_previous(table, "base", "dependent", axes(), source="m")
+    assert [bar.get_height() for bar in ax.patches] == [1]
+    assert [line.get_xydata().tolist() for line in ax.lines] == [[[0, 1]]] * 2
+    assert [ring.get_offsets().tolist() for ring in ax.collections] == [[[0, 1]]]
+    outcomes = plot_outcomes(table, "base", axes())
+    assert [bar.get_height() for bar in outcomes.patches] == [1, 1]

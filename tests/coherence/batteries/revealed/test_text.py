@@ -3,6 +3,7 @@
 import math
 
 import pandas as pd
+import pytest
 
 from coherence.batteries.revealed.answer_scores import score_stated, score_wagers
 
@@ -47,4 +48,92 @@ def test_text_warns_of_wordings_that_scatter():
     # Variances of .02 and 0: their mean is the square of .1.
     assert "dice, m: wordings move the belief by 0.10" in render_cautions(
         runs.assign(p=[0.5, 0.7, 0.1, 0.1])
+    )
+
+
+@pytest.mark.parametrize(("mass", "warned"), [(0.49, True), (0.5, False)])
+def test_below_one_half_is_little(mass, warned):
+    from coherence.batteries.revealed.text import render_bets, render_stated
+
+    errors = pd.DataFrame(
+        {"source": "m", "scenario": "dice", "group": "g", "setting": ["s", "t"]}
+        | {"stated_error": 0.5, "answer_mass": mass}
+    )
+    assert ("no belief" in render_stated(errors)) == warned
+    bets = pd.DataFrame({"source": "m", "truth": [0.75], "share": [1.0], "answer_mass": [mass]})
+    assert ("hardly its decisions" in render_bets(score_wagers(bets))) == warned
+
+
+@pytest.mark.parametrize(("spread", "warned"), [(0.0299, False), (0.031, True), (0.045, True)])
+def test_wordings_scatter_from_three_hundredths_on(spread, warned):
+    from coherence.batteries.revealed.text import render_cautions
+
+    # Two values have the standard deviation of their distance divided by the root of 2.
+    beliefs = [0.5, 0.5 + spread * math.sqrt(2)]
+    runs = pd.DataFrame(
+        {"task": "dice", "model": "m", "context": 0, "prompt": ["a", "b"], "z": None, "p": beliefs}
+    )
+    assert bool(render_cautions(runs)) == warned
+    # Rows of further evidence are no wording, and repeated rows are one.
+    assert bool(render_cautions(pd.concat([runs, runs, runs.assign(z=1, p=[0, 1])]))) == warned
+
+
+def test_distances_stand_in_columns_beside_their_spread():
+    from coherence.batteries.revealed.text import render_distances
+
+    table = pd.DataFrame(
+        {"scenario": "dice", "group": ["short", "g" * 80], "metric": "l1", "n_settings": [3, 12]}
+        | {"a model": [0.123, math.inf], "a model sd": [0.5, math.nan]}
+    )
+    text = render_distances(table)
+    blocks = text.split("\n\n")
+    assert [block.splitlines()[0] for block in blocks[:3]] == [
+        "Chebyshev distance from the truth",
+        "L1 distance from the truth",
+        "Symmetric KL from the truth, nats",
+    ]
+    heading, short, long = blocks[1].splitlines()[1:]
+    assert heading.split() == ["settings", "a", "model", "sd"]
+    assert short.split() == ["dice:", "short", "3", "0.12", "0.50"]
+    # Names are cut so that the numbers stay on the line, and stand right in their columns.
+    assert long.split() == ["dice:", "g" * 49 + "…", "12", "inf", "-"]
+    assert len(heading) == len(short) == len(long)
+    assert heading.index("settings") + len("settings") == short.index(" 3 ") + 2
+
+
+def test_stated_answers_stand_in_columns():
+    from coherence.batteries.revealed.text import render_stated
+
+    errors = pd.DataFrame(
+        {"source": ["m", "other"], "scenario": "dice", "group": ["g", "h"], "setting": "s"}
+        | {"stated_error": [0.5, 0.25], "answer_mass": [0.9, 1.0]}
+    )
+    title, heading, first, second, _ = render_stated(errors).splitlines()
+    assert title == "Stated answers: probability of a wrong one out of four"
+    assert heading.split() == ["settings", "m", "mass", "other", "mass"]
+    assert first.split() == ["dice:", "g", "1", "0.50", "0.9", "-", "-"]
+    assert second.split() == ["dice:", "h", "1", "-", "-", "0.25", "1"]
+    assert heading.index("settings") + len("settings") == first.index(" 1 ") + 2
+
+
+def test_notes_tell_each_source_apart():
+    from coherence.batteries.revealed.text import render_notes
+
+    scores = pd.DataFrame(
+        {"source": ["m", "m", "n"], "group": ["1 die, single", "g", "g"]}
+        | {"answer_mass": [0.4, 0.5, 0.9], "leaked_mass": [0.1, 0.3, 0.0]}
+        | {"first_excess": [0.05, 9, 9], "first_excess_beginning": [0.25, 9, math.nan]}
+    )
+    influences = pd.DataFrame({"source": ["m", "m"], "distance": [0.1, 0.3], "pull": [-0.2, -0.1]})
+    orders = pd.DataFrame({"source": ["n"], "position": [0.25], "label": [-0.125]})
+    first, warning, second = render_notes(scores, influences, orders).splitlines()
+    assert first == (
+        "m: probability on the outcomes 0.45 (median); leaked to impossible ones 0.2; "
+        "face 1 of a die +0.05 from the truth (+0.25 if 10 to 12 counted as 1); "
+        "an earlier result: distance +0.20, pull -0.15"
+    )
+    assert warning.strip().startswith("Most texts would rather go on in another way")
+    assert second == (
+        "n: probability on the outcomes 0.9 (median); leaked to impossible ones 0; "
+        "the order of options: position +0.25, label -0.12"
     )
