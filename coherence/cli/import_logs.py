@@ -47,20 +47,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="COLUMN=FIELD",
         help="field to use as a column; COLUMN=- leaves one out; may be given several times",
     )
-    parser.add_argument(
-        "--belief-task",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="task that asked for beliefs; several are several wordings",
-    )
-    parser.add_argument(
-        "--action-task",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="task that asked for actions; joined by sample and repetition",
-    )
+    for option, purpose in (
+        ("--belief-task", "beliefs; several are several wordings"),
+        ("--action-task", "actions; joined by sample and repetition"),
+    ):
+        parser.add_argument(
+            option,
+            action="append",
+            default=[],
+            metavar="NAME",
+            help=f"task that asked for {purpose}",
+        )
     parser.add_argument(
         "--actions", metavar="A,B", help="actions that were offered, where the log does not say"
     )

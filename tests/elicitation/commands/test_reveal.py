@@ -458,7 +458,7 @@ def test_wrong_usage_is_one_line_and_exit_two(options, message, tmp_path, monkey
 
 
 def test_an_interruption_keeps_what_was_read(folders, tmp_path, monkeypatch, capsys):
-    import elicitation.batteries.revealed.tables as tables
+    import elicitation.batteries.revealed.beliefs as tables
 
     def interrupted(model, settings, store, **_):
         reveal(model, settings[:1], store)
