@@ -255,9 +255,9 @@ def validate_runs(runs: pd.DataFrame, *, source: str = "runs table") -> None:
     --------
     >>> import pandas as pd
     >>> validate_runs(pd.DataFrame({"p": [0.2, 85], "action": ["no", "yes"], "theta": [0, 1]}))
-    Traceback (most recent call last): coherence.errors.SchemaError: runs table has 1 fault: column
-    'p' must hold probabilities in [0, 1]; 1 of 2 values do not, \
-the first is 85 (row 1). Divide percentages by 100.
+    Traceback (most recent call last):
+    coherence.errors.SchemaError: runs table has 1 fault: column 'p' must hold probabilities in \
+[0, 1]; 1 of 2 values do not, the first is 85 (row 1). Divide percentages by 100.
     """
     faults = find_faults(runs)
     if faults:

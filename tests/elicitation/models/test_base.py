@@ -23,6 +23,7 @@ from elicitation.models.servers.probing import Abilities
 from elicitation.models.servers.server import ServerModel
 from elicitation.reading.belief import ask_labels
 from elicitation.reading.outcomes import outcome_probabilities
+from elicitation.session.plan import Design
 from elicitation.session.session import elicit
 from elicitation.simulated_model import agent_for_task
 from elicitation.store import AnswerStore
@@ -84,7 +85,9 @@ def test_an_agent_knows_labels(asia, cases):
 def test_a_method_named_stream_is_no_stream_of_answers(asia, cases):
     assert capabilities_of(Brought()) == {Model}
     with AnswerStore(":memory:") as store:
-        runs, tally = elicit(Brought(), asia, cases.head(2), store, reps=1, iterated=False)
+        runs, tally = elicit(
+            Brought(), asia, cases.head(2), store, design=Design(reps=1, iterated=False)
+        )
     assert tally.asked == tally.total
     assert (runs["action"].dropna() == "yes").all()
 
