@@ -191,13 +191,36 @@ def ask(
             # call.
             words = [draw for draw in rest if not draw.labels]
             rest = [draw for draw in rest if draw.labels]
-            with closing(model.stream_answers([draw.request for draw in words])) as stream:
-                for position, reply in stream:
-                    yield [(words[position], reply)]
+            yield from _streamed(model, words)
         for start in range(0, len(rest), batch_size):
             yield _answer_batch(model, rest[start : start + batch_size])
 
     return ask_missing(model, draws, store, answer, worth_a_write=batch_size, progress=progress)
+
+
+def _streamed(model: StreamingModel, words: Sequence[Draw]) -> AnswerStream:
+    """Yield answers as they come; each request must have come once when the model is done."""
+    stream = model.stream_answers([draw.request for draw in words])
+    missing = set(range(len(words)))
+    try:
+        for position, reply in stream:
+            if position not in missing:
+                raise CoherenceError(
+                    f"model {model.name} must answer each of {len(words)} requests once; it gave "
+                    f"an answer at position {position!r} too many. What came before is kept."
+                )
+            missing.remove(position)
+            yield [(words[position], reply)]
+    finally:
+        # A plain iterator has nothing to close; a generator may have servers at work.
+        close = getattr(stream, "close", None)
+        if close is not None:
+            close()
+    if missing:
+        raise CoherenceError(
+            f"model {model.name} gave {len(words) - len(missing)} answers to {len(words)} "
+            "requests. What came is kept."
+        )
 
 
 def _answer_batch(model: Model, batch: Sequence[Draw]) -> list[tuple[Draw, Answer]]:
@@ -209,7 +232,7 @@ def _answer_batch(model: Model, batch: Sequence[Draw]) -> list[tuple[Draw, Answe
         answers = (
             ask_labels(model, [request.text for request in requests], labels)
             if labels
-            else model.generate(requests)
+            else list(model.generate(requests))
         )
         # Answers that cannot be told apart any more must not be stored under the wrong keys.
         if len(answers) != len(alike):

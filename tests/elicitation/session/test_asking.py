@@ -300,3 +300,31 @@ def test_a_store_that_fails_is_not_tried_again(monkeypatch):
         with pytest.raises(CoherenceError, match="disk full"):
             ask_missing(Measured(), draws(5), store, echo)
     assert tries == [1]
+
+
+class Carried:
+    """Streams what it was given, as a plain iterator without a close of its own."""
+
+    name = fingerprint = "carried"
+
+    def __init__(self, positions):
+        self.positions = positions
+
+    def generate(self, requests):
+        return (Answer(request.text) for request in requests)
+
+    def stream_answers(self, requests):
+        return iter([(position, Answer(str(position))) for position in self.positions])
+
+
+@pytest.mark.parametrize(
+    ("positions", "message"),
+    [([0], "gave 1 answers to 3 requests"), ([0, 1, 0], "0 too many"), ([0, 7], "7 too many")],
+)
+def test_a_stream_that_gives_too_few_or_too_many_is_named_and_keeps_the_rest(positions, message):
+    with AnswerStore(":memory:") as store:
+        with pytest.raises(CoherenceError, match=message):
+            ask(Carried(positions), draws(3), store)
+        assert len(store) == len({0, 1} & set(positions))
+        answers, asked = ask(Carried([0, 1, 2][: 3 - len(store)]), draws(3), store)
+    assert (len(answers), asked) == (3, 3 - len({0, 1} & set(positions)))
