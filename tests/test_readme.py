@@ -10,7 +10,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -32,19 +31,11 @@ def blocks(language):
 
 @pytest.fixture
 def workplace(tmp_path):
-    """Return a folder that looks like a clone with a CSV of the user's own beside the examples."""
+    """Return a folder that looks like a clone, for what the commands write."""
     (tmp_path / "examples").mkdir()
     for file in (ROOT / "examples").iterdir():
         (tmp_path / "examples" / file.name).symlink_to(file)
     (tmp_path / "tests").symlink_to(ROOT / "tests")
-    runs = pd.read_parquet(ROOT / "examples" / "runs.parquet")
-    mine = runs[runs["action"].notna()].head(60)
-    mine = mine.rename(
-        columns={"p": "confidence", "action": "choice", "theta": "outcome", "context": "case_id"}
-    )
-    mine[["case_id", "rep", "confidence", "choice", "outcome"]].to_csv(
-        tmp_path / "examples" / "mine.csv", index=False
-    )
     return tmp_path
 
 
