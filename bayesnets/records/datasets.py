@@ -67,7 +67,7 @@ def load_dataset(name: str, *, min_records: int = 100) -> RecordTask:
     --------
     >>> task = load_dataset("randhie")
     >>> first = task.strata(n_observed=1).loc[0]
-    >>> len(task.records), first["x_plan"], first["n"].item(), round(first["p_true"], 3)
+    >>> len(task.records), first["x_plan"], first["n"].item(), round(float(first["p_true"]), 3)
     (19138, 'free', 6407, 0.599)
     """
     if name not in _SOURCES:

@@ -119,6 +119,7 @@ def folder(request, tmp_path_factory):
 
 def test_probabilities_equal_those_of_the_plain_call(folder):
     model = load_multiple_choice_model(folder, device="cpu")
+    spreads = []
     for text, offered, probabilities in zip(
         TEXTS, OPTIONS, model.option_probabilities(TEXTS, OPTIONS), strict=True
     ):
@@ -130,7 +131,10 @@ def test_probabilities_equal_those_of_the_plain_call(folder):
             ).logits[0]
         np.testing.assert_allclose(probabilities, logits.double().softmax(-1).numpy(), atol=1e-5)
         assert probabilities.sum() == pytest.approx(1)
-        assert probabilities.max() - probabilities.min() > 1e-3
+        spreads.append(probabilities.max() - probabilities.min())
+    # A model that prefers nothing would pass. Random weights may by chance be at a tie somewhere:
+    # the tokenizer's training numbers its pieces differently from process to process.
+    assert max(spreads) > 1e-3
 
 
 def test_batch_size_and_order_change_nothing(folder):
