@@ -30,6 +30,7 @@ CREATE TABLE IF NOT EXISTS answers (
 ) WITHOUT ROWID;
 """
 _BUSY_SECONDS = 60.0
+_DETAILS = ("logprob", "n_tokens", "finish_reason", "thinking", "n_prompt_tokens", "served_by")
 # SQLite allows 32,766 variables in one statement; smaller portions keep a look-up short for other
 # writers.
 _PORTION = 500
@@ -156,14 +157,19 @@ class StoredAnswer:
         The seed it was drawn with.
     created : str
         When it was stored, in UTC.
-    logprob : float or None
-        Natural logarithm of the probability of its tokens; None where the model did not give it.
+    logprob, n_tokens, finish_reason, thinking, n_prompt_tokens, served_by
+        See `Answer`; None where the model did not give it, or an older store does not have it.
     """
 
     text: str
     seed: int
     created: str
     logprob: float | None = None
+    n_tokens: int | None = None
+    finish_reason: str | None = None
+    thinking: str | None = None
+    n_prompt_tokens: int | None = None
+    served_by: str | None = None
 
 
 class AnswerStore:
@@ -251,8 +257,9 @@ class AnswerStore:
                     f"SELECT key, answer, seed, created, extra FROM answers WHERE key IN ({marks})",
                     portion,
                 ):
-                    logprob = json.loads(extra).get("logprob")
-                    answers[key] = StoredAnswer(text, seed, created, logprob)
+                    known = json.loads(extra)
+                    details = {name: known.get(name) for name in _DETAILS}
+                    answers[key] = StoredAnswer(text, seed, created, **details)
         return answers
 
     def put(
@@ -275,9 +282,10 @@ class AnswerStore:
             # Many draws share a text, which is kept once.
             digest = hashlib.sha256(draw.request.text.encode()).hexdigest()
             texts[digest] = draw.request.text
-            extra = json.dumps(
-                {"logprob": answer.logprob, "n_tokens": answer.n_tokens, "about": draw.about}
-            )
+            details = {name: getattr(answer, name) for name in _DETAILS}
+            # What is not known takes no place; half a surrogate pair is an escape in JSON.
+            details = {name: value for name, value in details.items() if value is not None}
+            extra = json.dumps({**details, "about": draw.about})
             # Half a surrogate pair, which a server's JSON can hold, has no UTF-8 but an escape.
             text = answer.text.encode("utf-8", "backslashreplace").decode()
             asked = (draw.key(fingerprint), model, fingerprint, digest, draw.settings, draw.number)

@@ -64,12 +64,27 @@ class Answer:
         Natural logarithm of the probability of the answer's tokens at temperature 1; None where the
         model does not give it.
     n_tokens : int or None
-        Tokens of the answer, its end mark included.
+        Tokens of the answer, its end mark and its thinking included.
+    finish_reason : str or None
+        Why the answer ended, in the words of OpenAI's API: "stop", "length" (cut at
+        `Request.max_new_tokens`), "content_filter" (withheld by a server); None where unknown.
+    thinking : str or None
+        What the model wrote before its answer for itself, where that came apart from the answer;
+        kept and counted, and never read as an answer.
+    n_prompt_tokens : int or None
+        Tokens of what was asked, as the model read it.
+    served_by : str or None
+        A server's own name for the weights that answered, such as a dated snapshot, with its
+        fingerprint of them.
     """
 
     text: str
     logprob: float | None = None
     n_tokens: int | None = None
+    finish_reason: str | None = None
+    thinking: str | None = None
+    n_prompt_tokens: int | None = None
+    served_by: str | None = None
 
 
 @runtime_checkable

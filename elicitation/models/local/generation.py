@@ -41,6 +41,8 @@ class Row:
         self.uniforms: Iterator[float] = iter(generator.random(self.request.max_new_tokens))
         self.tokens: list[int] = []
         self.logprob, self.done = 0.0, False
+        # In the words of OpenAI's API; "stop" also where the lines asked for are complete.
+        self.finish_reason = "stop"
 
     def add(self, token: int, logprob: float, tokenizer: Any) -> None:
         """Append a token, and see whether the answer is complete."""
@@ -51,7 +53,8 @@ class Row:
             return
         if self.request.max_lines is not None:
             self.done = end_of_lines(self._text(tokenizer), self.request.max_lines) is not None
-        self.done |= len(self.tokens) >= self.request.max_new_tokens
+        if not self.done and len(self.tokens) >= self.request.max_new_tokens:
+            self.done, self.finish_reason = True, "length"
 
     def _text(self, tokenizer: Any) -> str:
         # Always the whole answer: a character may take several tokens, and spaces depend on what
@@ -66,7 +69,7 @@ class Row:
     def answer(self, tokenizer: Any) -> Answer:
         """Return the answer as it stands."""
         text = first_lines(self._text(tokenizer), self.request.max_lines)
-        return Answer(text, self.logprob, len(self.tokens))
+        return Answer(text, self.logprob, len(self.tokens), self.finish_reason)
 
 
 def draw_tokens(logits: torch.Tensor, rows: list[Row]) -> tuple[list[int], list[float]]:
