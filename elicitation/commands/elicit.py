@@ -254,7 +254,11 @@ def _model_name(args: argparse.Namespace) -> str:
     if args.agent is not None:
         return str(args.agent)
     # Only the name is known without loading: a preview counts answers of all weights of it.
-    return str(args.model) if args.server is not None else Path(args.model).resolve().name
+    if args.server is not None:
+        return str(args.model)
+    from elicitation.models.local.sources import name_of
+
+    return name_of(args.model)
 
 
 def _load_model(args: argparse.Namespace) -> "Model":
