@@ -108,7 +108,7 @@ def test_an_accelerator_is_used_where_there_is_one_and_in_half_precision(monkeyp
         choose_device("somewhere", "auto")
 
 
-class Taken(Exception):
+class TakenError(Exception):
     """Raised in place of loading, with the options that transformers got."""
 
 
@@ -116,10 +116,10 @@ class Taken(Exception):
 def options_for(model_folder, monkeypatch):
     def options(**placement):
         def take(location, **received):
-            raise Taken(received)
+            raise TakenError(received)
 
         monkeypatch.setattr(AutoModelForCausalLM, "from_pretrained", take)
-        with pytest.raises(Taken) as caught:
+        with pytest.raises(TakenError) as caught:
             load_causal_model(model_folder, **placement)
         return caught.value.args[0]
 

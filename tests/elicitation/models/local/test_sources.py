@@ -13,6 +13,7 @@ from elicitation.models.local import sources
 from elicitation.models.local.causal import load_causal_model
 from elicitation.models.local.multiple_choice import is_multiple_choice
 from elicitation.models.local.sources import (
+    GgufSource,
     find_source,
     is_hub_name,
     name_of,
@@ -50,7 +51,9 @@ def test_a_path_is_never_looked_for_on_the_hub(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "models").mkdir()
     asked = []
-    monkeypatch.setattr(sources, "_found_on_hub", lambda *words: asked.append(words))
+    there = GgufSource(tmp_path)
+    monkeypatch.setattr(GgufSource, "check", lambda self: None)
+    monkeypatch.setattr(sources, "_found_on_hub", lambda *words: asked.append(words) or there)
     for name in (
         "models/smollm2",
         "./someone/small",
@@ -59,7 +62,6 @@ def test_a_path_is_never_looked_for_on_the_hub(tmp_path, monkeypatch):
         "small",
         "a/",
         "a/b.gguf",
-        "",
     ):
         with pytest.raises(InputError, match=r"must be a folder .*, a \.gguf file, or OWNER/NAME"):
             find_source(name)
