@@ -131,7 +131,7 @@ def find_block(
     for statement in [*(one for block in answers for one in block), *strays]:
         if statement.value != values[statement.label] and not statement.example:
             raise UnreadableError
-    if _has_other_labels(rows, answers):
+    if _has_other_labels(rows, answers) or _is_conditional(rows, answers):
         raise UnreadableError
     behind = "\n".join(found.remarks[answers[0][0].line :])
     stated = {value for value in values.values() if isinstance(value, Fraction)}
@@ -151,6 +151,14 @@ def _has_other_labels(
         0 <= edge < len(rows) and edge not in stated and _OTHER_LABEL.match(_bare(rows[edge]))
         for edge in edges
     )
+
+
+def _is_conditional(
+    rows: Sequence[str], blocks: Sequence[Sequence[_Statement[Value]]]
+) -> bool:
+    """Return whether the line that introduces a block says under which condition it holds."""
+    openings = [rows[block[0].line - 1] for block in blocks if block[0].line]
+    return any(row.endswith(":") and CONDITION.search(row) for row in openings)
 
 
 def _bare(row: str) -> str:

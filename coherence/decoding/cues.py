@@ -48,7 +48,7 @@ GENERIC = re.compile(
 
 WORLD = _words(
     "population|prevalence|base rate|base-rate|prior|average|sensitivity|specificity|incidence|"
-    "studies|literature|baseline"
+    "studies|literature|baseline|specific|sensitive|accurate|accuracy|incidence|risk factor"
 )
 """Words of sentences whose number surely is one of the world at large."""
 
@@ -60,8 +60,8 @@ CORRECTION = re.compile(
     r"apologi\w+|(?:updat|chang|adjust|amend)\w* (?:my|the|this|that|these) "
     r"(?:answer|estimate|mind|prob\w+|numbers?|values?|decision|choice)|take (?:it|that|this) back|"
     r"disregard|ignore (?:the|that|my|what)|strike that|no longer|let me (?:re\w+|try again|"
-    r"correct|fix|double|check|think)|better answer|final answer should|inverted|backwards)\b",
-    re.IGNORECASE,
+    r"correct|fix|double|check|think)|that said|on the other hand|better answer|final answer should|inverted|backwards)\b|^or\b",
+    re.IGNORECASE | re.MULTILINE,
 )
 """Words with which a reply takes back what it said before."""
 
@@ -71,11 +71,19 @@ EXAMPLE = re.compile(
     re.IGNORECASE,
 )
 OWN = re.compile(
-    r"\b(?:i|i'd|i'll|i'm|my|answer|estimates?|final|yes|overall|probability|chance|likelihood|"
-    r"odds|decision|choose|conclusion|thus|therefore|so|hence)\b",
+    r"\b(?:(?:i|i'd|i'll|i'm|we|we'd)\b[^.]{0,60}\b(?:say|put|estimate|give|assign|go|answer|choose|"
+    r"settle|lean\w*|think|believe)|(?:my|final|new|better)\b[^.]{0,40}\b(?:answer|estimate|guess|"
+    r"probability|belief|numbers?))\b",
     re.IGNORECASE,
 )
-"""Words of sentences that may state the reply's own belief."""
+"""Words of sentences in which the reply speaks for itself."""
+
+DISOWNED = re.compile(
+    r"\b(?:wrong|incorrect|worst|least|tempting|eliminat\w+|exclud\w+|naive\w*|some(?:one)?|many|"
+    r"others?|they|you|people|commonly|popular|intuitive\w*|hardly|never)\b",
+    re.IGNORECASE,
+)
+"""Words with which an answer is told that is another's, or is no answer."""
 
 REFUSALS = (
     "i cannot",
@@ -149,6 +157,7 @@ def contradicts(remarks: str, stated: set[Fraction]) -> bool:
         return True
     for sentence in sentences_of(remarks):
         others = [value for value in probabilities_in(sentence) if value not in stated]
-        if others and OWN.search(sentence) and not WORLD.search(sentence):
+        # A rate of the world at large is evidence, unless the sentence goes on to an estimate.
+        if others and (OWN.search(sentence) or not WORLD.search(sentence)):
             return True
     return False

@@ -319,11 +319,16 @@ def worst(statuses: Sequence[str]) -> str:
 def _decode_line(line: str, label: str) -> Decoded[str]:
     """Read Yes or No from ``label: Yes``."""
     answer = _after_label(line, label)
-    if answer is not None:
-        return decode_choice(answer, ("Yes", "No"))
     # Markup may sit before the label as well; the options of the whole line tell.
-    decoded = decode_choice(line, [f"{label}: Yes", f"{label}: No"])
-    return Decoded(decoded.value and decoded.value.removeprefix(f"{label}: "), decoded.status)
+    options = ["Yes", "No"] if answer is not None else [f"{label}: Yes", f"{label}: No"]
+    text = line if answer is None else answer
+    if text in options:
+        return Decoded(text.removeprefix(f"{label}: "), OK)
+    try:
+        option, status = read_choice(text, options)
+    except UnreadableError:
+        return Decoded(None, UNPARSED)
+    return Decoded(option.removeprefix(f"{label}: "), status)
 
 
 def _stated(text: str, labels: Sequence[str]) -> list[float] | None:

@@ -17,6 +17,7 @@ from coherence.decoding.reply import Reply
 from coherence.decoding.stated_number import find_number
 
 Value = TypeVar("Value")
+_LARGEST_GAP = Fraction(2, 100)
 
 
 def probabilities_of(reply: Reply, labels: Sequence[str]) -> tuple[list[Fraction], str]:
@@ -70,6 +71,10 @@ def number_of(reply: Reply) -> tuple[Fraction, str]:
     """Read the one probability of a reply in free text; else as `probabilities_of`."""
     reading = RepairedText(reply.text)
     objects, lines = _parted(reply.text, reading)
+    # Both labels may be given all the same; and what spoils them spoils the number.
+    block = find_block(lines, ("No", "Yes"), number_at(reading), RepairedText(""))
+    if block is not None and len(block) == 2 and abs(sum(block.values()) - 1) > _LARGEST_GAP:
+        raise UnreadableError
     number = find_number(lines, objects, reading, cut=reply.cut)
     if number is None:
         raise UnreadableError

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from coherence.decoding.cues import CONDITION, CORRECTION, EXAMPLE, HEDGE, NEGATION
+from coherence.decoding.cues import CONDITION, CORRECTION, DISOWNED, EXAMPLE, HEDGE, NEGATION
 from coherence.decoding.json_answers import named_answers
 from coherence.decoding.numerals import RepairedText, UnreadableError
 
@@ -127,7 +127,12 @@ def _of_line(
     if opening is not None:
         option, rest = _offered(opening["option"], options), bare[opening.end("option") :]
         # "No, yes": the reply goes on with another option.
-        if option is not None and _REST.match(rest) and not patterns.named.search(rest):
+        if (
+            option is not None
+            and _REST.match(rest)
+            and not patterns.named.search(rest)
+            and not CONDITION.search(_sentence(rest))
+        ):
             return _Choice(option, number, _CONCLUSIVE, rest)
     for pattern, rank in ((patterns.marked, _CONCLUSIVE), (patterns.said, _LESS)):
         matches = list(pattern.finditer(bare))
@@ -164,12 +169,17 @@ def _marked(
     ]
     if not meant and (not _REST.match(rest) or (another and re.match(r"\s*[,/]", rest))):
         raise UnreadableError
-    if any(cue.search(before) for cue in (HEDGE, CONDITION, NEGATION)):
+    if any(cue.search(before) for cue in (HEDGE, CONDITION, NEGATION, DISOWNED)):
         raise UnreadableError
-    sentence = re.split(r"(?<=[.!?;])\s", rest, maxsplit=1)[0]
+    sentence = _sentence(rest)
     if not meant and (CONDITION.search(sentence) or sentence.rstrip().endswith("?")):
         raise UnreadableError
     return _Choice(option, number, rank, rest)
+
+
+def _sentence(rest: str) -> str:
+    """Return what is left of the sentence that an option stands in."""
+    return re.split(r"(?<=[.!?;])\s", rest, maxsplit=1)[0]
 
 
 def _rest_is_own_words(
@@ -195,8 +205,10 @@ def _whole(text: str, options: Sequence[str], words: Sequence[str]) -> str | Non
         if len(words) == len(options):
             own = words[list(options).index(lettered[1])].rstrip(".").casefold()
             return lettered[1] if lettered[2].rstrip(".").casefold() == own else None
-        # Short enough to be an option's words, and no sentence that begins with an article.
-        return lettered[1] if len(lettered[2]) <= 60 and "." not in lettered[2][:-1] else None
+        # Short enough to be an option's words, and no sentence that weighs other letters.
+        letters = set(re.findall(r"\b[A-Z]\b", lettered[2])) & set(options)
+        short = len(lettered[2]) <= 60 and "." not in lettered[2][:-1]
+        return lettered[1] if short and not letters else None
     return None
 
 

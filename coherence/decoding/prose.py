@@ -11,7 +11,7 @@ from coherence.decoding.numerals import RepairedText, plain_character
 _BREAK = re.compile(r"<(?:br|/?p|/?li|/?ul|/?ol|/?div|/?tr|/?table|/?h[1-6])\s*/?>", re.IGNORECASE)
 _CELL = re.compile(r"</?t[dh]>", re.IGNORECASE)
 _TAG = re.compile(
-    r"</?(?:b|strong|i|em|u|code|pre|span|sub|sup|tbody|thead|font|center|answer|output|response|"
+    r"</?(?:b|strong|i|em|u|code|pre|span|tbody|thead|font|center|answer|output|response|"
     r"result)\s*>",
     re.IGNORECASE,
 )
@@ -28,6 +28,7 @@ _QUOTE = re.compile(r"^(?:[ \t]*>)+[ \t]?(?=[^\s0-9.])", re.MULTILINE)
 _STARS = re.compile(r"(?<![0-9])\*{2,3}|\*{2,3}(?![0-9])")
 _EMPHASIS = re.compile(r"(?<![\w*])\*(?=[^\s*])([^*\n]{1,200}?[^\s*]|[^\s*])\*(?![\w*])")
 _UNDERSCORES = re.compile(r"(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)")
+_TICKS = re.compile(r"(?<![\w`])`{1,3}|`{1,3}(?![\w`])")
 _RULE = re.compile(r"^[ \t|:+-]*-{2,}[ \t|:+-]*$")
 
 
@@ -59,7 +60,7 @@ def plain_lines(text: str, reading: RepairedText) -> list[str]:
         bare = _without_tex(bare)
     bare = _HEADING.sub("", _QUOTE.sub("", _FENCE.sub("", bare)))
     if "*" in bare or "_" in bare or "`" in bare:
-        bare = _UNDERSCORES.sub("", _EMPHASIS.sub(r"\1", _STARS.sub("", bare))).replace("`", "")
+        bare = _UNDERSCORES.sub("", _EMPHASIS.sub(r"\1", _STARS.sub("", _TICKS.sub("", bare))))
     if bare != plain:
         reading.note("markup")
     lines = [line.strip(" \t\r") for line in bare.split("\n")]
