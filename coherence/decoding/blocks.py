@@ -32,7 +32,7 @@ ReadValue = Callable[[str, int], tuple[Value, int] | None]
 _GENERAL = frozenset(("no", "yes", "can decide", "decision"))
 _LEAD = r"(?:(?:p|pr|prob(?:ability)?|likelihood|chance|odds)\s?(?:\(\s?|of\s(?:the\s)?))"
 _OPEN, _CLOSE = r"[\"'\[(<{]{0,2}", r"[\"'\])>}]{0,2}"
-_MARK_SEPARATOR = r"\s{0,3}(?::\s?\||[:=|]|-+>|\u2192|\u21d2)\s{0,3}"
+_MARK_SEPARATOR = r"\s{0,3}(?::\s?\||=>|-+>|[:=|]|\u2192|\u21d2)\s{0,3}"
 _DASH_SEPARATOR = r"\s{1,3}[-\u2013\u2014]{1,3}\s{1,3}|\s?\u2014\s?"
 _WORD_SEPARATOR = r"\s(?:is|are|to be|at|would be|should be|has|of)\s{1,3}"
 _BULLETS = re.compile(
@@ -57,6 +57,7 @@ _OTHER_LABEL = re.compile(
     rf"(?:{_MARK_SEPARATOR})(?:[0-9]*\.[0-9]+|[01]|[0-9.]+\s?%)\W{{0,3}}$",
     re.IGNORECASE,
 )
+_VERB_BEFORE = re.compile(r"\b(?:is|are|be|as follows|say|estimate|with)$", re.IGNORECASE)
 _ALONE = re.compile(r"[^\w]{0,4}$")
 
 
@@ -305,7 +306,8 @@ def _prefix_allows(prefix: str, label: str, match: re.Match[str]) -> bool:
         return False
     if bare[-1] in ":,;.(|!)\u2014\u2013-":
         return True
-    if match["lead"]:
+    # "The distribution is low: 0.3": a verb is no part of the label.
+    if match["lead"] or _VERB_BEFORE.search(bare):
         return True
     # "small a: 0.4" may well be another label than "a".
     return label in _GENERAL and bool(_PLAIN_PREFIX.fullmatch(bare))

@@ -102,6 +102,7 @@ REFUSALS = (
 )
 """Phrases (lower case, straight apostrophes) that make an unreadable answer a refusal."""
 
+_SUM = re.compile(r"\b(?:sums?|adds?|adding|total(?:s|ling)?)\b[^.]{0,20}\bto\b", re.I)
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n")
 
 
@@ -156,6 +157,8 @@ def contradicts(remarks: str, stated: set[Fraction]) -> bool:
     if CORRECTION.search(remarks):
         return True
     for sentence in sentences_of(remarks):
+        if _SUM.search(sentence):
+            continue
         others = [value for value in probabilities_in(sentence) if value not in stated]
         # A rate of the world at large is evidence, unless the sentence goes on to an estimate.
         if others and (OWN.search(sentence) or not WORLD.search(sentence)):

@@ -140,6 +140,9 @@ def option_of(
     reading = RepairedText(reply.text)
     objects, lines = _parted(reply.text, reading)
     option = find_option(lines, objects, options, reading, cut=reply.cut, words=words)
+    if option is None and len({word.casefold() for word in words}) == len(options):
+        word = find_option(lines, objects, words, reading, cut=reply.cut)
+        option = None if word is None else options[list(words).index(word)]
     if option is None:
         raise UnreadableError
     return option, reading.status

@@ -26,7 +26,7 @@ _MARKED = (
 _SAID = (
     r"\bi(?:'d|'ll|\s+would|\s+will|\s+shall)?(?:\s+(?:therefore|rather|now))?\s+(?:choose|pick|"
     r"select|recommend|opt\s+for|go\s+with|say|take|answer|bet\s+on|vote\s+for|advise|prefer)"
-    r"(?:\s*:|\s+to)?\s+(?:option\s+)?"
+    r"(?:\s*:|\s+to|\s+(?:that\s+)?you(?:\s+to)?)?\s+(?:option\s+)?"
 )
 _REST = re.compile(
     r"\s*(?:$|[.,;:!|(*\-\u2013\u2014](?:\s|$|\()|\)|(?:because|since|as|due|given|based|for)\b)",
@@ -127,6 +127,8 @@ def _of_line(
     if opening is not None:
         option, rest = _offered(opening["option"], options), bare[opening.end("option") :]
         # "No, yes": the reply goes on with another option.
+        if option is not None:
+            _rest_is_own_words(rest, option, options, words)
         if (
             option is not None
             and _REST.match(rest)
@@ -188,19 +190,27 @@ def _rest_is_own_words(
     if len(words) != len(options):
         return False
     own = words[list(options).index(option)]
-    tail = rest.lstrip(" .:)-\u2013\u2014\"'")
-    return bool(own) and tail.casefold().startswith(own.casefold())
+    tail = rest.lstrip(" .:)-\u2013\u2014\"'").casefold()
+    others = [other for other in words if other and other != own]
+    meant = bool(own) and tail.startswith(own.rstrip(".").casefold())
+    # A letter with the words of another option: which of them was meant?
+    for other in others:
+        at = tail.find(other.rstrip(".").casefold())
+        if at == 0 or (meant and at > 0):
+            raise UnreadableError
+    return meant
 
 
 def _whole(text: str, options: Sequence[str], words: Sequence[str]) -> str | None:
     """Return the option that a text is, apart from marks, or with its own words behind it."""
     bare = text.strip().strip("\"'").rstrip(".,;!").strip()
-    for candidate in (bare, bare.strip("()[]<>"), re.sub(r"^[Oo]ption\s+", "", bare)):
+    named = re.sub(r"^[Oo]ption\s+", "", bare)
+    for candidate in (bare, bare.strip("()[]<>"), named, named.strip("()[]<>")):
         option = _offered(candidate, options)
         if option is not None:
             return option
     # "D) 1/3": a letter with what it stands for.
-    lettered = re.match(r"(?:[Oo]ption\s+)?[(\[]?([A-Z])[)\].:]{1,2}\s+(\S.*)$", bare)
+    lettered = re.match(r"(?:[Oo]ption\s+)?[(\[]?([A-Za-z])(?:[)\].:]{1,3}| [-\u2013\u2014])\s+(\S.*)$", bare)
     if lettered and lettered[1] in options and all(len(option) == 1 for option in options):
         if len(words) == len(options):
             own = words[list(options).index(lettered[1])].rstrip(".").casefold()

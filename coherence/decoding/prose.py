@@ -18,6 +18,7 @@ _TAG = re.compile(
 _ENTITIES = {"&nbsp;": " ", "&amp;": "&", "&#39;": "'", "&quot;": '"', "&lt;": "<", "&gt;": ">"}
 _TEX_TEXT = re.compile(r"\\(?:text|textbf|mathrm|mathbf|mathit|textit|operatorname)\{([^{}\n]*)\}")
 _BOX = re.compile(r"\\(?:boxed|fbox)\{([^{}]*)\}")
+_BOX_MARKS = re.compile(r"<\|begin_of_box\|>([^<]*)<\|end_of_box\|>")
 _TEX_FRACTION = re.compile(r"\\[dt]?frac\{(\d{1,9})\}\{(\d{1,9})\}")
 _TEX_MARKS = re.compile(r"\\[\[\]()]|\$\$|\\(?:quad|qquad|left|right|displaystyle)\b|\\[,;! ]")
 _MATH = re.compile(r"(?<![\w$])\$([^$\n]{1,200})\$(?![\w$])")
@@ -53,7 +54,8 @@ def plain_lines(text: str, reading: RepairedText) -> list[str]:
         plain = "".join(map(plain_character, plain))
         if plain != text:
             reading.note("characters")
-    bare = plain
+    # Another way to write a box, of models that mark their answers so.
+    bare = _BOX_MARKS.sub(r"\nAnswer: \1\n", plain) if "_of_box|>" in plain else plain
     if "<" in bare or "&" in bare:
         bare = _without_html(bare)
     if "\\" in bare or "$" in bare:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 _NAMES = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad|seed:think"
 # Linear: every alternative begins with a bracket and has no repetition that could overlap another.
 _TAG = re.compile(
-    rf"<(?P<slash>/?)(?:{_NAMES})>|\[(?P<bar>/?)THINK\]|<\|(?P<edge>begin|end)_of_thought\|>",
+    rf"[<\u25c1](?P<slash>/?)(?:{_NAMES})[>\u25b7]|\[(?P<bar>/?)THINK\]|"
+    r"<\|(?P<edge>begin|end)_of_thought\|>",
     re.IGNORECASE,
 )
 _CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)\s*<\|message\|>")
@@ -93,7 +94,7 @@ def take_apart(text: str, finish_reason: str | None = None) -> Reply:
 
 
 def _may_think(text: str) -> bool:
-    return "<" in text or "[THINK]" in text or "[/THINK]" in text
+    return any(mark in text for mark in ("<", "\u25c1", "[THINK]", "[/THINK]"))
 
 
 def _without_thinking(text: str) -> tuple[str, str | None, bool]:

@@ -95,6 +95,7 @@ COLUMNS = (
     Column("raw_belief", "text", "The belief answer as the model gave it."),
     Column("raw_action", "text", "The action answer as the model gave it."),
     Column("answer_mass", "probability", "Probability that the model put on readable answers."),
+    Column("finish_reason", "text", "Why the answers ended: stop, length (cut), content_filter."),
     Column(
         "logprob_belief",
         "number",
