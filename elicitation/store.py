@@ -346,6 +346,8 @@ class StoredRow:
         See `Draw`; empty where a store does not have it.
     text, created : str
         See `StoredAnswer`.
+    finish_reason : str or None
+        See `Answer`.
     """
 
     key: str
@@ -354,6 +356,7 @@ class StoredRow:
     about: str
     text: str
     created: str
+    finish_reason: str | None = None
 
 
 def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
@@ -394,8 +397,10 @@ def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
                 "SELECT key, model, fingerprint, extra, answer, created FROM answers "
                 "ORDER BY created"
             ):
-                about = json.loads(extra).get("about", "")  # older stores have none
-                yield StoredRow(key, model, fingerprint, about, text, created)
+                known = json.loads(extra)
+                about = known.get("about", "")  # older stores have none
+                ended = known.get("finish_reason")
+                yield StoredRow(key, model, fingerprint, about, text, created, ended)
     except sqlite3.Error as error:
         raise InputError(
             f"answer store {path} cannot be read: {error}. Check that it is one, and complete."

@@ -125,7 +125,8 @@ def _add_design(parser: argparse.ArgumentParser) -> None:
         "--max-new-tokens",
         type=int,
         metavar="N",
-        help="cut of every answer (default: what a readable answer needs at most)",
+        help="cut of every answer (default: 256, or what a longer form needs; a model that thinks "
+        "aloud needs thousands)",
     )
     parser.add_argument(
         "--seed",
@@ -292,10 +293,18 @@ def _ask(args: argparse.Namespace, plan: "Plan", path: str) -> int:
     repaired = f", {tally.repaired} of them repaired" if tally.repaired else ""
     print(
         f"{args.out}: {len(runs)} rows, {tally.asked} answers asked, {tally.reused} reused, "
-        f"{share:.1%} readable{repaired}",
+        f"{share:.1%} readable{repaired}{_how_answers_ended(tally)}",
         file=sys.stderr,
     )
     return 0
+
+
+def _how_answers_ended(tally: "Tally") -> str:
+    """Say what a count of readable answers leaves out: thinking, and answers that were cut."""
+    said = f", {tally.thought} thought aloud first" if tally.thought else ""
+    if tally.truncated:
+        said += f", {tally.truncated} cut before they were complete (raise --max-new-tokens)"
+    return said
 
 
 def _print_preview(plan: "Plan", model: str, store: str) -> None:

@@ -200,7 +200,8 @@ class Design:
     temperature : float
         At least 0; a sampled belief needs more.
     max_new_tokens : int or None
-        Cut of every answer; None takes what a readable answer needs at most.
+        Cut of every answer; None takes 256, or what a longer form needs. A model that thinks aloud
+        before it answers needs thousands.
     seed : int
         Base seed of the draws, at least 0.
     templates : PromptSet or None

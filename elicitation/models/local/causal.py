@@ -195,9 +195,12 @@ class CausalModel:
                 f"a text of {len(prompt)} tokens with {n_new} for its answer",
             )
 
+        # A chat model ends its answers itself; cut at its lines one would lose what corrects it.
+        asked = [replace(one, max_lines=None) for one in requests] if self.chat else requests
+
         def answer(portion: list[int]) -> list[Answer]:
             # Made anew for each attempt: a portion that ran out of memory has drawn already.
-            rows = [Row(requests[i], self._ends, self.prefill) for i in portion]
+            rows = [Row(asked[i], self._ends, self.prefill) for i in portion]
             return generate_batch(self.network, self.tokenizer, [prompts[i] for i in portion], rows)
 
         return self.portions.results(sizes, answer)

@@ -225,7 +225,9 @@ class ServerModel:
         # Closed by name: a caller that stops early must end the calls that are under way.
         with closing(self._run(bodies, partial(read_answer, self._api))) as answers:
             for i, answer in answers:
-                yield i, replace(answer, text=first_lines(answer.text, requests[i].max_lines))
+                # A chat ends by itself; what goes on from a text would go on with the next one.
+                n_lines = requests[i].max_lines if self._api == "completions" else None
+                yield i, replace(answer, text=first_lines(answer.text, n_lines))
 
     def label_bounds(self, texts: Sequence[str], labels: Sequence[str]) -> list[LabelBounds]:
         """Bound the probabilities of labels as an answer's first token, at temperature 1.
