@@ -142,7 +142,9 @@ def find_block(
     return values
 
 
-def _has_other_labels(rows: Sequence[str], blocks: Sequence[Sequence[_Statement[Value]]]) -> bool:
+def _has_other_labels(
+    rows: Sequence[str], blocks: Sequence[Sequence[_Statement[Value]]]
+) -> bool:
     """Return whether a line right before or behind a block gives a number to another label."""
     edges = [edge for block in blocks for edge in (block[0].line - 1, block[-1].line + 1)]
     stated = {statement.line for block in blocks for statement in block}
@@ -152,7 +154,9 @@ def _has_other_labels(rows: Sequence[str], blocks: Sequence[Sequence[_Statement[
     )
 
 
-def _is_conditional(rows: Sequence[str], blocks: Sequence[Sequence[_Statement[Value]]]) -> bool:
+def _is_conditional(
+    rows: Sequence[str], blocks: Sequence[Sequence[_Statement[Value]]]
+) -> bool:
     """Return whether the line that introduces a block says under which condition it holds."""
     openings = [rows[block[0].line - 1] for block in blocks if block[0].line]
     return any(row.endswith(":") and CONDITION.search(row) for row in openings)
@@ -234,7 +238,9 @@ def _statements(
             example = bool(EXAMPLE.search(row))
             continue
         example |= bool(EXAMPLE.search(row))
-        found.statements += [_Statement(label, value, number, example) for label, value in stated]
+        found.statements += [
+            _Statement(label, value, number, example) for label, value in stated
+        ]
     return found
 
 

@@ -44,7 +44,9 @@ def probabilities_of(reply: Reply, labels: Sequence[str]) -> tuple[list[Fraction
     """
     reading = RepairedText(reply.text)
     objects, lines = _parted(reply.text, reading)
-    values = _answer(objects, lines, labels, number_at(reading), _json_number(reading), reading)
+    values = _answer(
+        objects, lines, labels, number_at(reading), _json_number(reading), reading
+    )
     folded = [label.casefold() for label in labels]
     if values is not None and len(values) == len(labels):
         return [values[label] for label in folded], reading.status
@@ -114,7 +116,9 @@ def words_of(
     return dict(values), reading.status
 
 
-def option_of(reply: Reply, options: Sequence[str], words: Sequence[str] = ()) -> tuple[str, str]:
+def option_of(
+    reply: Reply, options: Sequence[str], words: Sequence[str] = ()
+) -> tuple[str, str]:
     """Read which option a reply in free text chooses; else as `probabilities_of`.
 
     Parameters

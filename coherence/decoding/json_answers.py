@@ -9,7 +9,9 @@ from coherence.decoding.numerals import UnreadableError
 
 _MOST_OBJECTS = 6
 _OPENING = re.compile(r"\{\s{0,40}\"")  # braces of TeX open none
-_NAMES = frozenset("label name category outcome class state option answer event key stage".split())
+_NAMES = frozenset(
+    "label name category outcome class state option answer event key stage".split()
+)
 _ANSWERS = frozenset(
     "answer final_answer finalanswer choice action decision option selection selected response "
     "chosen pick verdict result".split()

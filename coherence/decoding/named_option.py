@@ -210,9 +210,7 @@ def _whole(text: str, options: Sequence[str], words: Sequence[str]) -> str | Non
         if option is not None:
             return option
     # "D) 1/3": a letter with what it stands for.
-    lettered = re.match(
-        r"(?:[Oo]ption\s+)?[(\[]?([A-Za-z])(?:[)\].:]{1,3}| [-\u2013\u2014])\s+(\S.*)$", bare
-    )
+    lettered = re.match(r"(?:[Oo]ption\s+)?[(\[]?([A-Za-z])(?:[)\].:]{1,3}| [-\u2013\u2014])\s+(\S.*)$", bare)
     if lettered and lettered[1] in options and all(len(option) == 1 for option in options):
         if len(words) == len(options):
             own = words[list(options).index(lettered[1])].rstrip(".").casefold()

@@ -76,9 +76,7 @@ def take_apart(text: str, finish_reason: str | None = None) -> Reply:
     'No: 0.30\n'
     """
     cut = finish_reason == "length"
-    said, thinking, unfinished = (
-        _without_thinking(text) if _may_think(text) else (text, None, False)
-    )
+    said, thinking, unfinished = _without_thinking(text) if _may_think(text) else (text, None, False)
     body, marked = said, False
     if "<" in body or "[" in body:
         turn = _TURN.match(body)
