@@ -11,6 +11,7 @@ from coherence.errors import InputError, suggestion
 
 SUBJECT = "a patient"
 """Whom descriptions are about where the file does not say it."""
+_POSITIVE = ("yes", "true", "present", "positive", "1")
 
 
 @dataclass(frozen=True)
@@ -217,3 +218,25 @@ def _joined(parts: Sequence[str]) -> str:
     if len(parts) < 3:
         return " and ".join(parts)
     return ", ".join(parts[:-1]) + f", and {parts[-1]}"
+
+
+def positive_state(states: Sequence[str]) -> str | None:
+    """Return the one state whose name says that something is so; None where none or several do.
+
+    Parameters
+    ----------
+    states : sequence of str
+        Of a variable.
+
+    Returns
+    -------
+    str or None
+        A state called yes, true, present, positive or 1.
+
+    Examples
+    --------
+    >>> positive_state(["absent", "Present"]), positive_state(["low", "high"])
+    ('Present', None)
+    """
+    likely = [state for state in states if state.lower() in _POSITIVE]
+    return likely[0] if len(likely) == 1 else None

@@ -63,6 +63,8 @@ class Support:
         [2, 2, 1, 3, 0]
         """
         n = np.full(len(evidence), len(self), dtype=np.int64)
+        if not len(self):
+            return n
         width = max(1, -(-len(self) // 8))
         step = max(1, _MOST_BYTES // width)
         for start in range(0, len(evidence), step):

@@ -142,7 +142,9 @@ def _begin_phrases(network: "Network", out: str, target: str | None) -> None:
     from pathlib import Path
 
     from bayesnets.formats.network_files import replace_file
-    from bayesnets.phrase_skeleton import phrase_skeleton
+    from bayesnets.phrase_files import plain_phrases
+    from bayesnets.phrase_writer import format_phrases
+    from bayesnets.phrases import positive_state
     from coherence.errors import InputError
 
     file = Path(out)
@@ -151,7 +153,10 @@ def _begin_phrases(network: "Network", out: str, target: str | None) -> None:
     # Words are written by hand, and a second call must not cost them.
     if file.exists():
         raise InputError(f"--out must be a new file; {out} exists. Name another, or move it away.")
-    replace_file(file, phrase_skeleton(network, target=target).encode("utf-8"))
+    chosen = network.names[-1] if target is None else target
+    states = network.states(chosen)
+    words = plain_phrases(network, chosen, positive_state(states) or states[0])
+    replace_file(file, format_phrases(words, network=network.name).encode("utf-8"))
     print(f"wrote {out}: words for {_size(network)}", file=sys.stderr)
 
 

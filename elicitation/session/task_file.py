@@ -7,11 +7,9 @@ import pandas as pd
 
 from bayesnets import Network, Phrases, load_phrases, plain_phrases, read_network, with_records
 from bayesnets.formats.network_files import SUFFIXES
+from bayesnets.phrases import positive_state
 from coherence.errors import InputError, listing
 from elicitation.session.plan import Task
-
-# Names of states that say which of two is asked about; of other states the user has to say.
-_POSITIVE = ("yes", "true", "present", "positive", "1")
 
 
 def is_network_file(task: str) -> bool:
@@ -87,14 +85,14 @@ def _plain(network: Network, target: str | None, positive: str | None) -> Phrase
             f"no phrase file that would. Known: {listing(network.names, 12)}."
         )
     states = network.states(target)
-    likely = [state for state in states if state.lower() in _POSITIVE]
-    if positive is None and len(likely) != 1:
+    state = positive_state(states) if positive is None else positive
+    if state is None:
         raise InputError(
             f"positive must be the state of {target!r} whose probability is asked for; its states "
             f"are {listing(states, 12)}, none was named, and there is no phrase file that would. "
             "Name it (--positive on the command line)."
         )
-    return plain_phrases(network, target, likely[0] if positive is None else positive)
+    return plain_phrases(network, target, state)
 
 
 def _read_records(file: Path) -> pd.DataFrame:

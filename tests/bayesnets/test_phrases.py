@@ -4,6 +4,7 @@ import pytest
 
 from bayesnets import Network, Node, load_network, load_phrases
 from bayesnets.phrase_files import plain_phrases
+from bayesnets.phrases import positive_state
 from coherence.errors import InputError
 
 WORDS = load_phrases("asia")
@@ -89,3 +90,9 @@ def test_questions_labels_and_names_to_the_byte():
 def test_wrong_names_are_refused(call, message):
     with pytest.raises(InputError, match=re.escape(message)):
         call()
+
+
+def test_only_a_name_that_says_so_makes_a_state_positive():
+    assert positive_state(["no", "YES"]) == "YES"
+    for states in (["low", "high"], ["yes", "true"], []):
+        assert positive_state(states) is None

@@ -239,8 +239,10 @@ def choose_device(device: str, dtype: str) -> tuple[str, str]:
 def reading(source: ModelSource) -> Iterator[None]:
     """Read a model quietly; one that lies here without a look outside this machine."""
     with ExitStack() as stack:
-        stack.enter_context(quiet_transformers())
-        if "local_files_only" in source.options:
+        is_here = "local_files_only" in source.options
+        # Gigabytes may be on their way from the hub, and a bar says how many are left.
+        stack.enter_context(quiet_transformers(bars=not is_here))
+        if is_here:
             stack.enter_context(without_network())
         if "gguf_file" in source.options:
             # The bar of this conversion has no switch of its own; failures are raised.
@@ -249,11 +251,15 @@ def reading(source: ModelSource) -> Iterator[None]:
 
 
 @contextmanager
-def quiet_transformers() -> Iterator[None]:
-    """Keep bars, remarks and deprecations of transformers back; what matters is checked here."""
-    bars = transformers_logging.is_progress_bar_enabled()
+def quiet_transformers(*, bars: bool = False) -> Iterator[None]:
+    """Keep remarks and deprecations of transformers back, and bars unless they are wanted.
+
+    What matters is checked here.
+    """
+    had_bars = transformers_logging.is_progress_bar_enabled()
     verbosity = transformers_logging.get_verbosity()
-    transformers_logging.disable_progress_bar()
+    if not bars:
+        transformers_logging.disable_progress_bar()
     transformers_logging.set_verbosity_error()
     try:
         with warnings.catch_warnings():
@@ -261,5 +267,5 @@ def quiet_transformers() -> Iterator[None]:
             yield
     finally:
         transformers_logging.set_verbosity(verbosity)
-        if bars:
+        if had_bars and not bars:
             transformers_logging.enable_progress_bar()

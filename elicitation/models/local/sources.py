@@ -7,6 +7,7 @@ model is ever run. Only a name on the hub is looked for outside this machine.
 
 import hashlib
 import json
+import logging
 import os
 import re
 from collections.abc import Iterator
@@ -31,6 +32,8 @@ _PATTERNS = (
     "vocab.*",
     "merges.txt",
 )
+GGUF_LIBRARIES = ("gguf", "accelerate")
+"""What transformers reads such files with."""
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
 _WAYS = (
     "model must be a folder with config.json and safetensors weights, a .gguf file, "
@@ -174,7 +177,7 @@ class GgufSource:
         with self.path.open("rb") as stream:
             if stream.read(4) != b"GGUF":
                 raise InputError(f"{self.label} is no GGUF file. Fetch it again, or name another.")
-        if find_spec("gguf") is None:
+        if any(find_spec(library) is None for library in GGUF_LIBRARIES):
             raise MissingExtraError("gguf", "Reading a .gguf file")
 
     def config(self) -> dict[str, Any]:
@@ -335,19 +338,32 @@ def without_network() -> Iterator[None]:
         constants.HF_HUB_OFFLINE = before
 
 
+@contextmanager
+def _no_remarks() -> Iterator[None]:
+    """Keep the hub's remarks on every further try back; the last one is an error."""
+    remarks = logging.getLogger("huggingface_hub")
+    before = remarks.level
+    remarks.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        remarks.setLevel(before)
+
+
 def _found_on_hub(repository: str, revision: str | None) -> HubSource:
     from huggingface_hub import constants
     from transformers.utils import cached_file
 
     asked = f"{repository}{f' at revision {revision}' if revision else ''}"
     try:
-        file = cached_file(repository, "config.json", revision=revision)
+        with _no_remarks():
+            file = cached_file(repository, "config.json", revision=revision)
     # Whatever the network, the hub or the cache raise on the way.
     except (OSError, ValueError) as error:
         reason = (
             "the environment says HF_HUB_OFFLINE"
             if constants.HF_HUB_OFFLINE
-            else " ".join(str(error).split())[:300]
+            else " ".join(str(error).split()).partition(". ")[0][:300]
         )
         raise InputError(
             f"{_WAYS}; {repository} is not a folder here, and {asked} is neither in the hub's "

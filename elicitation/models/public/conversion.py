@@ -36,7 +36,7 @@ def convert_gguf(file: Path, folder: Path) -> None:
                 source.location, **options, dtype=torch.float32, output_loading_info=True
             )
         except BROKEN as error:
-            reason = " ".join(str(error).split())
+            reason = " ".join(str(error).split()).rstrip(".")
             raise CoherenceError(
                 f"{file.name} could not be read by transformers: {reason}. "
                 "Install another version of transformers and gguf."

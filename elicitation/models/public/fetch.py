@@ -65,10 +65,7 @@ def fetch_model(
     if is_complete(target, model):
         return False
     _check_target(target)
-    # Before anything is downloaded.
-    for library in ("torch", "transformers", "gguf"):
-        if find_spec(library) is None:
-            raise MissingExtraError("gguf", f"Making a model folder of {model.name}")
+    _check_libraries(model)
     with _beside(target, model) as staging:
         _check_space(staging, model)
         if wheel is None:
@@ -109,6 +106,17 @@ def is_complete(folder: Path, model: PublicModel) -> bool:
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
+
+
+def _check_libraries(model: PublicModel) -> None:
+    """Raise before anything is downloaded that could not be converted."""
+    purpose = f"Making a model folder of {model.name}"
+    if any(find_spec(library) is None for library in ("safetensors", "torch", "transformers")):
+        raise MissingExtraError("gguf", purpose)
+    from elicitation.models.local.sources import GGUF_LIBRARIES
+
+    if any(find_spec(library) is None for library in GGUF_LIBRARIES):
+        raise MissingExtraError("gguf", purpose)
 
 
 def _check_target(target: Path) -> None:

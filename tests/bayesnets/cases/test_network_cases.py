@@ -3,12 +3,23 @@ import re
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from bayesnets import Network, Node, coverage, load_network, posterior, sample_cases
+from bayesnets import (
+    Network,
+    Node,
+    coverage,
+    fit,
+    load_network,
+    posterior,
+    sample,
+    sample_cases,
+    with_records,
+)
 from coherence.errors import InputError
 
 ASIA = load_network("asia")
@@ -208,3 +219,83 @@ def test_two_nodes_leave_no_auxiliary():
 def test_wrong_arguments_are_refused(arguments, message):
     with pytest.raises(InputError, match=re.escape(message)):
         sample_cases(ASIA, **{"target": "lung", "n": 10, **arguments})
+
+
+def agreeing(records, case):
+    """Count, record by record, how many show the evidence of a case."""
+    seen = [name for name in case.index if name.startswith("x_") and pd.notna(case[name])]
+    agree = np.ones(len(records), dtype=bool)
+    for name in seen:
+        agree &= (records[name.removeprefix("x_")] == case[name]).to_numpy()
+    return agree
+
+
+@pytest.fixture(scope="module")
+def records():
+    return sample(ASIA, 20_000, rng=1)
+
+
+@pytest.fixture(scope="module")
+def fitted(records):
+    return fit(ASIA, records, empty="marginal").network
+
+
+@pytest.mark.parametrize(("least", "given"), [(100, {}), (1000, {"min_records": 1000})])
+def test_evidence_of_a_fitted_network_is_shown_by_enough_records(records, fitted, least, given):
+    cases = sample_cases(fitted, "lung", 120, rng=2, **given)
+    for _, case in cases.iterrows():
+        agree = agreeing(records, case)
+        assert agree.sum() >= least
+        if case["z"] is not None:
+            by_state = records.loc[agree, case["z"]].value_counts()
+            # What is said about every state of z is supported as well.
+            assert (by_state.reindex(fitted.states(case["z"]), fill_value=0) >= least).all()
+    # The rule bites: without it many cases have fewer behind them.
+    free = sample_cases(fitted, "lung", 120, rng=2, min_records=0)
+    few = [agreeing(records, case).sum() < least for _, case in free.iterrows()]
+    assert 0.1 < np.mean(few) < 0.9
+
+
+def test_no_supported_evidence_is_left_out(records, fitted):
+    """All that there are, one by one: neither fewer nor others."""
+    kept = sample_cases(fitted, "lung", 437, rng=2)["context"]
+    with pytest.raises(InputError, match=r"437 sets .* that at least 100 records show exist"):
+        sample_cases(fitted, "lung", 438, rng=2)
+    everything = sample_cases(fitted, "lung", 1182, rng=2, min_records=0)
+    enough = [agreeing(records, case).sum() >= 100 for _, case in everything.iterrows()]
+    assert set(everything.loc[enough, "context"]) == set(kept)
+
+
+def test_other_networks_draw_the_cases_they_ever_drew(fitted, cases):
+    # A published network has no records, and its rule is as before.
+    again = sample_cases(ASIA, "lung", 200, rng=11, min_records=0)
+    pd.testing.assert_frame_equal(again, cases)
+    free = sample_cases(fitted, "lung", 50, rng=3, min_records=0)
+    bare = sample_cases(replace(fitted, support=None, tables=None), "lung", 50, rng=3)
+    pd.testing.assert_frame_equal(free, bare)
+
+
+def test_records_that_are_not_there_are_asked_for(fitted, records):
+    read_back = Network.from_json(fitted.to_json())
+    assert read_back.support is None
+    with pytest.raises(InputError, match=r"was fitted to records, and these do not come with it"):
+        sample_cases(read_back, "lung", 20, rng=1)
+    with pytest.raises(InputError, match=r"'asia' comes with no records, so that min_records"):
+        sample_cases(ASIA, "lung", 20, min_records=50)
+    assert len(sample_cases(read_back, "lung", 20, min_records=0, rng=1)) == 20
+    whole = with_records(read_back, records)
+    pd.testing.assert_frame_equal(
+        sample_cases(whole, "lung", 20, rng=1), sample_cases(fitted, "lung", 20, rng=1)
+    )
+    for wrong in (-1, 1.5, True):
+        with pytest.raises(InputError, match="min_records must be a number of records"):
+            sample_cases(fitted, "lung", 20, min_records=wrong)
+
+
+def test_many_sets_are_drawn_and_kept_by_the_same_rule():
+    network = load_network("diabetes")
+    records = sample(network, 3000, rng=4)
+    fitted = fit(network, records, empty="marginal").network
+    cases = sample_cases(fitted, "Diabetes_binary", 30, rng=5)
+    assert not cases.attrs["coverage"]["enumerated"]
+    assert all(agreeing(records, case).sum() >= 100 for _, case in cases.iterrows())

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from bayesnets import Network, Node, load_network, network_names
+from bayesnets import Network, Node, load_network, load_phrases, network_names
 from bayesnets.formats.network_files import read_network, write_network
 from coherence.cli.main import main
 
@@ -202,3 +202,17 @@ def test_help_loads_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "--variable" in done.stdout
+
+
+def test_words_begin_as_a_phrase_file_for_the_target_that_is_asked_about(tmp_path, capsys):
+    out = tmp_path / "words.toml"
+    assert main(["networks", "phrases", "asia", "--out", str(out)]) == 0
+    assert load_phrases(out, load_network("asia")).default_target == "lung"  # the catalogue's own
+    assert "wrote" in capsys.readouterr().err
+    for target, positive in (("smoke", "yes"), ("dysp", "yes")):
+        out.unlink()
+        assert main(["networks", "phrases", "asia", "--out", str(out), "--target", target]) == 0
+        words = load_phrases(out, load_network("asia"))
+        assert (words.default_target, words.positive(target)) == (target, positive)
+    assert main(["networks", "phrases", "asia", "--out", str(tmp_path / "a.txt")]) == 2
+    assert "--out must end in .toml" in capsys.readouterr().err

