@@ -60,7 +60,8 @@ CORRECTION = re.compile(
     r"apologi\w+|(?:updat|chang|adjust|amend)\w* (?:my|the|this|that|these) "
     r"(?:answer|estimate|mind|prob\w+|numbers?|values?|decision|choice)|take (?:it|that|this) back|"
     r"disregard|ignore (?:the|that|my|what)|strike that|no longer|let me (?:re\w+|try again|"
-    r"correct|fix|double|check|think)|that said|on the other hand|better answer|final answer should|inverted|backwards)\b|^or\b",
+    r"correct|fix|double|check|think)|that said|on the other hand|better answer|"
+    r"final answer should|inverted|backwards)\b|^or\b",
     re.IGNORECASE | re.MULTILINE,
 )
 """Words with which a reply takes back what it said before."""
