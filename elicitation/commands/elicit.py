@@ -15,6 +15,7 @@ from elicitation.commands.model_options import (
     drawn_at_a_time,
     load_local,
 )
+from elicitation.commands.task_options import TASK_OPTIONS, add_task_options, load_subject
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,8 +64,9 @@ def _add_subject(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--task",
-        metavar="NAME",
-        help="network or data set that supplies the cases, such as asia or randhie",
+        metavar="NAME_OR_FILE",
+        help="network or data set that supplies the cases, such as asia or randhie, or a network "
+        "of your own: .bif, .xml, .xmlbif or .json",
     )
     parser.add_argument(
         "--questions",
@@ -79,6 +81,7 @@ def _add_subject(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--contexts", type=int, metavar="N", help="number of contexts of a network (default: 200)"
     )
+    add_task_options(parser)
 
 
 def _add_design(parser: argparse.ArgumentParser) -> None:
@@ -188,11 +191,11 @@ def _check(args: argparse.Namespace) -> None:
             "Create it, or choose another."
         )
     if args.questions is not None:
-        for name in ("target", "contexts"):
+        for name in ("target", "contexts", *TASK_OPTIONS):
             if getattr(args, name) is not None:
                 raise InputError(
-                    f"--{name} belongs to --task; the rows of --questions are the contexts. "
-                    "Leave it out."
+                    f"--{name.replace('_', '-')} belongs to --task; "
+                    "the rows of --questions are the contexts. Leave it out."
                 )
     if drawn_at_a_time(args) < 1:
         raise InputError(f"batch_size must be positive; received {args.batch_size}.")
@@ -244,9 +247,7 @@ def _plan(args: argparse.Namespace, design: "Design") -> "Plan":
 
 
 def _task_and_cases(args: argparse.Namespace) -> "tuple[Subject, pd.DataFrame]":
-    from elicitation.session.plan import load_task
-
-    task = load_task(args.task, target=args.target)
+    task = load_subject(args)
     return task, task.cases(200 if args.contexts is None else args.contexts, seed=args.seed)
 
 
@@ -255,7 +256,11 @@ def _model_name(args: argparse.Namespace) -> str:
     if args.agent is not None:
         return str(args.agent)
     # Only the name is known without loading: a preview counts answers of all weights of it.
-    return str(args.model) if args.server is not None else Path(args.model).resolve().name
+    if args.server is not None:
+        return str(args.model)
+    from elicitation.models.local.sources import name_of
+
+    return name_of(args.model)
 
 
 def _load_model(args: argparse.Namespace) -> "Model":
