@@ -103,7 +103,11 @@ REFUSALS = (
 )
 """Phrases (lower case, straight apostrophes) that make an unreadable answer a refusal."""
 
-_SUM = re.compile(r"\b(?:sums?|adds?|adding|total(?:s|ling)?)\b[^.]{0,20}\bto\b", re.I)
+# Sentences whose numbers speak of the answer and are none.
+_ABOUT = re.compile(
+    r"^\W*(?:confidence|certainty)\b[^.]{0,20}[:=]|\b(?:sums?|adds?|adding|total(?:s|ling)?)\b[^.]{0,20}\bto\b",
+    re.IGNORECASE,
+)
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n")
 
 
@@ -158,7 +162,7 @@ def contradicts(remarks: str, stated: set[Fraction]) -> bool:
     if CORRECTION.search(remarks):
         return True
     for sentence in sentences_of(remarks):
-        if _SUM.search(sentence):
+        if _ABOUT.search(sentence):
             continue
         others = [value for value in probabilities_in(sentence) if value not in stated]
         # A rate of the world at large is evidence, unless the sentence goes on to an estimate.

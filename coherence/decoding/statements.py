@@ -5,7 +5,7 @@ negation, a hedge, a condition, a range. Then the label is spoiled, and so is th
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -105,11 +105,12 @@ def find_statements(
     """
     rows = _with_headed_rows(_joined(lines, labels, read), labels, read)
     pattern = label_pattern(tuple(labels))
+    names = {label.casefold() for label in labels}
     found: Found[Value] = Found(rows)
     # Whether the last line that is no statement introduces an example.
     example = False
     for number, row in enumerate(rows):
-        stated, beside, spoiled = _row(row, pattern, read)
+        stated, beside, spoiled = _row(row, pattern, names, read)
         found.spoiled |= spoiled
         found.remarks.append(beside)
         if not stated:
@@ -121,7 +122,7 @@ def find_statements(
 
 
 def _row(
-    row: str, pattern: re.Pattern[str], read: ReadValue[Value]
+    row: str, pattern: re.Pattern[str], names: Collection[str], read: ReadValue[Value]
 ) -> tuple[list[tuple[str, Value]], str, bool]:
     """Return the statements of a line, what stands beside them, and whether a label is spoiled."""
     bullets = _BULLETS.match(row)
@@ -134,8 +135,12 @@ def _row(
         if match.start() < position:
             continue
         label = match["label"].casefold()
+        label = label if label in names else label.replace("_", " ")
+        # Letters without a small form of one letter match a label, and are not it.
+        if label not in names:
+            continue
         worded = bool(match["words"])
-        bare = match["separator"] == ""
+        bare = not match["separator"].strip()
         value = read(row, match.end())
         if worded and not (match["lead"] or label in _GENERAL):
             continue
