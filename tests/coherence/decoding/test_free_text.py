@@ -200,7 +200,7 @@ def test_a_hundred_thousand_replies_take_seconds():
 
 
 def test_the_parts_of_the_reader_say_how_they_read():
-    assert probabilities_of(Reply("Yes: 1/4 (of all)"), ("No", "Yes"))[1] == "repaired:single"
+    assert probabilities_of(Reply("Yes: 1/4"), ("No", "Yes"))[1] == "repaired:single"
     assert number_of(Reply("So much for that.\nAnswer: 0.25"))[1] == "repaired:passage"
     assert option_of(Reply("Answer: **B**, since it pays."), ("A", "B"))[0] == "B"
     labels = ("Can decide", "Decision")
