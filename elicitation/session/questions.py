@@ -33,8 +33,7 @@ Role = Literal["belief", "decision", "choice", "auxiliary", "conditional"]
 REFERENCE = "standard"
 FEATURE_PREFIX = "x_"
 _SPARE_TOKENS = 16  # for white space around an answer
-ROOM_FOR_WORDS = 256
-"""Tokens of any answer: cut within its preamble or reasons, a reply would be lost."""
+ROOM_FOR_WORDS = 256  # tokens of any answer: cut within its preamble, a reply would be lost
 
 
 @dataclass(frozen=True)
