@@ -41,10 +41,18 @@ GENERIC = re.compile(
     r"\b(?:population|prevalence|base rate|base-rate|prior|average|typical(?:ly)?|general(?:ly)?|"
     r"sensitivity|specificity|incidence|studies|worldwide|lifetime|annual|overall|people|"
     r"most|usual(?:ly)?|commonly|false positive|accuracy|example|instance|initial(?:ly)?|"
-    r"at first|naively?|smokers|adults|men|women|patients|cases|others?|someone|anyone|them)\b",
+    r"at first|naively?|confiden\w+|certainty|p-value|"
+    r"smokers|adults|men|women|patients|cases|others?|someone|anyone|them)\b",
     re.IGNORECASE,
 )
 """Words of sentences whose number may be one of the world at large, or not yet the answer."""
+
+OPPOSITE = re.compile(
+    r"\b(?:healthy|normal|benign|unaffected|negative|absent|absence|opposite|complement\w*|clear|"
+    r"safe|fine|well)\b|-free\b",
+    re.IGNORECASE,
+)
+"""Words of what may be asked about the other way round: that a patient is well."""
 
 WORLD = _words(
     "population|prevalence|base rate|base-rate|prior|average|sensitivity|specificity|incidence|"

@@ -137,7 +137,7 @@ class Thinker:
 
 def test_whole_replies_are_read_and_how_they_ended_is_told(asia, cases, store):
     runs, tally = elicit(Thinker(), asia, cases, store, design=Design(reps=4, iterated=False))
-    by_prompt = {prompt: rows for prompt, rows in runs.groupby("prompt")}
+    by_prompt = dict(list(runs.groupby("prompt")))
     assert set(by_prompt["mse"]["status"]) == set(by_prompt["absolute"]["status"]) == {"truncated"}
     assert set(by_prompt["bayes"]["status"]) == {"refused"}
     assert set(by_prompt["mse"]["finish_reason"]) == {"length"}
