@@ -31,8 +31,7 @@ CREATE TABLE IF NOT EXISTS answers (
 """
 _BUSY_SECONDS = 60.0
 _DETAILS = ("logprob", "n_tokens", "finish_reason", "thinking", "n_prompt_tokens", "served_by")
-# SQLite allows 32,766 variables in one statement; smaller portions keep a look-up short for other
-# writers.
+# SQLite allows 32,766 variables in a statement; fewer keep a look-up short for other writers.
 _PORTION = 500
 
 
@@ -190,8 +189,7 @@ class AnswerStore:
         self.path = str(path)
         if self.path != ":memory:" and not Path(self.path).absolute().parent.is_dir():
             raise InputError(
-                f"answer store {self.path} must lie in a folder that exists. "
-                "Create the folder first."
+                f"answer store {self.path} must lie in a folder that exists. Create it first."
             )
         try:
             # Without implicit transactions: each write begins and ends its own.
@@ -221,8 +219,7 @@ class AnswerStore:
 
     def _prepare(self) -> None:
         self._use_write_ahead_log()
-        # NORMAL outlives a killed process; FULL would also outlive a power cut in the same instant,
-        # at one fsync per batch, which is cheap here.
+        # FULL outlives a power cut too, at one fsync per batch, which is cheap here.
         self._database.execute("PRAGMA synchronous=FULL")
         layout = self._database.execute("PRAGMA user_version").fetchone()[0]
         names = self._database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
@@ -344,10 +341,8 @@ class StoredRow:
         Who answered.
     about : str
         See `Draw`; empty where a store does not have it.
-    text, created : str
+    text, created, finish_reason
         See `StoredAnswer`.
-    finish_reason : str or None
-        See `Answer`.
     """
 
     key: str
@@ -383,8 +378,7 @@ def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
             f"answer store {path} does not exist. "
             "Name the file that --store or OUT.answers.sqlite stands for."
         )
-    # Without a log beside it nobody has the store open, and SQLite need not make one of its own to
-    # read.
+    # Without a log beside it nobody has the store open, and reading need not make one.
     mode = "mode=ro" if Path(f"{file}-wal").exists() else "mode=ro&immutable=1"
     address = f"{file.absolute().as_uri()}?{mode}"
     try:
@@ -397,9 +391,8 @@ def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
                 "SELECT key, model, fingerprint, extra, answer, created FROM answers "
                 "ORDER BY created"
             ):
-                known = json.loads(extra)
-                about = known.get("about", "")  # older stores have none
-                ended = known.get("finish_reason")
+                known = json.loads(extra)  # older stores have less
+                about, ended = known.get("about", ""), known.get("finish_reason")
                 yield StoredRow(key, model, fingerprint, about, text, created, ended)
     except sqlite3.Error as error:
         raise InputError(

@@ -59,7 +59,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             help=f"task that asked for {purpose}",
         )
     parser.add_argument(
-        "--actions", metavar="A,B", help="actions that were offered, where the log does not say"
+        "--actions",
+        metavar="A,B",
+        help="actions that were offered, where the log does not say; 'A|B' if they have commas",
     )
     parser.add_argument(
         "--positive",
@@ -107,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
     reading = Reading(
         belief=_belief_reader(percent=args.percent),
         action=_read_action,
-        actions=tuple(name.strip() for name in (args.actions or "").split(",") if name.strip()),
+        actions=_actions(args.actions or ""),
         positive=args.positive,
         percent=args.percent,
     )
@@ -122,6 +124,12 @@ def run(args: argparse.Namespace) -> int:
     write_runs(imported.runs, out)
     _print_summary(imported, out, format)
     return 0
+
+
+def _actions(text: str) -> tuple[str, ...]:
+    """Return the actions of a list; bars part those that have commas in them."""
+    names = text.split("|" if "|" in text else ",")
+    return tuple(name.strip() for name in names if name.strip())
 
 
 def _check_output(out: Path, files: Sequence[Path], *, force: bool) -> None:

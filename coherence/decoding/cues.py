@@ -41,10 +41,18 @@ GENERIC = re.compile(
     r"\b(?:population|prevalence|base rate|base-rate|prior|average|typical(?:ly)?|general(?:ly)?|"
     r"sensitivity|specificity|incidence|studies|worldwide|lifetime|annual|overall|people|"
     r"most|usual(?:ly)?|commonly|false positive|accuracy|example|instance|initial(?:ly)?|"
-    r"at first|naively?|smokers|adults|men|women|patients|cases|others?|someone|anyone|them)\b",
+    r"at first|naively?|confiden\w+|certainty|p-value|"
+    r"smokers|adults|men|women|patients|cases|others?|someone|anyone|them)\b",
     re.IGNORECASE,
 )
 """Words of sentences whose number may be one of the world at large, or not yet the answer."""
+
+OPPOSITE = re.compile(
+    r"\b(?:healthy|normal|benign|unaffected|negative|absent|absence|opposite|complement\w*|clear|"
+    r"safe|fine|well)\b|-free\b",
+    re.IGNORECASE,
+)
+"""Words of what may be asked about the other way round: that a patient is well."""
 
 WORLD = _words(
     "population|prevalence|base rate|base-rate|prior|average|sensitivity|specificity|incidence|"
@@ -60,7 +68,8 @@ CORRECTION = re.compile(
     r"apologi\w+|(?:updat|chang|adjust|amend)\w* (?:my|the|this|that|these) "
     r"(?:answer|estimate|mind|prob\w+|numbers?|values?|decision|choice)|take (?:it|that|this) back|"
     r"disregard|ignore (?:the|that|my|what)|strike that|no longer|let me (?:re\w+|try again|"
-    r"correct|fix|double|check|think)|that said|on the other hand|better answer|final answer should|inverted|backwards)\b|^or\b",
+    r"correct|fix|double|check|think)|that said|on the other hand|better answer|"
+    r"final answer should|inverted|backwards)\b|^or\b",
     re.IGNORECASE | re.MULTILINE,
 )
 """Words with which a reply takes back what it said before."""
@@ -102,7 +111,11 @@ REFUSALS = (
 )
 """Phrases (lower case, straight apostrophes) that make an unreadable answer a refusal."""
 
-_SUM = re.compile(r"\b(?:sums?|adds?|adding|total(?:s|ling)?)\b[^.]{0,20}\bto\b", re.I)
+# Sentences whose numbers speak of the answer and are none.
+_ABOUT = re.compile(
+    r"^\W*(?:confidence|certainty)\b[^.]{0,20}[:=]|\b(?:sums?|adds?|adding|total(?:s|ling)?)\b[^.]{0,20}\bto\b",
+    re.IGNORECASE,
+)
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n")
 
 
@@ -157,7 +170,7 @@ def contradicts(remarks: str, stated: set[Fraction]) -> bool:
     if CORRECTION.search(remarks):
         return True
     for sentence in sentences_of(remarks):
-        if _SUM.search(sentence):
+        if _ABOUT.search(sentence):
             continue
         others = [value for value in probabilities_in(sentence) if value not in stated]
         # A rate of the world at large is evidence, unless the sentence goes on to an estimate.

@@ -8,13 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from coherence.decoding.blocks import ReadValue, find_block, number_at, option_at
+from coherence.decoding.blocks import find_block
 from coherence.decoding.json_answers import labelled, objects_in
 from coherence.decoding.named_option import find_option
 from coherence.decoding.numerals import NUMBER, RepairedText, UnreadableError, value_of
 from coherence.decoding.prose import plain_lines
 from coherence.decoding.reply import Reply
 from coherence.decoding.stated_number import find_number
+from coherence.decoding.statements import ReadValue, number_at, option_at
 
 Value = TypeVar("Value")
 _LARGEST_GAP = Fraction(2, 100)
@@ -44,9 +45,7 @@ def probabilities_of(reply: Reply, labels: Sequence[str]) -> tuple[list[Fraction
     """
     reading = RepairedText(reply.text)
     objects, lines = _parted(reply.text, reading)
-    values = _answer(
-        objects, lines, labels, number_at(reading), _json_number(reading), reading
-    )
+    values = _answer(objects, lines, labels, number_at(reading), _json_number(reading), reading)
     folded = [label.casefold() for label in labels]
     if values is not None and len(values) == len(labels):
         return [values[label] for label in folded], reading.status
@@ -73,7 +72,7 @@ def number_of(reply: Reply) -> tuple[Fraction, str]:
     objects, lines = _parted(reply.text, reading)
     # Both labels may be given all the same; and what spoils them spoils the number.
     block = find_block(lines, ("No", "Yes"), number_at(reading), RepairedText(""))
-    if block is not None and len(block) == 2 and abs(sum(block.values()) - 1) > _LARGEST_GAP:
+    if block is not None and len(block) == 2 and abs(block["no"] + block["yes"] - 1) > _LARGEST_GAP:
         raise UnreadableError
     number = find_number(lines, objects, reading, cut=reply.cut)
     if number is None:
@@ -116,9 +115,7 @@ def words_of(
     return dict(values), reading.status
 
 
-def option_of(
-    reply: Reply, options: Sequence[str], words: Sequence[str] = ()
-) -> tuple[str, str]:
+def option_of(reply: Reply, options: Sequence[str], words: Sequence[str] = ()) -> tuple[str, str]:
     """Read which option a reply in free text chooses; else as `probabilities_of`.
 
     Parameters

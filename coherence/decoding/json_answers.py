@@ -9,13 +9,13 @@ from coherence.decoding.numerals import UnreadableError
 
 _MOST_OBJECTS = 6
 _OPENING = re.compile(r"\{\s{0,40}\"")  # braces of TeX open none
-_NAMES = frozenset(
-    "label name category outcome class state option answer event key stage".split()
-)
-_ANSWERS = frozenset(
+_NAME_WORDS = "label name category outcome class state option answer event key stage"
+_NAMES = frozenset(_NAME_WORDS.split())
+_ANSWER_WORDS = (
     "answer final_answer finalanswer choice action decision option selection selected response "
-    "chosen pick verdict result".split()
+    "chosen pick verdict result"
 )
+_ANSWERS = frozenset(_ANSWER_WORDS.split())
 _DECODER = json.JSONDecoder(
     # Pairs and texts, not dicts and floats: a name that occurs twice must show, and .1 stay exact.
     object_pairs_hook=list,

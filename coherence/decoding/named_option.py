@@ -32,6 +32,9 @@ _REST = re.compile(
     r"\s*(?:$|[.,;:!|(*\-\u2013\u2014](?:\s|$|\()|\)|(?:because|since|as|due|given|based|for)\b)",
     re.IGNORECASE,
 )
+_LETTERED = re.compile(
+    r"(?:[Oo]ption\s+)?[(\[]?([A-Za-z])(?:[)\].:]{1,3}| [-\u2013\u2014])\s+(\S.*)$"
+)
 # As `coherence.decoding.cues.CORRECTION`, without the word that an option may be.
 _TAKES_BACK = re.compile(r"\b(?:wait)\b", re.IGNORECASE)
 
@@ -210,7 +213,7 @@ def _whole(text: str, options: Sequence[str], words: Sequence[str]) -> str | Non
         if option is not None:
             return option
     # "D) 1/3": a letter with what it stands for.
-    lettered = re.match(r"(?:[Oo]ption\s+)?[(\[]?([A-Za-z])(?:[)\].:]{1,3}| [-\u2013\u2014])\s+(\S.*)$", bare)
+    lettered = _LETTERED.match(bare)
     if lettered and lettered[1] in options and all(len(option) == 1 for option in options):
         if len(words) == len(options):
             own = words[list(options).index(lettered[1])].rstrip(".").casefold()

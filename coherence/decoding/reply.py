@@ -76,7 +76,7 @@ def take_apart(text: str, finish_reason: str | None = None) -> Reply:
     'No: 0.30\n'
     """
     cut = finish_reason == "length"
-    said, thinking, unfinished = _without_thinking(text) if _may_think(text) else (text, None, False)
+    said, thinking, unfinished = _without_thinking(text)
     body, marked = said, False
     if "<" in body or "[" in body:
         turn = _TURN.match(body)
@@ -93,12 +93,10 @@ def take_apart(text: str, finish_reason: str | None = None) -> Reply:
     return Reply(body, thinking, cut, unfinished, marked)
 
 
-def _may_think(text: str) -> bool:
-    return any(mark in text for mark in ("<", "\u25c1", "[THINK]", "[/THINK]"))
-
-
 def _without_thinking(text: str) -> tuple[str, str | None, bool]:
     """Return what was said, what was thought, and whether the thinking has no end."""
+    if not any(mark in text for mark in ("<", "\u25c1", "[THINK]", "[/THINK]")):
+        return text, None, False
     channels = list(_CHANNEL.finditer(text))
     if channels:
         last = channels[-1]

@@ -19,6 +19,7 @@ from coherence.decoding.cues import (
     HEDGE,
     HEDGED_REST,
     NEGATION,
+    OPPOSITE,
     contradicts,
     probabilities_in,
     sentences_of,
@@ -170,7 +171,7 @@ def _rank(prefix: str, rest: str, *, first: bool) -> int:
         return MARKED if ends else 0
     if not _MARK.fullmatch(prefix) or not _TAIL.match(rest):
         return 0
-    if GENERIC.search(prefix) or EXAMPLE.search(prefix) or CONDITION.search(prefix):
+    if any(cue.search(prefix) for cue in (GENERIC, EXAMPLE, CONDITION, OPPOSITE)):
         return 0
     if _ANSWER.search(prefix):
         return CONCLUSIVE
@@ -223,10 +224,11 @@ def _states_belief(sentence: str, match: re.Match[str]) -> bool:
         return False
     if GENERIC.search(sentence) or HEDGED_REST.match(behind) or before.endswith(_MONEY):
         return False
+    turned = bool(NEGATION.search(sentence))
     if _CHANCE.match(behind):
-        return not NEGATION.search(sentence)
+        return not turned and not OPPOSITE.search(sentence)
     if not _TAIL.match(behind):
         return False
     if _IS.search(before):
-        return not NEGATION.search(sentence)
-    return bool(_SAYS.search(before)) and not NEGATION.search(sentence)
+        return not turned and not OPPOSITE.search(before)
+    return bool(_SAYS.search(before)) and not turned

@@ -8,11 +8,12 @@ import pandas as pd
 from coherence.report.unit import Unit
 from coherence.report.wording import NOT_GIVEN
 from coherence.table.audit import MISSING, audit_table
-from coherence.table.schema import FAILURES
+from coherence.table.schema import FAILURES, LOW_MASS
 
 _HEADINGS = {
     "sum_not_one": "sum not 1",
     "out_of_range": "out of range",
+    LOW_MASS: "low mass",
     "share_unreadable": "unreadable",
 }
 
@@ -36,7 +37,7 @@ def audit_cells(unit: Unit) -> tuple[list[str], list[list[str]]]:
         return [], []
     table = audit_table(unit.statuses)
     # All failures are a dozen columns; those that occurred are two or three.
-    shown = [name for name in ("repaired", *FAILURES, MISSING) if table[name].any()]
+    shown = [name for name in ("repaired", LOW_MASS, *FAILURES, MISSING) if table[name].any()]
     columns = ["question", "asked", "ok", *shown, "share_unreadable"]
     rows = [
         [f"{row[name]:.1%}" if name == "share_unreadable" else str(row[name]) for name in columns]

@@ -8,7 +8,7 @@ gone one way, or the other (worst-case bounds, Manski 1989, "Anatomy of the sele
 import numpy as np
 import pandas as pd
 
-from coherence.table.schema import FAILURES, READABLE, REPAIRS, state_columns
+from coherence.table.schema import FAILURES, LOW_MASS, READABLE, REPAIRS, state_columns
 
 GIVEN_Z = "given z"
 MISSING = "missing"
@@ -109,9 +109,9 @@ def audit_table(statuses: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns ``question``, ``asked``, ``ok``, ``repaired``, one per failure of
+        Columns ``question``, ``asked``, ``ok``, ``repaired``, ``low_mass``, one per failure of
         `coherence.table.schema.FAILURES`, ``missing``, and ``share_unreadable``, the share of
-        `asked` that is neither ok nor repaired.
+        `asked` that has no value.
 
     Examples
     --------
@@ -138,13 +138,17 @@ def audit_table(statuses: pd.DataFrame) -> pd.DataFrame:
                 "asked": asked,
                 "ok": number["ok"],
                 "repaired": repaired,
+                LOW_MASS: number[LOW_MASS],
                 **{name: number[name] for name in FAILURES},
             }
             | {MISSING: missing, "share_unreadable": (asked - readable) / asked}
         )
     return pd.DataFrame(
         rows,
-        columns=["question", "asked", "ok", "repaired", *FAILURES, MISSING, "share_unreadable"],
+        columns=[
+            *("question", "asked", "ok", "repaired", LOW_MASS),
+            *(*FAILURES, MISSING, "share_unreadable"),
+        ],
     )
 
 

@@ -32,11 +32,8 @@ from elicitation.session.prompts import (
 Role = Literal["belief", "decision", "choice", "auxiliary", "conditional"]
 REFERENCE = "standard"
 FEATURE_PREFIX = "x_"
-# Room for a reader that spells an answer character by character, and for white space around it.
-_SPARE_TOKENS = 16
-ROOM_FOR_WORDS = 256
-"""Tokens of an answer at least: models open with a phrase and go on to reasons, and a reply that is
-cut before it has said its answer is lost. One that has said it, ends by itself."""
+_SPARE_TOKENS = 16  # for white space around an answer
+ROOM_FOR_WORDS = 256  # tokens of any answer: cut within its preamble, a reply would be lost
 
 
 @dataclass(frozen=True)
@@ -84,10 +81,7 @@ class Question:
 
     @property
     def max_new_tokens(self) -> int:
-        """Tokens that suffice for an answer in the form, even if every character were a token.
-
-        At least `ROOM_FOR_WORDS`, which leaves room for words around it.
-        """
+        """Tokens for an answer in the form, were every character one, and for words around it."""
         if self.role == "choice" or self.way != "verbalised":
             n_form = max(len(line.encode()) for line in self.lines)
         else:

@@ -64,9 +64,25 @@ class BatteryQuestion:
         """Value of the column `question`."""
         return f"{self.setting.name} | {self.wording}"
 
-    def letter_of(self, answer: str) -> str | None:
-        """Return the letter that a drawn answer chooses, None if it chooses none."""
-        return decode_choice(answer, self.outcomes, words=self.options).value
+    def letter_of(self, answer: str, finish_reason: str | None = None) -> str | None:
+        """Return the letter that a drawn answer chooses, None if it chooses none.
+
+        Parameters
+        ----------
+        answer : str
+            The whole reply.
+        finish_reason : str or None
+            Why it ended, see `decode_choice`.
+
+        Returns
+        -------
+        str or None
+            One of the `outcomes`.
+        """
+        decoded = decode_choice(
+            answer, self.outcomes, words=self.options, finish_reason=finish_reason
+        )
+        return decoded.value
 
 
 def battery(settings: Sequence[Setting], *, only_revealed: bool = False) -> list[BatteryQuestion]:

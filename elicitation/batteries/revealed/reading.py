@@ -250,9 +250,7 @@ def opening_spellings(outcomes: Sequence[str]) -> list[Spelling]:
         spaced = (outcome, outcome.replace("\n", "\n\n"))
         # A single letter counts as it stands: a small one is a word as well.
         cases = dict.fromkeys(
-            case
-            for text in spaced
-            for case in (text, *(() if len(text) == 1 else _cases_of(text)))
+            case for text in spaced for case in (text, *(() if len(text) == 1 else _cases_of(text)))
         )
         forms[outcome] = [
             *(mark + case for mark in (*_MARKS, '"') for case in cases),

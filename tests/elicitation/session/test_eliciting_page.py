@@ -14,7 +14,7 @@ from elicitation.session.prompts import NETWORK_PROMPTS
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "eliciting.md").read_text(encoding="utf-8")
-ROWS = re.findall(r"^\| `([a-z_:]+)` \| (.+) \| (\.7|none) \|$", PAGE, re.MULTILINE)
+ROWS = re.findall(r"^\| `([a-z_:]+)` \| (.+) \| (\.7|none|kept) \|$", PAGE, re.MULTILINE)
 
 
 def examples():
@@ -32,6 +32,11 @@ def examples():
 def test_examples_are_read_as_the_page_says(status, text, value):
     decoded = decode_belief(text)
     assert (decoded.status, decoded.value) == (status, pytest.approx(value) if value else None)
+
+
+def test_statuses_without_an_example_are_those_that_a_text_alone_does_not_have():
+    shown = {status for status, _, _ in examples()}
+    assert set(STATUSES) - shown == {"low_mass", "truncated"}
 
 
 def test_every_status_is_explained():

@@ -7,6 +7,7 @@ A change of a single character is a different experiment and must show.
 
 import pytest
 
+from coherence.decoding.decode import decode_distribution
 from elicitation.session.plan import Task
 from elicitation.session.prompts import (
     AUXILIARY,
@@ -132,3 +133,20 @@ def test_a_description_is_about_the_subject_of_its_network():
     task = Task.load("fever")
     text = belief_question(task.phrases, {"lethargy": "yes"}, task.target, "standard")
     assert text.startswith("Consider a young child who ")
+
+
+@pytest.mark.parametrize(
+    ("labels", "listed"),
+    [
+        (("No", "Yes"), "No, Yes"),
+        (("a cold, or the flu", "neither"), "a cold, or the flu; neither"),
+        (("a, b", "c; d"), "a, b | c; d"),
+    ],
+)
+def test_a_comma_within_a_label_does_not_make_two_of_it(labels, listed):
+    words = label_words(labels)
+    assert words["labels"] == listed
+    # The answer that the prompt shows is read with each label as one.
+    assert decode_distribution(words["example"], labels).value == (0.5, 0.5)
+    bulleted = words["example"].replace("0.50", "50%").replace("\n", "\n- ")
+    assert decode_distribution(f"My estimate:\n- {bulleted}", labels).value == (0.5, 0.5)

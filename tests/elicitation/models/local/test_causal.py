@@ -199,12 +199,17 @@ def test_an_answer_begins_with_its_prefill_and_its_lines_count(model_folder, tmp
         plain.render(request.text) + "No: 0.50\nYes:", add_special_tokens=False
     )["input_ids"]
     assert model.encode([request.text]) == [whole]
-    (first_line,) = model.generate([Request("Does a patient cough?", 3, 30, 1.0, max_lines=1)])
-    # Its first line is complete before the model says anything.
-    assert first_line.text == "No: 0.50\n"
+    # A chat model ends its answer itself, and what it says after the lines asked for is kept.
+    (whole,) = model.generate([Request("Does a patient cough?", 3, 12, 1.0, max_lines=1)])
+    assert whole == answer
 
 
 def test_a_prefill_needs_no_chat_template(model_folder):
+    lined = load_causal_model(model_folder, prefill="No: 0.50\nYes:")
+    (first_line,) = lined.generate([Request("Does a patient cough?", 3, 30, 1.0, max_lines=1)])
+    # Its first line is complete before the model says anything, and without a template it would go
+    # on with the text.
+    assert (first_line.text, first_line.finish_reason) == ("No: 0.50\n", "stop")
     model = load_causal_model(model_folder, prefill=" Answer:")
     assert model.tokenizer.decode(model.encode(["Well?"])[0]) == "<start>Well? Answer:"
     assert model.generate([Request("Well?", 0, 3)])[0].text.startswith(" Answer:")

@@ -1,0 +1,211 @@
+"""Free text: breaks if a reply is read as what it does not say, or is cut into saying it."""
+
+import time
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coherence.decoding.decode import (
+    decode_belief,
+    decode_choice,
+    decode_decision,
+    decode_distribution,
+)
+from coherence.decoding.free_text import number_of, option_of, probabilities_of, words_of
+from coherence.decoding.numerals import UnreadableError
+from coherence.decoding.reply import Reply
+from tests.coherence.decoding.replies import coded, read, same
+
+FORMS = {"belief_lines", "belief_number", "distribution", "decision", "choice"}
+
+
+@pytest.mark.parametrize(("name", "n_replies"), [("corpus", 305), ("held_out", 100)])
+def test_of_replies_coded_by_hand_none_is_wrong_and_nine_in_ten_are_read(name, n_replies):
+    """The held-out ones were written when the reader was done: 60 of 69 were read then, none
+    wrongly; what they showed in principle was mended since."""
+    rows = coded(name)
+    assert len(rows) == n_replies
+    assert {row["form"] for row in rows} == FORMS
+    assert len({row["family"] for row in rows}) >= 8
+    confusion: Counter[str] = Counter()
+    wrong = []
+    for row in rows:
+        decoded = read(row)
+        kind = "codable" if row["value"] is not None else "uncodable"
+        outcome = "unread" if decoded.value is None else "read"
+        if outcome == "read" and not same(decoded.value, row["value"]):
+            outcome = "wrong"
+            wrong.append((row["text"], decoded, row["value"]))
+        confusion[f"{kind}, {outcome}"] += 1
+    assert wrong == [], confusion
+    n_codable = confusion["codable, read"] + confusion["codable, unread"]
+    assert confusion["codable, read"] >= 0.9 * n_codable, confusion
+    assert confusion["uncodable, unread"] >= 25, confusion
+
+
+@pytest.mark.parametrize("name", ["corpus", "held_out"])
+def test_what_was_cut_or_withheld_says_so(name):
+    for row in coded(name):
+        decoded = read(row)
+        if row["finish_reason"] == "content_filter":
+            assert decoded.status == "refused", row
+        elif row["finish_reason"] == "length" and row["value"] is None:
+            assert decoded.status == "truncated", row
+        elif row["finish_reason"] == "stop":
+            unfinished = "<think>" in row["text"] and "</think>" not in row["text"]
+            assert (decoded.status == "truncated") == unfinished, row
+
+
+@pytest.mark.parametrize("name", ["corpus", "held_out"])
+def test_a_reply_that_was_cut_anywhere_says_what_it_said_whole_or_nothing(name):
+    n_read = 0
+    for row in (row for row in coded(name) if row["value"] is not None):
+        whole = read(row, finish_reason="stop")
+        if whole.value is None:
+            continue
+        for end in range(len(row["text"]) + 1):
+            cut = read(row, row["text"][:end], "length")
+            assert cut.value is None or same(cut.value, whole.value), (row["text"][:end], cut)
+            n_read += cut.value is not None
+    assert n_read > 500  # texts cut after their answer are still read, or this says nothing
+
+
+_HUNDREDTHS = st.integers(0, 100)
+_PREAMBLES = st.sampled_from(
+    [
+        "",
+        "Sure! Here is my answer:\n\n",
+        "Given the smoking history of 20 pack-years, my estimate is:\n",
+        "**Answer**\n\n",
+        "<think>Yes: 0.11, or 0.12?</think>\n",
+        "A 64-year-old with dyspnea. The base rate is 11%.\n\n",
+    ]
+)
+_REMARKS = st.sampled_from(
+    [
+        "",
+        "\n\nThe X-ray is what decides it.",
+        "<|im_end|>",
+        "\n\n*This is no medical advice.*",
+        "\n\nI hope this helps! Let me know what else you need.",
+    ]
+)
+_SHAPES = st.sampled_from(
+    [
+        "{a}: {x}\n{b}: {y}",
+        "**{a}:** {x}\n**{b}:** {y}",
+        "- {a}: {x}\n- {b}: {y}",
+        "1. {a}: {x}\n2. {b}: {y}",
+        "```\n{a}: {x}\n{b}: {y}\n```",
+        "| label | p |\n|---|---|\n| {a} | {x} |\n| {b} | {y} |",
+        '{{"{a}": {x}, "{b}": {y}}}',
+        "{a} - {x}\n{b} - {y}",
+        "{b}: {y}\n{a}: {x}",
+        "P({a}) = {x}, P({b}) = {y}",
+    ]
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(_HUNDREDTHS, _PREAMBLES, _SHAPES, _REMARKS)
+def test_wrapping_an_answer_does_not_change_it(h, before, shape, behind):
+    x, y = f"{(100 - h) / 100:.2f}", f"{h / 100:.2f}"
+    belief = decode_belief(before + shape.format(a="No", b="Yes", x=x, y=y) + behind)
+    assert belief.value == h / 100, belief
+    labels = ("a cold, or the flu", "neither of both")
+    text = before + shape.format(a=labels[0], b=labels[1], x=x, y=y) + behind
+    spread = decode_distribution(text, labels)
+    assert spread.value == ((100 - h) / 100, h / 100), text
+    # Wherever it is cut, it is that answer or none.
+    text = before + shape.format(a="No", b="Yes", x=x, y=y) + behind
+    for end in range(0, len(text), 3):
+        cut = decode_belief(text[:end], finish_reason="length")
+        assert cut.value in (None, h / 100), text[:end]
+
+
+_PROSE = (
+    "the patient smokes coughs yes no not and or maybe likely probability of is a chance that "
+    "low high X-ray 67 0.4 30% about between than more I think say answer: Yes, No. decide "
+    "decision however, actually wait if they have disease"
+)
+_WORDS = _PROSE.split(" ")
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.sampled_from([word for word in _WORDS if not word[0].isdigit()]), max_size=30))
+def test_words_without_numbers_state_no_belief(words):
+    text = " ".join(words)
+    assert decode_belief(text).value is None
+    assert decode_belief(text, form="number").value is None
+    assert decode_distribution(text, ("low", "high")).value is None
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.sampled_from(_WORDS), max_size=30), st.sampled_from(["stop", "length", None]))
+def test_random_prose_states_no_distribution_and_no_decision(words, ended):
+    text = " ".join(words)
+    assert decode_distribution(text, ("rare", "common"), finish_reason=ended).value is None
+    assert decode_decision(text, finish_reason=ended).value is None
+    if "0.4" not in words or "30%" not in words:
+        return
+    # Two numbers in one stretch of prose, neither marked: no belief.
+    assert decode_belief(text.replace(":", ""), form="number").value is None
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(max_size=200), st.sampled_from(["stop", "length", "content_filter", None]))
+def test_any_text_is_survived_however_it_ended(text, ended):
+    for decoded in (
+        decode_belief(text, finish_reason=ended),
+        decode_belief(text, form="number", finish_reason=ended),
+        decode_decision(text, finish_reason=ended),
+        decode_choice(text, ("A", "B"), words=("yes", "no"), finish_reason=ended),
+    ):
+        assert decoded.readable == (decoded.value is not None)
+        assert ended != "content_filter" or decoded.status == "refused"
+
+
+_LONG = 100_000
+_HOSTILE = (
+    *("1", "No ", "No: ", "{", '{"', '{"a":', "*", "`", "_", "|", "<think>", "<", "$"),
+    *("\\boxed{", " ", "\n", "I would ", "the probability ", "answer ", "> ", "1. ", "a=", "("),
+    *("1/", "No: 0.3\nYes: 0.7\n", "| No | Yes |\n", "let me say ", "\\text{", "p (", " - ", "0."),
+)
+
+
+@pytest.mark.parametrize("piece", _HOSTILE)
+def test_a_hostile_text_costs_time_in_proportion_to_its_length(piece):
+    """A text ten times as long may take ten times as long, with room for noise; not a hundred."""
+    times = []
+    for n in (_LONG // 10, _LONG):
+        text = piece * (n // len(piece)) + " 0.3"
+        start = time.process_time()
+        decode_belief(text)
+        decode_belief(text, form="number")
+        decode_decision(text)
+        decode_choice(text, ("A", "B"))
+        times.append(time.process_time() - start)
+    assert times[1] < max(40 * times[0], 2.0), times
+
+
+def test_a_hundred_thousand_replies_take_seconds():
+    """As in a session of a chat model: most in the form, a fifth of them with words around."""
+    odd = [row for row in coded("corpus") if row["form"] == "belief_lines"]
+    start = time.process_time()
+    for i in range(10_000):
+        decode_belief("No: 0.30\nYes: 0.70") if i % 5 else read(odd[i // 5 % len(odd)])
+    assert 10 * (time.process_time() - start) < 30  # some 4 s on an idle core
+
+
+def test_the_parts_of_the_reader_say_how_they_read():
+    assert probabilities_of(Reply("Yes: 1/4"), ("No", "Yes"))[1] == "repaired:single"
+    assert number_of(Reply("So much for that.\nAnswer: 0.25"))[1] == "repaired:passage"
+    assert option_of(Reply("Answer: **B**, since it pays."), ("A", "B"))[0] == "B"
+    labels = ("Can decide", "Decision")
+    said, status = words_of(Reply("Can decide - No\nDecision - Yes"), labels, ("Yes", "No"))
+    assert said == {"can decide": "no", "decision": "yes"}
+    assert status == "repaired:layout"
+    with pytest.raises(UnreadableError):
+        option_of(Reply("go"), ("go", "GO"))

@@ -1,0 +1,65 @@
+"""Named options: breaks if an option that is mentioned counts as chosen."""
+
+import pytest
+
+from coherence.decoding.named_option import find_option
+from coherence.decoding.numerals import RepairedText, UnreadableError
+
+LETTERS, WORDS = ("A", "B"), ("I bet on heads.", "I bet on tails.")
+
+
+def option(text, options=LETTERS, words=(), *, cut=False):
+    lines = [line for line in text.split("\n") if line]
+    return find_option(lines, [], options, RepairedText(text), cut=cut, words=words)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "B",
+        "(B)",
+        "Option B",
+        "B\nA has the better odds.",
+        "The answer is (B).",
+        "Both have merits.\nMy choice: B",
+        "I would choose B, since it pays.",
+        "B) I bet on tails.",
+        "B, because A costs more than it returns."[:11] + " it pays.",
+    ],
+)
+def test_the_one_that_is_chosen(text):
+    assert option(text, words=WORDS) == "B"
+
+
+@pytest.mark.parametrize(
+    "text", ["A fair die has six faces.", "Both A and B.", "Not B", "hm", "I would not choose B."]
+)
+def test_an_option_that_is_mentioned_is_not_chosen(text):
+    assert option(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The answer is A.\nNo, the answer is B.",
+        "The wrong answer is B.",
+        "My choice: B or A",
+        "I would choose B if it paid.",
+        "B\nSorry, I misread the stakes.",
+        "B: I bet on heads.",
+        "Some would say the answer is B.",
+    ],
+)
+def test_two_options_or_one_that_is_taken_back_are_not_read(text):
+    with pytest.raises(UnreadableError):
+        option(text, words=WORDS)
+
+
+def test_an_option_may_be_a_word_of_correction():
+    options = ("wait", "treat now")
+    assert option("I choose wait.\nTo wait costs little.", options) == "wait"
+
+
+def test_of_a_cut_reply_only_what_is_conclusive_counts():
+    assert option("B\nThe", cut=True) == "B"
+    assert option("I would choose B.\nThe", cut=True) is None
