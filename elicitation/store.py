@@ -30,7 +30,15 @@ CREATE TABLE IF NOT EXISTS answers (
 ) WITHOUT ROWID;
 """
 _BUSY_SECONDS = 60.0
-_DETAILS = ("logprob", "n_tokens", "finish_reason", "thinking", "n_prompt_tokens", "served_by")
+_DETAILS = (
+    "logprob",
+    "n_tokens",
+    "finish_reason",
+    "thinking",
+    "n_prompt_tokens",
+    "served_by",
+    "unset",
+)
 # SQLite allows 32,766 variables in one statement; smaller portions keep a look-up short for other
 # writers.
 _PORTION = 500
@@ -157,7 +165,7 @@ class StoredAnswer:
         The seed it was drawn with.
     created : str
         When it was stored, in UTC.
-    logprob, n_tokens, finish_reason, thinking, n_prompt_tokens, served_by
+    logprob, n_tokens, finish_reason, thinking, n_prompt_tokens, served_by, unset
         See `Answer`; None where the model did not give it, or an older store does not have it.
     """
 
@@ -170,6 +178,7 @@ class StoredAnswer:
     thinking: str | None = None
     n_prompt_tokens: int | None = None
     served_by: str | None = None
+    unset: str | None = None
 
 
 class AnswerStore:

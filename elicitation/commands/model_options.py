@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from elicitation.models.local.causal import CausalModel
     from elicitation.models.local.multiple_choice import MultipleChoiceModel
-    from elicitation.models.servers.server import ServerModel
+    from elicitation.models.servers.server_model import ServerModel
     from elicitation.store import AnswerStore
 
 Result = TypeVar("Result")

@@ -76,6 +76,9 @@ class Answer:
     served_by : str or None
         A server's own name for the weights that answered, such as a dated snapshot, with its
         fingerprint of them.
+    unset : str or None
+        Settings of the request that a server refused and chose by itself, such as "seed,
+        temperature"; None where it took all of them.
     """
 
     text: str
@@ -85,6 +88,7 @@ class Answer:
     thinking: str | None = None
     n_prompt_tokens: int | None = None
     served_by: str | None = None
+    unset: str | None = None
 
 
 @runtime_checkable
