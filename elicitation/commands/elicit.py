@@ -11,10 +11,10 @@ from elicitation.commands.model_options import (
     add_model_options,
     add_store_options,
     ask_and_keep,
-    connect,
     drawn_at_a_time,
     load_local,
 )
+from elicitation.commands.server_options import connect
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -276,7 +276,14 @@ def _ask(args: argparse.Namespace, plan: "Plan", path: str) -> int:
 
     def asking(store: "AnswerStore") -> "tuple[pd.DataFrame, Tally]":
         with answer_progress() as progress:
-            return run_plan(model, plan, store, batch_size=drawn_at_a_time(args), progress=progress)
+            return run_plan(
+                model,
+                plan,
+                store,
+                batch_size=drawn_at_a_time(args),
+                keep_going=args.keep_going,
+                progress=progress,
+            )
 
     result = ask_and_keep(args, path, asking)
     if result is None:
