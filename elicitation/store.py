@@ -355,6 +355,8 @@ class StoredRow:
         See `Draw`; empty where a store does not have it.
     text, created : str
         See `StoredAnswer`.
+    n_tokens : int or None
+        See `StoredAnswer`.
     """
 
     key: str
@@ -363,6 +365,7 @@ class StoredRow:
     about: str
     text: str
     created: str
+    n_tokens: int | None = None
 
 
 def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
@@ -403,8 +406,10 @@ def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
                 "SELECT key, model, fingerprint, extra, answer, created FROM answers "
                 "ORDER BY created"
             ):
-                about = json.loads(extra).get("about", "")  # older stores have none
-                yield StoredRow(key, model, fingerprint, about, text, created)
+                known = json.loads(extra)
+                about = known.get("about", "")  # older stores have none
+                n_tokens = known.get("n_tokens")
+                yield StoredRow(key, model, fingerprint, about, text, created, n_tokens)
     except sqlite3.Error as error:
         raise InputError(
             f"answer store {path} cannot be read: {error}. Check that it is one, and complete."
