@@ -96,20 +96,23 @@ def connect(args: argparse.Namespace, model: str, *, api: "Api | None" = None) -
     from elicitation.models.servers.address import Limits
     from elicitation.models.servers.server import connect_servers
 
+    # A command without these options asks in chats where there is one.
+    chat, system = getattr(args, "chat", None), getattr(args, "system", None)
+    # Texts that are continued have no system message before them, and no template around them.
+    bare = api == "completions"
     if api is None:
         # A server wraps questions in its template, unless it is told to continue plain text.
-        api = "completions" if args.chat is False else "chat"
+        api = "completions" if chat is False else "chat"
     return connect_servers(
         server_addresses(args),
         model,
         api=api,
         identity=args.server_name,
-        # Texts that are continued have no system message before them.
-        system=args.system if api == "chat" or args.chat is False else None,
+        system=None if bare else system,
         concurrency=args.concurrency,
         key_variable=args.api_key_env,
-        reasoning_effort=args.reasoning_effort,
-        chat_template_kwargs=_json_object(args, "chat_template_kwargs"),
+        reasoning_effort=None if bare else args.reasoning_effort,
+        chat_template_kwargs=None if bare else _json_object(args, "chat_template_kwargs"),
         extra_body=_json_object(args, "extra_body"),
         requests_per_minute=args.requests_per_minute,
         tokens_per_minute=args.tokens_per_minute,
