@@ -13,7 +13,7 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -30,15 +30,7 @@ CREATE TABLE IF NOT EXISTS answers (
 ) WITHOUT ROWID;
 """
 _BUSY_SECONDS = 60.0
-_DETAILS = (
-    "logprob",
-    "n_tokens",
-    "finish_reason",
-    "thinking",
-    "n_prompt_tokens",
-    "served_by",
-    "unset",
-)
+_DETAILS = tuple(field.name for field in fields(Answer) if field.name != "text")
 # SQLite allows 32,766 variables in one statement; smaller portions keep a look-up short for other
 # writers.
 _PORTION = 500
@@ -353,9 +345,7 @@ class StoredRow:
         Who answered.
     about : str
         See `Draw`; empty where a store does not have it.
-    text, created : str
-        See `StoredAnswer`.
-    n_tokens : int or None
+    text, created, n_tokens
         See `StoredAnswer`.
     """
 
@@ -406,9 +396,10 @@ def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
                 "SELECT key, model, fingerprint, extra, answer, created FROM answers "
                 "ORDER BY created"
             ):
-                known = json.loads(extra)
-                about = known.get("about", "")  # older stores have none
-                n_tokens = known.get("n_tokens")
+                known = {"about": "", "n_tokens": None} | json.loads(
+                    extra
+                )  # older stores lack them
+                about, n_tokens = known["about"], known["n_tokens"]
                 yield StoredRow(key, model, fingerprint, about, text, created, n_tokens)
     except sqlite3.Error as error:
         raise InputError(

@@ -12,6 +12,7 @@ from elicitation.commands.model_options import (
     add_model_options,
     add_store_options,
 )
+from elicitation.commands.server_options import SERVER_DEFAULTS
 
 # Options of a score that an action has no use for, and their defaults.
 _SCORING = {
@@ -26,6 +27,10 @@ _SCORING = {
     "chat": None,
     "system": None,
     "store": None,
+    "keep_going": False,
+    "temperature": None,
+    "max_new_tokens": None,
+    **SERVER_DEFAULTS,
 }
 _TERMS = {"chance": None, "stake": None, "payout": None}
 
@@ -44,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         # The actions have a --model of their own, of which there is one.
         dest="models",
         several=True,
+        server=True,
         chat=True,
     )
     add_store_options(parser, usual="DIR/answers.sqlite")
@@ -98,11 +104,24 @@ def _add_scoring(parser: argparse.ArgumentParser) -> None:
         "token",
     )
     parser.add_argument(
+        "--temperature",
+        type=float,
+        metavar="T",
+        help="of a server's answers (default: 0, the most probable one)",
+    )
+    parser.add_argument(
+        "--max-new-tokens",
+        type=int,
+        metavar="N",
+        help="cut of a server's answers; a model that thinks first needs thousands (default: 64)",
+    )
+    parser.add_argument(
         "--seed",
         type=int,
         default=0,
         metavar="N",
-        help="seed of the outcomes in the runs table of ladders (default: 0)",
+        help="seed of a server's answers, and of the outcomes in the runs table of ladders "
+        "(default: 0)",
     )
 
 

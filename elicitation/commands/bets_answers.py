@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from coherence.cli.folders import prepare_folder
 from coherence.cli.progress import answer_progress
 from elicitation.commands.model_options import ask_and_keep, load_local
+from elicitation.commands.server_options import connect
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,6 +78,9 @@ def ask_models(args: argparse.Namespace, questions: "pd.DataFrame") -> "pd.DataF
     """Ask one model after the other, with one in memory at a time; return None after Ctrl-C."""
     from coherence.errors import InputError
 
+    if args.server is not None:
+        return _ask_served(args, questions)
+
     folders: dict[str, str] = {}
     for folder in args.models:
         # As the loaders name a model: of a link the name of its target.
@@ -104,6 +108,39 @@ def ask_models(args: argparse.Namespace, questions: "pd.DataFrame") -> "pd.DataF
             tables.append(_ask_model(args, folder, questions, store))
             # What refers to itself would keep the weights in memory until some later collection.
             gc.collect()
+        return pd.concat(tables, ignore_index=True)
+
+    return ask_and_keep(args, prepare_folder(args.out) / "answers.sqlite", asking)
+
+
+def _ask_served(args: argparse.Namespace, questions: "pd.DataFrame") -> "pd.DataFrame | None":
+    """Ask models behind servers, in words."""
+    import pandas as pd
+
+    from coherence.errors import InputError
+    from elicitation.batteries.bets.words import ROOM, choose_in_words
+
+    if len(set(args.models)) < len(args.models):
+        raise InputError(f"--model must name different models; received {', '.join(args.models)}.")
+    # What is wrong with any of them shows before the first is asked.
+    models = [connect(args, name) for name in args.models]
+
+    def asking(store: "AnswerStore") -> "pd.DataFrame":
+        tables = []
+        for model in models:
+            with answer_progress(model.name) as progress:
+                tables.append(
+                    choose_in_words(
+                        model,
+                        questions,
+                        store,
+                        temperature=0.0 if args.temperature is None else args.temperature,
+                        seed=args.seed,
+                        max_new_tokens=ROOM if args.max_new_tokens is None else args.max_new_tokens,
+                        keep_going=args.keep_going,
+                        progress=progress,
+                    )
+                )
         return pd.concat(tables, ignore_index=True)
 
     return ask_and_keep(args, prepare_folder(args.out) / "answers.sqlite", asking)

@@ -8,6 +8,20 @@ if TYPE_CHECKING:
     from elicitation.models.servers.completions import Api
     from elicitation.models.servers.server_model import ServerModel
 
+SERVER_DEFAULTS: dict[str, Any] = {
+    "server": None,
+    "server_name": None,
+    "api_key_env": None,
+    "concurrency": 8,
+    "requests_per_minute": None,
+    "tokens_per_minute": None,
+    "max_wait": 600.0,
+    "reasoning_effort": None,
+    "chat_template_kwargs": None,
+    "extra_body": None,
+}
+"""What options of servers are where nothing is said."""
+
 
 def add_server_options(parser: argparse.ArgumentParser) -> None:
     """Declare where servers listen, and how they are to be asked.
@@ -36,7 +50,7 @@ def add_server_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--concurrency",
         type=int,
-        default=8,
+        default=SERVER_DEFAULTS["concurrency"],
         metavar="N",
         help="questions under way at each server (default: 8)",
     )
@@ -50,7 +64,7 @@ def add_server_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--max-wait",
         type=float,
-        default=600.0,
+        default=SERVER_DEFAULTS["max_wait"],
         metavar="SECONDS",
         help="longest wait for a server that says 'too many requests' (default: 600)",
     )
