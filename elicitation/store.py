@@ -31,8 +31,7 @@ CREATE TABLE IF NOT EXISTS answers (
 """
 _BUSY_SECONDS = 60.0
 _DETAILS = tuple(field.name for field in fields(Answer) if field.name != "text")
-# SQLite allows 32,766 variables in one statement; smaller portions keep a look-up short for other
-# writers.
+# SQLite allows 32,766 variables in a statement; fewer keep a look-up short for other writers.
 _PORTION = 500
 
 
@@ -104,12 +103,8 @@ class Draw:
         digest = hashlib.sha256(json.dumps([base_seed, number, text]).encode()).digest()
         # Integers of SQLite have a sign, which leaves 63 bits.
         seed = int.from_bytes(digest[:8], "big") >> 1
-        return cls(
-            Request(text, seed, max_new_tokens, temperature, max_lines),
-            number,
-            base_seed,
-            about=about,
-        )
+        request = Request(text, seed, max_new_tokens, temperature, max_lines)
+        return cls(request, number, base_seed, about=about)
 
     @property
     def settings(self) -> str:
@@ -140,9 +135,8 @@ class Draw:
         str
             A hexadecimal digest.
         """
-        return hashlib.sha256(
-            json.dumps([fingerprint, self.request.text, self.settings, self.number]).encode()
-        ).hexdigest()
+        asked = json.dumps([fingerprint, self.request.text, self.settings, self.number])
+        return hashlib.sha256(asked.encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -298,8 +292,7 @@ class AnswerStore:
             try:
                 insert("INSERT OR IGNORE INTO texts VALUES (?, ?)", texts.items())
                 # The first answer stays: tables may have been made from it.
-                marks = ", ".join("?" * 10)
-                insert(f"INSERT OR IGNORE INTO answers VALUES ({marks})", rows)
+                insert(f"INSERT OR IGNORE INTO answers VALUES ({', '.join('?' * 10)})", rows)
                 self._database.execute("COMMIT")
             except BaseException:
                 # The error may have ended the transaction itself, as a full disk does.
@@ -396,11 +389,9 @@ def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
                 "SELECT key, model, fingerprint, extra, answer, created FROM answers "
                 "ORDER BY created"
             ):
-                known = {"about": "", "n_tokens": None} | json.loads(
-                    extra
-                )  # older stores lack them
-                about, n_tokens = known["about"], known["n_tokens"]
-                yield StoredRow(key, model, fingerprint, about, text, created, n_tokens)
+                known = json.loads(extra)  # older stores say less
+                details = known.get("about", ""), text, created, known.get("n_tokens")
+                yield StoredRow(key, model, fingerprint, *details)
     except sqlite3.Error as error:
         raise InputError(
             f"answer store {path} cannot be read: {error}. Check that it is one, and complete."

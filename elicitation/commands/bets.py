@@ -15,7 +15,7 @@ from elicitation.commands.model_options import (
 from elicitation.commands.server_options import SERVER_DEFAULTS
 
 # Options of a score that an action has no use for, and their defaults.
-_SCORING = {
+_SCORING: dict[str, Any] = {
     "models": None,
     "answers": None,
     "questions": None,
@@ -292,7 +292,7 @@ def _only_for_scores(args: argparse.Namespace) -> None:
     for name, usual in unused.items():
         # A value that was typed and equals the default changes nothing, and passes.
         if getattr(args, name) != usual:
-            option = {"models": "model"}.get(name, name).replace("_", "-")
+            option = ("model" if name == "models" else name).replace("_", "-")
             raise InputError(
                 f"--{option} does not belong to 'coherence bets {args.action}'. "
                 "Options of an action stand behind its name."
