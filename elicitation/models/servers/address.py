@@ -102,6 +102,11 @@ class Address:
                 f"{rule}, without name or password. "
                 "Put a key into an environment variable and name that variable."
             )
+        if not text.lower().startswith(("http://", "https://")):
+            raise InputError(
+                f"{rule}; what was given begins with neither http:// nor https://, and is not "
+                "shown, since it may be a key."
+            )
         # What follows a question mark may be a key: it is looked at, and not shown.
         shown = without_keys(text.partition("?")[0].partition("#")[0])
         try:

@@ -21,7 +21,7 @@ import httpx
 
 from elicitation.models.servers.address import Address, Limits
 from elicitation.models.servers.faults import Refusal, plain_line, read_refusal
-from elicitation.models.servers.keys import Mask
+from elicitation.models.servers.keys import KeyMask
 from elicitation.models.servers.streams import BrokenStreamError, assemble, is_stream
 
 Kind = Literal["again", "busy", "address", "request"]
@@ -82,7 +82,7 @@ class Connection:
 
     def __init__(self, address: Address, *, limits: Limits, key: str | None = None) -> None:
         self.address, self.limits, self._key = address, limits, key
-        self._mask = Mask(key)
+        self._mask = KeyMask(key)
         self._socket: socket.socket | None = None
         self._opened = self._expired = self._aborted = False
         # The transport beneath a client of httpx: it follows no redirection, keeps no cookie,

@@ -84,7 +84,7 @@ def without_keys(text: str) -> str:
     return _LIKE_A_KEY.sub(HIDDEN, text)
 
 
-class Mask:
+class KeyMask:
     """Strikes one key out of what a server sent, however it is escaped.
 
     Parameters

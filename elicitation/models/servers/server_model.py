@@ -29,10 +29,12 @@ from elicitation.models.servers.completions import (
     read_echo,
     read_likely_tokens,
 )
-from elicitation.models.servers.dispatch import run
+from elicitation.models.servers.dispatch import RefusedError, ServersError, run
+from elicitation.models.servers.forcing import MASKS, Mask
 from elicitation.models.servers.http import CallError
 from elicitation.models.servers.probing import Abilities
 from elicitation.models.servers.site import Site
+from elicitation.spelling.forms import AnswerForm
 
 Result = TypeVar("Result")
 
@@ -75,6 +77,7 @@ class ServerModel:
         self._extra = dict(extra or {})
         self._sites, self._api, self._system = list(sites), api, system
         self._concurrency = concurrency
+        self._mask: Mask | None = None
 
     def generate(self, requests: Sequence[Request]) -> list[Answer]:
         """Answer every request; `stream_answers` hands the same answers out as they come.
@@ -130,6 +133,67 @@ class ServerModel:
                 cut = len(text) < len(answer.text) and answer.finish_reason == "length"
                 reason = "stop" if cut else answer.finish_reason
                 yield i, replace(answer, text=text, finish_reason=reason, unset=self._unset())
+
+    def forced_answers(self, requests: Sequence[Request], form: AnswerForm) -> list[Answer]:
+        """Answer every request in a form, by the server's own masks.
+
+        Parameters
+        ----------
+        requests : sequence of Request
+            Independent of each other.
+        form : AnswerForm
+            What an answer must look like.
+
+        Returns
+        -------
+        list of Answer
+            One per request, in order. One that was cut or withheld is as it came.
+
+        Raises
+        ------
+        InputError
+            The servers honour none of the fields that hold an answer to a form.
+        CoherenceError
+            No server is left that answers.
+        """
+        if not requests:
+            return []
+        longest = max(request.max_new_tokens for request in requests)
+        mask = self._mask = self._mask or self._first_mask(longest)
+        bodies = [{**self._payload(request), **mask.fields(form)} for request in requests]
+
+        def read(data: dict[str, Any]) -> Answer:
+            answer = read_answer(self._api, data)
+            text = mask.read(form, answer.text)
+            if text is None and answer.finish_reason not in ("length", FILTERED):
+                raise CallError("again", f"an answer leaves the form that {mask.name} holds it to")
+            return replace(answer, text=answer.text if text is None else text, unset=self._unset())
+
+        answers = dict(self._run(bodies, read))
+        return [answers[i] for i in range(len(requests))]
+
+    def _first_mask(self, max_new_tokens: int) -> Mask:
+        """Try one field after the other on every server, and return the first that all honour."""
+        # Nobody says a number when asked for a word, unless he must.
+        form = AnswerForm("number")
+        asked = self._payload(Request("Say one word.", 0, max(max_new_tokens, 16)))
+        sites = [site for site in self._sites if site.aside is None]
+
+        def read(data: dict[str, Any]) -> str:
+            return read_answer(self._api, data).text
+
+        for mask in MASKS:
+            job = (PATHS[self._api], {**asked, **mask.fields(form)})
+            try:
+                said = [[*run([site.afresh(1)], [job], read, concurrency=1)] for site in sites]
+            except (RefusedError, ServersError):
+                continue
+            if all(mask.read(form, text) is not None for ((_, text),) in said):
+                return mask
+        tried = ", ".join(mask.name for mask in MASKS)
+        raise self._cannot(
+            f"hold an answer to a form (tried: {tried})", "answers must be drawn freely"
+        )
 
     def label_bounds(self, texts: Sequence[str], labels: Sequence[str]) -> list[LabelBounds]:
         """Bound the probabilities of labels as an answer's first token, at temperature 1.

@@ -38,7 +38,7 @@ def answer(text, **choice):
 
 
 def raw(status, body=b"", headers=None, cut=None):
-    return {"raw": (status, body, headers or {}, cut)}
+    return {"raw": (status, body.encode() if isinstance(body, str) else body, headers or {}, cut)}
 
 
 @contextmanager
