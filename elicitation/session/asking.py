@@ -166,6 +166,7 @@ def ask(
     *,
     batch_size: int = 64,
     readable: Readable | None = None,
+    hint: str = "",
     progress: Progress | None = None,
 ) -> tuple[list[StoredAnswer], int]:
     """Have every draw answered in words or, where it names labels, by their probabilities.
@@ -183,6 +184,8 @@ def ask(
     readable : callable, optional
         Tells whether an answer in words has a value; where none of the first 50 has one, no more
         are asked. None asks on whatever comes.
+    hint : str
+        What would help then, see `Patience`.
     progress : callable, optional
         See `Progress`.
 
@@ -215,14 +218,16 @@ def ask(
         for start in range(0, len(rest), batch_size):
             yield _answer_batch(model, rest[start : start + batch_size])
 
+    # Probabilities of labels are always read.
+    in_words = not all(draw.labels for draw in draws)
+    watch = Patience(readable, hint=hint) if readable and in_words else None
     return ask_missing(
         model,
         draws,
         store,
         answer,
         worth_a_write=batch_size,
-        # Probabilities of labels are always read.
-        watch=Patience(readable) if readable and not all(draw.labels for draw in draws) else None,
+        watch=watch,
         progress=progress,
     )
 

@@ -29,14 +29,16 @@ class UnreadableError(CoherenceError):
         How many.
     shown : sequence of str
         Some of them, as `describe` puts them.
+    hint : str
+        See `Patience`.
     """
 
-    def __init__(self, n_answers: int, shown: list[str]) -> None:
+    def __init__(self, n_answers: int, shown: list[str], *, hint: str = "") -> None:
         self.n_answers = n_answers
         super().__init__(
             f"none of the first {n_answers} answers can be read, such as {'; '.join(shown)}. "
-            "They are kept. Try --answers forced, more room for the answer (--max-new-tokens), or "
-            "another prompt (--prompts, --system); --keep-going asks on as before."
+            f"They are kept. Try {hint}more room for the answer (--max-new-tokens), or another "
+            "prompt; --keep-going asks on as before."
         )
 
 
@@ -62,6 +64,8 @@ class Patience:
         See `Readable`.
     limit : int
         So many without a readable one end the session.
+    hint : str
+        What else would help, to be said before the usual advice.
 
     Examples
     --------
@@ -72,8 +76,8 @@ class Patience:
     True
     """
 
-    def __init__(self, readable: Readable, *, limit: int = PATIENCE) -> None:
-        self._readable, self._limit = readable, limit
+    def __init__(self, readable: Readable, *, limit: int = PATIENCE, hint: str = "") -> None:
+        self._readable, self._limit, self._hint = readable, limit, hint
         self._unread: list[StoredAnswer] = []
         self._read_one = False
 
@@ -99,7 +103,7 @@ class Patience:
             # Different ones say more than the same three times.
             different = {answer.text: answer for answer in self._unread}
             shown = [describe(answer) for answer in [*different.values()][:_SHOWN]]
-            raise UnreadableError(len(self._unread), shown)
+            raise UnreadableError(len(self._unread), shown, hint=self._hint)
 
 
 def describe(answer: StoredAnswer) -> str:

@@ -169,6 +169,7 @@ def run_plan(
         store,
         batch_size=batch_size,
         readable=None if keep_going else readable,
+        hint="--answers forced, ",
         progress=progress,
     )
     read = [
