@@ -30,7 +30,8 @@ _OUT_OF_RANGE = re.compile(r"\bmust be\b", re.IGNORECASE)
 # replaced by another in silence.
 _NEUTRAL = {"top_p"}
 _WANTS_STREAM = re.compile(
-    r"\b(?:only|must|please|required?s?)\b.{0,60}\bstream|\bstream\w*\b.{0,60}\b(?:only|must|require)",
+    r"\b(?:only|must|please|required?s?)\b.{0,60}\bstream"
+    r"|\bstream\w*\b.{0,60}\b(?:only|must|require)",
     re.IGNORECASE | re.DOTALL,
 )
 _NO_ROOM = re.compile(r"could not finish the message because max_tokens", re.IGNORECASE)
