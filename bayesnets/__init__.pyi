@@ -24,5 +24,6 @@ from .records.datasets import dataset_names as dataset_names
 from .records.datasets import load_dataset as load_dataset
 from .records.fitting import Fit as Fit
 from .records.fitting import fit as fit
+from .records.fitting import with_records as with_records
 from .records.strata import strata as strata
 from .records.task import RecordTask as RecordTask

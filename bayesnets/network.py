@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from bayesnets.node import Node, check_node_labels, check_table
+from bayesnets.support import Support
 from coherence.errors import InputError, listing, suggestion
 
 TABLE_KINDS = ("published", "illustrative", "fitted")
@@ -41,6 +42,9 @@ class Network:
     tables : {"published", "illustrative", "fitted"} or None
         Where the tables come from, as in `TABLE_KINDS`; None if that was not said. It does not
         count when networks are compared.
+    support : Support or None
+        The records that the tables were fitted to, by which cases can be kept to evidence that
+        enough of them show. Files do not hold them, and they do not count either.
 
     Raises
     ------
@@ -66,6 +70,7 @@ class Network:
     # same network.
     description: str = field(default="", compare=False)
     tables: str | None = field(default=None, compare=False)
+    support: Support | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:

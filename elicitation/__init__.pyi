@@ -42,6 +42,7 @@ from .session.session import Tally as Tally
 from .session.session import elicit as elicit
 from .session.session import elicit_questions as elicit_questions
 from .session.session import run_plan as run_plan
+from .session.task_file import load_task_file as load_task_file
 from .simulated_model import AgentModel as AgentModel
 from .simulated_model import agent_for_task as agent_for_task
 from .store import AnswerStore as AnswerStore

@@ -338,7 +338,7 @@ class StoredRow:
         Who answered.
     about : str
         See `Draw`; empty where a store does not have it.
-    text, created, n_tokens
+    text, created, n_tokens, finish_reason
         See `StoredAnswer`.
     """
 
@@ -349,6 +349,7 @@ class StoredRow:
     text: str
     created: str
     n_tokens: int | None = None
+    finish_reason: str | None = None
 
 
 def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
@@ -390,8 +391,9 @@ def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
                 "ORDER BY created"
             ):
                 known = json.loads(extra)  # older stores say less
-                details = known.get("about", ""), text, created, known.get("n_tokens")
-                yield StoredRow(key, model, fingerprint, *details)
+                details = (known.get(name) for name in ("n_tokens", "finish_reason"))
+                about = known.get("about", "")
+                yield StoredRow(key, model, fingerprint, about, text, created, *details)
     except sqlite3.Error as error:
         raise InputError(
             f"answer store {path} cannot be read: {error}. Check that it is one, and complete."

@@ -67,6 +67,7 @@ def tree(tmp_path):
 
 
 @pytest.mark.parametrize("title", SECTIONS)
+@pytest.mark.lengthy
 def test_the_example_can_be_added_as_written(title, tree):
     section = SECTIONS[title]
     assert sum(bool(line.strip()) for line in section.splitlines()) < MOST_LINES
@@ -99,6 +100,7 @@ def test_the_example_can_be_added_as_written(title, tree):
         assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
 
 
+@pytest.mark.lengthy
 def test_the_examples_follow_the_rules_of_the_house(tree):
     """All six together: types, style and the order of the house hold."""
     for section in SECTIONS.values():

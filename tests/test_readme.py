@@ -6,6 +6,7 @@ Commands run with smaller numbers where they would take minutes.
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,11 +19,17 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # Training and elicitation in full take minutes; their own tests do that. Here the commands must
 # exist and take these options.
 SMALLER = {"--contexts": "12", "--reps": "2", "--steps": "3"}
+# Commands that train a model or ask whole batteries; the others are the ordinary run's.
+LENGTHY = re.compile(r"coherence (?:organisms|reveal|bets train)|_lesson\.py|--questions examples/")
 
 
 def blocks(language):
     return [
-        pytest.param(body, id=f"{page.relative_to(ROOT)}:{number}")
+        pytest.param(
+            body,
+            id=f"{page.relative_to(ROOT)}:{number}",
+            marks=[pytest.mark.lengthy] if LENGTHY.search(body) else [],
+        )
         for page in PAGES
         for number, (name, body) in enumerate(BLOCK.findall(page.read_text(encoding="utf-8")))
         if name == language
@@ -53,6 +60,12 @@ def test_python_blocks_run(body, workplace):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.fixture(scope="session")
+def readers():
+    """Return trained readers by command: several pages begin with the same one."""
+    return {}
+
+
 def shrunk(words):
     smaller = [SMALLER.get(before, word) for before, word in zip(["", *words], words, strict=False)]
     if "examples/train_reader.py" in words:
@@ -64,7 +77,7 @@ def shrunk(words):
 
 
 @pytest.mark.parametrize("body", blocks("bash"))
-def test_commands_run(body, workplace):
+def test_commands_run(body, workplace, readers, tmp_path_factory):
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
     ran = 0
     for line in body.replace("\\\n", " ").splitlines():
@@ -78,6 +91,10 @@ def test_commands_run(body, workplace):
                 if words[0] == "coherence"
                 else [sys.executable]
             )
+            ran += 1
+            if command in readers and not (workplace / "models").exists():
+                shutil.copytree(readers[command], workplace / "models")
+                continue
             done = subprocess.run(
                 [*program, *shrunk(words)[1:]],
                 cwd=workplace,
@@ -87,5 +104,7 @@ def test_commands_run(body, workplace):
                 timeout=600,
             )
             assert done.returncode == 0, f"{command}: {done.stderr}"
-            ran += 1
+            if "examples/train_reader.py" in words:
+                readers[command] = tmp_path_factory.mktemp("readers") / "models"
+                shutil.copytree(workplace / "models", readers[command])
     assert ran or "pip" in body

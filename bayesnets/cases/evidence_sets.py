@@ -9,13 +9,13 @@ mixture, so that sums remain unbiased.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 
 from bayesnets.cases.sampling import sample_codes
-from bayesnets.codes import Codes, Floats, distinct_rows
+from bayesnets.codes import Codes, Flags, Floats, distinct_rows
 from bayesnets.inference.joint_probability import joint
 from bayesnets.network import Network
 
@@ -43,6 +43,16 @@ class EvidenceSets:
     mass: Floats
     belief: Floats
     enumerated: bool
+
+    def only(self, kept: Flags) -> "EvidenceSets":
+        """Return some of the sets, with their mass among these."""
+        mass = self.mass[kept]
+        return replace(
+            self,
+            codes=self.codes[kept],
+            mass=mass / mass.sum() if len(mass) else mass,
+            belief=self.belief[kept],
+        )
 
 
 def evidence_sets(

@@ -20,6 +20,7 @@ from bayesnets.formats.conversion import as_network
 from bayesnets.inference.joint_probability import joint
 from bayesnets.network import Network
 from bayesnets.node import Node
+from bayesnets.support import MIN_RECORDS
 from coherence.errors import InputError, suggestion
 
 logger = logging.getLogger(__name__)
@@ -39,6 +40,7 @@ def sample_cases(
     n_observed: Sizes = None,
     auxiliary: str | None = None,
     min_probability: float = 0.0,
+    min_records: int | None = None,
     determined: bool = False,
     rng: Seed = None,
 ) -> pd.DataFrame:
@@ -74,6 +76,10 @@ def sample_cases(
         unobserved covariates.
     min_probability : float
         Leaves out evidence that the network gives a smaller probability.
+    min_records : int or None
+        Of a network with records behind it (from ``bayesnets.fit`` or ``with_records``), leaves
+        out evidence that fewer of them show: its posterior would rest on few records, or on none.
+        None is 100 for such a network, the rule of the published analyses; 0 leaves nothing out.
     determined : bool
         Whether to include evidence that makes the target certain (p_true of exactly 0 or 1), which
         asks for logic rather than belief.
@@ -86,7 +92,8 @@ def sample_cases(
         `context`: text made from the network, the target and a digest of the evidence; equal for
         equal evidence in any call. `x_<variable>`: state, or None where unobserved. `theta`: 0 or
         1. `p_true`: exact posterior. `z`: an unobserved covariate each of whose states is possible
-        given the evidence, or None if there is none. `weight`: probability under the natural design
+        given the evidence (and shown by `min_records` of the records that show the evidence), or
+        None if there is none. `weight`: probability under the natural design
         divided by the probability of inclusion under this one, scaled to mean 1. Weighted means
         estimate means under the natural design, given that the evidence is admitted and lies in a
         bin that holds a case. `probability_bin`: from 0. `attrs["coverage"]` holds what `coverage`
@@ -96,8 +103,8 @@ def sample_cases(
     Raises
     ------
     InputError
-        Unknown names, numbers out of range, or more cases asked for than there are distinct
-        evidence sets.
+        Unknown names, numbers out of range, more cases asked for than there are distinct evidence
+        sets, or a fitted network without the records that `min_records` counts.
 
     Examples
     --------
@@ -116,11 +123,8 @@ def sample_cases(
     # Unless the user says otherwise, one covariate is left for the auxiliary variable.
     spare = max(1, len(observable) - (auxiliary is None))
     sizes = sizes_of(n_observed, len(observable), default=spare)
-    if not 0 <= min_probability <= 1:
-        raise InputError(
-            f"min_probability must lie in [0, 1], not {min_probability!r}. "
-            "Pass 0 to keep all evidence."
-        )
+    _check_probability(min_probability)
+    least = _records_needed(model, min_records)
     generator = np.random.default_rng(rng)
     sets = evidence_sets(
         model,
@@ -133,7 +137,9 @@ def sample_cases(
         determined=determined,
         generator=generator,
     )
-    _check_enough(sets, n, sizes)
+    if least and model.support is not None:
+        sets = sets.only(model.support.counts(sets.codes, at_least=least) >= least)
+    _check_enough(sets, n, sizes, least)
     bins = bins_of(sets.belief, n_bins)
     chosen, weight = choose(
         sets.mass, bins if even else np.zeros_like(bins), int(n), n_bins, generator
@@ -143,7 +149,7 @@ def sample_cases(
     cases["theta"] = (generator.random(n) < belief).astype(np.int64)
     cases["p_true"] = belief
     candidates = [model.index(auxiliary)] if auxiliary else covariates
-    cases["z"] = _auxiliaries(model, candidates, codes, generator)
+    cases["z"] = _auxiliaries(model, candidates, codes, generator, least)
     cases["weight"] = weight
     cases["probability_bin"] = bins[chosen]
     note = ""
@@ -184,13 +190,47 @@ def _observable(
     return observable
 
 
-def _check_enough(sets: EvidenceSets, n: int, sizes: tuple[int, int]) -> None:
+def _check_probability(min_probability: float) -> None:
+    if not 0 <= min_probability <= 1:
+        raise InputError(
+            f"min_probability must lie in [0, 1], not {min_probability!r}. "
+            "Pass 0 to keep all evidence."
+        )
+
+
+def _records_needed(network: Network, min_records: int | None) -> int:
+    """Return how many records must show evidence; 0 where that does not matter."""
+    if min_records is not None and (
+        isinstance(min_records, bool)
+        or not isinstance(min_records, int | np.integer)
+        or min_records < 0
+    ):
+        raise InputError(
+            f"min_records must be a number of records, 0 or more, not {min_records!r}. "
+            "Pass a whole number."
+        )
+    fitted = network.tables == "fitted"
+    if min_records == 0 or (min_records is None and network.support is None and not fitted):
+        return 0
+    if network.support is None:
+        raise InputError(
+            f"network {network.name!r} {'was fitted to' if fitted else 'comes with no'} records"
+            f"{', and these do not come with it,' if fitted else ','} so that min_records has "
+            "nothing to count. Add them with bayesnets.with_records (--records on the command "
+            "line), or pass min_records=0 to take cases however few records show them."
+        )
+    return MIN_RECORDS if min_records is None else int(min_records)
+
+
+def _check_enough(sets: EvidenceSets, n: int, sizes: tuple[int, int], least: int) -> None:
     if len(sets.codes) < n:
         exist = "exist" if sets.enumerated else "were found among the draws"
+        shown = f" that at least {least} records show" if least else ""
+        lower = "min_records" if least else "min_probability"
         raise InputError(
             f"n must not exceed the number of distinct evidence sets; {n} cases were asked for and "
-            f"{len(sets.codes)} sets with {sizes[0]} to {sizes[1]} observed covariates {exist}. "
-            "Ask for fewer cases, widen n_observed or lower min_probability."
+            f"{len(sets.codes)} sets with {sizes[0]} to {sizes[1]} observed covariates{shown} "
+            f"{exist}. Ask for fewer cases, widen n_observed or lower {lower}."
         )
 
 
@@ -212,9 +252,16 @@ def _evidence(nodes: Sequence[Node], row: Codes) -> dict[str, str]:
 
 
 def _auxiliaries(
-    network: Network, candidates: list[int], codes: Codes, generator: np.random.Generator
+    network: Network,
+    candidates: list[int],
+    codes: Codes,
+    generator: np.random.Generator,
+    least: int,
 ) -> pd.Series:
-    """Return for every case an unobserved covariate, drawn from those with every state possible."""
+    """Return for every case an unobserved covariate, drawn from those with every state possible.
+
+    With `least` every state needs as many records, so that what is said about it is supported.
+    """
     # Every case beside every state of every unobserved candidate, as evidence of one question.
     blocks, flat = [], []
     for column, candidate in enumerate(candidates):
@@ -226,7 +273,10 @@ def _auxiliaries(
     asked = np.concatenate(flat)
     possible = np.zeros(codes.shape[0] * len(candidates), dtype=bool)
     possible[asked] = True
-    possible[asked[joint(network, np.concatenate(blocks)) == 0]] = False
+    together = np.concatenate(blocks)
+    possible[asked[joint(network, together) == 0]] = False
+    if least and network.support is not None:
+        possible[asked[network.support.counts(together, at_least=least) < least]] = False
     possible = possible.reshape(len(codes), len(candidates))
     # The largest of uniform numbers is a uniform choice, for all cases at once.
     picked = np.where(possible, generator.random(possible.shape), -1.0).argmax(axis=1)

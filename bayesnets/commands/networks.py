@@ -72,10 +72,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="divide columns that miss a sum of 1 by rounding by their sum, and say which",
     )
+    summary = "the beginning of a phrase file: words for every state, to be made better"
+    phrases = actions.add_parser(
+        "phrases", help=summary, description=f"Write {summary}.", allow_abbrev=False
+    )
+    phrases.add_argument("network", metavar="NAME_OR_FILE", help=which)
+    phrases.add_argument("--out", required=True, metavar="FILE", help="file to make: .toml")
+    phrases.add_argument(
+        "--target", metavar="NAME", help="variable that is asked about (default: the last one)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    """List, show, draw or convert.
+    """List, show, draw, convert or begin words.
 
     Parameters
     ----------
@@ -93,6 +102,8 @@ def run(args: argparse.Namespace) -> int:
     network, target = _load(args.network, normalize=args.action == "convert" and args.normalize)
     if args.action == "convert":
         _convert(network, args.out)
+    elif args.action == "phrases":
+        _begin_phrases(network, args.out, args.target or target)
     elif args.action == "draw":
         _draw(network, args.out, args.highlight or target)
     elif args.variable is not None:
@@ -125,6 +136,23 @@ def _convert(network: "Network", out: str) -> None:
 
     write_network(network, out)
     print(f"wrote {out}: {_size(network)}", file=sys.stderr)
+
+
+def _begin_phrases(network: "Network", out: str, target: str | None) -> None:
+    from pathlib import Path
+
+    from bayesnets.formats.network_files import replace_file
+    from bayesnets.phrase_skeleton import phrase_skeleton
+    from coherence.errors import InputError
+
+    file = Path(out)
+    if file.suffix.lower() != ".toml":
+        raise InputError(f"--out must end in .toml; received {out}.")
+    # Words are written by hand, and a second call must not cost them.
+    if file.exists():
+        raise InputError(f"--out must be a new file; {out} exists. Name another, or move it away.")
+    replace_file(file, phrase_skeleton(network, target=target).encode("utf-8"))
+    print(f"wrote {out}: words for {_size(network)}", file=sys.stderr)
 
 
 def _draw(network: "Network", out: str, highlight: str | Sequence[str] | None) -> None:

@@ -9,7 +9,7 @@ says which.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -21,6 +21,7 @@ from bayesnets.formats.conversion import as_network
 from bayesnets.network import Network
 from bayesnets.node import Node
 from bayesnets.records.encoding import Missing, encode_records
+from bayesnets.support import Support
 from coherence.errors import InputError, listing
 
 Empty = Literal["error", "marginal", "uniform"]
@@ -34,7 +35,7 @@ class Fit:
     Parameters
     ----------
     network : Network
-        The structure with fitted tables.
+        The structure with fitted tables, and with the records behind them as its `support`.
     support : DataFrame, one row per variable and configuration of its parents
         `variable`; `configuration`, such as "smoke=yes, asia=no", empty for a variable without
         parents; `records` in that configuration; `sufficient`, whether these are at least
@@ -167,7 +168,7 @@ def fit(
         "missing": missing,
         "empty": empty,
     }
-    network = _fitted(skeleton, name or skeleton.name, tuple(nodes), len(codes))
+    network = _fitted(skeleton, name or skeleton.name, tuple(nodes), Support(codes))
     return Fit(network, pd.concat(support, ignore_index=True), len(codes), n_dropped, settings)
 
 
@@ -274,10 +275,38 @@ def _skeleton(structure: Any, states: Mapping[str, Sequence[str]] | None) -> Net
     return Network("fitted", "fitted", "structure given as parents", False, tuple(nodes))
 
 
-def _fitted(skeleton: Network, name: str, nodes: tuple[Node, ...], n: int) -> Network:
+def _fitted(skeleton: Network, name: str, nodes: tuple[Node, ...], support: Support) -> Network:
     title = skeleton.title if skeleton.title != skeleton.name else name
-    source = f"structure: {skeleton.source}; tables fitted to {n} records"
-    return Network(name, title, source, False, nodes, skeleton.description, "fitted")
+    source = f"structure: {skeleton.source}; tables fitted to {len(support)} records"
+    return Network(name, title, source, False, nodes, skeleton.description, "fitted", support)
+
+
+def with_records(network: Any, records: pd.DataFrame, *, missing: Missing = "error") -> Network:
+    """Return a network with the records behind it, as `fit` leaves it: files do not hold them.
+
+    Parameters
+    ----------
+    network : Network or pgmpy model
+        Read from a file, say.
+    records : DataFrame
+        The records that it was fitted to: a column of labels per variable.
+    missing : {"error", "drop"}
+        As of `fit`.
+
+    Returns
+    -------
+    Network
+        The same tables; `sample_cases` keeps to evidence that enough records show.
+
+    Raises
+    ------
+    InputError
+        An absent column, an unknown state, or missing values.
+    """
+    model = as_network(network)
+    states = {node.name: node.states for node in model.nodes}
+    codes, _ = encode_records(records, states, missing=missing)
+    return replace(model, support=Support(codes))
 
 
 def _check_options(prior: float, min_support: int, empty: Empty) -> None:

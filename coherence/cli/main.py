@@ -34,6 +34,10 @@ _COMMANDS = {
         "can a model draw at the rates it is asked for? Ask the failure-to-mix battery, "
         "or score answers to it",
     ),
+    "models": (
+        "elicitation.commands.models",
+        "fetch a public model as a folder to ask, or say what a model folder holds",
+    ),
     "networks": (
         "bayesnets.commands.networks",
         "list, show, draw or convert Bayesian networks: those of the catalogue, "

@@ -2,44 +2,37 @@
 
 An answer is `ok` only if it has exactly the lines that were asked for, in their order and spelling,
 with plain decimal numbers. An answer that misses the form and still has one meaning only is
-`repaired:<what>` (see `coherence.decoding.repairs`) and keeps its value. All else has a status and
-no value: `refused` (one of `REFUSALS` occurs in it), `out_of_range` (a number outside [0, 1]; "70"
-without a percent sign is one), `sum_not_one`, `unparsed`. Numbers are kept as stated and never
-renormalised.
+`repaired:<what>` (see `coherence.decoding.repairs`) and keeps its value, wherever in the reply it
+stands. All else has a status and no value: `refused` (one of `REFUSALS` occurs in it, or a server
+withheld it), `truncated` (cut by length, or while thinking, before a complete answer),
+`out_of_range` (a number outside [0, 1]; "70" without a percent sign is one), `sum_not_one`,
+`unparsed`. Numbers are kept as stated and never renormalised. Thinking aloud is not read.
 """
 
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Generic, Literal, TypeVar
 
-from coherence.decoding.repairs import UnreadableError, read_choice, read_number, read_probabilities
+from coherence.decoding.cues import sounds_like_refusal
+from coherence.decoding.free_text import number_of, option_of, probabilities_of, words_of
+from coherence.decoding.numerals import UnreadableError
+from coherence.decoding.repairs import read_choice, read_number, read_probabilities
+from coherence.decoding.reply import Reply, take_apart
 from coherence.table.schema import READABLE, STATUSES
 
-OK, REFUSED, UNPARSED, OUT_OF_RANGE, SUM_NOT_ONE = (
+OK, REFUSED, UNPARSED, OUT_OF_RANGE, SUM_NOT_ONE, TRUNCATED = (
     "ok",
     "refused",
     "unparsed",
     "out_of_range",
     "sum_not_one",
+    "truncated",
 )
-REFUSALS = (
-    "i cannot",
-    "i can't",
-    "i can not",
-    "i am unable",
-    "i'm unable",
-    "i am not able",
-    "i'm not able",
-    "i won't",
-    "i will not",
-    "i must decline",
-    "i decline",
-    "as an ai",
-    "not appropriate for me",
-)
-"""Phrases (lower case, straight apostrophes) that make an unreadable answer a refusal."""
+MARKS = "repaired:markup"
+WITHHELD = "content_filter"
+"""Finish reason of a reply that a server withheld, whatever is left of it."""
 
 SUM_TOLERANCE = 0.02
 # Two decimals per label: K labels may miss a sum of 1 by K half-hundredths without any fault of the
@@ -80,15 +73,19 @@ class Decoded(Generic[Value]):
         return self.status in READABLE
 
 
-def decode_distribution(text: str, labels: Sequence[str]) -> Decoded[tuple[float, ...]]:
+def decode_distribution(
+    text: str, labels: Sequence[str], *, finish_reason: str | None = None
+) -> Decoded[tuple[float, ...]]:
     r"""Read one probability per label, a line each, ``<label>: <number>``.
 
     Parameters
     ----------
     text : str
-        The answer; blank lines and white space at the ends of lines are ignored.
+        The reply; blank lines and white space at the ends of lines are ignored.
     labels : sequence of str
         The labels in the order that was asked for.
+    finish_reason : str or None
+        Why the reply ended: "length" where it was cut, "content_filter" where it was withheld.
 
     Returns
     -------
@@ -103,27 +100,30 @@ def decode_distribution(text: str, labels: Sequence[str]) -> Decoded[tuple[float
     >>> decode_distribution("high: 75%\nlow: 25%", ("low", "high"))
     Decoded(value=(0.25, 0.75), status='repaired:layout', residual=0.0)
     """
-    stated = _stated(text, labels)
-    if stated is not None:
-        return _checked(stated, OK)
-    try:
-        fractions, status = read_probabilities(text, labels)
-    except UnreadableError:
-        return Decoded(None, _unreadable(text))
-    if len(fractions) != len(labels):  # the one number of Yes, which only a belief can be read from
-        return Decoded(None, _unreadable(text))
-    return _checked([float(number) for number in fractions], status)
+
+    def read(reply: Reply) -> Decoded[tuple[float, ...]]:
+        fractions, status = _probabilities(reply, labels)
+        # One number of Yes: a belief can be read from it, a distribution cannot.
+        if len(fractions) != len(labels):
+            raise UnreadableError
+        return _checked(fractions, status)
+
+    return _decode(text, finish_reason, read)
 
 
-def decode_belief(text: str, *, form: Form = "lines") -> Decoded[float]:
+def decode_belief(
+    text: str, *, form: Form = "lines", finish_reason: str | None = None
+) -> Decoded[float]:
     r"""Read a stated probability of Yes.
 
     Parameters
     ----------
     text : str
-        The answer.
+        The reply.
     form : {"lines", "number"}
         What was asked for: the lines ``No: ...`` and ``Yes: ...``, or a number alone.
+    finish_reason : str or None
+        See `decode_distribution`.
 
     Returns
     -------
@@ -140,34 +140,30 @@ def decode_belief(text: str, *, form: Form = "lines") -> Decoded[float]:
     ('repaired:percent', 'out_of_range')
     >>> decode_belief("About 70%.")
     Decoded(value=None, status='unparsed', residual=nan)
+    >>> decode_belief("No: 0.30\nYes: 0.6", finish_reason="length").status
+    'truncated'
     """
-    if form == "number":
-        if _NUMBER.fullmatch(text.strip(_BLANKS)):
-            return _within(float(text.strip(_BLANKS)), OK)
-        try:
-            fraction, status = read_number(text)
-        except UnreadableError:
-            return Decoded(None, _unreadable(text))
-        return _within(float(fraction), status)
-    stated = _stated(text, BELIEF_LABELS)
-    if stated is not None:
-        return _of_yes(_checked(stated, OK))
-    try:
-        fractions, status = read_probabilities(text, BELIEF_LABELS)
-    except UnreadableError:
-        return Decoded(None, _unreadable(text))
-    if len(fractions) == 1:
-        return _within(float(fractions[0]), status)
-    return _of_yes(_checked([float(number) for number in fractions], status))
+
+    def read(reply: Reply) -> Decoded[float]:
+        if form == "number":
+            return _within(*_number(reply))
+        numbers, status = _probabilities(reply, BELIEF_LABELS)
+        if len(numbers) == 1:
+            return _within(numbers[0], status)
+        return _of_yes(_checked(numbers, status))
+
+    return _decode(text, finish_reason, read)
 
 
-def decode_decision(text: str) -> Decoded[str]:
+def decode_decision(text: str, *, finish_reason: str | None = None) -> Decoded[str]:
     r"""Read an action from the lines ``Can decide: ...`` and ``Decision: ...``.
 
     Parameters
     ----------
     text : str
-        The answer.
+        The reply.
+    finish_reason : str or None
+        See `decode_distribution`.
 
     Returns
     -------
@@ -181,27 +177,42 @@ def decode_decision(text: str) -> Decoded[str]:
     >>> decode_decision("Can decide: No\nDecision: No").value
     'defer'
     """
-    lines = _visible_lines(text)
-    if len(lines) != 2:
-        return Decoded(None, _unreadable(text))
-    able, decision = map(_decode_line, lines, DECISION_LABELS)
-    if able.value is None or decision.value is None:
-        return Decoded(None, _unreadable(text))
-    return Decoded(
-        decision.value.lower() if able.value == "Yes" else "defer",
-        worst([able.status, decision.status]),
-    )
+
+    def read(reply: Reply) -> Decoded[str]:
+        lines = _visible_lines(reply.text)
+        if len(lines) == 2:
+            able, decision = map(_decode_line, lines, DECISION_LABELS)
+            if able.value is not None and decision.value is not None:
+                return Decoded(
+                    decision.value.lower() if able.value == "Yes" else "defer",
+                    worst([able.status, decision.status]),
+                )
+        said, status = words_of(reply, DECISION_LABELS, ("Yes", "No"))
+        return Decoded(said["decision"] if said["can decide"] == "yes" else "defer", status)
+
+    return _decode(text, finish_reason, read)
 
 
-def decode_choice(text: str, options: Sequence[str]) -> Decoded[str]:
-    """Read which of several options an answer names.
+def decode_choice(
+    text: str,
+    options: Sequence[str],
+    *,
+    words: Sequence[str] = (),
+    finish_reason: str | None = None,
+) -> Decoded[str]:
+    """Read which of several options a reply chooses.
 
     Parameters
     ----------
     text : str
-        The answer.
+        The reply.
     options : sequence of str
         Distinct options, as they were offered.
+    words : sequence of str
+        Where the options are letters, what each of them stands for; the words choose as well as the
+        letter, where no other letter has them.
+    finish_reason : str or None
+        See `decode_distribution`.
 
     Returns
     -------
@@ -216,14 +227,72 @@ def decode_choice(text: str, options: Sequence[str]) -> Decoded[str]:
     'repaired:punctuation'
     >>> decode_choice("wait or treat", ("wait", "treat")).status
     'unparsed'
+    >>> decode_choice("The answer is (B).", ("A", "B")).value
+    'B'
     """
-    # Exactly as offered; all else is a repair with a name, or unread.
-    if text.strip(_BLANKS) in options:
-        return Decoded(text.strip(_BLANKS), OK)
+
+    def read(reply: Reply) -> Decoded[str]:
+        # Exactly as offered; all else is a repair with a name, or unread.
+        if reply.text.strip(_BLANKS) in options:
+            return Decoded(reply.text.strip(_BLANKS), OK)
+        for names in (options, words):
+            try:
+                name, status = read_choice(reply.text, names)
+            except UnreadableError:
+                continue
+            if list(names).count(name) == 1:
+                return Decoded(options[list(names).index(name)], status)
+        return Decoded(*option_of(reply, options, words))
+
+    return _decode(text, finish_reason, read)
+
+
+def _decode(
+    text: str, finish_reason: str | None, read: Callable[[Reply], Decoded[Value]]
+) -> Decoded[Value]:
+    """Take a reply apart, read what was said, and name what cannot be read."""
+    if finish_reason == WITHHELD:
+        return Decoded(None, REFUSED)
+    reply = take_apart(text, finish_reason)
+    if reply.unfinished:
+        return Decoded(None, TRUNCATED)
     try:
-        return Decoded(*read_choice(text, options))
+        decoded = read(reply)
     except UnreadableError:
-        return Decoded(None, _unreadable(text))
+        # The whole text, with the line that was cut: a refusal shows in its first words.
+        refused = sounds_like_refusal(reply.text if reply.thinking is not None else text)
+        return Decoded(None, REFUSED if refused else TRUNCATED if reply.cut else UNPARSED)
+    # A mark of a turn is the server's slip, and no part of the form either.
+    return replace(decoded, status=MARKS) if decoded.status == OK and reply.marked else decoded
+
+
+def _probabilities(reply: Reply, labels: Sequence[str]) -> tuple[list[float], str]:
+    """Return one number per label, or that of Yes alone, and how they were read."""
+    stated = _stated(reply.text, labels)
+    if stated is not None:
+        return stated, OK
+    try:
+        fractions, status = read_probabilities(reply.text, labels)
+        # A cut reply may have had the other number still to come.
+        if reply.cut and len(fractions) < len(labels):
+            raise UnreadableError
+    except UnreadableError:
+        fractions, status = probabilities_of(reply, labels)
+    return [float(number) for number in fractions], status
+
+
+def _number(reply: Reply) -> tuple[float, str]:
+    text = reply.text.strip(_BLANKS)
+    if _NUMBER.fullmatch(text):
+        return float(text), OK
+    try:
+        # What a cut reply was about to say may make its first number one of the reasons.
+        if reply.cut:
+            raise UnreadableError
+        fraction, status = read_number(text)
+    except UnreadableError:
+        fraction, status = number_of(reply)
+    return float(fraction), status
 
 
 def worst(statuses: Sequence[str]) -> str:
@@ -250,11 +319,16 @@ def worst(statuses: Sequence[str]) -> str:
 def _decode_line(line: str, label: str) -> Decoded[str]:
     """Read Yes or No from ``label: Yes``."""
     answer = _after_label(line, label)
-    if answer is not None:
-        return decode_choice(answer, ("Yes", "No"))
     # Markup may sit before the label as well; the options of the whole line tell.
-    decoded = decode_choice(line, [f"{label}: Yes", f"{label}: No"])
-    return Decoded(decoded.value and decoded.value.removeprefix(f"{label}: "), decoded.status)
+    options = ["Yes", "No"] if answer is not None else [f"{label}: Yes", f"{label}: No"]
+    text = line if answer is None else answer
+    if text in options:
+        return Decoded(text.removeprefix(f"{label}: "), OK)
+    try:
+        option, status = read_choice(text, options)
+    except UnreadableError:
+        return Decoded(None, UNPARSED)
+    return Decoded(option.removeprefix(f"{label}: "), status)
 
 
 def _stated(text: str, labels: Sequence[str]) -> list[float] | None:
@@ -307,9 +381,3 @@ def _visible_lines(text: str) -> list[str]:
 def _after_label(line: str, label: str) -> str | None:
     """Return what follows ``label:`` and blanks, or None where the line begins otherwise."""
     return line[len(label) + 1 :].strip(" \t") if line.startswith(f"{label}:") else None
-
-
-def _unreadable(text: str) -> str:
-    # Models write either apostrophe.
-    plain = text.lower().replace("\u2019", "'")
-    return REFUSED if any(phrase in plain for phrase in REFUSALS) else UNPARSED

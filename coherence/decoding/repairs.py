@@ -8,12 +8,16 @@ is kept as an exact fraction, so that "0.70 (70%)" is one number, said twice.
 
 import json
 import re
-import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 
-from coherence.table.schema import STATUSES
+from coherence.decoding.numerals import (
+    NUMBER,
+    RepairedText,
+    UnreadableError,
+    plain_character,
+    value_of,
+)
 
 REPAIR_MEANINGS = {
     "repaired:characters": "digits, signs or blanks of another script: '０.７', '0٫7', '−', '¾'",
@@ -29,9 +33,14 @@ REPAIR_MEANINGS = {
     "repaired:fraction": "a fraction: '7/10', '7 out of 10'",
     "repaired:layout": "the labels in another order, or all in one line",
     "repaired:single": (
-        "one probability, of Yes, where one per label was asked for: 'Yes: 0.7', '0.7'"
+        "one probability, of Yes or of No, where one per label was asked for: 'Yes: 0.7', '0.7'"
     ),
     "repaired:words": "plain words around, such as 'The probability is 0.7' or 'Sure!'",
+    "repaired:passage": (
+        "one complete answer within other text, such as reasons before or after it: "
+        "'0.7, since smoking matters'"
+    ),
+    "repaired:sentence": "the one number of a sentence: 'There is a 70% chance that it rains.'",
 }
 """Every repair and what it covers, from the mildest to the one that departs furthest from the
 form."""
@@ -46,35 +55,7 @@ _PLAIN_WORDS = frozenset(_PLAIN_TEXT.split())
 _MARKS = " \t:=.,;!()[]\"'"
 _WORD = re.compile(r"[^\W\d_]+")
 
-_DIGITS = r"[0-9]+"
-_PLAIN = rf"(?:{_DIGITS}\.?[0-9]*|\.{_DIGITS})"
-# What stands right before or behind a number can make it another: "<0.7", "0.7-0.8", "1,000,000".
-_NUMBER = re.compile(
-    rf"""(?<![\w.,/%^*~<>-])
-    (?:(?P<numerator>{_DIGITS})(?:\ ?/\ ?|\ (?:out\ of|in)\ )(?P<denominator>{_DIGITS})
-      |(?P<number>[+-]?(?:{_DIGITS},{_DIGITS}|{_PLAIN}(?:[eE][+-]?[0-9]{{1,3}})?))
-       (?P<percent>\ ?%|\ (?:percent|per\ cent)\b)?)
-    (?![\w/%^*~<>+-]|\ ?[.,/]\ ?[0-9])""",
-    re.VERBOSE,
-)
-# Longer digit strings are no probabilities and would only cost time.
-_MOST_DIGITS = 40
 _MOST_CHARACTERS = 2_000
-_SIGNS = {
-    "−": "-",
-    "﹣": "-",
-    "－": "-",
-    "＋": "+",
-    "：": ":",
-    "％": "%",
-    "٪": "%",
-    "．": ".",
-    "٫": ".",
-    "，": ",",
-    "⁄": "/",
-    "＝": "=",
-    "’": "'",
-}
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[ \t]*\w*[ \t]*\r?$", re.MULTILINE)
 _EMPHASIS = re.compile(r"(?<!\w)(\*{1,3}|_{1,3}|`{1,3})(?=\S)([^*_`\n]*[^*_`\s])\1(?!\w)")
 # Before a letter only: in front of a number these marks may be a sign or a bound.
@@ -83,35 +64,6 @@ _CHOICE_LEAD = re.compile(
     r"(?:(?:my|the|final|i|would|choose|pick|answer|action|choice|decision|option|is)\b[ \t:]*)+",
     re.IGNORECASE,
 )
-
-
-class UnreadableError(Exception):
-    """No repair gives the answer a meaning."""
-
-
-@dataclass
-class RepairedText:
-    """Text on its way to a value, and the repairs that it took.
-
-    Parameters
-    ----------
-    text : str
-        The answer.
-    """
-
-    text: str
-    repairs: set[str] = field(default_factory=set)
-
-    def note(self, name: str) -> None:
-        """Record a repair by the name that follows ``repaired:``."""
-        self.repairs.add(f"repaired:{name}")
-
-    @property
-    def status(self) -> str:
-        """The repair that departs furthest from the form."""
-        if not self.repairs:
-            raise UnreadableError  # what misses the form must not pass as if it did not
-        return max(self.repairs, key=STATUSES.index)
 
 
 def read_probabilities(text: str, labels: Sequence[str]) -> tuple[list[Fraction], str]:
@@ -243,7 +195,7 @@ def _cleaned(text: str) -> RepairedText:
     if len(text) > _MOST_CHARACTERS:
         raise UnreadableError
     reading = RepairedText(text)
-    plain = "".join(_plain_character(character) for character in text)
+    plain = "".join(plain_character(character) for character in text)
     if plain != text:
         reading.note("characters")
     bare = _BULLET.sub("", _FENCE.sub("", plain))
@@ -257,19 +209,6 @@ def _cleaned(text: str) -> RepairedText:
         reading.note("markup")
     reading.text = bare
     return reading
-
-
-def _plain_character(character: str) -> str:
-    if character.isascii():
-        return character
-    if unicodedata.category(character) == "Nd":
-        return str(unicodedata.decimal(character))
-    if unicodedata.category(character) == "Zs":
-        return " "
-    if unicodedata.decomposition(character).startswith("<fraction>"):
-        # Set apart, so that "1½" reads as two numbers, which is to say not at all.
-        return f" {unicodedata.normalize('NFKC', character).replace('⁄', '/')} "
-    return _SIGNS.get(character, character)
 
 
 def _from_json(reading: RepairedText, folded: list[str]) -> dict[str, Fraction] | None:
@@ -354,9 +293,9 @@ def _check_words(text: str, reading: RepairedText) -> None:
 
 def _only_number(text: str, reading: RepairedText) -> Fraction:
     """Return the number in a stretch of text, which may say it more than once but no other."""
-    matches = list(_NUMBER.finditer(text))
-    values = {_value(match, reading) for match in matches}
-    around = _NUMBER.sub(" ", text)
+    matches = list(NUMBER.finditer(text))
+    values = {value_of(match, reading) for match in matches}
+    around = NUMBER.sub(" ", text)
     if len(values) != 1 or any(character.isnumeric() for character in around):
         raise UnreadableError
     ending = around.strip()
@@ -367,28 +306,3 @@ def _only_number(text: str, reading: RepairedText) -> Fraction:
         if ending or len(matches) > 1:
             reading.note("words")
     return values.pop()
-
-
-def _value(match: re.Match[str], reading: RepairedText) -> Fraction:
-    if len(match[0]) > _MOST_DIGITS:
-        raise UnreadableError
-    if match["numerator"]:
-        reading.note("fraction")
-        # Fraction would raise ZeroDivisionError, and no answer may.
-        if int(match["denominator"]) == 0:
-            raise UnreadableError
-        return Fraction(int(match["numerator"]), int(match["denominator"]))
-    number = match["number"]
-    if number[0] == "+" or "e" in number.lower():
-        reading.note("notation")
-    if "," in number:
-        whole, decimals = number.lstrip("+-").split(",")
-        if whole != "0" and len(decimals) > 2:
-            raise UnreadableError  # "1,000" may be one or a thousand
-        reading.note("comma")
-        number = number.replace(",", ".")
-    value = Fraction(number)
-    if match["percent"]:
-        reading.note("percent")
-        return value / 100
-    return value

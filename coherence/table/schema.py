@@ -24,9 +24,13 @@ REPAIRS = (
     "repaired:layout",
     "repaired:single",
     "repaired:words",
+    "repaired:passage",
+    "repaired:sentence",
 )
-READABLE = ("ok", *REPAIRS)
-FAILURES = ("sum_not_one", "out_of_range", "unparsed", "refused")
+LOW_MASS = "low_mass"
+"""A value read off a distribution of which the readable answers have little; kept, and counted."""
+READABLE = ("ok", *REPAIRS, LOW_MASS)
+FAILURES = ("sum_not_one", "out_of_range", "truncated", "unparsed", "refused")
 STATUSES = (*READABLE, *FAILURES)
 """All statuses, from the mildest to the gravest; a row has the gravest of its answers."""
 STATE_SUM_TOLERANCE = 0.02  # beliefs over several states are usually stated with two digits
@@ -84,13 +88,14 @@ COLUMNS = (
     Column(
         "status",
         "label",
-        "ok, a repair ('repaired:percent' and its like; values are kept), or "
+        "ok, a repair ('repaired:percent' and its like; values are kept), low_mass (likewise), or "
         + ", ".join(FAILURES)
         + " (belief or action is null).",
     ),
     Column("raw_belief", "text", "The belief answer as the model gave it."),
     Column("raw_action", "text", "The action answer as the model gave it."),
     Column("answer_mass", "probability", "Probability that the model put on readable answers."),
+    Column("finish_reason", "text", "Why the answers ended: stop, length (cut), content_filter."),
     Column(
         "logprob_belief",
         "number",

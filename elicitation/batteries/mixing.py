@@ -1,9 +1,9 @@
 """The questions of the "failure to mix" battery, and what an answer to them says.
 
 Every question asks for one draw at given rates, or for one decision that is best made at random.
-The answer has a fixed form and is read strictly: an outcome with words around it is no outcome, and
-"woman" is not "man". The rates come from many draws, or from the probabilities of the outcomes
-where a model gives them.
+An answer gives the outcome that it begins with, as it stands or behind "Answer:" and its like; what
+it goes on to say is no matter. The rates come from many draws, or from the probabilities of the
+outcomes where a model gives them: of the same event, that an answer begins so.
 """
 
 import json
@@ -13,16 +13,26 @@ from typing import Any
 
 import pandas as pd
 
-from coherence.decoding.decode import OK, REFUSALS, REFUSED, UNPARSED, decode_choice
+from coherence.decoding.cues import sounds_like_refusal
+from coherence.decoding.decode import (
+    OK,
+    REFUSED,
+    TRUNCATED,
+    UNPARSED,
+    WITHHELD,
+    decode_choice,
+)
+from coherence.decoding.reply import take_apart
 from coherence.errors import InputError
-from coherence.table.schema import REPAIRS
+from elicitation.batteries.revealed.reading import OutcomeQuestion, opened_with, read_masses
 from elicitation.models.base import LabelModel, Model, ScoringModel
 from elicitation.session.asking import Progress, ask
 from elicitation.store import AnswerStore, Draw, StoredAnswer
 
 _CONDITION = ("model", "experiment", "p", "item", "order")
-_SPARE_TOKENS = 16
-_ADDED_WORDS = REPAIRS[-1]
+# For what may stand before an outcome, such as "The correct answer is".
+_SPARE_TOKENS = 32
+_PASSAGE = "repaired:passage"
 _WAIT = "\n\nYour answer:"
 
 FLIP = (
@@ -184,8 +194,10 @@ def mixing_questions() -> list[MixingQuestion]:
     return questions
 
 
-def read_mixing_answer(text: str, question: MixingQuestion) -> tuple[str | None, str]:
-    r"""Read an answer strictly.
+def read_mixing_answer(
+    text: str, question: MixingQuestion, *, finish_reason: str | None = None
+) -> tuple[str | None, str]:
+    r"""Read the outcome that an answer begins with: the event whose probability is read exactly.
 
     Parameters
     ----------
@@ -193,30 +205,41 @@ def read_mixing_answer(text: str, question: MixingQuestion) -> tuple[str | None,
         The answer as it came.
     question : MixingQuestion
         What was asked.
+    finish_reason : str or None
+        Why it ended, as in `Answer`.
 
     Returns
     -------
     outcome : str or None
         The outcome for the table of answers; None where there is none.
     status : str
-        ``ok``; a repair where case, quotes, markup, digits of another script or a full stop
-        departed from the form; ``refused``; ``unparsed``, also for an outcome among other words.
+        ``ok``; a repair where more or other than the outcome was said; ``refused``; ``truncated``
+        where the answer was cut before its outcome was certain; ``unparsed``.
 
     Examples
     --------
     >>> man_or_woman = [asked for asked in mixing_questions() if asked.experiment == "words"][0]
-    >>> [read_mixing_answer(text, man_or_woman) for text in ("man", "Woman.", "the man")]
+    >>> [read_mixing_answer(text, man_or_woman) for text in ("man", "Woman.", "man or woman")]
     [('man', 'ok'), ('woman', 'repaired:punctuation'), (None, 'unparsed')]
     >>> read_mixing_answer("I can't choose.", man_or_woman)
     (None, 'refused')
     """
-    # White space around and between the lines is no part of the form.
-    plain = "\n".join(line.strip(" \t\r") for line in text.split("\n") if line.strip(" \t\r"))
-    decoded = decode_choice(plain, question.answers)
-    if decoded.value is None or decoded.status == _ADDED_WORDS:
-        plain = text.lower().replace("\u2019", "'")
-        return None, REFUSED if any(phrase in plain for phrase in REFUSALS) else UNPARSED
-    return question.outcomes[question.answers.index(decoded.value)], decoded.status
+    if finish_reason == WITHHELD:
+        return None, REFUSED
+    reply = take_apart(text)
+    if reply.unfinished:
+        return None, TRUNCATED
+    said = reply.text if reply.thinking is None else reply.text.lstrip()
+    was_cut = finish_reason == "length" and not reply.marked
+    answer, rest, still_open = opened_with(said, question.answers, cut=was_cut)
+    if answer is None:
+        refused = sounds_like_refusal(said)
+        return None, REFUSED if refused else TRUNCATED if was_cut or still_open else UNPARSED
+    # How much of the answer is the outcome and nothing else decides what the repair is called.
+    alone = not rest.strip(" .!*)\"'`\n\r")
+    decoded = decode_choice(said.strip(), question.answers) if alone else None
+    status = decoded.status if decoded and decoded.value == answer else _PASSAGE
+    return question.outcomes[question.answers.index(answer)], status
 
 
 def elicit_mixing(
@@ -290,22 +313,16 @@ def elicit_mixing(
                 "exact=True needs a model that gives the probabilities of whole answers; "
                 f"{model.name} does not. Draw answers instead."
             )
-        # No description for the store: its reader knows the probabilities of Yes and No only.
-        answers, _ = ask(
-            model,
-            [Draw.of_labels(question.text, question.answers) for question in asked],
-            store,
-            batch_size=batch_size,
-            progress=progress,
-        )
-        return _exact_table(model.name, asked, [answer.text for answer in answers])
+        masses = _exact_masses(model, asked, store, batch_size, progress)
+        return _exact_table(model.name, asked, masses)
     # By draws first: a session cut short has some answers to every condition.
     order = [(number, question) for number in range(draws) for question in asked]
     planned = [_draw(question, number, seed, max_new_tokens) for number, question in order]
     asked_by = {draw: question for draw, (_, question) in zip(planned, order, strict=True)}
 
     def readable(draw: Draw, answer: StoredAnswer) -> bool:
-        return read_mixing_answer(answer.text, asked_by[draw])[0] is not None
+        read = read_mixing_answer(answer.text, asked_by[draw], finish_reason=answer.finish_reason)
+        return read[0] is not None
 
     stored, _ = ask(
         model,
@@ -317,7 +334,9 @@ def elicit_mixing(
     )
     rows = []
     for (number, question), answer in zip(order, stored, strict=True):
-        outcome, status = read_mixing_answer(answer.text, question)
+        outcome, status = read_mixing_answer(
+            answer.text, question, finish_reason=answer.finish_reason
+        )
         rows.append((*_condition(model.name, question), number, outcome, status, answer.text))
     return pd.DataFrame(rows, columns=[*_CONDITION, "draw", "answer", "status", "raw"])
 
@@ -342,11 +361,41 @@ def _draw(question: MixingQuestion, number: int, seed: int, max_new_tokens: int 
     )
 
 
-def _exact_table(model: str, asked: Iterable[MixingQuestion], texts: Iterable[str]) -> pd.DataFrame:
+def _exact_masses(
+    model: ScoringModel | LabelModel,
+    asked: Sequence[MixingQuestion],
+    store: AnswerStore,
+    batch_size: int,
+    progress: Progress | None,
+) -> list[list[float]]:
+    """Return the probabilities of the answers to every question."""
+    if isinstance(model, ScoringModel):
+        wanted = [OutcomeQuestion(one.text, one.answers, opened=True) for one in asked]
+        masses, _ = read_masses(model, wanted, store, portion=batch_size, progress=progress)
+        return [
+            [row[answer] for answer in question.answers]
+            for question, row in zip(asked, masses, strict=True)
+        ]
+    # A model that knows the probabilities of labels by itself is taken at its word. No description
+    # for the store: its reader knows those of Yes and No only.
+    answers, _ = ask(
+        model,
+        [Draw.of_labels(question.text, question.answers) for question in asked],
+        store,
+        batch_size=batch_size,
+        progress=progress,
+    )
+    return [
+        [float(json.loads(answer.text)[label]) for label in question.answers]
+        for question, answer in zip(asked, answers, strict=True)
+    ]
+
+
+def _exact_table(
+    model: str, asked: Iterable[MixingQuestion], read: Iterable[list[float]]
+) -> pd.DataFrame:
     rows: list[tuple[Any, ...]] = []
-    for question, text in zip(asked, texts, strict=True):
-        probabilities = json.loads(text)
-        masses = [float(probabilities[answer]) for answer in question.answers]
+    for question, masses in zip(asked, read, strict=True):
         condition = _condition(model, question)
         rows += [
             (*condition, outcome, OK, mass)

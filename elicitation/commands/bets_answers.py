@@ -77,26 +77,21 @@ def check_known(questions: "pd.DataFrame", answers: "pd.DataFrame") -> None:
 def ask_models(args: argparse.Namespace, questions: "pd.DataFrame") -> "pd.DataFrame | None":
     """Ask one model after the other, with one in memory at a time; return None after Ctrl-C."""
     from coherence.errors import InputError
+    from elicitation.models.local.sources import find_source
 
     if args.server is not None:
         return _ask_served(args, questions)
 
-    folders: dict[str, str] = {}
-    for folder in args.models:
-        # As the loaders name a model: of a link the name of its target.
-        name = Path(folder).resolve().name
-        if name in folders:
+    models: dict[str, str] = {}
+    for model in args.models:
+        # Now, and not after the models before it have been asked for an hour.
+        name = find_source(model, revision=args.revision).name
+        if name in models:
             raise InputError(
-                "--model folders must have different names, by which tables tell them apart; "
+                "--model models must have different names, by which tables tell them apart; "
                 f"{name!r} occurs twice. Rename one folder."
             )
-        # Now, and not after the models before it have been asked for an hour.
-        if not (Path(folder) / "config.json").is_file():
-            raise InputError(
-                "model must be a folder with config.json and safetensors weights; "
-                f"{folder} is none."
-            )
-        folders[name] = folder
+        models[name] = model
 
     def asking(store: "AnswerStore") -> "pd.DataFrame":
         import gc
@@ -104,8 +99,8 @@ def ask_models(args: argparse.Namespace, questions: "pd.DataFrame") -> "pd.DataF
         import pandas as pd
 
         tables = []
-        for folder in folders.values():
-            tables.append(_ask_model(args, folder, questions, store))
+        for model in models.values():
+            tables.append(_ask_model(args, model, questions, store))
             # What refers to itself would keep the weights in memory until some later collection.
             gc.collect()
         return pd.concat(tables, ignore_index=True)
@@ -147,11 +142,11 @@ def _ask_served(args: argparse.Namespace, questions: "pd.DataFrame") -> "pd.Data
 
 
 def _ask_model(
-    args: argparse.Namespace, folder: str, questions: "pd.DataFrame", store: "AnswerStore"
+    args: argparse.Namespace, name: str, questions: "pd.DataFrame", store: "AnswerStore"
 ) -> "pd.DataFrame":
     from elicitation.batteries.bets.models import score_choices
 
-    model = load_local(args, folder)
+    model = load_local(args, name)
     with answer_progress(model.name) as progress:
         return score_choices(
             model, questions, likelihood=args.likelihood, store=store, progress=progress

@@ -20,6 +20,7 @@ from elicitation.commands.model_options import (
     load_local,
 )
 from elicitation.commands.server_options import connect
+from elicitation.commands.task_options import TASK_OPTIONS, add_task_options, load_subject
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,8 +65,9 @@ def _add_subject(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--task",
-        metavar="NAME",
-        help="network or data set that supplies the cases, such as asia or randhie",
+        metavar="NAME_OR_FILE",
+        help="network or data set that supplies the cases, such as asia or randhie, or a network "
+        "of your own: .bif, .xml, .xmlbif or .json",
     )
     parser.add_argument(
         "--questions",
@@ -80,6 +82,7 @@ def _add_subject(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--contexts", type=int, metavar="N", help="number of contexts of a network (default: 200)"
     )
+    add_task_options(parser)
 
 
 def _add_design(parser: argparse.ArgumentParser) -> None:
@@ -123,7 +126,8 @@ def _add_design(parser: argparse.ArgumentParser) -> None:
         "--max-new-tokens",
         type=int,
         metavar="N",
-        help="cut of every answer (default: what a readable answer needs at most)",
+        help="cut of every answer (default: 256, or what a longer form needs; a model that thinks "
+        "aloud needs thousands)",
     )
     parser.add_argument(
         "--seed",
@@ -188,11 +192,11 @@ def _check(args: argparse.Namespace) -> None:
             "Create it, or choose another."
         )
     if args.questions is not None:
-        for name in ("target", "contexts"):
+        for name in ("target", "contexts", *TASK_OPTIONS):
             if getattr(args, name) is not None:
                 raise InputError(
-                    f"--{name} belongs to --task; the rows of --questions are the contexts. "
-                    "Leave it out."
+                    f"--{name.replace('_', '-')} belongs to --task; "
+                    "the rows of --questions are the contexts. Leave it out."
                 )
     check_preview_options(args)
     if drawn_at_a_time(args) < 1:
@@ -245,9 +249,7 @@ def _plan(args: argparse.Namespace, design: "Design") -> "Plan":
 
 
 def _task_and_cases(args: argparse.Namespace) -> "tuple[Subject, pd.DataFrame]":
-    from elicitation.session.plan import load_task
-
-    task = load_task(args.task, target=args.target)
+    task = load_subject(args)
     return task, task.cases(200 if args.contexts is None else args.contexts, seed=args.seed)
 
 
@@ -256,7 +258,11 @@ def _model_name(args: argparse.Namespace) -> str:
     if args.agent is not None:
         return str(args.agent)
     # Only the name is known without loading: a preview counts answers of all weights of it.
-    return str(args.model) if args.server is not None else Path(args.model).resolve().name
+    if args.server is not None:
+        return str(args.model)
+    from elicitation.models.local.sources import name_of
+
+    return name_of(args.model)
 
 
 def _load_model(args: argparse.Namespace) -> "Model":
@@ -296,10 +302,18 @@ def _ask(args: argparse.Namespace, plan: "Plan", path: str) -> int:
     repaired = f", {tally.repaired} of them repaired" if tally.repaired else ""
     print(
         f"{args.out}: {len(runs)} rows, {tally.asked} answers asked, {tally.reused} reused, "
-        f"{share:.1%} readable{repaired}",
+        f"{share:.1%} readable{repaired}{_how_answers_ended(tally)}",
         file=sys.stderr,
     )
     return 0
+
+
+def _how_answers_ended(tally: "Tally") -> str:
+    """Say what a count of readable answers leaves out: thinking, and answers that were cut."""
+    said = f", {tally.thought} thought aloud first" if tally.thought else ""
+    if tally.truncated:
+        said += f", {tally.truncated} cut before they were complete (raise --max-new-tokens)"
+    return said
 
 
 def _print_status(path: str) -> None:

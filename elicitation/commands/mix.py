@@ -183,13 +183,13 @@ def _models(args: argparse.Namespace) -> "dict[str, Model | Path]":
                 f"--model must name different models; received {', '.join(args.model)}."
             )
         return {name: connect(args, name) for name in args.model}
-    from elicitation.models.local.loading import check_folder
+    from elicitation.models.local.sources import find_source
 
+    for model in args.model:
+        find_source(model, revision=args.revision)
     # Folders may have one name: `distinct_names` adds what tells them apart.
-    folders = [Path(folder) for folder in args.model]
-    for folder in folders:
-        check_folder(folder)
-    return dict(zip(distinct_names(folders), folders, strict=True))
+    local = [Path(model) for model in args.model]
+    return dict(zip(distinct_names(local), local, strict=True))
 
 
 def _ask_model(

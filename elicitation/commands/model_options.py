@@ -50,9 +50,10 @@ def add_model_options(
     group.add_argument(
         "--model",
         dest=dest,
-        metavar="DIR",
+        metavar="MODEL",
         action="append" if several else "store",
-        help=f"folder of a {kind}, as written by save_pretrained"
+        help=f"{kind}: a folder as written by save_pretrained, a .gguf file, or OWNER/NAME of "
+        "the hub; see docs/models.md"
         + ("; with --server the model's name there" if server else "")
         + ("; repeat it to ask several, one after the other" if several else ""),
     )
@@ -77,6 +78,7 @@ def add_model_options(
         help="precision (default: auto, float32 on a processor)",
     )
     add_device_options(group)
+    _add_loading_options(group)
     group.add_argument(
         "--batch-size",
         type=int,
@@ -99,6 +101,25 @@ def add_device_options(parser: "argparse._ActionsContainer", **default: Any) -> 
         metavar="N",
         help="threads of the model (default: torch's own choice)",
         **default,
+    )
+
+
+def _add_loading_options(parser: "argparse._ActionsContainer") -> None:
+    parser.add_argument(
+        "--revision",
+        metavar="NAME",
+        help="branch, tag or commit of a model on the hub (default: its main branch)",
+    )
+    parser.add_argument(
+        "--device-map",
+        metavar="MAP",
+        help="spreads a model over devices: auto, balanced, ... or a JSON object, as transformers "
+        "takes it; instead of --device",
+    )
+    parser.add_argument(
+        "--quantization",
+        choices=("8bit", "4bit"),
+        help="quantises the weights by bitsandbytes while they are loaded (default: not at all)",
     )
 
 
@@ -132,19 +153,19 @@ def drawn_at_a_time(args: argparse.Namespace) -> int:
 
 def load_causal(
     args: argparse.Namespace,
-    folder: str | os.PathLike[str],
+    model: str | os.PathLike[str],
     *,
     chat: bool | None = None,
     system: str | None = None,
 ) -> "CausalModel":
-    """Load a causal model from a folder.
+    """Load a causal model.
 
     Parameters
     ----------
     args : argparse.Namespace
         Options of `add_model_options`.
-    folder : path-like
-        The folder.
+    model : path-like
+        A folder, a .gguf file, or a name on the hub.
     chat, system
         As of ``elicitation.load_causal_model``.
 
@@ -160,29 +181,50 @@ def load_causal(
     """
     from elicitation.models.local.causal import load_causal_model
 
-    return load_causal_model(folder, chat=chat, system=system, **_local_options(args))
+    return load_causal_model(model, chat=chat, system=system, **_local_options(args))
 
 
 def load_local(
-    args: argparse.Namespace, folder: str | os.PathLike[str]
+    args: argparse.Namespace, model: str | os.PathLike[str]
 ) -> "CausalModel | MultipleChoiceModel":
-    """Load the model in a folder as what its configuration says it is; else as `load_causal`."""
+    """Load a model as what its configuration says it is; else as `load_causal`."""
     from elicitation.models.local.multiple_choice import (
         is_multiple_choice,
         load_multiple_choice_model,
     )
 
     # Such a model has no chat template: --chat and --system are for the others.
-    if not is_multiple_choice(folder):
-        return load_causal(args, folder, chat=args.chat, system=args.system)
+    if not is_multiple_choice(model, revision=args.revision):
+        return load_causal(args, model, chat=args.chat, system=args.system)
     options = _local_options(args)
     if options["batch_size"] is None:
         del options["batch_size"]  # memory sets no limit here; the loader has one of its own
-    return load_multiple_choice_model(folder, **options)
+    return load_multiple_choice_model(model, **options)
 
 
 def _local_options(args: argparse.Namespace) -> dict[str, Any]:
-    return {name: getattr(args, name) for name in ("batch_size", "dtype", "device", "threads")}
+    options = {name: getattr(args, name) for name in ("batch_size", "dtype", "device", "threads")}
+    chosen = {"device_map": _device_map(args.device_map), "quantization": args.quantization}
+    chosen["revision"] = args.revision
+    return options | {name: value for name, value in chosen.items() if value is not None}
+
+
+def _device_map(text: str | None) -> str | dict[str, Any] | None:
+    """Return a map from part to device, or the name of a way to make one."""
+    import json
+
+    from coherence.errors import InputError
+
+    if text is None or not text.lstrip().startswith("{"):
+        return text
+    try:
+        parts: dict[str, Any] = json.loads(text)
+    except ValueError as error:
+        raise InputError(
+            f"--device-map must be a word or a JSON object from part to device; {text!r} is none "
+            f"({error}). Put it into single quotes."
+        ) from error
+    return parts
 
 
 def ask_and_keep(

@@ -205,7 +205,7 @@ def _folders(args: argparse.Namespace) -> dict[str, str]:
     for folder in args.model:
         # The last name, not the target of a link: linking is how two folders of one name are told
         # apart.
-        name = os.path.basename(os.path.abspath(folder))
+        name = os.path.basename(os.path.abspath(folder)).removesuffix(".gguf")
         if name in folders:
             raise InputError(
                 "--model folders must differ in their last name, which names the model; "

@@ -42,8 +42,11 @@ class Request:
     temperature : float
         Divisor of the logits, at least 0; 0 takes the most probable token each time.
     max_lines : int or None
-        The answer ends once so many lines with visible characters are complete; None lets the model
-        end it.
+        Of a model that goes on from the text instead of answering it (no chat template, a
+        completion server): the answer ends once so many lines with visible characters are complete,
+        for what follows would be more text of the same kind. A chat model ends its answer itself,
+        and all of it is kept: what it says further on may take back what it said first. None lets
+        every model end it.
     """
 
     text: str

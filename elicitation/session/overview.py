@@ -62,7 +62,11 @@ def summarise_store(path: str | os.PathLike[str]) -> pd.DataFrame:
         if row.about not in asked:
             asked[row.about] = question_about(row.about)
         question = asked[row.about]
-        status = UNKNOWN if question is None else decode_answer(question, row.text).status
+        status = (
+            UNKNOWN
+            if question is None
+            else decode_answer(question, row.text, row.finish_reason).status
+        )
         counts[row.model, row.fingerprint, _name(question), status] += 1
     # A name in two versions, by weights or precision, is two models.
     names = Counter(

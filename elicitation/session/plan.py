@@ -44,12 +44,15 @@ class Task:
         The network in words.
     target : str
         The variable asked about; a belief is the probability of its positive state.
+    min_records : int or None
+        Records that the evidence of a case needs, as of ``bayesnets.sample_cases``.
     """
 
     name: str
     network: Network
     phrases: Phrases
     target: str
+    min_records: int | None = None
 
     @classmethod
     def load(cls, name: str, *, target: str | None = None) -> "Task":
@@ -98,6 +101,7 @@ class Task:
             self.target,
             n,
             target_state=self.phrases.positive(self.target),
+            min_records=self.min_records,
             rng=np.random.default_rng(seed),
         )
 
@@ -125,7 +129,7 @@ class Subject(Protocol):
         """Draw the contexts of a session."""
 
 
-def load_task(name: str, *, target: str | None = None) -> Subject:
+def load_task(name: str, *, target: str | None = None, min_records: int | None = None) -> Subject:
     """Load what is asked about by its name.
 
     That is a network of the catalogue, or a data set whose records are the truth.
@@ -136,6 +140,8 @@ def load_task(name: str, *, target: str | None = None) -> Subject:
         In ``bayesnets.network_names()`` or ``bayesnets.dataset_names()``.
     target : str or None
         The variable asked about; None takes the usual one. A data set has only that one.
+    min_records : int or None
+        Of a data set, the records that the evidence of a case needs; None is 100.
 
     Returns
     -------
@@ -145,16 +151,24 @@ def load_task(name: str, *, target: str | None = None) -> Subject:
     Raises
     ------
     InputError
-        An unknown name or target.
+        An unknown name or target, or `min_records` where there are no records.
     """
     if name in network_names():
+        if min_records:
+            raise InputError(
+                f"min_records counts records, and the network {name!r} of the catalogue has none "
+                f"behind it; received {min_records}. Leave it out."
+            )
         return Task.load(name, target=target)
     known = (*network_names(), *dataset_names())
     if name not in known:
         raise InputError(
-            f"task must be one of {', '.join(known)}; received {name!r}. {suggestion(name, known)}"
+            f"task must be one of {', '.join(known)}; received {name!r}. {suggestion(name, known)} "
+            "A network of your own is a file: .bif, .xml, .xmlbif or .json."
         )
-    task = load_dataset(name)
+    task = (
+        load_dataset(name) if min_records is None else load_dataset(name, min_records=min_records)
+    )
     if target not in (None, task.target):
         raise InputError(
             f"target of the records {name!r} must be {task.target!r}, the outcome they hold; "
@@ -186,7 +200,8 @@ class Design:
     temperature : float
         At least 0; a sampled belief needs more.
     max_new_tokens : int or None
-        Cut of every answer; None takes what a readable answer needs at most.
+        Cut of every answer; None takes 256, or what a longer form needs. A model that thinks aloud
+        before it answers needs thousands.
     seed : int
         Base seed of the draws, at least 0.
     templates : PromptSet or None

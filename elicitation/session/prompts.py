@@ -210,9 +210,14 @@ def label_words(labels: Sequence[str]) -> dict[str, str]:
     --------
     >>> label_words(("No", "Yes"))["example"]
     'No: 0.50\nYes: 0.50'
+    >>> label_words(("a cold, or the flu", "neither"))["labels"]
+    'a cold, or the flu; neither'
     """
+    # What parts the labels must not occur in one, or it would read as two.
+    separators = (", ", "; ", " | ", " || ")
+    fits = [mark for mark in separators if not any(mark.strip() in label for label in labels)]
     return {
-        "labels": ", ".join(labels),
+        "labels": (fits or separators[-1:])[0].join(labels),
         "example": "\n".join(f"{label}: {1 / len(labels):.2f}" for label in labels),
         "n_lines": str(len(labels)),
     }

@@ -34,6 +34,9 @@ REFERENCE = "standard"
 FEATURE_PREFIX = "x_"
 # Room for a reader that spells an answer character by character, and for white space around it.
 _SPARE_TOKENS = 16
+ROOM_FOR_WORDS = 256
+"""Tokens of an answer at least: models open with a phrase and go on to reasons, and a reply that is
+cut before it has said its answer is lost. One that has said it, ends by itself."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ class Question:
 
     @property
     def max_lines(self) -> int:
-        """Lines of a readable answer."""
+        """Lines of an answer in the form asked for; for models that would go on after them."""
         return (
             1
             if self.role == "choice" or self.way != "verbalised" or self.form == "number"
@@ -81,11 +84,16 @@ class Question:
 
     @property
     def max_new_tokens(self) -> int:
-        """Tokens that suffice for any readable answer, even if every character were a token."""
+        """Tokens that suffice for an answer in the form, even if every character were a token.
+
+        At least `ROOM_FOR_WORDS`, which leaves room for words around it.
+        """
         if self.role == "choice" or self.way != "verbalised":
-            return max(len(line.encode()) for line in self.lines) + _SPARE_TOKENS
-        # Two decimals are what the example in the prompt shows.
-        return sum(len(f"{line}: 0.00\n") for line in self.lines) + _SPARE_TOKENS
+            n_form = max(len(line.encode()) for line in self.lines)
+        else:
+            # Two decimals are what the example in the prompt shows.
+            n_form = sum(len(f"{line}: 0.00\n".encode()) for line in self.lines)
+        return max(n_form + _SPARE_TOKENS, ROOM_FOR_WORDS)
 
     @property
     def about(self) -> str:

@@ -24,6 +24,7 @@ from coherence.decoding.decode import (
     decode_distribution,
     worst,
 )
+from coherence.decoding.reply import take_apart
 from elicitation.reading.belief import ReadBelief, sampled_belief, token_belief
 from elicitation.session.questions import FEATURE_PREFIX, Question, evidence_of, reference_of
 from elicitation.store import StoredAnswer
@@ -48,11 +49,14 @@ _COLUMNS = {
     "raw_action": "string",
     "raw_z": "string",
     "answer_mass": "float64",
+    "finish_reason": "string",
     "logprob_belief": "float64",
     "logprob_action": "float64",
     "seed": "int64",
     "created": "string",
 }
+# The gravest first; a server's own words for anything else are left to the store.
+_ENDS = ("content_filter", "length", "stop")
 _Place = tuple[int, int, str, str]
 """Case, repetition, role and key of a question: where its answer goes."""
 
@@ -74,6 +78,14 @@ class ReadAnswer:
     question: Question
     stored: StoredAnswer
     decoded: Decoded[Any] | ReadBelief
+
+    @property
+    def thought_aloud(self) -> bool:
+        """Whether the model thought before it answered, in the text or apart from it."""
+        if self.question.way == "token":
+            return False
+        thinking = self.stored.thinking or take_apart(self.stored.text).thinking
+        return bool(thinking and thinking.strip())
 
 
 @dataclass(frozen=True)
@@ -120,7 +132,9 @@ class _Reading:
         }
 
 
-def decode_answer(question: Question, text: str) -> Decoded[Any] | ReadBelief:
+def decode_answer(
+    question: Question, text: str, finish_reason: str | None = None
+) -> Decoded[Any] | ReadBelief:
     """Read the answer of a question according to its role.
 
     Parameters
@@ -128,7 +142,9 @@ def decode_answer(question: Question, text: str) -> Decoded[Any] | ReadBelief:
     question : Question
         What was asked.
     text : str
-        What came back.
+        What came back, whole.
+    finish_reason : str or None
+        Why it ended; what was cut has no value unless it was complete by then.
 
     Returns
     -------
@@ -140,14 +156,14 @@ def decode_answer(question: Question, text: str) -> Decoded[Any] | ReadBelief:
     if question.way == "token":
         return token_belief(text)
     if question.way == "sampled":
-        return decode_choice(text, BELIEF_LABELS)
+        return decode_choice(text, BELIEF_LABELS, finish_reason=finish_reason)
     if question.role == "choice":
-        return decode_choice(text, question.lines)
+        return decode_choice(text, question.lines, finish_reason=finish_reason)
     if question.role == "decision":
-        return decode_decision(text)
+        return decode_decision(text, finish_reason=finish_reason)
     if question.role == "auxiliary":
-        return decode_distribution(text, question.lines)
-    return decode_belief(text, form=question.form)
+        return decode_distribution(text, question.lines, finish_reason=finish_reason)
+    return decode_belief(text, form=question.form, finish_reason=finish_reason)
 
 
 def read_all(questions: Sequence[Question], answers: Sequence[StoredAnswer]) -> list[ReadAnswer]:
@@ -166,7 +182,7 @@ def read_all(questions: Sequence[Question], answers: Sequence[StoredAnswer]) -> 
         One per question, in order.
     """
     return [
-        ReadAnswer(question, answer, decode_answer(question, answer.text))
+        ReadAnswer(question, answer, decode_answer(question, answer.text, answer.finish_reason))
         for question, answer in zip(questions, answers, strict=True)
     ]
 
@@ -189,8 +205,10 @@ def _reference(read: Sequence[ReadAnswer]) -> str:
 
 def _sum_up(used: Sequence[_Reading]) -> dict[str, Any]:
     """Return the status and the time of a row."""
+    ended = {answer.stored.finish_reason for reading in used for answer in reading.answers}
     return {
         "status": worst([reading.value.status for reading in used]),
+        "finish_reason": next((reason for reason in _ENDS if reason in ended), None),
         # A row is as old as the youngest of its answers.
         "created": max(answer.stored.created for reading in used for answer in reading.answers),
     }

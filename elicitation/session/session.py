@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from coherence.decoding.decode import TRUNCATED
 from coherence.errors import InputError
 from elicitation.models.base import Model
 from elicitation.session.asking import Progress, ask
@@ -29,12 +30,18 @@ class Tally:
         Answers that the model gave now, and that the store had.
     readable : int
         Answers that have a value, of all; `repaired` are those among them that missed the form.
+    thought : int
+        Answers before which the model thought aloud; the thinking is kept and not read.
+    truncated : int
+        Answers that were cut, or still thinking, before they were complete.
     """
 
     asked: int
     reused: int
     readable: int
     repaired: int = 0
+    thought: int = 0
+    truncated: int = 0
 
     @property
     def total(self) -> int:
@@ -184,4 +191,6 @@ def run_plan(
         len(read) - asked,
         readable=sum(answer.decoded.value is not None for answer in read),
         repaired=sum(answer.decoded.status.startswith("repaired:") for answer in read),
+        thought=sum(answer.thought_aloud for answer in read),
+        truncated=sum(answer.decoded.status == TRUNCATED for answer in read),
     )

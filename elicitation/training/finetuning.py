@@ -27,8 +27,6 @@ from elicitation.training.checkpoint import (
 )
 from elicitation.training.loop import make_optimiser, update_weights
 
-# Before transformers is imported: it reads the variable once.
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
 try:
     import torch
     from safetensors import SafetensorError
@@ -36,6 +34,7 @@ try:
 
     from elicitation.models.local.loading import choose_device, quiet_transformers
     from elicitation.models.local.multiple_choice import longest_input
+    from elicitation.models.local.sources import without_network
 except ImportError as error:  # pragma: no cover - needs an environment without the extra
     raise MissingExtraError("elicit", "Fine-tuning a model") from error
 
@@ -234,7 +233,7 @@ def _load(path: Path) -> tuple[Any, Any]:
             f"model must be a folder with config.json and safetensors weights; {path} is none."
         )
     local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-    with quiet_transformers():
+    with quiet_transformers(), without_network():
         try:
             tokenizer = AutoTokenizer.from_pretrained(path, **local)
             network, loading = AutoModelForMultipleChoice.from_pretrained(

@@ -48,3 +48,25 @@ def model(model_folder):
     from elicitation.models.local.causal import load_causal_model
 
     return load_causal_model(model_folder, batch_size=8)
+
+
+@pytest.fixture(scope="session")
+def smollm2_folder():
+    """Return the folder of the real public model: that of SMOLLM2, or one that is fetched once."""
+    from pathlib import Path
+
+    from coherence.errors import CoherenceError
+    from elicitation.models.public.catalog import public_model
+    from elicitation.models.public.fetch import fetch_model
+
+    named = os.environ.get("SMOLLM2")
+    if named:
+        assert (Path(named) / "config.json").is_file(), f"SMOLLM2 names no model folder: {named}"
+        return Path(named)
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = cache / "belief-coherence" / "smollm2"
+    try:
+        fetch_model(public_model("smollm2"), folder)
+    except CoherenceError as error:
+        pytest.skip(f"the public model cannot be had: {error}")
+    return folder

@@ -10,8 +10,9 @@ from coherence.result import rejects
 
 N = 60
 QUICK = ("residual_covariance", "cmi", "monotone_yes_no", "iterated_expectation")
+# One design for the ordinary run.
 HARD = [
-    design
+    design if design.name == "60 contexts x 3" else pytest.param(design, marks=pytest.mark.lengthy)
     for design in NULLS
     if design.name
     in (
@@ -42,11 +43,11 @@ def test_true_nulls_are_rejected_about_as_often_as_promised(check, design):
 @pytest.mark.parametrize(
     ("check", "signal", "power", "n"),
     [
-        ("residual_covariance", 0.1, 0.70, N),
+        pytest.param("residual_covariance", 0.1, 0.70, N, marks=pytest.mark.lengthy),
         ("residual_covariance", 0.2, 0.97, N),
-        ("cmi", 0.1, 0.40, N),
+        pytest.param("cmi", 0.1, 0.40, N, marks=pytest.mark.lengthy),
         ("cmi", 0.2, 0.80, N),
-        ("predictive_gain", 0.2, 0.70, 12),
+        pytest.param("predictive_gain", 0.2, 0.70, 12, marks=pytest.mark.lengthy),
     ],
 )
 def test_hidden_signals_are_found(check, signal, power, n):

@@ -19,6 +19,7 @@ from coherence.batteries.bets.truths import (
     Truths,
     set_codes,
 )
+from coherence.decoding.decode import decode_choice
 from coherence.errors import InputError, closest
 from coherence.inputs import Codes, Floats
 
@@ -32,9 +33,6 @@ _AMOUNTS = ("high_value", "low_value", "chance", "stake", "payout")
 _KINDS = {"value": VALUE_CHOICES, "bet": BET_CHOICES, "ladder": BET_CHOICES}
 _LETTERS = re.compile(r"\(?[abc]\)?\.?(?:(?:\s*[+,;/&]\s*|\s+and\s+|\s+)\(?[abc]\)?\.?)*")
 _MARKUP = re.compile(r'[*`"“”„«»]')
-_LEAD = re.compile(r"(?:the )?answer(?: is:?\s|:)\s*")
-# One letter, alone or before the words of its option.
-_ONE_LETTER = re.compile(r"(?:option\s+)?\(?([abc])(?:\s*[).:–—-]+\s*(.*))?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,17 +273,20 @@ def _chosen(part: pd.DataFrame, letter: Codes) -> tuple[Truths, Truths]:
     return chosen, np.array([letters is None for letters in answers])
 
 
-def read_letters(answer: object, options: list[str]) -> frozenset[str] | None:
+def read_letters(
+    answer: object, options: list[str], *, finish_reason: str | None = None
+) -> frozenset[str] | None:
     """Read an answer given as letters, or in the words of an option.
 
     Parameters
     ----------
     answer : object
-        A text; a missing one is an empty answer. Quotes, asterisks and backticks do not matter. One
-        letter may stand behind "the answer is", "answer:" or "option", and before a mark and the
-        words of its own option.
+        A text; a missing one is an empty answer. Several letters are read where they are all of the
+        answer; one letter, or the words of one option, wherever `decode_choice` reads a choice.
     options : list of str
         Words of the options a, b and c.
+    finish_reason : str or None
+        Why a drawn answer ended, see `decode_choice`.
 
     Returns
     -------
@@ -308,22 +309,21 @@ def read_letters(answer: object, options: list[str]) -> frozenset[str] | None:
     text = " ".join(str(answer).split()).casefold()
     if not text:
         return frozenset()
-    words = [_bare(" ".join(option.split()).casefold()) for option in options]
+    words = [" ".join(option.split()) for option in options]
     bare = _bare(text)
-    without_lead = _bare(_LEAD.sub("", bare, count=1) if _LEAD.match(bare) else bare)
-    for whole in (bare, without_lead):
-        # Words that two options share name neither.
-        if whole and words.count(whole) == 1:
-            return frozenset(OPTIONS[words.index(whole)])
+    # Words that two options share name neither.
+    whole = [_bare(option.casefold()) for option in words]
+    if bare and whole.count(bare) == 1:
+        return frozenset(OPTIONS[whole.index(bare)])
+    # Several letters are an answer here, which the reader of one choice does not know.
     if _LETTERS.fullmatch(bare):
         return frozenset(re.findall(r"[abc](?![a-z])", bare))
-    letter = _ONE_LETTER.fullmatch(without_lead)
-    if letter is None:
-        return None
-    # A letter with the words of another option is no answer: which of them was meant?
-    number, rest = OPTIONS.index(letter[1]), _bare(letter[2] or "")
-    matches = not rest or (number < len(words) and rest == words[number])
-    return frozenset(letter[1]) if matches else None
+    capitals = tuple(letter.upper() for letter in OPTIONS)
+    for letters in (OPTIONS, capitals):
+        chosen = decode_choice(str(answer), letters, words=words, finish_reason=finish_reason).value
+        if chosen is not None:
+            return frozenset(chosen.lower())
+    return None
 
 
 def _bare(text: str) -> str:

@@ -3,6 +3,7 @@
 import pandas as pd
 
 from coherence.batteries.bets.answers import read_letters
+from coherence.decoding.decode import decode_choice
 from coherence.errors import InputError
 from elicitation.batteries.bets.rows import OPTIONS
 from elicitation.models.base import Model
@@ -113,7 +114,7 @@ def choose_in_words(
     options_of = dict(zip(draws, options, strict=True))
 
     def readable(draw: Draw, answer: StoredAnswer) -> bool:
-        return bool(read_letters(_stated(answer), options_of[draw]))
+        return bool(read_letters(_stated(answer, options_of[draw]), options_of[draw]))
 
     answers, _ = ask(
         model, draws, store, readable=None if keep_going else readable, progress=progress
@@ -122,13 +123,21 @@ def choose_in_words(
         {
             "question": questions["question"].to_numpy(),
             "model": model.name,
-            "answer": [_stated(answer) for answer in answers],
+            "answer": [
+                _stated(answer, listed) for answer, listed in zip(answers, options, strict=True)
+            ],
         }
     )
 
 
-def _stated(answer: StoredAnswer) -> str:
+def _stated(answer: StoredAnswer, options: list[str]) -> str:
     """Return an answer as it counts: what was cut or is empty is unread, and not "no option"."""
-    if answer.finish_reason == "length":
-        return f"(cut) {answer.text}".strip()
-    return answer.text if answer.text.strip() else "(empty)"
+    if not answer.text.strip():
+        return "(empty)"
+    # What was cut may have been about to say something else: only a complete choice counts.
+    reason = answer.finish_reason
+    cut = (
+        reason == "length"
+        and not decode_choice(answer.text, OPTIONS, words=options, finish_reason=reason).readable
+    )
+    return "(cut)" if cut else answer.text

@@ -66,17 +66,7 @@ class BatteryQuestion:
 
     def letter_of(self, answer: str) -> str | None:
         """Return the letter that a drawn answer chooses, None if it chooses none."""
-        forms_of_letter = [
-            (letter, *(f"{letter}{mark} {option}" for mark in ".):"), option)
-            for letter, option in zip(self.outcomes, self.options, strict=True)
-        ]
-        # Form by form, since "A" is also how "A. 1/6" begins: one form must fit the whole answer.
-        for forms in zip(*forms_of_letter, strict=True):
-            for text in (answer, answer.strip(" ()[]*\n")):
-                chosen = decode_choice(text, forms).value
-                if chosen is not None:
-                    return self.outcomes[forms.index(chosen)]
-        return None
+        return decode_choice(answer, self.outcomes, words=self.options).value
 
 
 def battery(settings: Sequence[Setting], *, only_revealed: bool = False) -> list[BatteryQuestion]:

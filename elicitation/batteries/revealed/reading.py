@@ -7,6 +7,7 @@ import json
 import string
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from elicitation.models.base import Answer, ScoringModel
@@ -42,6 +43,10 @@ _LEADS = (
 _MARKS = ("", "(", "**", "**(", "[")
 """What a chat model may put before the letter that it chooses."""
 _SENTENCE = tuple(f" {letter}".encode() for letter in string.ascii_lowercase)
+OPENED = ":"
+"""Ends the name of an outcome that is read in all the forms of `opening_spellings`."""
+# "man or woman", "1 0", "Heads/Tails" begin with an outcome and do not choose it.
+_GOES_ON = (*_SENTENCE, *(f" {digit}".encode() for digit in range(10)), b"/")
 _LARGEST_GAP = 0.01
 """Of the probability on the outcomes: a belief that may lack more than this is not read."""
 
@@ -64,6 +69,9 @@ class OutcomeQuestion:
     lettered : bool
         Whether the outcomes are letters of options, to be read in all the forms in which a chat
         model would begin its answer with one.
+    opened : bool
+        Whether the outcomes are words, numbers or lines, to be read in all the forms of
+        `opening_spellings`.
     about : str
         What the question is, for those who look into the store.
     """
@@ -72,11 +80,14 @@ class OutcomeQuestion:
     outcomes: tuple[str, ...]
     ignore_case: bool = False
     lettered: bool = False
+    opened: bool = False
     about: str = ""
 
     @property
     def labels(self) -> tuple[str, ...]:
         """Names of the masses; a letter in all its forms is not the letter as it is."""
+        if self.opened:
+            return tuple(f"{outcome}{OPENED}" for outcome in self.outcomes)
         if self.lettered:
             return tuple(f"{letter}{CHOSEN}" for letter in self.outcomes)
         beginnings = (
@@ -133,10 +144,15 @@ def read_masses(
 
     def answer(missing: Sequence[Draw]) -> AnswerStream:
         # One pass of the model reads the same spellings after every text of it.
-        groups: dict[tuple[tuple[str, ...], bool, bool], list[Draw]] = {}
+        groups: dict[tuple[tuple[str, ...], bool, bool, bool], list[Draw]] = {}
         for draw in missing:
             question = question_of[draw]
-            form = (question.outcomes, question.ignore_case, question.lettered)
+            form = (
+                question.outcomes,
+                question.ignore_case,
+                question.lettered,
+                question.opened,
+            )
             groups.setdefault(form, []).append(draw)
         for group in groups.values():
             for start in range(0, len(group), portion):
@@ -207,10 +223,96 @@ def letter_spellings(letters: Sequence[str]) -> list[Spelling]:
     ]
 
 
+def opening_spellings(outcomes: Sequence[str]) -> list[Spelling]:
+    """List the ways in which an answer may begin that gives one of some outcomes.
+
+    Parameters
+    ----------
+    outcomes : sequence of str
+        Words, numbers or lines.
+
+    Returns
+    -------
+    list of Spelling
+        For each outcome its own text, in any case, also behind "Answer:", "The answer is" and
+        their like and behind marks of emphasis. Neither a letter or a digit may follow, nor a
+        slash, nor a blank with a small letter or a digit: "man or woman" gives neither.
+
+    Examples
+    --------
+    >>> spellings = opening_spellings(("Heads", "Tails"))
+    >>> forms = {spelling.text.decode() for spelling in spellings if spelling.outcome == "Heads"}
+    >>> {"Heads", " heads", "**HEADS", "The answer is Heads"} <= forms
+    True
+    """
+    forms = {}
+    for outcome in outcomes:
+        spaced = (outcome, outcome.replace("\n", "\n\n"))
+        # A single letter counts as it stands: a small one is a word as well.
+        cases = dict.fromkeys(
+            case
+            for text in spaced
+            for case in (text, *(() if len(text) == 1 else _cases_of(text)))
+        )
+        forms[outcome] = [
+            *(mark + case for mark in (*_MARKS, '"') for case in cases),
+            *(lead + mark + outcome for lead in _LEADS if lead for mark in _MARKS),
+        ]
+    return [
+        replace(spelling, forbidden=(*spelling.forbidden, *_GOES_ON))
+        for spelling in spellings_of(forms)
+    ]
+
+
+def _cases_of(text: str) -> tuple[str, str, str]:
+    return text.lower(), text.upper(), text.capitalize()
+
+
+def opened_with(
+    text: str, outcomes: Sequence[str], *, cut: bool = False
+) -> tuple[str | None, str, bool]:
+    """Read a drawn answer as `opening_spellings` has it: the same event, of one text.
+
+    Parameters
+    ----------
+    text : str
+        The answer.
+    outcomes : sequence of str
+        What it may give.
+    cut : bool
+        Whether it was cut at its end, where the outcome may go on.
+
+    Returns
+    -------
+    outcome : str or None
+        The one that the answer begins with.
+    rest : str
+        What follows.
+    open : bool
+        Whether the answer was cut so soon that another outcome, or none, may have been meant.
+    """
+    said = text.encode("utf-8", "replace")
+    for spelling in _openings(tuple(outcomes)):
+        if not said.startswith(spelling.text):
+            continue
+        rest = said[len(spelling.text) :]
+        if any(rest.startswith(forbidden) for forbidden in spelling.forbidden):
+            continue
+        if cut and rest in spelling.open_tails:
+            return None, "", True
+        return spelling.outcome, rest.decode("utf-8", "replace"), False
+    return None, text, False
+
+
+@cache
+def _openings(outcomes: tuple[str, ...]) -> list[Spelling]:
+    return opening_spellings(outcomes)
+
+
 def _read(model: ScoringModel, questions: Sequence[OutcomeQuestion]) -> list[Masses]:
     """Read questions of the same outcomes; where too little is known, all have probability 0."""
     texts, first = [question.text for question in questions], questions[0]
-    if not first.numeric and not first.lettered:
+    if not first.numeric and not first.lettered and not first.opened:
         outcomes = outcome_probabilities(
             model, texts, first.outcomes, ignore_case=first.ignore_case, tolerance=_TOLERANCE
         )
@@ -222,7 +324,9 @@ def _read(model: ScoringModel, questions: Sequence[OutcomeQuestion]) -> list[Mas
             _or_unread(masses, lost, first)
             for masses, lost in zip(read, outcomes.unresolved, strict=True)
         ]
-    if first.lettered:
+    if first.opened:
+        spellings, tolerance = opening_spellings(first.outcomes), _LETTER_TOLERANCE
+    elif first.lettered:
         spellings, tolerance = letter_spellings(first.outcomes), _LETTER_TOLERANCE
     else:
         # Both readings of a number in one pass; they overlap by intention, which

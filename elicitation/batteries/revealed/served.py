@@ -6,12 +6,12 @@ it lists the likeliest next tokens at best. That tells words apart, but not the 
 """
 
 import json
-import re
 from collections import Counter
 from collections.abc import Sequence
 
 import pandas as pd
 
+from coherence.decoding.decode import decode_choice
 from elicitation.batteries.revealed.beliefs import belief_questions, tabulate_beliefs
 from elicitation.batteries.revealed.bets import (
     NO,
@@ -33,52 +33,6 @@ ROOM = 64
 """Tokens of a drawn answer: a letter, and the words of its option."""
 _LARGEST_GAP = 0.01
 """Of the probability on the outcomes: a belief that may lack more than this is not read."""
-_MARKUP = re.compile(r"[*_`]")
-_LEAD = (
-    r"(?:(?:the\s+)?(?:correct\s+|right\s+|best\s+)?(?:answer|option|choice)\s*(?:is|:)?\s*:?\s*)?"
-)
-_LETTER = re.compile(
-    rf"{_LEAD}(?:option\s+)?[(\[]?(?P<letter>[A-Z])[)\]]?(?P<rest>(?:[.:)]|\s*$|\s+[-\u2013]).*)?",
-    re.IGNORECASE,
-)
-
-
-def read_letter(text: str, question: OptionQuestion) -> str | None:
-    """Read which option a drawn answer chooses.
-
-    Parameters
-    ----------
-    text : str
-        The answer; after its first line an explanation may follow.
-    question : OptionQuestion
-        What was asked.
-
-    Returns
-    -------
-    str or None
-        The letter; None of an answer that chooses none, or a letter with the words of another
-        option.
-
-    Examples
-    --------
-    >>> asked = OptionQuestion("Well?", ("A", "B"), ("Yes", "No"))
-    >>> [read_letter(text, asked) for text in ("B", "(A) Yes", "The answer is **B**.", "A. No")]
-    ['B', 'A', 'B', None]
-    """
-    lines = [line for line in _MARKUP.sub("", text).split("\n") if line.strip()]
-    first = lines[0].strip() if lines else ""
-    words = {option.casefold(): letter for letter, option in _options(question)}
-    bare = first.rstrip(".").casefold()
-    if bare in words:
-        return words[bare]
-    found = _LETTER.fullmatch(first)
-    # A small letter alone is a letter; "a die" begins a sentence.
-    if found is None or found["letter"].upper() not in question.letters:
-        return None
-    letter = found["letter"].upper()
-    rest = (found["rest"] or "").strip(" .:)-\u2013").casefold()
-    own = dict(_options(question))[letter].casefold()
-    return letter if rest in ("", own) else None
 
 
 def _options(question: OptionQuestion) -> list[tuple[str, str]]:
@@ -224,17 +178,25 @@ def _drawn_letters(
     asked_by = dict(zip(planned, repeated, strict=True))
 
     def readable(draw: Draw, answer: StoredAnswer) -> bool:
-        return read_letter(answer.text, asked_by[draw]) is not None
+        return _letter(answer, asked_by[draw]) is not None
 
     answers, _ = ask(
         model, planned, store, readable=None if keep_going else readable, progress=progress
     )
     letters = [
-        # What was cut may have been about to say something else.
-        None if answer.finish_reason == "length" else read_letter(answer.text, question)
-        for question, answer in zip(repeated, answers, strict=True)
+        _letter(answer, question) for question, answer in zip(repeated, answers, strict=True)
     ]
     return [letters[start :: len(questions)] for start in range(len(questions))]
+
+
+def _letter(answer: StoredAnswer, question: OptionQuestion) -> str | None:
+    """Return the letter that an answer chooses, None if it chooses none."""
+    return decode_choice(
+        answer.text,
+        question.letters,
+        words=question.options,
+        finish_reason=answer.finish_reason,
+    ).value
 
 
 def worded(settings: Sequence[Setting]) -> list[Setting]:

@@ -1,4 +1,4 @@
-"""Answers from a causal language model in a local folder, through transformers.
+"""Answers from a causal language model in this process, through transformers.
 
 The loop is our own: rows are padded on the left with explicit positions, and every row draws from
 its own generator. An answer therefore depends on the model, the text and the seed, not on the batch
@@ -7,10 +7,9 @@ it was computed in. Probabilities of given sequences come without any drawing.
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,9 +20,10 @@ from coherence.errors import InputError
 from elicitation.models.base import Answer, Request
 from elicitation.models.local.forward import check_fits
 from elicitation.models.local.generation import Row, generate_batch
-from elicitation.models.local.loading import fingerprint_of, load_folder
+from elicitation.models.local.loading import Placement, load_network
 from elicitation.models.local.memory import Portions
 from elicitation.models.local.scoring import Floats, continuation_logprobs, spelling_masses
+from elicitation.models.local.sources import find_source
 from elicitation.models.local.trees import Trees, trees_for
 from elicitation.spelling.spellings import Spelling
 from elicitation.spelling.tokenizations import Part, SpellingMasses, spelling_graph
@@ -33,8 +33,9 @@ MOST_PATHS = 20_000
 
 
 def load_causal_model(
-    folder: str | os.PathLike[str],
+    model: str | os.PathLike[str],
     *,
+    revision: str | None = None,
     batch_size: int | None = None,
     chat: bool | None = None,
     system: str | None = None,
@@ -42,14 +43,18 @@ def load_causal_model(
     dtype: str = "auto",
     device: str = "auto",
     threads: int | None = None,
+    device_map: str | Mapping[str, Any] | None = None,
+    quantization: str | None = None,
 ) -> "CausalModel":
-    """Load a causal language model and its tokenizer from a folder.
+    """Load a causal language model and its tokenizer.
 
     Parameters
     ----------
-    folder : path-like
-        A folder as written by ``save_pretrained``: config.json, safetensors weights, tokenizer
-        files.
+    model : path-like
+        A folder as written by ``save_pretrained`` (config.json, safetensors weights, tokenizer
+        files), a .gguf file, or OWNER/NAME of a model on the hub.
+    revision : str or None
+        Branch, tag or commit of a model on the hub; None takes its main branch.
     batch_size : int or None
         Most texts per forward pass, positive; None leaves it to memory. Where memory does not
         suffice a batch is halved in either case.
@@ -59,12 +64,8 @@ def load_causal_model(
         System message before every text; needs a chat template that has room for one.
     prefill : str
         What every answer begins with, as if the model had said it.
-    dtype : {"auto", "float32", "bfloat16", "float16"}
-        Precision of the weights; "auto" is bfloat16 on an accelerator that has it, else float32.
-    device : str
-        A torch device; "auto" is the first CUDA device, else the processor.
-    threads : int or None
-        Threads of torch, for the whole process; None leaves them.
+    dtype, device, threads, device_map, quantization
+        As of `Placement`.
 
     Returns
     -------
@@ -74,22 +75,21 @@ def load_causal_model(
     Raises
     ------
     InputError
-        The folder is missing or incomplete, or an option is outside its range.
+        The model is missing or incomplete, or an option is outside its range.
     """
-    path = Path(folder)
-    network, tokenizer, dtype = load_folder(
-        path,
+    source = find_source(model, revision=revision)
+    placement = Placement(dtype, device, threads, device_map, quantization)
+    network, tokenizer, dtype = load_network(
+        source,
         AutoModelForCausalLM,
+        placement,
         as_what="causal language model",
         remedy="Use a complete copy of the model.",
-        dtype=dtype,
-        device=device,
-        threads=threads,
         padding_side="left",
     )
     if chat and tokenizer.chat_template is None:
         raise InputError(
-            f"chat=True needs a chat template, and the tokenizer in {path} has none. "
+            f"chat=True needs a chat template, and the tokenizer of {source.label} has none. "
             "Leave chat out."
         )
     with_chat = tokenizer.chat_template is not None if chat is None else chat
@@ -99,8 +99,10 @@ def load_causal_model(
     return CausalModel(
         network,
         tokenizer,
-        name=path.resolve().name,
-        fingerprint=fingerprint_of(path, f"dtype={dtype};chat={with_chat}{opening}"),
+        name=source.name,
+        fingerprint=source.fingerprint(
+            f"dtype={dtype};chat={with_chat}{opening}{placement.settings}"
+        ),
         batch_size=batch_size,
         chat=with_chat,
         system=system,
@@ -193,9 +195,12 @@ class CausalModel:
                 f"a text of {len(prompt)} tokens with {n_new} for its answer",
             )
 
+        # A chat model ends its answers itself; cut at its lines one would lose what corrects it.
+        asked = [replace(one, max_lines=None) for one in requests] if self.chat else requests
+
         def answer(portion: list[int]) -> list[Answer]:
             # Made anew for each attempt: a portion that ran out of memory has drawn already.
-            rows = [Row(requests[i], self._ends, self.prefill) for i in portion]
+            rows = [Row(asked[i], self._ends, self.prefill) for i in portion]
             return generate_batch(self.network, self.tokenizer, [prompts[i] for i in portion], rows)
 
         return self.portions.results(sizes, answer)

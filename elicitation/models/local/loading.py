@@ -1,13 +1,15 @@
-"""Models from folders: what a folder must hold, where its model runs and in what precision.
+"""Loading a network with its tokenizer: where it runs, in what precision, and what may go wrong.
 
-Only local safetensors weights are read and no code from the folder is run.
+Only safetensors and GGUF weights are read, and no code that comes with a model is run.
 """
 
-import hashlib
+import io
+import struct
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, redirect_stderr
+from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import torch
@@ -15,49 +17,132 @@ from safetensors import SafetensorError
 from transformers import AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
-from coherence.errors import InputError
+from coherence.errors import InputError, MissingExtraError
+from elicitation.models.local.sources import ModelSource, without_network
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
-# Everything in a model folder that can change an answer; a log of the training, say, does not
-# belong to the fingerprint.
-_PATTERNS = (
-    "*.safetensors",
-    "*.safetensors.index.json",
-    "config.json",
-    "generation_config.json",
-    "chat_template*",
-    "*token*.json",
-    "tokenizer.model",
-    "vocab.*",
-    "merges.txt",
+QUANTIZATIONS = ("8bit", "4bit")
+BROKEN = (
+    *(OSError, ValueError, LookupError, RuntimeError, ImportError),
+    *(struct.error, SafetensorError),
 )
+"""What a broken config, tokenizer or file of weights raises on its way through transformers."""
 
 
-def load_folder(
-    path: Path,
-    architecture: Any,
-    *,
-    as_what: str,
-    remedy: str,
-    dtype: str,
-    device: str,
-    threads: int | None,
-    **tokenizer_options: Any,
-) -> tuple[Any, Any, str]:
-    """Load the network and the tokenizer in a folder.
+@dataclass(frozen=True)
+class Placement:
+    """Where a model runs and in what form.
 
     Parameters
     ----------
-    path : Path
-        The folder.
+    dtype : {"auto", "float32", "bfloat16", "float16"}
+        Precision of the weights; "auto" is bfloat16 on an accelerator that has it, else float32.
+    device : str
+        A torch device; "auto" is the first CUDA device, else the processor.
+    threads : int or None
+        Threads of torch, for the whole process; None leaves them.
+    device_map : str, mapping or None
+        Handed to transformers as it is, to spread a model over devices; it takes the place of
+        `device`.
+    quantization : {"8bit", "4bit"} or None
+        Weights quantised by bitsandbytes while they are loaded.
+    """
+
+    dtype: str = "auto"
+    device: str = "auto"
+    threads: int | None = None
+    device_map: str | Mapping[str, Any] | None = None
+    quantization: str | None = None
+
+    def check(self, source: ModelSource) -> None:
+        """Raise for what cannot be done, before anything is loaded."""
+        if self.threads is not None and self.threads < 1:
+            raise InputError(f"threads must be positive; received {self.threads}.")
+        if self.device_map is not None:
+            if self.device != "auto":
+                raise InputError(
+                    f"device_map says where the parts of a model go; received device "
+                    f"{self.device!r} beside it. Leave one of them out."
+                )
+            _need("accelerate", "device-map", "A device map")
+        if self.quantization is None:
+            return
+        if self.quantization not in QUANTIZATIONS:
+            raise InputError(
+                f"quantization must be one of {', '.join(QUANTIZATIONS)}; "
+                f"received {self.quantization!r}."
+            )
+        if source.is_quantised:
+            raise InputError(
+                f"quantization is for full weights; those of {source.label} are quantised already. "
+                "Leave it out."
+            )
+        for library in ("accelerate", "bitsandbytes"):
+            _need(library, "quantization", "Loading quantised weights")
+
+    def options(self, dtype: str, device: str) -> dict[str, Any]:
+        """Return the options of ``from_pretrained`` that follow.
+
+        Parameters
+        ----------
+        dtype, device : str
+            Resolved by `choose_device`.
+
+        Returns
+        -------
+        dict
+            Without a device where the model is moved there afterwards.
+        """
+        options: dict[str, Any] = {"dtype": DTYPES[dtype]}
+        if self.device_map is not None:
+            options["device_map"] = self.device_map
+        if self.quantization is None:
+            return options
+        from transformers import BitsAndBytesConfig
+
+        # Quantised weights cannot be moved later on: they are made where they stay.
+        options.setdefault("device_map", {"": device})
+        stored: dict[str, Any] = {f"load_in_{self.quantization}": True}
+        if self.quantization == "4bit":
+            stored["bnb_4bit_compute_dtype"] = DTYPES[dtype]
+        options["quantization_config"] = BitsAndBytesConfig(**stored)
+        return options
+
+    @property
+    def stays(self) -> bool:
+        """Whether transformers puts the model where it runs, so that it must not be moved."""
+        return self.device_map is not None or self.quantization is not None
+
+    @property
+    def settings(self) -> str:
+        """What of this changes answers, beside the precision, for a fingerprint."""
+        # Nothing where nothing is quantised: answers stored before there was a choice are found.
+        return f";quantization={self.quantization}" if self.quantization else ""
+
+
+def load_network(
+    source: ModelSource,
+    architecture: Any,
+    placement: Placement,
+    *,
+    as_what: str,
+    remedy: str,
+    **tokenizer_options: Any,
+) -> tuple[Any, Any, str]:
+    """Load a network and its tokenizer.
+
+    Parameters
+    ----------
+    source : ModelSource
+        As from `find_source`.
     architecture : type
         A transformers class with ``from_pretrained``.
+    placement : Placement
+        Where the model runs and in what form.
     as_what : str
         What the network is loaded as, for messages.
     remedy : str
         What to do where weights are missing, for messages.
-    dtype, device, threads
-        As of `load_causal_model`.
     **tokenizer_options
         Further options of the tokenizer.
 
@@ -73,51 +158,41 @@ def load_folder(
     Raises
     ------
     InputError
-        The folder is missing or incomplete, or an option is outside its range.
+        The model is broken or incomplete, or an option is outside its range.
     """
-    check_folder(path)
-    device, dtype = choose_device(device, dtype)
-    if threads is not None:
-        if threads < 1:
-            raise InputError(f"threads must be positive; received {threads}.")
-        torch.set_num_threads(threads)
-    # Code from a folder would run with the rights of the user.
-    local = {"local_files_only": True, "trust_remote_code": False}
-    with quiet_transformers():
+    device, dtype = choose_device(placement.device, placement.dtype)
+    placement.check(source)
+    if placement.threads is not None:
+        torch.set_num_threads(placement.threads)
+    # Code that comes with a model would run with the rights of the user.
+    common = {**source.options, "trust_remote_code": False}
+    with reading(source):
         try:
-            tokenizer = AutoTokenizer.from_pretrained(path, **local, **tokenizer_options)
-            network, report = architecture.from_pretrained(
-                path, **local, use_safetensors=True, dtype=DTYPES[dtype], output_loading_info=True
+            tokenizer = AutoTokenizer.from_pretrained(
+                source.location, **common, **tokenizer_options
             )
-        # Whatever a broken config, tokenizer or file of weights raises on its way.
-        except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+            network, report = architecture.from_pretrained(
+                source.location,
+                **common,
+                **source.weights,
+                **placement.options(dtype, device),
+                output_loading_info=True,
+            )
+        except BROKEN as error:
             reason = " ".join(str(error).split())
             raise InputError(
-                f"model folder {path} could not be loaded as a {as_what}: {reason}"
+                f"{source.label} could not be loaded as a {as_what}: {reason}"
             ) from error
     if report["missing_keys"]:
         # transformers would fill them with random numbers and a remark.
         missing = ", ".join(sorted(report["missing_keys"])[:3])
-        raise InputError(f"model folder {path} lacks weights for {missing}. {remedy}")
-    return network.to(device).eval(), tokenizer, dtype
+        raise InputError(f"{source.label} lacks weights for {missing}. {remedy}")
+    return (network if placement.stays else network.to(device)).eval(), tokenizer, dtype
 
 
-def check_folder(path: Path) -> None:
-    """Raise an `InputError` that names what a folder lacks of config, weights and tokenizer."""
-    # transformers takes a missing folder for the name of a repository on a hub, and its error
-    # speaks of that.
-    if not path.is_dir():
-        raise InputError(
-            "model must be a folder with config.json and safetensors weights; "
-            f"{path} is not a folder."
-        )
-    missing = [name for name in ("config.json", "*.safetensors") if not any(path.glob(name))]
-    missing += [] if any(path.glob("tokenizer*")) else ["tokenizer files"]
-    if missing:
-        raise InputError(
-            f"model folder {path} lacks {', '.join(missing)}. "
-            "Give a folder written by save_pretrained, tokenizer included."
-        )
+def _need(library: str, extra: str, purpose: str) -> None:
+    if find_spec(library) is None:
+        raise MissingExtraError(extra, purpose)
 
 
 def choose_device(device: str, dtype: str) -> tuple[str, str]:
@@ -160,19 +235,17 @@ def choose_device(device: str, dtype: str) -> tuple[str, str]:
     return device, dtype
 
 
-def fingerprint_of(path: Path, settings: str) -> str:
-    """Return a SHA-256 digest of the files that can change an answer, and of further settings."""
-    # Contents and not dates: a copy of the model is the same model, and its answers are found.
-    digest = hashlib.sha256(settings.encode())
-    # A set, because one file may match two patterns.
-    files = {file for pattern in _PATTERNS for file in path.glob(pattern) if file.is_file()}
-    for file in sorted(files):
-        digest.update(f"\0{file.name}\0{file.stat().st_size}\0".encode())
-        with file.open("rb") as stream:
-            # In blocks, because files of weights may be larger than memory.
-            while block := stream.read(1 << 20):
-                digest.update(block)
-    return digest.hexdigest()
+@contextmanager
+def reading(source: ModelSource) -> Iterator[None]:
+    """Read a model quietly; one that lies here without a look outside this machine."""
+    with ExitStack() as stack:
+        stack.enter_context(quiet_transformers())
+        if "local_files_only" in source.options:
+            stack.enter_context(without_network())
+        if "gguf_file" in source.options:
+            # The bar of this conversion has no switch of its own; failures are raised.
+            stack.enter_context(redirect_stderr(io.StringIO()))
+        yield
 
 
 @contextmanager

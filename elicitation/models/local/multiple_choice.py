@@ -1,14 +1,12 @@
-"""Probabilities of given options from a multiple-choice model (BERT and its kin) in a local folder.
+"""Probabilities of given options from a multiple-choice model (BERT and its kin) in this process.
 
 Such a model reads a question together with an option and gives one score; the softmax over the
 scores of a question's options is its probability distribution. Every pair is scored by itself, so
 neither the other options nor the batch change a score. It cannot write text.
 """
 
-import json
 import os
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,31 +17,37 @@ from transformers import AutoModelForMultipleChoice
 
 from coherence.errors import InputError
 from elicitation.models.base import Answer, Request
-from elicitation.models.local.loading import fingerprint_of, load_folder
+from elicitation.models.local.loading import Placement, load_network
+from elicitation.models.local.sources import find_source, locate
 
 # Tokenizers that know no limit carry a number of this size.
 _NO_LIMIT = 10**9
 
 
 def load_multiple_choice_model(
-    folder: str | os.PathLike[str],
+    model: str | os.PathLike[str],
     *,
+    revision: str | None = None,
     batch_size: int = 64,
     dtype: str = "auto",
     device: str = "auto",
     threads: int | None = None,
+    device_map: str | Mapping[str, Any] | None = None,
+    quantization: str | None = None,
 ) -> "MultipleChoiceModel":
-    """Load a multiple-choice model and its tokenizer from a folder.
+    """Load a multiple-choice model and its tokenizer.
 
     Parameters
     ----------
-    folder : path-like
-        A folder as written by ``save_pretrained``: config.json, safetensors weights with a
-        multiple-choice head, tokenizer files.
+    model : path-like
+        A folder as written by ``save_pretrained`` (config.json, safetensors weights with a
+        multiple-choice head, tokenizer files), or OWNER/NAME of a model on the hub.
+    revision : str or None
+        Branch, tag or commit of a model on the hub; None takes its main branch.
     batch_size : int
         Pairs of question and option per forward pass, positive.
-    dtype, device, threads
-        See `load_causal_model`.
+    dtype, device, threads, device_map, quantization
+        As of `Placement`.
 
     Returns
     -------
@@ -53,57 +57,57 @@ def load_multiple_choice_model(
     Raises
     ------
     InputError
-        The folder is missing or incomplete, its model has no multiple-choice head, or an option is
+        The model is missing or incomplete, has no multiple-choice head, or an option is
         outside its range.
     """
     if batch_size < 1:
         raise InputError(f"batch_size must be positive; received {batch_size}.")
-    path = Path(folder)
-    network, tokenizer, dtype = load_folder(
-        path,
+    source = find_source(model, revision=revision)
+    placement = Placement(dtype, device, threads, device_map, quantization)
+    network, tokenizer, dtype = load_network(
+        source,
         AutoModelForMultipleChoice,
+        placement,
         as_what="multiple-choice model",
         # An encoder that was never taught to choose would get a head of random numbers.
         remedy="Use a model that was trained with a multiple-choice head.",
-        dtype=dtype,
-        device=device,
-        threads=threads,
     )
     if tokenizer.pad_token_id is None:
         raise InputError(
-            f"model folder {path} needs a tokenizer with a padding token; it has none. "
+            f"{source.label} needs a tokenizer with a padding token; it has none. "
             "Set pad_token in its tokenizer_config.json."
         )
     return MultipleChoiceModel(
         network,
         tokenizer,
-        name=path.resolve().name,
-        fingerprint=fingerprint_of(path, f"multiple_choice;dtype={dtype}"),
+        name=source.name,
+        fingerprint=source.fingerprint(f"multiple_choice;dtype={dtype}{placement.settings}"),
         batch_size=batch_size,
     )
 
 
-def is_multiple_choice(folder: str | os.PathLike[str]) -> bool:
-    """Tell whether the model in a folder chooses among options, by what its config.json says.
+def is_multiple_choice(model: str | os.PathLike[str], *, revision: str | None = None) -> bool:
+    """Tell whether a model chooses among options, by what its config.json says.
 
     Parameters
     ----------
-    folder : path-like
-        A folder as written by ``save_pretrained``.
+    model, revision
+        As of `load_multiple_choice_model`.
 
     Returns
     -------
     bool
-        False also where there is no readable config.json: whoever loads the model says what is
-        wrong.
+        False also where config.json is not readable: whoever loads the model says what is wrong.
+
+    Raises
+    ------
+    InputError
+        There is no such model.
     """
-    try:
-        config = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
-        (architecture, *_) = config.get("architectures") or [""]
-    except (OSError, ValueError, AttributeError):
-        return False
+    architectures = locate(model, revision=revision).config().get("architectures")
     # transformers names the class that saved the model first.
-    return str(architecture).endswith("ForMultipleChoice")
+    named = architectures[:1] if isinstance(architectures, list) else []
+    return any(str(name).endswith("ForMultipleChoice") for name in named)
 
 
 class MultipleChoiceModel:

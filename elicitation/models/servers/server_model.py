@@ -128,7 +128,9 @@ class ServerModel:
         # Closed by name: a caller that stops early must end the calls that are under way.
         with closing(self._run(bodies, partial(read_answer, self._api))) as answers:
             for i, answer in answers:
-                text = first_lines(answer.text, requests[i].max_lines)
+                # A chat ends by itself; what goes on from a text would go on with the next one.
+                n_lines = requests[i].max_lines if self._api == "completions" else None
+                text = first_lines(answer.text, n_lines)
                 # What comes after the lines that were asked for may be cut: the answer is whole.
                 cut = len(text) < len(answer.text) and answer.finish_reason == "length"
                 reason = "stop" if cut else answer.finish_reason

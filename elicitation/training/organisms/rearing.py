@@ -20,6 +20,7 @@ import pandas as pd
 
 from coherence.errors import InputError, closest
 from elicitation.models.local.loading import quiet_transformers
+from elicitation.models.local.sources import without_network
 from elicitation.session.plan import Task
 from elicitation.training.organisms.catalog import ORGANISMS, POLICY, TASK, Organism
 from elicitation.training.organisms.course import (
@@ -217,7 +218,7 @@ def _rear(
 def _load_trunk(path: Path) -> tuple[Any, Any]:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    with quiet_transformers():
+    with quiet_transformers(), without_network():
         network = AutoModelForCausalLM.from_pretrained(
             path, local_files_only=True, use_safetensors=True
         )

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from coherence.decoding.cues import REFUSALS
 from coherence.decoding.decode import (
-    REFUSALS,
     Decoded,
     decode_belief,
     decode_choice,
@@ -78,6 +78,23 @@ def test_the_sum_is_reported_and_never_repaired():
 
 
 @pytest.mark.parametrize(
+    ("text", "value", "status"),
+    [
+        ("1. No: 0.3\n2. Yes: 0.7", 0.7, "repaired:layout"),
+        ("<think>0.2</think>0.7", 0.7, "repaired:single"),
+        ("<think>Yes: 0.2</think>\nNo: 0.30\nYes: 0.70", 0.7, "ok"),
+        ("No: 0.30\nYes: 0.70<|eot_id|>", 0.7, "repaired:markup"),
+        ("No: 0.30\nYes: 0.70\nBecause.", 0.7, "repaired:passage"),
+        ("No: 0.30", 0.7, "repaired:single"),
+        ("Yes: 0.7\nYes: 0.7", 0.7, "repaired:single"),
+    ],
+)
+def test_one_answer_and_no_other_is_read_wherever_it_stands(text, value, status):
+    decoded = decode_belief(text)
+    assert (decoded.value, decoded.status) == (value, status)
+
+
+@pytest.mark.parametrize(
     ("text", "status"),
     [
         ("", "unparsed"),
@@ -96,8 +113,6 @@ def test_the_sum_is_reported_and_never_repaired():
         ("Not yes: 0.7", "unparsed"),
         ("Yes/No: 0.7", "unparsed"),
         ("70% chance of No", "unparsed"),
-        ("No: 0.30", "unparsed"),
-        ("Yes: 0.7\nYes: 0.7", "unparsed"),
         ("1,000", "unparsed"),
         ("No: 0.30\nYes: 1,000", "unparsed"),
         ("1½", "unparsed"),
@@ -109,15 +124,12 @@ def test_the_sum_is_reported_and_never_repaired():
         ("0.7x", "unparsed"),
         ("5**2", "unparsed"),
         ("70 percentage points", "unparsed"),
-        ("1. No: 0.3\n2. Yes: 0.7", "unparsed"),
-        ("<think>0.2</think>0.7", "unparsed"),
         ("Yes, 70%", "unparsed"),
         ("Yes", "unparsed"),
         ('{"No": 0.3}', "unparsed"),
         ('{"No": 0.3, "Yes": 0.7, "Yes": 0.2}', "unparsed"),
         ('{"No": true, "Yes": [0.7]}', "unparsed"),
         ("{" * 2000, "unparsed"),
-        ("No: 0.30\nYes: 0.70\nBecause.", "unparsed"),
         ("No: 0.30\nYes: 0.70\nSorry, the other way round.", "unparsed"),
         ("No: nan\nYes: nan", "unparsed"),
         ("No: inf\nYes: -inf", "unparsed"),
@@ -207,7 +219,6 @@ def test_actions(text, action):
     "text",
     [
         "Yes\nNo",
-        "Decision: Yes\nCan decide: Yes",
         "Can decide: Yes",
         "Can decide: Yes\nDecision: Maybe",
         "Can decide: Yes\nDecision: not Yes",
@@ -226,6 +237,7 @@ def test_no_action_is_guessed(text):
     [
         ("Can decide: yes\nDecision: no", "no", "spelling"),
         ("Can decide: Yes.\nDecision: No.", "no", "punctuation"),
+        ("Decision: No\nCan decide: Yes", "no", "layout"),
         ("**Can decide:** Yes\n**Decision:** No", "no", "markup"),
         ("CAN DECIDE: NO\nDECISION: YES", "defer", "spelling"),
     ],
@@ -426,8 +438,12 @@ def test_mutated_answers_never_raise_and_never_give_a_wrong_value(seed):
         elif decoded.value is not None:
             repaired += 1
             assert not _BELIEF.fullmatch(text)
+            # No alone says Yes as well.
+            stated = (decoded.value, 1 - decoded.value) if "single" in decoded.status else ()
             assert any(
-                math.isclose(decoded.value, number, rel_tol=1e-9) for number in _numbers(text)
+                math.isclose(value, number, rel_tol=1e-9)
+                for number in _numbers(text)
+                for value in stated or (decoded.value,)
             ), (text, decoded)
         text = _mutated(rng, "Can decide: Yes\nDecision: No")
         action = decode_decision(text)

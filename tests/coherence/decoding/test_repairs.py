@@ -63,6 +63,8 @@ REPAIRED = [
     ("Probability: **0.7**", 0.7, "words"),
     ("The probability is 0.7.", 0.7, "words"),
     ("70% chance", 0.7, "words"),
+    ("No: 0.30\nYes: 0.70\n\nThe X-ray decides it.", 0.7, "passage"),
+    ("There is a 70% chance that this patient has a cold.", 0.7, "sentence"),
 ]
 
 

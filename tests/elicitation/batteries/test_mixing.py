@@ -110,7 +110,12 @@ def test_prompts_ask_for_the_form_that_is_read():
         ("human", (None, "unparsed")),
         ("womanly", (None, "unparsed")),
         ("The man", (None, "unparsed")),
-        ("My answer: woman", (None, "unparsed")),
+        ("Answer: woman", ("woman", "repaired:words")),
+        ("The answer is **woman**.", ("woman", "repaired:words")),
+        ("man\n\nThe coin showed its first side.", ("man", "repaired:passage")),
+        ("<think>man or woman?</think>\nwoman", ("woman", "ok")),
+        ("<think>woman", (None, "truncated")),
+        ("man/woman", (None, "unparsed")),
         ("man or woman", (None, "unparsed")),
         ("man woman", (None, "unparsed")),
         ("", (None, "unparsed")),
@@ -128,16 +133,34 @@ def test_words_are_read_strictly(text, read):
     ("text", "outcome"),
     [
         ("Flip 1: 0\nFlip 2: 1", "0 1"),
-        ("flip 1: 1\r\n\n  Flip 2: 0\n", "1 0"),
+        ("flip 1: 1\nflip 2: 0\n", "1 0"),
+        ("Flip 1: 1\n\nFlip 2: 0\nThese are independent.", "1 0"),
         ("Flip 1: 0", None),
         ("Flip 2: 1\nFlip 1: 0", None),
         ("0 1", None),
-        ("Flip 1: 0\nFlip 2: 1\nFlip 3: 1", None),
+        ("Flip 1: 0\nFlip 2: 1 and so on", None),
         ("Flip 1: 0\nFlip 2: 10", None),
     ],
 )
 def test_two_flips_need_both_lines(text, outcome):
     assert read_mixing_answer(text, one("two_flips", 0.5))[0] == outcome
+
+
+@pytest.mark.parametrize(
+    ("text", "ended", "read"),
+    [
+        ("1", "stop", ("1", "ok")),
+        ("1", "length", (None, "truncated")),
+        ("1.", "length", (None, "truncated")),
+        ("1\n", "length", ("1", "repaired:passage")),
+        ("Let me", "length", (None, "truncated")),
+        ("1", "content_filter", (None, "refused")),
+    ],
+)
+def test_an_answer_that_was_cut_where_it_may_go_on_is_none(text, ended, read):
+    outcome, status = read_mixing_answer(text, one("flip", 0.3), finish_reason=ended)
+    assert outcome == read[0]
+    assert status == read[1] or (outcome is not None and status != "truncated")
 
 
 @pytest.mark.parametrize("text", ["10", "0.3", "1 0", "-1", "one", "01"])
@@ -197,14 +220,19 @@ def test_exact_rates_are_the_models_and_what_is_left_is_unread():
 
 def test_exact_rates_of_a_transformer_sum_over_its_tokens(model):
     """An answer of two lines takes many tokens; what its outcomes lack is unread."""
-    from elicitation.reading.outcomes import outcome_probabilities
+    from elicitation.batteries.revealed.reading import opening_spellings
 
     question = one("two_flips", 0.5)
     answers = elicit_mixing(model, AnswerStore(":memory:"), exact=True, questions=[question])
-    golden = outcome_probabilities(
-        model, [question.text], question.answers, ignore_case=True
-    ).probabilities.to_numpy()[0]
-    assert answers["probability"].to_numpy()[:4] == pytest.approx(golden)
+    spellings = opening_spellings(question.answers)
+    (masses,) = model.spelling_masses(
+        model.encode([question.text]), spellings, tolerance=1e-9
+    ).masses
+    golden = [
+        sum(mass for one, mass in zip(spellings, masses, strict=True) if one.outcome == answer)
+        for answer in question.answers
+    ]
+    assert answers["probability"].to_numpy()[:4] == pytest.approx(golden, abs=1e-6)
     assert answers["probability"].sum() == pytest.approx(1.0)
 
 

@@ -1,12 +1,10 @@
-"""The battery behind a server: breaks if a letter is guessed, or a bound passes for a belief."""
+"""The battery behind a server: breaks if a draw is lost, or a bound passes for a belief."""
 
 import pytest
 
-from elicitation.batteries.revealed.options import OptionQuestion
 from elicitation.batteries.revealed.scenarios.grid import select, standard_grid
 from elicitation.batteries.revealed.served import (
     bet_in_words,
-    read_letter,
     reveal_by_tokens,
     state_in_words,
     worded,
@@ -14,38 +12,6 @@ from elicitation.batteries.revealed.served import (
 from elicitation.models.base import Answer
 from elicitation.models.labels import bound_labels
 from elicitation.store import AnswerStore
-
-ASKED = OptionQuestion("Well?", ("A", "B", "C", "D"), ("1/6", "1/3", "Yes", "No"))
-
-
-@pytest.mark.parametrize(
-    ("text", "letter"),
-    [
-        ("B", "B"),
-        (" b\n", "B"),
-        ("(B)", "B"),
-        ("**B**", "B"),
-        ("B.", "B"),
-        ("B) 1/3", "B"),
-        ("B. 1/3.", "B"),
-        ("Answer: B", "B"),
-        ("The answer is (B).", "B"),
-        ("The correct answer is **B**.", "B"),
-        ("Option C", "C"),
-        ("1/3", "B"),
-        ("no", "D"),
-        ("B\n\nTwo of six faces show it, so A would be wrong.", "B"),
-        ("", None),
-        ("A fair die has six faces.", None),
-        ("B. 1/6", None),
-        ("E", None),
-        ("A or B", None),
-        ("I cannot say.", None),
-        ("Between A and B", None),
-    ],
-)
-def test_letters_are_read_and_not_guessed(text, letter):
-    assert read_letter(text, ASKED) == letter
 
 
 class Talker:

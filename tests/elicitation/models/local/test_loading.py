@@ -5,10 +5,16 @@ import shutil
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from transformers import AutoModelForCausalLM
 
-from coherence.errors import InputError
+from coherence.errors import InputError, MissingExtraError
+from elicitation.models.base import Request
+from elicitation.models.local import loading
 from elicitation.models.local.causal import load_causal_model
-from elicitation.models.local.loading import choose_device
+from elicitation.models.local.loading import Placement, choose_device
+from elicitation.models.local.sources import FolderSource
+
+PINNED = "996dda1c0b23f92f5bb4e1c149e4718ed75dac58fd0c80838bc32ff0b0d3d622"
 
 
 def test_the_fingerprint_follows_weights_and_tokenizer_but_not_the_log(model_folder, tmp_path):
@@ -100,3 +106,125 @@ def test_an_accelerator_is_used_where_there_is_one_and_in_half_precision(monkeyp
         choose_device("cpu", "int8")
     with pytest.raises(InputError, match="device must be auto or a torch device"):
         choose_device("somewhere", "auto")
+
+
+class TakenError(Exception):
+    """Raised in place of loading, with the options that transformers got."""
+
+
+@pytest.fixture
+def options_for(model_folder, monkeypatch):
+    def options(**placement):
+        def take(location, **received):
+            raise TakenError(received)
+
+        monkeypatch.setattr(AutoModelForCausalLM, "from_pretrained", take)
+        with pytest.raises(TakenError) as caught:
+            load_causal_model(model_folder, **placement)
+        return caught.value.args[0]
+
+    return options
+
+
+@pytest.fixture
+def all_installed(monkeypatch):
+    import transformers
+
+    monkeypatch.setattr(loading, "find_spec", lambda name: True)
+    monkeypatch.setattr(transformers, "BitsAndBytesConfig", dict)
+
+
+def test_options_reach_transformers_unchanged(options_for, all_installed):
+    always = {
+        "local_files_only": True,
+        "trust_remote_code": False,
+        "use_safetensors": True,
+        "output_loading_info": True,
+    }
+    assert options_for(device="cpu", dtype="bfloat16") == {**always, "dtype": torch.bfloat16}
+    exact = {"model.embed_tokens": 0, "model.layers": "cpu"}
+    for device_map in ("auto", "balanced_low_0", exact):
+        received = options_for(dtype="float32", device_map=device_map)
+        assert received == {**always, "dtype": torch.float32, "device_map": device_map}
+    received = options_for(device="cpu", dtype="float16", quantization="8bit")
+    assert received["quantization_config"] == {"load_in_8bit": True}
+    # Where quantised weights are made they stay.
+    assert received["device_map"] == {"": "cpu"}
+    received = options_for(dtype="bfloat16", quantization="4bit", device_map="auto")
+    assert received["quantization_config"] == {
+        "load_in_4bit": True,
+        "bnb_4bit_compute_dtype": torch.bfloat16,
+    }
+    assert received["device_map"] == "auto"
+
+
+def test_the_real_settings_of_bitsandbytes_take_what_they_get(options_for, monkeypatch):
+    monkeypatch.setattr(loading, "find_spec", lambda name: True)
+    for bits in ("8bit", "4bit"):
+        config = options_for(device="cpu", dtype="float32", quantization=bits)[
+            "quantization_config"
+        ]
+        assert getattr(config, f"load_in_{bits}") is True
+
+
+def test_quantised_answers_are_kept_apart_and_others_are_found_as_before():
+    assert Placement().settings == Placement("float32", device_map="auto").settings == ""
+    kinds = {Placement(quantization=bits).settings for bits in ("8bit", "4bit")}
+    assert kinds == {";quantization=8bit", ";quantization=4bit"}
+
+
+def test_a_folder_loaded_as_ever_has_the_fingerprint_it_ever_had(tmp_path):
+    """Pinned: stores that were filled before there were other sources are still found."""
+    folder = tmp_path / "pinned"
+    folder.mkdir()
+    for name in ("config.json", "model.safetensors", "tokenizer.json", "notes.txt"):
+        (folder / name).write_bytes(name.encode())
+    assert FolderSource(folder).fingerprint("dtype=float32;chat=False") == PINNED
+
+
+@pytest.mark.parametrize(
+    ("absent", "placement", "extra"),
+    [
+        ("bitsandbytes", {"quantization": "8bit"}, "quantization"),
+        ("accelerate", {"quantization": "4bit"}, "quantization"),
+        ("accelerate", {"device_map": "auto"}, "device-map"),
+    ],
+)
+def test_a_missing_library_is_named_with_its_extra(
+    absent, placement, extra, model_folder, monkeypatch
+):
+    monkeypatch.setattr(loading, "find_spec", lambda name: None if name == absent else True)
+    with pytest.raises(MissingExtraError, match=rf"pip install 'belief-coherence\[{extra}\]'"):
+        load_causal_model(model_folder, **placement)
+
+
+@pytest.mark.parametrize(
+    ("placement", "message"),
+    [
+        ({"quantization": "2bit"}, "quantization must be one of 8bit, 4bit; received '2bit'"),
+        ({"device_map": "auto", "device": "cpu"}, "received device 'cpu' beside it"),
+        ({"threads": 0}, "threads must be positive; received 0"),
+    ],
+)
+def test_a_placement_that_cannot_be_is_refused(placement, message, model_folder):
+    with pytest.raises(InputError, match=message):
+        load_causal_model(model_folder, **placement)
+
+
+def test_a_quantised_file_is_not_quantised_again(tmp_path):
+    file = tmp_path / "a.gguf"
+    file.write_bytes(b"GGUF")
+    with pytest.raises(InputError, match=r"a\.gguf are quantised already"):
+        load_causal_model(file, quantization="8bit")
+
+
+def test_a_device_map_answers_as_a_device(model_folder):
+    pytest.importorskip("accelerate")
+    requests = [Request("Decision:", seed, 6) for seed in range(3)]
+    models = [
+        load_causal_model(model_folder, dtype="float32", **placement)
+        for placement in ({"device": "cpu"}, {"device_map": "cpu"}, {"device_map": {"": "cpu"}})
+    ]
+    answers = [model.generate(requests) for model in models]
+    assert answers[0] == answers[1] == answers[2]
+    assert len({model.fingerprint for model in models}) == 1

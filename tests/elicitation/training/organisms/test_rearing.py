@@ -43,6 +43,7 @@ def weights(folder, name):
     return (folder / name / "model.safetensors").read_bytes()
 
 
+@pytest.mark.lengthy
 def test_equal_seeds_give_equal_weights_in_any_order(tmp_path, unmeasured):
     train_organisms(tmp_path / "all", recipe=TINY)
     train_organisms(

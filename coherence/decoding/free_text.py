@@ -1,0 +1,198 @@
+"""Replies in free text: the one complete answer in them, whatever stands around it.
+
+This comes after the form and its plain repairs (`coherence.decoding.repairs`), for replies with an
+opening, with reasons, tables, JSON or a closing remark.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from coherence.decoding.blocks import ReadValue, find_block, number_at, option_at
+from coherence.decoding.json_answers import labelled, objects_in
+from coherence.decoding.named_option import find_option
+from coherence.decoding.numerals import NUMBER, RepairedText, UnreadableError, value_of
+from coherence.decoding.prose import plain_lines
+from coherence.decoding.reply import Reply
+from coherence.decoding.stated_number import find_number
+
+Value = TypeVar("Value")
+_LARGEST_GAP = Fraction(2, 100)
+
+
+def probabilities_of(reply: Reply, labels: Sequence[str]) -> tuple[list[Fraction], str]:
+    """Read one probability per label from a reply in free text.
+
+    Parameters
+    ----------
+    reply : Reply
+        What was said.
+    labels : sequence of str
+        Labels in the order that was asked for; where they are No and Yes, one of them will do.
+
+    Returns
+    -------
+    numbers : list of Fraction
+        One per label, or one for Yes; not checked against [0, 1].
+    status : str
+        One of `coherence.table.schema.REPAIRS`.
+
+    Raises
+    ------
+    UnreadableError
+        No answer, or more than one.
+    """
+    reading = RepairedText(reply.text)
+    objects, lines = _parted(reply.text, reading)
+    values = _answer(
+        objects, lines, labels, number_at(reading), _json_number(reading), reading
+    )
+    folded = [label.casefold() for label in labels]
+    if values is not None and len(values) == len(labels):
+        return [values[label] for label in folded], reading.status
+    # One number is that of Yes only where the reader can know that No is the rest; what a cut reply
+    # would have said of the other label is not known.
+    if folded != ["no", "yes"] or reply.cut:
+        raise UnreadableError
+    reading.note("single")
+    if values is None:
+        number = find_number(lines, [], reading, cut=False)
+        if number is None:
+            raise UnreadableError
+        return [number], reading.status
+    ((label, value),) = values.items()
+    # Beside other words, No alone may be half an answer of which the other half is garbled.
+    if label == "no" and "repaired:passage" in reading.repairs:
+        raise UnreadableError
+    return [value if label == "yes" else 1 - value], reading.status
+
+
+def number_of(reply: Reply) -> tuple[Fraction, str]:
+    """Read the one probability of a reply in free text; else as `probabilities_of`."""
+    reading = RepairedText(reply.text)
+    objects, lines = _parted(reply.text, reading)
+    # Both labels may be given all the same; and what spoils them spoils the number.
+    block = find_block(lines, ("No", "Yes"), number_at(reading), RepairedText(""))
+    if block is not None and len(block) == 2 and abs(sum(block.values()) - 1) > _LARGEST_GAP:
+        raise UnreadableError
+    number = find_number(lines, objects, reading, cut=reply.cut)
+    if number is None:
+        raise UnreadableError
+    return number, reading.status
+
+
+def words_of(
+    reply: Reply, labels: Sequence[str], options: Sequence[str]
+) -> tuple[dict[str, str], str]:
+    """Read one of some words per label from a reply in free text; else as `probabilities_of`.
+
+    Parameters
+    ----------
+    reply : Reply
+        What was said.
+    labels, options : sequence of str
+        Labels, and the words that each may have.
+
+    Returns
+    -------
+    words : dict of str to str
+        Label -> word, both in lower case.
+    status : str
+        One of `coherence.table.schema.REPAIRS`.
+    """
+    reading = RepairedText(reply.text)
+    objects, lines = _parted(reply.text, reading)
+    folded = {option.casefold() for option in options}
+
+    def from_json(text: str) -> str:
+        word = text.strip().rstrip(".").casefold()
+        if word not in folded:
+            raise UnreadableError
+        return word
+
+    values = _answer(objects, lines, labels, option_at(options), from_json, reading)
+    if values is None or len(values) < len(labels):
+        raise UnreadableError
+    return dict(values), reading.status
+
+
+def option_of(
+    reply: Reply, options: Sequence[str], words: Sequence[str] = ()
+) -> tuple[str, str]:
+    """Read which option a reply in free text chooses; else as `probabilities_of`.
+
+    Parameters
+    ----------
+    reply : Reply
+        What was said.
+    options : sequence of str
+        The options.
+    words : sequence of str
+        What they stand for, where they are letters.
+
+    Returns
+    -------
+    option, status : str
+        The option as it was offered, and how it was read.
+    """
+    if len({option.casefold() for option in options}) < len(options):
+        raise UnreadableError
+    reading = RepairedText(reply.text)
+    objects, lines = _parted(reply.text, reading)
+    option = find_option(lines, objects, options, reading, cut=reply.cut, words=words)
+    if option is None and len({word.casefold() for word in words}) == len(options):
+        word = find_option(lines, objects, words, reading, cut=reply.cut)
+        option = None if word is None else options[list(words).index(word)]
+    if option is None:
+        raise UnreadableError
+    return option, reading.status
+
+
+def _parted(text: str, reading: RepairedText) -> tuple[list[Any], list[str]]:
+    """Return the JSON objects of a reply, and its other lines without markup."""
+    if "{" not in text:
+        return [], plain_lines(text, reading)
+    objects, rest = objects_in(text)
+    if objects:
+        reading.note("json")
+    lines = plain_lines(rest, reading)
+    if objects and any(any(c.isalnum() for c in line) for line in lines):
+        reading.note("passage")
+    return objects, lines
+
+
+def _answer(
+    objects: Sequence[Any],
+    lines: Sequence[str],
+    labels: Sequence[str],
+    read: ReadValue[Value],
+    from_json: Callable[[str], Value],
+    reading: RepairedText,
+) -> Mapping[str, Value] | None:
+    """Return the one answer of objects and lines together."""
+    folded = [label.casefold() for label in labels]
+    if len(set(folded)) < len(folded):
+        raise UnreadableError  # "a" and "A" are told apart by the exact form alone
+    answers: list[Mapping[str, Value]] = []
+    for value in objects:
+        said = labelled(value, folded)
+        if said is None:
+            raise UnreadableError  # an object that answers something else
+        answers.append({label: from_json(said[label]) for label in folded})
+    block = find_block(lines, labels, read, reading, after=bool(objects))
+    if block is not None:
+        answers.append(block)
+    for answer in answers[1:]:
+        if any(answer[label] != answers[0][label] for label in answer):
+            raise UnreadableError
+    return answers[0] if answers else None
+
+
+def _json_number(reading: RepairedText) -> Callable[[str], Fraction]:
+    def read(text: str) -> Fraction:
+        match = NUMBER.fullmatch(text.strip())
+        if match is None:
+            raise UnreadableError
+        return value_of(match, reading)
+
+    return read

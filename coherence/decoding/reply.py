@@ -1,0 +1,129 @@
+"""A reply taken apart: what was thought aloud, what was said, and whether it came to its end.
+
+A model may write its thinking before its answer, between tags of its own; a server may cut a reply
+or withhold it; marks that end a turn may be left in the text, with another turn behind them. None
+of that is the answer, and none of it is read as one.
+"""
+
+import re
+from dataclasses import dataclass
+
+_NAMES = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad|seed:think"
+# Linear: every alternative begins with a bracket and has no repetition that could overlap another.
+_TAG = re.compile(
+    rf"[<\u25c1](?P<slash>/?)(?:{_NAMES})[>\u25b7]|\[(?P<bar>/?)THINK\]|"
+    r"<\|(?P<edge>begin|end)_of_thought\|>",
+    re.IGNORECASE,
+)
+_CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)\s*<\|message\|>")
+_TURN = re.compile(
+    r"^\s*(?:<s>|<bos>|<\|begin_of_text\|>|<\|startoftext\|>)?\s*"
+    r"(?:<\|im_start\|>\s*assistant|<start_of_turn>\s*model|<\|assistant\|>"
+    r"|<\|start_header_id\|>\s*assistant\s*<\|end_header_id\|>)?"
+)
+_END = re.compile(
+    r"<\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|end_of_turn|return|eos)\|>"
+    r"|</s>|<end_of_turn>|<eos>|<eot>|<\uff5cend\u2581of\u2581sentence\uff5c>|\[EOS\]"
+)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What of a reply is to be read.
+
+    Parameters
+    ----------
+    text : str
+        What was said, without thinking and without the marks of a turn; of a cut reply its complete
+        lines alone, since whatever comes last may have been cut itself.
+    thinking : str or None
+        What was thought aloud; None where nothing was.
+    cut : bool
+        Whether the reply was cut before its end.
+    unfinished : bool
+        Whether it was still thinking when it ended.
+    marked : bool
+        Whether marks of a turn were taken away.
+    """
+
+    text: str
+    thinking: str | None = None
+    cut: bool = False
+    unfinished: bool = False
+    marked: bool = False
+
+
+def take_apart(text: str, finish_reason: str | None = None) -> Reply:
+    r"""Take thinking, marks of a turn and an incomplete end away from a reply.
+
+    Parameters
+    ----------
+    text : str
+        The reply as it came.
+    finish_reason : str or None
+        Why it ended; "length" where it was cut.
+
+    Returns
+    -------
+    Reply
+        Its parts.
+
+    Examples
+    --------
+    >>> take_apart("<think>0.2? Rather 0.3.</think>\n0.3<|im_end|>")
+    Reply(text='\n0.3', thinking='0.2? Rather 0.3.', cut=False, unfinished=False, marked=True)
+    >>> take_apart("No: 0.30\nYes: 0.6", "length").text
+    'No: 0.30\n'
+    """
+    cut = finish_reason == "length"
+    said, thinking, unfinished = _without_thinking(text) if _may_think(text) else (text, None, False)
+    body, marked = said, False
+    if "<" in body or "[" in body:
+        turn = _TURN.match(body)
+        opening = turn.end() if turn and turn[0].strip() else 0
+        end = _END.search(body, opening)
+        if end:
+            # What follows the end of a turn is no answer to this question, and what stands before
+            # it was not cut.
+            cut = False
+        body = body[opening : end.start() if end else len(body)]
+        marked = body != said
+    if cut:
+        body = body[: body.rfind("\n") + 1]
+    return Reply(body, thinking, cut, unfinished, marked)
+
+
+def _may_think(text: str) -> bool:
+    return any(mark in text for mark in ("<", "\u25c1", "[THINK]", "[/THINK]"))
+
+
+def _without_thinking(text: str) -> tuple[str, str | None, bool]:
+    """Return what was said, what was thought, and whether the thinking has no end."""
+    channels = list(_CHANNEL.finditer(text))
+    if channels:
+        last = channels[-1]
+        if last[1].lower() != "final":
+            return "", text, True
+        return text[last.end() :], text[: last.start()], False
+    said: list[str] = []
+    thought: list[str] = []
+    inside, position, tags = False, 0, 0
+    for tag in _TAG.finditer(text):
+        tags += 1
+        closes = bool(tag["slash"] or tag["bar"]) or tag["edge"] == "end"
+        piece = text[position : tag.start()]
+        position = tag.end()
+        if inside:
+            thought.append(piece)
+            inside = not closes
+        elif closes:
+            # The opening tag may be part of the question's template: all before was thinking.
+            thought += [*said, piece]
+            said = []
+        else:
+            said.append(piece)
+            inside = True
+    if not tags:
+        return text, None, False
+    (thought if inside else said).append(text[position:])
+    return "".join(said), "".join(thought), inside
