@@ -321,16 +321,12 @@ def elicit_mixing(
     asked_by = {draw: question for draw, (_, question) in zip(planned, order, strict=True)}
 
     def readable(draw: Draw, answer: StoredAnswer) -> bool:
-        read = read_mixing_answer(answer.text, asked_by[draw], finish_reason=answer.finish_reason)
-        return read[0] is not None
+        ended = answer.finish_reason
+        return read_mixing_answer(answer.text, asked_by[draw], finish_reason=ended)[0] is not None
 
+    watched = None if keep_going else readable
     stored, _ = ask(
-        model,
-        planned,
-        store,
-        batch_size=batch_size,
-        readable=None if keep_going else readable,
-        progress=progress,
+        model, planned, store, batch_size=batch_size, readable=watched, progress=progress
     )
     rows = []
     for (number, question), answer in zip(order, stored, strict=True):
