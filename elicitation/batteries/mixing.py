@@ -293,8 +293,7 @@ def elicit_mixing(
     InputError
         An option is outside its range, or the model gives no probabilities.
     CoherenceError
-        The model or the store failed, or none of the first answers can be read; what the store
-        holds is kept.
+        The model or the store failed, or none of the first answers can be read.
     """
     for name, value, least in (
         ("draws", draws, 1),
@@ -324,10 +323,8 @@ def elicit_mixing(
         ended = answer.finish_reason
         return read_mixing_answer(answer.text, asked_by[draw], finish_reason=ended)[0] is not None
 
-    watched = None if keep_going else readable
-    stored, _ = ask(
-        model, planned, store, batch_size=batch_size, readable=watched, progress=progress
-    )
+    watch = None if keep_going else readable
+    stored, _ = ask(model, planned, store, batch_size=batch_size, readable=watch, progress=progress)
     rows = []
     for (number, question), answer in zip(order, stored, strict=True):
         outcome, status = read_mixing_answer(

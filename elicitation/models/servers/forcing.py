@@ -7,11 +7,16 @@ what the model would say if its answer had the form: masks favour beginnings tha
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import comb
 from typing import Any
 
 from elicitation.spelling.forms import ABLE, DECISION, AnswerForm
+
+# Servers compile what they are given, and some refuse long lists.
+_MOST_ALTERNATIVES = 300
+_STEPS = (5, 10, 20, 25, 50)
 
 Fields = dict[str, Any]
 _HUNDREDTHS = tuple(f"{hundredth / 100:.2f}" for hundredth in range(101))
@@ -43,8 +48,7 @@ class Mask:
 def pattern_of(form: AnswerForm) -> str:
     r"""Return a regular expression of the answers that a server is held to.
 
-    Of two lines the second follows from the first, so that every answer sums to 1; other answers
-    are those of `AnswerForm.pattern` with two decimals.
+    It lists the answers: see `alternatives`.
 
     Parameters
     ----------
@@ -61,14 +65,26 @@ def pattern_of(form: AnswerForm) -> str:
     >>> pattern_of(AnswerForm("choice", ("wait.", "treat")))
     '(wait\\.|treat)'
     """
-    listed = alternatives(form)
-    if listed:
-        return f"({'|'.join(map(_escaped, listed))})"
-    return "\n".join(f"{_escaped(label)}: (0\\.[0-9][0-9]|1\\.00)" for label in form.labels)
+    return f"({'|'.join(map(_escaped, alternatives(form)))})"
 
 
 def alternatives(form: AnswerForm) -> list[str]:
-    """Return all answers that a server is held to, where they can be listed; else none."""
+    """Return all answers that a server is held to.
+
+    Probabilities have two decimals and sum to 1: masks know no sums, so that they are given the
+    whole lines. Of two lines there are 101 such answers; of three all that are multiples of .05,
+    of more those of a coarser step, the finest that leaves no more than 300.
+
+    Parameters
+    ----------
+    form : AnswerForm
+        The form.
+
+    Returns
+    -------
+    list of str
+        Whole answers.
+    """
     if form.kind == "number":
         return list(_HUNDREDTHS)
     if form.kind == "choice":
@@ -77,7 +93,23 @@ def alternatives(form: AnswerForm) -> list[str]:
         return [f"{ABLE}: {able}\n{DECISION}: {said}" for able in _YES_NO for said in _YES_NO]
     if len(form.labels) == 2:
         return [form.write([number]) for number in _HUNDREDTHS]
-    return []
+    n_lines = len(form.labels)
+    sizes = {step: comb(100 // step + n_lines - 1, n_lines - 1) for step in _STEPS}
+    step = next((step for step in _STEPS if sizes[step] <= _MOST_ALTERNATIVES), _STEPS[-1])
+    return [
+        form.write([f"{step * part / 100:.2f}" for part in parts])
+        for parts in _compositions(100 // step, n_lines)
+    ]
+
+
+def _compositions(total: int, n_parts: int) -> Iterator[tuple[int, ...]]:
+    """Yield all ways to write a number as a sum of so many, zeros included, in order."""
+    if n_parts == 1:
+        yield (total,)
+        return
+    for first in range(total + 1):
+        for rest in _compositions(total - first, n_parts - 1):
+            yield (first, *rest)
 
 
 def grammar_of(form: AnswerForm) -> str:
@@ -98,27 +130,21 @@ def grammar_of(form: AnswerForm) -> str:
     >>> grammar_of(AnswerForm("choice", ("wait", "treat")))
     'root ::= "wait" | "treat"'
     """
-    listed = alternatives(form)
-    if listed:
-        return f"root ::= {' | '.join(map(_quoted, listed))}"
-    lines = ' "\\n" '.join(f"{_quoted(f'{label}: ')} number" for label in form.labels)
-    return f'root ::= {lines}\nnumber ::= "0." [0-9] [0-9] | "1.00"'
+    return f"root ::= {' | '.join(map(_quoted, alternatives(form)))}"
 
 
 def schema_of(form: AnswerForm) -> Fields:
     """Return a JSON schema whose answers can be written in the form.
 
     Numbers are texts of two decimals, which every server's schemas can list. Of two lines the first
-    is asked for alone.
+    is asked for alone; of more the answer is one text of all lines.
     """
-    if form.kind == "lines":
-        asked = form.labels[:1] if len(form.labels) == 2 else form.labels
-        properties = {label: {"type": "string", "enum": [*_HUNDREDTHS]} for label in asked}
+    if form.kind == "lines" and len(form.labels) == 2:
+        properties = {form.labels[0]: {"type": "string", "enum": [*_HUNDREDTHS]}}
     elif form.kind == "decision":
         properties = {label: {"type": "string", "enum": [*_YES_NO]} for label in (ABLE, DECISION)}
     else:
-        listed = _HUNDREDTHS if form.kind == "number" else form.labels
-        properties = {_ANSWER: {"type": "string", "enum": [*listed]}}
+        properties = {_ANSWER: {"type": "string", "enum": alternatives(form)}}
     return {
         "type": "object",
         "properties": properties,
@@ -142,8 +168,8 @@ def _from_json(form: AnswerForm, text: str) -> str | None:
         return None
     if any(said[name] not in allowed["enum"] for name, allowed in properties.items()):
         return None
-    if form.kind == "lines":
-        return form.write([said[label] for label in properties])
+    if form.kind == "lines" and len(form.labels) == 2:
+        return form.write([said[form.labels[0]]])
     if form.kind == "decision":
         return f"{ABLE}: {said[ABLE]}\n{DECISION}: {said[DECISION]}"
     return str(said[_ANSWER])

@@ -5,7 +5,12 @@ import re
 
 import pytest
 
-from coherence.decoding.decode import decode_belief, decode_choice, decode_decision
+from coherence.decoding.decode import (
+    decode_belief,
+    decode_choice,
+    decode_decision,
+    decode_distribution,
+)
 from elicitation.models.servers.forcing import (
     MASKS,
     alternatives,
@@ -24,7 +29,7 @@ FORMS = (BELIEF, SPREAD, NUMBER, DECISION, CHOICE)
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_answer_that_a_mask_lets_through_has_the_form(form):
-    listed = alternatives(form) or ["low: 0.30\nso-so: 0.00\nhigh (all): 1.00"]
+    listed = alternatives(form)
     for text in listed:
         assert re.fullmatch(form.pattern, text)
         assert re.fullmatch(pattern_of(form), text)
@@ -40,13 +45,22 @@ def test_every_answer_is_read_as_it_stands():
 
 
 def test_a_grammar_lists_what_a_pattern_does():
-    for form in (BELIEF, NUMBER, DECISION, CHOICE):
+    for form in FORMS:
         words = re.findall(r'"(?:[^"\\]|\\.)*"', grammar_of(form))
         assert [json.loads(word) for word in words] == alternatives(form)
-    assert grammar_of(SPREAD) == (
-        'root ::= "low: " number "\\n" "so-so: " number "\\n" "high (all): " number\n'
-        'number ::= "0." [0-9] [0-9] | "1.00"'
-    )
+
+
+@pytest.mark.parametrize(
+    ("n_lines", "n_answers"), [(3, 231), (4, 286), (5, 126), (7, 210), (12, 78)]
+)
+def test_several_lines_always_sum_to_1(n_lines, n_answers):
+    labels = tuple("abcdefghijkl"[:n_lines])
+    listed = alternatives(AnswerForm("lines", labels))
+    assert len(set(listed)) == len(listed) == n_answers
+    decoded = [decode_distribution(text, labels) for text in listed]
+    assert {one.status for one in decoded} == {"ok"}
+    # No line is preferred: each has the same numbers.
+    assert len({tuple(sorted(one.value[i] for one in decoded)) for i in range(n_lines)}) == 1
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -125,7 +125,7 @@ def test_answers_keep_to_a_form_where_a_server_can_hold_them_to_it(shape):
             with pytest.raises(InputError, match="do not hold an answer to a form .tried: struct"):
                 model.forced_answers(requests(1), FORMS[0])
             return
-        for form in FORMS[:1] + FORMS[2:]:
+        for form in FORMS:
             answers = model.forced_answers([Request("Well?", i, 100) for i in range(3)], form)
             assert all(re.fullmatch(form.pattern, answer.text) for answer in answers), answers
         before = len(fake.asked)
