@@ -7,6 +7,7 @@ out of it.
 
 import contextlib
 import json
+import logging
 import re
 import socket
 import ssl
@@ -83,6 +84,8 @@ class Connection:
     def __init__(self, address: Address, *, limits: Limits, key: str | None = None) -> None:
         self.address, self.limits, self._key = address, limits, key
         self._mask = KeyMask(key)
+        if key is not None:
+            _strike_out_of_logs(key)
         self._socket: socket.socket | None = None
         self._opened = self._expired = self._aborted = False
         # The transport beneath a client of httpx: it follows no redirection, keeps no cookie,
@@ -264,6 +267,18 @@ class Connection:
         # Struck out before anything is cut: half a key is a key to guess.
         text = plain_line(self._mask.words(text)).strip()
         return text[:_SHOWN].encode("unicode_escape").decode("ascii")
+
+
+@cache
+def _strike_out_of_logs(key: str) -> None:
+    """Keep a key that a server repeats in a header out of the HTTP library's own log."""
+    mask = KeyMask(key)
+
+    def masked(record: logging.LogRecord) -> bool:
+        record.msg = mask.words(str(record.msg))
+        return True
+
+    logging.getLogger("httpcore.http11").addFilter(masked)
 
 
 @cache

@@ -127,3 +127,14 @@ def test_a_key_is_sent_as_a_bearer_token_and_nowhere_else(monkeypatch):
         model.generate(requests(1))
     assert {headers["Authorization"] for headers in fake.headers} == {f"Bearer {KEY}"}
     assert not any("api-key" in headers for headers in fake.headers)
+
+
+def test_a_key_in_a_header_of_a_response_reaches_no_log(monkeypatch, caplog):
+    monkeypatch.setenv("MY_KEY", KEY)
+    body = json.dumps(answer("fine"))
+    fake = Fake(lambda *_: raw(200, body, {"X-Echo": f"Bearer {KEY}"}))
+    caplog.set_level("DEBUG")
+    with connected(fake, key_variable="MY_KEY") as model:
+        model.generate(requests(1))
+    assert "X-Echo" in caplog.text, "the log shows headers"
+    assert "secret" not in caplog.text
