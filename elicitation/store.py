@@ -13,7 +13,7 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS answers (
 ) WITHOUT ROWID;
 """
 _BUSY_SECONDS = 60.0
-_DETAILS = ("logprob", "n_tokens", "finish_reason", "thinking", "n_prompt_tokens", "served_by")
+_DETAILS = tuple(field.name for field in fields(Answer) if field.name != "text")
 # SQLite allows 32,766 variables in a statement; fewer keep a look-up short for other writers.
 _PORTION = 500
 
@@ -103,12 +103,8 @@ class Draw:
         digest = hashlib.sha256(json.dumps([base_seed, number, text]).encode()).digest()
         # Integers of SQLite have a sign, which leaves 63 bits.
         seed = int.from_bytes(digest[:8], "big") >> 1
-        return cls(
-            Request(text, seed, max_new_tokens, temperature, max_lines),
-            number,
-            base_seed,
-            about=about,
-        )
+        request = Request(text, seed, max_new_tokens, temperature, max_lines)
+        return cls(request, number, base_seed, about=about)
 
     @property
     def settings(self) -> str:
@@ -139,9 +135,8 @@ class Draw:
         str
             A hexadecimal digest.
         """
-        return hashlib.sha256(
-            json.dumps([fingerprint, self.request.text, self.settings, self.number]).encode()
-        ).hexdigest()
+        asked = json.dumps([fingerprint, self.request.text, self.settings, self.number])
+        return hashlib.sha256(asked.encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -156,7 +151,7 @@ class StoredAnswer:
         The seed it was drawn with.
     created : str
         When it was stored, in UTC.
-    logprob, n_tokens, finish_reason, thinking, n_prompt_tokens, served_by
+    logprob, n_tokens, finish_reason, thinking, n_prompt_tokens, served_by, unset
         See `Answer`; None where the model did not give it, or an older store does not have it.
     """
 
@@ -169,6 +164,7 @@ class StoredAnswer:
     thinking: str | None = None
     n_prompt_tokens: int | None = None
     served_by: str | None = None
+    unset: str | None = None
 
 
 class AnswerStore:
@@ -189,7 +185,8 @@ class AnswerStore:
         self.path = str(path)
         if self.path != ":memory:" and not Path(self.path).absolute().parent.is_dir():
             raise InputError(
-                f"answer store {self.path} must lie in a folder that exists. Create it first."
+                f"answer store {self.path} must lie in a folder that exists. "
+                "Create the folder first."
             )
         try:
             # Without implicit transactions: each write begins and ends its own.
@@ -219,7 +216,8 @@ class AnswerStore:
 
     def _prepare(self) -> None:
         self._use_write_ahead_log()
-        # FULL outlives a power cut too, at one fsync per batch, which is cheap here.
+        # NORMAL outlives a killed process; FULL would also outlive a power cut in the same instant,
+        # at one fsync per batch, which is cheap here.
         self._database.execute("PRAGMA synchronous=FULL")
         layout = self._database.execute("PRAGMA user_version").fetchone()[0]
         names = self._database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
@@ -294,8 +292,7 @@ class AnswerStore:
             try:
                 insert("INSERT OR IGNORE INTO texts VALUES (?, ?)", texts.items())
                 # The first answer stays: tables may have been made from it.
-                marks = ", ".join("?" * 10)
-                insert(f"INSERT OR IGNORE INTO answers VALUES ({marks})", rows)
+                insert(f"INSERT OR IGNORE INTO answers VALUES ({', '.join('?' * 10)})", rows)
                 self._database.execute("COMMIT")
             except BaseException:
                 # The error may have ended the transaction itself, as a full disk does.
@@ -341,7 +338,7 @@ class StoredRow:
         Who answered.
     about : str
         See `Draw`; empty where a store does not have it.
-    text, created, finish_reason
+    text, created, n_tokens, finish_reason
         See `StoredAnswer`.
     """
 
@@ -351,6 +348,7 @@ class StoredRow:
     about: str
     text: str
     created: str
+    n_tokens: int | None = None
     finish_reason: str | None = None
 
 
@@ -378,7 +376,8 @@ def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
             f"answer store {path} does not exist. "
             "Name the file that --store or OUT.answers.sqlite stands for."
         )
-    # Without a log beside it nobody has the store open, and reading need not make one.
+    # Without a log beside it nobody has the store open, and SQLite need not make one of its own to
+    # read.
     mode = "mode=ro" if Path(f"{file}-wal").exists() else "mode=ro&immutable=1"
     address = f"{file.absolute().as_uri()}?{mode}"
     try:
@@ -391,9 +390,10 @@ def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
                 "SELECT key, model, fingerprint, extra, answer, created FROM answers "
                 "ORDER BY created"
             ):
-                known = json.loads(extra)  # older stores have less
-                about, ended = known.get("about", ""), known.get("finish_reason")
-                yield StoredRow(key, model, fingerprint, about, text, created, ended)
+                known = json.loads(extra)  # older stores say less
+                details = (known.get(name) for name in ("n_tokens", "finish_reason"))
+                about = known.get("about", "")
+                yield StoredRow(key, model, fingerprint, about, text, created, *details)
     except sqlite3.Error as error:
         raise InputError(
             f"answer store {path} cannot be read: {error}. Check that it is one, and complete."

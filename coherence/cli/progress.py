@@ -27,20 +27,72 @@ def answer_progress(label: str = "") -> Iterator[Callable[[int, int], None]]:
     from coherence.report.wording import clean
 
     opening = f"{clean(label)}: " if label else ""
+    found: int | None = None
+    began = 0.0
     # disable=None: a bar on a terminal only; in a log file it would be a line per answer.
     with tqdm(desc=opening.removesuffix(": "), unit="answer", file=sys.stderr, disable=None) as bar:
         last = time.monotonic()
 
         def show(done: int, total: int) -> None:
-            nonlocal last
+            nonlocal last, found, began
+            if found is None:
+                # Answers that were found count as done, not as speed.
+                found, began = done, last
             if not bar.disable:
                 bar.total = total
-                # Answers that were found count as done, not as speed.
-                bar.initial = done if bar.n == 0 and not bar.initial else bar.initial
+                bar.initial = found
                 bar.n = done
                 bar.refresh()
             elif done == total or time.monotonic() - last >= SECONDS_BETWEEN_LINES:
                 last = time.monotonic()
-                print(f"{opening}{done} of {total} answers", file=sys.stderr)
+                left = time_left(done - found, total - done, last - began)
+                print(f"{opening}{done} of {total} answers{left}", file=sys.stderr)
 
         yield show
+
+
+def time_left(n_done: int, n_left: int, seconds: float) -> str:
+    """Return how long the rest may take, to be put behind a count.
+
+    Parameters
+    ----------
+    n_done : int
+        Answers that came now.
+    n_left : int
+        Answers still to come.
+    seconds : float
+        What the former took.
+
+    Returns
+    -------
+    str
+        Empty where nothing is known, or nothing is left.
+
+    Examples
+    --------
+    >>> time_left(10, 300, 20.0)
+    ', about 10 minutes left'
+    """
+    if n_done <= 0 or n_left <= 0 or seconds <= 0:
+        return ""
+    return f", about {duration(n_left * seconds / n_done)} left"
+
+
+def duration(seconds: float) -> str:
+    """Return a length of time in words, in the largest unit of which there are two.
+
+    Parameters
+    ----------
+    seconds : float
+        The length.
+
+    Returns
+    -------
+    str
+        Such as "90 minutes".
+    """
+    for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        # From two of a unit on: "90 minutes" says more than "2 hours".
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} seconds" if seconds >= 1 else "1 second or less"

@@ -27,7 +27,7 @@ from coherence.errors import InputError
 from elicitation.batteries.revealed.reading import OutcomeQuestion, opened_with, read_masses
 from elicitation.models.base import LabelModel, Model, ScoringModel
 from elicitation.session.asking import Progress, ask
-from elicitation.store import AnswerStore, Draw
+from elicitation.store import AnswerStore, Draw, StoredAnswer
 
 _CONDITION = ("model", "experiment", "p", "item", "order")
 # For what may stand before an outcome, such as "The correct answer is".
@@ -251,6 +251,7 @@ def elicit_mixing(
     seed: int = 0,
     batch_size: int = 64,
     max_new_tokens: int | None = None,
+    keep_going: bool = False,
     progress: Progress | None = None,
     questions: Sequence[MixingQuestion] | None = None,
 ) -> pd.DataFrame:
@@ -273,6 +274,8 @@ def elicit_mixing(
     max_new_tokens : int or None
         Cut of every drawn answer, at least 1; None takes what a readable answer needs, which leaves
         a model that thinks first no room to.
+    keep_going : bool
+        Whether to ask on where none of the first 50 answers can be read.
     progress : callable, optional
         Called with the number of answers at hand and the number needed.
     questions : sequence of MixingQuestion, optional
@@ -290,7 +293,7 @@ def elicit_mixing(
     InputError
         An option is outside its range, or the model gives no probabilities.
     CoherenceError
-        The model or the store failed; what the store holds is kept.
+        The model or the store failed, or none of the first answers can be read.
     """
     for name, value, least in (
         ("draws", draws, 1),
@@ -314,7 +317,14 @@ def elicit_mixing(
     # By draws first: a session cut short has some answers to every condition.
     order = [(number, question) for number in range(draws) for question in asked]
     planned = [_draw(question, number, seed, max_new_tokens) for number, question in order]
-    stored, _ = ask(model, planned, store, batch_size=batch_size, progress=progress)
+    asked_by = {draw: question for draw, (_, question) in zip(planned, order, strict=True)}
+
+    def readable(draw: Draw, answer: StoredAnswer) -> bool:
+        ended = answer.finish_reason
+        return read_mixing_answer(answer.text, asked_by[draw], finish_reason=ended)[0] is not None
+
+    watch = None if keep_going else readable
+    stored, _ = ask(model, planned, store, batch_size=batch_size, readable=watch, progress=progress)
     rows = []
     for (number, question), answer in zip(order, stored, strict=True):
         outcome, status = read_mixing_answer(

@@ -12,9 +12,10 @@ from elicitation.commands.model_options import (
     add_model_options,
     add_store_options,
 )
+from elicitation.commands.server_options import SERVER_DEFAULTS
 
 # Options of a score that an action has no use for, and their defaults.
-_SCORING = {
+_SCORING: dict[str, Any] = {
     "models": None,
     "answers": None,
     "questions": None,
@@ -29,6 +30,10 @@ _SCORING = {
     "chat": None,
     "system": None,
     "store": None,
+    "keep_going": False,
+    "temperature": None,
+    "max_new_tokens": None,
+    **SERVER_DEFAULTS,
 }
 _TERMS = {"chance": None, "stake": None, "payout": None}
 
@@ -47,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         # The actions have a --model of their own, of which there is one.
         dest="models",
         several=True,
+        server=True,
         chat=True,
     )
     add_store_options(parser, usual="DIR/answers.sqlite")
@@ -101,11 +107,24 @@ def _add_scoring(parser: argparse.ArgumentParser) -> None:
         "token",
     )
     parser.add_argument(
+        "--temperature",
+        type=float,
+        metavar="T",
+        help="of a server's answers (default: 0, the most probable one)",
+    )
+    parser.add_argument(
+        "--max-new-tokens",
+        type=int,
+        metavar="N",
+        help="cut of a server's answers; a model that thinks first needs thousands (default: 64)",
+    )
+    parser.add_argument(
         "--seed",
         type=int,
         default=0,
         metavar="N",
-        help="seed of the outcomes in the runs table of ladders (default: 0)",
+        help="seed of a server's answers, and of the outcomes in the runs table of ladders "
+        "(default: 0)",
     )
 
 
@@ -276,7 +295,7 @@ def _only_for_scores(args: argparse.Namespace) -> None:
     for name, usual in unused.items():
         # A value that was typed and equals the default changes nothing, and passes.
         if getattr(args, name) != usual:
-            option = {"models": "model"}.get(name, name).replace("_", "-")
+            option = ("model" if name == "models" else name).replace("_", "-")
             raise InputError(
                 f"--{option} does not belong to 'coherence bets {args.action}'. "
                 "Options of an action stand behind its name."

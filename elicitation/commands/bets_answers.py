@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from coherence.cli.folders import prepare_folder
 from coherence.cli.progress import answer_progress
 from elicitation.commands.model_options import ask_and_keep, load_local
+from elicitation.commands.server_options import connect
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,6 +79,9 @@ def ask_models(args: argparse.Namespace, questions: "pd.DataFrame") -> "pd.DataF
     from coherence.errors import InputError
     from elicitation.models.local.sources import find_source
 
+    if args.server is not None:
+        return _ask_served(args, questions)
+
     models: dict[str, str] = {}
     for model in args.models:
         # Now, and not after the models before it have been asked for an hour.
@@ -99,6 +103,39 @@ def ask_models(args: argparse.Namespace, questions: "pd.DataFrame") -> "pd.DataF
             tables.append(_ask_model(args, model, questions, store))
             # What refers to itself would keep the weights in memory until some later collection.
             gc.collect()
+        return pd.concat(tables, ignore_index=True)
+
+    return ask_and_keep(args, prepare_folder(args.out) / "answers.sqlite", asking)
+
+
+def _ask_served(args: argparse.Namespace, questions: "pd.DataFrame") -> "pd.DataFrame | None":
+    """Ask models behind servers, in words."""
+    import pandas as pd
+
+    from coherence.errors import InputError
+    from elicitation.batteries.bets.words import ROOM, choose_in_words
+
+    if len(set(args.models)) < len(args.models):
+        raise InputError(f"--model must name different models; received {', '.join(args.models)}.")
+    # What is wrong with any of them shows before the first is asked.
+    models = [connect(args, name) for name in args.models]
+
+    def asking(store: "AnswerStore") -> "pd.DataFrame":
+        tables = []
+        for model in models:
+            with answer_progress(model.name) as progress:
+                tables.append(
+                    choose_in_words(
+                        model,
+                        questions,
+                        store,
+                        temperature=0.0 if args.temperature is None else args.temperature,
+                        seed=args.seed,
+                        max_new_tokens=ROOM if args.max_new_tokens is None else args.max_new_tokens,
+                        keep_going=args.keep_going,
+                        progress=progress,
+                    )
+                )
         return pd.concat(tables, ignore_index=True)
 
     return ask_and_keep(args, prepare_folder(args.out) / "answers.sqlite", asking)

@@ -32,6 +32,7 @@ def score(args: argparse.Namespace) -> int:
             "needed: --model DIR to ask a model, or --answers FILE to score answers, and not both. "
             "See 'coherence bets --help'."
         )
+    _check_served(args)
     if args.out is None:
         raise InputError("--out DIR is missing. Name a folder for tables and figures.")
     terms = [
@@ -72,6 +73,26 @@ def score(args: argparse.Namespace) -> int:
     print(bets_report(scores, comparison))
     print(f"{out}: {', '.join(written)}", file=sys.stderr)
     return 0
+
+
+def _check_served(args: argparse.Namespace) -> None:
+    """Raise for options that do not go with servers, or not without them."""
+    from coherence.errors import InputError
+
+    if args.server is None:
+        for name in ("temperature", "max_new_tokens"):
+            if getattr(args, name) is not None:
+                raise InputError(
+                    f"--{name.replace('_', '-')} belongs to --server; of a folder options are "
+                    "scored, and nothing is drawn. Leave it out."
+                )
+        return
+    if args.models is None:
+        raise InputError("--server needs --model, the model's name there.")
+    if args.likelihood != "total":
+        raise InputError(
+            "--likelihood needs the model's files; a server answers in words. Leave it out."
+        )
 
 
 def _write(

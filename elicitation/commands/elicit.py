@@ -7,14 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coherence.cli.progress import answer_progress
+from elicitation.commands.elicit_preview import (
+    add_preview_options,
+    check_preview_options,
+    print_preview,
+)
 from elicitation.commands.model_options import (
     add_model_options,
     add_store_options,
     ask_and_keep,
-    connect,
     drawn_at_a_time,
     load_local,
 )
+from elicitation.commands.server_options import connect
 from elicitation.commands.task_options import TASK_OPTIONS, add_task_options, load_subject
 
 if TYPE_CHECKING:
@@ -44,11 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out", metavar="FILE", help="runs table to write: .parquet, .csv or .jsonl"
     )
     add_store_options(parser, usual="OUT.answers.sqlite")
-    parser.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="say how much would be asked and how long it may take, and ask nothing",
-    )
+    add_preview_options(parser)
     parser.add_argument(
         "--status",
         metavar="STORE",
@@ -157,7 +158,7 @@ def run(args: argparse.Namespace) -> int:
     plan = _plan(args, _design(args))
     store = args.store or f"{args.out}.answers.sqlite"
     if args.dry_run:
-        _print_preview(plan, _model_name(args), store)
+        print_preview(args, plan, _model_name(args), store)
         return 0
     return _ask(args, plan, store)
 
@@ -197,6 +198,7 @@ def _check(args: argparse.Namespace) -> None:
                     f"--{name.replace('_', '-')} belongs to --task; "
                     "the rows of --questions are the contexts. Leave it out."
                 )
+    check_preview_options(args)
     if drawn_at_a_time(args) < 1:
         raise InputError(f"batch_size must be positive; received {args.batch_size}.")
 
@@ -282,7 +284,14 @@ def _ask(args: argparse.Namespace, plan: "Plan", path: str) -> int:
 
     def asking(store: "AnswerStore") -> "tuple[pd.DataFrame, Tally]":
         with answer_progress() as progress:
-            return run_plan(model, plan, store, batch_size=drawn_at_a_time(args), progress=progress)
+            return run_plan(
+                model,
+                plan,
+                store,
+                batch_size=drawn_at_a_time(args),
+                keep_going=args.keep_going,
+                progress=progress,
+            )
 
     result = ask_and_keep(args, path, asking)
     if result is None:
@@ -305,33 +314,6 @@ def _how_answers_ended(tally: "Tally") -> str:
     if tally.truncated:
         said += f", {tally.truncated} cut before they were complete (raise --max-new-tokens)"
     return said
-
-
-def _print_preview(plan: "Plan", model: str, store: str) -> None:
-    from elicitation.session.overview import ASSUMED_SECONDS_PER_ANSWER, preview
-
-    outlook = preview(plan, model_name=model, store=store)
-    basis = (
-        "at the speed of the answers in the store"
-        if outlook.speed_known
-        else f"if an answer takes {ASSUMED_SECONDS_PER_ANSWER:g} s; no speed is known yet"
-    )
-    print(f"questions  {outlook.n_questions}, of which {outlook.n_distinct} differ")
-    print(f"in store   {outlook.n_stored}")
-    print(f"to ask     {outlook.n_left}")
-    print(
-        f"tokens     about {outlook.n_text_tokens:,.0f} in texts (by their characters), "
-        f"at most {outlook.n_answer_tokens:,} in answers"
-    )
-    print(f"time       about {_duration(outlook.seconds)}, {basis}")
-
-
-def _duration(seconds: float) -> str:
-    for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
-        # From two of a unit on: "90 minutes" says more than "2 hours".
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} seconds" if seconds >= 1 else "1 second or less"
 
 
 def _print_status(path: str) -> None:

@@ -15,10 +15,10 @@ from elicitation.commands.model_options import (
     add_model_options,
     add_store_options,
     ask_and_keep,
-    connect,
     drawn_at_a_time,
     load_causal,
 )
+from elicitation.commands.server_options import connect
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -213,6 +213,7 @@ def _ask_model(
             seed=args.seed,
             batch_size=drawn_at_a_time(args),
             max_new_tokens=args.max_new_tokens,
+            keep_going=args.keep_going,
             progress=progress,
         )
     questions = answers.groupby(["experiment", "p", "item", "order"])

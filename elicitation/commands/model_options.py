@@ -10,10 +10,11 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from elicitation.commands.server_options import add_server_options
+
 if TYPE_CHECKING:
     from elicitation.models.local.causal import CausalModel
     from elicitation.models.local.multiple_choice import MultipleChoiceModel
-    from elicitation.models.servers.server import ServerModel
     from elicitation.store import AnswerStore
 
 Result = TypeVar("Result")
@@ -57,7 +58,7 @@ def add_model_options(
         + ("; repeat it to ask several, one after the other" if several else ""),
     )
     if server:
-        _add_server_options(group)
+        add_server_options(parser)
     if chat:
         group.add_argument(
             "--chat",
@@ -122,31 +123,6 @@ def _add_loading_options(parser: "argparse._ActionsContainer") -> None:
     )
 
 
-def _add_server_options(parser: "argparse._ActionsContainer") -> None:
-    parser.add_argument(
-        "--server",
-        metavar="URL[,URL]",
-        help="OpenAI-compatible servers of the model, instead of a folder; see docs/servers.md",
-    )
-    parser.add_argument(
-        "--server-name",
-        metavar="NAME",
-        help="keeps answers under this name instead of the first address",
-    )
-    parser.add_argument(
-        "--api-key-env",
-        metavar="VARIABLE",
-        help="environment variable that holds the servers' API key (default: no key)",
-    )
-    parser.add_argument(
-        "--concurrency",
-        type=int,
-        default=8,
-        metavar="N",
-        help="questions under way at each server (default: 8)",
-    )
-
-
 def add_store_options(parser: argparse.ArgumentParser, *, usual: str) -> None:
     """Declare where answers are kept; `usual` names the place without ``--store``."""
     group = parser.add_argument_group("the store of answers")
@@ -161,6 +137,11 @@ def add_store_options(parser: argparse.ArgumentParser, *, usual: str) -> None:
         default=True,
         help="use the answers that the store has (default); --no-resume refuses a store that has "
         "any",
+    )
+    group.add_argument(
+        "--keep-going",
+        action="store_true",
+        help="ask on where none of the first 50 answers can be read",
     )
 
 
@@ -244,40 +225,6 @@ def _device_map(text: str | None) -> str | dict[str, Any] | None:
             f"({error}). Put it into single quotes."
         ) from error
     return parts
-
-
-def connect(args: argparse.Namespace, model: str) -> "ServerModel":
-    """Connect to the servers of a model and find out what they can do.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options of `add_model_options`, with those of servers and chats.
-    model : str
-        Its name at the servers.
-
-    Returns
-    -------
-    ServerModel
-        Ready to answer.
-
-    Raises
-    ------
-    CoherenceError
-        As of ``elicitation.connect_servers``.
-    """
-    from elicitation.models.servers.server import connect_servers
-
-    return connect_servers(
-        [address.strip() for address in args.server.split(",") if address.strip()],
-        model,
-        # A server wraps questions in its template, unless it is told to continue plain text.
-        api="completions" if args.chat is False else "chat",
-        identity=args.server_name,
-        system=args.system,
-        concurrency=args.concurrency,
-        key_variable=args.api_key_env,
-    )
 
 
 def ask_and_keep(

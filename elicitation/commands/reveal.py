@@ -17,6 +17,7 @@ from elicitation.commands.model_options import (
     load_causal,
 )
 from elicitation.commands.reveal_results import Battery, write_battery
+from elicitation.commands.reveal_served import ask_served, check_served
 
 if TYPE_CHECKING:
     from elicitation.batteries.revealed.scenarios.setting import Setting
@@ -31,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser : argparse.ArgumentParser
         Parser of this command.
     """
-    add_model_options(parser, several=True)
+    add_model_options(parser, several=True, server=True)
     parser.add_argument(
         "--base", metavar="DIR", help="folder of a base model, to stand beside --instruct"
     )
@@ -62,7 +63,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="ask neither for stated answers nor for bets, and run no checks",
     )
     parser.add_argument(
-        "--reps", type=int, default=5, metavar="N", help="actions drawn per bet (default: 5)"
+        "--reps",
+        type=int,
+        default=5,
+        metavar="N",
+        help="actions drawn per bet, and answers of a server per question (default: 5)",
+    )
+    parser.add_argument(
+        "--max-new-tokens",
+        type=int,
+        metavar="N",
+        help="cut of a server's answers; a model that thinks first needs thousands (default: 64)",
     )
     parser.add_argument(
         "--seed",
@@ -171,6 +182,7 @@ def _check(args: argparse.Namespace) -> None:
             "needed: --model DIR, or both --base DIR and --instruct DIR, or --answers FILE, and "
             "only one of these."
         )
+    check_served(args)
     _folders(args)
     if args.out is None:
         raise InputError("--out DIR is missing. Name a folder.")
@@ -187,6 +199,8 @@ def _folders(args: argparse.Namespace) -> dict[str, str]:
 
     if args.model is None:
         return {"base": args.base, "instruct": args.instruct}
+    if args.server is not None:
+        return {name: name for name in args.model}
     folders: dict[str, str] = {}
     for folder in args.model:
         # The last name, not the target of a link: linking is how two folders of one name are told
@@ -244,6 +258,10 @@ def _ask(args: argparse.Namespace, settings: "list[Setting]", store: "AnswerStor
     from elicitation.batteries.revealed.stated import state
 
     battery = Battery()
+    if args.server is not None:
+        for name in args.model:
+            ask_served(args, name, settings, store, battery)
+        return battery
     for source, folder in _folders(args).items():
         # Texts are continued, not answered: without a chat template, whether there is one or not.
         model = load_causal(args, folder, chat=False)

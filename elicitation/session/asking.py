@@ -15,6 +15,7 @@ from typing import Protocol
 from coherence.errors import CoherenceError
 from elicitation.models.base import Answer, Model, StreamingModel
 from elicitation.reading.belief import ask_labels
+from elicitation.session.readability import Patience, Readable, Watch
 from elicitation.store import AnswerStore, Draw, StoredAnswer
 
 # A write to the store waits for the disk, a few milliseconds; once a second that is nothing.
@@ -48,6 +49,7 @@ def ask_missing(
     *,
     worth_a_write: int = 1,
     portion: int | None = None,
+    watch: Watch | None = None,
     progress: Progress | None = None,
 ) -> tuple[list[StoredAnswer], int]:
     """Have every draw answered, from the store where it can be.
@@ -68,6 +70,8 @@ def ask_missing(
         So many neighbours in `draws` are asked together or not at all, and what was asked together
         is returned together, whatever the store had of it. For answers whose last digits depend on
         the others of a batch.
+    watch : Watch, optional
+        Is shown every answer, those of the store first, and may end the session.
     progress : callable, optional
         See `Progress`.
 
@@ -111,22 +115,33 @@ def ask_missing(
         if portion is not None:
             for key, reply in zip(written, replies, strict=True):
                 answers[key] = replace(answers[key], text=reply.text)
+        for key in written:
+            if watch:
+                watch.saw(needed[key], answers[key])
         last = time.monotonic()
         if progress:
             progress(len(answers), len(needed))
 
+    for key, stored in answers.items():
+        if watch:
+            watch.saw(needed[key], stored)
     if progress:
         progress(len(answers), len(needed))
     # A portion that was asked and kept stays kept, whatever becomes of the next.
-    for batch in batches:
+    for batch in filter(None, batches):
+        if watch:
+            watch.check()
         # Closing ends what a server still has under way, instead of leaving it to the collector.
         with closing(answer([needed[key] for key in batch])) as stream:
             try:
                 for pairs in stream:
                     waiting += pairs
                     due = time.monotonic() - last >= _SECONDS_BETWEEN_WRITES
-                    if len(waiting) >= worth_a_write or due:
+                    ending = watch is not None and watch.may_end(len(waiting))
+                    if len(waiting) >= worth_a_write or due or ending:
                         keep()
+                    if watch:
+                        watch.check()
             finally:
                 # Also after Ctrl-C and after an error of the model: what it said is paid for.
                 if waiting:
@@ -150,6 +165,8 @@ def ask(
     store: AnswerStore,
     *,
     batch_size: int = 64,
+    readable: Readable | None = None,
+    hint: str = "",
     progress: Progress | None = None,
 ) -> tuple[list[StoredAnswer], int]:
     """Have every draw answered in words or, where it names labels, by their probabilities.
@@ -164,6 +181,11 @@ def ask(
         Where answers are kept and found.
     batch_size : int
         Draws per call of the model and per transaction.
+    readable : callable, optional
+        Tells whether an answer in words has a value; where none of the first 50 has one, no more
+        are asked. None asks on whatever comes.
+    hint : str
+        What would help then, see `Patience`.
     progress : callable, optional
         See `Progress`.
 
@@ -177,7 +199,8 @@ def ask(
     InputError
         The model does not give probabilities of labels, and a draw names some.
     CoherenceError
-        The store failed, or the model gave too few answers; what the store holds is kept.
+        The store failed, the model gave too few answers, or none of many can be read; what the
+        store holds is kept.
     """
 
     def answer(missing: Sequence[Draw]) -> AnswerStream:
@@ -189,13 +212,30 @@ def ask(
         if isinstance(model, StreamingModel) and any(not draw.labels for draw in rest):
             # Words stream in one by one; the probabilities of labels come with the answer of one
             # call.
-            words = [draw for draw in rest if not draw.labels]
+            words = _mixed([draw for draw in rest if not draw.labels], model.fingerprint)
             rest = [draw for draw in rest if draw.labels]
             yield from _streamed(model, words)
         for start in range(0, len(rest), batch_size):
             yield _answer_batch(model, rest[start : start + batch_size])
 
-    return ask_missing(model, draws, store, answer, worth_a_write=batch_size, progress=progress)
+    # Probabilities of labels are always read.
+    in_words = not all(draw.labels for draw in draws)
+    watch = Patience(readable, hint=hint) if readable and in_words else None
+    return ask_missing(
+        model,
+        draws,
+        store,
+        answer,
+        worth_a_write=batch_size,
+        watch=watch,
+        progress=progress,
+    )
+
+
+def _mixed(words: Sequence[Draw], fingerprint: str) -> list[Draw]:
+    """Return draws by their keys, which mixes all kinds of questions, the longest text first."""
+    # The first answers then stand for all; a text that is too long still shows at once.
+    return [*words[:1], *sorted(words[1:], key=lambda draw: draw.key(fingerprint))]
 
 
 def _streamed(model: StreamingModel, words: Sequence[Draw]) -> AnswerStream:

@@ -25,6 +25,9 @@ CHARACTERS_PER_TOKEN = 4.0
 ASSUMED_SECONDS_PER_ANSWER = 0.1
 """Where the store has no answers of the model to tell its speed from."""
 
+ASSUMED_SECONDS_TO_BEGIN, ASSUMED_TOKENS_PER_SECOND = 0.5, 50.0
+"""Likewise, for one answer of a server among several under way."""
+
 UNKNOWN = "unknown"
 # Answers of one batch are stored in one instant; a pause longer than this lies between sessions,
 # not between batches.
@@ -99,11 +102,15 @@ class Preview:
         Tokens of the texts still to be asked, estimated from their characters.
     n_answer_tokens : int
         Tokens of their answers at most.
+    n_expected_tokens : float or None
+        Tokens of their answers if they are as long as those that the store has of this model; None
+        where it has none with a count.
     seconds : float
         Time for the rest.
+    basis : str
+        What the time follows from, in words.
     speed_known : bool
-        Whether the time follows from answers in the store, and not from
-        `ASSUMED_SECONDS_PER_ANSWER`.
+        Whether that is answers in the store, and no assumption.
     """
 
     n_questions: int
@@ -111,7 +118,9 @@ class Preview:
     n_stored: int
     n_text_tokens: float
     n_answer_tokens: int
+    n_expected_tokens: float | None
     seconds: float
+    basis: str
     speed_known: bool
 
     @property
@@ -120,7 +129,41 @@ class Preview:
         return self.n_distinct - self.n_stored
 
 
-def preview(plan: Plan, *, model_name: str, store: str | os.PathLike[str] | None = None) -> Preview:
+@dataclass(frozen=True)
+class Pacing:
+    """What bounds the speed of servers.
+
+    Parameters
+    ----------
+    n_at_once : int or None
+        Answers under way at all servers together; None for a model on this machine.
+    requests_per_minute, tokens_per_minute : float or None
+        Limits of all servers together; None where there is none.
+    """
+
+    n_at_once: int | None = None
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+
+    def least_seconds(self, n_requests: int, n_tokens: float) -> float:
+        """Return how long the limits make so many requests and tokens last."""
+        minutes = (
+            n_requests / self.requests_per_minute if self.requests_per_minute else 0.0,
+            n_tokens / self.tokens_per_minute if self.tokens_per_minute else 0.0,
+        )
+        return max(minutes) * 60
+
+
+_LOCAL = Pacing()
+
+
+def preview(
+    plan: Plan,
+    *,
+    model_name: str,
+    store: str | os.PathLike[str] | None = None,
+    pacing: Pacing = _LOCAL,
+) -> Preview:
     """Count what a plan would ask, and estimate the time.
 
     Parameters
@@ -131,6 +174,8 @@ def preview(plan: Plan, *, model_name: str, store: str | os.PathLike[str] | None
         Name of the model in the store.
     store : path-like or None
         The store, if there is one yet.
+    pacing : Pacing
+        What bounds the speed.
 
     Returns
     -------
@@ -140,8 +185,12 @@ def preview(plan: Plan, *, model_name: str, store: str | os.PathLike[str] | None
     """
     # Only what is needed: the texts of a large store would fill the memory.
     stored = read_store(store) if store is not None and Path(store).exists() else ()
-    rows = [(row.key, row.fingerprint, row.created) for row in stored if row.model == model_name]
-    kept, fingerprints = {key for key, *_ in rows}, {fingerprint for _, fingerprint, _ in rows}
+    rows = [
+        (row.key, row.fingerprint, row.created, row.n_tokens)
+        for row in stored
+        if row.model == model_name
+    ]
+    kept, fingerprints = {key for key, *_ in rows}, {fingerprint for _, fingerprint, *_ in rows}
     # Under no fingerprint: only which draws are equal matters here.
     needed = {draw.key(""): draw for draw in plan.draws}
     missing = [
@@ -149,15 +198,45 @@ def preview(plan: Plan, *, model_name: str, store: str | os.PathLike[str] | None
         for draw in needed.values()
         if not any(draw.key(fingerprint) in kept for fingerprint in fingerprints)
     ]
-    pace = _seconds_per_answer(created for *_, created in rows)
+    lengths = [n_tokens for *_, n_tokens in rows if n_tokens is not None]
+    n_text_tokens = sum(len(draw.request.text) for draw in missing) / CHARACTERS_PER_TOKEN
+    most = sum(draw.request.max_new_tokens for draw in missing)
+    expected = statistics.fmean(lengths) * len(missing) if lengths else None
+    n_answer_tokens = most if expected is None else min(expected, most)
+    pace = _seconds_per_answer(created for _, _, created, _ in rows)
+    seconds, basis = _expected_time(pace, len(missing), n_answer_tokens, pacing)
+    least = pacing.least_seconds(len(missing), n_text_tokens + n_answer_tokens)
     return Preview(
         n_questions=len(plan.draws),
         n_distinct=len(needed),
         n_stored=len(needed) - len(missing),
-        n_text_tokens=sum(len(draw.request.text) for draw in missing) / CHARACTERS_PER_TOKEN,
-        n_answer_tokens=sum(draw.request.max_new_tokens for draw in missing),
-        seconds=len(missing) * (ASSUMED_SECONDS_PER_ANSWER if pace is None else pace),
+        n_text_tokens=n_text_tokens,
+        n_answer_tokens=most,
+        n_expected_tokens=expected,
+        seconds=max(seconds, least),
+        basis="at the limits per minute" if least > seconds else basis,
         speed_known=pace is not None,
+    )
+
+
+def _expected_time(
+    pace: float | None, n_answers: int, n_tokens: float, pacing: Pacing
+) -> tuple[float, str]:
+    """Return the seconds that answers take without a limit per minute, and why so many."""
+    # Answers in the store came as many at once as were asked then: their pace has that in it.
+    if pace is not None:
+        return n_answers * pace, "at the speed of the answers in the store"
+    if pacing.n_at_once is None:
+        return (
+            n_answers * ASSUMED_SECONDS_PER_ANSWER,
+            f"if an answer takes {ASSUMED_SECONDS_PER_ANSWER:g} s; no speed is known yet",
+        )
+    total = n_answers * ASSUMED_SECONDS_TO_BEGIN + n_tokens / ASSUMED_TOKENS_PER_SECOND
+    # The last answers have no others beside them, and fewer than all never take less than one.
+    at_once = max(min(pacing.n_at_once, n_answers), 1)
+    return total / at_once, (
+        f"if each of {pacing.n_at_once} answers at once takes {ASSUMED_SECONDS_TO_BEGIN:g} s and "
+        f"{ASSUMED_TOKENS_PER_SECOND:g} tokens come a second; no speed is known yet"
     )
 
 

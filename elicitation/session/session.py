@@ -14,8 +14,8 @@ from coherence.errors import InputError
 from elicitation.models.base import Model
 from elicitation.session.asking import Progress, ask
 from elicitation.session.plan import Design, Plan, Subject, plan_own_questions, plan_task
-from elicitation.session.runs import read_all
-from elicitation.store import AnswerStore
+from elicitation.session.runs import ReadAnswer, read_all
+from elicitation.store import AnswerStore, Draw, StoredAnswer
 
 _USUAL = Design()
 
@@ -57,6 +57,7 @@ def elicit(
     *,
     design: Design = _USUAL,
     batch_size: int = 64,
+    keep_going: bool = False,
     progress: Progress | None = None,
 ) -> tuple[pd.DataFrame, Tally]:
     """Ask a model for its beliefs and, in separate contexts, for its actions.
@@ -75,6 +76,8 @@ def elicit(
         How often, in which ways and how randomly.
     batch_size : int
         Questions per call of the model and per transaction, positive.
+    keep_going : bool
+        Whether to ask on where none of the first 50 answers can be read.
     progress : callable, optional
         See `elicitation.session.asking.Progress`.
 
@@ -90,10 +93,12 @@ def elicit(
     InputError
         An option is outside its range.
     CoherenceError
-        The store failed; what it holds is kept.
+        The store failed, or none of the first answers can be read; what the store holds is kept.
     """
     plan = plan_task(task, cases, design)
-    return run_plan(model, plan, store, batch_size=batch_size, progress=progress)
+    return run_plan(
+        model, plan, store, batch_size=batch_size, keep_going=keep_going, progress=progress
+    )
 
 
 def elicit_questions(
@@ -104,6 +109,7 @@ def elicit_questions(
     task: str = "questions",
     design: Design = _USUAL,
     batch_size: int = 64,
+    keep_going: bool = False,
     progress: Progress | None = None,
 ) -> tuple[pd.DataFrame, Tally]:
     """Ask a model questions of one's own; as `elicit`.
@@ -122,6 +128,8 @@ def elicit_questions(
         How often, in which ways and how randomly.
     batch_size : int
         Questions per call of the model and per transaction, positive.
+    keep_going : bool
+        Whether to ask on where none of the first 50 answers can be read.
     progress : callable, optional
         See `elicitation.session.asking.Progress`.
 
@@ -135,10 +143,12 @@ def elicit_questions(
     InputError
         An option is outside its range, or the table breaks a rule.
     CoherenceError
-        The store failed; what it holds is kept.
+        The store failed, or none of the first answers can be read; what the store holds is kept.
     """
     plan = plan_own_questions(questions, design, task=task)
-    return run_plan(model, plan, store, batch_size=batch_size, progress=progress)
+    return run_plan(
+        model, plan, store, batch_size=batch_size, keep_going=keep_going, progress=progress
+    )
 
 
 def run_plan(
@@ -147,13 +157,35 @@ def run_plan(
     store: AnswerStore,
     *,
     batch_size: int = 64,
+    keep_going: bool = False,
     progress: Progress | None = None,
 ) -> tuple[pd.DataFrame, Tally]:
     """Have a plan's questions answered and lay the answers out; else as `elicit`."""
     if batch_size < 1:
         raise InputError(f"batch_size must be positive; received {batch_size}.")
-    answers, asked = ask(model, plan.draws, store, batch_size=batch_size, progress=progress)
-    read = read_all(plan.questions, answers)
+    question_of = dict(zip(plan.draws, plan.questions, strict=True))
+    early: dict[Draw, ReadAnswer] = {}
+
+    def readable(draw: Draw, answer: StoredAnswer) -> bool:
+        (early[draw],) = read_all([question_of[draw]], [answer])
+        return early[draw].decoded.value is not None
+
+    answers, asked = ask(
+        model,
+        plan.draws,
+        store,
+        batch_size=batch_size,
+        readable=None if keep_going else readable,
+        hint="--answers forced, ",
+        progress=progress,
+    )
+    read = [
+        # What was read while answers came is not read again.
+        early[draw]
+        if draw in early and early[draw].question == question
+        else read_all([question], [answer])[0]
+        for draw, question, answer in zip(plan.draws, plan.questions, answers, strict=True)
+    ]
     return plan.assemble(read, model.name), Tally(
         asked,
         len(read) - asked,

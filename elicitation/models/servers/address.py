@@ -1,10 +1,13 @@
-"""What is said before a call: where a server listens, its key, and how long to wait for it."""
+"""What is said before a call: where a server listens, and how long to wait for it."""
 
-import os
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from coherence.errors import InputError
+from elicitation.models.servers.keys import without_keys
+
+_VERSION = "api-version"
+_AZURE = (".azure.com", ".azure.us", ".azure.cn")
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,10 @@ class Limits:
         many where others succeed.
     first_wait, longest_wait : float
         Seconds before the second attempt, doubled (and varied at random by half) for each further
-        one up to the longest. A server that asks for a longer wait than the longest is set aside.
+        one up to the longest.
+    max_wait : float
+        A server that says "too many requests" (HTTP 429) is waited for, as long as it asks; if it
+        asks for longer than these seconds, or has answered nothing for as long, it is set aside.
     """
 
     connect: float = 10.0
@@ -34,6 +40,7 @@ class Limits:
     attempts: int = 6
     first_wait: float = 0.5
     longest_wait: float = 60.0
+    max_wait: float = 600.0
 
     def __post_init__(self) -> None:
         """Refuse limits that are not positive."""
@@ -51,16 +58,21 @@ class Address:
     ----------
     scheme, host, port, path
         Parts of the address; the path begins with a slash and does not end with one.
+    version : str
+        What follows ``?api-version=`` in addresses of Azure, else empty.
     """
 
     scheme: str
     host: str
     port: int
     path: str
+    version: str = ""
 
     @classmethod
     def parse(cls, text: str) -> "Address":
         """Read an address such as ``http://localhost:8000``; one without a path gets ``/v1``.
+
+        Of what may follow a question mark only Azure's ``api-version`` is taken.
 
         Parameters
         ----------
@@ -75,8 +87,8 @@ class Address:
         Raises
         ------
         InputError
-            Not http or https, no host, or more than an address; a name and password are not shown
-            in the message.
+            Not http or https, no host, or more than an address; a name, a password and what follows
+            a question mark are not shown in the message.
 
         Examples
         --------
@@ -90,65 +102,50 @@ class Address:
                 f"{rule}, without name or password. "
                 "Put a key into an environment variable and name that variable."
             )
+        if not text.lower().startswith(("http://", "https://")):
+            raise InputError(
+                f"{rule}; what was given begins with neither http:// nor https://, and is not "
+                "shown, since it may be a key."
+            )
+        # What follows a question mark may be a key: it is looked at, and not shown.
+        shown = without_keys(text.partition("?")[0].partition("#")[0])
         try:
             parts = urlsplit(text)
             port = parts.port
+            query = dict(parse_qsl(parts.query, strict_parsing=bool(parts.query)))
         except ValueError as error:
-            raise InputError(f"{rule}; received {text!r}: {error}.") from error
+            raise InputError(f"{rule}; received {shown!r}: {without_keys(str(error))}.") from error
+        if set(query) - {_VERSION} or parts.fragment:
+            raise InputError(
+                f"{rule}; nothing but api-version may follow a question mark; received {shown!r} "
+                "with more, which is not shown. Put a key into an environment variable and name "
+                "that variable."
+            )
         # What a parser would quietly drop or repair may be an address of somebody else.
-        bare = (
-            text.isascii()
-            and text.isprintable()
-            and " " not in text
-            and not parts.query
-            and not parts.fragment
-        )
+        bare = text.isascii() and text.isprintable() and " " not in text
         if parts.scheme not in ("http", "https") or not parts.hostname or not bare:
-            raise InputError(f"{rule}; received {text!r}.")
+            raise InputError(f"{rule}; received {shown!r}.")
         # The port is spelt out, so that two ways to write an address are equal.
         return cls(
             parts.scheme,
             parts.hostname,
             port or {"http": 80, "https": 443}[parts.scheme],
             parts.path.rstrip("/") or "/v1",
+            query.get(_VERSION, ""),
         )
+
+    @property
+    def key_header(self) -> str:
+        """The header that a key goes into: Azure has its own."""
+        azure = self.host.endswith(_AZURE) or "/openai/deployments/" in f"{self.path}/"
+        return "api-key" if azure else "Authorization"
+
+    def url(self, path: str) -> str:
+        """Return the whole address of a call."""
+        return f"{self}{path}" + (f"?{urlencode({_VERSION: self.version})}" if self.version else "")
 
     def __str__(self) -> str:
-        # Colons of IPv6 would run into that of the port.
+        # Without the version, which changes nothing about the model. Colons of IPv6 would run into
+        # that of the port.
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}:{self.port}{self.path}"
-
-
-def read_key(variable: str | None) -> str | None:
-    """Return the API key in an environment variable.
-
-    Parameters
-    ----------
-    variable : str or None
-        Its name; None for servers that want no key.
-
-    Returns
-    -------
-    str or None
-        The key; keep it out of messages.
-
-    Raises
-    ------
-    InputError
-        The variable is empty or holds what no header can carry; its value is not shown.
-    """
-    if variable is None:
-        return None
-    key = os.environ.get(variable, "").strip()
-    if not key:
-        raise InputError(
-            f"environment variable {variable} must hold the API key; it is empty or not set. "
-            "Set it, or leave the variable's name out."
-        )
-    # A line break in a header would begin another header.
-    if not (key.isascii() and key.isprintable()):
-        raise InputError(
-            f"environment variable {variable} must hold an API key of printable ASCII characters; "
-            "it holds others."
-        )
-    return key

@@ -6,6 +6,7 @@ answer.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,6 +18,14 @@ PATHS: dict[Api, str] = {"chat": "/chat/completions", "completions": "/completio
 # Some servers keep seeds in 32 bits and take the largest for "draw one": the lower 31 bits pass
 # everywhere.
 _SEED_BITS = (1 << 31) - 1
+FILTERED = "content_filter"
+_REASONS = {
+    **dict.fromkeys(("stop", "eos", "eos_token", "stop_sequence", "end_turn"), "stop"),
+    **dict.fromkeys(("length", "max_tokens", "model_length", "max_output_tokens"), "length"),
+}
+# DeepSeek, SGLang, llama.cpp and older vLLM; newer vLLM, Ollama and gateways.
+_THINKING = ("reasoning_content", "reasoning", "thinking")
+_LONGEST_NAME = 200
 # Rounding in the log-probabilities of half-precision servers.
 _SLACK = 0.02
 
@@ -38,7 +47,13 @@ class EchoedToken:
 
 
 def payload(
-    api: Api, model: str, request: Request, *, system: str | None = None, n_logprobs: int = 0
+    api: Api,
+    model: str,
+    request: Request,
+    *,
+    system: str | None = None,
+    n_logprobs: int = 0,
+    extra: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Make the body of a request.
 
@@ -54,6 +69,8 @@ def payload(
         System message, of a chat alone.
     n_logprobs : int
         Likely tokens to list at each place, 0 for none.
+    extra : mapping or None
+        Further fields, which stand over those of the same name.
 
     Returns
     -------
@@ -77,7 +94,26 @@ def payload(
         "top_p": 1.0,
         "seed": request.seed & _SEED_BITS,
         **(logprobs if n_logprobs else {}),
+        **(extra or {}),
     }
+
+
+def text_of(body: Mapping[str, Any]) -> str:
+    """Return all texts of the body of a request."""
+    messages = body.get("messages", ())
+    return "\n".join([str(body.get("prompt", "")), *(str(one["content"]) for one in messages)])
+
+
+def usage_of(data: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    """Return how many tokens a server counts in the prompt and in the answer of a response."""
+    usage = data.get("usage")
+    counts = [
+        usage.get(name) if isinstance(usage, dict) else None
+        for name in ("prompt_tokens", "completion_tokens")
+    ]
+    # True is an integer to Python.
+    n_prompt, n_answer = (n if type(n) is int and n >= 0 else None for n in counts)
+    return n_prompt, n_answer
 
 
 def echo_payload(model: str, prompt: str) -> dict[str, Any]:
@@ -100,7 +136,7 @@ def echo_payload(model: str, prompt: str) -> dict[str, Any]:
 
 
 def read_answer(api: Api, data: dict[str, Any]) -> Answer:
-    """Read the text of a response.
+    """Read a response.
 
     Parameters
     ----------
@@ -112,32 +148,70 @@ def read_answer(api: Api, data: dict[str, Any]) -> Answer:
     Returns
     -------
     Answer
-        All of it, without a log-probability. An answer that the server withholds (content null) is
-        the server's words of refusal where it gives them, else empty.
+        All of it, without a log-probability; thinking that came beside it is not part of its text.
+        An answer that the server withholds (content null) is the server's words of refusal where it
+        gives them, else empty.
 
     Raises
     ------
     CallError
-        The response has another shape.
+        The response has another shape, or breaks off.
     """
     choice = _choice(data)
-    # A missing content is a fault; one that is null is an answer that was withheld.
+    reason = _finish_reason(choice)
+    thinking = None
     if api == "chat":
         message = choice.get("message")
-        if not isinstance(message, dict) or "content" not in message:
+        message = message if isinstance(message, dict) else {}
+        thinking = next(
+            (message[name] for name in _THINKING if isinstance(message.get(name), str)), None
+        )
+        # A missing content is a fault, unless something else says why; one that is null is an
+        # answer that was withheld, or that thinking left no room for.
+        if "content" not in message and thinking is None and reason != FILTERED:
             raise CallError("again", "the response has no choices[0].message.content")
-        text = message["content"]
+        text = message.get("content")
         if text is None:
             text = message.get("refusal") or ""
     else:
         text = choice.get("text")
     if not isinstance(text, str):
         raise CallError("again", f"the response's text is no string but {type(text).__name__}")
-    usage = data.get("usage")
-    n_tokens = usage.get("completion_tokens") if isinstance(usage, dict) else None
+    n_prompt_tokens, n_tokens = usage_of(data)
+    return Answer(
+        _valid(text),
+        None,
+        n_tokens,
+        reason,
+        _valid(thinking) if thinking else None,
+        n_prompt_tokens,
+        _served_by(data),
+    )
+
+
+def _finish_reason(choice: Mapping[str, Any]) -> str | None:
+    """Return why an answer ended in OpenAI's words, whatever words the server has for it."""
+    said = choice.get("finish_reason")
+    if not isinstance(said, str):
+        return None
+    # Part of an answer must not pass for the whole of one.
+    if said in ("abort", "error"):
+        raise CallError("again", f"the server broke the answer off (finish_reason {said!r})")
+    # Some say in the same place what was found: "content_filter: PROHIBITED_CONTENT".
+    if said.lower().startswith((FILTERED, "safety")):
+        return FILTERED
+    return _REASONS.get(said.lower())
+
+
+def _served_by(data: Mapping[str, Any]) -> str | None:
+    names = [data.get(name) for name in ("model", "system_fingerprint")]
+    said = " ".join(_valid(name)[:_LONGEST_NAME] for name in names if name and type(name) is str)
+    return said or None
+
+
+def _valid(text: str) -> str:
     # Half of a surrogate pair is valid JSON and no valid text: no file would take it.
-    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return Answer(text, None, n_tokens if type(n_tokens) is int else None)
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def read_likely_tokens(api: Api, data: dict[str, Any]) -> dict[str, float]:

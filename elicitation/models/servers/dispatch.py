@@ -5,8 +5,6 @@ handed out as they come, in any order, and the caller can keep each at once. Wha
 early (an error, Ctrl-C, a caller that stops) ends the calls that are under way.
 """
 
-import logging
-import random
 import threading
 import time
 from collections import Counter, deque
@@ -15,10 +13,9 @@ from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
 from coherence.errors import CoherenceError, InputError
-from elicitation.models.servers.address import Address, Limits
+from elicitation.models.servers.completions import text_of, usage_of
 from elicitation.models.servers.http import CallError, Connection
-
-logger = logging.getLogger(__name__)
+from elicitation.models.servers.site import Site
 
 Result = TypeVar("Result")
 Job = tuple[str, dict[str, Any] | None]
@@ -58,57 +55,8 @@ class RefusedError(InputError):
         self.fault = fault
         super().__init__(
             f"server {address} refuses a request: {fault}. "
-            "Check the model, the length of the texts and max_new_tokens."
+            + (fault.remedy or "Check the model, the length of the texts and max_new_tokens.")
         )
-
-
-class Site:
-    """An address and its standing.
-
-    Parameters
-    ----------
-    address : Address
-        The server.
-    limits : Limits
-        Timeouts and attempts.
-    key : str or None
-        See `Connection`.
-    announce : bool
-        Whether to log that the address is set aside.
-    """
-
-    def __init__(
-        self, address: Address, *, limits: Limits, key: str | None = None, announce: bool = True
-    ) -> None:
-        self.address, self.limits, self._key, self._announce = address, limits, key, announce
-        self.aside: CallError | None = None
-        self.failures = self.successes = 0
-        self.failed_at = self.not_before = float("-inf")
-
-    def connect(self) -> Connection:
-        """Return a connection for a worker; it opens with the first call."""
-        return Connection(self.address, limits=self.limits, key=self._key)
-
-    def succeeded(self) -> None:
-        """Note a success: the failures before it were passing ones."""
-        self.failures = 0
-        self.successes += 1
-
-    def failed(self, fault: CallError, began: float, now: float) -> None:
-        """Note a failure of a call that began at a time: wait, or give the address up."""
-        if began >= self.failed_at:  # calls that fail together count once
-            self.failures += 1
-            self.failed_at = now
-            wait = self.limits.first_wait * 2 ** (self.failures - 1)
-            # Varied at random, so that clients that failed together do not come back together.
-            wait = min(wait, self.limits.longest_wait) * random.uniform(0.5, 1.5)
-            self.not_before = max(self.not_before, now + wait)
-        self.not_before = max(self.not_before, now + (fault.wait or 0.0))
-        hopeless = fault.kind == "address" or (fault.wait or 0.0) > self.limits.longest_wait
-        if self.aside is None and (hopeless or self.failures >= self.limits.attempts):
-            self.aside = fault
-            if self._announce:
-                logger.warning("server %s is set aside: %s", self.address, fault)
 
 
 def run(
@@ -209,10 +157,12 @@ class _Run(Generic[Result]):
 
     def _work(self, site: Site) -> None:
         connection = site.connect()
-        while (job := self._next(site, connection)) is not None:
+        while (turn := self._next(site, connection)) is not None:
+            job, reserved = turn
             began = time.monotonic()
             try:
-                result = self.read(connection.call(*self.jobs[job]))
+                data = site.call(connection, *self.jobs[job])
+                result = self.read(data)
             except CallError as fault:
                 with self._after(connection):
                     self._failed(site, job, fault, began)
@@ -223,17 +173,24 @@ class _Run(Generic[Result]):
             else:
                 with self._after(connection):
                     site.succeeded()
+                    site.pace.end(reserved, *usage_of(data))
                     self.done.append((job, result))
         connection.close()
 
-    def _next(self, site: Site, connection: Connection) -> int | None:
-        """Return the next job for a worker, when it may begin; None when there will be none."""
+    def _next(self, site: Site, connection: Connection) -> tuple[int, float] | None:
+        """Return the next job for a worker, when it may begin; None when there will be none.
+
+        Beside it, what `Pace` reserves for it.
+        """
         with self.change:
             while not (self.stopped or self.error or site.aside):
-                pause = site.not_before - time.monotonic()
+                pause = site.free_at() - time.monotonic()
                 if self.waiting and pause <= 0:
                     self.under_way.append(connection)
-                    return self.waiting.popleft()
+                    job = self.waiting.popleft()
+                    payload = self.jobs[job][1] or {}
+                    longest = int(payload.get("max_tokens", 0))
+                    return job, site.pace.begin(text_of(payload), longest)
                 if not self.waiting and not self.under_way:
                     break
                 # With nothing waiting, a call under way may still fail and come back.
@@ -260,6 +217,9 @@ class _Run(Generic[Result]):
         # At the end: a request that always fails must not keep the others from being answered.
         self.waiting.append(job)
         site.failed(fault, began, time.monotonic())
+        # Too many requests are too many of any kind.
+        if fault.kind == "busy":
+            return
         # Only where other requests succeeded meanwhile is it the request that fails, and not the
         # server.
         pair = (job, id(site))

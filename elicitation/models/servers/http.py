@@ -7,24 +7,29 @@ out of it.
 
 import contextlib
 import json
+import logging
+import re
 import socket
 import ssl
 import threading
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal
 
 import httpx
 
 from elicitation.models.servers.address import Address, Limits
+from elicitation.models.servers.faults import Refusal, plain_line, read_refusal
+from elicitation.models.servers.keys import KeyMask
+from elicitation.models.servers.streams import BrokenStreamError, assemble, is_stream
 
-Kind = Literal["again", "address", "request"]
+Kind = Literal["again", "busy", "address", "request"]
 _MAX_BYTES = 16 << 20
 _SHOWN = 200
-# Too early, conflict, timeout, too many requests: states that pass.
-_PASSING = (408, 409, 425, 429)
+# Timeout, conflict, too early: states that pass.
+_PASSING = (408, 409, 425)
 _NOT_HERE = (401, 403, 404, 405)
 
 
@@ -33,22 +38,34 @@ class CallError(Exception):
 
     Parameters
     ----------
-    kind : {"again", "address", "request"}
-        "again" may go well the next time, here or elsewhere; "address" will never go well here;
-        "request" is refused for what it says.
+    kind : {"again", "busy", "address", "request"}
+        "again" may go well the next time, here or elsewhere; "busy" will go well here after a
+        while; "address" will never go well here; "request" is refused for what it says.
     message : str
         What happened, without the address.
     wait : float or None
         Seconds that the server asks to wait.
     status : int or None
         HTTP status, where there was one.
+    refusal : Refusal or None
+        What the server said, where it said something.
+    remedy : str
+        What the user can do; empty for the usual advice.
     """
 
     def __init__(
-        self, kind: Kind, message: str, *, wait: float | None = None, status: int | None = None
+        self,
+        kind: Kind,
+        message: str,
+        *,
+        wait: float | None = None,
+        status: int | None = None,
+        refusal: Refusal | None = None,
+        remedy: str = "",
     ) -> None:
         super().__init__(message)
         self.kind, self.wait, self.status = kind, wait, status
+        self.refusal, self.remedy = refusal, remedy
 
 
 class Connection:
@@ -61,11 +78,14 @@ class Connection:
     limits : Limits
         Its timeouts count here.
     key : str or None
-        Sent as bearer token.
+        Sent as bearer token, or in the header that Azure has for it.
     """
 
     def __init__(self, address: Address, *, limits: Limits, key: str | None = None) -> None:
         self.address, self.limits, self._key = address, limits, key
+        self._mask = KeyMask(key)
+        if key is not None:
+            _strike_out_of_logs(key)
         self._socket: socket.socket | None = None
         self._opened = self._expired = self._aborted = False
         # The transport beneath a client of httpx: it follows no redirection, keeps no cookie,
@@ -109,7 +129,14 @@ class Connection:
             watch.cancel()
         if response.status_code != 200:
             raise self._refused(response.status_code, response.headers, body)
-        return self._parsed(body)
+        data = self._parsed(body, response.headers.get("Content-Type", ""))
+        # Gateways have been seen to wrap the error of the server behind them in a success.
+        if "choices" not in data and data.get("error"):
+            wrapped = data["error"]
+            code = wrapped.get("code") if isinstance(wrapped, dict) else None
+            status = code if isinstance(code, int) and 400 <= code < 600 else 500
+            raise self._refused(status, response.headers, json.dumps(data).encode())
+        return data
 
     def abort(self) -> None:
         """End a call that is under way in another thread, and all later ones."""
@@ -127,10 +154,11 @@ class Connection:
             "Content-Type": "application/json",
         }
         if self._key is not None:
-            headers["Authorization"] = f"Bearer {self._key}"
+            name = self.address.key_header
+            headers[name] = f"Bearer {self._key}" if name == "Authorization" else self._key
         request = httpx.Request(
             "GET" if payload is None else "POST",
-            str(self.address) + path,
+            self.address.url(path),
             headers=headers,
             content=None if payload is None else json.dumps(payload).encode(),
             extensions={"timeout": self._timeouts, "trace": self._trace},
@@ -198,8 +226,9 @@ class Connection:
                 "Give the address itself",
                 status=status,
             )
-        if body.strip():
-            message += f": {self._shown(body)}"
+        refusal = read_refusal(self._mask.words(body.decode(errors="backslashreplace")).encode())
+        if refusal.message.strip():
+            message += f": {self._shown(refusal.message)}"
         # The commonest mistake there is: the variable is set, and not named.
         if status in (401, 403):
             message += (
@@ -207,17 +236,25 @@ class Connection:
                 if self._key is None
                 else " (a key was sent)"
             )
+        failed = partial(CallError, wait=told_wait(headers), status=status, refusal=refusal)
+        if status == 429:
+            # An account without money is refused in the same way, and no wait helps.
+            return failed("address" if refusal.spent else "busy", message)
         # Other successes, such as 202 and 204, bring no answer yet.
         if status in _PASSING or status >= 500 or status < 300:
-            return CallError(
-                "again", message, wait=seconds_to_wait(headers.get("Retry-After")), status=status
-            )
-        return CallError("address" if status in _NOT_HERE else "request", message, status=status)
+            return failed("again", message)
+        # A filter may refuse a question with any of these; the others say nothing of the address.
+        if status in _NOT_HERE and not refusal.filtered:
+            return failed("address", message)
+        return failed("request", message)
 
-    def _parsed(self, body: bytes) -> dict[str, Any]:
+    def _parsed(self, body: bytes, content_type: str) -> dict[str, Any]:
         # Deep nesting exhausts the reader's stack, which is no reason to end a session.
         try:
-            data = json.loads(body)
+            data = assemble(body) if is_stream(content_type, body) else json.loads(body)
+            data = self._mask.data(data)
+        except BrokenStreamError as error:
+            raise CallError("again", f"{error}: {self._shown(body)}") from error
         except (ValueError, RecursionError) as error:
             raise CallError("again", f"the response is not JSON: {self._shown(body)}") from error
         if not isinstance(data, dict):
@@ -227,14 +264,48 @@ class Connection:
     def _shown(self, sent: str | bytes) -> str:
         """Cut and escape what a server sent; servers have been seen to quote the key."""
         text = sent if isinstance(sent, str) else sent.decode(errors="backslashreplace")
-        text = text if self._key is None else text.replace(self._key, "***")
+        # Struck out before anything is cut: half a key is a key to guess.
+        text = plain_line(self._mask.words(text)).strip()
         return text[:_SHOWN].encode("unicode_escape").decode("ascii")
+
+
+@cache
+def _strike_out_of_logs(key: str) -> None:
+    """Keep a key that a server repeats in a header out of the HTTP library's own log."""
+    mask = KeyMask(key)
+
+    def masked(record: logging.LogRecord) -> bool:
+        record.msg = mask.words(str(record.msg))
+        return True
+
+    logging.getLogger("httpcore.http11").addFilter(masked)
 
 
 @cache
 def _trusted() -> ssl.SSLContext:
     # The system's certificates, not those that come with httpx: a laboratory may have its own.
     return ssl.create_default_context()
+
+
+def told_wait(headers: Mapping[str, str]) -> float | None:
+    """Return how long a server asks to wait.
+
+    Parameters
+    ----------
+    headers : mapping of str to str
+        Of its response. ``retry-after-ms``, which OpenAI and Azure send, is finer than the
+        standard's ``Retry-After``. Headers on when a limit is reset are left alone: they say when
+        all of it is free again, and not when some is.
+
+    Returns
+    -------
+    float or None
+        Seconds; None where it does not say.
+    """
+    milliseconds = seconds_to_wait(headers.get("retry-after-ms"))
+    return (
+        seconds_to_wait(headers.get("Retry-After")) if milliseconds is None else milliseconds / 1e3
+    )
 
 
 def seconds_to_wait(value: str | None, *, now: datetime | None = None) -> float | None:
@@ -260,8 +331,9 @@ def seconds_to_wait(value: str | None, *, now: datetime | None = None) -> float 
     if value is None:
         return None
     value = value.strip()
-    # Digits of other scripts are digits to Python; nine of them are thirty years.
-    if value.isascii() and value.isdigit():
+    # Digits of other scripts are digits to Python; nine of them are thirty years. Fractions are no
+    # part of the standard, and sent all the same.
+    if re.fullmatch(r"[0-9]+(\.[0-9]*)?", value, re.ASCII):
         return float(value[:9])
     try:
         until = parsedate_to_datetime(value)

@@ -5,14 +5,13 @@ is looked at.
 """
 
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
 from coherence.errors import InputError
 from elicitation.models.base import Request
-from elicitation.models.servers.address import Address, Limits
 from elicitation.models.servers.completions import (
     PATHS,
     Api,
@@ -22,15 +21,17 @@ from elicitation.models.servers.completions import (
     read_echo,
     read_likely_tokens,
 )
-from elicitation.models.servers.dispatch import Job, RefusedError, ServersError, Site, run
+from elicitation.models.servers.dispatch import Job, RefusedError, ServersError, run
 from elicitation.models.servers.http import CallError
+from elicitation.models.servers.site import Site
 
 logger = logging.getLogger(__name__)
 
 # What servers allow at most, by default: 20 in chats and at vLLM, 5 in completions elsewhere.
 _LIST_LENGTHS = (20, 5)
-# Short, harmless, and answered with one token: it costs next to nothing anywhere.
-_PROBE = Request("Say one word.", 0, 1)
+# Short and harmless; a model that thinks first is refused a single token by some servers.
+_PROBE = Request("Say one word.", 0, 16)
+_ONE_TOKEN = Request("Say one word.", 0, 1)
 _OPENING_ATTEMPTS = 3
 _NAMES_SHOWN = 10
 
@@ -53,21 +54,20 @@ class Abilities:
     echo: bool
 
 
-def probe(address: Address, model: str, api: Api, *, limits: Limits, key: str | None) -> Abilities:
+def probe(site: Site, model: str, api: Api, *, extra: Mapping[str, Any] | None = None) -> Abilities:
     """Find out whether a server has a model, and what it can do with it.
 
     Parameters
     ----------
-    address : Address
-        The server.
+    site : Site
+        The server; what it refuses is noted there, and its standing stays as it is. At most three
+        attempts are made.
     model : str
         Name of the model.
     api : {"chat", "completions"}
         Which of the two will be used.
-    limits : Limits
-        Timeouts; at most three attempts are made.
-    key : str or None
-        API key.
+    extra : mapping or None
+        Further fields of every request.
 
     Returns
     -------
@@ -81,11 +81,13 @@ def probe(address: Address, model: str, api: Api, *, limits: Limits, key: str | 
     ServersError
         It does not respond.
     """
-    server = _Opening(address, limits, key)
+    address = site.address
+    server = _Opening(site, extra)
     names = server.names()
     try:
         # Not the first failure counts: a server that has just been started is still loading.
-        server.ask(_job(api, model), partial(read_answer, api), attempts=_OPENING_ATTEMPTS)
+        job = PATHS[api], payload(api, model, _PROBE, extra=extra)
+        server.ask(job, partial(read_answer, api), attempts=_OPENING_ATTEMPTS)
     except (RefusedError, ServersError) as error:
         fault = _fault_of(error)
         # A chat without a template ends in 500 at some servers: that never passes.
@@ -116,15 +118,14 @@ def probe(address: Address, model: str, api: Api, *, limits: Limits, key: str | 
 class _Opening:
     """A server that is asked a few small things before the work begins, whatever it replies."""
 
-    def __init__(self, address: Address, limits: Limits, key: str | None) -> None:
-        self.address, self.limits, self.key = address, limits, key
+    def __init__(self, site: Site, extra: Mapping[str, Any] | None) -> None:
+        self.site, self.extra = site, extra
 
     def ask(
         self, job: Job, read: Callable[[dict[str, Any]], Result], *, attempts: int = 1
     ) -> Result:
         # A standing of its own for each question: what fails here says nothing about the work.
-        limits = replace(self.limits, attempts=min(attempts, self.limits.attempts))
-        site = Site(self.address, limits=limits, key=self.key, announce=False)
+        site = self.site.afresh(attempts)
         ((_, result),) = run([site], [job], read, concurrency=1)
         return result
 
@@ -135,7 +136,8 @@ class _Opening:
             return None
 
     def lists(self, api: Api, model: str, n_likely: int) -> bool:
-        likely = self.able(_job(api, model, n_likely), partial(read_likely_tokens, api))
+        body = payload(api, model, _ONE_TOKEN, n_logprobs=n_likely, extra=self.extra)
+        likely = self.able((PATHS[api], body), partial(read_likely_tokens, api))
         # A single token is the drawn one: the server ignores how many were asked for.
         return likely is not None and len(likely) > 1
 
@@ -146,14 +148,10 @@ class _Opening:
         except (RefusedError, ServersError) as error:
             fault = _fault_of(error)
             if fault.status in (401, 403):
-                raise InputError(f"server {self.address} refuses access: {fault}.") from error
+                raise InputError(f"server {self.site.address} refuses access: {fault}.") from error
             if fault.status is None:  # nothing that speaks HTTP is there
                 raise
             return []
-
-
-def _job(api: Api, model: str, n_likely: int = 0) -> Job:
-    return PATHS[api], payload(api, model, _PROBE, n_logprobs=n_likely)
 
 
 def _fault_of(error: RefusedError | ServersError) -> CallError:

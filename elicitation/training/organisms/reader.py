@@ -211,6 +211,8 @@ def ask_reader(
             store,
             design=Design(reps=reps, seed=seed),
             batch_size=2048,
+            # A measurement of a model that can say nothing yet is one as well.
+            keep_going=True,
         )
 
 

@@ -2,7 +2,7 @@ import io
 import time
 
 from coherence.cli import progress
-from coherence.cli.progress import answer_progress
+from coherence.cli.progress import answer_progress, duration, time_left
 
 
 def test_elsewhere_than_on_a_terminal_a_line_comes_at_the_end_and_now_and_then(capsys, monkeypatch):
@@ -12,7 +12,9 @@ def test_elsewhere_than_on_a_terminal_a_line_comes_at_the_end_and_now_and_then(c
         show(1, 4)  # one second in: too early for a line
         show(2, 4)
         show(4, 4)
-    assert capsys.readouterr().err == "m: 2 of 4 answers\nm: 4 of 4 answers\n"
+    assert capsys.readouterr().err == (
+        "m: 2 of 4 answers, about 40 seconds left\nm: 4 of 4 answers\n"
+    )
 
 
 def test_without_a_label_the_numbers_stand_alone(capsys):
@@ -33,3 +35,15 @@ def test_answers_that_were_at_hand_are_done_and_not_fast(monkeypatch):
         assert "500/1000" in screen.getvalue()
         assert "500/1000 [00:00<?" in screen.getvalue(), "no speed is made of what was at hand"
     assert progress.SECONDS_BETWEEN_LINES > 1
+
+
+def test_the_time_left_follows_from_what_came_now():
+    assert time_left(50, 950, 10.0) == ", about 3 minutes left"
+    for nothing in ((0, 10, 5.0), (10, 0, 5.0), (3, 3, 0.0)):
+        assert time_left(*nothing) == ""
+
+
+def test_lengths_of_time_are_said_in_the_largest_unit_of_which_there_are_two():
+    said = {0.4: "1 second or less", 119: "119 seconds", 121: "2 minutes", 5400: "90 minutes"}
+    assert {seconds: duration(seconds) for seconds in said} == said
+    assert (duration(7200), duration(200_000)) == ("2 hours", "2 days")

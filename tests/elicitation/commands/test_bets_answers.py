@@ -1,8 +1,11 @@
 """Answers to bets: breaks if answers to other questions pass, or a fault is not explained."""
 
 import pandas as pd
+import pytest
 
 from coherence.cli.main import main
+
+from ..models.servers.fake_server import Fake, answer, serving
 
 
 def test_answers_to_other_questions_are_refused_with_the_option_that_is_missing(
@@ -53,3 +56,43 @@ def test_answers_to_other_questions_are_refused_with_the_option_that_is_missing(
         )
         == 0
     )
+
+
+def test_models_behind_servers_are_asked_in_words_and_once(tmp_path, capsys, list_of_things):
+    """The dear thing has the letter that its option has, whoever stands first."""
+    (tmp_path / "list.csv").write_text(list_of_things, encoding="utf-8")
+    out = tmp_path / "out"
+    fake = Fake(lambda body, n: answer("The answer is **(a)**."), models=("m", "n"))
+    with serving(fake) as address:
+        words = ["--server", address, "--model", "m", "--out", str(out), "--items"]
+        assert main(["bets", *words, str(tmp_path / "list.csv")]) == 0
+        n_asked = len(fake.asked)
+        assert main(["bets", *words, str(tmp_path / "list.csv")]) == 0
+    answers = pd.read_csv(out / "answers.csv")
+    assert set(answers["answer"]) == {"The answer is **(a)**."}
+    # The second call asks what the server can do, and no question.
+    assert len(fake.asked) - n_asked < 6
+    assert n_asked >= answers["question"].nunique()
+    assert {body["temperature"] for _, body in fake.asked[3:]} <= {0.0, 1.0}
+    assert (out / "accuracy.csv").exists()
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--model", "m", "--temperature", "1"], "--temperature belongs to --server"),
+        (["--server", "http://127.0.0.1:9", "--answers", "a.csv"], "--server needs --model"),
+        (
+            ["--server", "http://127.0.0.1:9", "--model", "m", "--likelihood", "token"],
+            "--likelihood needs the model's files",
+        ),
+        (
+            ["--server", "http://127.0.0.1:9", "--model", "m", "--model", "m"],
+            "--model must name different models",
+        ),
+    ],
+)
+def test_options_that_do_not_go_together(words, message, tmp_path, capsys):
+    assert main(["bets", *words, "--out", str(tmp_path / "out")]) == 2
+    assert message in capsys.readouterr().err

@@ -127,7 +127,7 @@ def test_a_model_is_asked_once(tmp_path, capsys):
         "cpu",
     ]
     for _ in range(2):
-        assert main([*command, "--draws", "1"]) == 0
+        assert main([*command, "--draws", "1", "--keep-going"]) == 0
         assert "98 of 98 answers" in capsys.readouterr().err
         with AnswerStore(tmp_path / "out" / "answers.sqlite") as store:
             assert len(store) == 98

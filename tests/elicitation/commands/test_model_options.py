@@ -12,7 +12,7 @@ from elicitation.models.base import Answer
 from elicitation.store import AnswerStore, Draw
 
 COMMANDS = ("elicit", "reveal", "bets", "mix")
-SHARED = ("dtype", "device", "threads", "batch_size", "store", "resume")
+SHARED = ("dtype", "device", "threads", "batch_size", "store", "resume", "keep_going")
 
 
 def options(command, *words):
@@ -29,9 +29,10 @@ def test_all_commands_that_ask_have_the_same_options_and_defaults():
             "batch_size": None,
             "store": None,
             "resume": True,
+            "keep_going": False,
         }
     ] * len(COMMANDS)
-    for command in ("elicit", "mix"):
+    for command in ("elicit", "mix", "bets"):
         assert options(command, "--server", "http://a", "--system", "s", "--no-chat").chat is False
 
 
@@ -43,6 +44,9 @@ def test_all_commands_that_ask_have_the_same_options_and_defaults():
         (["--no-chat", "transfer"], "--chat"),
         (["--system", "s", "questions"], "--system"),
         (["--no-resume", "questions"], "--resume"),
+        (["--keep-going", "questions"], "--keep-going"),
+        (["--server", "http://a", "questions"], "--server"),
+        (["--max-wait", "9", "transfer"], "--max-wait"),
     ],
 )
 def test_an_action_of_bets_has_no_use_for_options_of_asking(words, option, tmp_path, capsys):
@@ -129,32 +133,3 @@ def test_a_folder_is_loaded_as_what_it_says_it_is(kind, tmp_path, monkeypatch):
         local |= {"chat": False, "system": None}
         name = "load_causal_model"
         assert loaded == [(name, {**local, "batch_size": size}) for size in (None, 7)]
-
-
-def test_servers_get_all_options(monkeypatch):
-    from elicitation.models.servers import server
-
-    calls = []
-    monkeypatch.setattr(
-        server, "connect_servers", lambda *words, **settings: calls.append((words, settings))
-    )
-    words = ["--server", "http://a, http://b,", "--server-name", "lab", "--concurrency", "3"]
-    more = ["--api-key-env", "KEY", "--system", "Be brief.", "--no-chat"]
-    for command in ("elicit", "mix"):
-        model_options.connect(options(command, *words, *more), "m")
-    assert (
-        calls
-        == [
-            (
-                (["http://a", "http://b"], "m"),
-                {
-                    "api": "completions",
-                    "identity": "lab",
-                    "system": "Be brief.",
-                    "concurrency": 3,
-                    "key_variable": "KEY",
-                },
-            )
-        ]
-        * 2
-    )

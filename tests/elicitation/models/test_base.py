@@ -20,7 +20,7 @@ from elicitation.models.base import (
 from elicitation.models.servers.address import Address, Limits
 from elicitation.models.servers.dispatch import Site
 from elicitation.models.servers.probing import Abilities
-from elicitation.models.servers.server import ServerModel
+from elicitation.models.servers.server_model import ServerModel
 from elicitation.reading.belief import ask_labels
 from elicitation.reading.outcomes import outcome_probabilities
 from elicitation.session.plan import Design

@@ -12,7 +12,9 @@ from elicitation.models.base import Request
 from elicitation.models.servers.address import Limits
 from elicitation.models.servers.server import connect_servers
 
-QUICK = Limits(connect=2.0, read=2.0, total=4.0, attempts=4, first_wait=0.01, longest_wait=2.0)
+QUICK = Limits(
+    connect=2.0, read=2.0, total=4.0, attempts=4, first_wait=0.01, longest_wait=2.0, max_wait=2.0
+)
 
 
 class Fake:
@@ -36,7 +38,7 @@ def answer(text, **choice):
 
 
 def raw(status, body=b"", headers=None, cut=None):
-    return {"raw": (status, body, headers or {}, cut)}
+    return {"raw": (status, body.encode() if isinstance(body, str) else body, headers or {}, cut)}
 
 
 @contextmanager

@@ -95,7 +95,7 @@ def test_failures_that_last_end_with_address_and_cause(name):
         "429": "HTTP 429 Too Many Requests",
         "no choices": "no choices",
         "half an answer": "broke off",
-        "no JSON": "not JSON: <html>gateway</html>",
+        "no JSON": "not JSON: gateway",
         "no content": r"choices\[0\]\.message\.content",
         "a number": "no string but int",
         "a list": r"not a JSON object: \[1\]",
@@ -108,7 +108,10 @@ def test_failures_that_last_end_with_address_and_cause(name):
         model.generate(requests(3))
     assert caught.match(causes.get(name, "no usable response|not JSON"))
     assert len(str(caught.value)) < 600
-    assert sum(not probing(body) for _, body in fake.asked) in (QUICK.attempts, QUICK.attempts + 1)
+    # A busy server is waited for by the clock, and not given up after so many attempts.
+    if name != "429":
+        asked = sum(not probing(body) for _, body in fake.asked)
+        assert asked in (QUICK.attempts, QUICK.attempts + 1)
 
 
 @pytest.mark.parametrize("date", [False, True])

@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 import pytest
 
 from coherence.errors import InputError
-from elicitation.models.servers.address import Address, Limits, read_key
+from elicitation.models.servers.address import Address, Limits
 from elicitation.models.servers.dispatch import ServersError
 from elicitation.models.servers.http import CallError, Connection, seconds_to_wait
+from elicitation.models.servers.keys import read_key
 from elicitation.models.servers.server import connect_servers
 
 from .fake_server import QUICK, Fake, after_opening, answer, connected, raw, requests, serving

@@ -1,0 +1,143 @@
+"""Questions about bets put to a model in words, one answer each."""
+
+import pandas as pd
+
+from coherence.batteries.bets.answers import read_letters
+from coherence.decoding.decode import decode_choice
+from coherence.errors import InputError
+from elicitation.batteries.bets.rows import OPTIONS
+from elicitation.models.base import Model
+from elicitation.session.asking import Progress, ask
+from elicitation.store import AnswerStore, Draw, StoredAnswer
+
+ROOM = 64
+"""Tokens of an answer: a letter, and the words of its option."""
+_ABOUT = "choice of an option"
+_REPLY = "Reply with the letter of one option and nothing else.\n\nYour answer:"
+
+
+def text_with_options(text: str, options: list[str]) -> str:
+    r"""Return a question with its options below it.
+
+    Parameters
+    ----------
+    text : str
+        The question.
+    options : list of str
+        The options, which get small letters.
+
+    Returns
+    -------
+    str
+        Ends where the letter comes.
+
+    Examples
+    --------
+    >>> print(text_with_options("Which is dearer?", ["a car.", "a pen."]))
+    Which is dearer?
+    a) a car.
+    b) a pen.
+    Reply with the letter of one option and nothing else.
+    <BLANKLINE>
+    Your answer:
+    """
+    lines = [f"{letter}) {option}" for letter, option in zip(OPTIONS, options, strict=False)]
+    return "\n".join([text, *lines, _REPLY])
+
+
+def choose_in_words(
+    model: Model,
+    questions: pd.DataFrame,
+    store: AnswerStore,
+    *,
+    temperature: float = 0.0,
+    seed: int = 0,
+    max_new_tokens: int = ROOM,
+    keep_going: bool = False,
+    progress: Progress | None = None,
+) -> pd.DataFrame:
+    """Ask for the letter of an option, once per question.
+
+    Parameters
+    ----------
+    model : Model
+        Who is asked.
+    questions : DataFrame
+        As from `value_questions` or `bet_questions`.
+    store : AnswerStore
+        Where answers are kept and found.
+    temperature : float
+        At least 0; 0 takes the most probable answer, another one a single draw.
+    seed : int
+        Base seed of the draws, at least 0.
+    max_new_tokens : int
+        Cut of every answer.
+    keep_going : bool
+        Whether to ask on where none of the first 50 answers can be read.
+    progress : callable, optional
+        See `elicitation.session.asking.Progress`.
+
+    Returns
+    -------
+    DataFrame
+        One row per question: ``question``, ``model``, ``answer`` (the text as it came; in brackets
+        of one that was cut or withheld), for ``coherence.score_bets``.
+
+    Raises
+    ------
+    InputError
+        An option is outside its range.
+    CoherenceError
+        The model or the store failed, or none of the first answers can be read.
+    """
+    for name, value, least in (
+        ("temperature", temperature, 0),
+        ("seed", seed, 0),
+        ("max_new_tokens", max_new_tokens, 1),
+    ):
+        # Written so that NaN, which compares as false, is refused too.
+        if not least <= value < float("inf"):
+            raise InputError(f"{name} must be at least {least} and finite; received {value}.")
+    options = questions[[f"option_{letter}" for letter in OPTIONS]].to_numpy().tolist()
+    draws = [
+        Draw.of(
+            text_with_options(text, listed),
+            0,
+            base_seed=seed,
+            temperature=temperature,
+            max_new_tokens=max_new_tokens,
+            max_lines=None,
+            about=_ABOUT,
+        )
+        for text, listed in zip(questions["text"], options, strict=True)
+    ]
+    options_of = dict(zip(draws, options, strict=True))
+
+    def readable(draw: Draw, answer: StoredAnswer) -> bool:
+        return bool(read_letters(_stated(answer, options_of[draw]), options_of[draw]))
+
+    answers, _ = ask(
+        model, draws, store, readable=None if keep_going else readable, progress=progress
+    )
+    return pd.DataFrame(
+        {
+            "question": questions["question"].to_numpy(),
+            "model": model.name,
+            "answer": [
+                _stated(answer, listed) for answer, listed in zip(answers, options, strict=True)
+            ],
+        }
+    )
+
+
+def _stated(answer: StoredAnswer, options: list[str]) -> str:
+    """Return an answer as it counts: what was cut or is empty is unread, and not "no option"."""
+    if not answer.text.strip():
+        return "(empty)"
+    # What was cut may have been about to say something else: only a complete choice counts.
+    reason = answer.finish_reason
+    cut = (
+        reason == "length"
+        and not decode_choice(answer.text, OPTIONS, words=options, finish_reason=reason).readable
+    )
+    return "(cut)" if cut else answer.text

@@ -1,0 +1,131 @@
+"""API keys: where they are read, and how they are kept out of all that is shown or stored.
+
+A key comes from an environment variable and goes into one header. Servers have been seen to quote
+it in errors, and a proxy may put it anywhere; people type it where its variable's name belongs.
+"""
+
+import os
+import re
+from typing import Any
+
+from coherence.errors import InputError
+
+HIDDEN = "***"
+# Names that people give such variables. A key has digits and letters in both cases, or hyphens.
+_USUAL_NAME = re.compile(r"(?=[A-Z0-9_]*(?:KEY|TOKEN|API|SECRET|AUTH))[A-Z][A-Z_]*[0-9]{0,3}")
+_LIKE_A_KEY = re.compile(
+    r"\b(?:sk|pk|rk|gsk|hf|xai|nvapi|key|AIza)[-_]?[A-Za-z0-9_-]{8,}"
+    r"|\b(?=[A-Za-z_-]*[0-9])(?=[0-9_-]*[A-Za-z])[A-Za-z0-9_-]{24,}"
+)
+# Placeholders such as "EMPTY" or "ollama" are no secrets, and words of an answer.
+_SHORTEST_SECRET = 8
+
+
+def read_key(variable: str | None) -> str | None:
+    """Return the API key in an environment variable.
+
+    Parameters
+    ----------
+    variable : str or None
+        Its name; None for servers that want no key.
+
+    Returns
+    -------
+    str or None
+        The key; keep it out of messages.
+
+    Raises
+    ------
+    InputError
+        The variable is empty or holds what no header can carry; its value is not shown, and a name
+        that may be a key is not shown either.
+    """
+    if variable is None:
+        return None
+    if variable not in os.environ and not _USUAL_NAME.fullmatch(variable):
+        raise InputError(
+            "key_variable (--api-key-env) must be the name of an environment variable that holds "
+            "the API key; there is none of the name that was given, which is not shown here, since "
+            "it may be the key itself. Put the key into a variable, and give the variable's name."
+        )
+    key = os.environ.get(variable, "").strip()
+    if not key:
+        raise InputError(
+            f"environment variable {variable} must hold the API key; it is empty or not set. "
+            "Set it, or leave the variable's name out."
+        )
+    # A line break in a header would begin another header.
+    if not (key.isascii() and key.isprintable()):
+        raise InputError(
+            f"environment variable {variable} must hold an API key of printable ASCII characters; "
+            "it holds others."
+        )
+    return key
+
+
+def without_keys(text: str) -> str:
+    """Return a text that a user typed, with everything that looks like a key struck out.
+
+    Parameters
+    ----------
+    text : str
+        Such as an address that could not be read.
+
+    Returns
+    -------
+    str
+        Fit to be quoted in a message.
+
+    Examples
+    --------
+    >>> without_keys("http://host/v1/sk-0123456789abcdef")
+    'http://host/v1/***'
+    """
+    return _LIKE_A_KEY.sub(HIDDEN, text)
+
+
+class KeyMask:
+    """Strikes one key out of what a server sent, however it is escaped.
+
+    Parameters
+    ----------
+    key : str or None
+        The key; None strikes nothing out.
+    """
+
+    def __init__(self, key: str | None) -> None:
+        self._pattern = None if key is None else re.compile("".join(map(_any_spelling, key)))
+        self._secret = key is not None and len(key) >= _SHORTEST_SECRET
+
+    def words(self, sent: str) -> str:
+        """Strike the key out of a text that is to be shown."""
+        return sent if self._pattern is None else self._pattern.sub(HIDDEN, sent)
+
+    def data(self, sent: Any) -> Any:
+        """Strike the key out of every text of a JSON value that is to be kept.
+
+        A key of fewer than eight characters stays: it is a placeholder, and may be a word or a
+        digit of an answer.
+        """
+        if not self._secret:
+            return sent
+        if isinstance(sent, str):
+            return self.words(sent)
+        if isinstance(sent, list):
+            return [self.data(item) for item in sent]
+        if isinstance(sent, dict):
+            return {self.words(name): self.data(value) for name, value in sent.items()}
+        return sent
+
+
+def _any_spelling(character: str) -> str:
+    """Return a pattern for a character as it is, or escaped as JSON, URLs and HTML escape it."""
+    code = ord(character)
+    spellings = (
+        rf"\\*{re.escape(character)}",
+        rf"\\+u00(?i:{code:02x})",
+        rf"%(?i:{code:02x})",
+        rf"&#0*{code};",
+        rf"&#[xX]0*(?i:{code:x});",
+    )
+    return f"(?:{'|'.join(spellings)})"
