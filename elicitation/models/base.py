@@ -3,8 +3,9 @@
 Every model has a name, a fingerprint, and answers to a batch of texts (`Model`); a local
 transformer, a server, a simulated agent, or any object of your own will do. What else it can do is
 said by further protocols: hand out answers as they come (`StreamingModel`), give probabilities of
-labels (`LabelModel`) or bounds on them (`BoundingModel`), probabilities of outcomes over all their
-spellings (`OutcomeModel`), or of whole texts, token by token (`ScoringModel`).
+labels (`LabelModel`) or bounds on them (`BoundingModel`), answer in a form (`ForcingModel`), give
+probabilities of outcomes over all their spellings (`OutcomeModel`), or of whole texts, token by
+token (`ScoringModel`).
 ``isinstance(model, LabelModel)`` is the one way to ask.
 
 A request carries its own seed, and a model that draws must draw from that seed alone, so that an
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from elicitation.models.labels import LabelBounds
+    from elicitation.spelling.forms import AnswerForm
     from elicitation.spelling.spellings import Spelling
     from elicitation.spelling.tokenizations import SpellingMasses
     from elicitation.spelling.vocabulary import Vocabulary
@@ -181,6 +183,32 @@ class BoundingModel(Model, Protocol):
         -------
         list of LabelBounds
             One per text.
+        """
+        ...
+
+
+@runtime_checkable
+class ForcingModel(Model, Protocol):
+    """A model that masks its tokens one at a time, so that every answer has a form.
+
+    What it draws is not what it would say if its answer had the form: masks favour beginnings that
+    lead nowhere.
+    """
+
+    def forced_answers(self, requests: Sequence[Request], form: "AnswerForm") -> list[Answer]:
+        """Answer every request in a form.
+
+        Parameters
+        ----------
+        requests : sequence of Request
+            Independent of each other.
+        form : AnswerForm
+            What an answer must look like; `AnswerForm.pattern` describes it in whole.
+
+        Returns
+        -------
+        list of Answer
+            One per request, in the order of the requests; a model that cannot hold the form raises.
         """
         ...
 

@@ -21,7 +21,7 @@ _LETTERS = tuple(bytes([byte]) for byte in b"abcdefghijklmnopqrstuvwxyzABCDEFGHI
 # First bytes of the blocks of Unicode that hold letters; quotation marks, dashes, signs and emoji
 # begin with others.
 _LETTER_LEADS = tuple(bytes([byte]) for byte in (*range(0xC3, 0xE2), *range(0xE3, 0xEE)))
-_FORBIDDEN = {
+FORBIDDEN = {
     # "1" is neither 12 nor 1.5 nor 1,000; "1." at the end of a sentence is still 1.
     "number": (*_DIGITS, *(mark + digit for mark in (b".", b",") for digit in _DIGITS)),
     "word": (*_LETTERS, *_DIGITS, *_LETTER_LEADS),
@@ -168,7 +168,7 @@ def spellings_of(
                 Spelling(
                     outcome,
                     form.encode(),
-                    _FORBIDDEN[_boundary_of(form) if boundary == "auto" else boundary],
+                    FORBIDDEN[_boundary_of(form) if boundary == "auto" else boundary],
                 )
                 for form in dict.fromkeys(forms)
             ]

@@ -1,0 +1,132 @@
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coherence.decoding.decode import decode_belief, decode_decision, decode_distribution
+from coherence.errors import InputError
+from elicitation.spelling.forms import AnswerForm
+from elicitation.spelling.spellings import collisions_of
+
+BELIEF = AnswerForm("lines", ("No", "Yes"))
+FORMS = (
+    BELIEF,
+    AnswerForm("lines", ("low", "normal", "high")),
+    AnswerForm("number"),
+    AnswerForm("decision"),
+    AnswerForm("choice", ("wait", "wait and see", "Treat now")),
+)
+
+
+def happened(form, text):
+    """The outcomes whose event an answer belongs to, by the definition of a spelling."""
+    data = text.encode()
+    return {
+        spelling.outcome
+        for spelling in form.parts[0].spellings
+        if data.startswith(spelling.text)
+        and not any(data[len(spelling.text) :].startswith(other) for other in spelling.forbidden)
+    }
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_events_of_a_form_exclude_each_other(form):
+    for part in form.parts:
+        assert {c.overlap for c in collisions_of(part.spellings)} <= {"none"}
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (" 0.30\nYes: 0.70", "0.30"),
+        ("0.3", "0.30"),
+        (".3.", "0.30"),
+        (" .30,", "0.30"),
+        ("0", "0.00"),
+        (" 1.", "1.00"),
+        ("1.0", "1.00"),
+        ("30%", "0.30"),
+        (" 5 %", "0.05"),
+        ("100 percent", "1.00"),
+        ("0.355", None),
+        ("0.5%", None),
+        ("0.5 percent", None),
+        ("1/2", None),
+        ("1 in 10", None),
+        ("1,5", None),
+        ("1e-3", None),
+        ("1.5", None),
+        ("30", None),
+        ("101%", None),
+        ("-0.3", None),
+    ],
+)
+def test_a_number_is_the_longest_that_the_answer_begins_with(text, name):
+    assert happened(BELIEF, text) == (set() if name is None else {name})
+
+
+@given(st.text(alphabet="0123456789.,% /perc\n", max_size=9))
+def test_a_number_is_the_one_that_a_reader_finds(text):
+    # An independent reader: at most two decimals, or a whole percentage, and nothing that goes on.
+    match = re.match(
+        r" ?(?:((?:0?\.[0-9]{1,2}|1\.0{1,2}|[01](?![.,][0-9]|/| /))(?![0-9]|%| %| per|[eE]))"
+        r"|(0|[1-9][0-9]?|100)(?:%| %| percent))",
+        text,
+    )
+    expected = set()
+    if match:
+        value = float(match[1]) if match[1] else int(match[2]) / 100
+        expected = {f"{value:.2f}"}
+    assert happened(BELIEF, text) == expected
+
+
+def test_the_first_of_two_lines_says_what_the_second_must_be():
+    for name in BELIEF.parts[0].outcomes:
+        text = BELIEF.write([name])
+        assert re.fullmatch(BELIEF.pattern, text)
+        assert decode_belief(text).value == pytest.approx(1 - float(name), abs=1e-12)
+    assert len(BELIEF.parts) == 1
+    assert BELIEF.parts[0].prefill == "No:"
+
+
+def test_more_lines_are_asked_for_one_by_one():
+    form = AnswerForm("lines", ("low", "normal", "high"))
+    assert [part.prefill for part in form.parts] == ["low:", "normal:", "high:"]
+    text = form.write(["0.20", "0.30", "0.50"])
+    assert re.fullmatch(form.pattern, text)
+    assert decode_distribution(text, form.labels).value == (0.2, 0.3, 0.5)
+
+
+def test_a_decision_has_four_answers_and_they_are_read_as_drawn_ones_are():
+    form = AnswerForm("decision")
+    names = form.parts[0].outcomes
+    assert [decode_decision(name).value for name in names] == ["yes", "no", "defer", "defer"]
+    assert all(re.fullmatch(form.pattern, form.write([name])) for name in names)
+    # Prefill and spelling make the answer, whatever the blank, the case or the empty line.
+    assert happened(form, " yes\n\nDecision: NO") == {names[1]}
+    assert happened(form, "Yes\nDecision: Not sure") == set()
+    assert happened(form, "No") == set()
+
+
+def test_of_options_that_begin_alike_the_longer_is_meant():
+    form = AnswerForm("choice", ("wait", "wait and see", "Treat now"))
+    assert happened(form, "wait.") == {"wait"}
+    assert happened(form, "wait and see") == {"wait and see"}
+    assert happened(form, "wait and seek") == set()
+    assert happened(form, " TREAT NOW") == {"Treat now"}
+    assert happened(form, "waiting") == set()
+
+
+def test_what_the_probabilities_depend_on_is_in_the_digest():
+    digests = {form.digest for form in FORMS}
+    assert len(digests) == len(FORMS)
+    assert AnswerForm("lines", ("No", "Yes")).digest == BELIEF.digest
+    assert AnswerForm("lines", ("Yes", "No")).digest != BELIEF.digest
+
+
+def test_labels_must_differ():
+    with pytest.raises(InputError, match="two or more labels that differ; received"):
+        AnswerForm("choice", ("wait", "Wait"))
+    with pytest.raises(InputError, match="two or more labels"):
+        AnswerForm("lines", ("Yes",))
