@@ -25,7 +25,9 @@ REPAIRS = (
     "repaired:single",
     "repaired:words",
 )
-READABLE = ("ok", *REPAIRS)
+LOW_MASS = "low_mass"
+"""A value read off a distribution of which the readable answers have little; kept, and counted."""
+READABLE = ("ok", *REPAIRS, LOW_MASS)
 FAILURES = ("sum_not_one", "out_of_range", "unparsed", "refused")
 STATUSES = (*READABLE, *FAILURES)
 """All statuses, from the mildest to the gravest; a row has the gravest of its answers."""
@@ -84,7 +86,7 @@ COLUMNS = (
     Column(
         "status",
         "label",
-        "ok, a repair ('repaired:percent' and its like; values are kept), or "
+        "ok, a repair ('repaired:percent' and its like; values are kept), low_mass (likewise), or "
         + ", ".join(FAILURES)
         + " (belief or action is null).",
     ),

@@ -151,7 +151,7 @@ def preview(plan: Plan, *, model_name: str, store: str | os.PathLike[str] | None
         n_distinct=len(needed),
         n_stored=len(needed) - len(missing),
         n_text_tokens=sum(len(draw.request.text) for draw in missing) / CHARACTERS_PER_TOKEN,
-        n_answer_tokens=sum(draw.request.max_new_tokens for draw in missing),
+        n_answer_tokens=sum(0 if draw.exact else draw.request.max_new_tokens for draw in missing),
         seconds=len(missing) * (ASSUMED_SECONDS_PER_ANSWER if pace is None else pace),
         speed_known=pace is not None,
     )

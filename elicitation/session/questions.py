@@ -16,7 +16,7 @@ import pandas as pd
 from bayesnets import Phrases
 from coherence.decoding.decode import BELIEF_LABELS, DECISION_LABELS, Form
 from coherence.errors import InputError
-from elicitation.reading.belief import WAYS, Way
+from elicitation.reading.belief import READ_OFF, WAYS, Answers, Way
 from elicitation.session.prompts import (
     AUXILIARY,
     BELIEF,
@@ -57,8 +57,8 @@ class Question:
         choice, Yes and No.
     form : {"lines", "number"}
         What a stated belief looks like.
-    way : {"verbalised", "token", "sampled"}
-        How a belief is elicited.
+    way : {"verbalised", "token", "sampled", "forced", "exact"}
+        How a belief is elicited; of the latter two how any answer is.
     """
 
     case: int
@@ -68,21 +68,21 @@ class Question:
     text: str
     lines: tuple[str, ...]
     form: Form = "lines"
-    way: Way = "verbalised"
+    way: Way | Answers = "verbalised"
 
     @property
     def max_lines(self) -> int:
         """Lines of a readable answer."""
         return (
             1
-            if self.role == "choice" or self.way != "verbalised" or self.form == "number"
+            if self.role == "choice" or self.way in READ_OFF or self.form == "number"
             else len(self.lines)
         )
 
     @property
     def max_new_tokens(self) -> int:
         """Tokens that suffice for any readable answer, even if every character were a token."""
-        if self.role == "choice" or self.way != "verbalised":
+        if self.role == "choice" or self.way in READ_OFF:
             return max(len(line.encode()) for line in self.lines) + _SPARE_TOKENS
         # Two decimals are what the example in the prompt shows.
         return sum(len(f"{line}: 0.00\n") for line in self.lines) + _SPARE_TOKENS

@@ -11,7 +11,8 @@ import pandas as pd
 
 from coherence.errors import InputError
 from elicitation.models.base import Model
-from elicitation.session.asking import Progress, ask
+from elicitation.session.asking import Progress
+from elicitation.session.formed import ask_for_plan, masks_alone
 from elicitation.session.plan import Design, Plan, Subject, plan_own_questions, plan_task
 from elicitation.session.runs import read_all
 from elicitation.store import AnswerStore
@@ -29,12 +30,15 @@ class Tally:
         Answers that the model gave now, and that the store had.
     readable : int
         Answers that have a value, of all; `repaired` are those among them that missed the form.
+    masses : tuple of float
+        Answer masses of what was read off probabilities, or drawn from a form.
     """
 
     asked: int
     reused: int
     readable: int
     repaired: int = 0
+    masses: tuple[float, ...] = ()
 
     @property
     def total(self) -> int:
@@ -145,11 +149,18 @@ def run_plan(
     """Have a plan's questions answered and lay the answers out; else as `elicit`."""
     if batch_size < 1:
         raise InputError(f"batch_size must be positive; received {batch_size}.")
-    answers, asked = ask(model, plan.draws, store, batch_size=batch_size, progress=progress)
-    read = read_all(plan.questions, answers)
-    return plan.assemble(read, model.name), Tally(
+    answers, asked = ask_for_plan(
+        model, plan.draws, store, batch_size=batch_size, progress=progress
+    )
+    read = read_all(plan.questions, answers, min_mass=plan.min_mass)
+    runs = plan.assemble(read, model.name)
+    if masks_alone(model):
+        # Not what the model would say if its answer had the form; the table says so.
+        runs["belief_kind"] = runs["belief_kind"].replace("stated:forced", "stated:masked")
+    return runs, Tally(
         asked,
         len(read) - asked,
         readable=sum(answer.decoded.value is not None for answer in read),
         repaired=sum(answer.decoded.status.startswith("repaired:") for answer in read),
+        masses=tuple(answer.answer_mass for answer in read if answer.answer_mass is not None),
     )
