@@ -23,7 +23,7 @@ from elicitation.spelling.spellings import Spelling
 
 TOLERANCE = 1e-6
 """Token sequences are given up as long as they have no more than this together."""
-RELATIVE_TOLERANCE = 1e-4
+RELATIVE_TOLERANCE = 1e-3
 """Of the answer mass: where the form has so little that more was given up, it is read again."""
 _ROUNDS = 4
 _QUANTILES = (0.05, 0.95)

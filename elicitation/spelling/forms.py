@@ -173,10 +173,10 @@ def _numbers(openings: Sequence[str]) -> tuple[Spelling, ...]:
 
 def _decisions() -> Iterator[Spelling]:
     """Yield the spellings of what follows the first label of a decision."""
-    words = {word: (word, word.lower(), word.upper()) for word in _YES_NO}
+    words = {word: (word, word.lower()) for word in _YES_NO}
     for able, decision in product(_YES_NO, _YES_NO):
         name = f"{ABLE}: {able}\n{DECISION}: {decision}"
-        for first, end, second in product(words[able], ("\n", " \n", "\n\n"), words[decision]):
+        for first, end, second in product(words[able], ("\n", "\n\n"), words[decision]):
             text = f": {first}{end}{DECISION}: {second}"
             yield Spelling(name, text.encode(), FORBIDDEN["word"])
 

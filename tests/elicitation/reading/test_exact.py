@@ -132,7 +132,7 @@ def test_distributions_are_sums_over_every_token_sequence(model_and_bytes, form)
             assert mass == pytest.approx(expected[name], abs=1e-6)
         # Of the answer mass what was given up is little as well.
         total = math.fsum(expected.values())
-        assert distribution.answer_mass == pytest.approx(total, rel=1e-3)
+        assert distribution.answer_mass == pytest.approx(total, rel=2e-3)
         assert total > 0
 
 
@@ -178,7 +178,7 @@ def test_a_form_with_little_mass_is_read_more_finely():
     (answer,) = answers_in_form(rare, ["How much?"], [BELIEF])
     assert Distribution.load(answer.text).answer_mass == pytest.approx(1e-5)
     assert rare.tolerances[0] == 1e-6
-    assert rare.tolerances[-1] <= 1e-5 * 1e-4
+    assert rare.tolerances[-1] <= 1e-5 * 1e-3
     usual = Rare(0.3)
     answers_in_form(usual, ["How much?"], [BELIEF])
     assert usual.tolerances == [1e-6]

