@@ -150,10 +150,22 @@ class Agent:
         ndarray of str, shape (n,)
             Actions.
         """
+        utility = self._utility(belief, theta) + taste
+        # The largest of utilities with Gumbel shocks is drawn by the softmax (McFadden 1974).
+        best = np.argmax(utility + rng.gumbel(size=utility.shape), axis=1)
+        return np.asarray(np.array(ACTIONS)[best])
+
+    def choice_probabilities(self, belief: Floats, theta: Floats, taste: Floats) -> Floats:
+        """Return the probabilities that `choose` draws with, shape (n, 3), in its order."""
+        utility = self._utility(belief, theta) + taste
+        weights = np.exp(utility - utility.max(axis=1, keepdims=True))
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+    def _utility(self, belief: Floats, theta: Floats) -> Floats:
         effective = belief + self.hidden_signal * (theta - 0.5)
         # The hidden signal shifts the belief acted on, and with it where utilities peak.
         effective = (1 - self.peak) * effective + self.peak * (1 - np.abs(2 * effective - 1))
-        utility = np.stack(
+        return np.stack(
             [
                 self.slope * (effective - self.yes_at),
                 self.slope * (self.no_at - effective),
@@ -161,9 +173,6 @@ class Agent:
             ],
             axis=1,
         )
-        # The largest of utilities with Gumbel shocks is drawn by the softmax (McFadden 1974).
-        best = np.argmax(utility + taste + rng.gumbel(size=utility.shape), axis=1)
-        return np.asarray(np.array(ACTIONS)[best])
 
     def report(self, belief: Floats, prompt: str, rng: np.random.Generator) -> Floats:
         """Return what the agent says its belief is, under a prompt."""

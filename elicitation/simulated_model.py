@@ -9,18 +9,20 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from bayesnets import posterior
 from coherence.agents import ACTIONS, AGENTS, Agent
 from coherence.errors import InputError, closest
 from elicitation.models.base import Answer, Request
 from elicitation.session.questions import Question, evidence_of, plan_questions
+from elicitation.spelling.forms import AnswerForm
 
 if TYPE_CHECKING:
     from elicitation.session.plan import Subject
@@ -183,6 +185,52 @@ class AgentModel:
             for belief in beliefs
         ]
 
+    def form_probabilities(
+        self, texts: Sequence[str], form: AnswerForm
+    ) -> list[tuple[dict[str, float], ...]]:
+        """Return the agent's own probabilities of its answers; see `FormModel`.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            Questions that the agent knows.
+        form : AnswerForm
+            The form of their answers.
+
+        Returns
+        -------
+        list of tuple of dict
+            Nothing has probability where the agent would answer in no form.
+
+        Raises
+        ------
+        InputError
+            A text that the agent does not know.
+        """
+        return [self._spread(self._find(text), form) for text in texts]
+
+    def _spread(self, known: Known, form: AnswerForm) -> tuple[dict[str, float], ...]:
+        question = known.question
+        if question.role == "auxiliary":
+            return tuple(
+                {f"{share:.2f}": 1.0} for share, _ in zip(known.spread, form.parts, strict=False)
+            )
+        if math.isnan(known.exact):
+            return ({},)
+        belief = self._believe(known)
+        if question.role == "decision":
+            taste = self._taste(known)
+            theta = np.array([known.theta])
+            chances = self.agent.choice_probabilities(belief, theta, taste)[0].tolist()
+            return ({_decision(a, belief): p for a, p in zip(ACTIONS, chances, strict=True)},)
+        spread: dict[str, float] = {}
+        reports = report_probabilities(self.agent, float(belief[0]), question.key or "standard")
+        for stated, share in reports.items():
+            # The first of two lines is that of No.
+            name = _number(stated if form.kind == "number" else 1 - float(_number(stated)))
+            spread[name] = spread.get(name, 0.0) + share
+        return (spread,)
+
     def _find(self, text: str) -> Known:
         if text not in self._known:
             raise InputError(
@@ -219,13 +267,20 @@ class AgentModel:
         return f"No: {_number(1 - float(_number(stated)))}\nYes: {_number(stated)}"
 
     def _decide(self, known: Known, belief: NDArray[np.float64], rng: np.random.Generator) -> str:
+        theta, taste = np.array([known.theta]), self._taste(known)
+        return _decision(str(self.agent.choose(belief, theta, taste, rng)[0]), belief)
+
+    def _taste(self, known: Known) -> NDArray[np.float64]:
         # A taste belongs to the case: repetitions share it, as in the runs that
         # `coherence.simulate` draws.
-        taste = _generator("taste", known.context).normal(size=(1, len(ACTIONS))) * self.agent.taste
-        action = str(self.agent.choose(belief, np.array([known.theta]), taste, rng)[0])
-        if action == "defer":
-            return f"Can decide: No\nDecision: {'Yes' if belief[0] >= 0.5 else 'No'}"
-        return f"Can decide: Yes\nDecision: {action.capitalize()}"
+        draws = _generator("taste", known.context).normal(size=(1, len(ACTIONS)))
+        return draws * self.agent.taste
+
+
+def _decision(action: str, belief: NDArray[np.float64]) -> str:
+    if action == "defer":
+        return f"Can decide: No\nDecision: {'Yes' if belief[0] >= 0.5 else 'No'}"
+    return f"Can decide: Yes\nDecision: {action.capitalize()}"
 
 
 @dataclass(frozen=True)
@@ -260,6 +315,49 @@ def _posteriors_given_z(task: "Subject", cases: pd.DataFrame) -> dict[int, _Give
     return by_position
 
 
+def report_probabilities(agent: Agent, belief: float, prompt: str) -> dict[float, float]:
+    """Return what an agent may say its belief is under a prompt, with the probabilities.
+
+    Parameters
+    ----------
+    agent : Agent
+        The agent.
+    belief : float
+        The belief acted on.
+    prompt : str
+        Wording of the question.
+
+    Returns
+    -------
+    dict of float to float
+        Stated number -> probability that ``Agent.report`` draws it.
+
+    Raises
+    ------
+    InputError
+        Noisy reports without a grid, of which there are infinitely many.
+    """
+    mean = float(replace(agent, report_noise=0.0).report(np.array([belief]), prompt, _noiseless)[0])
+    if not agent.report_noise:
+        return {mean: 1.0}
+    if not agent.grid:
+        raise InputError(
+            f"agent {agent.name!r} has noisy reports on no grid, whose probabilities cannot be "
+            "listed. Give it a grid, or draw its answers."
+        )
+    mean = belief + (agent.prompt_shift if prompt == "bayes" else 0.0)
+    # Where one number ends and the next begins; the outermost take all that is beyond.
+    edges = np.arange(0.5, 1 / agent.grid, 1) * agent.grid
+    middles = np.concatenate([[0.0], (edges[1:] + edges[:-1]) / 2, [1.0]])
+    still = replace(agent, report_noise=1e-300)
+    stated = still.report(middles, "standard", _noiseless).tolist()
+    shares = np.diff(ndtr((np.array([-np.inf, *edges, np.inf]) - mean) / agent.report_noise))
+    probabilities: dict[float, float] = {}
+    for number, share in zip(stated, shares.tolist(), strict=True):
+        probabilities[number] = probabilities.get(number, 0.0) + share
+    return probabilities
+
+
 def _number(value: float) -> str:
     """Write a probability with two decimals where they suffice, else four."""
     text = f"{value:.4f}"
@@ -287,9 +385,10 @@ class _Still(np.random.Generator):
         return 0.5
 
 
+_noiseless = _Still(np.random.Philox(key=0))
+
+
 def _noise(request: Request) -> np.random.Generator:
     return (
-        _Still(np.random.Philox(key=0))
-        if request.temperature == 0
-        else _generator("answer", request.seed, request.text)
+        _noiseless if request.temperature == 0 else _generator("answer", request.seed, request.text)
     )

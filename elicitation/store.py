@@ -18,7 +18,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from coherence.errors import CoherenceError, InputError
-from elicitation.models.base import Answer, Request
+from elicitation.draws import Draw as Draw
+from elicitation.models.base import Answer
 
 _LAYOUT = 1
 _SCHEMA = """
@@ -36,110 +37,6 @@ _PORTION = 500
 
 
 @dataclass(frozen=True)
-class Draw:
-    """One answer to be had: the request, and what tells it from other draws of the same text.
-
-    Parameters
-    ----------
-    request : Request
-        What the model is asked; its seed follows from the base seed, the text and the number.
-    number : int
-        The how-manieth draw of this text, from 0.
-    base_seed : int
-        Seed of the session.
-    labels : tuple of str
-        Where the answer is the probability of each of these labels, and nothing is drawn.
-    about : str
-        How the answer is to be read; kept beside it, and no part of the key.
-    """
-
-    request: Request
-    number: int
-    base_seed: int
-    labels: tuple[str, ...] = ()
-    about: str = ""
-
-    @classmethod
-    def of_labels(cls, text: str, labels: tuple[str, ...], *, about: str = "") -> "Draw":
-        """Make a request for the probabilities of labels after a text."""
-        return cls(Request(text, 0, 1, 0.0, 1), 0, 0, labels, about)
-
-    @classmethod
-    def of(
-        cls,
-        text: str,
-        number: int,
-        *,
-        base_seed: int,
-        temperature: float,
-        max_new_tokens: int,
-        max_lines: int | None,
-        about: str = "",
-    ) -> "Draw":
-        """Make a draw whose seed depends on the text, the number and the base seed alone.
-
-        Parameters
-        ----------
-        text : str
-            The question.
-        number : int
-            The how-manieth draw of this text. At temperature 0 all draws agree, and number and
-            seeds count as 0.
-        base_seed : int
-            Seed of the session.
-        temperature, max_new_tokens, max_lines
-            See `Request`.
-        about : str
-            See `Draw`.
-
-        Returns
-        -------
-        Draw
-            With a seed below 2**63.
-        """
-        # Nothing is random, so that all draws of a text share one key and are asked once.
-        if temperature == 0:
-            return cls(Request(text, 0, max_new_tokens, 0.0, max_lines), 0, 0, about=about)
-        digest = hashlib.sha256(json.dumps([base_seed, number, text]).encode()).digest()
-        # Integers of SQLite have a sign, which leaves 63 bits.
-        seed = int.from_bytes(digest[:8], "big") >> 1
-        request = Request(text, seed, max_new_tokens, temperature, max_lines)
-        return cls(request, number, base_seed, about=about)
-
-    @property
-    def settings(self) -> str:
-        """Settings of the generation as canonical JSON."""
-        request = self.request
-        # Nothing is drawn: no setting of the generation can change a probability.
-        if self.labels:
-            return json.dumps({"labels": self.labels})
-        values = {
-            "base_seed": self.base_seed,
-            "max_lines": request.max_lines,
-            "max_new_tokens": request.max_new_tokens,
-            "temperature": float(request.temperature),
-        }
-        # Sorted, since the text goes into the key: equal settings must be equal texts.
-        return json.dumps(values, sort_keys=True)
-
-    def key(self, fingerprint: str) -> str:
-        """Return the key of this draw's answer.
-
-        Parameters
-        ----------
-        fingerprint : str
-            Of the model.
-
-        Returns
-        -------
-        str
-            A hexadecimal digest.
-        """
-        asked = json.dumps([fingerprint, self.request.text, self.settings, self.number])
-        return hashlib.sha256(asked.encode()).hexdigest()
-
-
-@dataclass(frozen=True)
 class StoredAnswer:
     """An answer as it lies in the store.
 
@@ -151,7 +48,7 @@ class StoredAnswer:
         The seed it was drawn with.
     created : str
         When it was stored, in UTC.
-    logprob, n_tokens, finish_reason, thinking, n_prompt_tokens, served_by, unset
+    logprob, n_tokens, finish_reason, thinking, n_prompt_tokens, served_by, unset, answer_mass
         See `Answer`; None where the model did not give it, or an older store does not have it.
     """
 
@@ -165,6 +62,7 @@ class StoredAnswer:
     n_prompt_tokens: int | None = None
     served_by: str | None = None
     unset: str | None = None
+    answer_mass: float | None = None
 
 
 class AnswerStore:

@@ -87,7 +87,25 @@ def _add_subject(parser: argparse.ArgumentParser) -> None:
 
 def _add_design(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--reps", type=int, default=5, metavar="N", help="draws per question (default: 5)"
+        "--answers",
+        default="drawn",
+        choices=("drawn", "forced", "exact"),
+        help="free text that is read, drawn from the answers in the form asked for, or the "
+        "distribution over these without any draw; see docs/eliciting.md (default: drawn)",
+    )
+    parser.add_argument(
+        "--min-mass",
+        type=float,
+        default=0.0,
+        metavar="P",
+        help="leave unread what is read off answers that have less probability together "
+        "(default: 0; below .5 the status says low_mass)",
+    )
+    parser.add_argument(
+        "--reps",
+        type=int,
+        metavar="N",
+        help="draws per question (default: 5; with --answers exact nothing is drawn)",
     )
     parser.add_argument(
         "--prompts",
@@ -176,6 +194,11 @@ def _check(args: argparse.Namespace) -> None:
                 raise InputError(
                     f"--agent answers the questions of --task by itself; leave --{name} out."
                 )
+    if args.prefill and (args.agent is not None or args.server is not None):
+        raise InputError(
+            "--prefill begins the answers of a local model; a server and an agent begin theirs by "
+            "themselves. Leave it out."
+        )
     if (args.task is None) == (args.questions is None):
         missing.append("task (or --questions, but not both)")
     if missing:
@@ -217,6 +240,8 @@ def _design(args: argparse.Namespace) -> "Design":
         max_new_tokens=args.max_new_tokens,
         seed=args.seed,
         templates=templates,
+        answers=args.answers,
+        min_mass=args.min_mass,
     )
 
 
@@ -305,6 +330,8 @@ def _ask(args: argparse.Namespace, plan: "Plan", path: str) -> int:
         f"{share:.1%} readable{repaired}{_how_answers_ended(tally)}",
         file=sys.stderr,
     )
+    if tally.masses:
+        _print_masses(tally.masses)
     return 0
 
 
@@ -314,6 +341,25 @@ def _how_answers_ended(tally: "Tally") -> str:
     if tally.truncated:
         said += f", {tally.truncated} cut before they were complete (raise --max-new-tokens)"
     return said
+
+
+def _print_masses(masses: "tuple[float, ...]") -> None:
+    """Say how much the model had for the form, and warn where it would rather say other things."""
+    import statistics
+
+    median = statistics.median(masses)
+    print(
+        f"answers in the form asked for have probability {median:.2g} (median) and "
+        f"{min(masses):.2g} (smallest)",
+        file=sys.stderr,
+    )
+    if median < 0.5:
+        print(
+            "warning: that is less than one half: the model would mostly say something else, and "
+            "what was read is conditional on the form (status low_mass). Another prompt or "
+            "--prefill may help; --min-mass leaves such answers unread.",
+            file=sys.stderr,
+        )
 
 
 def _print_status(path: str) -> None:

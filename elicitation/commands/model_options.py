@@ -71,6 +71,12 @@ def add_model_options(
             metavar="TEXT",
             help="system message before every question of a chat model (default: none)",
         )
+        group.add_argument(
+            "--prefill",
+            metavar="TEXT",
+            default="",
+            help="what every answer of a local model begins with (default: nothing)",
+        )
     group.add_argument(
         "--dtype",
         default="auto",
@@ -157,6 +163,7 @@ def load_causal(
     *,
     chat: bool | None = None,
     system: str | None = None,
+    prefill: str = "",
 ) -> "CausalModel":
     """Load a causal model.
 
@@ -166,7 +173,7 @@ def load_causal(
         Options of `add_model_options`.
     model : path-like
         A folder, a .gguf file, or a name on the hub.
-    chat, system
+    chat, system, prefill
         As of ``elicitation.load_causal_model``.
 
     Returns
@@ -181,13 +188,16 @@ def load_causal(
     """
     from elicitation.models.local.causal import load_causal_model
 
-    return load_causal_model(model, chat=chat, system=system, **_local_options(args))
+    return load_causal_model(
+        model, chat=chat, system=system, prefill=prefill, **_local_options(args)
+    )
 
 
 def load_local(
     args: argparse.Namespace, model: str | os.PathLike[str]
 ) -> "CausalModel | MultipleChoiceModel":
     """Load a model as what its configuration says it is; else as `load_causal`."""
+    from coherence.errors import InputError
     from elicitation.models.local.multiple_choice import (
         is_multiple_choice,
         load_multiple_choice_model,
@@ -195,7 +205,12 @@ def load_local(
 
     # Such a model has no chat template: --chat and --system are for the others.
     if not is_multiple_choice(model, revision=args.revision):
-        return load_causal(args, model, chat=args.chat, system=args.system)
+        return load_causal(args, model, chat=args.chat, system=args.system, prefill=args.prefill)
+    if args.prefill:
+        raise InputError(
+            f"--prefill needs a model that writes its answers; {model} chooses among options. "
+            "Leave it out."
+        )
     options = _local_options(args)
     if options["batch_size"] is None:
         del options["batch_size"]  # memory sets no limit here; the loader has one of its own

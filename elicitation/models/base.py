@@ -84,6 +84,8 @@ class Answer:
     unset : str or None
         Settings of the request that a server refused and chose by itself, such as "seed,
         temperature"; None where it took all of them.
+    answer_mass : float or None
+        Of an answer drawn from those in a form: the probability that an answer has the form.
     """
 
     text: str
@@ -94,6 +96,7 @@ class Answer:
     n_prompt_tokens: int | None = None
     served_by: str | None = None
     unset: str | None = None
+    answer_mass: float | None = None
 
 
 @runtime_checkable
@@ -216,6 +219,36 @@ class ForcingModel(Model, Protocol):
         -------
         list of Answer
             One per request, in the order of the requests; a model that cannot hold the form raises.
+        """
+        ...
+
+
+@runtime_checkable
+class FormModel(Protocol):
+    """A model whose probabilities of all answers in a form are known by themselves."""
+
+    @property
+    def name(self) -> str:
+        """Name for tables and messages."""
+        ...
+
+    def form_probabilities(
+        self, texts: Sequence[str], form: "AnswerForm"
+    ) -> list[tuple[dict[str, float], ...]]:
+        """Return, for each text, the probabilities of the answers to every part of a form.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            Questions.
+        form : AnswerForm
+            What an answer must look like.
+
+        Returns
+        -------
+        list of tuple of dict
+            For each text one mapping per part, from answer to probability, not renormalised; of
+            numbers any may be named, not only those that the form lists.
         """
         ...
 

@@ -2,7 +2,8 @@
 
 Both come from one question whose answer is Yes or No, and both are renormalised over the readable
 answers; `answer_mass` says how much that was. Where the labels have less than half of the mass, the
-model would rather say something else, and there is no belief to read.
+model would rather say something else: what is read off has the status `low_mass`. Where less than
+half of the draws can be read, there is no belief.
 """
 
 import json
@@ -14,13 +15,20 @@ from typing import Any, Literal
 
 from coherence.decoding.decode import BELIEF_LABELS, OK, UNPARSED, Decoded, worst
 from coherence.errors import CoherenceError, InputError
+from coherence.table.schema import LOW_MASS
 from elicitation.models.base import Answer, BoundingModel, LabelModel, Model, OutcomeModel
 from elicitation.reading.outcomes import outcome_probabilities
 
 Way = Literal["verbalised", "token", "sampled"]
 WAYS: tuple[Way, ...] = ("verbalised", "token", "sampled")
+READ_OFF = ("token", "sampled")
+"""Ways to a belief that ask for Yes or No."""
+Answers = Literal["drawn", "forced", "exact"]
+ANSWERS: tuple[Answers, ...] = ("drawn", "forced", "exact")
+"""Ways to an answer: in free text; drawn from those in the form asked for; their distribution."""
 LEAST_MASS = 0.5
-"""Share of the mass, or of the draws, that must be on Yes and No for a belief to be read."""
+"""Share of the draws that must be on Yes and No for a belief to be read; where less of the mass is
+on the answers that are read, the status says so."""
 WIDEST_SHARE = 0.02
 """Where a server lists only the likeliest tokens, the share of Yes has bounds; wider than this, it
 counts as unread."""
@@ -111,13 +119,35 @@ def _label_answer(
     return Answer(json.dumps(stored if share is None else {**stored, "share": list(share)}))
 
 
-def token_belief(text: str) -> ReadBelief:
+def mass_status(mass: float, min_mass: float = 0.0) -> str:
+    """Return the status of what is read off the answers that have a mass.
+
+    Parameters
+    ----------
+    mass : float
+        Probability of the readable answers.
+    min_mass : float
+        What is less is unread.
+
+    Returns
+    -------
+    str
+        `ok`, `low_mass` below one half, or `unparsed`.
+    """
+    if mass <= 0 or mass < min_mass:
+        return UNPARSED
+    return LOW_MASS if mass < LEAST_MASS else OK
+
+
+def token_belief(text: str, min_mass: float = 0.0) -> ReadBelief:
     """Read the belief off the probabilities of No and Yes.
 
     Parameters
     ----------
     text : str
         As from `ask_labels`.
+    min_mass : float
+        Least mass on No and Yes of a belief.
 
     Returns
     -------
@@ -129,6 +159,8 @@ def token_belief(text: str) -> ReadBelief:
     >>> token_belief('{"No": 0.5, "Yes": 0.25}')
     ReadBelief(value=0.3333333333333333, status='ok', answer_mass=0.75)
     >>> token_belief('{"No": 0.02, "Yes": 0.06}')
+    ReadBelief(value=0.75, status='low_mass', answer_mass=0.08)
+    >>> token_belief('{"No": 0.02, "Yes": 0.06}', min_mass=0.1)
     ReadBelief(value=None, status='unparsed', answer_mass=0.08)
     """
     masses = json.loads(text)
@@ -136,11 +168,12 @@ def token_belief(text: str) -> ReadBelief:
     low, high = masses.get("share", (0.0, 0.0))
     # Rounding may lift the sum above 1 by a digit.
     mass = min(no + yes, 1.0)
-    if mass < LEAST_MASS or high - low > WIDEST_SHARE:
+    status = mass_status(mass, min_mass)
+    if status == UNPARSED or high - low > WIDEST_SHARE:
         return ReadBelief(None, UNPARSED, mass)
     # A label outside the list of likely tokens has no probability of its own, but bounds; the
     # belief is their middle.
-    return ReadBelief((low + high) / 2 if "share" in masses else yes / (no + yes), OK, mass)
+    return ReadBelief((low + high) / 2 if "share" in masses else yes / (no + yes), status, mass)
 
 
 def sampled_belief(draws: Sequence[Decoded[str]]) -> ReadBelief:

@@ -200,7 +200,7 @@ def preview(
     ]
     lengths = [n_tokens for *_, n_tokens in rows if n_tokens is not None]
     n_text_tokens = sum(len(draw.request.text) for draw in missing) / CHARACTERS_PER_TOKEN
-    most = sum(draw.request.max_new_tokens for draw in missing)
+    most = sum(0 if draw.exact else draw.request.max_new_tokens for draw in missing)
     expected = statistics.fmean(lengths) * len(missing) if lengths else None
     n_answer_tokens = most if expected is None else min(expected, most)
     pace = _seconds_per_answer(created for _, _, created, _ in rows)

@@ -5,7 +5,7 @@ The task or the table of questions, the design, and the grid that follows from b
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, cast
 
 import numpy as np
@@ -22,9 +22,11 @@ from bayesnets import (
     sample_cases,
 )
 from coherence.errors import InputError, suggestion
-from elicitation.reading.belief import Way
+from elicitation.reading.belief import READ_OFF
 from elicitation.session.custom import check_questions
-from elicitation.session.prompts import BELIEF, NETWORK_PROMPTS, TABLE_PROMPTS, PromptSet
+from elicitation.session.design import Design as Design
+from elicitation.session.formed import form_of
+from elicitation.session.prompts import NETWORK_PROMPTS, TABLE_PROMPTS
 from elicitation.session.questions import Question, plan_questions, plan_table
 from elicitation.session.runs import ReadAnswer, assemble_runs, assemble_table
 from elicitation.store import Draw
@@ -179,62 +181,6 @@ def load_task(name: str, *, target: str | None = None, min_records: int | None =
 
 
 @dataclass(frozen=True)
-class Design:
-    """How often, in which ways and how randomly the questions of a session are asked.
-
-    Parameters
-    ----------
-    reps : int
-        Repetitions, positive.
-    prompts : sequence of str
-        Framings of a verbalised belief. Actions are set beside "standard", or beside the first
-        framing where it is missing.
-    iterated : bool
-        Whether to ask the two questions of the law of iterated expectation; only of verbalised
-        beliefs about a network.
-    belief : {"verbalised", "token", "sampled"}
-        How beliefs are elicited; the latter two ask one question whose answer is Yes or No, and
-        name the `prompt` after themselves.
-    draws : int
-        Answers of one sampled belief, positive.
-    temperature : float
-        At least 0; a sampled belief needs more.
-    max_new_tokens : int or None
-        Cut of every answer; None takes 256, or what a longer form needs. A model that thinks aloud
-        before it answers needs thousands.
-    seed : int
-        Base seed of the draws, at least 0.
-    templates : PromptSet or None
-        Templates of one's own; None takes the built-in ones.
-    """
-
-    reps: int = 5
-    prompts: Sequence[str] = tuple(BELIEF)
-    iterated: bool = True
-    belief: Way = "verbalised"
-    draws: int = 20
-    temperature: float = 1.0
-    max_new_tokens: int | None = None
-    seed: int = 0
-    templates: PromptSet | None = None
-
-    def __post_init__(self) -> None:
-        # Put as a negation so that NaN, which compares with nothing, is refused as well.
-        if not self.temperature >= 0 or self.seed < 0:
-            raise InputError(
-                f"temperature and seed must be at least 0; received {self.temperature} and "
-                f"{self.seed}."
-            )
-        if self.max_new_tokens is not None and self.max_new_tokens < 1:
-            raise InputError(f"max_new_tokens must be positive; received {self.max_new_tokens}.")
-        if self.belief == "sampled" and self.temperature == 0:
-            raise InputError(
-                "belief='sampled' needs a temperature above 0; at 0 all draws are one. Raise the "
-                "temperature or take token."
-            )
-
-
-@dataclass(frozen=True)
 class Plan:
     """The questions of a session, before anyone is asked.
 
@@ -247,11 +193,14 @@ class Plan:
     assemble : callable
         Takes what was read of one answer per question and the model's name, and returns the runs
         table.
+    min_mass : float
+        See `Design`.
     """
 
     questions: list[Question]
     draws: list[Draw]
     assemble: Callable[[Sequence[ReadAnswer], str], pd.DataFrame]
+    min_mass: float = 0.0
 
 
 def plan_task(task: Subject, cases: pd.DataFrame, design: Design) -> Plan:
@@ -280,7 +229,7 @@ def plan_task(task: Subject, cases: pd.DataFrame, design: Design) -> Plan:
         cases,
         task.phrases,
         task.target,
-        reps=design.reps,
+        reps=design.n_reps,
         prompts=design.prompts,
         iterated=design.iterated,
         belief=design.belief,
@@ -299,7 +248,8 @@ def plan_task(task: Subject, cases: pd.DataFrame, design: Design) -> Plan:
             model=model,
         )
 
-    return Plan(questions, number_draws(questions, design), assemble)
+    questions = _in_form(questions, design)
+    return Plan(questions, number_draws(questions, design), assemble, design.min_mass)
 
 
 def plan_own_questions(table: pd.DataFrame, design: Design, *, task: str = "questions") -> Plan:
@@ -328,17 +278,29 @@ def plan_own_questions(table: pd.DataFrame, design: Design, *, task: str = "ques
     table = check_questions(table)
     questions = plan_table(
         table,
-        reps=design.reps,
+        reps=design.n_reps,
         prompts=design.prompts,
         belief=design.belief,
         draws=design.draws,
         templates=design.templates or TABLE_PROMPTS,
     )
+    questions = _in_form(questions, design)
     return Plan(
         questions,
         number_draws(questions, design),
         lambda read, model: assemble_table(table, read, task=task, model=model),
+        design.min_mass,
     )
+
+
+def _in_form(questions: Sequence[Question], design: Design) -> list[Question]:
+    """Return questions as they are answered; labels have their own way already."""
+    if design.answers == "drawn":
+        return list(questions)
+    return [
+        replace(question, way=design.answers) if question.way not in READ_OFF else question
+        for question in questions
+    ]
 
 
 def number_draws(questions: Sequence[Question], design: Design) -> list[Draw]:
@@ -365,6 +327,10 @@ def number_draws(questions: Sequence[Question], design: Design) -> list[Draw]:
             # A probability is read, not drawn: it has no number, and is asked once.
             draws.append(Draw.of_labels(question.text, question.lines, about=question.about))
             continue
+        form = form_of(question) if question.way in ("forced", "exact") else None
+        if form and question.way == "exact":
+            draws.append(Draw.of_form(question.text, form, about=question.about))
+            continue
         draws.append(
             Draw.of(
                 question.text,
@@ -374,6 +340,7 @@ def number_draws(questions: Sequence[Question], design: Design) -> list[Draw]:
                 max_new_tokens=design.max_new_tokens or question.max_new_tokens,
                 max_lines=question.max_lines,
                 about=question.about,
+                form=form,
             )
         )
         drawn[question.text] += 1

@@ -16,7 +16,7 @@ import pandas as pd
 from bayesnets import Phrases
 from coherence.decoding.decode import BELIEF_LABELS, DECISION_LABELS, Form
 from coherence.errors import InputError
-from elicitation.reading.belief import WAYS, Way
+from elicitation.reading.belief import READ_OFF, WAYS, Answers, Way
 from elicitation.session.prompts import (
     AUXILIARY,
     BELIEF,
@@ -57,8 +57,8 @@ class Question:
         choice, Yes and No.
     form : {"lines", "number"}
         What a stated belief looks like.
-    way : {"verbalised", "token", "sampled"}
-        How a belief is elicited.
+    way : {"verbalised", "token", "sampled", "forced", "exact"}
+        How a belief is elicited; of the latter two how any answer is.
     """
 
     case: int
@@ -68,21 +68,21 @@ class Question:
     text: str
     lines: tuple[str, ...]
     form: Form = "lines"
-    way: Way = "verbalised"
+    way: Way | Answers = "verbalised"
 
     @property
     def max_lines(self) -> int:
         """Lines of an answer in the form asked for; for models that would go on after them."""
         return (
             1
-            if self.role == "choice" or self.way != "verbalised" or self.form == "number"
+            if self.role == "choice" or self.way in READ_OFF or self.form == "number"
             else len(self.lines)
         )
 
     @property
     def max_new_tokens(self) -> int:
         """Tokens for an answer in the form, were every character one, and for words around it."""
-        if self.role == "choice" or self.way != "verbalised":
+        if self.role == "choice" or self.way in READ_OFF:
             n_form = max(len(line.encode()) for line in self.lines)
         else:
             # Two decimals are what the example in the prompt shows.

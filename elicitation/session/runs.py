@@ -26,34 +26,18 @@ from coherence.decoding.decode import (
 )
 from coherence.decoding.reply import take_apart
 from elicitation.reading.belief import ReadBelief, sampled_belief, token_belief
+from elicitation.reading.exact import ACTION_LABELS, ExactReading
+from elicitation.session.formed import read_in_form
 from elicitation.session.questions import FEATURE_PREFIX, Question, evidence_of, reference_of
+from elicitation.session.runs_columns import SPREAD, typed_runs
 from elicitation.store import StoredAnswer
 
-# In this order, with the features before the status; None takes the type of the values.
-_COLUMNS = {
-    "task": "string",
-    "model": "string",
-    "context": None,
-    "rep": "int64",
-    "prompt": "string",
-    "p": "float64",
-    "action": "string",
-    "theta": None,
-    "p_true": "float64",
-    "z": "string",
-    "z_state": "string",
-    "p_z": "float64",
-    "p_z_true": "float64",
-    "status": "string",
-    "raw_belief": "string",
-    "raw_action": "string",
-    "raw_z": "string",
-    "answer_mass": "float64",
-    "finish_reason": "string",
-    "logprob_belief": "float64",
-    "logprob_action": "float64",
-    "seed": "int64",
-    "created": "string",
+_KINDS = {
+    "verbalised": "stated:drawn",
+    "forced": "stated:forced",
+    "exact": "stated:exact",
+    "token": "token",
+    "sampled": "sampled",
 }
 # The gravest first; a server's own words for anything else are left to the store.
 _ENDS = ("content_filter", "length", "stop")
@@ -71,13 +55,18 @@ class ReadAnswer:
         What was asked.
     stored : StoredAnswer
         What came back.
-    decoded : Decoded or ReadBelief
+    decoded : Decoded, ReadBelief or ExactReading
         From `decode_answer`.
     """
 
     question: Question
     stored: StoredAnswer
-    decoded: Decoded[Any] | ReadBelief
+    decoded: Decoded[Any] | ReadBelief | ExactReading
+
+    @property
+    def answer_mass(self) -> float | None:
+        """Probability of the readable answers, where it is known."""
+        return None if isinstance(self.decoded, Decoded) else self.decoded.answer_mass
 
     @property
     def thought_aloud(self) -> bool:
@@ -107,7 +96,7 @@ class _Reading:
         return json.dumps(dict(texts.most_common()), ensure_ascii=False)
 
     @cached_property
-    def value(self) -> Decoded[Any] | ReadBelief:
+    def value(self) -> Decoded[Any] | ReadBelief | ExactReading:
         if self.first.question.way != "sampled":
             return self.first.decoded
         draws = [cast("Decoded[str]", answer.decoded) for answer in self.answers]
@@ -116,15 +105,30 @@ class _Reading:
     def belief_cells(self) -> dict[str, Any]:
         """The cells of a row that come from a question for a belief."""
         stored = self.first.stored
-        cells = {"p": self.value.value, "raw_belief": self.raw, "seed": stored.seed}
+        kind = _KINDS[self.first.question.way]
+        cells = {
+            "p": self.value.value,
+            "belief_kind": kind,
+            "raw_belief": self.raw,
+            "seed": stored.seed,
+        }
+        if kind == "stated:exact" and isinstance(self.value, ExactReading):
+            spread = (self.value.sd, self.value.q05, self.value.q95)
+            cells |= dict(zip(SPREAD, spread, strict=True))
         # A belief that is read off has a mass on Yes and No; the text of a stated one has a
         # likelihood.
-        if isinstance(self.value, ReadBelief):
+        if not isinstance(self.value, Decoded):
             return cells | {"answer_mass": self.value.answer_mass}
         return cells | {"logprob_belief": stored.logprob}
 
     def action_cells(self) -> dict[str, Any]:
         """The cells of a row that come from a question for an action."""
+        question = self.first.question
+        if question.way == "exact":
+            # An action that is a distribution has a column for each label.
+            labels = question.lines if question.role == "choice" else ACTION_LABELS
+            shares = cast("dict[str, float | None]", self.value.value or dict.fromkeys(labels))
+            return {f"action_{label}": shares[label] for label in labels} | {"raw_action": self.raw}
         return {
             "action": self.value.value,
             "raw_action": self.raw,
@@ -133,8 +137,13 @@ class _Reading:
 
 
 def decode_answer(
-    question: Question, text: str, finish_reason: str | None = None
-) -> Decoded[Any] | ReadBelief:
+    question: Question,
+    text: str,
+    finish_reason: str | None = None,
+    *,
+    answer_mass: float | None = None,
+    min_mass: float = 0.0,
+) -> Decoded[Any] | ReadBelief | ExactReading:
     """Read the answer of a question according to its role.
 
     Parameters
@@ -145,16 +154,32 @@ def decode_answer(
         What came back, whole.
     finish_reason : str or None
         Why it ended; what was cut has no value unless it was complete by then.
+    answer_mass : float or None
+        See `Answer`.
+    min_mass : float
+        Least answer mass of what is read off probabilities, or drawn from a form.
 
     Returns
     -------
-    Decoded or ReadBelief
+    Decoded, ReadBelief or ExactReading
         A probability, an action, or the probabilities of the states of z; for one draw of a sampled
-        belief Yes or No. A belief read from the label tokens comes with its mass.
+        belief Yes or No. What is read off probabilities comes with its mass.
     """
     # The way comes first: a belief that is read off has the role of a stated one.
     if question.way == "token":
-        return token_belief(text)
+        return token_belief(text, min_mass)
+    if question.way in ("exact", "forced"):
+        return read_in_form(
+            question,
+            text,
+            answer_mass,
+            lambda: _decode_words(question, text, finish_reason),
+            min_mass=min_mass,
+        )
+    return _decode_words(question, text, finish_reason)
+
+
+def _decode_words(question: Question, text: str, finish_reason: str | None) -> Decoded[Any]:
     if question.way == "sampled":
         return decode_choice(text, BELIEF_LABELS, finish_reason=finish_reason)
     if question.role == "choice":
@@ -166,7 +191,9 @@ def decode_answer(
     return decode_belief(text, form=question.form, finish_reason=finish_reason)
 
 
-def read_all(questions: Sequence[Question], answers: Sequence[StoredAnswer]) -> list[ReadAnswer]:
+def read_all(
+    questions: Sequence[Question], answers: Sequence[StoredAnswer], *, min_mass: float = 0.0
+) -> list[ReadAnswer]:
     """Read all answers of a session, each once.
 
     Parameters
@@ -175,6 +202,8 @@ def read_all(questions: Sequence[Question], answers: Sequence[StoredAnswer]) -> 
         What was asked.
     answers : sequence of StoredAnswer
         One per question.
+    min_mass : float
+        See `decode_answer`.
 
     Returns
     -------
@@ -182,7 +211,17 @@ def read_all(questions: Sequence[Question], answers: Sequence[StoredAnswer]) -> 
         One per question, in order.
     """
     return [
-        ReadAnswer(question, answer, decode_answer(question, answer.text, answer.finish_reason))
+        ReadAnswer(
+            question,
+            answer,
+            decode_answer(
+                question,
+                answer.text,
+                answer.finish_reason,
+                answer_mass=answer.answer_mass,
+                min_mass=min_mass,
+            ),
+        )
         for question, answer in zip(questions, answers, strict=True)
     ]
 
@@ -285,7 +324,7 @@ def assemble_runs(
                 row["p_z"] = shares[list(phrases.labels(str(case["z"]))).index(key)]
             row |= truth[position, key]
         rows.append(row | _sum_up(used) | {name: case[name] for name in features})
-    runs = _typed(rows, features)
+    runs = typed_runs(rows, features)
     runs[features] = runs[features].astype("string")
     # A network knows every theta, so that the column is never null, as that of a table may be.
     return runs.astype({"theta": "int64"})
@@ -338,20 +377,10 @@ def assemble_table(
     absent = [name for name in ("theta", "p_true") if name not in truth]
     if "action_question" not in table.columns:
         absent += ["action", "raw_action", "logprob_action"]
-    return _typed(rows, features).drop(
-        columns=[*absent, "z", "z_state", "p_z", "p_z_true", "raw_z"]
+    runs = typed_runs(rows, features)
+    return runs.drop(
+        columns=runs.columns.intersection([*absent, "z", "z_state", "p_z", "p_z_true", "raw_z"])
     )
-
-
-def _typed(rows: list[dict[str, Any]], features: list[str]) -> pd.DataFrame:
-    # The same columns whatever was asked, so that sessions can be put below each other.
-    names = list(_COLUMNS)
-    status = names.index("status")
-    order = [*names[:status], *features, *names[status:]]
-    # A column that happens to be all null would otherwise take another type than in the next
-    # session.
-    types = {name: dtype for name, dtype in _COLUMNS.items() if dtype is not None}
-    return pd.DataFrame.from_records(rows).reindex(columns=order).astype(types)
 
 
 def _conditional_truth(

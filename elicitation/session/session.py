@@ -12,7 +12,8 @@ import pandas as pd
 from coherence.decoding.decode import TRUNCATED
 from coherence.errors import InputError
 from elicitation.models.base import Model
-from elicitation.session.asking import Progress, ask
+from elicitation.session.asking import Progress
+from elicitation.session.formed import ask_for_plan, masks_alone
 from elicitation.session.plan import Design, Plan, Subject, plan_own_questions, plan_task
 from elicitation.session.runs import ReadAnswer, read_all
 from elicitation.store import AnswerStore, Draw, StoredAnswer
@@ -34,6 +35,8 @@ class Tally:
         Answers before which the model thought aloud; the thinking is kept and not read.
     truncated : int
         Answers that were cut, or still thinking, before they were complete.
+    masses : tuple of float
+        Answer masses of what was read off probabilities, or drawn from a form.
     """
 
     asked: int
@@ -42,6 +45,7 @@ class Tally:
     repaired: int = 0
     thought: int = 0
     truncated: int = 0
+    masses: tuple[float, ...] = ()
 
     @property
     def total(self) -> int:
@@ -167,10 +171,10 @@ def run_plan(
     early: dict[Draw, ReadAnswer] = {}
 
     def readable(draw: Draw, answer: StoredAnswer) -> bool:
-        (early[draw],) = read_all([question_of[draw]], [answer])
+        (early[draw],) = read_all([question_of[draw]], [answer], min_mass=plan.min_mass)
         return early[draw].decoded.value is not None
 
-    answers, asked = ask(
+    answers, asked = ask_for_plan(
         model,
         plan.draws,
         store,
@@ -183,14 +187,19 @@ def run_plan(
         # What was read while answers came is not read again.
         early[draw]
         if draw in early and early[draw].question == question
-        else read_all([question], [answer])[0]
+        else read_all([question], [answer], min_mass=plan.min_mass)[0]
         for draw, question, answer in zip(plan.draws, plan.questions, answers, strict=True)
     ]
-    return plan.assemble(read, model.name), Tally(
+    runs = plan.assemble(read, model.name)
+    if masks_alone(model):
+        # Not what the model would say if its answer had the form; the table says so.
+        runs["belief_kind"] = runs["belief_kind"].replace("stated:forced", "stated:masked")
+    return runs, Tally(
         asked,
         len(read) - asked,
         readable=sum(answer.decoded.value is not None for answer in read),
         repaired=sum(answer.decoded.status.startswith("repaired:") for answer in read),
         thought=sum(answer.thought_aloud for answer in read),
         truncated=sum(answer.decoded.status == TRUNCATED for answer in read),
+        masses=tuple(answer.answer_mass for answer in read if answer.answer_mass is not None),
     )

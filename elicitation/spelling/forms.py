@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from itertools import product
 from typing import Literal
@@ -20,16 +21,11 @@ from elicitation.spelling.spellings import FORBIDDEN, Spelling, collisions_of, s
 FormKind = Literal["lines", "number", "decision", "choice"]
 ABLE, DECISION = "Can decide", "Decision"
 
-_DIGITS = tuple(bytes([byte]) for byte in b"0123456789")
-# What would make another number of it: more digits, a sign of percent, an exponent.
-_AFTER_DECIMALS = (*_DIGITS, b"%", b" %", b" per", b"e", b"E")
-# Of a whole number also decimals, thousands, and fractions: 1/2, 1 in 10, 1 out of 5.
-_AFTER_WHOLE = (
-    *_AFTER_DECIMALS,
-    *(mark + digit for mark in (b".", b",") for digit in _DIGITS),
-    *(b"/", b" /", b" in ", b" of ", b" out of"),
-)
-_PERCENT = ("%", " %", " percent")
+# What must not follow a number directly, for it would make another number of it, or may: 0.355,
+# 0.5%, 0.5 percent, 1/2, 1 in 10, 1e-3. Single characters, so that the next token decides: what is
+# still open after it takes a further pass for each of a hundred numbers.
+_AFTER_DECIMALS = (*FORBIDDEN["word"], *(bytes([byte]) for byte in b" %/-+^"))
+_AFTER_WHOLE = (*_AFTER_DECIMALS, b".", b",")
 _NUMBER = r"(?:0(?:\.[0-9]{1,2})?|1(?:\.0{1,2})?)"
 _YES_NO = ("Yes", "No")
 
@@ -97,16 +93,18 @@ class AnswerForm:
         """What a model is asked to go on with; all of it together makes the answer.
 
         The number on the first of two lines says what must be on the second. Of more lines each is
-        asked for by itself, as if it came first.
+        asked for by itself, as if it came first. The colon is no part of what an answer has begun
+        with: a tokenizer may join it with the blank after it, and a text that ends between both
+        would be one that the model never saw.
         """
         if self.kind == "number":
-            return (FormPart("", _numbers()),)
+            return (FormPart("", _numbers(("", " "))),)
         if self.kind == "decision":
-            return (FormPart(f"{ABLE}:", tuple(_decisions())),)
+            return (FormPart(ABLE, tuple(_decisions())),)
         if self.kind == "choice":
             return (FormPart("", _options(self.labels)),)
         asked = self.labels[:1] if len(self.labels) == 2 else self.labels
-        return tuple(FormPart(f"{label}:", _numbers()) for label in asked)
+        return tuple(FormPart(label, _numbers((": ",))) for label in asked)
 
     @cached_property
     def digest(self) -> str:
@@ -145,41 +143,42 @@ class AnswerForm:
             return outcomes[0]
         numbers = list(outcomes)
         if len(self.labels) == 2:
-            numbers.append(f"{1 - float(numbers[0]):.2f}")
+            # In decimals, so that both lines have as many digits.
+            numbers.append(str(1 - Decimal(numbers[0])))
         return "\n".join(
             f"{label}: {number}" for label, number in zip(self.labels, numbers, strict=True)
         )
 
 
-def _numbers() -> tuple[Spelling, ...]:
+def _numbers(openings: Sequence[str]) -> tuple[Spelling, ...]:
     """Return the spellings of the probabilities with at most two decimals, named like 0.30."""
     spellings = []
     for hundredth in range(101):
         name = f"{hundredth / 100:.2f}"
         whole, decimals = name.split(".")
-        # 0.30 is 0.3 as well, and .30 is .3.
-        short = [decimals[:1]] if decimals[1] == "0" else []
-        texts = [f"{whole}.{digits}" for digits in (decimals, *short)]
-        if whole == "0":
-            texts += [f".{digits}" for digits in (decimals, *short)]
-        listed = [Spelling(name, text.encode(), _AFTER_DECIMALS) for text in texts]
+        # 0.30 is 0.3 as well. Not .30: next to no mass, and another hundred beginnings to follow.
+        fractions = [decimals, decimals[:1]] if decimals[1] == "0" else [decimals]
+        ends = dict.fromkeys((f"{whole}.{digits}" for digits in fractions), _AFTER_DECIMALS)
         if decimals == "00":
-            listed.append(Spelling(name, whole.encode(), _AFTER_WHOLE))
-        listed += [Spelling(name, f"{hundredth}{sign}".encode()) for sign in _PERCENT]
-        spellings += [spelling for plain in listed for spelling in _with_blank(plain)]
+            ends[whole] = _AFTER_WHOLE
+        # A percentage is complete with its sign, whatever follows.
+        ends[f"{hundredth}%"] = ()
+        spellings += [
+            Spelling(name, (opening + text).encode(), forbidden)
+            for opening in openings
+            for text, forbidden in ends.items()
+        ]
     return tuple(spellings)
 
 
 def _decisions() -> Iterator[Spelling]:
     """Yield the spellings of what follows the first label of a decision."""
-    words = {word: (word, word.lower(), word.upper()) for word in _YES_NO}
+    words = {word: (word, word.lower()) for word in _YES_NO}
     for able, decision in product(_YES_NO, _YES_NO):
         name = f"{ABLE}: {able}\n{DECISION}: {decision}"
-        for first, end, blank, second in product(
-            words[able], ("\n", " \n", "\n\n"), (" ", ""), words[decision]
-        ):
-            text = f"{first}{end}{DECISION}:{blank}{second}"
-            yield from _with_blank(Spelling(name, text.encode(), FORBIDDEN["word"]))
+        for first, end, second in product(words[able], ("\n", "\n\n"), words[decision]):
+            text = f": {first}{end}{DECISION}: {second}"
+            yield Spelling(name, text.encode(), FORBIDDEN["word"])
 
 
 def _options(options: tuple[str, ...]) -> tuple[Spelling, ...]:
@@ -215,9 +214,3 @@ def _shortest(texts: set[bytes]) -> tuple[bytes, ...]:
             if not any(text.startswith(other) for other in texts if other != text)
         )
     )
-
-
-def _with_blank(spelling: Spelling) -> Iterator[Spelling]:
-    """Yield a spelling, and the same one after a blank."""
-    yield spelling
-    yield Spelling(spelling.outcome, b" " + spelling.text, spelling.forbidden)

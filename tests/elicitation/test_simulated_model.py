@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from coherence.agents import AGENTS, Agent
@@ -18,7 +19,12 @@ from elicitation.models.base import Request
 from elicitation.session.plan import Design
 from elicitation.session.questions import Question, plan_questions
 from elicitation.session.session import elicit
-from elicitation.simulated_model import AgentModel, Known, agent_for_task
+from elicitation.simulated_model import (
+    AgentModel,
+    Known,
+    agent_for_task,
+    report_probabilities,
+)
 from elicitation.store import AnswerStore
 
 ROOT = Path(__file__).parents[2]
@@ -65,6 +71,34 @@ def test_a_request_has_one_answer_whatever_the_order(asia, many):
     shuffled = agent_for_task("noisy", asia, many).generate([requests[i] for i in order])
     assert [shuffled[position] for position in np.argsort(order)] == answers
     assert [model.generate([request])[0] for request in requests[:10]] == answers[:10]
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_exact_answers_of_an_agent_are_what_its_draws_come_to(asia, many, name):
+    few, n = many.head(4), 600
+    exact = session(name, asia, few, answers="exact", reps=1)
+    drawn = session(name, asia, few, reps=n)
+    keys = ["context", "prompt", "z_state"]
+    exact, drawn = (runs.fillna({"z_state": "none"}) for runs in (exact, drawn))
+    means = drawn.groupby(keys)["p"].mean()
+    expected = exact.groupby(keys)[["p", "p_sd"]].first()
+    # Four standard errors of a mean; exactly equal where nothing is random.
+    limit = 4.5 * expected["p_sd"] / np.sqrt(n) + 1e-9
+    assert ((means - expected["p"]).abs() <= limit).all()
+    acted = drawn[drawn["action"].notna()]
+    rates = pd.crosstab(acted["context"], acted["action"], normalize="index")
+    shares = exact.dropna(subset=["action_yes"]).set_index("context")
+    for action in ("yes", "no", "defer"):
+        share = shares[f"action_{action}"]
+        gap = (rates.get(action, 0 * share) - share).abs()
+        assert (gap <= 4.5 * np.sqrt(share * (1 - share) / n) + 1e-9).all()
+
+
+def test_noisy_reports_on_no_grid_cannot_be_listed(asia, many):
+    agent = AGENTS["noisy"].with_parameters(grid=0.0)
+    with pytest.raises(InputError, match="noisy reports on no grid"):
+        session(agent, asia, many.head(2), answers="exact", reps=1)
+    assert sum(report_probabilities(AGENTS["noisy"], 0.97, "bayes").values()) == pytest.approx(1)
 
 
 def test_a_rational_agent_states_the_truth_on_its_grid(asia, many):

@@ -26,7 +26,7 @@ from elicitation.models.local.scoring import Floats, continuation_logprobs, spel
 from elicitation.models.local.sources import find_source
 from elicitation.models.local.trees import Trees, trees_for
 from elicitation.spelling.spellings import Spelling
-from elicitation.spelling.tokenizations import Part, SpellingMasses, spelling_graph
+from elicitation.spelling.tokenizations import Part, SpellingGraph, SpellingMasses, spelling_graph
 from elicitation.spelling.vocabulary import Vocabulary
 
 MOST_PATHS = 20_000
@@ -317,7 +317,7 @@ class CausalModel:
         itemised: bool = False,
     ) -> SpellingMasses:
         """Return the probabilities of spellings after texts; see `ScoringModel`."""
-        graph = spelling_graph(spellings, self.vocabulary)
+        graph = self._graph(tuple(spellings))
         # With a tolerance the improbable sequences are given up on the way; without one all are
         # followed, and their number grows exponentially with the length of a spelling.
         if tolerance == 0 and (n_paths := graph.count_paths()) > MOST_PATHS:
@@ -355,10 +355,23 @@ class CausalModel:
             ]
 
         sizes = [len(text) + len(graph.states) for text in texts]
-        masses, unresolved, parts = zip(*self.portions.results(sizes, measure), strict=True)
+        # In the order of their tokens: texts of a portion share a beginning, which is read once.
+        order = sorted(range(len(texts)), key=lambda i: tuple(texts[i]))
+        measured = self.portions.results(sizes, measure, order=order)
+        masses, unresolved, parts = zip(*measured, strict=True)
         return SpellingMasses(
             np.stack(masses), np.array(unresolved), [part for listed in parts for part in listed]
         )
+
+    def _graph(self, spellings: tuple[Spelling, ...]) -> SpellingGraph:
+        # A session asks for few forms many times.
+        if spellings not in self._graphs:
+            self._graphs[spellings] = spelling_graph(spellings, self.vocabulary)
+        return self._graphs[spellings]
+
+    @cached_property
+    def _graphs(self) -> dict[tuple[Spelling, ...], SpellingGraph]:
+        return {}
 
     @cached_property
     def vocabulary(self) -> Vocabulary:

@@ -44,13 +44,17 @@ class Portions:
         """Tokens in a portion, padding included."""
 
     def results(
-        self, sizes: Sequence[int], do: Callable[[list[int]], Sequence[Result]]
+        self,
+        sizes: Sequence[int],
+        do: Callable[[list[int]], Sequence[Result]],
+        *,
+        order: Sequence[int] | None = None,
     ) -> list[Result]:
         """Return the result of every item, from work done as by `work`, without gradients.
 
         Parameters
         ----------
-        sizes, do
+        sizes, do, order
             See `work`; `do` returns one result for each item of its portion.
 
         Returns
@@ -60,11 +64,19 @@ class Portions:
         """
         results: dict[int, Result] = {}
         with torch.inference_mode():
-            self.work(sizes, lambda rows: results.update(zip(rows, do(rows), strict=True)))
+            self.work(
+                sizes, lambda rows: results.update(zip(rows, do(rows), strict=True)), order=order
+            )
         return [results[i] for i in range(len(sizes))]
 
-    def work(self, sizes: Sequence[int], do: Callable[[list[int]], None]) -> None:
-        """Do work portion by portion, largest items first.
+    def work(
+        self,
+        sizes: Sequence[int],
+        do: Callable[[list[int]], None],
+        *,
+        order: Sequence[int] | None = None,
+    ) -> None:
+        """Do work portion by portion.
 
         Parameters
         ----------
@@ -73,16 +85,18 @@ class Portions:
         do : callable
             Gets the positions of a portion's items; called again with fewer of them if it ran out
             of memory.
+        order : sequence of int or None
+            Positions of all items, neighbours to be worked on together; None takes the largest
+            first, so that memory that does not suffice shows at once.
 
         Raises
         ------
         CoherenceError
             A single item does not fit into memory.
         """
-        # The largest first: if memory does not suffice, that shows at once.
-        left = sorted(range(len(sizes)), key=lambda i: -sizes[i])
+        left = sorted(range(len(sizes)), key=lambda i: -sizes[i]) if order is None else list(order)
         while left:
-            width = max(1, sizes[left[0]])
+            width = max(1, sizes[left[0]] if order is None else max(sizes[i] for i in left))
             rows = left[: min(max(1, self.cells // width), self.most_rows or len(left))]
             if self._fits(rows, do):
                 left = left[len(rows) :]

@@ -16,6 +16,7 @@ from elicitation.spelling.tokenizations import Part, SpellingGraph
 
 Floats = NDArray[np.float64]
 Tokens = tuple[int, ...]
+Ranges = tuple[tuple[int, int], ...]
 # Most logits held at a time, in numbers.
 _LOGITS = 1 << 26
 
@@ -173,8 +174,8 @@ class _Reading:
         n_texts, self.vocabulary_size = trees.roots.shape
         self.masses = np.zeros((n_texts, n_spellings))
         self.parts = parts
-        self.sorted_ids = torch.as_tensor(order, device=trees.roots.device)
         self.tables = [_Table.of(graph, state) for state in range(len(graph.states))]
+        self.sets = _TokenSets(order, trees.roots.device)
 
     def read(self, logits: torch.Tensor, level: list[list[_Node]]) -> list[list[_Node]]:
         """Add what is decided after the nodes of a level to `masses`; return what is still open."""
@@ -182,22 +183,21 @@ class _Reading:
         at_nodes = [
             (row, k, node) for row, nodes in enumerate(level) for k, node in enumerate(nodes)
         ]
-        # Copies in double precision lie side by side here: an eighth of the rows at a time.
-        step = max(1, _LOGITS // (8 * self.vocabulary_size))
+        # Copies in the precision of the sums lie side by side here: a part of the rows at a time.
+        step = max(1, _LOGITS // (4 * self.vocabulary_size))
         for start in range(0, len(at_nodes), step):
             portion = at_nodes[start : start + step]
             tables = [self.tables[node.state] for *_, node in portion]
             index = torch.tensor([(row, k) for row, k, _ in portion], device=logits.device).T
-            # Ranges are differences of sums, which single precision would not bear.
-            probability = logits[tuple(index)].double().softmax(-1)
-            cumulative = torch.nn.functional.pad(probability[:, self.sorted_ids].cumsum(-1), (1, 0))
-            stops = _take(cumulative, [table.stop for table in tables])
-            starts = _take(cumulative, [table.start for table in tables])
-            further = _take(probability, [table.token for table in tables])
-            for (row, _, node), table, stop, begin, onward in zip(
-                portion, tables, stops, starts, further, strict=True
+            values = logits[tuple(index)]
+            values = values if values.dtype == torch.float64 else values.float()
+            normaliser = values.logsumexp(-1).double()
+            decided = self.sets.sums(values, normaliser, [table.ranges for table in tables])
+            further = _take(values, normaliser, [table.token for table in tables])
+            for (row, _, node), table, sums, onward in zip(
+                portion, tables, decided, further, strict=True
             ):
-                self._decide(row, node, table.spelling, (stop - begin) * node.mass)
+                self._decide(row, node, table.spelling, sums[table.which] * node.mass)
                 masses = (onward * node.mass).tolist()
                 children[row] += [
                     _Node(target, mass, node.number, (*node.tokens, token))
@@ -208,7 +208,7 @@ class _Reading:
         return children
 
     def _decide(self, row: int, node: _Node, spelling: NDArray[np.int64], masses: Floats) -> None:
-        # Not `+=`: several ranges of tokens may decide in favour of one spelling.
+        # Not `+=`: several sets of tokens may decide in favour of one spelling.
         np.add.at(self.masses[row], spelling, masses)
         if self.parts is not None:
             self.parts.extend(
@@ -217,29 +217,87 @@ class _Reading:
             )
 
 
+class _TokenSets:
+    """Sums of probabilities over sets of tokens, which many states share; see `_Table.ranges`."""
+
+    def __init__(self, order: NDArray[np.int64], device: torch.device) -> None:
+        self.order, self.device = order, device
+        self.members: dict[Ranges, tuple[torch.Tensor, bool]] = {}
+
+    def sums(
+        self, values: torch.Tensor, normaliser: torch.Tensor, wanted: Sequence[tuple[Ranges, ...]]
+    ) -> list[Floats]:
+        """Return for every row of logits the probabilities of the sets that are wanted there."""
+        rows_of: dict[Ranges, list[int]] = {}
+        for row, sets in enumerate(wanted):
+            for ranges in sets:
+                rows_of.setdefault(ranges, []).append(row)
+        sums, counted = [], []
+        for ranges, rows in rows_of.items():
+            ids, complement = self._members_of(ranges)
+            at = torch.tensor(rows, device=self.device)
+            # All but a few tokens: those few are added up, and the rest is what they leave.
+            share = (values[at[:, None], ids].double() - normaliser[at, None]).exp().sum(-1)
+            sums.append((1 - share).clamp(min=0) if complement else share)
+            counted += [(row, ranges) for row in rows]
+        # One transfer from the device for all of them.
+        listed = torch.cat(sums).tolist() if sums else []
+        share_of = dict(zip(counted, listed, strict=True))
+        return [
+            np.array([share_of[row, ranges] for ranges in sets], dtype=np.float64)
+            for row, sets in enumerate(wanted)
+        ]
+
+    def _members_of(self, ranges: Ranges) -> tuple[torch.Tensor, bool]:
+        if ranges not in self.members:
+            inside = np.zeros(len(self.order), dtype=bool)
+            for start, stop in ranges:
+                inside[start:stop] = True
+            complement = bool(2 * inside.sum() > len(inside))
+            ids = self.order[~inside if complement else inside]
+            self.members[ranges] = torch.from_numpy(ids).to(self.device), complement
+        return self.members[ranges]
+
+
 @dataclass(frozen=True, eq=False)
 class _Table:
-    """What the tokens do at one state, as arrays: see `SpellingGraph`."""
+    """What the tokens do at one state, as arrays: see `SpellingGraph`.
+
+    `ranges` holds sets of tokens as ranges of places in the vocabulary; those of the set at
+    position ``which[i]`` decide in favour of ``spelling[i]``.
+    """
 
     spelling: NDArray[np.int64]
-    start: NDArray[np.int64]
-    stop: NDArray[np.int64]
+    which: NDArray[np.int64]
+    ranges: tuple[Ranges, ...]
     token: NDArray[np.int64]
     target: NDArray[np.int64]
 
     @classmethod
     def of(cls, graph: SpellingGraph, state: int) -> "_Table":
-        deciding = np.array(graph.deciding[state], dtype=np.int64).reshape(-1, 3)
+        of_spelling: dict[int, list[tuple[int, int]]] = {}
+        for spelling, start, stop in graph.deciding[state]:
+            of_spelling.setdefault(spelling, []).append((start, stop))
+        sets = {spelling: tuple(ranges) for spelling, ranges in of_spelling.items()}
+        position = {ranges: k for k, ranges in enumerate(dict.fromkeys(sets.values()))}
         steps = np.array(graph.steps[state], dtype=np.int64).reshape(-1, 2)
-        return cls(*deciding.T, *steps.T)
+        return cls(
+            np.array(list(sets), dtype=np.int64),
+            np.array([position[ranges] for ranges in sets.values()], dtype=np.int64),
+            tuple(position),
+            *steps.T,
+        )
 
 
-def _take(values: torch.Tensor, columns: Sequence[NDArray[np.int64]]) -> list[Floats]:
-    """Read some columns of every row, in one transfer from the device."""
+def _take(
+    values: torch.Tensor, normaliser: torch.Tensor, columns: Sequence[NDArray[np.int64]]
+) -> list[Floats]:
+    """Read the probabilities of some tokens in every row, in one transfer from the device."""
     counts = [len(columns_of_row) for columns_of_row in columns]
     row = torch.from_numpy(np.repeat(np.arange(len(columns)), counts)).to(values.device)
     column = torch.from_numpy(np.concatenate(columns)).to(values.device)
-    return np.split(values[row, column].cpu().numpy(), np.cumsum(counts)[:-1])
+    read = (values[row, column].double() - normaliser[row]).exp()
+    return np.split(read.cpu().numpy(), np.cumsum(counts)[:-1])
 
 
 def _prune(nodes: list[_Node], most: float) -> tuple[list[_Node], float]:

@@ -238,6 +238,31 @@ b,How probable is snow?,What now?,stay|go,0
             "prompts must be distinct names among standard, mse",
         ),
         (["--status", "none.sqlite"], "none.sqlite does not exist"),
+        (
+            ["--agent", "leaky", "--out", "x.csv", "--task", "asia", "--prefill", "So: "],
+            "--prefill begins the answers of a local model",
+        ),
+        (
+            [
+                *[
+                    "--agent",
+                    "leaky",
+                    "--out",
+                    "x.csv",
+                    "--task",
+                    "asia",
+                    "--answers",
+                    "exact",
+                    "--reps",
+                    "5",
+                ]
+            ],
+            "answers='exact' draws nothing",
+        ),
+        (
+            [*["--agent", "leaky", "--out", "x.csv", "--task", "asia", "--min-mass", "2"]],
+            "min_mass must be in [0, 1]; received 2.0",
+        ),
     ],
 )
 def test_what_is_missing_or_does_not_go_together(tmp_path, monkeypatch, capsys, options, message):
@@ -248,6 +273,44 @@ def test_what_is_missing_or_does_not_go_together(tmp_path, monkeypatch, capsys, 
     errors = capsys.readouterr().err
     assert message in errors
     assert errors.count("\n") == 1
+
+
+def test_exact_answers_from_the_command_line(model_folder, tmp_path, capsys):
+    out = tmp_path / "runs.csv"
+    words = ["elicit", "--model", str(model_folder), "--task", "asia", "--contexts", "2"]
+    words += ["--answers", "exact", "--no-lie", "--prompts", "standard", "--out", str(out)]
+    assert main([*words, "--dry-run"]) == 0
+    assert "at most 0 in answers" in capsys.readouterr().out
+    assert main(words) == 0
+    said = capsys.readouterr().err
+    assert "2 rows, 4 answers asked, 0 reused, 100.0% readable" in said
+    assert "have probability" in said
+    runs = read_runs(out)
+    assert runs["p"].notna().all()
+    assert runs[["action_no", "action_yes", "action_defer"]].sum(axis=1).tolist() == pytest.approx(
+        [1, 1]
+    )
+    # A beginning that leads elsewhere is another model; the form has next to nothing after it.
+    assert main([*words, "--prefill", "Consider", "--store", str(tmp_path / "other")]) == 0
+    said = capsys.readouterr().err
+    assert "4 answers asked" in said
+    assert "warning: that is less than one half" in said
+    assert set(read_runs(out)["status"]) == {"low_mass"}
+    assert (
+        main(
+            [
+                *words,
+                "--prefill",
+                "Consider",
+                "--min-mass",
+                "0.9",
+                "--store",
+                str(tmp_path / "other"),
+            ]
+        )
+        == 0
+    )
+    assert "0 answers asked, 4 reused, 0.0% readable" in capsys.readouterr().err
 
 
 def test_own_prompts_and_questions_from_the_command_line(model_folder, tmp_path, capsys):

@@ -24,7 +24,7 @@ from elicitation.session.plan import Design, plan_own_questions
 from elicitation.session.session import run_plan
 from elicitation.store import AnswerStore
 
-N_CONTEXTS, REPS = 50, 5
+N_CONTEXTS, REPS = 50, 5  # as many as a design has by itself
 N_QUESTIONS = N_CONTEXTS * REPS * 2
 BATCH = 2
 OPTIONS = ("wait", "treat", "refer")
@@ -56,31 +56,45 @@ class Simulated:
             )
         return answers
 
+    def form_probabilities(self, texts, form):
+        """Known by itself; the last digits depend on the neighbours, as those of a network do."""
+        time.sleep(self.seconds * len(texts))
+        with open(self.log, "a") as log:
+            log.writelines(f"{text!r}\n" for text in texts)
+        spread = []
+        for text in texts:
+            rng = np.random.default_rng(list(text.encode()))
+            shares = rng.dirichlet(np.ones(len(form.parts[0].outcomes))) * 0.7
+            shares[0] *= 1 + 1e-13 * sum(map(len, texts))
+            names = form.parts[0].outcomes
+            spread.append((dict(zip(names, shares.tolist(), strict=True)),))
+        return spread
 
-def plan():
-    """Return the plan of a session with `N_QUESTIONS` questions."""
+
+def plan(answers):
+    """Return the plan of a session with `N_QUESTIONS` questions; exact ones have no repetition."""
     table = pd.DataFrame({"context": [f"c{i}" for i in range(N_CONTEXTS)]})
     table["belief_question"] = [f"Case {i}: how probable is it?" for i in range(N_CONTEXTS)]
     table["action_question"] = [f"Case {i}: what do you do?" for i in range(N_CONTEXTS)]
     table["options"] = [OPTIONS] * N_CONTEXTS
-    return plan_own_questions(table, Design(reps=REPS, prompts=("standard",)))
+    return plan_own_questions(table, Design(prompts=("standard",), answers=answers))
 
 
-def live(folder, seconds):
+def live(folder, seconds, answers="drawn"):
     """Run the session to its end in this process."""
     with AnswerStore(folder / "answers.sqlite") as store:
         runs, _ = run_plan(
-            Simulated(folder / "asked.txt", seconds), plan(), store, batch_size=BATCH
+            Simulated(folder / "asked.txt", seconds), plan(answers), store, batch_size=BATCH
         )
     runs.drop(columns="created").to_parquet(folder / "runs.parquet")
 
 
-def start(folder, seconds):
+def start(folder, seconds, answers):
     """Start a life of the session; return the process id."""
     child = os.fork()
     if child == 0:
         try:
-            live(folder, seconds)
+            live(folder, seconds, answers)
             os._exit(0)
         except BaseException as error:
             (folder / "error.txt").write_text(repr(error))
@@ -88,14 +102,14 @@ def start(folder, seconds):
     return child
 
 
-def torment(folder, *, kills, rng, seconds=0.004):
+def torment(folder, answers, *, kills, rng, seconds=0.004):
     """Kill lives of a session, at most `kills` of them, then let one live.
 
     Return how many kills struck and how many lives ended by themselves.
     """
     struck = ended = 0
     for _ in range(kills):
-        child = start(folder, seconds)
+        child = start(folder, seconds, answers)
         # From before the store is open to after a few batches.
         time.sleep(float(rng.uniform(0, 9 * BATCH * seconds)))
         os.kill(child, signal.SIGKILL)
@@ -103,14 +117,14 @@ def torment(folder, *, kills, rng, seconds=0.004):
         struck += os.WIFSIGNALED(status)
         ended += os.WIFEXITED(status)
     for _ in range(2):  # the last life, and one that finds all done
-        _, status = os.waitpid(start(folder, seconds), 0)
+        _, status = os.waitpid(start(folder, seconds, answers), 0)
         assert os.waitstatus_to_exitcode(status) == 0, (folder / "error.txt").read_text()
     return struck, ended
 
 
-def together(folder, *, n=2, seconds=0.002):
+def together(folder, answers, *, n=2, seconds=0.002):
     """Let several processes work on one store at once."""
-    children = [start(folder, seconds) for _ in range(n)]
+    children = [start(folder, seconds, answers) for _ in range(n)]
     for child in children:
         _, status = os.waitpid(child, 0)
         assert os.waitstatus_to_exitcode(status) == 0, (folder / "error.txt").read_text()
@@ -140,6 +154,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--answers", default="drawn", choices=("drawn", "forced", "exact"))
     parser.add_argument(
         "--processes",
         type=int,
@@ -151,15 +166,18 @@ def main():
         folder, undisturbed = Path(name) / "killed", Path(name) / "undisturbed"
         folder.mkdir()
         undisturbed.mkdir()
-        live(undisturbed, 0.0)
+        live(undisturbed, 0.0, args.answers)
         struck = ended = 0
         if args.processes:
-            together(folder, n=args.processes)
+            together(folder, args.answers, n=args.processes)
         else:
-            struck, ended = torment(folder, kills=args.kills, rng=np.random.default_rng(args.seed))
+            struck, ended = torment(
+                folder, args.answers, kills=args.kills, rng=np.random.default_rng(args.seed)
+            )
         outcome = verdict(folder, undisturbed)
     print(
-        f"kills={struck} ended_before_the_kill={ended} questions={N_QUESTIONS} "
+        f"kills={struck} ended_before_the_kill={ended} "
+        f"questions={N_QUESTIONS // (REPS if args.answers == 'exact' else 1)} "
         + " ".join(f"{key}={value}" for key, value in outcome.items())
     )
 

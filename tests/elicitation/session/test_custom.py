@@ -166,14 +166,17 @@ def test_a_causal_model_gives_exact_label_probabilities(model, table, store):
 @pytest.mark.parametrize(
     ("masses", "value", "status"),
     [
-        ({"No": 0.1, "Yes": 0.3}, None, "unparsed"),
+        ({"No": 0.1, "Yes": 0.3}, 0.75, "low_mass"),
+        ({"No": 0.0, "Yes": 0.0}, None, "unparsed"),
         ({"No": 0.5, "Yes": 0.5}, 0.5, "ok"),
         ({"No": 0.0, "Yes": 1.0}, 1.0, "ok"),
         ({"No": 0.2, "Yes": 0.6, "share": [0.6, 0.8]}, None, "unparsed"),
         ({"No": 0.2, "Yes": 0.6, "share": [0.745, 0.755]}, 0.75, "ok"),
     ],
 )
-def test_a_token_belief_needs_most_of_the_mass_and_narrow_bounds(masses, value, status):
+def test_a_token_belief_says_where_it_has_little_mass_and_needs_narrow_bounds(
+    masses, value, status
+):
     belief = token_belief(json.dumps(masses))
     assert (belief.value, belief.status) == (
         pytest.approx(value) if value is not None else None,

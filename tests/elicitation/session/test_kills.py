@@ -38,6 +38,20 @@ def test_ten_kills():
     assert "kills=10 " in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        ("exact", "questions=100 answers=100 twice=0 intact=True equal=True"),
+        # Beside 500 draws the distributions after 100 texts.
+        ("forced", "questions=500 answers=600 twice=0 intact=True equal=True"),
+    ],
+)
+def test_ten_kills_of_answers_in_a_form(answers, expected):
+    done = _run("--kills", 10, "--seed", 2, "--answers", answers)
+    assert done.returncode == 0, done.stderr
+    assert expected in done.stdout
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_two_hundred_kills(seed):

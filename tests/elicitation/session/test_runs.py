@@ -99,10 +99,10 @@ def test_an_answer_is_read_once(asia, cases, store, scripted, monkeypatch, belie
     monkeypatch.setattr(
         runs_module,
         "decode_answer",
-        lambda *asked: read.append("answer") or decode(*asked),
+        lambda *given, **options: read.append("answer") or decode(*given, **options),
     )
     monkeypatch.setattr(
-        runs_module, "token_belief", lambda text: read.append("token") or share(text)
+        runs_module, "token_belief", lambda *given: read.append("token") or share(*given)
     )
     design = Design(reps=1, belief=belief, draws=3)
     runs, tally = elicit(Labelled(), asia, cases, store, design=design)

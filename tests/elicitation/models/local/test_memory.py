@@ -82,3 +82,13 @@ def test_the_largest_items_come_first_and_rows_are_limited():
     seen = []
     Portions(2, grows=False).work([3, 9, 1, 7], seen.append)
     assert seen == [[1, 3], [0, 2]]
+
+
+def test_items_that_belong_together_are_worked_on_together():
+    portions = Portions(None, grows=False)
+    portions.cells = 6
+    seen = []
+    # Padded to the largest of all that are left, for any may share a portion with it.
+    portions.work([1, 3, 2, 2], seen.append, order=[2, 0, 3, 1])
+    assert seen == [[2, 0], [3, 1]]
+    assert portions.results([1, 1], lambda rows: [10 * i for i in rows], order=[1, 0]) == [0, 10]

@@ -1,0 +1,136 @@
+"""An answer to be had, and what tells it from all others: the key that it is stored under."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+from elicitation.models.base import Request
+from elicitation.spelling.forms import AnswerForm
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One answer to be had: the request, and what tells it from other draws of the same text.
+
+    Parameters
+    ----------
+    request : Request
+        What the model is asked; its seed follows from the base seed, the text and the number.
+    number : int
+        The how-manieth draw of this text, from 0.
+    base_seed : int
+        Seed of the session.
+    labels : tuple of str
+        Where the answer is the probability of each of these labels, and nothing is drawn.
+    about : str
+        How the answer is to be read; kept beside it, and no part of the key.
+    form : AnswerForm or None
+        What the answer must look like; None leaves it to the model.
+    exact : bool
+        Whether the answer is the distribution over all answers in the form, and none is drawn.
+    """
+
+    request: Request
+    number: int
+    base_seed: int
+    labels: tuple[str, ...] = ()
+    about: str = ""
+    form: AnswerForm | None = None
+    exact: bool = False
+
+    @classmethod
+    def of_form(cls, text: str, form: AnswerForm, *, about: str = "") -> "Draw":
+        """Make a request for the distribution over the answers in a form after a text."""
+        return cls(Request(text, 0, 1, 1.0, 1), 0, 0, about=about, form=form, exact=True)
+
+    @classmethod
+    def of_labels(cls, text: str, labels: tuple[str, ...], *, about: str = "") -> "Draw":
+        """Make a request for the probabilities of labels after a text."""
+        return cls(Request(text, 0, 1, 0.0, 1), 0, 0, labels, about)
+
+    @classmethod
+    def of(
+        cls,
+        text: str,
+        number: int,
+        *,
+        base_seed: int,
+        temperature: float,
+        max_new_tokens: int,
+        max_lines: int | None,
+        about: str = "",
+        form: AnswerForm | None = None,
+    ) -> "Draw":
+        """Make a draw whose seed depends on the text, the number and the base seed alone.
+
+        Parameters
+        ----------
+        text : str
+            The question.
+        number : int
+            The how-manieth draw of this text. At temperature 0 all draws agree, and number and
+            seeds count as 0.
+        base_seed : int
+            Seed of the session.
+        temperature, max_new_tokens, max_lines
+            See `Request`.
+        about, form
+            See `Draw`.
+
+        Returns
+        -------
+        Draw
+            With a seed below 2**63.
+        """
+        # Nothing is random, so that all draws of a text share one key and are asked once.
+        if temperature == 0:
+            return cls(
+                Request(text, 0, max_new_tokens, 0.0, max_lines), 0, 0, about=about, form=form
+            )
+        digest = hashlib.sha256(json.dumps([base_seed, number, text]).encode()).digest()
+        # Integers of SQLite have a sign, which leaves 63 bits.
+        seed = int.from_bytes(digest[:8], "big") >> 1
+        return cls(
+            Request(text, seed, max_new_tokens, temperature, max_lines),
+            number,
+            base_seed,
+            about=about,
+            form=form,
+        )
+
+    @property
+    def settings(self) -> str:
+        """Settings of the generation as canonical JSON."""
+        request = self.request
+        # Nothing is drawn: no setting of the generation can change a probability.
+        if self.labels:
+            return json.dumps({"labels": self.labels})
+        if self.exact and self.form is not None:
+            return json.dumps({"answers": "exact", "form": self.form.digest})
+        values: dict[str, object] = {
+            "base_seed": self.base_seed,
+            "max_lines": request.max_lines,
+            "max_new_tokens": request.max_new_tokens,
+            "temperature": float(request.temperature),
+        }
+        if self.form is not None:
+            values |= {"answers": "forced", "form": self.form.digest}
+        # Sorted, since the text goes into the key: equal settings must be equal texts.
+        return json.dumps(values, sort_keys=True)
+
+    def key(self, fingerprint: str) -> str:
+        """Return the key of this draw's answer.
+
+        Parameters
+        ----------
+        fingerprint : str
+            Of the model.
+
+        Returns
+        -------
+        str
+            A hexadecimal digest.
+        """
+        return hashlib.sha256(
+            json.dumps([fingerprint, self.request.text, self.settings, self.number]).encode()
+        ).hexdigest()

@@ -1,0 +1,98 @@
+"""How often, in which ways and how randomly the questions of a session are asked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from coherence.errors import InputError
+from elicitation.reading.belief import ANSWERS, Answers, Way
+from elicitation.session.prompts import BELIEF, PromptSet
+
+
+@dataclass(frozen=True)
+class Design:
+    """How often, in which ways and how randomly the questions of a session are asked.
+
+    Parameters
+    ----------
+    reps : int or None
+        Repetitions, positive; None takes 5, or 1 of exact answers, which do not vary.
+    prompts : sequence of str
+        Framings of a verbalised belief. Actions are set beside "standard", or beside the first
+        framing where it is missing.
+    iterated : bool
+        Whether to ask the two questions of the law of iterated expectation; only of verbalised
+        beliefs about a network.
+    belief : {"verbalised", "token", "sampled"}
+        How beliefs are elicited; the latter two ask one question whose answer is Yes or No, and
+        name the `prompt` after themselves.
+    draws : int
+        Answers of one sampled belief, positive.
+    temperature : float
+        At least 0; a sampled belief needs more.
+    max_new_tokens : int or None
+        Cut of every answer; None takes 256, or what a longer form needs. A model that thinks aloud
+        before it answers needs thousands.
+    seed : int
+        Base seed of the draws, at least 0.
+    templates : PromptSet or None
+        Templates of one's own; None takes the built-in ones.
+    answers : {"drawn", "forced", "exact"}
+        How stated beliefs and actions are had: in free text that is read, drawn from the answers in
+        the form asked for, or as the distribution over these.
+    min_mass : float
+        In [0, 1]; what is read off answers that have less mass together counts as unread.
+    """
+
+    reps: int | None = None
+    prompts: Sequence[str] = tuple(BELIEF)
+    iterated: bool = True
+    belief: Way = "verbalised"
+    draws: int = 20
+    temperature: float = 1.0
+    max_new_tokens: int | None = None
+    seed: int = 0
+    templates: PromptSet | None = None
+    answers: Answers = "drawn"
+    min_mass: float = 0.0
+
+    @property
+    def n_reps(self) -> int:
+        """Repetitions."""
+        usual = 1 if self.answers == "exact" else 5
+        return usual if self.reps is None else self.reps
+
+    def __post_init__(self) -> None:
+        self._check_answers()
+        # Put as a negation so that NaN, which compares with nothing, is refused as well.
+        if not self.temperature >= 0 or self.seed < 0:
+            raise InputError(
+                f"temperature and seed must be at least 0; received {self.temperature} and "
+                f"{self.seed}."
+            )
+        if self.max_new_tokens is not None and self.max_new_tokens < 1:
+            raise InputError(f"max_new_tokens must be positive; received {self.max_new_tokens}.")
+        if self.belief == "sampled" and self.temperature == 0:
+            raise InputError(
+                "belief='sampled' needs a temperature above 0; at 0 all draws are one. Raise the "
+                "temperature or take token."
+            )
+
+    def _check_answers(self) -> None:
+        if self.answers not in ANSWERS:
+            raise InputError(
+                f"answers must be one of {', '.join(ANSWERS)}; received {self.answers!r}."
+            )
+        if not 0 <= self.min_mass <= 1:
+            raise InputError(f"min_mass must be in [0, 1]; received {self.min_mass}.")
+        if self.answers == "drawn":
+            return
+        if self.belief == "sampled":
+            raise InputError(
+                f"belief='sampled' draws its answers freely; received answers={self.answers!r}. "
+                "Take belief='token', which is what a sampled belief estimates."
+            )
+        if self.answers == "exact" and (self.n_reps != 1 or self.temperature != 1):
+            raise InputError(
+                "answers='exact' draws nothing: reps and temperature must be 1; received "
+                f"{self.reps} and {self.temperature}. Leave them out."
+            )
