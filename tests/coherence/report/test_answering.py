@@ -35,6 +35,7 @@ def test_a_caution_comes_first_where_half_of_the_mass_is_elsewhere(median, cauti
 
 
 def test_tiny_masses_do_not_read_as_zero():
-    assert "of 1.8e-06 (median; smallest 1e-09; 3 rows)" in answering_sentences(
-        Answering({}, False, 3, 1.8e-6, 1e-9)
-    )[-1]
+    assert (
+        "of 1.8e-06 (median; smallest 1e-09; 3 rows)"
+        in answering_sentences(Answering({}, False, 3, 1.8e-6, 1e-9))[-1]
+    )

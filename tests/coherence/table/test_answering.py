@@ -12,7 +12,8 @@ def test_a_table_that_does_not_tell_is_not_known():
     got = answering(pd.DataFrame({"p": [0.2], "action": ["yes"], "answer_mass": [None]}))
     assert not got.known
     assert (dict(got.kinds), got.policies, got.n_mass) == ({}, False, 0)
-    assert math.isnan(got.median_mass) and math.isnan(got.smallest_mass)
+    assert math.isnan(got.median_mass)
+    assert math.isnan(got.smallest_mass)
 
 
 def test_kinds_are_counted_and_ordered_and_empty_cells_are_none():
