@@ -128,9 +128,9 @@ def cmi_test(
 
     Probabilities of actions give the information of an action that is drawn from them, so that the
     effect is that of drawn actions without the noise of drawing. The test compares the
-    probabilities themselves, whose distance is that of the most different one; it also sees a state
-    that moves their spread alone, of which the effect shows nothing. There is no published
-    procedure for them, and no calibration of the belief.
+    probabilities themselves, each in units of its spread, and two policies are as far apart as the
+    most different of them. It also sees a state that moves their spread alone, of which the effect
+    shows nothing. There is no published procedure for them, and no calibration of the belief.
 
     References
     ----------

@@ -34,8 +34,6 @@ TEST_SHARE = 0.15  # neighbours of the test statistic, as a share of the rows
 # The same given several columns, as a share of the mean number of rows with one action and one
 # truth.
 CELL_SHARE = 0.6
-# The same where actions are probabilities: without coin tosses a wide neighbourhood blurs little.
-POLICY_SHARE = 0.3
 
 
 def neighbours_for_test(n_rows: int, k: int) -> int:
@@ -63,29 +61,6 @@ def neighbours_for_test(n_rows: int, k: int) -> int:
     150
     """
     return max(k, round(TEST_SHARE * n_rows))
-
-
-def neighbours_for_policy_test(n_rows: int, k: int) -> int:
-    """Return the number of neighbours of the test statistic where actions are probabilities.
-
-    Parameters
-    ----------
-    n_rows : int
-        Rows of the unit.
-    k : int
-        Neighbours of the estimate, the smallest number used.
-
-    Returns
-    -------
-    int
-        ``max(k, round(.3 * n_rows))``.
-
-    Examples
-    --------
-    >>> neighbours_for_policy_test(1000, 3)
-    300
-    """
-    return max(k, round(POLICY_SHARE * n_rows))
 
 
 def neighbours_for_general_test(n_rows: int, n_cells: int, k: int) -> int:
@@ -202,7 +177,7 @@ class Problem:
         n_rows = self.data.n_rows
         if n_rows > TABLE_ROWS:
             return binned_policy_statistic(self.given, bins[self.data.context], policy, k), None
-        k_test = min(neighbours_for_policy_test(n_rows, k), n_rows - 1)
+        k_test = min(neighbours_for_test(n_rows, k), n_rows - 1)
         return policy_statistic(self.given, policy, k, k_test), k_test
 
 

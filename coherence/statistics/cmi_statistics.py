@@ -16,7 +16,7 @@ from coherence.statistics.conditioning import Conditioning
 from coherence.statistics.information import plug_in_information, plug_in_policy_information
 from coherence.statistics.knn import SortedNeighbours, as_levels, conditional_information
 from coherence.statistics.knn_general import general_information, neighbour_table
-from coherence.statistics.knn_policies import policy_information, policy_neighbours
+from coherence.statistics.knn_policies import policy_information, policy_neighbours, scaled_policies
 
 TABLE_ROWS = 2_000  # above this the table of all neighbours would take more than 200 MB
 
@@ -109,7 +109,7 @@ def binned_statistic(conditions: Conditioning, bins: Codes, action: Codes, k: in
 
 def policy_statistic(conditions: Conditioning, share: Floats, k: int, k_test: int) -> Statistic:
     """Nearest-neighbour estimates of the information between policies and truths."""
-    table = policy_neighbours(conditions.continuous, conditions.stratum, share)
+    table = policy_neighbours(conditions.continuous, conditions.stratum, scaled_policies(share))
     return _with_both(table.information, k, k_test)
 
 
@@ -117,10 +117,11 @@ def binned_policy_statistic(
     conditions: Conditioning, bins: Codes, share: Floats, k: int
 ) -> Statistic:
     """Plug-in information of drawn actions for the test, where a table of neighbours is too big."""
+    scaled = scaled_policies(share)
 
     def statistic(truth: Codes, with_estimate: bool) -> tuple[float, float]:
         estimate = (
-            policy_information(conditions.continuous, conditions.stratum, share, truth, k)
+            policy_information(conditions.continuous, conditions.stratum, scaled, truth, k)
             if with_estimate
             else math.nan
         )

@@ -15,10 +15,34 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from coherence.inputs import Codes, Floats
+from coherence.statistics.conditioning import SPREAD
 from coherence.statistics.knn import RESOLUTION, as_levels, digamma_table
 from coherence.statistics.knn_general import HALF_STEP
 
 Counts = NDArray[np.signedinteger[Any]]
+
+
+def scaled_policies(share: Floats) -> Floats:
+    """Give every action's probability the spread of a belief, shape (n, n_actions).
+
+    Four standard deviations become 1, as those of numeric features do. A model that hardly leaves
+    one half would otherwise show nothing: every difference in its policy would be smaller than
+    those in belief, of which the larger counts.
+
+    Parameters
+    ----------
+    share : ndarray, shape (n, n_actions)
+        Probability of each action.
+
+    Returns
+    -------
+    ndarray, shape (n, n_actions)
+        Scaled; zeros for an action whose probability never changes.
+    """
+    spread = share.std(axis=0)
+    moving = spread > 1e-12
+    scaled = (share - share.mean(axis=0)) / (SPREAD * np.where(moving, spread, 1.0))
+    return np.where(moving, scaled, 0.0)
 
 
 def policy_information(
@@ -34,7 +58,7 @@ def policy_information(
     stratum : ndarray of int, shape (n,)
         Code of the combination of discrete conditioning values; zeros if there are none.
     share : ndarray, shape (n, n_actions)
-        Probability of each action.
+        Probability of each action, or what `scaled_policies` makes of it.
     truth : ndarray of int, shape (n,)
         Codes.
     k : int

@@ -195,7 +195,7 @@ def test_a_constant_policy_moves_with_nothing(test):
     belief, _, truth, context = world()
     constant = pd.DataFrame({"yes": 0.3, "no": 0.5, "defer": 0.2}, index=range(len(belief)))
     result = TESTS[test](belief, constant, truth, context)
-    assert result.pvalue == pytest.approx(1.0)
+    assert result.pvalue > 0.9
     assert result.statistic == pytest.approx(0.0, abs=1e-9)
 
 
@@ -251,11 +251,12 @@ def test_information_given_features_and_in_large_tables_is_tested_too():
 def test_a_state_that_moves_only_the_spread_of_a_policy_is_seen():
     """Mean policies agree: the effect is about 0, and the policy depends on the state all the same.
 
-    A test of mean policies has no power here.
+    A test of mean policies has no power here; nor has one that compares policies in the units of
+    beliefs, where all of them are alike.
     """
     rng = np.random.default_rng(0)
     belief, truth = rng.integers(1, 10, 300) / 10, rng.integers(0, 2, 300)
-    share = 0.5 + rng.choice([-1, 1], 300) * np.where(truth == 1, 0.3, 0.1) * rng.random(300)
+    share = 0.5 + rng.choice([-1, 1], 300) * np.where(truth == 1, 0.03, 0.01) * rng.random(300)
     result = cmi_test(belief, np.stack([share, 1 - share], axis=1), truth, rng=1)
     assert result.pvalue <= 0.01
     assert result.statistic < 0.03

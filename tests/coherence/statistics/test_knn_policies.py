@@ -5,7 +5,11 @@ import pytest
 from scipy.special import digamma
 
 from coherence.statistics.knn import RESOLUTION, as_levels
-from coherence.statistics.knn_policies import policy_information, policy_neighbours
+from coherence.statistics.knn_policies import (
+    policy_information,
+    policy_neighbours,
+    scaled_policies,
+)
 
 
 def by_hand(continuous, stratum, share, truth, k):
@@ -62,3 +66,12 @@ def test_a_policy_that_tells_the_truth_gives_its_entropy():
     given = np.zeros((2000, 1)), np.zeros(2000, dtype=int)
     share = share + np.random.default_rng(0).uniform(-0.05, 0.05, 2000)[:, None] * [1, -1]
     assert policy_information(*given, share, truth, 3) == pytest.approx(np.log(2), abs=0.01)
+
+
+def test_policies_are_compared_in_units_of_their_spread():
+    """Four standard deviations become 1, however small; what never moves stays 0."""
+    share = np.array([[0.5, 0.2, 0.3], [0.5, 0.4, 0.1], [0.5, 0.2, 0.3], [0.5, 0.4, 0.1]])
+    scaled = scaled_policies(share)
+    assert scaled[:, 0].tolist() == [0, 0, 0, 0]
+    assert scaled[:, 1] == pytest.approx([-0.25, 0.25, -0.25, 0.25])
+    assert scaled_policies(0.5 + (share - 0.5) * 1e-6)[:, 1] == pytest.approx(scaled[:, 1])
