@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import softmax
 
 from coherence.errors import InputError, closest
 from coherence.inputs import Floats, require, whole_number
 from coherence.statistics.resample import Seed, as_generator
+from coherence.table.schema import ACTION_PREFIX
 
 ACTIONS = ("yes", "no", "defer")
 PROMPTS = ("standard", "mse", "absolute", "bayes")
@@ -150,16 +152,25 @@ class Agent:
         ndarray of str, shape (n,)
             Actions.
         """
-        utility = self._utility(belief, theta) + taste
+        utility = self._utility(belief, theta)
         # The largest of utilities with Gumbel shocks is drawn by the softmax (McFadden 1974).
-        best = np.argmax(utility + rng.gumbel(size=utility.shape), axis=1)
+        best = np.argmax(utility + taste + rng.gumbel(size=utility.shape), axis=1)
         return np.asarray(np.array(ACTIONS)[best])
 
-    def choice_probabilities(self, belief: Floats, theta: Floats, taste: Floats) -> Floats:
-        """Return the probabilities that `choose` draws with, shape (n, 3), in its order."""
-        utility = self._utility(belief, theta) + taste
-        weights = np.exp(utility - utility.max(axis=1, keepdims=True))
-        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+    def policy(self, belief: Floats, theta: Floats, taste: Floats) -> Floats:
+        """Return the probabilities with which `choose` draws its actions.
+
+        Parameters
+        ----------
+        belief, theta, taste : ndarray
+            As for `choose`.
+
+        Returns
+        -------
+        ndarray, shape (n, 3)
+            Probabilities of `ACTIONS`.
+        """
+        return np.asarray(softmax(self._utility(belief, theta) + taste, axis=1))
 
     def _utility(self, belief: Floats, theta: Floats) -> Floats:
         effective = belief + self.hidden_signal * (theta - 0.5)
@@ -278,6 +289,7 @@ def simulate(
     n_reps: int,
     prompts: Sequence[str] = PROMPTS,
     iterated: bool = True,
+    policies: bool = False,
     rng: Seed = None,
 ) -> pd.DataFrame:
     """Draw a runs table from an agent.
@@ -292,6 +304,9 @@ def simulate(
         Wordings of the belief question; the first is asked together with the action.
     iterated : bool
         Whether to add the rows for the law of iterated expectation.
+    policies : bool
+        Whether to give the probability of each action, in columns ``action_<label>``, in place of
+        an action that is drawn from them. Everything else is the same under the same `rng`.
     rng : Generator, int or None
         Source of randomness.
 
@@ -330,7 +345,14 @@ def simulate(
     # One belief and one taste for each context, repeated: repetitions differ by shocks alone.
     row = np.repeat(np.arange(n_contexts), n_reps)
     belief = agent.believe(world.exact)[row]
-    action = agent.choose(belief, world.theta[row], taste[row], generator)
+    situation = belief, world.theta[row], taste[row]
+    # Drawn in any case, so that what is drawn afterwards stays the same.
+    acted: dict[str, Any] = {"action": agent.choose(*situation, generator)}
+    unasked: dict[str, Any] = {"action": None}
+    if policies:
+        names = [f"{ACTION_PREFIX}{action}" for action in ACTIONS]
+        acted = dict(zip(names, agent.policy(*situation).T, strict=True))
+        unasked = dict.fromkeys(names, np.nan)
 
     def frame(p: Floats, **columns: Any) -> pd.DataFrame:
         table = {
@@ -340,7 +362,7 @@ def simulate(
             "rep": np.tile(np.arange(n_reps), n_contexts),
             "prompt": prompts[0],
             "p": p,
-            "action": None,
+            **unasked,
             "theta": world.theta[row].astype(int),
             "p_true": world.exact[row],
             "z": None,
@@ -351,7 +373,7 @@ def simulate(
         }
         return pd.DataFrame({**table, **columns})
 
-    pieces = [frame(agent.report(belief, prompts[0], generator), action=action)]
+    pieces = [frame(agent.report(belief, prompts[0], generator), **acted)]
     # An action is asked for once, together with the first wording.
     pieces += [
         frame(agent.report(belief, prompt, generator), prompt=prompt) for prompt in prompts[1:]

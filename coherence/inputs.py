@@ -166,6 +166,86 @@ def as_codes(
 
 
 @dataclass(frozen=True)
+class Actions:
+    """What was chosen in each row, or the probability with which each action would be.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (n,)
+        Position of the chosen action in `labels`; empty where actions are probabilities, of which
+        no single one was chosen.
+    labels : tuple
+        Actions in sorted order, those that have no probability anywhere left out.
+    probabilities : ndarray, shape (n, n_actions), or None
+        Rows that sum to 1; None where actions were chosen.
+    """
+
+    codes: Codes
+    labels: tuple[Any, ...]
+    probabilities: Floats | None = None
+
+    @property
+    def share(self) -> Floats:
+        """Probability of each action in each row; 0 or 1 where one was chosen."""
+        if self.probabilities is not None:
+            return self.probabilities
+        return np.asarray(self.codes[:, None] == np.arange(len(self.labels)), dtype=np.float64)
+
+
+def as_actions(values: Any, length: int) -> Actions:
+    """Validate actions: labels, or a probability for every action.
+
+    Parameters
+    ----------
+    values : array-like, shape (n,) or (n, n_actions)
+        Labels of any kind; or probabilities, whose columns a DataFrame names and an array numbers
+        from 0.
+    length : int
+        Required number of rows.
+
+    Returns
+    -------
+    Actions
+        Probabilities that are all exactly 0 or 1 name the action that each row chose, and are
+        turned into labels: nothing is lost, and every check then gives the numbers of the labels.
+
+    Raises
+    ------
+    InputError
+        Missing values, wrong shape or length, probabilities outside [0, 1], or rows that do not sum
+        to 1 within 1e-6.
+    """
+    n_columns = 1 if isinstance(values, pd.Series) else np.asarray(values, dtype=object).ndim
+    if n_columns > 1 and np.shape(values)[1:] != (1,):
+        return _as_policies(values, length)
+    return Actions(*as_codes(values, "action", length))
+
+
+def _as_policies(values: Any, length: int) -> Actions:
+    """Validate probabilities of actions, shape (n, n_actions)."""
+    probabilities = as_belief(values, "action")
+    require(
+        len(probabilities) == length,
+        f"action must have one row per row of belief; received {len(probabilities)} rows "
+        f"for {length}.",
+    )
+    named = isinstance(values, pd.DataFrame)
+    names = list(values.columns) if named else list(range(probabilities.shape[1]))
+    columns, labels = as_codes(names, "names of the columns of action")
+    require(
+        len(labels) == len(names),
+        f"columns of action must have different names; received {', '.join(map(repr, names))}.",
+    )
+    # In the order of the labels, so that results do not depend on the order of columns.
+    probabilities = probabilities[:, np.argsort(columns)]
+    chosen = np.flatnonzero(probabilities.any(axis=0))  # as a label that nobody chose is unknown
+    probabilities, labels = probabilities[:, chosen], tuple(labels[code] for code in chosen)
+    if np.isin(probabilities, (0.0, 1.0)).all():
+        return Actions(probabilities.argmax(axis=1).astype(np.int64), labels)
+    return Actions(np.zeros(0, dtype=np.int64), labels, probabilities)
+
+
+@dataclass(frozen=True)
 class ChoiceData:
     """Validated belief, action and truth of one unit.
 
@@ -173,10 +253,14 @@ class ChoiceData:
     ----------
     belief : ndarray, shape (n,) or (n, n_states)
         Stated beliefs.
-    action, truth, context : ndarray of int, shape (n,)
+    action : ndarray of int, shape (n,)
+        Codes of the chosen actions; empty where actions are probabilities.
+    truth, context : ndarray of int, shape (n,)
         Codes.
     actions, states, contexts : tuple
         Labels of the codes.
+    policy : ndarray, shape (n, n_actions), or None
+        Probability of each action; None where actions were chosen.
     """
 
     belief: Floats
@@ -186,6 +270,12 @@ class ChoiceData:
     actions: tuple[Any, ...]
     states: tuple[Any, ...]
     contexts: tuple[Any, ...]
+    policy: Floats | None = None
+
+    @property
+    def share(self) -> Floats:
+        """Probability of each action in each row; 0 or 1 where one was chosen."""
+        return Actions(self.action, self.actions, self.policy).share
 
     @property
     def n_rows(self) -> int:
@@ -228,8 +318,10 @@ def as_choices(
 
     Parameters
     ----------
-    belief, action, truth : array-like
+    belief, truth : array-like
         See `ChoiceData`.
+    action : array-like, shape (n,) or (n, n_actions)
+        Labels, or probabilities; see `as_actions`.
     context : array-like or None
         Ids of the evidence; None makes every row its own context.
 
@@ -245,7 +337,7 @@ def as_choices(
     """
     checked = as_belief(belief)
     n_rows = len(checked)
-    action_codes, actions = as_codes(action, "action", n_rows)
+    chosen = as_actions(action, n_rows)
     truth_codes, states = as_codes(truth, "truth", n_rows)
     context_codes, contexts = as_contexts(context, n_rows)
     # Assigned from the last row to the first, so that what stays is each context's first truth.
@@ -260,7 +352,16 @@ def as_choices(
             f"{states[first[context_codes[position]]]!r} and, at position {position}, "
             f"{states[truth_codes[position]]!r}. Give every realised state its own context id."
         )
-    return ChoiceData(checked, action_codes, truth_codes, context_codes, actions, states, contexts)
+    return ChoiceData(
+        checked,
+        chosen.codes,
+        truth_codes,
+        context_codes,
+        chosen.labels,
+        states,
+        contexts,
+        chosen.probabilities,
+    )
 
 
 def one_dimensional(data: ChoiceData, check: str) -> Floats:

@@ -221,7 +221,7 @@ class AgentModel:
         if question.role == "decision":
             taste = self._taste(known)
             theta = np.array([known.theta])
-            chances = self.agent.choice_probabilities(belief, theta, taste)[0].tolist()
+            chances = self.agent.policy(belief, theta, taste)[0].tolist()
             return ({_decision(a, belief): p for a, p in zip(ACTIONS, chances, strict=True)},)
         spread: dict[str, float] = {}
         reports = report_probabilities(self.agent, float(belief[0]), question.key or "standard")

@@ -24,9 +24,10 @@ from coherence.report.unit import Unit
 from coherence.result import CheckResult
 from coherence.statistics.multiplicity import benjamini_hochberg, holm
 from coherence.statistics.resample import Seed, as_generator
+from coherence.table.answering import answering
 from coherence.table.audit import count_statuses, worst_case_bounds
 from coherence.table.faults import validate_runs
-from coherence.table.schema import REPAIRS, state_columns
+from coherence.table.schema import ACTION_PREFIX, REPAIRS, action_columns, state_columns
 
 Progress = Callable[[int, int, str], None]
 
@@ -34,6 +35,9 @@ Progress = Callable[[int, int, str], None]
 def _complete_columns(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """Fill the columns that may be absent, and say what was assumed."""
     table, assumed = runs.reset_index(drop=True), []
+    if not action_columns(table):
+        # Notes on actions: in a unit without any, they would be taken for probabilities.
+        table = table.drop(columns=[name for name in table if str(name).startswith(ACTION_PREFIX)])
     for name in ("task", "model"):
         if name not in table.columns:
             table = table.assign(**{name: ""})
@@ -73,7 +77,8 @@ def _without_repairs(table: pd.DataFrame) -> tuple[pd.DataFrame, int]:
     if "status" not in table.columns:
         return table, 0
     repaired = table["status"].isin(REPAIRS)
-    read = [name for name in ("p", *state_columns(table), "action", "p_z") if name in table.columns]
+    names = ("p", *state_columns(table), "action", *action_columns(table), "p_z")
+    read = [name for name in names if name in table.columns]
     return table.assign(**{name: table[name].mask(repaired) for name in read}), int(repaired.sum())
 
 
@@ -212,6 +217,7 @@ def analyze(
                 bounds=worst_case_bounds(unit.rows, unit.reference),
                 beliefs=unit.shown(),
                 unreadable=unreadable(unit.rows),
+                answering=answering(unit.rows),
             )
         )
     seed = int(rng) if isinstance(rng, int | np.integer) else None

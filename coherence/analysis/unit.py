@@ -15,7 +15,14 @@ from coherence.checks.check import Facts
 from coherence.inputs import Floats, as_codes
 from coherence.table.audit import asked_for_action
 from coherence.table.needs import ACTION, THETA
-from coherence.table.schema import READABLE, feature_columns, state_columns
+from coherence.table.schema import (
+    ACTION_PREFIX,
+    READABLE,
+    action_columns,
+    feature_columns,
+    has_action,
+    state_columns,
+)
 
 REFERENCE = "standard"
 N_UNREADABLE_SHOWN = 8
@@ -119,6 +126,8 @@ class UnitRows:
         whose state is known.
     states : list of str
         Columns p_<state> in the order of the states; empty where there is one column p.
+    policies : list of str
+        Columns action_<label> of this unit; empty where actions were chosen.
     unpaired : str
         Why it is not known which belief is in which state; empty where it is.
     state : Series
@@ -138,11 +147,13 @@ class UnitRows:
         self.states, self.unpaired = state_columns(rows), ""
         if self.states:
             self.states, self.unpaired = _ordered_states(self.states, _known_states(rows))
+        policies = action_columns(rows)
+        self.policies = [name for name in policies if rows[name].notna().any()]
         self.asked = plain[plain["prompt"] == self.reference]
         self.stated = self.asked.dropna(subset=self.states or ["p"])
         decided = asked_for_action(rows, self.reference)
         self.decided = rows[decided]
-        self.choices = self.stated[decided[self.stated.index] & known(self.stated, "action")]
+        self.choices = self.stated[decided[self.stated.index] & has_action(self.stated)]
         self.judged = self.choices[known(self.choices, "theta")]
         self.state = pd.Series(np.nan, index=self.stated.index)
         self.n_states_seen, self.state_note = 0, ""
@@ -173,6 +184,13 @@ class UnitRows:
         shares = np.asarray(beliefs / beliefs.sum(axis=1, keepdims=True))
         return shares[:, 1] if shares.shape[1] == 2 else shares
 
+    def action(self, rows: pd.DataFrame) -> pd.Series | pd.DataFrame:
+        """Return the chosen action of each row, or the probabilities of all, labels as names."""
+        if not self.policies:
+            return rows["action"].astype(str)
+        named = {name: name.removeprefix(ACTION_PREFIX) for name in self.policies}
+        return rows[self.policies].astype(np.float64).rename(columns=named)
+
     def facts(self, needs: Sequence[str], published: bool) -> Facts:
         """Return the rows that hold what a check needs, as aligned arrays."""
         rows = self.judged if THETA in needs else self.choices if ACTION in needs else self.stated
@@ -180,7 +198,7 @@ class UnitRows:
         absent = pd.Series(np.nan, index=rows.index)
         return Facts(
             belief=self.belief(rows),
-            action=rows["action"].astype(str) if ACTION in needs else absent,
+            action=self.action(rows) if ACTION in needs else absent,
             truth=rows.get("theta", absent),
             state=self.state[rows.index],
             exact=rows.get("p_true", absent),
@@ -198,8 +216,10 @@ class UnitRows:
         columns: dict[str, Any] = {"context": rows["context"].astype(str)}
         if self.paired:
             columns["belief"] = self.belief(rows)
-            if len(self.choices):
-                columns["action"] = self.choices["action"].astype(str)
+            if len(self.choices) and self.policies:
+                columns |= {name: self.choices[name] for name in self.policies}
+            elif len(self.choices):
+                columns["action"] = self.action(self.choices)
             if self.state.notna().any():
                 columns["truth"] = self.state.dropna()
             if known(rows, "p_true").any():

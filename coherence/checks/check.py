@@ -50,8 +50,11 @@ class Facts:
     ----------
     belief : ndarray, shape (n,) or (n, n_states)
         Stated belief in the second of two states, or in every state.
-    action, truth : Series, length n
-        Labels; null where there is none, which only rows that the check does not need can be.
+    action : Series, length n, or DataFrame, shape (n, n_actions)
+        Labels, or the probability of each action in a column of its name; null where there is none,
+        which only rows that the check does not need can be.
+    truth : Series, length n
+        Labels; null where there is none.
     state : Series, length n
         `truth` as 0 or 1, NaN where it is not known or has another number of states.
     exact : Series, length n
@@ -71,7 +74,7 @@ class Facts:
     """
 
     belief: Floats
-    action: pd.Series
+    action: pd.Series | pd.DataFrame
     truth: pd.Series
     state: "pd.Series[float]"
     exact: "pd.Series[float]"
@@ -81,6 +84,13 @@ class Facts:
     runs: pd.DataFrame
     reference: str
     published: bool
+
+    @property
+    def actions(self) -> list[str]:
+        """Actions that some row chose, or gives a probability, in sorted order."""
+        if isinstance(self.action, pd.DataFrame):
+            return sorted(str(name) for name in self.action if self.action[name].any())
+        return sorted(self.action.unique())
 
     @property
     def n_dropped(self) -> int:

@@ -32,11 +32,8 @@ from coherence.statistics.resample import (
 )
 from coherence.table.needs import JUDGED_CHOICES
 
-NULL = "action and truth are independent given belief: I(action; truth | belief) = 0"
-NULL_GIVEN_FEATURES = (
-    "action and truth are independent given belief and features: "
-    "I(action; truth | belief, features) = 0"
-)
+NULL = "{action} and truth are independent given {given}: I({action}; truth | {columns}) = 0"
+NO_PUBLISHED = "the published estimate takes chosen actions, and here actions are probabilities"
 UNIT = "nats"
 # rows, over all arrangements, of nearest-neighbour estimates that each need their own search
 SEARCHED_ROWS = 200_000
@@ -63,13 +60,16 @@ def cmi_test(
     """Test whether actions carry information about the truth that the stated belief does not.
 
     Null: given the belief (and the features, if any are named), action and truth are independent.
+    Where actions are probabilities, all of them together (the policy) are independent of the truth:
+    a coherent agent's policy is a function of the belief and of what else its context brings, such
+    as a wording or a taste, which has nothing to do with the state at equal belief.
 
     Parameters
     ----------
     belief : array-like, shape (n,) or (n, n_states)
         Stated probability of the second state, in [0, 1], or of every state.
-    action : array-like, shape (n,)
-        Labels.
+    action : array-like, shape (n,) or (n, n_actions)
+        Labels, or the probability of each action; a DataFrame's columns name the actions.
     truth : array-like, shape (n,)
         Realised state, two or more labels, constant within a context.
     context : array-like, shape (n,), optional
@@ -126,6 +126,12 @@ def cmi_test(
     deviations of a numeric feature). The information in bins is the same with and without
     `isotonic`: quantile bins of the belief are kept by an increasing calibration.
 
+    Probabilities of actions give the information of an action that is drawn from them, so that the
+    effect is that of drawn actions without the noise of drawing. The test compares the
+    probabilities themselves, each in units of its spread, and two policies are as far apart as the
+    most different of them. It also sees a state that moves their spread alone, of which the effect
+    shows nothing. There is no published procedure for them, and no calibration of the belief.
+
     References
     ----------
     Mesner and Shalizi (2021), algorithm 1; Runge (2018) for local permutation; Phipson and Smyth
@@ -156,7 +162,11 @@ def cmi_test(
         settings["discrete_features"] = problem.given.discrete
     undefined = CheckResult(
         check="cmi",
-        null=NULL if condition_on is None else NULL_GIVEN_FEATURES,
+        null=NULL.format(
+            action="action" if data.policy is None else "policy",
+            given="belief" if condition_on is None else "belief and features",
+            columns="belief" if condition_on is None else "belief, features",
+        ),
         statistic=math.nan,
         unit=UNIT,
         interval=None,
@@ -172,6 +182,8 @@ def cmi_test(
         f"k must be below the number of rows; received k={k} for {data.n_rows} rows. "
         "Use fewer neighbours.",
     )
+    if published and data.policy is not None:
+        return replace(undefined, pvalue=None, reason=NO_PUBLISHED)
     if published:
         return _published(undefined, problem, k, n_bootstraps, generator)
     similar = "belief" if condition_on is None else "belief and features"
@@ -265,7 +277,7 @@ def _effect(
 ) -> tuple[BinnedInformation, float, float, list[tuple[str, float, float]]]:
     """Information in bins, the effect that it gives with half its interval, and its centring."""
     data = problem.data
-    information = binned_information(bins, data.context, data.action, data.truth)
+    information = binned_information(bins, data.context, data.share, data.truth)
     effect = information.corrected
     centring: list[tuple[str, float, float]] = []
     if problem.belief is None:
@@ -287,7 +299,7 @@ def _information_under(arrangements: Iterable[Codes], problem: Problem, bins: Co
     """Information in bins, jackknifed, where contexts have the states of each arrangement."""
     data = problem.data
     return [
-        binned_information(bins, data.context, data.action, states[data.context]).corrected
+        binned_information(bins, data.context, data.share, states[data.context]).corrected
         for states in arrangements
     ]
 

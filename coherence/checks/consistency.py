@@ -21,6 +21,7 @@ from coherence.result import CheckResult, Interval
 from coherence.statistics.mean_interval import mean_interval, why_none
 from coherence.statistics.resample import Seed, as_generator, bootstrap_counts, percentile_interval
 from coherence.table.needs import WORDINGS
+from coherence.table.schema import COMPUTED_KINDS
 
 UNIT = "probability"
 TOO_FEW = (
@@ -31,10 +32,14 @@ TOO_FEW = (
 
 def _by_context(runs: pd.DataFrame, prompt: str) -> pd.DataFrame:
     """Mean, variance and number of repetitions of each context under one prompt."""
-    answers = runs.loc[runs["prompt"] == prompt].groupby("context", observed=True)["p"]
-    return pd.DataFrame(
-        {"mean": answers.mean(), "variance": answers.var(ddof=1), "n": answers.count()}
-    )
+    rows = runs.loc[runs["prompt"] == prompt]
+    answers = rows.groupby("context", observed=True)["p"]
+    variance = answers.var(ddof=1)
+    if "belief_kind" in rows.columns:
+        # What is computed is the expectation itself: one answer leaves no noise to be removed.
+        computed = rows["belief_kind"].isin(COMPUTED_KINDS).groupby(rows["context"], observed=True)
+        variance = variance.mask(variance.isna() & computed.all(), 0.0)
+    return pd.DataFrame({"mean": answers.mean(), "variance": variance, "n": answers.count()})
 
 
 def _root(mean_square: Floats | float) -> Any:
@@ -61,7 +66,8 @@ def prompt_consistency(
     ----------
     runs : DataFrame
         Columns ``context``, ``prompt`` and ``p``; rows without a belief, and rows conditional on a
-        ``z_state``, are left out.
+        ``z_state``, are left out. Beliefs that ``belief_kind``, if there is one, calls computed
+        (stated:exact, token) have no noise, so that one repetition is enough.
     reference : str
         Prompt that the others are compared with.
     prompts : sequence of str, optional
@@ -228,7 +234,8 @@ def _plan(facts: Facts) -> CallsAndNotes:
     if "p" not in facts.runs.columns:
         yield "no p column: prompt consistency was not checked."
         return
-    runs = facts.runs[["context", "rep", "prompt", "p", "z_state"]]
+    kind = ["belief_kind"] if "belief_kind" in facts.runs.columns else []
+    runs = facts.runs[["context", "rep", "prompt", "p", "z_state", *kind]]
     plain = runs[runs["z_state"].isna()]
     others = sorted(set(plain["prompt"]) - {facts.reference})
     if not others:

@@ -20,7 +20,14 @@ from scipy import stats
 from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.inputs import ChoiceData, Floats, as_choices, whole_number
 from coherence.result import EXACT_REPORT, CheckResult, Interval
-from coherence.statistics.exchange import ASYMMETRY, NO_INTERVAL, asymmetry, exchanged_sums
+from coherence.statistics.exchange import (
+    ASYMMETRY,
+    NO_INTERVAL,
+    asymmetry,
+    exchanged_sums,
+    policy_asymmetry,
+    sign_flipped_sums,
+)
 from coherence.statistics.hidden_shift import Shift, hidden_shift
 from coherence.statistics.resample import (
     Seed,
@@ -52,7 +59,6 @@ UNIDENTIFIED = "the hidden shift is not identified: choice does not follow the b
 METHOD = "sandwich error, contexts as units"
 # The hidden shift looks where a hidden signal shows; the other components share the rest.
 SHIFT_WEIGHT = 0.8
-MANY_CONTEXTS = 5_000
 
 
 @dataclass(frozen=True)
@@ -88,20 +94,6 @@ def _by_context(columns: list[Floats], data: ChoiceData) -> Floats:
 def _weighted_minimum(studentised: Floats, weights: Floats) -> Floats:
     """Smallest weighted two-sided normal p-value over components, on the last axis."""
     return np.asarray((2 * stats.norm.sf(np.abs(studentised)) / weights).min(axis=-1))
-
-
-def _sign_flipped(scores: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
-    """Studentised sums under random signs of whole contexts, shape (n_draws, n_components)."""
-    scale = np.sqrt((scores**2).sum(axis=0))
-    unit = scores / np.where(scale > 0, scale, 1.0)
-    if len(scores) > MANY_CONTEXTS:
-        # The sum of so many signed terms is normal; its covariance is all that matters.
-        covariance = unit.T @ unit
-        return rng.multivariate_normal(
-            np.zeros(unit.shape[1]), covariance, size=n_draws, method="eigh"
-        )
-    signs = rng.integers(0, 2, size=(n_draws, len(scores)), dtype=np.int8)
-    return np.asarray((2.0 * signs - 1.0) @ unit)
 
 
 def _exchanged(
@@ -228,6 +220,14 @@ def _pairs(data: ChoiceData, remains: Residuals) -> list[_Component]:
     ]
 
 
+def _skewness(component: _Component, data: ChoiceData, remains: Residuals) -> float:
+    odds = remains.truth_fit.fitted[:, component.state]
+    if data.policy is not None:
+        return policy_asymmetry(component.action(remains), odds, data.context, data.n_contexts)
+    share = remains.action_fit.fitted
+    return asymmetry(component.weights, share, odds, data.context, data.n_contexts)
+
+
 def _summed(
     components: list[_Component],
     data: ChoiceData,
@@ -239,16 +239,7 @@ def _summed(
     products = [
         component.action(remains) * remains.truth[:, component.state] for component in components
     ]
-    skewness = [
-        asymmetry(
-            component.weights,
-            remains.action_fit.fitted,
-            remains.truth_fit.fitted[:, component.state],
-            data.context,
-            data.n_contexts,
-        )
-        for component in components
-    ]
+    skewness = [_skewness(component, data, remains) for component in components]
     scores = _by_context(products, data)
     standardised: Floats | None = None
     if max(skewness) > ASYMMETRY:
@@ -256,7 +247,7 @@ def _summed(
         exchange = _exchanged(components, data, remains, n_draws, rng)
         standardised, draws = exchange or (None, np.empty(0))
     else:
-        draws = _sign_flipped(scores, n_draws, rng)
+        draws = sign_flipped_sums(scores, n_draws, rng)
     scale = _by_context([component.information for component in components], data)
     names = [component.name for component in components]
     return _Sums(names, scores, scale, skewness, draws, standardised)
@@ -274,14 +265,18 @@ def residual_covariance_test(
     """Test whether actions still covary with the truth once the stated belief is accounted for.
 
     Null: given the belief, action and truth are independent; what is tested is that their residuals
-    are uncorrelated.
+    are uncorrelated. Where actions are probabilities, the expected policy at a belief is the same
+    in all states: a policy may vary with the wording and the taste of a context, but not with what
+    is true there.
 
     Parameters
     ----------
     belief : array-like, shape (n,) or (n, n_states)
         Stated probability of the second state, in [0, 1], or of every state.
-    action, truth : array-like, shape (n,)
-        Labels; `truth` is constant within a context.
+    action : array-like, shape (n,) or (n, n_actions)
+        Labels, or the probability of each action; a DataFrame's columns name the actions.
+    truth : array-like, shape (n,)
+        Labels; constant within a context.
     context : array-like, shape (n,), optional
         Ids of the evidence; without them every row is its own context.
     n_draws : int
@@ -319,6 +314,11 @@ def residual_covariance_test(
     signs would reject far too often; the residuals of the truth are then exchanged between contexts
     of similar belief instead (`settings` says which), and there is no interval. The interval of the
     hidden shift belongs to that component alone.
+
+    Probabilities of actions stand in place of the indicators of what was chosen, so that every
+    estimate is the one that drawn actions have in expectation. As a policy may have no noise at
+    all, both regressions are then on the same curves, every belief may have a mean of its own, and
+    the skewness that decides between signs and exchanges is that given the policies.
 
     References
     ----------

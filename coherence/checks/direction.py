@@ -21,8 +21,8 @@ from coherence.errors import InputError
 from coherence.inputs import (
     MIN_CONTEXTS,
     Floats,
+    as_actions,
     as_belief,
-    as_codes,
     as_contexts,
     require,
     whole_number,
@@ -80,8 +80,9 @@ def monotone_direction_test(
     ----------
     belief : array-like, shape (n,)
         Stated probabilities in [0, 1] of one of two states.
-    action : array-like, shape (n,)
-        Labels, two to six different ones.
+    action : array-like, shape (n,) or (n, n_actions)
+        Labels, two to six different ones, or the probability of each action; a DataFrame's columns
+        name the actions.
     context : array-like, shape (n,), optional
         Ids of the evidence; without them every row is its own context.
     n_bins : int
@@ -139,7 +140,8 @@ def monotone_direction_test(
     True
     """
     values = single_belief(belief, "monotone_direction_test")
-    codes, labels = as_codes(action, "action", len(values))
+    actions = as_actions(action, len(values))
+    labels = actions.labels
     groups, contexts = as_contexts(context, len(values))
     n_bins = whole_number(n_bins, "n_bins", 2)
     n_draws = whole_number(n_draws, "n_draws", 99)
@@ -173,13 +175,16 @@ def monotone_direction_test(
         return replace(undefined, reason=few)
     kept = enough[bins]
     used = (np.cumsum(enough) - 1)[bins[kept]]
-    seen, chosen = np.unique(codes[kept], return_inverse=True)
+    seen = np.flatnonzero(actions.share[kept].any(axis=0))
     if seen.size < 2:
         where = f"in the bins with {MIN_CONTEXTS_PER_BIN} contexts"
         return replace(undefined, reason=f"only one action was seen ({labels[seen[0]]!r}) {where}")
 
     seen_labels = [labels[code] for code in seen]
-    scan, rows = choice_vectors(used, chosen, groups[kept], n_draws, as_generator(rng))
+    policies = actions.probabilities is not None
+    share = actions.share[np.ix_(kept, seen)]
+    generator = as_generator(rng)
+    scan, rows = choice_vectors(used, share, groups[kept], n_draws, generator, policies=policies)
     best, direction, n_tried = best_fit(scan, rule)
     shares = {f"share_{number}": share for number, share in enumerate(scan.share)}
     centres = (np.bincount(used, weights=values[kept]) / rows).tolist()
@@ -196,7 +201,7 @@ def monotone_direction_test(
 
 
 def _plan(facts: Facts) -> CallsAndNotes:
-    n_actions = facts.action.nunique()
+    n_actions = len(facts.actions)
     if n_actions <= 2 or facts.published:
         return  # two actions have one order, which the pairs test
     if n_actions > MAX_ACTIONS:

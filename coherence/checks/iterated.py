@@ -29,7 +29,7 @@ from coherence.statistics.mean_interval import (
 )
 from coherence.statistics.resample import Seed, as_generator, percentile_interval, sign_flip_pvalue
 from coherence.table.needs import CONDITIONALS
-from coherence.table.schema import state_columns
+from coherence.table.schema import COMPUTED_KINDS, state_columns
 
 NULL = "the mean over contexts of E[P(theta|x)] - E[sum_j P(theta|x,z=j) P(z=j|x)] is zero"
 UNIT = "probability"
@@ -89,23 +89,31 @@ def _mean_over_contexts(values: pd.Series, context: pd.Series) -> Floats:
     return values.groupby(context, observed=True).mean().to_numpy(dtype=np.float64)
 
 
-def _squares(gaps: pd.DataFrame) -> tuple[Floats, Floats] | None:
+def _computed(runs: pd.DataFrame) -> bool:
+    """Tell whether all beliefs are expectations themselves, without the noise of drawing."""
+    return "belief_kind" in runs and bool(runs["belief_kind"].isin(COMPUTED_KINDS).all())
+
+
+def _squares(gaps: pd.DataFrame, computed: bool) -> tuple[Floats, Floats] | None:
     """Squared gap, and unbiased squared expected gap, of each context with two repetitions.
 
-    None where those are too few. The mean product of the gaps of different repetitions is free of
-    the noise that one repetition carries. Gaps of different auxiliary variables in one repetition
-    share its plain belief and with it the noise, so that products are taken within each variable.
+    None where those are too few; beliefs that are `computed` need no second one. The mean product
+    of the gaps of different repetitions is free of the noise that one repetition carries. Gaps of
+    different auxiliary variables in one repetition share its plain belief and with it the noise, so
+    that products are taken within each variable.
     """
     once = gaps.groupby([*KEY, "z"], observed=True)["gap"].mean().reset_index()
     by_variable = once.assign(square=once["gap"] ** 2).groupby(["context", "z"], observed=True)
     sums = by_variable.agg(n=("gap", "size"), total=("gap", "sum"), square=("square", "sum"))
-    sums = sums[sums["n"] >= 2]
+    sums = sums[sums["n"] >= (1 if computed else 2)]
     if sums.index.get_level_values("context").nunique() < MIN_CONTEXTS:
         return None
     squares = pd.DataFrame(
         {
             "raw": sums["square"] / sums["n"],
-            "expected": (sums["total"] ** 2 - sums["square"]) / (sums["n"] * (sums["n"] - 1)),
+            "expected": sums["square"] / sums["n"]
+            if computed
+            else (sums["total"] ** 2 - sums["square"]) / (sums["n"] * (sums["n"] - 1)),
         }
     )
     of_context = squares.groupby("context", observed=True).mean()
@@ -133,7 +141,8 @@ def iterated_expectation_test(
     runs : DataFrame
         Columns ``context``, ``rep``, ``p``, ``z``, ``z_state``, ``p_z``, optionally ``prompt``.
         Ordinary rows have no ``z_state``; the other rows hold P(theta | x, z = z_state) in ``p``
-        and P(z = z_state | x) in ``p_z``.
+        and P(z = z_state | x) in ``p_z``. Where ``belief_kind``, if there is one, calls all beliefs
+        computed (stated:exact, token), there is no noise to be removed.
     reference : str
         Prompt whose rows are used. Rows with a ``z_state`` and without a prompt belong to it.
     n_flips : int
@@ -211,7 +220,7 @@ def iterated_expectation_test(
     if published:
         return _published(result, gaps, relative, n_bootstraps, generator)
 
-    details = _measures(gaps, relative)
+    details = _measures(gaps, relative, _computed(used))
     value, low, high = _measured(details, "mean signed gap")
     # Signs are flipped by context: repetitions and variables of one share its evidence.
     of_context = _mean_over_contexts(gaps["gap"], gaps["context"])
@@ -277,10 +286,10 @@ def _published(
     )
 
 
-def _measures(gaps: pd.DataFrame, relative: Floats) -> pd.DataFrame:
+def _measures(gaps: pd.DataFrame, relative: Floats, computed: bool) -> pd.DataFrame:
     """All summaries of the gaps, each with an interval over contexts."""
     context = gaps["context"]
-    squares = _squares(gaps)
+    squares = _squares(gaps, computed)
     square = _mean_over_contexts(gaps["gap"] ** 2, context)
     rows: list[tuple[str, float, float, float, str]] = []
 
@@ -361,7 +370,8 @@ def _plan(facts: Facts) -> CallsAndNotes:
         yield "no z, z_state and p_z columns: the law of iterated expectation was not checked."
         return
     options = {"reference": facts.reference, "published": facts.published}
-    yield Call(partial(_with_lifted, facts.runs[GAP_COLUMNS], **options))
+    kind = ["belief_kind"] if "belief_kind" in facts.runs.columns else []
+    yield Call(partial(_with_lifted, facts.runs[[*GAP_COLUMNS, *kind]], **options))
 
 
 _HALF = "Half of the gaps exceed {value:.1%} of the belief; answer noise is included."

@@ -25,7 +25,7 @@ from coherence.errors import InputError
 from coherence.inputs import (
     MIN_CONTEXTS,
     Floats,
-    as_codes,
+    as_actions,
     as_contexts,
     require,
     whole_number,
@@ -36,12 +36,15 @@ from coherence.statistics.drops import (
     MIN_CONTEXTS_PER_BIN,
     Drops,
     contexts_per_bin,
+    effective_contexts,
     largest_drop,
+    policy_shares,
     shares,
 )
 from coherence.statistics.resample import Seed, as_generator
 from coherence.table.needs import CHOICES
 
+NO_PUBLISHED = "Fisher's test counts chosen actions, and here actions are probabilities"
 UNIT = "share"
 UNIT_PUBLISHED = "fraction of bin pairs"
 SIGNS = {"increasing": (1,), "decreasing": (-1,), "either": (1, -1)}
@@ -66,14 +69,15 @@ def monotone_choice_test(
     """Test whether the share of one action among two is monotone in the stated belief.
 
     Null: among the choices in `pair`, the share of the first is non-decreasing in the belief bin
-    (for ``direction="increasing"``).
+    (for ``direction="increasing"``). Where actions are probabilities, its share in the probability
+    of the two, averaged within the bin.
 
     Parameters
     ----------
     belief : array-like, shape (n,)
         Stated probabilities in [0, 1].
-    action : array-like, shape (n,)
-        Labels.
+    action : array-like, shape (n,) or (n, n_actions)
+        Labels, or the probability of each action; a DataFrame's columns name the actions.
     pair : tuple of two labels
         First action and the one it is compared with.
     context : array-like, shape (n,), optional
@@ -103,7 +107,8 @@ def monotone_choice_test(
         everywhere, with that margin), with an interval for the largest true drop (conservative
         where several pairs of bins tie for the largest) and one p-value for the pair. `details`
         lists the pairs of bins j < k with their mean beliefs, shares, numbers of rows, p-values
-        (adjusted for all pairs of bins) and whether they violate.
+        (adjusted for all pairs of bins) and whether they violate. Where actions are probabilities,
+        the numbers are sums of probabilities, and standard errors over contexts stand beside them.
 
     Raises
     ------
@@ -117,18 +122,27 @@ def monotone_choice_test(
     distribution is a multivariate t at equal shares, where the largest violation is stochastically
     largest among monotone shares.
 
+    Probabilities of actions spare the coin toss: shares vary over contexts alone. A bin counts with
+    the effective number of its contexts, each weighed by the probability that it gives the pair.
+    There is no published procedure for them.
+
     References
     ----------
     Robertson, Wright and Dykstra (1988), Order Restricted Statistical Inference, section 2.3.
     """
     _require_options(pair, direction, method)
     values = single_belief(belief, "monotone_choice_test")
-    codes, labels = as_codes(action, "action", len(values))
+    actions = as_actions(action, len(values))
+    policies, labels = actions.probabilities is not None, actions.labels
     groups, contexts = as_contexts(context, len(values))
     n_bins = whole_number(n_bins, "n_bins", 2)
     n_draws = whole_number(n_draws, "n_draws", 99)
     chosen = [label for label in pair if label in labels]
-    in_pair = np.isin(codes, [labels.index(label) for label in chosen])
+    first, mass = (
+        actions.share[:, [labels.index(label) for label in wanted if label in labels]].sum(axis=1)
+        for wanted in (pair[:1], pair)
+    )
+    in_pair = mass > 0
     toward = "monotone" if direction == "either" else direction
     result = CheckResult(
         check=f"monotone_choice:{pair[0]}/{pair[1]}",
@@ -148,21 +162,28 @@ def monotone_choice_test(
         },
     )
     reason = _too_little(pair, chosen, len(contexts))
+    reason = reason or (NO_PUBLISHED if published and policies else "")
     if reason:
         return replace(result, reason=reason)
 
     # Bins are those of all choices, so that the pairs of a unit can be read side by side.
     bins = belief_bins(values, n_bins)
     mean_belief = np.bincount(bins, weights=values) / np.bincount(bins)
-    per_bin = contexts_per_bin(bins[in_pair], groups[in_pair], mean_belief.size)
+    of_pair = bins[in_pair], groups[in_pair]
+    if policies:
+        per_bin = effective_contexts(*of_pair, mass[in_pair], mean_belief.size)
+    else:
+        per_bin = contexts_per_bin(*of_pair, mean_belief.size)
     enough = per_bin >= MIN_CONTEXTS_PER_BIN
     if enough.sum() < 2:
         few = f"fewer than two belief bins have {MIN_CONTEXTS_PER_BIN} contexts"
         return replace(result, reason=f"{few} with a choice from the pair")
     kept = in_pair & enough[bins]
-    first = (codes == labels.index(pair[0])).astype(np.float64)
     used = (np.cumsum(enough) - 1)[bins[kept]]  # numbered without the bins that are left out
-    share, rows, covariance = shares(used, first[kept], groups[kept])
+    if policies:
+        share, rows, covariance = policy_shares(used, first[kept], mass[kept], groups[kept])
+    else:
+        share, rows, covariance = shares(used, first[kept], groups[kept])
     study = partial(
         largest_drop,
         covariance=covariance,
@@ -176,6 +197,9 @@ def monotone_choice_test(
     by_sign = {sign: study(sign * share) for sign in SIGNS[direction]}
     sign, drops = max(by_sign.items(), key=lambda item: item[1].pvalue)
     details = _bin_pairs(drops, share, rows, mean_belief[enough])
+    if policies:  # no trials of which a share could be counted: its error is that over contexts
+        error = np.sqrt(np.diag(covariance))
+        details = details.assign(se_j=error[drops.j], se_k=error[drops.k])
     result = replace(result, settings={**result.settings, "n_bins_used": int(enough.sum())})
     if published:
         return _published(result, details, sign)
@@ -228,7 +252,8 @@ def _bin_pairs(drops: Drops, share: Floats, rows: Floats, centres: Floats) -> pd
         for side, bins in (("j", drops.j), ("k", drops.k)):
             columns[f"{name}_{side}"] = bins if values is None else values[bins]
     table = pd.DataFrame(columns | {"pvalue": drops.adjusted, "violation": drops.drop > 0})
-    table = table.astype({"n_j": int, "n_k": int})
+    if (rows % 1 == 0).all():  # numbers of choices, and of probabilities their sums
+        table = table.astype({"n_j": int, "n_k": int})
     return table.assign(significant=_significant)
 
 
@@ -292,9 +317,9 @@ def action_pairs(actions: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
 
 
 def _plan(facts: Facts) -> CallsAndNotes:
-    pairs, toward = action_pairs(sorted(facts.action.unique()))
+    pairs, toward = action_pairs(facts.actions)
     if not pairs:
-        yield f"only the action {facts.action.iloc[0]!r} was seen: monotone choice was not tested."
+        yield f"only the action {facts.actions[0]!r} was seen: monotone choice was not tested."
     elif toward == "either":
         yield "actions are not yes, no and defer: monotone choice was tested in either direction."
     for pair in pairs:

@@ -39,8 +39,11 @@ from coherence.statistics.resample import (
 from coherence.table.needs import JUDGED_CHOICES
 
 NULL = "given belief{features}, truth does not help to predict the action out of sample"
+NO_PUBLISHED = "the published procedure takes chosen actions, and here actions are probabilities"
 UNIT = "% of log-loss"
 MAX_ITERATIONS = 1000
+# Probabilities without noise can be followed ever more closely, and nothing would stop the trees.
+POLICY_ITERATIONS = 200
 DEPTHS = (1, 4)  # stumps for weak additive signals, deeper trees for interactions
 PATIENCE = 5  # iterations without improvement on held-out contexts before a fit stops
 PUBLISHED_DEPTH = 6
@@ -67,16 +70,21 @@ class _CatBoost:
     published: bool = False
 
     def fit(
-        self, design: LearnerInputs, action: Codes, held: NDArray[np.bool_], seed: int
+        self,
+        design: LearnerInputs,
+        action: Codes,
+        held: NDArray[np.bool_],
+        seed: int,
+        weight: Floats | None = None,
     ) -> Predictor:
         options: dict[str, Any]
         if self.published:
             options = {"depth": PUBLISHED_DEPTH, "iterations": MAX_ITERATIONS}
         else:
-            depth, iterations = _depth_and_iterations(design, action, held, seed)
+            depth, iterations = _depth_and_iterations(design, action, held, seed, weight)
             options = {"depth": depth, "iterations": iterations, **FAST_OPTIONS}
         model = _classifier(seed, int(action.max()) + 1, **options)
-        model.fit(_pool(design, action))
+        model.fit(_pool(design, action, weight))
         return lambda seen: np.asarray(model.predict_proba(_pool(seen)), dtype=np.float64)
 
 
@@ -95,20 +103,25 @@ def _classifier(seed: int, n_actions: int, **options: Any) -> Any:
     )
 
 
-def _pool(design: LearnerInputs, action: Codes | None = None) -> Any:
+def _pool(design: LearnerInputs, action: Codes | None = None, weight: Floats | None = None) -> Any:
     from catboost import Pool
 
     numeric = design.numeric
     if design.words.shape[1] == 0:
-        return Pool(numeric, action)
+        return Pool(numeric, action, weight=weight)
     table = pd.concat(
         [pd.DataFrame(numeric), pd.DataFrame(design.words, dtype=object)], axis=1, ignore_index=True
     )
-    return Pool(table, action, cat_features=list(range(numeric.shape[1], table.shape[1])))
+    words = list(range(numeric.shape[1], table.shape[1]))
+    return Pool(table, action, cat_features=words, weight=weight)
 
 
 def _depth_and_iterations(
-    design: LearnerInputs, action: Codes, held: NDArray[np.bool_], seed: int
+    design: LearnerInputs,
+    action: Codes,
+    held: NDArray[np.bool_],
+    seed: int,
+    weight: Floats | None,
 ) -> tuple[int, int]:
     """Choose by the log-loss on held-out contexts, stopping early."""
     fitted = design.rows(~held)
@@ -116,9 +129,10 @@ def _depth_and_iterations(
     judged = held & np.isin(action, seen)
     if seen.size < 2 or not judged.any() or not fitted.varies:
         return DEPTHS[0], 1
+    of_train, of_test = (None, None) if weight is None else (weight[~held], weight[judged])
     train, test = (
-        _pool(fitted, codes),
-        _pool(design.rows(judged), np.searchsorted(seen, action[judged])),
+        _pool(fitted, codes, of_train),
+        _pool(design.rows(judged), np.searchsorted(seen, action[judged]), of_test),
     )
     best = (math.inf, DEPTHS[0], 1)
     for depth in DEPTHS:
@@ -126,7 +140,7 @@ def _depth_and_iterations(
             seed,
             seen.size,
             depth=depth,
-            iterations=MAX_ITERATIONS,
+            iterations=MAX_ITERATIONS if weight is None else POLICY_ITERATIONS,
             early_stopping_rounds=PATIENCE,
             use_best_model=True,
             **FAST_OPTIONS,
@@ -167,8 +181,10 @@ def predictive_gain_test(
     ----------
     belief : array-like, shape (n,) or (n, n_states)
         Stated probabilities in [0, 1].
-    action, truth : array-like, shape (n,)
-        Labels; `truth` is constant within a context.
+    action : array-like, shape (n,) or (n, n_actions)
+        Labels, or the probability of each action; a DataFrame's columns name the actions.
+    truth : array-like, shape (n,)
+        Labels; constant within a context.
     features : DataFrame or array-like, shape (n, n_features), optional
         Evidence given to both models. Numbers stay numbers and may be missing; everything else
         becomes a category, missing values included.
@@ -207,7 +223,8 @@ def predictive_gain_test(
 
     Notes
     -----
-    Assumes independent contexts. Depth (1 or 4) and iterations (at most 1000) of the trees, the
+    Assumes independent contexts. Depth (1 or 4) and iterations (at most 1000, or 200 where actions
+    are probabilities) of the trees, the
     leaf size of the forest and the penalty of the regression are chosen for each model on held-out
     contexts of the training folds. Under the null the gain is at or below zero on average, because
     the larger model spends its freedom on noise; the test is then conservative. The interval
@@ -215,6 +232,10 @@ def predictive_gain_test(
     Contexts judge models that other contexts have trained, so that losses depend on each other; the
     variance between contexts is enlarged by half for it, a factor found by simulation with the
     boosted trees (the logistic regression needs none, and its interval is wider than it has to be).
+
+    Probabilities of actions are learnt as rows that occur once for each action, weighed by its
+    probability, and judged by the expected log-loss of an action drawn from them. The null is then
+    about the policy: its expectation given the belief does not depend on the truth.
 
     References
     ----------
@@ -237,7 +258,8 @@ def predictive_gain_test(
     }
     if learner == "catboost":
         settings["depths"] = [PUBLISHED_DEPTH] if published else list(DEPTHS)
-        settings["max_iterations"] = MAX_ITERATIONS
+        drawn = data.policy is None
+        settings["max_iterations"] = MAX_ITERATIONS if drawn else POLICY_ITERATIONS
     result = CheckResult(
         check="predictive_gain" if evidence is None else "predictive_gain:features",
         null=NULL.format(features="" if evidence is None else " and features"),
@@ -251,6 +273,8 @@ def predictive_gain_test(
     )
     if data.degenerate:
         return replace(result, reason=data.degenerate)
+    if published and data.policy is not None:
+        return replace(result, reason=NO_PUBLISHED)
 
     model = _CatBoost(published=True) if published else LEARNERS[learner]
     losses = np.zeros((2, data.n_rows))

@@ -37,6 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="set a parameter of the agent; may be given several times",
     )
     parser.add_argument(
+        "--policies",
+        action="store_true",
+        help="give the probability of each action (columns action_<label>) instead of drawing one",
+    )
+    parser.add_argument(
         "--seed",
         type=int,
         default=0,
@@ -122,6 +127,7 @@ def run(args: argparse.Namespace) -> int:
         AGENTS[args.agent].with_parameters(**changes),
         n_contexts=args.contexts,
         n_reps=args.reps,
+        policies=args.policies,
         rng=args.seed,
     )
     write_runs(runs, args.out)

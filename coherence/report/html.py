@@ -16,6 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from coherence.report import wording
+from coherence.report.answering import answering_sentences
 from coherence.report.json import to_plain
 from coherence.report.page_figures import unit_figures
 from coherence.report.result_columns import COLUMNS
@@ -190,6 +191,10 @@ def _unit_context(unit: Unit, key: str, checks: list[str]) -> dict[str, Any]:
             for result, verdict in zip(unit.results, unit.verdicts, strict=True)
         ],
         "overview": _overview(unit, checks),
+        "answering": [
+            wording.clean(sentence[:1].upper() + sentence[1:])
+            for sentence in answering_sentences(unit.answering)
+        ],
         "notes": [wording.clean(note) for note in unit.notes],
         "answer_tables": tables,
         "figures": figures,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from coherence.report.answering import answering_sentences
 from coherence.report.unit import Unit
 from coherence.table.audit import audit_table
 
@@ -73,7 +74,7 @@ def _unit_record(unit: Unit) -> dict[str, Any]:
         }
         for result, verdict in zip(unit.results, unit.verdicts, strict=True)
     ]
-    return {
+    record = {
         "task": unit.task,
         "model": unit.model,
         "results": results,
@@ -82,6 +83,20 @@ def _unit_record(unit: Unit) -> dict[str, Any]:
         "answers": audit_table(unit.statuses),
         "bounds": unit.bounds,
     }
+    # Only where the table tells, so that a report of one that does not is the same as ever.
+    way = unit.answering
+    if way is not None and way.known:
+        record["answering"] = {
+            "belief_kinds": way.kinds,
+            "actions": "probabilities" if way.policies else "chosen",
+            "answer_mass": {
+                "rows": way.n_mass,
+                "median": way.median_mass,
+                "smallest": way.smallest_mass,
+            },
+            "sentences": answering_sentences(way),
+        }
+    return record
 
 
 def render_json(units: Sequence[Unit], settings: Mapping[str, Any]) -> str:

@@ -19,6 +19,7 @@ from coherence.report.figure_svg import render_svg
 from coherence.report.unit import Unit
 from coherence.report.wording import clean
 from coherence.result import CheckResult
+from coherence.table.schema import ACTION_PREFIX, action_columns
 
 MOST_PAIRS = 6
 _MOST_BANDS = 6  # histograms in one figure; `plots.action_labels` gathers rarer actions
@@ -61,19 +62,33 @@ def unit_figures(unit: Unit, key: str) -> tuple[list[Figure], list[str]]:
     """
     figures, missing = _pairwise_figures(unit, key)
     beliefs = unit.beliefs
-    chosen = "action" in beliefs and bool(beliefs["action"].notna().any())
+    choices = _by_action(beliefs)
+    chosen = "action" in choices and bool(choices["action"].notna().any())
     if not figures:
         why = "the monotone-choice check was not run" if chosen else "there are no readable actions"
         missing.append(f"No plot of pairwise choice: {why}.")
     if "belief" not in beliefs or beliefs["belief"].notna().sum() == 0:
         why = "no row has a readable belief that is one number"
         return figures, [*missing, f"No plots of the belief: {why}."]
-    figures.append(_belief_figure(beliefs, key, by_action=chosen))
+    figures.append(_belief_figure(choices, key, by_action=chosen))
     calibration = list(_calibration_figure(beliefs, key))
     if not calibration:
         why = "neither a truth coded 0/1 nor the exact posterior is known"
         missing.append(f"No calibration plot: {why}.")
     return figures + calibration, missing
+
+
+def _by_action(beliefs: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for every action of an answer, with its probability as weight."""
+    policies = action_columns(beliefs)
+    if not policies:
+        return beliefs
+    of_actions = [
+        beliefs[["belief"]].assign(action=name.removeprefix(ACTION_PREFIX), weight=beliefs[name])
+        for name in policies
+    ]
+    rows = pd.concat(of_actions, ignore_index=True)
+    return rows[rows["weight"] > 0]
 
 
 def _figure(
@@ -127,11 +142,16 @@ def _pairwise_figure(result: CheckResult, key: str) -> Figure:
     if expected == "either":
         expected = f"monotone (tested as {settings.get('direction_tested', 'either')})"
     sizes = f"{int(counts.min())} to {int(counts.max())} choices" if len(counts) else "no choices"
+    policies = "se_j" in details
+    bars = (
+        "Bars: 1.96 standard errors over contexts. "
+        if policies
+        else "Bars: Wilson 95% intervals that count every answer as independent. "
+    )
     caption = (
         f"Expected to be {expected}. {len(reversed_pairs)} of {len(details)} pairs of bins are "
         f"reversed, {significant} significantly{' (dashed)' if significant else ''}. "
-        "Bars: Wilson 95% intervals that count every answer as independent. "
-        f"Area of the points: {sizes} in a bin."
+        f"{bars}Area of the points: {sizes}{' to be expected' if policies else ''} in a bin."
     )
     draw = partial(plots.plot_pairwise_choice, details, pair)
     return _figure(draw, key, f"Share of {first} among {first} and {second}", caption)
@@ -141,7 +161,10 @@ def _belief_figure(beliefs: pd.DataFrame, key: str, *, by_action: bool) -> Figur
     if by_action:
         title = "Beliefs by action"
         caption = (
-            "Histograms of the stated belief among the answers that chose each action, "
+            "Histograms of the stated belief, each answer counted with the probability of the "
+            "action, on one scale."
+            if "weight" in beliefs
+            else "Histograms of the stated belief among the answers that chose each action, "
             "on one scale."
         )
     else:

@@ -21,7 +21,7 @@ from coherence.report.figures import (
     probability_scales,
 )
 from coherence.report.wording import clean
-from coherence.statistics.shares import wilson_interval
+from coherence.statistics.shares import NORMAL_QUANTILE, wilson_interval
 
 _LABEL, _LONG_LABEL = 24, 40
 _BAR = 0.68  # of a row of the small multiples; the label takes the rest
@@ -46,19 +46,27 @@ def choice_bins(details: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns ``bin``, ``belief``, ``share``, ``n``; ordered by belief; bins without a choice are
-        left out.
+        Columns ``bin``, ``belief``, ``share``, ``n``, and ``se`` where shares are those of
+        probabilities; ordered by belief; bins without a choice are left out.
     """
+    names = ["bin", "belief", "share", "n"] + (["se"] if "se_j" in details else [])
     sides = [
-        details[[f"bin_{side}", f"belief_{side}", f"share_{side}", f"n_{side}"]].set_axis(
-            ["bin", "belief", "share", "n"], axis=1
-        )
-        for side in ("j", "k")
+        details[[f"{name}_{side}" for name in names]].set_axis(names, axis=1) for side in ("j", "k")
     ]
     # Every bin but the first and the last stands on both sides of some pair.
     bins = pd.concat(sides).drop_duplicates("bin")
     return bins[(bins["n"] > 0) & bins["share"].notna() & bins["belief"].notna()].sort_values(
         "belief", ignore_index=True
+    )
+
+
+def _ends(bins: pd.DataFrame) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Ends of the bars: Wilson's of choices, two standard errors of probabilities."""
+    if "se" not in bins:
+        return wilson_interval(bins["share"], bins["n"])
+    share, reach = (bins[name].to_numpy(dtype=float) for name in ("share", "se"))
+    return np.maximum(share - NORMAL_QUANTILE * reach, 0), np.minimum(
+        share + NORMAL_QUANTILE * reach, 1
     )
 
 
@@ -86,7 +94,7 @@ def plot_pairwise_choice(details: pd.DataFrame, pair: Sequence[object], ax: Axes
     probability_scales(ax, x=False)
     has_reversals = _join_bins(details, bins, ax)
     if len(bins):
-        low, high = wilson_interval(bins["share"], bins["n"])
+        low, high = _ends(bins)
         ax.vlines(bins["belief"], low, high, color=INK, linewidth=1.0, zorder=4)
         # Area in proportion to the count, so that a bin with four times the choices looks four
         # times as heavy.
@@ -201,13 +209,27 @@ def _histogram_edges(belief: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]
     return (np.arange(-0.5, 21) if mostly_round else np.arange(21)) / 20
 
 
+def _counted(
+    rows: pd.DataFrame, edges: npt.NDArray[np.float64]
+) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
+    """Count beliefs between edges, each with its weight where rows have one."""
+    weights = rows["weight"].to_numpy(dtype=float) if "weight" in rows else None
+    return np.histogram(rows["belief"].to_numpy(dtype=float), edges, weights=weights)[0]
+
+
+def _spoken(count: float) -> str:
+    # Sums of probabilities are no whole numbers.
+    return f"{count:.0f}" if count % 1 == 0 else f"{count:.1f}"
+
+
 def plot_belief_histogram(choices: pd.DataFrame, ax: Axes) -> Axes:
     """Draw one histogram of the belief per action, stacked as small multiples on a common scale.
 
     Parameters
     ----------
     choices : DataFrame
-        With ``belief`` in [0, 1] and ``action``.
+        With ``belief`` in [0, 1] and ``action``; a column ``weight``, if there is one, says how
+        much each row counts.
     ax : Axes
         Where to draw.
 
@@ -221,10 +243,10 @@ def plot_belief_histogram(choices: pd.DataFrame, ax: Axes) -> Axes:
     labels = action_labels(rows)
     edges = _histogram_edges(belief)
     counts = {
-        str(label): np.histogram(belief[(labels == label).to_numpy()], edges)[0]
+        str(label): _counted(rows[(labels == label).to_numpy()], edges)
         for label in labels.cat.categories
     }
-    tallest = max((int(count.max()) for count in counts.values()), default=0)
+    tallest = max((float(count.max()) for count in counts.values()), default=0.0)
     belief_axes(ax)
     # The rows have counts of their own, which one grid cannot mark.
     ax.grid(False)
@@ -233,7 +255,7 @@ def plot_belief_histogram(choices: pd.DataFrame, ax: Axes) -> Axes:
     for number, (count, baseline, colour) in enumerate(
         zip(counts.values(), baselines, ACTION_COLOURS, strict=False)
     ):
-        heights = baseline + _BAR * count / max(tallest, 1)
+        heights = baseline + _BAR * count / (tallest or 1.0)
         ax.stairs(heights, edges, baseline=baseline, fill=True, color=colour, alpha=0.55, zorder=2)
         ax.stairs(
             heights,
@@ -251,7 +273,7 @@ def plot_belief_histogram(choices: pd.DataFrame, ax: Axes) -> Axes:
         ax.text(
             edges[0],
             baseline + 0.94,
-            f"{label} (n = {int(count.sum())})",
+            f"{label} (n = {_spoken(count.sum())})",
             ha="left",
             va="top",
             color=INK,
@@ -262,5 +284,5 @@ def plot_belief_histogram(choices: pd.DataFrame, ax: Axes) -> Axes:
     ax.spines["left"].set_visible(False)
     ax.set_xlim(-0.04, 1.04)
     ax.set_xlabel("stated belief")
-    ax.set_ylabel(f"answers (tallest bar: {tallest})")
+    ax.set_ylabel(f"answers (tallest bar: {_spoken(tallest)})")
     return ax

@@ -15,6 +15,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from coherence.report.answering import answering_sentences
 from coherence.report.columns import GAP, aligned, render_lines
 from coherence.report.statuses import audit_cells, bound_cells, repair_sentence
 from coherence.report.unit import Unit
@@ -124,6 +125,7 @@ def _unit_parts(
     for captions, body in (audit_cells(unit), bound_cells(unit)):
         parts += [Text(), *_count_parts(captions, body, width)] if body else []
     remarks = [
+        *map(clean, answering_sentences(unit.answering)),
         *filter(None, [repair_sentence(unit)]),
         *sample_sentences(unit.results),
         *map(clean, unit.notes),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from coherence.result import CheckResult
+from coherence.table.answering import Answering
 
 
 @dataclass(frozen=True)
@@ -29,13 +30,15 @@ class Unit:
         ``rows``.
     beliefs : DataFrame
         The readable beliefs under the reference prompt: ``belief``, ``context`` and, where known,
-        ``action``, ``truth`` (0 or 1) and ``p_true``.
+        ``action`` or ``action_<label>`` (probabilities), ``truth`` (0 or 1) and ``p_true``.
     unreadable : DataFrame
         Up to a handful of rows with status neither ok nor repaired: ``context``, ``prompt``,
         ``z_state``, ``status`` and the raw answers, as far as known; untrusted text.
     bounds : DataFrame
         From ``coherence.table.audit.worst_case_bounds``: rates if all unreadable answers had gone
         one way or the other.
+    answering : Answering or None
+        How the answers were got; None where that was not asked.
     """
 
     task: str
@@ -47,3 +50,4 @@ class Unit:
     beliefs: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
     unreadable: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
     bounds: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
+    answering: Answering | None = None

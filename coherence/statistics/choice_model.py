@@ -127,7 +127,7 @@ def fit_to_counts(belief: Floats, counts: Floats, degree: int) -> ChoiceModel:
     belief : ndarray, shape (n_cells,)
         Beliefs; they may leave [0, 1].
     counts : ndarray, shape (n_cells, n_actions)
-        How often each action was chosen there.
+        How often each action was chosen there, or the sum of its probabilities.
     degree : int
         Highest power.
 
@@ -139,17 +139,15 @@ def fit_to_counts(belief: Floats, counts: Floats, degree: int) -> ChoiceModel:
     return ChoiceModel(_fit(_powers(belief, degree), counts))
 
 
-def fit_choice_model(belief: Floats, action: Codes, n_actions: int, folds: Codes) -> ChoiceModel:
+def fit_choice_model(belief: Floats, share: Floats, folds: Codes) -> ChoiceModel:
     """Fit action on belief.
 
     Parameters
     ----------
     belief : ndarray, shape (n,)
         Beliefs in [0, 1].
-    action : ndarray of int, shape (n,)
-        Codes.
-    n_actions : int
-        Number of actions.
+    share : ndarray, shape (n, n_actions)
+        Probability of each action; 1 for the one that was chosen, where one was.
     folds : ndarray of int, shape (n,)
         Fold of each row, whole contexts in one fold.
 
@@ -161,8 +159,8 @@ def fit_choice_model(belief: Floats, action: Codes, n_actions: int, folds: Codes
     # Counts by fold and cell are all that a fit needs: leaving a fold out is a subtraction.
     n_folds = int(folds.max()) + 1
     level, centre = merge_levels(belief)
-    counts = np.zeros((n_folds, centre.size, n_actions))
-    np.add.at(counts, (folds, level, action), 1.0)
+    counts = np.zeros((n_folds, centre.size, share.shape[1]))
+    np.add.at(counts, (folds, level), share)
     total = counts.sum(axis=0)
     best = (-np.inf, DEGREES[0])
     for degree in DEGREES:

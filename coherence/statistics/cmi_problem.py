@@ -15,11 +15,13 @@ from coherence.statistics.bins import belief_bins
 from coherence.statistics.cmi_statistics import (
     TABLE_ROWS,
     Statistic,
+    binned_policy_statistic,
     binned_statistic,
     calibrated,
     calibrated_statistic,
     general_statistic,
     one_dimensional_statistic,
+    policy_statistic,
     sorted_information,
 )
 from coherence.statistics.conditioning import Conditioning, gather_conditioning
@@ -157,6 +159,8 @@ class Problem:
             Neighbours of the latter; None where it is the information in bins.
         """
         data = self.data
+        if data.policy is not None:
+            return self._policy_statistic(data.policy, bins, k)
         if self.belief is not None:
             k_test = min(neighbours_for_test(data.n_rows, k), data.n_rows - 1)
             build = calibrated_statistic if self.isotonic else one_dimensional_statistic
@@ -166,6 +170,15 @@ class Problem:
         n_cells = len(data.actions) * len(data.states)
         k_test = min(neighbours_for_general_test(data.n_rows, n_cells, k), data.n_rows - 1)
         return general_statistic(self.given, data.action, k, k_test), k_test
+
+    def _policy_statistic(
+        self, policy: Floats, bins: Codes, k: int
+    ) -> tuple[Statistic, int | None]:
+        n_rows = self.data.n_rows
+        if n_rows > TABLE_ROWS:
+            return binned_policy_statistic(self.given, bins[self.data.context], policy, k), None
+        k_test = min(neighbours_for_test(n_rows, k), n_rows - 1)
+        return policy_statistic(self.given, policy, k, k_test), k_test
 
 
 def pose(
@@ -199,6 +212,10 @@ def pose(
             belief is not None and len(data.states) <= 2,
             "isotonic=True calibrates the belief in one of two states; received more states or "
             "features to condition on. Leave it out.",
+        )
+        require(
+            data.policy is None,
+            "isotonic=True takes chosen actions; received probabilities of actions. Leave it out.",
         )
     columns = data.belief if several else one_dimensional(data, "cmi_test")
     conditioning = gather_conditioning(columns, condition_on, data.context, data.n_contexts)

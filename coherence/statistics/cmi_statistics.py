@@ -13,9 +13,10 @@ from scipy.optimize import isotonic_regression
 
 from coherence.inputs import Codes, Floats
 from coherence.statistics.conditioning import Conditioning
-from coherence.statistics.information import plug_in_information
+from coherence.statistics.information import plug_in_information, plug_in_policy_information
 from coherence.statistics.knn import SortedNeighbours, as_levels, conditional_information
 from coherence.statistics.knn_general import general_information, neighbour_table
+from coherence.statistics.knn_policies import policy_information, policy_neighbours, scaled_policies
 
 TABLE_ROWS = 2_000  # above this the table of all neighbours would take more than 200 MB
 
@@ -102,5 +103,28 @@ def binned_statistic(conditions: Conditioning, bins: Codes, action: Codes, k: in
             else math.nan
         )
         return estimate, plug_in_information(bins, action, truth)
+
+    return statistic
+
+
+def policy_statistic(conditions: Conditioning, share: Floats, k: int, k_test: int) -> Statistic:
+    """Nearest-neighbour estimates of the information between policies and truths."""
+    table = policy_neighbours(conditions.continuous, conditions.stratum, scaled_policies(share))
+    return _with_both(table.information, k, k_test)
+
+
+def binned_policy_statistic(
+    conditions: Conditioning, bins: Codes, share: Floats, k: int
+) -> Statistic:
+    """Plug-in information of drawn actions for the test, where a table of neighbours is too big."""
+    scaled = scaled_policies(share)
+
+    def statistic(truth: Codes, with_estimate: bool) -> tuple[float, float]:
+        estimate = (
+            policy_information(conditions.continuous, conditions.stratum, scaled, truth, k)
+            if with_estimate
+            else math.nan
+        )
+        return estimate, plug_in_policy_information(bins, share, truth)
 
     return statistic

@@ -62,18 +62,28 @@ class Scan:
 
 
 def choice_vectors(
-    bins: Codes, action: Codes, context: Codes, n_draws: int, rng: np.random.Generator
+    bins: Codes,
+    chosen: Floats,
+    context: Codes,
+    n_draws: int,
+    rng: np.random.Generator,
+    *,
+    policies: bool = False,
 ) -> tuple[Scan, Floats]:
     """Estimate the choice vectors by bin, and draw their errors from a multivariate t.
 
     Parameters
     ----------
-    bins, action, context : ndarray of int, shape (n,)
+    bins, context : ndarray of int, shape (n,)
         Codes without gaps; contexts are the units.
+    chosen : ndarray, shape (n, n_actions)
+        Probability of each action; 1 for the one that was chosen, where one was.
     n_draws : int
         Draws of the errors.
     rng : Generator
         Source of the draws.
+    policies : bool
+        Whether no action was chosen, so that shares do not vary as those of choices do.
 
     Returns
     -------
@@ -82,11 +92,10 @@ def choice_vectors(
     rows : ndarray, shape (n_bins,)
         Rows of each bin.
     """
-    n_bins, n_actions = int(bins.max()) + 1, int(action.max()) + 1
+    n_bins, n_actions = int(bins.max()) + 1, chosen.shape[1]
     rows = np.bincount(bins, minlength=n_bins).astype(np.float64)
-    chosen = np.asarray(action[:, None] == np.arange(n_actions), dtype=np.float64)
     share = np.zeros((n_bins, n_actions))
-    np.add.at(share, (bins, action), 1.0)
+    np.add.at(share, bins, chosen)
     share /= rows[:, None]
     contexts, unit = np.unique(context, return_inverse=True)
     influence = np.zeros((contexts.size, n_bins, n_actions))
@@ -102,6 +111,10 @@ def choice_vectors(
     least = (
         np.einsum("ia,ab->iab", inner, np.eye(n_actions)) - np.einsum("ia,ib->iab", inner, inner)
     ) / rows[:, None, None]
+    if policies:
+        # As in `coherence.statistics.drops`: half of a context that takes one action alone.
+        corners = np.eye(n_actions) - share[:, None, :]
+        least = 0.5 * np.einsum("ica,icb->iab", corners, corners) / n_contexts[:, :, None] ** 2
     degrees = int(n_contexts.min()) - 1
     # Few contexts estimate the covariance badly: heavier tails than the normal.
     heavier = np.sqrt(rng.chisquare(degrees, size=n_draws) / degrees)

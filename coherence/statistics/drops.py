@@ -22,6 +22,56 @@ def contexts_per_bin(bins: Codes, context: Codes, n_bins: int) -> Codes:
     return np.bincount(pairs[0], minlength=n_bins).astype(np.int64)
 
 
+def effective_contexts(bins: Codes, context: Codes, mass: Floats, n_bins: int) -> Codes:
+    """Count the contexts that a weighted mean of each bin rests on, shape (n_bins,).
+
+    Kish's effective number, (sum of weights)^2 / sum of squared weights, with the weights of
+    contexts, rounded down; with equal weights it is their number.
+    """
+    contexts, unit = np.unique(context, return_inverse=True)
+    of_context = np.zeros((contexts.size, n_bins))
+    np.add.at(of_context, (unit, bins), mass)
+    square = (of_context**2).sum(axis=0)
+    number = np.divide(of_context.sum(axis=0) ** 2, square, out=np.zeros(n_bins), where=square > 0)
+    # Equal weights must not lose a context to rounding.
+    return np.asarray(np.floor(number + 1e-9), dtype=np.int64)
+
+
+def policy_shares(
+    bins: Codes, first: Floats, mass: Floats, context: Codes
+) -> tuple[Floats, Floats, Floats]:
+    """Return the share of the first action of a pair by bin, from probabilities.
+
+    Parameters
+    ----------
+    bins, context : ndarray of int, shape (n,)
+        Bin, from 0 without gaps, and context of each row.
+    first, mass : ndarray, shape (n,)
+        Probability of the first action, and of both together.
+
+    Returns
+    -------
+    share, rows : ndarray, shape (n_bins,)
+        Share of the first action in the probability of both, and sum of the latter: the number of
+        choices from the pair that are to be expected.
+    covariance : ndarray, shape (n_bins, n_bins)
+        Of the shares, by the sandwich formula with contexts as units.
+    """
+    n_bins = int(bins.max()) + 1
+    rows = np.bincount(bins, weights=mass, minlength=n_bins).astype(np.float64)
+    share = np.bincount(bins, weights=first, minlength=n_bins) / rows
+    contexts, unit = np.unique(context, return_inverse=True)
+    influence = np.zeros((contexts.size, n_bins))
+    np.add.at(influence, (unit, bins), (first - share[bins] * mass) / rows[bins])
+    covariance = influence.T @ influence * contexts.size / max(contexts.size - 1, 1)
+    number = effective_contexts(bins, context, mass, n_bins)
+    # No coin is tossed, so that the variance of a share of choices bounds nothing here; but where
+    # all contexts agree, one that was not seen may not: half of one that takes either action.
+    least = 0.5 * (share**2 + (1 - share) ** 2) / np.maximum(number, 1) ** 2
+    covariance[np.diag_indices(n_bins)] = np.maximum(np.diag(covariance), least)
+    return share, rows, covariance
+
+
 def shares(bins: Codes, first: Floats, context: Codes) -> tuple[Floats, Floats, Floats]:
     """Return the share of the first action by bin, with its covariance.
 

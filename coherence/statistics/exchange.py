@@ -1,4 +1,4 @@
-"""Null of residual covariance where random signs fail: exchanges of contexts of similar belief.
+"""Null of residual covariance: random signs of contexts, or exchanges where signs fail.
 
 Signs imitate the null if products of residuals are about as often above 0 as below, or if there are
 many of them. Products of two rare things are not: whether that is so is told by the skewness of
@@ -12,7 +12,37 @@ from coherence.statistics.resample import permute_contexts
 
 ASYMMETRY = 0.2  # skewness of a sum under the null beyond which random signs misjudge it
 NO_INTERVAL = 0.3  # skewness of the hidden shift beyond which there is no interval for it
+MANY_CONTEXTS = 5_000
 EXCHANGES = 20_000_000  # contexts moved, over all exchanges
+
+
+def sign_flipped_sums(scores: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
+    """Return studentised sums under random signs of whole contexts.
+
+    Parameters
+    ----------
+    scores : ndarray, shape (n_contexts, n_components)
+        What each context adds to each sum.
+    n_draws : int
+        Random sign assignments.
+    rng : Generator
+        Source of the signs.
+
+    Returns
+    -------
+    ndarray, shape (n_draws, n_components)
+        Sums in units of the root of the sum of squares.
+    """
+    scale = np.sqrt((scores**2).sum(axis=0))
+    unit = scores / np.where(scale > 0, scale, 1.0)
+    if len(scores) > MANY_CONTEXTS:
+        # The sum of so many signed terms is normal; its covariance is all that matters.
+        covariance = unit.T @ unit
+        return rng.multivariate_normal(
+            np.zeros(unit.shape[1]), covariance, size=n_draws, method="eigh"
+        )
+    signs = rng.integers(0, 2, size=(n_draws, len(scores)), dtype=np.int8)
+    return np.asarray((2.0 * signs - 1.0) @ unit)
 
 
 def asymmetry(
@@ -59,6 +89,39 @@ def asymmetry(
     # One choice stands for all rows of a context: cumulants grow by size^2 and size^3.
     variance = float((size**2 * second).sum())
     return abs(float((size**3 * third).sum())) / variance**1.5 if variance > 0 else 0.0
+
+
+def policy_asymmetry(residual: Floats, odds: Floats, context: Codes, n_contexts: int) -> float:
+    """Return the skewness that a sum of products has under the null, given the actions.
+
+    Where actions are probabilities, what a regression leaves of them is no coin toss of known
+    moments; the state still is one. Given the actions, the sum over contexts of residual times
+    state has the cumulants of independent coin tosses.
+
+    Parameters
+    ----------
+    residual : ndarray, shape (n,)
+        What the belief leaves of the actions, weighed.
+    odds : ndarray, shape (n,)
+        Fitted probability of the state.
+    context : ndarray of int, shape (n,)
+        Context of each row.
+    n_contexts : int
+        Their number.
+
+    Returns
+    -------
+    float
+        At least 0.
+    """
+    total = np.bincount(context, weights=residual, minlength=n_contexts)
+    size = np.bincount(context, minlength=n_contexts)
+    mean = np.bincount(context, weights=np.clip(odds, 0.0, 1.0), minlength=n_contexts) / size
+    # Rows of a context share one state: one toss, with second and third cumulants of a Bernoulli.
+    second = mean * (1 - mean)
+    variance = float((total**2 * second).sum())
+    third = float((total**3 * second * (1 - 2 * mean)).sum())
+    return abs(third) / variance**1.5 if variance > 0 else 0.0
 
 
 def exchanged_sums(

@@ -69,7 +69,7 @@ def hidden_shift(data: ChoiceData, remains: Residuals, chooser: Chooser) -> Shif
     level, centre = merge_levels(chooser.belief)
     n_actions = len(data.actions)
     counts = np.zeros((2, centre.size, n_actions))
-    np.add.at(counts, (data.truth, level, data.action), 1.0)
+    np.add.at(counts, (data.truth, level), data.share)
     weight, by_state = chooser.choice.log_slope(centre), counts.reshape(-1, n_actions)
     variance = truth**2
 

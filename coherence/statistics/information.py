@@ -59,6 +59,26 @@ def _total_information(table: Floats) -> Floats:
     )
 
 
+def plug_in_policy_information(bins: Codes, share: Floats, truth: Codes) -> float:
+    """Return the maximum-likelihood estimate for actions drawn from policies, in nats.
+
+    Parameters
+    ----------
+    bins, truth : ndarray of int, shape (n,)
+        Codes of the rows.
+    share : ndarray, shape (n, n_actions)
+        Probability of each action.
+
+    Returns
+    -------
+    float
+        I(action; truth | bin) under the mean policies of bins and truths.
+    """
+    table = np.zeros((int(bins.max()) + 1, int(truth.max()) + 1, share.shape[1]))
+    np.add.at(table, (bins, truth), share)
+    return float(_total_information(table).sum() / bins.size)
+
+
 def plug_in_information(bins: Codes, action: Codes, truth: Codes) -> float:
     """Return the maximum-likelihood estimate of I(action; truth | bin) in nats.
 
@@ -84,7 +104,7 @@ def plug_in_information(bins: Codes, action: Codes, truth: Codes) -> float:
 
 
 def binned_information(
-    bin_of_context: Codes, context: Codes, action: Codes, truth: Codes
+    bin_of_context: Codes, context: Codes, share: Floats, truth: Codes
 ) -> BinnedInformation:
     """Estimate I(action; truth | bin of belief).
 
@@ -92,18 +112,23 @@ def binned_information(
     ----------
     bin_of_context : ndarray of int, shape (n_contexts,)
         Belief bin of each context.
-    context, action, truth : ndarray of int, shape (n,)
+    context, truth : ndarray of int, shape (n,)
         Codes of the rows.
+    share : ndarray, shape (n, n_actions)
+        Probability of each action; 1 for the one that was chosen, where one was. Probabilities
+        give the information of an action that is drawn from them, without the noise of drawing.
 
     Returns
     -------
     BinnedInformation
         See there.
     """
-    n_rows, n_contexts = action.size, bin_of_context.size
-    n_actions, n_states = int(action.max()) + 1, int(truth.max()) + 1
-    by_context = np.zeros((n_contexts, n_actions, n_states))
-    np.add.at(by_context, (context, action, truth), 1.0)
+    (n_rows, n_actions), n_contexts = share.shape, bin_of_context.size
+    n_states = int(truth.max()) + 1
+    by_state = np.zeros((n_contexts, n_states, n_actions))
+    np.add.at(by_state, (context, truth), share)
+    # Laid out as tables of actions by states, so that sums are added up in one and the same order.
+    by_context = np.ascontiguousarray(by_state.transpose(0, 2, 1))
     table = np.zeros((int(bin_of_context.max()) + 1, n_actions, n_states))
     np.add.at(table, bin_of_context, by_context)
     by_bin = _total_information(table)

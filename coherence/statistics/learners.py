@@ -75,11 +75,17 @@ class Learner(Protocol):
     """Anything that learns action codes from a design."""
 
     def fit(
-        self, design: LearnerInputs, action: Codes, held: NDArray[np.bool_], seed: int
+        self,
+        design: LearnerInputs,
+        action: Codes,
+        held: NDArray[np.bool_],
+        seed: int,
+        weight: Floats | None = None,
     ) -> Predictor:
         """Fit codes 0..k-1, all of which occur; rows in `held` may judge free constants.
 
-        The predictor returns shape (n, k).
+        Rows count with their weight, once each where there is none. The predictor returns shape
+        (n, k).
         """
 
 
@@ -95,10 +101,39 @@ def mixed_losses(predicted: Floats, action: Codes, n_train: int) -> Floats:
     return losses
 
 
+def expected_losses(predicted: Floats, policy: Floats, n_train: int) -> Floats:
+    """Expected log-loss of each row in nats, shape (n,), of an action drawn from its policy.
+
+    Predictions are mixed as in `mixed_losses`; a probability of 0 costs nothing.
+    """
+    mixed = (n_train * predicted + 1.0) / (n_train + predicted.shape[1])
+    return np.asarray(-(policy * np.log(mixed)).sum(axis=1))
+
+
+def _of_policy(
+    learner: Learner, part: LearnerInputs, policy: Floats, held: NDArray[np.bool_], seed: int
+) -> Predictor:
+    """Learn policies, shape (n, n_actions): every row once for each action, by its probability."""
+    seen = np.flatnonzero(policy.any(axis=0))
+    rows, codes = np.nonzero(policy[:, seen])
+    weight = policy[rows, seen[codes]]
+    mean = np.bincount(codes, weights=weight) / weight.sum()
+    fitted = None
+    if seen.size > 1 and part.varies:
+        fitted = learner.fit(part.rows(rows), codes, held[rows], seed, weight)
+
+    def predict(wanted: LearnerInputs) -> Floats:
+        predicted = np.zeros((len(wanted.belief), policy.shape[1]))
+        predicted[:, seen] = mean if fitted is None else fitted(wanted)
+        return predicted
+
+    return predict
+
+
 def cross_fitted_losses(
     learner: Learner, design: LearnerInputs, data: ChoiceData, n_folds: int, seed: int
 ) -> Floats:
-    """Out-of-fold log-loss of each row in nats, shape (n,).
+    """Out-of-fold log-loss of each row in nats, shape (n,); where actions are policies, expected.
 
     Folds and inner splits depend on `seed` alone, so that models compared under one seed differ by
     their design and nothing else.
@@ -111,6 +146,11 @@ def cross_fitted_losses(
             data.context, data.n_contexts, N_INNER_FOLDS, np.random.default_rng([seed, fold])
         )[train]
         part = design.rows(train)
+        if data.policy is not None:
+            predict = _of_policy(learner, part, data.policy[train], inner == 0, seed)
+            predicted = predict(design.rows(test))
+            losses[test] = expected_losses(predicted, data.policy[test], int(train.sum()))
+            continue
         # An action that training lacks is unknown to the learner: it fits the others, renumbered.
         seen, codes = np.unique(data.action[train], return_inverse=True)
         predicted = np.zeros((int(test.sum()), len(data.actions)))
@@ -125,13 +165,17 @@ def cross_fitted_losses(
 class _Estimator(Protocol):
     classes_: Codes
 
-    def fit(self, values: Floats, codes: Codes) -> Any: ...
+    def fit(self, values: Floats, codes: Codes, sample_weight: Floats | None = None) -> Any: ...
 
     def predict_proba(self, values: Floats) -> Floats: ...
 
 
 def _tuned(
-    candidates: list[_Estimator], values: Floats, action: Codes, held: NDArray[np.bool_]
+    candidates: list[_Estimator],
+    values: Floats,
+    action: Codes,
+    held: NDArray[np.bool_],
+    weight: Floats | None,
 ) -> _Estimator:
     """Return the candidate that predicts the held-out contexts best, fitted to all rows."""
     n_actions = int(action.max()) + 1
@@ -139,13 +183,16 @@ def _tuned(
     best = candidates[len(candidates) // 2]
     if held.any() and np.unique(action[~held]).size > 1:
         losses = []
+        training, judging = (None, None) if weight is None else (weight[~held], weight[held])
+        n_train = int((~held).sum()) if training is None else round(training.sum())
         for candidate in candidates:
-            candidate.fit(values[~held], action[~held])
+            candidate.fit(values[~held], action[~held], sample_weight=training)
             predicted = np.zeros((int(held.sum()), n_actions))
             predicted[:, candidate.classes_] = candidate.predict_proba(values[held])
-            losses.append(float(mixed_losses(predicted, action[held], int((~held).sum())).mean()))
+            judged = mixed_losses(predicted, action[held], n_train)
+            losses.append(float(np.average(judged, weights=judging)))
         best = candidates[int(np.argmin(losses))]
-    best.fit(values, action)
+    best.fit(values, action, sample_weight=weight)
     return best
 
 
@@ -179,7 +226,12 @@ class RandomForest:
     """scikit-learn random forest; the leaf size is chosen on held-out contexts."""
 
     def fit(
-        self, design: LearnerInputs, action: Codes, held: NDArray[np.bool_], seed: int
+        self,
+        design: LearnerInputs,
+        action: Codes,
+        held: NDArray[np.bool_],
+        seed: int,
+        weight: Floats | None = None,
     ) -> Predictor:
         """See `Learner`."""
         from sklearn.ensemble import RandomForestClassifier
@@ -193,7 +245,7 @@ class RandomForest:
             RandomForestClassifier(N_TREES, min_samples_leaf=size, random_state=seed, n_jobs=1)
             for size in LEAF_SIZES
         ]
-        forest = _tuned(forests, columns(design), action, held)
+        forest = _tuned(forests, columns(design), action, held, weight)
         return lambda seen: forest.predict_proba(columns(seen))
 
 
@@ -201,7 +253,12 @@ class Logistic:
     """Multinomial logit on a linear spline of belief, features, truth, and truth times belief."""
 
     def fit(
-        self, design: LearnerInputs, action: Codes, held: NDArray[np.bool_], seed: int
+        self,
+        design: LearnerInputs,
+        action: Codes,
+        held: NDArray[np.bool_],
+        seed: int,
+        weight: Floats | None = None,
     ) -> Predictor:
         """See `Learner`."""
         from sklearn.exceptions import ConvergenceWarning
@@ -230,7 +287,7 @@ class Logistic:
         with warnings.catch_warnings():
             # A fit that stops short is a weaker model: out-of-sample losses judge it as it is.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            regression = _tuned(regressions, values / scale, action, held)
+            regression = _tuned(regressions, values / scale, action, held, weight)
         return lambda seen: regression.predict_proba(columns(seen) / scale)
 
 

@@ -4,7 +4,9 @@ Regressions are those of `coherence.statistics.smoothing`, on folds that keep co
 they leave is the raw material of the residual covariance (Shah and Peters 2020).
 """
 
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -16,6 +18,8 @@ from coherence.statistics.smoothing import SmoothFit, regress
 
 N_FOLDS = 5
 ROUNDING = 1e-6  # share of the variance that a regression leaves by rounding and its trace of ridge
+# a mean for each distinct belief is tried for as many as the contexts can carry
+MOST_MEANS = sys.maxsize
 CHECK = "residual_covariance_test"  # whom an error about the shape of beliefs names
 
 
@@ -26,7 +30,7 @@ class Residuals:
     Parameters
     ----------
     action : ndarray, shape (n, n_actions)
-        Indicators of the actions less their fit.
+        Indicators of the actions, or their probabilities, less their fit.
     truth : ndarray, shape (n, 1) or (n, n_states)
         The same of the second of two states, or of every state.
     action_fit, truth_fit : SmoothFit
@@ -95,8 +99,20 @@ def _remains(columns: Floats, fit: SmoothFit) -> Floats:
     return np.where(explained, 0.0, residual)
 
 
+def _together(fit: SmoothFit, action: Floats) -> tuple[SmoothFit, SmoothFit]:
+    """Part the regression of policies and truth on the same curves."""
+    n_actions = action.shape[1]
+    parts = fit.fitted[:, :n_actions], fit.fitted[:, n_actions:]
+    return replace(fit, fitted=parts[0]), replace(fit, fitted=parts[1])
+
+
 def residuals(data: ChoiceData, rng: np.random.Generator) -> tuple[Residuals, Chooser | None]:
     """Regress actions and truth on the belief.
+
+    Policies may have no noise in which what a curve misses would drown, so that theirs are the
+    curves of the truth as well: what either misses is then uncorrelated with the other's curve, and
+    products of residuals are not biased towards 0. Where beliefs heap on round numbers, so may the
+    truth, and each belief may have a mean of its own.
 
     Parameters
     ----------
@@ -119,17 +135,21 @@ def residuals(data: ChoiceData, rng: np.random.Generator) -> tuple[Residuals, Ch
     levels, level_of = np.unique(belief, axis=0 if several else None, return_inverse=True)
     distinct, level_of = levels / RESOLUTION, level_of.ravel()
     folds = context_folds(data.context, data.n_contexts, min(N_FOLDS, data.n_contexts), rng)
-    action = _indicators(data.action, len(data.actions))
+    action = data.share
     truth = _indicators(data.truth, len(data.states))
     if len(data.states) == 2:
         truth = truth[:, -1:]  # with two states one indicator says it all
-    action_fit, truth_fit = (
-        regress(distinct, level_of, columns, folds, data.n_contexts) for columns in (action, truth)
-    )
+    fit = partial(regress, distinct, level_of, folds=folds, n_contexts=data.n_contexts)
+    if data.policy is None:
+        action_fit, truth_fit = (fit(columns=columns) for columns in (action, truth))
+    else:
+        action_fit, truth_fit = _together(
+            fit(columns=np.hstack([action, truth]), most_means=MOST_MEANS), action
+        )
     remains = Residuals(
         _remains(action, action_fit), action_fit, _remains(truth, truth_fit), truth_fit
     )
     if several or len(distinct) == 1:
         return remains, None
-    choice = fit_choice_model(distinct[level_of], data.action, len(data.actions), folds)
+    choice = fit_choice_model(distinct[level_of], action, folds)
     return remains, Chooser(distinct[level_of], choice)

@@ -9,6 +9,7 @@ belief first, so that trying another size costs time in the number of distinct b
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -73,7 +74,9 @@ def _additive_basis(values: Floats, size: int, products: bool) -> Floats:
     return np.concatenate(parts, axis=1)
 
 
-def _candidates(values: Floats, n_contexts: int) -> Iterator[tuple[int, bool, Floats]]:
+def _candidates(
+    values: Floats, n_contexts: int, most_means: int
+) -> Iterator[tuple[int, bool, Floats]]:
     """Size, use of products and basis of every regression that the number of contexts can carry."""
     most = max(2, n_contexts // CONTEXTS_PER_COEFFICIENT)
     if values.ndim == 1 and values.size == 1:
@@ -83,7 +86,7 @@ def _candidates(values: Floats, n_contexts: int) -> Iterator[tuple[int, bool, Fl
         for size in SIZES:
             if size <= min(values.size, most):
                 yield size, False, spline_basis(values, size)
-        if 2 < values.size <= min(SIZES[-1], most) and values.size not in SIZES:
+        if 2 < values.size <= min(most_means, most) and values.size not in SIZES:
             yield values.size, False, np.eye(values.size)
         return
     varying = values[:, np.ptp(values, axis=0) > 0]
@@ -149,15 +152,21 @@ def _merged(values: Floats, weight: Floats, total: Floats) -> tuple[Floats, Floa
 
 
 def _choose(
-    values: Floats, weight: Floats, total: Floats, square: Floats, n_contexts: int
+    values: Floats,
+    weight: Floats,
+    total: Floats,
+    square: Floats,
+    squares: float,
+    n_contexts: int,
+    most_means: int,
 ) -> tuple[int, bool, Floats, float | None]:
     """Choose size, products, basis and jump by squared error on held-out folds.
 
-    `weight` and `total` have a row for each fold.
+    `weight` and `total` have a row for each fold; `squares` is the sum of squares of all rows.
     """
     n_folds = len(weight)
     lowest, size, products, basis = math.inf, 0, False, np.empty((0, 0))
-    for size_tried, products_tried, basis_tried in _candidates(values, n_contexts):
+    for size_tried, products_tried, basis_tried in _candidates(values, n_contexts, most_means):
         # Normal equations add up over folds: a fold is left out by subtracting its part.
         grams = np.einsum("fl,li,lj->fij", weight, basis_tried, basis_tried, optimize=True)
         moments = np.einsum("li,flc->fic", basis_tried, total, optimize=True)
@@ -171,8 +180,7 @@ def _choose(
             lowest, size, products, basis = error, size_tried, products_tried, basis_tried
     jump = None
     pooled, sums = weight.sum(axis=0), total.sum(axis=0)
-    # What was left out of the errors: the sum of squares of 0-1 columns is their sum.
-    squares = float((sums.sum(axis=0) / square).sum())
+    # The sum of squares is what was left out of the errors.
     lowest -= JUMP_GAIN * (lowest + squares)
     most = min(len(values), n_contexts // CONTEXTS_PER_COEFFICIENT) - 1
     for size_tried in JUMP_SIZES if values.ndim == 1 else ():
@@ -203,7 +211,13 @@ def _choose(
 
 
 def regress(
-    values: Floats, value_of: Codes, columns: Floats, folds: Codes, n_contexts: int
+    values: Floats,
+    value_of: Codes,
+    columns: Floats,
+    folds: Codes,
+    n_contexts: int,
+    *,
+    most_means: int = SIZES[-1],
 ) -> SmoothFit:
     """Regress columns on the belief, the size chosen by squared error on held-out contexts.
 
@@ -219,6 +233,8 @@ def regress(
         Fold of each row, whole contexts in one fold.
     n_contexts : int
         Number of contexts; there is at most one coefficient per 8 of them.
+    most_means : int
+        Distinct beliefs, of one state, up to which a mean for each of them is tried.
 
     Returns
     -------
@@ -239,13 +255,17 @@ def regress(
     total = total.reshape(n_folds, n_values, columns.shape[1])
     square: Floats = columns.var(axis=0)
     square[square == 0] = 1.0  # an action that all rows share has no error to standardise
+    squares = float(((columns**2).sum(axis=0) / square).sum())
+    choose = partial(
+        _choose, square=square, squares=squares, n_contexts=n_contexts, most_means=most_means
+    )
     if values.ndim == 1 and n_values > MANY_VALUES:
         # What is chosen hardly hangs on so fine a resolution, and choosing is what takes time.
-        size, products, _, jump = _choose(*_merged(values, weight, total), square, n_contexts)
+        size, products, _, jump = choose(*_merged(values, weight, total))
         basis = spline_basis(values, size)
         basis = basis if jump is None else _with_jump(basis, int(np.searchsorted(values, jump)))
     else:
-        size, products, basis, jump = _choose(values, weight, total, square, n_contexts)
+        size, products, basis, jump = choose(values, weight, total)
     pooled, sums = weight.sum(axis=0), total.sum(axis=0)
     coefficients = _solve((basis.T * pooled) @ basis, basis.T @ sums)
     return SmoothFit((basis @ coefficients)[value_of], size, products, jump)

@@ -8,7 +8,16 @@ gone one way, or the other (worst-case bounds, Manski 1989, "Anatomy of the sele
 import numpy as np
 import pandas as pd
 
-from coherence.table.schema import FAILURES, LOW_MASS, READABLE, REPAIRS, state_columns
+from coherence.table.schema import (
+    ACTION_PREFIX,
+    FAILURES,
+    LOW_MASS,
+    READABLE,
+    REPAIRS,
+    action_columns,
+    has_action,
+    state_columns,
+)
 
 GIVEN_Z = "given z"
 MISSING = "missing"
@@ -43,13 +52,12 @@ def asked_for_action(unit: pd.DataFrame, reference: str) -> pd.Series:
     [True, False, True]
     """
     eligible = unit["z_state"].isna() & (unit["prompt"] == reference)
-    if "action" not in unit.columns:
+    if "action" not in unit.columns and not action_columns(unit):
         return eligible & False
-    answered = unit["action"].notna() | (
-        unit["raw_action"].notna() if "raw_action" in unit.columns else False
-    )
+    acted = has_action(unit)
+    answered = acted | (unit["raw_action"].notna() if "raw_action" in unit.columns else False)
     spared = (
-        unit["action"].isna()
+        ~acted
         & _has_belief(unit)
         & (unit["status"].isin(READABLE) if "status" in unit.columns else False)
     )
@@ -87,8 +95,7 @@ def count_statuses(unit: pd.DataFrame, reference: str) -> pd.DataFrame:
     if "status" in unit.columns:
         status = unit["status"].astype(str).to_numpy()
     else:
-        chosen = unit["action"].notna() | ~asked if "action" in unit.columns else ~asked
-        status = np.where(_has_belief(unit) & chosen, "ok", MISSING)
+        status = np.where(_has_belief(unit) & (has_action(unit) | ~asked), "ok", MISSING)
     counted = (
         pd.DataFrame({"question": question, "status": status})
         .value_counts()
@@ -195,7 +202,7 @@ def worst_case_bounds(unit: pd.DataFrame, reference: str) -> pd.DataFrame:
                     pd.to_numeric(of_prompt[name]).to_numpy(dtype=np.float64, na_value=np.nan),
                 )
             )
-    if "action" in unit.columns:
+    if "action" in unit.columns and unit["action"].notna().any():
         action = unit.loc[asked_for_action(unit, reference), "action"].astype(object)
         for label in sorted(action.dropna().unique(), key=str):
             rows.append(
@@ -207,6 +214,13 @@ def worst_case_bounds(unit: pd.DataFrame, reference: str) -> pd.DataFrame:
                     .to_numpy(dtype=np.float64, na_value=np.nan),
                 )
             )
+    policies = action_columns(unit)
+    for name in sorted(policies):
+        # A column without any value belongs to the actions of another task.
+        values = unit.loc[asked_for_action(unit, reference), name]
+        if values.notna().any():
+            label = name.removeprefix(ACTION_PREFIX)
+            rows.append(_bounds("choice rate", label, values.to_numpy(dtype=np.float64)))
     columns = ["quantity", "label", "asked", "unreadable", "estimate", "low", "high"]
     return pd.DataFrame([row for row in rows if row["asked"]], columns=columns)
 

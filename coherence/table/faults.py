@@ -8,6 +8,9 @@ import pandas as pd
 from coherence.errors import SchemaError, closest
 from coherence.table.needs import EVIDENCE, missing
 from coherence.table.schema import (
+    ACTION_PREFIX,
+    ACTION_SUM_TOLERANCE,
+    BELIEF_KINDS,
     COLUMN_NAMES,
     FAILURES,
     KEY,
@@ -16,6 +19,8 @@ from coherence.table.schema import (
     REPAIRS,
     STATE_SUM_TOLERANCE,
     STATUSES,
+    action_columns,
+    has_action,
     state_columns,
 )
 
@@ -94,7 +99,7 @@ def _nothing_to_check(runs: pd.DataFrame) -> list[str]:
 
 def _probability_faults(runs: pd.DataFrame) -> list[str]:
     faults = []
-    for name in [*PROBABILITIES, *state_columns(runs)]:
+    for name in [*PROBABILITIES, *state_columns(runs), *action_columns(runs)]:
         if name not in runs.columns:
             continue
         column = runs[name]
@@ -131,6 +136,90 @@ def _probability_faults(runs: pd.DataFrame) -> list[str]:
     return faults
 
 
+def _numbers(runs: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
+    columns = runs[list(names)].apply(pd.to_numeric, errors="coerce")
+    return np.asarray(columns.to_numpy(dtype=float, na_value=np.nan))
+
+
+def _policy_faults(runs: pd.DataFrame) -> list[str]:
+    """Check probabilities of actions, each one by itself being a probability already."""
+    named = [str(name) for name in runs.columns if str(name).startswith(ACTION_PREFIX)]
+    columns = action_columns(runs)
+    total = np.nansum(_numbers(runs, named), axis=1) if named else np.empty(0)
+    sums = np.abs(total - 1) <= ACTION_SUM_TOLERANCE
+    if not columns:
+        # Beside a chosen action, only what looks like probabilities of actions is meant as such.
+        if len(named) > 1 and sums.any() and (sums | (total == 0)).all():
+            return [
+                f"there are chosen actions in 'action' and their probabilities in "
+                f"{', '.join(named)}; a table holds one or the other. Drop one of them."
+            ]
+        return []
+    faults = []
+    if len(columns) == 1:
+        faults.append(
+            f"{columns[0]!r} is the only column of probabilities of actions, and every action "
+            "needs one. Add those of the others, or rename it if it holds something else."
+        )
+    there = runs[columns].notna().to_numpy()
+    off = there.any(axis=1) & ~sums
+    if off.any():
+        faults.append(
+            f"the columns {', '.join(columns)} must sum to 1 (within {ACTION_SUM_TOLERANCE}); "
+            f"{int(off.sum())} rows do not, the first sums to {total[off][0]:g} ({_rows(off)})."
+        )
+    # Tasks may have actions of their own, whose columns are empty for all others.
+    unit = [name for name in ("task", "model") if name in runs.columns]
+    keys = runs.groupby(unit, dropna=False, observed=True).ngroup() if unit else runs.index * 0
+    used = pd.DataFrame(there).groupby(np.asarray(keys)).transform("any").to_numpy()
+    partly = there.any(axis=1) & (there != used).any(axis=1)
+    if partly.any():
+        faults.append(
+            f"probabilities of some actions are empty beside those of others in {_rows(partly)}. "
+            "Give every action of the task its probability, 0 included, or none."
+        )
+    return faults
+
+
+def _spread_faults(runs: pd.DataFrame) -> list[str]:
+    """Check what is said of the distribution of answers and of the way in which they were got."""
+    faults = []
+    if "p_sd" in runs.columns:
+        spread = _numbers(runs, ["p_sd"])[:, 0]
+        # Half of the answers at 0 and half at 1 is as wide as answers can lie.
+        wide = (spread > 0.5) & (spread <= 1)
+        if wide.any():
+            faults.append(
+                f"column 'p_sd' must be at most 0.5, the largest standard deviation of "
+                f"probabilities; the first above is {spread[wide][0]:g} ({_rows(wide)})."
+            )
+    if {"p_q05", "p_q95"} <= set(runs.columns):
+        low, high = _numbers(runs, ["p_q05", "p_q95"]).T
+        crossed = low > high
+        if crossed.any():
+            faults.append(
+                f"'p_q05' must not lie above 'p_q95'; it does in {int(crossed.sum())} rows "
+                f"({_rows(crossed)})."
+            )
+    if "belief_kind" in runs.columns:
+        kind = runs["belief_kind"].astype("object")
+        unknown = (kind.notna() & ~kind.isin(BELIEF_KINDS)).to_numpy()
+        if unknown.any():
+            faults.append(
+                f"column 'belief_kind' must be one of {', '.join(BELIEF_KINDS)}; the first other "
+                f"value is {kind[unknown].iloc[0]!r} ({_rows(unknown)})."
+            )
+    if "tokens" in runs.columns:
+        number = _numbers(runs, ["tokens"])[:, 0]
+        wrong = (number < 0) | (number % 1 > 0) | (np.isnan(number) & runs["tokens"].notna())
+        if wrong.any():
+            faults.append(
+                f"column 'tokens' must hold whole numbers of at least 0; the first other value is "
+                f"{runs['tokens'][wrong].iloc[0]!r} ({_rows(np.asarray(wrong))})."
+            )
+    return faults
+
+
 def _status_faults(runs: pd.DataFrame) -> list[str]:
     if "status" not in runs.columns:
         return []
@@ -153,19 +242,15 @@ def _status_faults(runs: pd.DataFrame) -> list[str]:
                 f"status is {first!r} but {belief!r} is empty in {_rows(empty)}. "
                 "Give the status that says why, or the belief."
             )
-        if "action" in runs.columns:
-            filled = (
-                ~readable
-                & ~unknown
-                & runs[belief].notna().to_numpy()
-                & runs["action"].notna().to_numpy()
+        acted = has_action(runs).to_numpy()
+        filled = ~readable & ~unknown & runs[belief].notna().to_numpy() & acted
+        if filled.any():
+            first = status[filled].iloc[0]
+            action = "the probabilities of actions" if action_columns(runs) else "'action'"
+            faults.append(
+                f"status is {first!r} but both {belief!r} and {action} are filled in "
+                f"{_rows(filled)}. Leave the unreadable one empty."
             )
-            if filled.any():
-                first = status[filled].iloc[0]
-                faults.append(
-                    f"status is {first!r} but both {belief!r} and 'action' are filled in "
-                    f"{_rows(filled)}. Leave the unreadable one empty."
-                )
     return faults
 
 
@@ -228,6 +313,8 @@ def find_faults(runs: pd.DataFrame, *, part: bool = False) -> list[str]:
         _missing_columns,
         _nothing_to_check,
         _probability_faults,
+        _policy_faults,
+        _spread_faults,
         _status_faults,
         _key_faults,
     )

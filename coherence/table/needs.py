@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 import pandas as pd
 
-from coherence.table.schema import state_columns
+from coherence.table.schema import action_columns, state_columns
 
 BELIEF, ONE_BELIEF, P = "readable belief", "belief in one of two states", "p"
 ACTION, THETA, TARGET = "action", "theta", "theta or p_true"
@@ -52,7 +52,7 @@ def missing(runs: pd.DataFrame, there: Collection[str] | None = None) -> frozens
         BELIEF: "p" in there or n_states > 1,
         ONE_BELIEF: "p" in there or n_states == 2,
         P: "p" in there,
-        ACTION: "action" in there,
+        ACTION: "action" in there or any(name in there for name in action_columns(runs)),
         THETA: "theta" in there,
         TARGET: "theta" in there or "p_true" in there,
         # An empty cell stands for the wording "standard".

@@ -74,7 +74,25 @@ COLUMNS = (
         "Stated or revealed belief that theta = 1; "
         "with several states one p_<state> column each instead.",
     ),
-    Column("action", "label", "What the model chose, asked in a separate context."),
+    Column(
+        "p_sd",
+        "probability",
+        "Standard deviation of the distribution over answers whose mean is `p`, where that was "
+        "computed.",
+    ),
+    Column("p_q05", "probability", "Its 5% quantile."),
+    Column("p_q95", "probability", "Its 95% quantile."),
+    Column(
+        "belief_kind",
+        "label",
+        "How `p` was got: stated:drawn, stated:forced, stated:exact, token, sampled or revealed.",
+    ),
+    Column(
+        "action",
+        "label",
+        "What the model chose, asked in a separate context; "
+        "with probabilities of actions one action_<label> column each instead.",
+    ),
     Column("theta", "label", "Realised state, shared by the rows of a context."),
     Column("p_true", "probability", "Exact posterior, where known."),
     Column(
@@ -106,12 +124,19 @@ COLUMNS = (
         "number",
         "Natural logarithm of the probability of the action answer's tokens.",
     ),
+    Column("finish_reason", "label", "Why the answer ended: stop, length or content_filter."),
+    Column("tokens", "integer", "Tokens that were generated."),
     Column("seed", "integer", "Seed of the draw."),
     Column("created", "text", "When the answer was stored."),
 )
 COLUMN_NAMES = tuple(column.name for column in COLUMNS)
 KEY = ("task", "model", "context", "rep", "prompt", "z", "z_state")
 FEATURE_PREFIX = "x_"
+ACTION_PREFIX = "action_"
+BELIEF_KINDS = ("stated:drawn", "stated:forced", "stated:exact", "token", "sampled", "revealed")
+COMPUTED_KINDS = ("stated:exact", "token")
+"""Kinds of belief that are computed from a model's distribution, without the noise of drawing."""
+ACTION_SUM_TOLERANCE = 1e-6  # probabilities of actions are computed, not stated
 PROBABILITIES = tuple(column.name for column in COLUMNS if column.kind == "probability")
 
 
@@ -129,3 +154,23 @@ def state_columns(runs: pd.DataFrame) -> list[str]:
         for name in runs.columns
         if str(name).startswith("p_") and name not in COLUMN_NAMES
     ]
+
+
+def action_columns(runs: pd.DataFrame) -> list[str]:
+    """Return the names of the ``action_<label>`` columns, in table order; none beside ``action``.
+
+    A column ``action`` without any value is as good as none.
+    """
+    if "action" in runs.columns and runs["action"].notna().any():
+        return []
+    return [str(name) for name in runs.columns if str(name).startswith(ACTION_PREFIX)]
+
+
+def has_action(runs: pd.DataFrame) -> "pd.Series[bool]":
+    """Tell which rows hold an action: the one that was chosen, or probabilities of all."""
+    policies = action_columns(runs)
+    if policies:
+        return runs[policies].notna().any(axis=1)
+    return (
+        runs["action"].notna() if "action" in runs.columns else pd.Series(False, index=runs.index)
+    )

@@ -8,6 +8,7 @@ import pytest
 
 from coherence import InputError
 from coherence.inputs import (
+    as_actions,
     as_belief,
     as_choices,
     as_codes,
@@ -167,3 +168,52 @@ def test_two_states_are_one_number():
     )
     with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
         one_dimensional(data([[0.5, 0.25, 0.25]] * 2), "cmi")
+
+
+def test_probabilities_name_their_actions_and_keep_the_order_of_labels():
+    frame = pd.DataFrame({"yes": [0.2, 1.0], "no": [0.8, 0.0], "never": [0.0, 0.0]})
+    actions = as_actions(frame, 2)
+    assert actions.labels == ("no", "yes")
+    assert actions.share.tolist() == [[0.8, 0.2], [0.0, 1.0]]
+    assert actions.codes.size == 0  # no row chose: whoever asks for codes must fail
+    numbered = as_actions([[0.8, 0.2], [0.0, 1.0]], 2)
+    assert (numbered.labels, numbered.share.tolist()) == ((0, 1), actions.share.tolist())
+
+
+def test_a_column_of_labels_stays_labels():
+    assert as_actions(np.array([["x"], ["y"]]), 2).labels == ("x", "y")
+    assert as_actions(pd.Series(["x", "y"]), 2).probabilities is None
+
+
+def test_probabilities_of_zero_and_one_are_the_choices_that_they_name():
+    """A row of .999 and .001 is none: nothing is rounded to a choice."""
+    chosen = as_actions(pd.DataFrame({"b": [1.0, 0, 1], "a": [0, 1.0, 0]}), 3)
+    labels = as_actions(["b", "a", "b"], 3)
+    assert chosen.probabilities is None
+    assert (chosen.codes.tolist(), chosen.labels) == (labels.codes.tolist(), labels.labels)
+    assert as_actions([[1.0, 0.0], [0.001, 0.999]], 2).probabilities is not None
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([[0.5, 0.4], [0.5, 0.5]], "rows of action must sum to 1 within 1e-6; 1 do not"),
+        ([[1.1, -0.1], [0.5, 0.5]], "action must hold probabilities in [0, 1]; 2 of 4 values"),
+        ([[np.nan, 1.0], [0.5, 0.5]], "the first is nan at position 0"),
+        ([["a", "b"], ["c", "d"]], "action must hold numbers in [0, 1]"),
+        ([[0.5, 0.5]], "action must have one row per row of belief; received 1 rows for 2."),
+        (np.full((2, 2, 2), 0.5), "action must have shape"),
+        (
+            pd.DataFrame([[0.5, 0.5]] * 2, columns=["a", "a"]),
+            "columns of action must have different names; received 'a', 'a'.",
+        ),
+    ],
+)
+def test_what_is_no_policy_is_refused(values, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        as_actions(values, 2)
+
+
+def test_one_action_with_all_probability_is_one_action():
+    data = as_choices([0.5] * 12, [[1.0, 0.0]] * 12, [0, 1] * 6, None)
+    assert data.degenerate == "only one action was seen (0)"

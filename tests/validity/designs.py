@@ -35,6 +35,9 @@ class Design:
     gap: float = 0.0
     bias: float = 0.0
     dip: float = 0.0
+    wording: float = 0.0  # spread of a utility shock of every row, which its policy shows
+    greedy: bool = False  # policies put all probability on the best action
+    heaped: bool = False  # multiples of .1 are half a guess
 
     def draw(
         self,
@@ -79,6 +82,31 @@ class Design:
             "exact": exact[context],
         }
         return pd.DataFrame(table)
+
+    def draw_policies(
+        self, rng: np.random.Generator
+    ) -> tuple[np.ndarray, pd.DataFrame, np.ndarray, np.ndarray]:
+        """Draw beliefs, the probabilities of actions, states and contexts.
+
+        Tastes of contexts and of wordings move the policy; what an extreme-value shock would choose
+        is computed and not drawn.
+        """
+        exact = self._beliefs(rng)
+        belief = np.round(np.round(exact / self.grid) * self.grid, 10) if self.grid else exact
+        chance = belief if self.calibrated else belief**2
+        if self.heaped:
+            guess = np.abs(belief * 10 - np.round(belief * 10)) < 1e-9
+            chance = np.where(guess, 0.5 + 0.4 * (belief - 0.5), chance)
+        truth = (rng.random(self.n_contexts) < chance).astype(int)
+        utility = self._utility(belief + self.signal * (truth - 0.5))
+        utility += rng.normal(size=utility.shape) * self.taste
+        context = self._contexts(rng)
+        utility = utility[context] + rng.normal(size=(context.size, 3)) * self.wording
+        odds = np.exp(utility - utility.max(axis=1, keepdims=True))
+        if self.greedy:
+            odds = np.asarray(odds == 1.0, dtype=float)
+        policy = pd.DataFrame(odds / odds.sum(axis=1, keepdims=True), columns=list(ACTIONS))
+        return belief[context], policy, truth[context], context
 
     def draw_iterated(self, rng: np.random.Generator) -> pd.DataFrame:
         """Draw a runs table whose answers scatter around beliefs that average out.
@@ -353,8 +381,54 @@ CONSTANT = (
     ),
     replace(_BASE, name="one belief throughout, hidden signal 0.2", beliefs="constant", signal=0.2),
 )
+_POLICY = replace(_BASE, name="policies, 200 contexts x 1", n_reps=1)
+POLICIES = (
+    _POLICY,
+    *(
+        replace(_POLICY, name=f"policies, {name}", **options)
+        for name, options in (
+            ("beliefs continuous", {"grid": 0.0}),
+            ("no taste, beliefs on a .05 grid", {"taste": 0.0}),
+            ("no taste, beliefs continuous", {"taste": 0.0, "grid": 0.0}),
+            ("taste .1, beliefs continuous", {"taste": 0.1, "grid": 0.0}),
+            ("beliefs heaped", {"heaped": True}),
+            ("beliefs heaped, taste .1", {"heaped": True, "taste": 0.1}),
+            ("200 x 5 wordings", {"n_reps": 5, "wording": 0.5}),
+            ("1 to 9 wordings", {"n_reps": 0, "wording": 0.5}),
+            ("60 contexts x 1", {"n_contexts": 60}),
+            ("1000 contexts x 1", {"n_contexts": 1000}),
+            ("0 or 1", {"greedy": True}),
+            ("steep (slope 40, taste 3)", {"slope": 40.0, "taste": 3.0, "grid": 0.0}),
+            ("beliefs crowded near 0 and 1", {"beliefs": "extreme"}),
+            ("an action at 3%", {"defer": -2.6}),
+            ("belief miscalibrated", {"calibrated": False}),
+            ("theta rare (5%)", {"beliefs": "rare", "grid": 0.01}),
+            ("unrelated to belief", {"slope": 0.0}),
+        )
+    ),
+)
+POLICY_SIGNALS = tuple(
+    replace(_POLICY, name=f"policies, hidden signal {signal}{name}", signal=signal, **options)
+    for name, options in (
+        ("", {}),
+        (", taste .1", {"taste": 0.1}),
+        (", no taste", {"taste": 0.0}),
+    )
+    for signal in (0.05, 0.1)
+)
+POLICIES_TURNED = tuple(
+    replace(_POLICY, name=f"policies turn back, {name}", grid=0.0, dip=2.0, **options)
+    for name, options in (
+        ("200 x 1", {}),
+        ("200 x 5 wordings", {"n_reps": 5, "wording": 0.5}),
+        ("60 x 1", {"n_contexts": 60}),
+    )
+)
 # The position in this list seeds a design: new ones go to the end.
-EVERY = (*NULLS, *SIGNALS, FEW, *GAPPED, *BIASED, *VIOLATED, *NEARLY_CALIBRATED, *CONSTANT)
+EVERY = (
+    *(*NULLS, *SIGNALS, FEW, *GAPPED, *BIASED, *VIOLATED, *NEARLY_CALIBRATED, *CONSTANT),
+    *(*POLICIES, *POLICY_SIGNALS, *POLICIES_TURNED),
+)
 
 
 def _thirds(rng: np.random.Generator, n: int) -> np.ndarray:

@@ -17,6 +17,9 @@ from designs import (
     GAPPED,
     NEARLY_CALIBRATED,
     NULLS,
+    POLICIES,
+    POLICIES_TURNED,
+    POLICY_SIGNALS,
     PROMPTED,
     STATED,
     TESTED,
@@ -138,6 +141,24 @@ def _ordered(name: str, test: Callable[..., CheckResult], **options: object) -> 
                     **options,
                 )
             )
+        }
+
+    return run
+
+
+def _policies(name: str, test: Callable[..., CheckResult], **options: object) -> Callable:
+    def run(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
+        belief, policy, truth, context = design.draw_policies(rng)
+        return {name: _reading(test(belief, policy, truth, context=context, rng=rng, **options))}
+
+    return run
+
+
+def _ordered_policies(name: str, test: Callable[..., CheckResult], **options: object) -> Callable:
+    def run(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
+        belief, policy, _, context = design.draw_policies(rng)
+        return {
+            name: _reading(test(belief, policy, context=context, n_draws=999, rng=rng, **options))
         }
 
     return run
@@ -332,6 +353,42 @@ SUBJECTS: dict[str, Subject] = {
         ),
         ("predictive_gain given features",),
         FEATURED[:2],
+        slow=True,
+    ),
+    "policy_residual_covariance": Subject(
+        _policies("residual_covariance of policies", residual_covariance_test, n_draws=999),
+        ("residual_covariance of policies",),
+        (*POLICIES, *POLICY_SIGNALS),
+        {"residual_covariance of policies": lambda design: design.signal},
+        (*POLICIES, *POLICY_SIGNALS),
+    ),
+    "policy_cmi": Subject(
+        _policies("cmi of policies", cmi_test, n_permutations=199),
+        ("cmi of policies",),
+        (*POLICIES, *POLICY_SIGNALS),
+        {"cmi of policies": exact_information},
+        (*POLICIES, *POLICY_SIGNALS),
+    ),
+    "policy_monotone": Subject(
+        _ordered_policies("monotone yes/no of policies", monotone_choice_test, pair=("yes", "no")),
+        ("monotone yes/no of policies",),
+        POLICIES,
+        {"monotone yes/no of policies": _largest_drop},
+        POLICIES_TURNED,
+    ),
+    "policy_direction": Subject(
+        _ordered_policies("monotone_direction of policies", monotone_direction_test),
+        ("monotone_direction of policies",),
+        POLICIES,
+        {"monotone_direction of policies": _smallest_largest_drop},
+        POLICIES_TURNED,
+    ),
+    "policy_predictive_gain": Subject(
+        _policies("predictive_gain of policies", predictive_gain_test, n_bootstraps=2),
+        ("predictive_gain of policies",),
+        (*POLICIES[:5], *POLICY_SIGNALS),
+        {"predictive_gain of policies": EXPECTED},
+        (*POLICIES[:5], *POLICY_SIGNALS),
         slow=True,
     ),
 }

@@ -549,3 +549,75 @@ def test_without_repetition_numbers_no_auxiliary_variable_is_lost():
     ]
     assert results[0]["n_rows"][0] == results[1]["n_rows"][0] == 60
     assert results[1]["n_dropped"][0] == 0
+
+
+@pytest.fixture(scope="module")
+def policies():
+    return simulate("leaky", n_contexts=60, n_reps=1, rng=1, policies=True)
+
+
+def test_every_check_runs_on_probabilities_of_actions(policies):
+    report = analyze(policies, checks=LIGHT, rng=1)
+    results = report.results.set_index("check")
+    pairs = {f"monotone_choice:{pair}" for pair in ("yes/no", "yes/defer", "defer/no")}
+    assert {"residual_covariance", "cmi", "monotone_direction", *pairs} <= set(results.index)
+    assert results.loc[["residual_covariance", "cmi", *sorted(pairs)], "pvalue"].notna().all()
+    assert report.units[0].answering.policies
+    said = "actions are probabilities that were computed"
+    assert said in str(report)
+    assert said.capitalize() in report.to_html()
+    assert '"actions": "probabilities"' in report.to_json()
+
+
+def test_probabilities_have_their_figures(policies):
+    page = analyze(policies, checks=["monotone_choice"], rng=1).to_html()
+    assert "each answer counted with the probability of the action" in page
+    assert "1.96 standard errors over contexts" in page
+    assert page.count("<svg") == 5  # three pairs, beliefs by action, calibration
+
+
+def test_published_procedures_decline_probabilities_with_a_reason(policies):
+    report = analyze(policies, checks=["cmi", "monotone_choice"], published=True, rng=1)
+    assert report.results["statistic"].isna().all()
+    assert report.results["reason"].str.contains("here actions are probabilities").all()
+    assert all(text.startswith("Undefined: ") for text in report.units[0].verdicts)
+
+
+def test_tasks_with_actions_of_their_own_are_analysed_apart(policies):
+    asked = policies[policies["action_yes"].notna()]
+    other = asked.rename(columns={"action_yes": "action_go", "action_no": "action_stay"})
+    both = pd.concat([asked, other.assign(task="other")], ignore_index=True)
+    report = analyze(both, checks=["monotone_choice"], rng=1)
+    tested = report.results.groupby("task")["check"].agg(set)
+    assert "monotone_choice:defer/go" in tested["other"]
+    assert not any("go" in check for check in tested["simulated"])
+
+
+def test_the_way_of_answering_is_part_of_the_report(policies):
+    """A median of .4 is cautioned, and the smallest mass is said."""
+    told = policies.assign(belief_kind="stated:exact", answer_mass=0.4)
+    told.loc[0, "answer_mass"] = 1.8e-6
+    report = analyze(told, checks=["calibration"], rng=1)
+    assert "caution: the form of the answers had a median probability of 0.400" in str(report)
+    assert "smallest 1.8e-06" in str(report).replace("\n  ", " ")
+    assert "Caution: the form of the answers" in report.to_html()
+    assert '"median": 0.4' in report.to_json()
+    plain = analyze(policies.drop(columns=["action_yes", "action_no", "action_defer"]), rng=1)
+    assert "answering" not in plain.to_json()
+
+
+def test_computed_beliefs_have_no_noise_to_remove(policies):
+    """One repetition is enough, and the distance between prompts is taken as it is."""
+    drawn = analyze(policies, checks=["prompt_consistency", "iterated_expectation"], rng=1).results
+    told = policies.assign(belief_kind="stated:exact")
+    exact = analyze(told, checks=["prompt_consistency", "iterated_expectation"], rng=1).results
+    lifted = ["prompt_consistency:mse", "iterated_expectation:noise_removed"]
+    assert drawn.set_index("check").loc[lifted, "statistic"].isna().all()
+    assert exact.set_index("check").loc[lifted, "statistic"].notna().all()
+
+
+def test_notes_on_chosen_actions_are_no_probabilities(runs):
+    noted = runs.assign(action_note="quick")
+    silent = noted.assign(task="silent", action=None)
+    report = analyze(pd.concat([noted, silent]), checks=["calibration"], rng=1)
+    assert [unit.answering.policies for unit in report.units] == [False, False]

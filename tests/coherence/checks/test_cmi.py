@@ -511,13 +511,13 @@ def test_interval_is_not_narrower_than_the_spread_under_exchange():
             binned_information(
                 bins,
                 np.arange(80),
-                action,
+                np.eye(2)[action],
                 np.concatenate([truth[rng.permutation(block)] for block in blocks]),
             ).corrected
             for _ in range(400)
         ]
     )
-    observed = binned_information(bins, np.arange(80), action, truth)
+    observed = binned_information(bins, np.arange(80), np.eye(2)[action], truth)
     assert observed.standard_error < 0.1 * spread
     reach = (result.interval.high - result.interval.low) / 2
     assert reach == pytest.approx(stats.t.ppf(0.975, 79) * spread, rel=0.5)
@@ -535,7 +535,7 @@ def test_interval_reaches_as_far_as_t_of_fifty_exchanges_spread_evenly():
     blocks = np.repeat([0, 1], 40)
     sources = permute_contexts(blocks, 99, np.random.default_rng(0), state=truth)
     information = [
-        binned_information(blocks, np.arange(80), action, truth[source]).corrected
+        binned_information(blocks, np.arange(80), np.eye(2)[action], truth[source]).corrected
         for source in sources[::2]
     ]
     assert len(information) == 50

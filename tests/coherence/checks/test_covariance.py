@@ -85,7 +85,7 @@ def test_copies_of_rows_do_not_sharpen_the_test():
 def test_many_contexts_use_the_normal_limit_of_the_signs(monkeypatch):
     arrays, context = columns(seed=7, hidden_signal=0.05)
     signs = residual_covariance_test(*arrays, context=context, rng=0).pvalue
-    monkeypatch.setattr("coherence.checks.covariance.MANY_CONTEXTS", 10)
+    monkeypatch.setattr("coherence.statistics.exchange.MANY_CONTEXTS", 10)
     assert residual_covariance_test(*arrays, context=context, rng=0).pvalue == pytest.approx(
         signs, abs=0.03
     )

@@ -82,3 +82,16 @@ def test_wrong_options_end_with_2_one_line_and_no_file(
     assert message in err
     assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_probabilities_of_actions_come_where_they_are_asked_for(tmp_path):
+    path = tmp_path / "runs.csv"
+    asked = ["simulate", "rational", "--contexts", "6", "--reps", "1", "--policies"]
+    assert main([*asked, "--out", str(path)]) == 0
+    runs = read_runs(path)
+    rows = runs[runs["action_yes"].notna()]
+    assert "action" not in runs
+    assert len(rows) == 6
+    assert rows[["action_yes", "action_no", "action_defer"]].sum(axis=1).tolist() == pytest.approx(
+        [1.0] * 6
+    )

@@ -120,7 +120,7 @@ def test_degree_is_the_one_that_predicts_held_out_contexts(peak, turn):
     action = np.argmax(utility + rng.gumbel(size=(300, 3)), axis=1)
     folds = np.arange(300) % 5
     scores = [held_out(belief, action, folds, degree) for degree in (1, 2, 3)]
-    model = fit_choice_model(belief, action, 3, folds)
+    model = fit_choice_model(belief, np.eye(3)[action], folds)
     assert model.degree == 3 or not turn
     assert model.degree == 1 + int(np.argmax(scores))
     counts = np.array(
@@ -142,6 +142,6 @@ def test_no_polynomial_passes_through_every_level(n_levels, most, monkeypatch):
     )
     rng = np.random.default_rng(3)
     belief = rng.integers(0, n_levels, 60) / 4
-    model = fit_choice_model(belief, rng.integers(0, 2, 60), 2, np.arange(60) % 3)
+    model = fit_choice_model(belief, np.eye(2)[rng.integers(0, 2, 60)], np.arange(60) % 3)
     assert max(tried) <= most + 1
     assert 1 <= model.degree <= most

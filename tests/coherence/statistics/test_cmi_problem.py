@@ -141,7 +141,7 @@ def test_statistic_given_several_columns(monkeypatch):
     assert none is None
     assert estimate == problem.estimate(rows, 3)
     assert plug_in == plug_in_information(bins[data.context], data.action, data.truth)
-    by_context = binned_information(bins, data.context, data.action, data.truth)
+    by_context = binned_information(bins, data.context, data.share, data.truth)
     assert plug_in == pytest.approx(by_context.plug_in)
     assert TABLE_ROWS == 2_000
 

@@ -13,10 +13,14 @@ from coherence.statistics.directions import (
 )
 
 
+def indicators(codes):
+    return np.eye(codes.max() + 1)[codes]
+
+
 def test_covariance_of_choice_vectors_is_multinomial_for_single_rows():
     rng = np.random.default_rng(2)
     bins, action = np.repeat([0, 1], 5000), rng.choice(3, p=[0.2, 0.3, 0.5], size=10_000)
-    scan, rows = choice_vectors(bins, action, np.arange(10_000), 99, rng)
+    scan, rows = choice_vectors(bins, indicators(action), np.arange(10_000), 99, rng)
     share = scan.share[0]
     assert scan.covariance[0, :, 0, :] == pytest.approx(
         (np.diag(share) - np.outer(share, share)) / rows[0], rel=1e-3, abs=1e-12
@@ -41,7 +45,9 @@ def test_the_direction_in_which_shares_rise_is_found(rule):
     action = np.concatenate(
         [np.repeat([0, 1], [50, 10]), np.repeat([0, 1, 2], 20), np.repeat([1, 2], [10, 50])]
     )
-    scan, _ = choice_vectors(bins, action, np.arange(180), 199, np.random.default_rng(0))
+    scan, _ = choice_vectors(
+        bins, indicators(action), np.arange(180), 199, np.random.default_rng(0)
+    )
     best, direction, n_candidates = best_fit(scan, rule)
     assert direction[0] < direction[1] < direction[2]
     assert np.ptp(direction) == pytest.approx(1)
@@ -53,7 +59,9 @@ def test_the_direction_in_which_shares_rise_is_found(rule):
 def test_a_bin_that_agrees_has_the_least_variance_of_half_a_context():
     """Four contexts that all choose the first of two: as if .9 of the choices were, of four."""
     bins, action = np.repeat([0, 1], 4), np.repeat([0, 1], 4)
-    scan, rows = choice_vectors(bins, action, np.arange(8), 99, np.random.default_rng(0))
+    scan, rows = choice_vectors(
+        bins, indicators(action), np.arange(8), 99, np.random.default_rng(0)
+    )
     assert rows.tolist() == [4, 4]
     least = 0.9 * 0.1 / 4
     assert scan.least == pytest.approx(np.array([[[least, -least], [-least, least]]] * 2))
@@ -65,7 +73,9 @@ def test_a_bin_that_agrees_has_the_least_variance_of_half_a_context():
 def test_errors_have_the_tails_of_students_t():
     """Five contexts a bin leave four degrees of freedom: 5% lie beyond 2.13, not beyond 1.64."""
     bins, action = np.repeat([0, 1], 5), np.array([0, 1, 0, 1, 1, 1, 0, 0, 1, 0])
-    scan, _ = choice_vectors(bins, action, np.arange(10), 20_000, np.random.default_rng(1))
+    scan, _ = choice_vectors(
+        bins, indicators(action), np.arange(10), 20_000, np.random.default_rng(1)
+    )
     null = scan.null(np.array([1.0, 0.0]))[:, 0]
     for tail in (0.05, 0.2):
         assert np.mean(null > stats.t.isf(tail, 4)) == pytest.approx(tail, abs=0.01)
@@ -76,7 +86,9 @@ def test_two_bins_and_two_actions_are_a_t_test():
     """20 and 10 of 40: the better of both directions rises, so that the drop is of -.25."""
     bins = np.repeat([0, 1], 40)
     action = np.concatenate([np.repeat([0, 1], [20, 20]), np.repeat([0, 1], [10, 30])])
-    scan, _ = choice_vectors(bins, action, np.arange(80), 40_000, np.random.default_rng(2))
+    scan, _ = choice_vectors(
+        bins, indicators(action), np.arange(80), 40_000, np.random.default_rng(2)
+    )
     variance = (0.25 / 40 + 0.1875 / 40) * 80 / 79
     for rule in ("dominance", "direction"):
         best, direction, n_candidates = best_fit(scan, rule)

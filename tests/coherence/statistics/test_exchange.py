@@ -5,9 +5,10 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from coherence.statistics import exchange
-from coherence.statistics.exchange import asymmetry, exchanged_sums
+from coherence.statistics.exchange import asymmetry, exchanged_sums, policy_asymmetry
 from coherence.statistics.resample import permute_contexts
 
 
@@ -109,3 +110,20 @@ def test_what_exchanges_cannot_move_counts_nothing(residuals):
     assert (null[:, 1] == 0).all()
     assert math.isfinite(observed[0])
     assert null[:, 0].std() == pytest.approx(1)
+
+
+def test_skewness_given_the_actions_is_that_of_weighed_coins():
+    """Exact for independent Bernoulli variables, against 400,000 draws of their sum."""
+    rng = np.random.default_rng(0)
+    odds, residual = np.full(8, 0.05), np.array([3.0, 1, 1, 1, 1, 1, -1, 0.5])
+    context = np.arange(8)
+    expected = policy_asymmetry(residual, odds, context, 8)
+    sums = (rng.random((400_000, 8)) < odds) @ residual
+    assert expected == pytest.approx(abs(stats.skew(sums)), rel=0.02)
+    # Rows of a context share a state: halves of a residual are one coin.
+    halves = policy_asymmetry(
+        np.repeat(residual / 2, 2), np.repeat(odds, 2), np.repeat(context, 2), 8
+    )
+    assert halves == pytest.approx(expected)
+    assert policy_asymmetry(residual * 0, odds, context, 8) == 0.0
+    assert policy_asymmetry(residual, odds * 0 + 0.5, context, 8) == pytest.approx(0.0)

@@ -33,7 +33,7 @@ def test_equals_leaving_out_each_context():
     bins = rng.integers(0, 3, 15)
     context = np.concatenate([np.arange(15), rng.integers(0, 15, 30)])
     action, truth = rng.integers(0, 3, 45), rng.integers(0, 2, 15)[context]
-    result = binned_information(bins, context, action, truth)
+    result = binned_information(bins, context, np.eye(action.max() + 1)[action], truth)
     left_out = []
     for gone in range(15):
         keep = context != gone
@@ -57,7 +57,7 @@ def test_there_is_a_bin_for_every_eight_contexts(n_contexts, n_bins):
 
 def test_bins_are_those_that_were_used():
     bins = np.array([0, 2, 1, 2])
-    result = binned_information(bins, np.arange(4), np.array([0, 1, 0, 1]), np.array([1, 0, 0, 1]))
+    result = binned_information(bins, np.arange(4), np.eye(2)[[0, 1, 0, 1]], np.array([1, 0, 0, 1]))
     assert result.n_bins == 3
 
 
@@ -66,7 +66,9 @@ def test_bias_is_removed_under_independence():
     rng = np.random.default_rng(1)
     every = np.arange(300)
     draws = [
-        binned_information(every % 10, every, rng.integers(0, 2, 300), rng.integers(0, 2, 300))
+        binned_information(
+            every % 10, every, np.eye(2)[rng.integers(0, 2, 300)], rng.integers(0, 2, 300)
+        )
         for _ in range(600)
     ]
     assert np.mean([draw.plug_in for draw in draws]) == pytest.approx(10 / 600, rel=0.1)
@@ -78,6 +80,8 @@ def test_known_information():
     rng = np.random.default_rng(2)
     truth = rng.integers(0, 2, 20000)
     action = np.where(rng.random(20000) < 0.9, truth, 1 - truth)
-    result = binned_information(np.arange(20000) % 5, np.arange(20000), action, truth)
+    result = binned_information(
+        np.arange(20000) % 5, np.arange(20000), np.eye(action.max() + 1)[action], truth
+    )
     exact = math.log(2) + 0.9 * math.log(0.9) + 0.1 * math.log(0.1)
     assert abs(result.corrected - exact) < 3 * result.standard_error

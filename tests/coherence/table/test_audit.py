@@ -151,3 +151,31 @@ def test_strict_leaves_repaired_answers_out_and_says_so():
     assert strict.results["statistic"].tolist() == dropped.results["statistic"].tolist()
     assert "--strict" in strict.to_html()
     assert "--strict" not in loose.to_html()
+
+
+def test_probabilities_of_actions_count_as_answers_and_bound_their_rates():
+    """Of four rows asked one is unreadable, and one asked for no action."""
+    unit = pd.DataFrame(
+        {
+            "p": [0.2, 0.4, None, 0.6],
+            "action_no": [0.9, 0.5, None, None],
+            "action_yes": [0.1, 0.5, None, None],
+            "action_wait": None,
+            "status": ["ok", "ok", "refused", "ok"],
+            "prompt": "standard",
+            "z_state": None,
+        }
+    )
+    assert asked_for_action(unit, "standard").tolist() == [True, True, True, False]
+    bounds = worst_case_bounds(unit, "standard").set_index("label")
+    assert bounds.loc["no", ["asked", "unreadable"]].tolist() == [3, 1]
+    assert bounds.loc["no", ["estimate", "low", "high"]].tolist() == pytest.approx(
+        [0.7, 1.4 / 3, 2.4 / 3]
+    )
+    assert "wait" not in bounds.index  # the action of another task
+    counted = count_statuses(unit, "standard").set_index(["question", "status"])["rows"]
+    assert counted.to_dict() == {
+        ("standard", "ok"): 1,
+        ("standard, with action", "ok"): 2,
+        ("standard, with action", "refused"): 1,
+    }

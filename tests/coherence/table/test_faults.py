@@ -217,3 +217,92 @@ def test_empty_and_doubled():
     assert find_faults(pd.DataFrame({"p": []})) == ["it has no rows."]
     doubled = pd.DataFrame([[0.1, 0.2]], columns=["p", "p"])
     assert find_faults(doubled) == ["column names must be unique; p occur more than once."]
+
+
+def policies(**columns):
+    base = {"action_no": [0.25, 0.5, 1.0], "action_yes": [0.75, 0.5, 0.0]}
+    return table(**{"action": [None] * 3, **base, **columns})
+
+
+def test_probabilities_in_place_of_an_action_pass():
+    validate_runs(policies())
+    validate_runs(policies().drop(columns="action"))
+    # Rows that asked for no action, and tasks with actions of their own.
+    validate_runs(policies(action_no=[0.25, None, 1.0], action_yes=[0.75, None, 0.0]))
+    validate_runs(
+        policies(
+            task=["a", "a", "b"],
+            action_no=[0.25, 0.5, None],
+            action_yes=[0.75, 0.5, None],
+            action_wait=[None, None, 0.4],
+            action_go=[None, None, 0.6],
+        )
+    )
+    # A note on the action that was chosen is none of its probabilities.
+    validate_runs(table(action_note=["quick", "slow", "quick"], action_seconds=[0.2, 3.0, 1.0]))
+    validate_runs(simulate("rational", n_contexts=4, n_reps=1, rng=0, policies=True))
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (
+            {"action_yes": [0.75, 0.4, 0.0]},
+            "the columns action_no, action_yes must sum to 1 (within 1e-06); 1 rows do not, the "
+            "first sums to 0.9 (row 1).",
+        ),
+        (
+            {"action_yes": [0.75, None, 0.0]},
+            "the first sums to 0.5 (row 1).",
+        ),
+        (
+            {"action_no": [0.25, 1.0, 1.0], "action_yes": [0.75, None, 0.0]},
+            "probabilities of some actions are empty beside those of others in row 1.",
+        ),
+        (
+            {"action_no": [-0.25, 0.5, 1.0], "action_yes": [1.25, 0.5, 0.0]},
+            "column 'action_yes' must hold probabilities in [0, 1]; 1 of 3 values do not",
+        ),
+        ({"action_no": ["x", "y", "z"]}, "column 'action_no' must hold numbers; 3 of 3"),
+        (
+            {"action": ["no", "yes", "no"]},
+            "there are chosen actions in 'action' and their probabilities in action_no, "
+            "action_yes; a table holds one or the other.",
+        ),
+        (
+            {"status": ["ok", "unparsed", "ok"]},
+            "status is 'unparsed' but both 'p' and the probabilities of actions are filled in "
+            "row 1.",
+        ),
+        ({"p_sd": [0.1, 0.6, 0.2]}, "column 'p_sd' must be at most 0.5"),
+        (
+            {"p_q05": [0.1, 0.5, 0.2], "p_q95": [0.4, 0.4, 0.2]},
+            "'p_q05' must not lie above 'p_q95'; it does in 1 rows (row 1).",
+        ),
+        (
+            {"belief_kind": ["token", "guessed", None]},
+            "column 'belief_kind' must be one of stated:drawn, stated:forced, stated:exact, token, "
+            "sampled, revealed; the first other value is 'guessed' (row 1).",
+        ),
+        ({"tokens": [3, -1, 2]}, "column 'tokens' must hold whole numbers of at least 0"),
+        ({"tokens": [3, 1.5, 2]}, "the first other value is 1.5 (row 1)."),
+    ],
+)
+def test_faults_of_computed_answers_are_named(columns, message):
+    assert any(message in fault for fault in find_faults(policies(**columns)))
+
+
+def test_a_single_column_of_probabilities_lacks_the_other_actions():
+    runs = policies().drop(columns="action_yes").assign(action_no=1.0)
+    assert find_faults(runs)[0].startswith("'action_no' is the only column of probabilities")
+
+
+def test_a_spread_may_be_as_wide_as_answers_can_lie():
+    validate_runs(policies(p_sd=[0.0, 0.5, None], p_q05=[0.1, None, 0.2], p_q95=[0.1, 0.3, None]))
+    validate_runs(policies(tokens=[3, None, 0], finish_reason=["stop", "length", None]))
+
+
+def test_probabilities_of_actions_allow_the_checks_of_actions():
+    assert lacking(policies())["residual_covariance"] == ()
+    empty = policies(action_no=[None] * 3, action_yes=[None] * 3)
+    assert lacking(empty)["residual_covariance"] == ("action",)

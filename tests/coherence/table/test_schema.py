@@ -10,7 +10,9 @@ from coherence.table.schema import (
     READABLE,
     REPAIRS,
     STATUSES,
+    action_columns,
     feature_columns,
+    has_action,
     state_columns,
 )
 
@@ -35,3 +37,18 @@ def test_beliefs_per_state_are_columns_that_have_no_other_meaning():
     assert feature_columns(states) == ["x_1"]
     # Beside p, a column p_value is somebody's note and no belief.
     assert state_columns(pd.DataFrame(columns=["p", "p_value"])) == []
+
+
+def test_probabilities_of_actions_are_columns_only_where_no_action_is():
+    table = pd.DataFrame({"action_b": [0.4], "action_a": [0.6], "p_sd": [0.1], "p_q05": [0.0]})
+    assert action_columns(table) == ["action_b", "action_a"]
+    assert action_columns(table.assign(action=None)) == ["action_b", "action_a"]
+    assert action_columns(table.assign(action="a")) == []
+    assert state_columns(table) == []  # a spread is no belief in a state
+
+
+def test_actions_are_there_in_either_form():
+    table = pd.DataFrame({"action_b": [0.4, None], "action_a": [0.6, None]})
+    assert has_action(table).tolist() == [True, False]
+    assert has_action(table.assign(action=[None, "a"])).tolist() == [False, True]
+    assert has_action(pd.DataFrame({"p": [0.1]})).tolist() == [False]

@@ -1,0 +1,76 @@
+"""How the answers of a unit were got, and how much probability the asked-for form had.
+
+A belief may be drawn and read, drawn among the answers that have the form, or computed from the
+distribution over them; an action may be chosen, or be the probabilities of all. `answer_mass` is
+the probability of the form itself, before anything is conditioned on it.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from coherence.table.schema import action_columns
+
+
+@dataclass(frozen=True)
+class Answering:
+    """The way of answering of one (task, model), as far as its table tells.
+
+    Parameters
+    ----------
+    kinds : mapping of str to int
+        Kind of belief -> rows, in the order of the kinds; empty where the table does not tell.
+    policies : bool
+        Whether actions are probabilities.
+    n_mass : int
+        Rows whose `answer_mass` is known.
+    median_mass, smallest_mass : float
+        Over these rows; NaN where there are none.
+    """
+
+    kinds: Mapping[str, int]
+    policies: bool = False
+    n_mass: int = 0
+    median_mass: float = math.nan
+    smallest_mass: float = math.nan
+
+    @property
+    def known(self) -> bool:
+        """Whether the table tells anything."""
+        return bool(self.kinds) or self.policies or self.n_mass > 0
+
+
+def answering(unit: pd.DataFrame) -> Answering:
+    """Read off how the answers of one (task, model) were got.
+
+    Parameters
+    ----------
+    unit : DataFrame
+        Rows of a runs table.
+
+    Returns
+    -------
+    Answering
+        Every row counts, those that could not be read included.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"p": [0.2, 0.4], "belief_kind": "token", "answer_mass": [0.3, 0.9]})
+    >>> got = answering(rows)
+    >>> dict(got.kinds), got.median_mass, got.smallest_mass
+    ({'token': 2}, 0.6, 0.3)
+    """
+    kinds: dict[str, int] = {}
+    if "belief_kind" in unit.columns:
+        counts = unit["belief_kind"].dropna().astype(str).value_counts()
+        kinds = {name: int(counts[name]) for name in sorted(counts.index)}
+    policies = any(unit[name].notna().any() for name in action_columns(unit))
+    mass = np.empty(0)
+    if "answer_mass" in unit.columns:
+        mass = pd.to_numeric(unit["answer_mass"]).dropna().to_numpy(dtype=np.float64)
+    if not mass.size:
+        return Answering(kinds, policies)
+    return Answering(kinds, policies, mass.size, float(np.median(mass)), float(mass.min()))

@@ -1,0 +1,315 @@
+"""Every check with probabilities in place of actions: what must not matter, and what must agree.
+
+Drawn actions are draws from the probabilities, so that an estimate from probabilities must be what
+the estimates from many draws have in common. Probabilities that are all 0 or 1 are choices.
+"""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from scipy.special import softmax
+
+from coherence import (
+    InputError,
+    cmi_test,
+    monotone_choice_test,
+    monotone_direction_test,
+    predictive_gain_test,
+    residual_covariance_test,
+    simulate,
+)
+from coherence.result import rejects
+
+LABELS = ("defer", "no", "yes")
+
+
+def world(seed=0, *, n=120, reps=1, signal=0.0, taste=1.0, wording=0.0, grid=0.05):
+    """Beliefs, a policy for every row, states and contexts of an agent that may know more."""
+    rng = np.random.default_rng(seed)
+    belief = rng.random(n)
+    belief = np.round(np.round(belief / grid) * grid, 10) if grid else belief
+    truth = (rng.random(n) < belief).astype(int)
+    acted_on = belief + signal * (truth - 0.5)
+    utility = np.stack([np.full(n, 0.5), 6 * (0.4 - acted_on), 6 * (acted_on - 0.6)], axis=1)
+    context = np.repeat(np.arange(n), reps)
+    utility = (utility + taste * rng.normal(size=(n, 3)))[context]
+    utility += wording * rng.normal(size=utility.shape)
+    policy = pd.DataFrame(softmax(utility, axis=1), columns=list(LABELS))
+    return belief[context], policy, truth[context], context
+
+
+def drawn(policy, rng):
+    edges = policy.to_numpy().cumsum(axis=1)
+    return np.array(LABELS)[(rng.random(len(policy))[:, None] > edges[:, :-1]).sum(axis=1)]
+
+
+TESTS = {
+    "residual_covariance": lambda b, a, t, c: residual_covariance_test(
+        b, a, t, context=c, n_draws=199, rng=1
+    ),
+    "cmi": lambda b, a, t, c: cmi_test(b, a, t, context=c, n_permutations=99, rng=1),
+    "predictive_gain": lambda b, a, t, c: predictive_gain_test(
+        b, a, t, context=c, learner="logistic", n_seeds=1, n_folds=3, rng=1
+    ),
+    "monotone": lambda b, a, t, c: monotone_choice_test(
+        b, a, pair=("yes", "no"), context=c, n_draws=199, rng=1
+    ),
+    "direction": lambda b, a, t, c: monotone_direction_test(b, a, context=c, n_draws=199, rng=1),
+}
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_the_order_of_columns_does_not_matter(test):
+    belief, policy, truth, context = world()
+    one, other = (
+        TESTS[test](belief, policy[columns], truth, context)
+        for columns in (["defer", "no", "yes"], ["yes", "defer", "no"])
+    )
+    assert one == other
+    assert math.isfinite(one.statistic)
+    assert math.isfinite(one.pvalue)
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_choices_written_as_probabilities_give_the_numbers_of_labels(test):
+    """Exactly, in every check: a policy of zeros and ones is read as the choice that it names."""
+    belief, policy, truth, context = world(reps=2)
+    action = drawn(policy, np.random.default_rng(5))
+    certain = pd.get_dummies(pd.Series(action)).astype(float)
+    labels, ones = (TESTS[test](belief, each, truth, context) for each in (action, certain))
+    assert labels == ones
+    pd.testing.assert_frame_equal(labels.details, ones.details)
+
+
+@pytest.mark.parametrize("test", ["residual_covariance", "monotone", "direction"])
+def test_nearly_certain_probabilities_nearly_give_the_numbers_of_labels(test):
+    """No check jumps where a probability of 1 becomes one of 1 - 1e-7."""
+    belief, policy, truth, context = world(n=300)
+    action = drawn(policy, np.random.default_rng(5))
+    certain = pd.get_dummies(pd.Series(action)).astype(float)
+    labels, nearly = (
+        TESTS[test](belief, each, truth, context) for each in (action, certain * (1 - 3e-7) + 1e-7)
+    )
+    assert nearly.statistic == pytest.approx(labels.statistic, abs=0.02)
+
+
+@pytest.mark.parametrize("test", ["residual_covariance", "cmi", "monotone", "direction"])
+def test_the_order_of_rows_moves_no_estimate(test):
+    """Contexts keep their names: folds and draws, which go by context, stay the same."""
+    belief, policy, truth, context = world(reps=2, wording=0.3)
+    order = np.random.default_rng(3).permutation(len(belief))
+    one = TESTS[test](belief, policy, truth, context)
+    other = TESTS[test](
+        belief[order], policy.iloc[order].reset_index(drop=True), truth[order], context[order]
+    )
+    assert other.statistic == pytest.approx(one.statistic, abs=1e-7)
+    assert other.pvalue == pytest.approx(one.pvalue, abs=1e-9)
+
+
+def test_doubled_rows_of_a_context_are_one_observation():
+    """The policy of a context was computed once, however often it stands in the table."""
+    belief, policy, truth, context = world()
+    twice = np.repeat(np.arange(len(belief)), 2)
+    single = residual_covariance_test(belief, policy, truth, context=context, rng=1)
+    double = residual_covariance_test(
+        belief[twice], policy.iloc[twice], truth[twice], context=context[twice], rng=1
+    )
+    assert double.statistic == pytest.approx(single.statistic, abs=1e-4)
+    assert double.interval.low == pytest.approx(single.interval.low, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("test", "draws", "n"),
+    [("residual_covariance", 60, 300), ("cmi", 60, 300), ("monotone", 60, 300)],
+)
+def test_drawn_and_exact_agree_in_expectation(test, draws, n):
+    """The estimate from probabilities is the mean of those from draws, within their error.
+
+    Largest drops are a maximum, which noise pushes up: for `monotone` the shares are compared, of
+    which they are made.
+    """
+    belief, policy, truth, context = world(2, n=n, signal=0.3)
+    rng = np.random.default_rng(4)
+
+    def read(action):
+        result = TESTS[test](belief, action, truth, context)
+        if test == "monotone":
+            return result.details.drop_duplicates("bin_j")["share_j"].to_numpy()
+        if test == "residual_covariance":
+            # Differences in choice probability are linear in the actions; the hidden shift, a ratio
+            # with noise below, is so only in large data sets.
+            return result.details["estimate"].to_numpy()[:3]
+        return np.array([result.statistic])
+
+    exact = read(policy)
+    estimates = np.array([read(drawn(policy, rng)) for _ in range(draws)])
+    error = estimates.std(axis=0, ddof=1) / np.sqrt(draws)
+    # 4.5 errors: one of the handful of comparisons fails by chance in ten thousand runs; the 5% of
+    # the spread is the bias of second order that drawing leaves.
+    allowed = 4.5 * error + 0.05 * np.abs(exact)
+    assert (np.abs(estimates.mean(axis=0) - exact) < allowed).all()
+
+
+def test_expected_gain_of_drawn_actions_is_that_of_probabilities():
+    """Losses of models learnt from draws are larger, by their noise; the gain is of one size."""
+    belief, policy, truth, context = world(1, n=400, signal=0.4)
+    exact = TESTS["predictive_gain"](belief, policy, truth, context)
+    draws = [
+        TESTS["predictive_gain"](belief, drawn(policy, np.random.default_rng(k)), truth, context)
+        for k in range(6)
+    ]
+    mean = np.mean([result.statistic for result in draws])
+    spread = np.std([result.statistic for result in draws], ddof=1)
+    assert exact.statistic == pytest.approx(mean, abs=2 * spread)
+    losses = [result.details["log_loss"][0] for result in draws]
+    assert exact.details["log_loss"][0] == pytest.approx(np.mean(losses), abs=0.03)
+
+
+def test_covariance_of_a_policy_is_a_difference_of_means():
+    """One belief throughout: the effect is the difference of mean probabilities between states."""
+    belief, policy, truth, _ = world(3, signal=0.5)
+    result = residual_covariance_test(np.full(len(belief), 0.5), policy, truth, rng=1)
+    for action in LABELS:
+        row = result.details.set_index("component").loc[f"P({action} | 1) - P({action} | not 1)"]
+        means = policy[action].groupby(truth).mean()
+        assert row["estimate"] == pytest.approx(means[1] - means[0], abs=1e-9)
+
+
+def test_shares_of_a_pair_are_ratios_of_mean_probabilities():
+    belief = np.repeat([0.2, 0.8], 10)
+    first, second = np.linspace(0.1, 0.3, 20), np.linspace(0.5, 0.2, 20)
+    policy = pd.DataFrame({"yes": first, "no": second, "defer": 1 - first - second})
+    details = monotone_choice_test(belief, policy, pair=("yes", "no"), n_bins=2, rng=1).details
+    assert details["share_j"][0] == pytest.approx(first[:10].sum() / (first + second)[:10].sum())
+    assert details["n_k"][0] == pytest.approx((first + second)[10:].sum())
+    ratio = details["share_k"][0]
+    influence = (first - ratio * (first + second))[10:] / details["n_k"][0]
+    assert details["se_k"][0] == pytest.approx(np.sqrt((influence**2).sum() * 20 / 19))
+
+
+@pytest.mark.parametrize("test", ["residual_covariance", "cmi", "monotone", "direction"])
+def test_a_constant_policy_moves_with_nothing(test):
+    belief, _, truth, context = world()
+    constant = pd.DataFrame({"yes": 0.3, "no": 0.5, "defer": 0.2}, index=range(len(belief)))
+    result = TESTS[test](belief, constant, truth, context)
+    assert result.pvalue > 0.9
+    assert result.statistic == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_one_action_with_all_probability_leaves_nothing_to_test(test):
+    belief, policy, truth, context = world()
+    certain = policy * 0 + [0.0, 0.0, 1.0]
+    result = TESTS[test](belief, certain, truth, context)
+    assert math.isnan(result.statistic)
+    assert "only" in result.reason
+    assert "yes" in result.reason
+
+
+@pytest.mark.parametrize(
+    ("test", "call"),
+    [
+        ("cmi", lambda b, a, t: cmi_test(b, a, t, published=True, rng=1)),
+        ("gain", lambda b, a, t: predictive_gain_test(b, a, t, published=True, rng=1)),
+        (
+            "monotone",
+            lambda b, a, t: monotone_choice_test(b, a, pair=("yes", "no"), published=True, rng=1),
+        ),
+    ],
+)
+def test_published_procedures_take_no_probabilities_and_say_so(test, call):
+    belief, policy, truth, _ = world()
+    result = call(belief, policy, truth)
+    assert math.isnan(result.statistic)
+    assert result.pvalue is None
+    assert "here actions are probabilities" in result.reason
+
+
+def test_calibrated_beliefs_take_no_probabilities():
+    belief, policy, truth, _ = world()
+    with pytest.raises(InputError, match="isotonic=True takes chosen actions"):
+        cmi_test(belief, policy, truth, isotonic=True)
+
+
+def test_information_given_features_and_in_large_tables_is_tested_too():
+    belief, policy, truth, context = world(1, n=400, reps=6, signal=0.4, wording=0.3)
+    large = cmi_test(belief, policy, truth, context=context, n_permutations=99, rng=1)
+    assert large.settings["k_test"] == "binned"
+    assert large.pvalue == 0.01
+    feature = np.random.default_rng(0).normal(size=400)[context]
+    few = slice(0, None, 6)
+    given = cmi_test(
+        belief[few], policy[few], truth[few], condition_on=feature[few], n_permutations=99, rng=1
+    )
+    assert given.settings["numeric_features"] == ("feature 1",)
+    assert given.pvalue == 0.01
+
+
+def test_a_state_that_moves_only_the_spread_of_a_policy_is_seen():
+    """Mean policies agree: the effect is about 0, and the policy depends on the state all the same.
+
+    A test of mean policies has no power here; nor has one that compares policies in the units of
+    beliefs, where all of them are alike.
+    """
+    rng = np.random.default_rng(0)
+    belief, truth = rng.integers(1, 10, 300) / 10, rng.integers(0, 2, 300)
+    share = 0.5 + rng.choice([-1, 1], 300) * np.where(truth == 1, 0.03, 0.01) * rng.random(300)
+    result = cmi_test(belief, np.stack([share, 1 - share], axis=1), truth, rng=1)
+    assert result.pvalue <= 0.01
+    assert result.statistic < 0.03
+
+
+N = 60
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"taste": 0.1, "grid": 0.0}, {"taste": 0.0, "grid": 0.0}, {"reps": 3, "wording": 0.5}],
+)
+@pytest.mark.parametrize("test", ["residual_covariance", "cmi"])
+def test_true_nulls_are_rejected_about_as_often_as_promised(test, options):
+    """At a true rate of .05 the bound is passed once in ten thousand runs."""
+    pvalues = [TESTS[test](*world(100 + seed, **options)).pvalue for seed in range(N)]
+    assert sum(map(rejects, pvalues)) <= stats.binom.ppf(0.9999, N, 0.05)
+
+
+@pytest.mark.parametrize(
+    ("test", "options", "power"),
+    [
+        ("residual_covariance", {"signal": 0.1, "n": 200}, 0.9),
+        ("cmi", {"signal": 0.1, "n": 200}, 0.75),
+        ("residual_covariance", {"signal": 0.05, "taste": 0.0, "n": 200}, 0.99),
+        ("cmi", {"signal": 0.05, "taste": 0.0, "n": 200}, 0.99),
+    ],
+)
+def test_hidden_signals_are_found(test, options, power):
+    """Fails once in ten thousand runs at the promised power."""
+    found = sum(rejects(TESTS[test](*world(500 + seed, **options)).pvalue) for seed in range(25))
+    assert found >= stats.binom.ppf(0.0001, 25, power)
+
+
+def test_the_hidden_shift_is_measured_where_choice_has_no_noise():
+    """Curves of the policy and of the truth that differ would lose 2%, ten standard errors."""
+    result = residual_covariance_test(*world(4, n=200, signal=0.1, taste=0.0)[:3], rng=1)
+    assert result.statistic == pytest.approx(0.1, abs=0.002)
+    assert result.pvalue < 0.001
+
+
+def test_simulated_policies_are_those_of_the_drawn_actions():
+    chosen, computed = (
+        simulate("leaky", n_contexts=400, n_reps=5, rng=3, policies=policies)
+        for policies in (False, True)
+    )
+    pd.testing.assert_frame_equal(
+        chosen.drop(columns="action"),
+        computed.drop(columns=[f"action_{label}" for label in LABELS]),
+    )
+    asked = chosen["action"].notna()
+    assert computed.loc[~asked, "action_yes"].isna().all()
+    for label in LABELS:
+        p = computed.loc[asked, f"action_{label}"]
+        residual = (chosen.loc[asked, "action"] == label) - p
+        assert abs(residual.sum()) < 4 * np.sqrt((p * (1 - p)).sum())
