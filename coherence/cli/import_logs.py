@@ -179,8 +179,8 @@ def _belief_reader(*, percent: bool) -> "BeliefReader":
         # Logs do not say which of the two forms was asked for: what the one cannot read at all is
         # held against the other.
         lines = decode_belief(text)
-        prefer_lines = not number.readable and (lines.readable or number.status == "unparsed")
-        best = lines if prefer_lines else number
+        unread = not number.readable and (lines.readable or number.status == "unparsed")
+        best = lines if unread or lines.status == "ok" else number
         # Where percentages were asked for, one with its sign is no repair.
         return best.value, "ok" if percent and best.status == "repaired:percent" else best.status
 

@@ -80,7 +80,8 @@ EXAMPLE = re.compile(
     re.IGNORECASE,
 )
 OWN = re.compile(
-    r"\b(?:(?:i|i'd|i'll|i'm|we|we'd)\b[^.]{0,60}\b(?:say|put|estimate|give|assign|go|answer|choose|"
+    r"\b(?:(?:i|i'd|i'll|i'm|we|we'd)\b[^.]{0,60}\b(?:say|put|estimate|give|assign|go|answer|"
+    r"choose|"
     r"settle|lean\w*|think|believe)|(?:my|final|new|better)\b[^.]{0,40}\b(?:answer|estimate|guess|"
     r"probability|belief|numbers?))\b",
     re.IGNORECASE,
@@ -113,7 +114,8 @@ REFUSALS = (
 
 # Sentences whose numbers speak of the answer and are none.
 _ABOUT = re.compile(
-    r"^\W*(?:confidence|certainty)\b[^.]{0,20}[:=]|\b(?:sums?|adds?|adding|total(?:s|ling)?)\b[^.]{0,20}\bto\b",
+    r"^\W*(?:confidence|certainty)\b[^.]{0,20}[:=]|"
+    r"\b(?:sums?|adds?|adding|total(?:s|ling)?)\b[^.]{0,20}\bto\b",
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n")

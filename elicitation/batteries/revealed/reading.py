@@ -43,6 +43,8 @@ _LEADS = (
 _MARKS = ("", "(", "**", "**(", "[")
 """What a chat model may put before the letter that it chooses."""
 _SENTENCE = tuple(f" {letter}".encode() for letter in string.ascii_lowercase)
+_OPENING_MARKS = ("", "**", '"', "(")
+_OPENING_TOLERANCE = 1e-6
 OPENED = ":"
 """Ends the name of an outcome that is read in all the forms of `opening_spellings`."""
 # "man or woman", "1 0", "Heads/Tails" begin with an outcome and do not choose it.
@@ -253,8 +255,8 @@ def opening_spellings(outcomes: Sequence[str]) -> list[Spelling]:
             case for text in spaced for case in (text, *(() if len(text) == 1 else _cases_of(text)))
         )
         forms[outcome] = [
-            *(mark + case for mark in (*_MARKS, '"') for case in cases),
-            *(lead + mark + outcome for lead in _LEADS if lead for mark in _MARKS),
+            *(mark + case for mark in _OPENING_MARKS for case in cases),
+            *(lead + mark + outcome for lead in _LEADS if lead for mark in _OPENING_MARKS),
         ]
     return [
         replace(spelling, forbidden=(*spelling.forbidden, *_GOES_ON))
@@ -323,7 +325,7 @@ def _read(model: ScoringModel, questions: Sequence[OutcomeQuestion]) -> list[Mas
             for masses, lost in zip(read, outcomes.unresolved, strict=True)
         ]
     if first.opened:
-        spellings, tolerance = opening_spellings(first.outcomes), _LETTER_TOLERANCE
+        spellings, tolerance = opening_spellings(first.outcomes), _OPENING_TOLERANCE
     elif first.lettered:
         spellings, tolerance = letter_spellings(first.outcomes), _LETTER_TOLERANCE
     else:

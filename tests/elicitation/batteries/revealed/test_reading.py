@@ -8,6 +8,8 @@ from elicitation.batteries.revealed.reading import (
     OutcomeQuestion,
     in_chat,
     letter_spellings,
+    opened_with,
+    opening_spellings,
     read_masses,
 )
 from elicitation.batteries.revealed.scenarios import dice
@@ -128,3 +130,22 @@ def test_questions_go_through_the_chat_template_with_the_same_weights(model_fold
     assert plain.render("Which?") == "Which?"
     assert asked.network is plain.network
     assert asked.fingerprint != plain.fingerprint
+
+
+@pytest.mark.parametrize(
+    "outcomes", [("0", "1"), ("Heads", "Tails"), ("a b", "a c"), ("1\n0", "1\n1")]
+)
+def test_a_drawn_answer_is_read_as_its_probability_counts_it(outcomes):
+    """Breaks if a draw counts where the exact event does not, or the other way round."""
+    n_open = 0
+    for spelling in opening_spellings(outcomes):
+        text = spelling.text.decode()
+        for tail in ("", ".", "\n", "!", "**"):
+            assert opened_with(text + tail, outcomes)[0] == spelling.outcome
+        for forbidden in spelling.forbidden:
+            assert opened_with(text + forbidden.decode("utf-8", "replace"), outcomes)[
+                0
+            ] is None or (not forbidden.isascii())
+        n_open += opened_with(text, outcomes, cut=True)[2]
+    assert n_open == len(opening_spellings(outcomes))  # what may go on is not known where it is cut
+    assert opened_with("neither", outcomes) == (None, "neither", False)
