@@ -260,7 +260,7 @@ b,How probable is snow?,What now?,stay|go,0
             "answers='exact' draws nothing",
         ),
         (
-            [*["--agent", "leaky", "--out", "x.csv", "--task", "asia", "--min-mass", "2"]],
+            ["--agent", "leaky", "--out", "x.csv", "--task", "asia", "--min-mass", "2"],
             "min_mass must be in [0, 1]; received 2.0",
         ),
     ],

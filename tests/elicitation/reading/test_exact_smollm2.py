@@ -1,13 +1,14 @@
 """Distributions of a real model over the answers in a form; ``pytest -m smollm2`` runs them."""
 
 from collections import Counter
+from functools import cache
 
 import pytest
 import torch
 
 from elicitation.models.local.causal import load_causal_model
 from elicitation.reading.exact import Distribution, answers_in_form
-from elicitation.session.plan import Design, Task, plan_task
+from elicitation.session.plan import Design, Task
 from elicitation.session.session import elicit
 from elicitation.spelling.forms import AnswerForm
 from elicitation.store import AnswerStore
@@ -24,13 +25,29 @@ def public(smollm2_folder):
 
 def enumerated(model, start, part, floor):
     """Read every token sequence in full, without cache or tree; none below `floor` goes on."""
-    pieces = model.vocabulary.spelling
-    heads = {s.text[:end] for s in part.spellings for end in range(len(s.text))}
-    open_texts = heads | {s.text for s in part.spellings if s.forbidden}
     begin = {}
-    for token, piece in enumerate(pieces):
+    for token, piece in enumerate(model.vocabulary.spelling):
         if piece:
             begin.setdefault(piece, []).append(token)
+
+    @cache
+    def tokens_of(rest, forbidden):
+        """Tokens that complete a spelling, and what must not follow it, if anything, as well."""
+        return [
+            token
+            for piece, ids in begin.items()
+            if piece.startswith(rest)
+            and not (forbidden and piece == rest)
+            and not (forbidden and piece[len(rest) :].startswith(forbidden))
+            for token in ids
+        ]
+
+    @cache
+    def tokens_against(forbidden):
+        return [token for p, ids in begin.items() if p.startswith(forbidden) for token in ids]
+
+    open_texts = {s.text[:end] for s in part.spellings for end in range(len(s.text))}
+    open_texts |= {s.text for s in part.spellings if s.forbidden}
     masses, alive = Counter(), [((), b"", 1.0)]
     while alive:
         longer = []
@@ -39,44 +56,30 @@ def enumerated(model, start, part, floor):
                 logits = model.network(torch.tensor([[*start, *tokens]])).logits[0, -1]
             following = logits.double().softmax(-1)
             for spelling in part.spellings:
-                if spelling.text == text and spelling.forbidden:
-                    # What may follow: all tokens but those that begin in a forbidden way.
-                    against = [
-                        token
-                        for piece, ids in begin.items()
-                        if piece.startswith(spelling.forbidden)
-                        for token in ids
-                    ]
-                    allowed = 1 - float(following[against].sum())
-                    masses[spelling.outcome] += mass * allowed
-                elif spelling.text.startswith(text) and spelling.text != text:
-                    rest = spelling.text[len(text) :]
-                    for piece, ids in begin.items():
-                        after = piece[len(rest) :]
-                        if not piece.startswith(rest) or (spelling.forbidden and not after):
-                            continue
-                        if not (spelling.forbidden and after.startswith(spelling.forbidden)):
-                            masses[spelling.outcome] += mass * float(following[ids].sum())
+                if spelling.text == text:
+                    against = float(following[tokens_against(spelling.forbidden)].sum())
+                    masses[spelling.outcome] += mass * (1 - against)
+                elif spelling.text.startswith(text):
+                    for_it = tokens_of(spelling.text[len(text) :], spelling.forbidden)
+                    masses[spelling.outcome] += mass * float(following[for_it].sum())
             for piece, ids in begin.items():
                 if text + piece in open_texts:
-                    longer += [
-                        ((*tokens, token), text + piece, mass * float(following[token]))
-                        for token in ids
-                    ]
+                    said = text + piece
+                    longer += [((*tokens, t), said, mass * float(following[t])) for t in ids]
         alive = [item for item in longer if item[2] > floor]
     return masses
 
 
 def test_the_distribution_is_the_sum_over_every_token_sequence(public):
-    task = Task.load("asia")
-    question = plan_task(task, task.cases(1, seed=0), Design(answers="exact")).questions[0]
-    (answer,) = answers_in_form(public, [question.text], [BELIEF])
-    start = public.encode([question.text], answer=BELIEF.parts[0].prefill)[0]
-    expected = enumerated(public, start, BELIEF.parts[0], 1e-8)
+    text = "Will it rain tomorrow? Reply with a line 'No: <probability>' and a line 'Yes: ...'."
+    (answer,) = answers_in_form(public, [text], [BELIEF])
+    part = BELIEF.parts[0]
+    expected = enumerated(public, public.encode([text], answer=part.prefill)[0], part, 1e-8)
     read = Distribution.load(answer.text).parts[0]
+    assert set(expected) <= set(read)
     for name, mass in read.items():
         assert mass == pytest.approx(expected[name], abs=1e-6)
-    assert 0.05 < sum(expected.values()) < 1
+    assert 0.01 < sum(expected.values()) < 1
 
 
 def test_every_row_of_exact_and_forced_answers_has_a_value(public):
