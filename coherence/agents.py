@@ -157,20 +157,10 @@ class Agent:
         best = np.argmax(utility + taste + rng.gumbel(size=utility.shape), axis=1)
         return np.asarray(np.array(ACTIONS)[best])
 
-    def policy(self, belief: Floats, theta: Floats, taste: Floats) -> Floats:
-        """Return the probabilities with which `choose` draws its actions.
-
-        Parameters
-        ----------
-        belief, theta, taste : ndarray
-            As for `choose`.
-
-        Returns
-        -------
-        ndarray, shape (n, 3)
-            Probabilities of `ACTIONS`.
-        """
-        return np.asarray(softmax(self._utility(belief, theta) + taste, axis=1))
+    def policies(self, belief: Floats, theta: Floats, taste: Floats) -> dict[str, Floats]:
+        """Return the probability of each action under `choose`, which takes the same arrays."""
+        share = softmax(self._utility(belief, theta) + taste, axis=1)
+        return dict(zip(ACTIONS, share.T, strict=True))
 
     def _utility(self, belief: Floats, theta: Floats) -> Floats:
         effective = belief + self.hidden_signal * (theta - 0.5)
@@ -282,6 +272,14 @@ def _draw_world(n_contexts: int, rng: np.random.Generator) -> _World:
     )
 
 
+def _named(name: str) -> Agent:
+    if name not in AGENTS:
+        raise InputError(
+            f"agent must be one of {', '.join(AGENTS)}; received {name!r}. {closest(name, AGENTS)}"
+        )
+    return AGENTS[name]
+
+
 def simulate(
     agent: Agent | str,
     *,
@@ -329,13 +327,7 @@ def simulate(
     0   c0000    0  0.65  defer      1
     1   c0001    0  0.25     no      0
     """
-    if isinstance(agent, str):
-        if agent not in AGENTS:
-            raise InputError(
-                f"agent must be one of {', '.join(AGENTS)}; received {agent!r}. "
-                f"{closest(agent, AGENTS)}"
-            )
-        agent = AGENTS[agent]
+    agent = _named(agent) if isinstance(agent, str) else agent
     n_contexts = whole_number(n_contexts, "n_contexts", 1)
     n_reps = whole_number(n_reps, "n_reps", 1)
     require(len(prompts) > 0, "prompts must name at least one prompt; received none.")
@@ -348,11 +340,8 @@ def simulate(
     situation = belief, world.theta[row], taste[row]
     # Drawn in any case, so that what is drawn afterwards stays the same.
     acted: dict[str, Any] = {"action": agent.choose(*situation, generator)}
-    unasked: dict[str, Any] = {"action": None}
     if policies:
-        names = [f"{ACTION_PREFIX}{action}" for action in ACTIONS]
-        acted = dict(zip(names, agent.policy(*situation).T, strict=True))
-        unasked = dict.fromkeys(names, np.nan)
+        acted = {f"{ACTION_PREFIX}{name}": of for name, of in agent.policies(*situation).items()}
 
     def frame(p: Floats, **columns: Any) -> pd.DataFrame:
         table = {
@@ -362,7 +351,7 @@ def simulate(
             "rep": np.tile(np.arange(n_reps), n_contexts),
             "prompt": prompts[0],
             "p": p,
-            **unasked,
+            **dict.fromkeys(acted, np.nan if policies else None),
             "theta": world.theta[row].astype(int),
             "p_true": world.exact[row],
             "z": None,

@@ -221,8 +221,8 @@ class AgentModel:
         if question.role == "decision":
             taste = self._taste(known)
             theta = np.array([known.theta])
-            chances = self.agent.policy(belief, theta, taste)[0].tolist()
-            return ({_decision(a, belief): p for a, p in zip(ACTIONS, chances, strict=True)},)
+            policies = self.agent.policies(belief, theta, taste)
+            return ({_decision(a, belief): float(p[0]) for a, p in policies.items()},)
         spread: dict[str, float] = {}
         reports = report_probabilities(self.agent, float(belief[0]), question.key or "standard")
         for stated, share in reports.items():

@@ -24,6 +24,8 @@ from coherence.checks.direction import single_belief
 from coherence.errors import InputError
 from coherence.inputs import (
     MIN_CONTEXTS,
+    Actions,
+    Codes,
     Floats,
     as_actions,
     as_contexts,
@@ -138,52 +140,37 @@ def monotone_choice_test(
     n_bins = whole_number(n_bins, "n_bins", 2)
     n_draws = whole_number(n_draws, "n_draws", 99)
     chosen = [label for label in pair if label in labels]
-    first, mass = (
-        actions.share[:, [labels.index(label) for label in wanted if label in labels]].sum(axis=1)
-        for wanted in (pair[:1], pair)
-    )
+    first, mass = (_probability_of(wanted, actions) for wanted in (pair[:1], pair))
     in_pair = mass > 0
-    toward = "monotone" if direction == "either" else direction
-    result = CheckResult(
-        check=f"monotone_choice:{pair[0]}/{pair[1]}",
-        null=f"the share of {pair[0]!r} among {pair[0]!r} and {pair[1]!r} is {toward} in belief",
-        statistic=math.nan,
-        unit=UNIT_PUBLISHED if published else UNIT,
-        interval=None,
-        pvalue=None if published else math.nan,
-        n_rows=int(in_pair.sum()),
-        n_contexts=int(np.unique(groups[in_pair]).size),
-        settings={
-            "pair": list(pair),
-            "direction": direction,
-            "n_bins": n_bins,
-            "method": method,
-            "published": published,
-        },
-    )
-    reason = _too_little(pair, chosen, len(contexts))
-    reason = reason or (NO_PUBLISHED if published and policies else "")
-    if reason:
+    settings = {
+        "pair": list(pair),
+        "direction": direction,
+        "n_bins": n_bins,
+        "method": method,
+        "published": published,
+    }
+    result = _untested(pair, groups[in_pair], settings)
+    declined = NO_PUBLISHED if published and policies else ""
+    if reason := _too_little(pair, chosen, len(contexts)) or declined:
         return replace(result, reason=reason)
 
     # Bins are those of all choices, so that the pairs of a unit can be read side by side.
     bins = belief_bins(values, n_bins)
     mean_belief = np.bincount(bins, weights=values) / np.bincount(bins)
-    of_pair = bins[in_pair], groups[in_pair]
-    if policies:
-        per_bin = effective_contexts(*of_pair, mass[in_pair], mean_belief.size)
-    else:
-        per_bin = contexts_per_bin(*of_pair, mean_belief.size)
+    of_pair = bins[in_pair], groups[in_pair], mean_belief.size
+    per_bin = (
+        effective_contexts(*of_pair, mass[in_pair]) if policies else contexts_per_bin(*of_pair)
+    )
     enough = per_bin >= MIN_CONTEXTS_PER_BIN
     if enough.sum() < 2:
         few = f"fewer than two belief bins have {MIN_CONTEXTS_PER_BIN} contexts"
         return replace(result, reason=f"{few} with a choice from the pair")
     kept = in_pair & enough[bins]
     used = (np.cumsum(enough) - 1)[bins[kept]]  # numbered without the bins that are left out
-    if policies:
-        share, rows, covariance = policy_shares(used, first[kept], mass[kept], groups[kept])
-    else:
-        share, rows, covariance = shares(used, first[kept], groups[kept])
+    of_first = used, first[kept], groups[kept]
+    share, rows, covariance = (
+        policy_shares(*of_first, mass[kept]) if policies else shares(*of_first)
+    )
     study = partial(
         largest_drop,
         covariance=covariance,
@@ -196,14 +183,30 @@ def monotone_choice_test(
     # better-fitting one decides.
     by_sign = {sign: study(sign * share) for sign in SIGNS[direction]}
     sign, drops = max(by_sign.items(), key=lambda item: item[1].pvalue)
-    details = _bin_pairs(drops, share, rows, mean_belief[enough])
-    if policies:  # no trials of which a share could be counted: its error is that over contexts
-        error = np.sqrt(np.diag(covariance))
-        details = details.assign(se_j=error[drops.j], se_k=error[drops.k])
+    # Probabilities are no trials of which a share could be counted: its error is over contexts.
+    error = np.sqrt(np.diag(covariance)) if policies else None
+    details = _bin_pairs(drops, share, rows, mean_belief[enough], error)
     result = replace(result, settings={**result.settings, "n_bins_used": int(enough.sum())})
     if published:
         return _published(result, details, sign)
     return _tested(result, drops, details, n_draws, "increasing" if sign == 1 else "decreasing")
+
+
+def _untested(pair: tuple[Any, Any], context: Codes, settings: dict[str, Any]) -> CheckResult:
+    """Result of the rows of a pair, whose contexts are given, before anything is computed."""
+    toward = "monotone" if settings["direction"] == "either" else settings["direction"]
+    published = settings["published"]
+    return CheckResult(
+        check=f"monotone_choice:{pair[0]}/{pair[1]}",
+        null=f"the share of {pair[0]!r} among {pair[0]!r} and {pair[1]!r} is {toward} in belief",
+        statistic=math.nan,
+        unit=UNIT_PUBLISHED if published else UNIT,
+        interval=None,
+        pvalue=None if published else math.nan,
+        n_rows=len(context),
+        n_contexts=int(np.unique(context).size),
+        settings=settings,
+    )
 
 
 def _require_options(pair: tuple[Any, Any], direction: str, method: str) -> None:
@@ -245,7 +248,15 @@ def _tested(
     )
 
 
-def _bin_pairs(drops: Drops, share: Floats, rows: Floats, centres: Floats) -> pd.DataFrame:
+def _probability_of(labels: Sequence[Any], actions: Actions) -> Floats:
+    """Probability of some actions together in each row; those that nobody takes add nothing."""
+    columns = [actions.labels.index(label) for label in labels if label in actions.labels]
+    return np.asarray(actions.share[:, columns].sum(axis=1))
+
+
+def _bin_pairs(
+    drops: Drops, share: Floats, rows: Floats, centres: Floats, error: Floats | None
+) -> pd.DataFrame:
     """List every pair of bins j < k, with the p-value of its violation."""
     columns: dict[str, Any] = {}
     for name, values in (("bin", None), ("belief", centres), ("share", share), ("n", rows)):
@@ -254,6 +265,8 @@ def _bin_pairs(drops: Drops, share: Floats, rows: Floats, centres: Floats) -> pd
     table = pd.DataFrame(columns | {"pvalue": drops.adjusted, "violation": drops.drop > 0})
     if (rows % 1 == 0).all():  # numbers of choices, and of probabilities their sums
         table = table.astype({"n_j": int, "n_k": int})
+    if error is not None:
+        table = table.assign(se_j=error[drops.j], se_k=error[drops.k])
     return table.assign(significant=_significant)
 
 

@@ -271,10 +271,9 @@ def predictive_gain_test(
         n_contexts=data.n_contexts,
         settings=settings,
     )
-    if data.degenerate:
-        return replace(result, reason=data.degenerate)
-    if published and data.policy is not None:
-        return replace(result, reason=NO_PUBLISHED)
+    lack = NO_PUBLISHED if published and data.policy is not None else ""
+    if data.degenerate or lack:
+        return replace(result, reason=data.degenerate or lack)
 
     model = _CatBoost(published=True) if published else LEARNERS[learner]
     losses = np.zeros((2, data.n_rows))

@@ -22,7 +22,7 @@ def contexts_per_bin(bins: Codes, context: Codes, n_bins: int) -> Codes:
     return np.bincount(pairs[0], minlength=n_bins).astype(np.int64)
 
 
-def effective_contexts(bins: Codes, context: Codes, mass: Floats, n_bins: int) -> Codes:
+def effective_contexts(bins: Codes, context: Codes, n_bins: int, mass: Floats) -> Codes:
     """Count the contexts that a weighted mean of each bin rests on, shape (n_bins,).
 
     Kish's effective number, (sum of weights)^2 / sum of squared weights, with the weights of
@@ -38,7 +38,7 @@ def effective_contexts(bins: Codes, context: Codes, mass: Floats, n_bins: int) -
 
 
 def policy_shares(
-    bins: Codes, first: Floats, mass: Floats, context: Codes
+    bins: Codes, first: Floats, context: Codes, mass: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Return the share of the first action of a pair by bin, from probabilities.
 
@@ -64,7 +64,7 @@ def policy_shares(
     influence = np.zeros((contexts.size, n_bins))
     np.add.at(influence, (unit, bins), (first - share[bins] * mass) / rows[bins])
     covariance = influence.T @ influence * contexts.size / max(contexts.size - 1, 1)
-    number = effective_contexts(bins, context, mass, n_bins)
+    number = effective_contexts(bins, context, n_bins, mass)
     # No coin is tossed, so that the variance of a share of choices bounds nothing here; but where
     # all contexts agree, one that was not seen may not: half of one that takes either action.
     least = 0.5 * (share**2 + (1 - share) ** 2) / np.maximum(number, 1) ** 2

@@ -175,7 +175,7 @@ def _tuned(
     values: Floats,
     action: Codes,
     held: NDArray[np.bool_],
-    weight: Floats | None,
+    weight: Floats | None = None,
 ) -> _Estimator:
     """Return the candidate that predicts the held-out contexts best, fitted to all rows."""
     n_actions = int(action.max()) + 1

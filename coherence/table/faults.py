@@ -215,7 +215,7 @@ def _spread_faults(runs: pd.DataFrame) -> list[str]:
         if wrong.any():
             faults.append(
                 f"column 'tokens' must hold whole numbers of at least 0; the first other value is "
-                f"{runs['tokens'][wrong].iloc[0]!r} ({_rows(np.asarray(wrong))})."
+                f"{runs['tokens'][wrong].iloc[0]} ({_rows(np.asarray(wrong))})."
             )
     return faults
 

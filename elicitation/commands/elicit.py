@@ -85,7 +85,7 @@ def _add_subject(parser: argparse.ArgumentParser) -> None:
     add_task_options(parser)
 
 
-def _add_design(parser: argparse.ArgumentParser) -> None:
+def _add_answers(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--answers",
         default="drawn",
@@ -101,6 +101,10 @@ def _add_design(parser: argparse.ArgumentParser) -> None:
         help="leave unread what is read off answers that have less probability together "
         "(default: 0; below .5 the status says low_mass)",
     )
+
+
+def _add_design(parser: argparse.ArgumentParser) -> None:
+    _add_answers(parser)
     parser.add_argument(
         "--reps",
         type=int,

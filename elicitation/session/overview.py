@@ -16,7 +16,7 @@ import pandas as pd
 
 from elicitation.session.plan import Plan
 from elicitation.session.questions import Question, question_about
-from elicitation.session.runs import decode_answer
+from elicitation.session.read_answers import decode_answer
 from elicitation.store import read_store
 
 CHARACTERS_PER_TOKEN = 4.0

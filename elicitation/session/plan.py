@@ -28,7 +28,8 @@ from elicitation.session.design import Design as Design
 from elicitation.session.formed import form_of
 from elicitation.session.prompts import NETWORK_PROMPTS, TABLE_PROMPTS
 from elicitation.session.questions import Question, plan_questions, plan_table
-from elicitation.session.runs import ReadAnswer, assemble_runs, assemble_table
+from elicitation.session.read_answers import ReadAnswer
+from elicitation.session.runs import assemble_runs, assemble_table
 from elicitation.store import Draw
 
 

@@ -15,7 +15,7 @@ from elicitation.models.base import Model
 from elicitation.session.asking import Progress
 from elicitation.session.formed import ask_for_plan, masks_alone
 from elicitation.session.plan import Design, Plan, Subject, plan_own_questions, plan_task
-from elicitation.session.runs import ReadAnswer, read_all
+from elicitation.session.read_answers import ReadAnswer, read_all
 from elicitation.store import AnswerStore, Draw, StoredAnswer
 
 _USUAL = Design()

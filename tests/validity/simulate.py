@@ -119,18 +119,27 @@ def page() -> str:
         ):
             designs = tuple(design.name for design in EVERY if (check, design.name) in cells)
             if designs:
-                tables.setdefault((designs, cells[check, designs[0]]["datasets"]), []).append(check)
+                numbers = {cells[check, design]["datasets"] for design in designs}
+                # Cells of different numbers of data sets each say theirs.
+                number = numbers.pop() if len(numbers) == 1 else ""
+                tables.setdefault((designs, number), []).append(check)
         for (designs, number), checks in tables.items():
             titles = [check.replace("|", "\\|") for check in checks]  # a bar would end the cell
             lines += [
-                f"{number} data sets per cell.",
+                f"{number} data sets per cell."
+                if number
+                else "Data sets of each cell in brackets.",
                 "",
                 "| design | " + " | ".join(titles) + " |",
                 "|---" * (len(checks) + 1) + "|",
             ]
             lines += [
                 f"| {design} | "
-                + " | ".join(_cell(cells[check, design], kind) for check in checks)
+                + " | ".join(
+                    _cell(cells[check, design], kind)
+                    + ("" if number else f" ({cells[check, design]['datasets']})")
+                    for check in checks
+                )
                 + " |"
                 for design in designs
             ]

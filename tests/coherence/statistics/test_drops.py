@@ -136,7 +136,7 @@ def test_contexts_count_by_the_probability_that_they_bring():
     """Kish: (1 + 1 + 2)^2 / (1 + 1 + 4) = 2.67, rounded down; equal ones count in full."""
     bins, context = np.array([0, 0, 0, 1, 1, 1, 1]), np.array([0, 1, 2, 0, 1, 2, 2])
     mass = np.array([0.1, 0.1, 0.2, 0.3, 0.3, 0.1, 0.2])
-    assert effective_contexts(bins, context, mass, 3).tolist() == [2, 3, 0]
+    assert effective_contexts(bins, context, 3, mass).tolist() == [2, 3, 0]
 
 
 def test_shares_of_whole_choices_are_those_of_choices():
@@ -145,7 +145,7 @@ def test_shares_of_whole_choices_are_those_of_choices():
     first = rng.integers(0, 2, 60).astype(float)
     of_choices, of_policies = (
         shares(bins, first, context),
-        policy_shares(bins, first, np.ones(60), context),
+        policy_shares(bins, first, context, np.ones(60)),
     )
     for one, other in zip(of_choices, of_policies, strict=True):
         assert other == pytest.approx(one, abs=1e-12)
@@ -155,7 +155,7 @@ def test_policies_that_agree_have_the_least_variance_of_half_a_context():
     """At a share of .3 in 4 contexts: (.3^2 + .7^2) / 2 / 16, and no less at a share of 1."""
     bins, context = np.repeat([0, 1], 4), np.arange(8)
     first = np.repeat([0.15, 0.5], 4)
-    share, rows, covariance = policy_shares(bins, first, np.full(8, 0.5), context)
+    share, rows, covariance = policy_shares(bins, first, context, np.full(8, 0.5))
     assert share.tolist() == pytest.approx([0.3, 1.0])
     assert rows.tolist() == [2.0, 2.0]
     assert np.diag(covariance) == pytest.approx([0.58 / 2 / 16, 1 / 2 / 16])

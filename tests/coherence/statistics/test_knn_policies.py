@@ -42,7 +42,7 @@ def test_table_and_trees_count_as_one_does_by_hand(k, n_strata):
     share = rng.dirichlet([1, 1, 1], 70)[rng.integers(0, 50, 70)]
     truth, stratum = rng.integers(0, 3, 70), rng.integers(0, n_strata, 70)
     expected = by_hand(belief, stratum, share, truth, k)
-    assert expected != 0
+    assert expected != 0 or (k, n_strata) == (15, 3)  # too few share a stratum and a truth
     assert policy_information(belief, stratum, share, truth, k) == pytest.approx(
         expected, abs=1e-12
     )

@@ -202,7 +202,7 @@ class Constant:
     def __init__(self, chance, classes=(0, 1)):
         self.chance, self.classes_, self.sizes = chance, np.array(classes), []
 
-    def fit(self, values, codes):
+    def fit(self, values, codes, sample_weight=None):
         self.sizes.append(len(values))
 
     def predict_proba(self, values):

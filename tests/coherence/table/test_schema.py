@@ -20,7 +20,8 @@ from coherence.table.schema import (
 def test_columns_are_named_once_and_the_key_is_of_them():
     assert len(set(COLUMN_NAMES)) == len(COLUMNS)
     assert set(KEY) <= set(COLUMN_NAMES)
-    assert PROBABILITIES == ("p", "p_true", "p_z", "p_z_true", "answer_mass")
+    spread = ("p_sd", "p_q05", "p_q95")
+    assert ("p", *spread, "p_true", "p_z", "p_z_true", "answer_mass") == PROBABILITIES
     assert all(column.meaning.endswith(".") for column in COLUMNS)
 
 

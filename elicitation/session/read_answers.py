@@ -1,0 +1,142 @@
+"""Reading the answers of a session, each once, by what was asked and how it was to be answered."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from coherence.decoding.decode import (
+    BELIEF_LABELS,
+    Decoded,
+    decode_belief,
+    decode_choice,
+    decode_decision,
+    decode_distribution,
+)
+from coherence.decoding.reply import take_apart
+from elicitation.reading.belief import ReadBelief, token_belief
+from elicitation.reading.exact import ExactReading
+from elicitation.session.formed import read_in_form
+from elicitation.session.questions import Question
+from elicitation.store import StoredAnswer
+
+
+@dataclass(frozen=True)
+class ReadAnswer:
+    """An answer and what was read of it.
+
+    Parameters
+    ----------
+    question : Question
+        What was asked.
+    stored : StoredAnswer
+        What came back.
+    decoded : Decoded, ReadBelief or ExactReading
+        From `decode_answer`.
+    """
+
+    question: Question
+    stored: StoredAnswer
+    decoded: Decoded[Any] | ReadBelief | ExactReading
+
+    @property
+    def answer_mass(self) -> float | None:
+        """Probability of the readable answers, where it is known."""
+        return None if isinstance(self.decoded, Decoded) else self.decoded.answer_mass
+
+    @property
+    def thought_aloud(self) -> bool:
+        """Whether the model thought before it answered, in the text or apart from it."""
+        if self.question.way == "token":
+            return False
+        thinking = self.stored.thinking or take_apart(self.stored.text).thinking
+        return bool(thinking and thinking.strip())
+
+
+def decode_answer(
+    question: Question,
+    text: str,
+    finish_reason: str | None = None,
+    *,
+    answer_mass: float | None = None,
+    min_mass: float = 0.0,
+) -> Decoded[Any] | ReadBelief | ExactReading:
+    """Read the answer of a question according to its role.
+
+    Parameters
+    ----------
+    question : Question
+        What was asked.
+    text : str
+        What came back, whole.
+    finish_reason : str or None
+        Why it ended; what was cut has no value unless it was complete by then.
+    answer_mass : float or None
+        See `Answer`.
+    min_mass : float
+        Least answer mass of what is read off probabilities, or drawn from a form.
+
+    Returns
+    -------
+    Decoded, ReadBelief or ExactReading
+        A probability, an action, or the probabilities of the states of z; for one draw of a sampled
+        belief Yes or No. What is read off probabilities comes with its mass.
+    """
+    # The way comes first: a belief that is read off has the role of a stated one.
+    if question.way == "token":
+        return token_belief(text, min_mass)
+    if question.way in ("exact", "forced"):
+        return read_in_form(
+            question,
+            text,
+            answer_mass,
+            lambda: _decode_words(question, text, finish_reason),
+            min_mass=min_mass,
+        )
+    return _decode_words(question, text, finish_reason)
+
+
+def _decode_words(question: Question, text: str, finish_reason: str | None) -> Decoded[Any]:
+    if question.way == "sampled":
+        return decode_choice(text, BELIEF_LABELS, finish_reason=finish_reason)
+    if question.role == "choice":
+        return decode_choice(text, question.lines, finish_reason=finish_reason)
+    if question.role == "decision":
+        return decode_decision(text, finish_reason=finish_reason)
+    if question.role == "auxiliary":
+        return decode_distribution(text, question.lines, finish_reason=finish_reason)
+    return decode_belief(text, form=question.form, finish_reason=finish_reason)
+
+
+def read_all(
+    questions: Sequence[Question], answers: Sequence[StoredAnswer], *, min_mass: float = 0.0
+) -> list[ReadAnswer]:
+    """Read all answers of a session, each once.
+
+    Parameters
+    ----------
+    questions : sequence of Question
+        What was asked.
+    answers : sequence of StoredAnswer
+        One per question.
+    min_mass : float
+        See `decode_answer`.
+
+    Returns
+    -------
+    list of ReadAnswer
+        One per question, in order.
+    """
+    return [
+        ReadAnswer(
+            question,
+            answer,
+            decode_answer(
+                question,
+                answer.text,
+                answer.finish_reason,
+                answer_mass=answer.answer_mass,
+                min_mass=min_mass,
+            ),
+        )
+        for question, answer in zip(questions, answers, strict=True)
+    ]
