@@ -18,8 +18,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from coherence.errors import CoherenceError, InputError
-from elicitation.draws import Draw as Draw
 from elicitation.models.base import Answer
+from elicitation.models.draws import Draw as Draw
 
 _LAYOUT = 1
 _SCHEMA = """

@@ -38,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """
     add_model_options(parser, kind="causal or multiple-choice model", server=True, chat=True)
     _add_subject(parser)
+    _add_answers(parser)
     _add_design(parser)
     parser.add_argument(
         "--out", metavar="FILE", help="runs table to write: .parquet, .csv or .jsonl"
@@ -81,7 +82,7 @@ def _add_subject(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_design(parser: argparse.ArgumentParser) -> None:
+def _add_answers(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--answers",
         default="drawn",
@@ -97,6 +98,9 @@ def _add_design(parser: argparse.ArgumentParser) -> None:
         help="leave unread what is read off answers that have less probability together "
         "(default: 0; below .5 the status says low_mass)",
     )
+
+
+def _add_design(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reps",
         type=int,

@@ -14,7 +14,7 @@ from elicitation.session.prompts import NETWORK_PROMPTS
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "eliciting.md").read_text(encoding="utf-8")
-ROWS = re.findall(r"^\| `([a-z_:]+)` \| (.+) \| (\.7|none) \|$", PAGE, re.MULTILINE)
+ROWS = re.findall(r"^\| `([a-z_:]+)` \| (.+) \| (\.7|none|kept) \|$", PAGE, re.MULTILINE)
 
 
 def examples():

@@ -1,6 +1,6 @@
 """The keys that answers are stored under. Breaks if two different answers share one."""
 
-from elicitation.draws import Draw
+from elicitation.models.draws import Draw
 from elicitation.spelling.forms import AnswerForm
 
 BELIEF = AnswerForm("lines", ("No", "Yes"))
