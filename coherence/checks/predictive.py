@@ -121,7 +121,7 @@ def _depth_and_iterations(
     action: Codes,
     held: NDArray[np.bool_],
     seed: int,
-    weight: Floats | None,
+    weight: Floats | None = None,
 ) -> tuple[int, int]:
     """Choose by the log-loss on held-out contexts, stopping early."""
     fitted = design.rows(~held)
