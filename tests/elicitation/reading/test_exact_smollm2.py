@@ -71,7 +71,9 @@ def enumerated(model, start, part, floor):
 
 
 def test_the_distribution_is_the_sum_over_every_token_sequence(public):
-    text = "Will it rain tomorrow? Reply with a line 'No: <probability>' and a line 'Yes: ...'."
+    text = (
+        "How probable is rain? Write 2 lines.\nFor instance:\nNo: 0.50\nYes: 0.50\n\nYour answer:"
+    )
     (answer,) = answers_in_form(public, [text], [BELIEF])
     part = BELIEF.parts[0]
     expected = enumerated(public, public.encode([text], answer=part.prefill)[0], part, 1e-8)
@@ -79,7 +81,7 @@ def test_the_distribution_is_the_sum_over_every_token_sequence(public):
     assert set(expected) <= set(read)
     for name, mass in read.items():
         assert mass == pytest.approx(expected[name], abs=1e-6)
-    assert 0.01 < sum(expected.values()) < 1
+    assert 0.05 < sum(expected.values()) < 1
 
 
 def test_every_row_of_exact_and_forced_answers_has_a_value(public):
