@@ -48,14 +48,3 @@ def model(model_folder):
     from elicitation.models.local.causal import load_causal_model
 
     return load_causal_model(model_folder, batch_size=8)
-
-
-@pytest.fixture(scope="session")
-def smollm2_folder():
-    """The real public model in the folder that SMOLLM2 names."""
-    from pathlib import Path
-
-    folder = os.environ.get("SMOLLM2")
-    if not folder:
-        pytest.skip("SMOLLM2 names no folder of the model")
-    return Path(folder)
