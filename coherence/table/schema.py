@@ -124,7 +124,6 @@ COLUMNS = (
         "number",
         "Natural logarithm of the probability of the action answer's tokens.",
     ),
-    Column("finish_reason", "label", "Why the answer ended: stop, length or content_filter."),
     Column("tokens", "integer", "Tokens that were generated."),
     Column("seed", "integer", "Seed of the draw."),
     Column("created", "text", "When the answer was stored."),

@@ -130,6 +130,6 @@ def test_a_folder_is_loaded_as_what_it_says_it_is(kind, tmp_path, monkeypatch):
         name = "load_multiple_choice_model"
         assert loaded == [(name, local), (name, {**local, "batch_size": 7})]
     else:
-        local |= {"chat": False, "system": None}
+        local |= {"chat": False, "system": None, "prefill": ""}
         name = "load_causal_model"
         assert loaded == [(name, {**local, "batch_size": size}) for size in (None, 7)]
