@@ -20,7 +20,7 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # exist and take these options.
 SMALLER = {"--contexts": "12", "--reps": "2", "--steps": "3"}
 # Commands that train a model or ask whole batteries; the others are the ordinary run's.
-LENGTHY = re.compile(r"coherence (?:organisms|reveal|bets train)|_lesson\.py|--questions examples/")
+LENGTHY = re.compile(r"coherence (?:organisms|reveal|bets train|elicit|import)|_lesson\.py")
 
 
 def marks_of(body):

@@ -380,6 +380,7 @@ def test_a_condition_holds_no_comma_that_could_end_it(name):
 
 
 @pytest.mark.parametrize("seed", ["1", "2"])
+@pytest.mark.lengthy
 def test_the_command_writes_the_files_whatever_the_hash_seed(tmp_path, seed):
     environment = {**os.environ, "PYTHONHASHSEED": seed}
     subprocess.run(

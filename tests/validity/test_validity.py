@@ -66,6 +66,7 @@ def test_hidden_signals_are_found(check, signal, power, n):
         ("calibration", BIASED[0]),
     ],
 )
+@pytest.mark.lengthy
 def test_intervals_cover(subject, design):
     """At a true rate of .95, fewer intervals than the bound hold once in ten thousand runs."""
     rows = counted(

@@ -120,6 +120,7 @@ def test_z_is_an_unobserved_covariate_with_every_state_possible(cases):
     assert cases["z"].notna().mean() > 0.9
 
 
+@pytest.mark.lengthy
 def test_a_seed_fixes_the_cases_in_any_process(cases):
     pd.testing.assert_frame_equal(sample_cases(ASIA, "lung", 200, rng=11), cases)
     code = (
@@ -292,6 +293,7 @@ def test_records_that_are_not_there_are_asked_for(fitted, records):
             sample_cases(fitted, "lung", 20, min_records=wrong)
 
 
+@pytest.mark.lengthy
 def test_many_sets_are_drawn_and_kept_by_the_same_rule():
     network = load_network("diabetes")
     records = sample(network, 3000, rng=4)

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from bayesnets import Network, Node
 from bayesnets.inference import elimination
@@ -52,6 +53,7 @@ def test_a_chain_by_matrix_products():
     np.testing.assert_allclose(result, expected, rtol=1e-14)
 
 
+@pytest.mark.lengthy
 def test_a_cost_beyond_floating_point_is_a_number_still():
     # 10 ** 400 operations would overflow; the tables themselves are never looked at.
     n = 400

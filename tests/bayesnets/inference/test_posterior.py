@@ -264,6 +264,7 @@ def test_wrong_options_are_refused():
         posterior(ASIA, pd.DataFrame(), "lung", max_bytes=0)
 
 
+@pytest.mark.lengthy
 def test_a_network_beyond_exact_inference_is_refused_before_it_costs_anything():
     # Eighty causes, each two of them with an observed common effect: no order of elimination is
     # feasible.

@@ -36,6 +36,7 @@ def test_illustrative_tables_are_called_so(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
+@pytest.mark.lengthy
 def test_equal_networks_give_equal_bytes_in_other_processes(tmp_path, suffix):
     for number in ("1", "2"):
         path = str(tmp_path / f"{number}.{suffix}")

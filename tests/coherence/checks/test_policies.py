@@ -275,6 +275,7 @@ N = 60
     [{}, {"taste": 0.1, "grid": 0.0}, {"taste": 0.0, "grid": 0.0}, {"reps": 3, "wording": 0.5}],
 )
 @pytest.mark.parametrize("test", ["residual_covariance", "cmi"])
+@pytest.mark.lengthy
 def test_true_nulls_are_rejected_about_as_often_as_promised(test, options):
     """At a true rate of .05 the bound is passed once in ten thousand runs."""
     pvalues = [TESTS[test](*world(100 + seed, **options)).pvalue for seed in range(N)]

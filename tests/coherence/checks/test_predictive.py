@@ -170,6 +170,7 @@ def test_degenerate_and_wrong_input():
 
 
 @pytest.mark.parametrize("learner", ["logistic", "random_forest"])
+@pytest.mark.lengthy
 def test_every_learner_tells_the_leaky_agent_from_the_rational_one(learner):
     """Breaks if a learner is not given the truth, or is judged on rows that it was fitted to."""
     leaky, arrays = columns("leaky")

@@ -124,6 +124,7 @@ def test_copies_within_contexts_leave_estimate_and_error():
     assert together.standard_error / apart.standard_error == pytest.approx(factor, rel=1e-6)
 
 
+@pytest.mark.lengthy
 def test_error_is_the_spread_of_the_estimate_over_samples():
     """Forty samples: their standard deviation within a third of the mean stated error."""
     results = []

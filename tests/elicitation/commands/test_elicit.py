@@ -83,6 +83,7 @@ def _heed_interrupts():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+@pytest.mark.lengthy
 def test_a_kill_in_the_middle_loses_nothing_and_asks_nothing_twice(model_folder, tmp_path):
     out, store = tmp_path / "runs.parquet", tmp_path / "runs.parquet.answers.sqlite"
     total = 15 * 4 * 8

@@ -97,6 +97,7 @@ def test_what_an_earlier_call_wrote_does_not_stay_beside_the_new(answers, tmp_pa
     assert {path.name for path in out.iterdir()} == kept | written
 
 
+@pytest.mark.lengthy
 def test_a_model_is_asked_once(tmp_path, capsys):
     """A second run finds every answer; exact rates need one question per condition.
 
@@ -143,6 +144,7 @@ def test_a_model_is_asked_once(tmp_path, capsys):
     assert sums.to_numpy() == pytest.approx(1.0)
 
 
+@pytest.mark.lengthy
 def test_models_are_asked_one_after_the_other(tmp_path, capsys, monkeypatch):
     """Two folders of the same name give a leaderboard and a figure side by side.
 
@@ -515,6 +517,7 @@ def test_wrong_use_ends_with_2_one_line_and_no_folder(
     assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.lengthy
 def test_the_lesson_runs_and_its_answers_can_be_scored(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(
         sys, "argv", ["mixing_lesson.py", "--out", str(tmp_path / "lesson"), "--draws", "5"]

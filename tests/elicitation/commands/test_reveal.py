@@ -483,6 +483,7 @@ def test_help_loads_nothing_heavy():
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.lengthy
 def test_the_lesson_runs_and_says_what_is_known(tmp_path):
     done = subprocess.run(
         [sys.executable, str(ROOT / "examples" / "revealed_lesson.py"), "--out", str(tmp_path)],

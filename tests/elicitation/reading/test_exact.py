@@ -119,6 +119,7 @@ def enumerated(network, start, pieces, part, ends=()):
 
 
 @pytest.mark.parametrize("form", [BELIEF, AnswerForm("number"), AnswerForm("decision")])
+@pytest.mark.lengthy
 def test_distributions_are_sums_over_every_token_sequence(model_and_bytes, form):
     model, pieces = model_and_bytes
     texts = ["1", "Yes 0.50"]

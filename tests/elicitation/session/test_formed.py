@@ -109,6 +109,7 @@ def test_forced_answers_read_like_stated_ones_and_share_their_distribution(asia,
     pd.testing.assert_frame_equal(drawn_before, runs)
 
 
+@pytest.mark.lengthy
 def test_exact_and_forced_sessions_share_their_distributions(asia, cases, store):
     known = Known()
     exact, _ = elicit(known, asia, cases, store, design=Design(answers="exact"))

@@ -20,6 +20,7 @@ from coherence.batteries.mixing.simulated import expected_answers, simulate_mixi
 
 
 @pytest.mark.parametrize("agent", ["ideal", "steep", "argmax"])
+@pytest.mark.lengthy
 def test_intervals_of_the_total_cover(agent):
     """Twelve sessions; fewer hits than the lowest one in a thousand of a binomial with .9 would
     show an interval that does not cover.

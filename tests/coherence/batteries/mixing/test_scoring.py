@@ -18,6 +18,7 @@ def step(p, at_half):
     return np.where(np.isclose(p, 0.5), at_half, p > 0.5).astype(float)
 
 
+@pytest.mark.lengthy
 def test_attainable_ceiling_with_a_hundred_answers():
     """From exact binomial sums: E[S] = .123, words 19.15, the whole battery 91.14, of which a
     player of the equilibria gets 80.73.

@@ -162,6 +162,7 @@ def test_half_of_a_question_is_a_fault(answered, match, fill, draws, write):
         )
 
 
+@pytest.mark.lengthy
 def test_the_verdict_on_answers_from_elsewhere(fill, write):
     """Coherent answers must pass every check, and incoherent ones fail, as with a model."""
     settings = select(

@@ -182,6 +182,7 @@ def test_local_models_are_loaded_without_a_look_outside():
     assert constants.HF_HUB_OFFLINE is before
 
 
+@pytest.mark.lengthy
 def test_loading_a_folder_opens_no_connection(model_folder):
     # In a process whose environment does not say offline, with every connection an error.
     code = (

@@ -107,6 +107,7 @@ def questions(asia, cases):
 
 
 @pytest.mark.parametrize("api", ["chat", "completions"])
+@pytest.mark.lengthy
 def test_answers_equal_those_of_the_local_model(address, folder, questions, api):
     model = connect_servers(address, str(folder), api=api, concurrency=4, limits=QUICK)
     local = load_causal_model(folder, device="cpu", dtype="float32", chat=api == "chat")
@@ -133,6 +134,7 @@ def test_another_model_is_refused_by_name(address):
         connect_servers(address, "gpt", limits=QUICK)
 
 
+@pytest.mark.lengthy
 def test_a_model_without_chat_template_is_told_apart(address, folder, model_folder, tmp_path):
     with serving(model_folder, tmp_path) as (bare, process):
         with pytest.raises(

@@ -102,6 +102,7 @@ def test_lessons_follow_both_rules(asia):
 
 
 @pytest.mark.parametrize("name", ["leaky", "two-faced"])
+@pytest.mark.lengthy
 def test_incoherent_rules_are_caught(name, asia):
     """At a tenth of the level: Holm's correction for ten tests leaves that."""
     found = list(reports(name, asia))
@@ -113,6 +114,7 @@ def test_incoherent_rules_are_caught(name, asia):
     assert all(falls) if name == "two-faced" else not any(falls)
 
 
+@pytest.mark.lengthy
 def test_coherent_rules_are_not_caught(asia):
     """Twenty tests at a level of 1 in 1000: two rejections have a chance below 1 in 5000."""
     pvalues = pd.concat([report["pvalue"] for report in reports("coherent", asia)])
@@ -120,6 +122,7 @@ def test_coherent_rules_are_not_caught(asia):
     assert (pvalues <= 0.001).sum() <= 1
 
 
+@pytest.mark.lengthy
 def test_a_constant_belief_with_constant_conduct_is_not_caught(asia):
     """The stubborn one ignores the findings in word and deed: nothing to order choices by."""
     for report in reports("stubborn", asia):
