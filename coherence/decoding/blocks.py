@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TypeVar
 
-from coherence.decoding.cues import CONDITION, contradicts, probabilities_in
+from coherence.decoding.cues import CONDITION, DISOWNED, WORLD, contradicts, probabilities_in
 from coherence.decoding.numerals import RepairedText, UnreadableError
 from coherence.decoding.statements import (
     MARK_SEPARATOR,
@@ -107,9 +107,12 @@ def _has_other_labels(rows: Sequence[str], blocks: Sequence[Sequence[Statement[V
 
 
 def _is_conditional(rows: Sequence[str], blocks: Sequence[Sequence[Statement[Value]]]) -> bool:
-    """Return whether the line that introduces a block says under which condition it holds."""
+    """Return whether the line that introduces a block says that it holds elsewhere, if at all."""
     openings = [rows[block[0].line - 1] for block in blocks if block[0].line]
-    return any(row.endswith(":") and CONDITION.search(row) for row in openings)
+    return any(
+        row.endswith(":") and any(cue.search(row) for cue in (CONDITION, DISOWNED, WORLD))
+        for row in openings
+    )
 
 
 def _numbers_among(values: Mapping[str, object]) -> set[Fraction]:

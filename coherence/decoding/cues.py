@@ -33,7 +33,8 @@ HEDGED_REST = re.compile(
 
 NEGATION = re.compile(
     r"\b(?:not|no|never|none|without|neither|nor|free of|absence|absent|unlikely|cannot|other than|"
-    r"rule[sd]? out|ruled|lack(?:s|ing)?|fails?|instead of|rather than|un\w+ to have)\b|n't\b",
+    r"rule[sd]? out|ruled|lack(?:s|ing)?|fails?|instead of|rather than|un\w+ to have)\b|n't\b|"
+    r"\u00ac",
     re.IGNORECASE,
 )
 CONDITION = _words("if|unless|suppose|supposing|assuming|assume|in case|when|whether|otherwise")
@@ -69,7 +70,9 @@ CORRECTION = re.compile(
     r"(?:answer|estimate|mind|prob\w+|numbers?|values?|decision|choice)|take (?:it|that|this) back|"
     r"disregard|ignore (?:the|that|my|what)|strike that|no longer|let me (?:re\w+|try again|"
     r"correct|fix|double|check|think)|that said|on the other hand|better answer|"
-    r"final answer should|inverted|backwards)\b|^or\b",
+    r"final answer should|inverted|backwards|disagree\w*|"
+    r"(?:this|that|it|above|numbers?|values?) (?:is|are|was|were) (?:wrong|incorrect)|"
+    r"nope|placeholders?|arbitrary|made up)\b|^or\b",
     re.IGNORECASE | re.MULTILINE,
 )
 """Words with which a reply takes back what it said before."""
@@ -89,11 +92,18 @@ OWN = re.compile(
 """Words of sentences in which the reply speaks for itself."""
 
 DISOWNED = re.compile(
-    r"\b(?:wrong|incorrect|worst|least|tempting|eliminat\w+|exclud\w+|naive\w*|some(?:one)?|many|"
+    r"\b(?:wrong|incorrect|worst|least|tempting|reject\w*|eliminat\w+|exclud\w+|naive\w*|some(?:one)?|many|"
     r"others?|they|you|people|commonly|popular|intuitive\w*|hardly|never)\b",
     re.IGNORECASE,
 )
 """Words with which an answer is told that is another's, or is no answer."""
+
+REFERS_BACK = re.compile(
+    r"^\W*(?:this|that|it|which|these|those)\b[^.]{0,30}\b(?:is|are|was|means?|gives?)\b[^.]{0,30}"
+    r"\b(?:prob\w+|chance|likelihood|number|estimate|odds)\b",
+    re.IGNORECASE,
+)
+"""Beginnings of sentences that say what the number before them is."""
 
 REFUSALS = (
     "i cannot",

@@ -13,6 +13,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Generic, Literal, TypeVar
 
 from coherence.decoding.cues import sounds_like_refusal
@@ -278,7 +279,14 @@ def _probabilities(reply: Reply, labels: Sequence[str]) -> tuple[list[float], st
             raise UnreadableError
     except UnreadableError:
         fractions, status = probabilities_of(reply, labels)
-    return [float(number) for number in fractions], status
+    return [_as_float(number) for number in fractions], status
+
+
+def _as_float(number: Fraction) -> float:
+    try:
+        return float(number)
+    except OverflowError:  # "1e999" is a number, and out of range like any other large one
+        return math.inf
 
 
 def _number(reply: Reply) -> tuple[float, str]:
@@ -292,7 +300,7 @@ def _number(reply: Reply) -> tuple[float, str]:
         fraction, status = read_number(text)
     except UnreadableError:
         fraction, status = number_of(reply)
-    return float(fraction), status
+    return _as_float(fraction), status
 
 
 def worst(statuses: Sequence[str]) -> str:

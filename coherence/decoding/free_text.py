@@ -9,7 +9,8 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from coherence.decoding.blocks import find_block
-from coherence.decoding.json_answers import labelled, objects_in
+from coherence.decoding.cues import sounds_like_refusal
+from coherence.decoding.json_answers import is_other, labelled, objects_in
 from coherence.decoding.named_option import find_option
 from coherence.decoding.numerals import NUMBER, RepairedText, UnreadableError, value_of
 from coherence.decoding.prose import plain_lines
@@ -136,6 +137,17 @@ def option_of(reply: Reply, options: Sequence[str], words: Sequence[str] = ()) -
         raise UnreadableError
     reading = RepairedText(reply.text)
     objects, lines = _parted(reply.text, reading)
+    # "No, I cannot say": the word belongs to a refusal; "buy: no" and "sell: yes" are no choice.
+    if "no" in {option.casefold() for option in options} and sounds_like_refusal(reply.text):
+        raise UnreadableError
+    labelled_lines = {
+        option
+        for option in options
+        for line in lines
+        if line.casefold().startswith(f"{option.casefold()}:")
+    }
+    if len(labelled_lines) > 1:
+        raise UnreadableError
     option = find_option(lines, objects, options, reading, cut=reply.cut, words=words)
     if option is None and len({word.casefold() for word in words}) == len(options):
         word = find_option(lines, objects, words, reading, cut=reply.cut)
@@ -173,7 +185,7 @@ def _answer(
     answers: list[Mapping[str, Value]] = []
     for value in objects:
         said = labelled(value, folded)
-        if said is None:
+        if said is None or is_other(value, folded):
             raise UnreadableError  # an object that answers something else
         answers.append({label: from_json(said[label]) for label in folded})
     block = find_block(lines, labels, read, reading, after=bool(objects))

@@ -5,9 +5,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from coherence.decoding.cues import EXAMPLE, NEGATION, OPPOSITE, WORLD
 from coherence.decoding.numerals import UnreadableError
 
 _MOST_OBJECTS = 6
+_MOST_LEVELS = 30
 _OPENING = re.compile(r"\{\s{0,40}\"")  # braces of TeX open none
 _NAME_WORDS = "label name category outcome class state option answer event key stage"
 _NAMES = frozenset(_NAME_WORDS.split())
@@ -57,11 +59,46 @@ def objects_in(text: str) -> tuple[list[Any], str]:
         except (ValueError, RecursionError):
             opening = _OPENING.search(text, start + 1)
             continue
+        if _is_deep(value):
+            raise UnreadableError
         objects.append(value)
         rest.append(text[position:start])
         position = end
         opening = _OPENING.search(text, end)
     return objects, "".join([*rest, text[position:]])
+
+
+def _is_deep(value: Any) -> bool:
+    """Return whether an object has more levels than an answer would; without going down them."""
+    level = [value]
+    for _ in range(_MOST_LEVELS):
+        level = [
+            item[1] if isinstance(item, tuple) else item
+            for node in level
+            if isinstance(node, list)
+            for item in node
+        ]
+    return bool(level)
+
+
+def is_other(value: Any, labels: Sequence[str] = ()) -> bool:
+    """Return whether a name in an object, no label, says that it is no answer, or turns it round.
+
+    Parameters
+    ----------
+    value : object
+        From `objects_in`.
+    labels : sequence of str
+        In lower case.
+
+    Returns
+    -------
+    bool
+        True for names such as "example", "prior" and "probability_no".
+    """
+    names = {_folded(item[0]) for node in _nodes(value) for item in node if isinstance(item, tuple)}
+    cues = (EXAMPLE, NEGATION, OPPOSITE, WORLD)
+    return any(cue.search(name) for name in names - set(labels) for cue in cues)
 
 
 def labelled(value: Any, folded: Sequence[str]) -> dict[str, str] | None:

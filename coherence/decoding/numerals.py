@@ -20,7 +20,10 @@ NUMBER = re.compile(
     (?:(?P<numerator>{_DIGITS})(?:\ ?/\ ?|\ (?:out\ of|in)\ )(?P<denominator>{_DIGITS})
       |(?P<number>[+-]?(?:{_DIGITS},{_DIGITS}|{_PLAIN}(?:[eE][+-]?[0-9]{{1,3}})?))
        (?P<percent>\ ?%|\ (?:percent|per\ cent)\b)?)
-    (?![\w/%^*~<>+-]|\ ?[.,/]\ ?[0-9])""",
+    (?![\w/%^*~<>+-]|\ ?[.,/]\ ?[0-9]|\.\.
+       |\ (?:in|out\ of|to|per)\ (?:[0-9]|(?:an?|every|two|three|four|five|six|seven|eight|nine|ten|
+          twelve|twenty|fifty|hundred|thousand|million)\b\ *(?:$|[.,;)\n]|few|dozen|hundred|
+          thousand|million)))""",
     re.VERBOSE,
 )
 # Longer digit strings are no probabilities and would only cost time.
@@ -92,9 +95,11 @@ def value_of(match: re.Match[str], reading: RepairedText) -> Fraction:
     if match["numerator"]:
         reading.note("fraction")
         # Fraction would raise ZeroDivisionError, and no answer may.
-        if int(match["denominator"]) == 0:
+        parts = int(match["numerator"]), int(match["denominator"])
+        # "50/50" and "30/70" are two shares, and no fraction.
+        if parts[1] == 0 or (sum(parts) == 100 and parts[0] > 0):
             raise UnreadableError
-        return Fraction(int(match["numerator"]), int(match["denominator"]))
+        return Fraction(*parts)
     number = match["number"]
     if number[0] == "+" or "e" in number.lower():
         reading.note("notation")

@@ -14,17 +14,19 @@ from typing import Any
 
 from coherence.decoding.cues import (
     CONDITION,
+    DISOWNED,
     EXAMPLE,
     GENERIC,
     HEDGE,
     HEDGED_REST,
     NEGATION,
     OPPOSITE,
+    REFERS_BACK,
     contradicts,
     probabilities_in,
     sentences_of,
 )
-from coherence.decoding.json_answers import leaves
+from coherence.decoding.json_answers import is_other, leaves
 from coherence.decoding.numerals import NUMBER, RepairedText, UnreadableError, value_of
 
 CONCLUSIVE, MARKED, SAID = 3, 2, 1
@@ -59,6 +61,12 @@ _TAIL = re.compile(
     r"that|in)\b)",
     re.IGNORECASE,
 )
+# "0.7 (no disease)", "0.7 that he does not have it": what a number is the probability of.
+_WHAT_OF = re.compile(
+    r"\s*(?:\([^)\n]*|[-\u2013\u2014,]?\s*(?:that|of|for)\b[^.;:\n]*)", re.IGNORECASE
+)
+_MISSED = re.compile(r"\W*(?:wrong|incorrect)\b", re.IGNORECASE)
+_NO_FIRST = re.compile(r"\W*no\b\W*(?:$|[.,;])", re.IGNORECASE)
 _MONEY = ("$", "\u20ac", "\u00a3", "#")
 _END = re.compile(r"[\s.,;!)\]\"'}$]*$")
 
@@ -116,12 +124,25 @@ def find_number(
     if any(one.value != first.value for one in rivals):
         raise UnreadableError
     after = "\n".join([first.rest, *lines[first.line + 1 :]])
-    if contradicts(after, {first.value, 1 - first.value}):
+    if contradicts(after, {first.value, 1 - first.value}) or _is_of_no(lines, first.rest, after):
         raise UnreadableError
     beside = len(lines) > 1 or first.line != last.line or not _END.match(first.rest)
     _note_value(lines, first, reading)
     reading.note("passage" if beside else "words")
     return first.value
+
+
+def _is_of_no(lines: Sequence[str], rest: str, after: str) -> bool:
+    """Return whether words around a number say that it may be the probability of No."""
+    told = _WHAT_OF.match(rest)
+    if told and (NEGATION.search(told[0]) or OPPOSITE.search(told[0])):
+        return True
+    if lines and _NO_FIRST.match(lines[0]):
+        return True
+    return any(
+        REFERS_BACK.search(sentence) and (NEGATION.search(sentence) or OPPOSITE.search(sentence))
+        for sentence in sentences_of(after)
+    )
 
 
 def _note_value(lines: Sequence[str], candidate: _Candidate, reading: RepairedText) -> None:
@@ -171,7 +192,7 @@ def _rank(prefix: str, rest: str, *, first: bool) -> int:
         return MARKED if ends else 0
     if not _MARK.fullmatch(prefix) or not _TAIL.match(rest):
         return 0
-    if any(cue.search(prefix) for cue in (GENERIC, EXAMPLE, CONDITION, OPPOSITE)):
+    if any(cue.search(prefix) for cue in (GENERIC, EXAMPLE, CONDITION, OPPOSITE, DISOWNED)):
         return 0
     if _ANSWER.search(prefix):
         return CONCLUSIVE
@@ -185,6 +206,8 @@ def _says_again(rest: str) -> bool:
 def _of_objects(objects: Sequence[Any], line: int) -> list[_Candidate]:
     candidates = []
     for value in objects:
+        if is_other(value):
+            raise UnreadableError
         numbers = []
         for leaf in leaves(value):
             match = NUMBER.fullmatch(leaf.strip())
@@ -220,7 +243,7 @@ def _of_sentences(lines: Sequence[str], reading: RepairedText) -> Fraction | Non
 
 def _states_belief(sentence: str, match: re.Match[str]) -> bool:
     before, behind = sentence[: match.start()], sentence[match.end() :]
-    if HEDGE.search(sentence) or CONDITION.search(sentence) or EXAMPLE.search(sentence):
+    if any(cue.search(sentence) for cue in (HEDGE, CONDITION, EXAMPLE)) or _MISSED.match(sentence):
         return False
     if GENERIC.search(sentence) or HEDGED_REST.match(behind) or before.endswith(_MONEY):
         return False

@@ -209,3 +209,49 @@ def test_the_parts_of_the_reader_say_how_they_read():
     assert status == "repaired:layout"
     with pytest.raises(UnreadableError):
         option_of(Reply("go"), ("go", "GO"))
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        # Two shares are no fraction, and a count of many is not its first number.
+        ("number", "50/50"),
+        ("lines", "Yes: 50/50"),
+        ("number", "30/70"),
+        ("number", "Answer: 1 in a million"),
+        ("number", "Probability: 1 in ten"),
+        ("number", "Answer: 1 in 1,000"),
+        ("number", "0...7"),
+        # The number of No, not marked as such by a label.
+        ("number", "0.7 (no disease)"),
+        ("number", "0.7\n\nThis is the probability of the patient NOT having the disease."),
+        ("number", "Probability: 0.7 that he does not have it"),
+        ("number", '{"probability_no": 0.3}'),
+        ("number", "P(\u00acD|+) = 0.3"),
+        ("number", "No.\n\nProbability: 0.8"),
+        # Shown or told, and not given as the answer.
+        ("number", "Wrong answer: 0.21"),
+        ("lines", '{"example": {"No": 0.5, "Yes": 0.5}}'),
+        ("lines", "No: 0.30\nYes: 0.70\nI disagree with those numbers."),
+        ("lines", "Prior:\nNo: 0.95\nYes: 0.05"),
+        # More than a float or a stack can hold.
+        ("lines", "Yes: 1e999"),
+        ("number", "1e400%"),
+        ("number", '{"a":' * 400 + "1" + "}" * 400),
+    ],
+)
+def test_a_number_of_something_else_is_not_read(form, text):
+    assert decode_belief(text, form=form).value is None
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("No, I can't determine that.", ("Yes", "No")),
+        ("Yes: 0.2\nNo: 0.8", ("Yes", "No")),
+        ("buy: no\nsell: yes", ("buy", "sell")),
+        ("Rejected option: A", ("A", "B")),
+    ],
+)
+def test_an_option_of_something_else_is_not_read(text, options):
+    assert decode_choice(text, options).value is None
