@@ -92,7 +92,8 @@ OWN = re.compile(
 """Words of sentences in which the reply speaks for itself."""
 
 DISOWNED = re.compile(
-    r"\b(?:wrong|incorrect|worst|least|tempting|reject\w*|eliminat\w+|exclud\w+|naive\w*|some(?:one)?|many|"
+    r"\b(?:wrong|incorrect|worst|least|tempting|reject\w*|eliminat\w+|exclud\w+|"
+    r"naive\w*|some(?:one)?|many|"
     r"others?|they|you|people|commonly|popular|intuitive\w*|hardly|never)\b",
     re.IGNORECASE,
 )

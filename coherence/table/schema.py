@@ -112,7 +112,11 @@ COLUMNS = (
     ),
     Column("raw_belief", "text", "The belief answer as the model gave it."),
     Column("raw_action", "text", "The action answer as the model gave it."),
-    Column("answer_mass", "probability", "Probability that the model put on readable answers."),
+    Column(
+        "answer_mass",
+        "probability",
+        "Probability that the model put on readable answers; of a row's answers the least.",
+    ),
     Column("finish_reason", "text", "Why the answers ended: stop, length (cut), content_filter."),
     Column(
         "logprob_belief",

@@ -111,10 +111,14 @@ def _reference(read: Sequence[ReadAnswer]) -> str:
 
 
 def _sum_up(used: Sequence[_Reading]) -> dict[str, Any]:
-    """Return the status and the time of a row."""
+    """Return the status, the answer mass and the time of a row."""
+    values = [reading.value for reading in used]
+    masses = [value.answer_mass for value in values if not isinstance(value, Decoded)]
     ended = {answer.stored.finish_reason for reading in used for answer in reading.answers}
     return {
-        "status": worst([reading.value.status for reading in used]),
+        "status": worst([value.status for value in values]),
+        # As the status: of a belief and an action the one that the model would give less.
+        **({"answer_mass": min(masses)} if masses else {}),
         "finish_reason": next((reason for reason in _ENDS if reason in ended), None),
         # A row is as old as the youngest of its answers.
         "created": max(answer.stored.created for reading in used for answer in reading.answers),
