@@ -12,6 +12,8 @@ LOW = 0.5
 KINDS = {
     "stated:drawn": "stated, drawn as text and read",
     "stated:forced": "stated, drawn among the answers that have the form",
+    "stated:masked": "stated, drawn by a server that allowed only tokens of the form, "
+    "which is not what the model would say given the form",
     "stated:exact": "stated, the mean of the distribution over all answers that have the form",
     "token": "the probability of the next token",
     "sampled": "the share of drawn answers",

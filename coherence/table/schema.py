@@ -85,7 +85,8 @@ COLUMNS = (
     Column(
         "belief_kind",
         "label",
-        "How `p` was got: stated:drawn, stated:forced, stated:exact, token, sampled or revealed.",
+        "How `p` was got: stated:drawn, stated:forced, stated:masked (a server masked its tokens), "
+        "stated:exact, token, sampled or revealed.",
     ),
     Column(
         "action",
@@ -136,7 +137,15 @@ COLUMN_NAMES = tuple(column.name for column in COLUMNS)
 KEY = ("task", "model", "context", "rep", "prompt", "z", "z_state")
 FEATURE_PREFIX = "x_"
 ACTION_PREFIX = "action_"
-BELIEF_KINDS = ("stated:drawn", "stated:forced", "stated:exact", "token", "sampled", "revealed")
+BELIEF_KINDS = (
+    "stated:drawn",
+    "stated:forced",
+    "stated:masked",
+    "stated:exact",
+    "token",
+    "sampled",
+    "revealed",
+)
 COMPUTED_KINDS = ("stated:exact", "token")
 """Kinds of belief that are computed from a model's distribution, without the noise of drawing."""
 ACTION_SUM_TOLERANCE = 1e-6  # probabilities of actions are computed, not stated

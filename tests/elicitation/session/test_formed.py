@@ -11,6 +11,9 @@ import pandas as pd
 import pytest
 
 from coherence.errors import InputError
+from coherence.report.answering import answering_sentences
+from coherence.table.answering import answering
+from coherence.table.faults import find_faults
 from elicitation.models.base import Answer
 from elicitation.reading.exact import Distribution, exact_belief
 from elicitation.session.formed import ask_for_plan, form_of
@@ -211,6 +214,8 @@ def test_a_model_that_masks_is_named_as_such(asia, cases, store):
     design = Design(answers="forced", reps=2, temperature=0.5)
     runs, tally = elicit(Masking(), asia, cases, store, design=design)
     assert (runs["belief_kind"] == "stated:masked").all()
+    assert find_faults(runs) == []
+    assert "allowed only tokens of the form" in " ".join(answering_sentences(answering(runs)))
     assert (runs["p"] == 0.7).all()
     assert runs["answer_mass"].isna().all()
     assert tally.masses == ()
