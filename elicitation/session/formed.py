@@ -29,6 +29,7 @@ from elicitation.session.questions import Question
 from elicitation.spelling.forms import AnswerForm, FormKind
 from elicitation.store import AnswerStore, Draw, StoredAnswer
 
+_BEGINNING = 20  # characters: framings differ by then, cases hardly
 _form = cache(AnswerForm)
 
 
@@ -302,9 +303,15 @@ def _distribution_of(draw: Draw) -> Draw:
 
 
 def _distributions(draws: Sequence[Draw]) -> list[Draw]:
-    """Return every distribution once, those of texts that begin alike side by side."""
+    """Return every distribution once, in an order that a model reads fast.
+
+    Texts of one portion should have one form, begin alike and be as long as each other: what they
+    begin with is read once, and the rest is padded to the longest.
+    """
     needed = {(draw.request.text, draw.form): _distribution_of(draw) for draw in draws if draw.form}
-    return sorted(
-        needed.values(),
-        key=lambda draw: (draw.request.text, draw.form.digest if draw.form else ""),
-    )
+
+    def order(draw: Draw) -> tuple[str, str, int, str]:
+        text = draw.request.text
+        return draw.form.digest if draw.form else "", text[:_BEGINNING], len(text), text
+
+    return sorted(needed.values(), key=order)

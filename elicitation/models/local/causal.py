@@ -18,7 +18,7 @@ from transformers import AutoModelForCausalLM
 
 from coherence.errors import InputError
 from elicitation.models.base import Answer, Request
-from elicitation.models.local.forward import check_fits
+from elicitation.models.local.forward import check_fits, reading_order
 from elicitation.models.local.generation import Row, generate_batch
 from elicitation.models.local.loading import Placement, load_network
 from elicitation.models.local.memory import Portions
@@ -355,8 +355,7 @@ class CausalModel:
             ]
 
         sizes = [len(text) + len(graph.states) for text in texts]
-        # In the order of their tokens: texts of a portion share a beginning, which is read once.
-        order = sorted(range(len(texts)), key=lambda i: tuple(texts[i]))
+        order = reading_order(texts)
         measured = self.portions.results(sizes, measure, order=order)
         masses, unresolved, parts = zip(*measured, strict=True)
         return SpellingMasses(

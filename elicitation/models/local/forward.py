@@ -16,6 +16,8 @@ from coherence.errors import InputError
 
 # Below this a common beginning does not pay for the forward pass of its own.
 _SHORTEST_COMMON = 16
+# Tokens after the common beginning that tell groups of texts apart, such as framings of a question.
+_TELLING = 2
 
 
 def check_fits(network: Any, n_tokens: int, what: str) -> None:
@@ -106,13 +108,44 @@ def read_texts(network: Any, texts: Sequence[Sequence[int]]) -> TextsRead:
     return TextsRead(cache, mask, mask.sum(-1), logits)
 
 
-def _common_beginning(texts: list[tuple[int, ...]]) -> int:
-    """Return how many tokens all texts begin with; 0 where they are too few to pay."""
-    # All others lie between these two in order, so they share what the two share.
-    first, last = min(texts), max(texts)
+def reading_order(texts: Sequence[Sequence[int]]) -> list[int]:
+    """Return the positions of texts in an order in which portions of them are read fast.
+
+    Neighbours share a beginning, which is read once, and are as long as each other, so that little
+    is padded.
+
+    Parameters
+    ----------
+    texts : sequence of sequence of int
+        Token ids.
+
+    Returns
+    -------
+    list of int
+        Every position once.
+    """
+    distinct = sorted(set(map(tuple, texts)))
+    shared = _shared(distinct[0], distinct[-1]) if distinct else 0
+
+    def order(i: int) -> tuple[tuple[int, ...], int, tuple[int, ...]]:
+        text = tuple(texts[i])
+        return text[shared : shared + _TELLING], len(text), text
+
+    return sorted(range(len(texts)), key=order)
+
+
+def _shared(first: tuple[int, ...], last: tuple[int, ...]) -> int:
+    """Return how many tokens two texts begin with alike."""
     shared = 0
     while shared < min(len(first), len(last)) and first[shared] == last[shared]:
         shared += 1
+    return shared
+
+
+def _common_beginning(texts: list[tuple[int, ...]]) -> int:
+    """Return how many tokens all texts begin with; 0 where they are too few to pay."""
+    # All others lie between these two in order, so they share what the two share.
+    shared = _shared(min(texts), max(texts))
     # One token of every text is left to be read, for the logits after it.
     shared = min(shared, min(map(len, texts)) - 1)
     return shared if shared >= _SHORTEST_COMMON else 0

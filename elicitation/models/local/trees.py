@@ -18,6 +18,8 @@ from elicitation.models.local.forward import read_texts, sees_everything
 ROOT = -1
 # Tokens in a forward pass where every sequence is read in full.
 _PLAIN_TOKENS = 16_384
+# Of log-probabilities in single precision: far more than rounding, far less than a wrong mask.
+_GAP = 1e-3
 
 
 class Trees(Protocol):
@@ -155,13 +157,38 @@ def trees_for(network: Any) -> type[MaskedTrees] | type[PlainTrees]:
     branches = [(ROOT, 9 % size), (ROOT, 4 % size), (1, 6 % size), (0, 10 % size)]
     nodes = [branches, branches[:2]]
     with torch.inference_mode():
-        expected = PlainTrees(network, texts).grow(nodes).float().log_softmax(-1)
         try:
-            masked = MaskedTrees(network, texts).grow(nodes).float().log_softmax(-1)
+            masked = MaskedTrees(network, texts).grow(nodes).float()
+            if network.dtype != torch.float32:
+                return MaskedTrees if _heeds_masks(network, texts, nodes, masked) else PlainTrees
         except (RuntimeError, TypeError, ValueError, IndexError):
             return PlainTrees
-    gaps = (masked - expected).abs()
+        expected = PlainTrees(network, texts).grow(nodes).float().log_softmax(-1)
+    gaps = (masked.log_softmax(-1) - expected).abs()
     gap = max(float(gaps[row, : len(added)].max()) for row, added in enumerate(nodes))
-    # What half precision rounds away is far below what a wrong mask changes.
-    tolerance = 1e-3 if network.dtype == torch.float32 else 0.5
-    return MaskedTrees if gap < tolerance else PlainTrees
+    return MaskedTrees if gap < _GAP else PlainTrees
+
+
+def _heeds_masks(
+    network: Any,
+    texts: Sequence[Sequence[int]],
+    nodes: list[list[tuple[int, int]]],
+    logits: torch.Tensor,
+) -> bool:
+    """Return whether a network in half precision heeds masks and positions.
+
+    Its numbers depend on the shapes of what it computes, after odd tokens by as much as a wrong
+    mask would change them. So shapes are kept here: what a node must not see is changed, then what
+    it must see, then where it stands.
+    """
+    first = nodes[0]
+    other = (first[0][0], first[1][1])  # another token, in the place of the first node
+    changed = MaskedTrees(network, texts).grow([[other, *first[1:]], nodes[1]]).float() - logits
+    moved = MaskedTrees(network, texts)
+    moved.start.lengths += 1
+    shifted = moved.grow(nodes).float() - logits
+    parents = [parent for parent, _ in first]
+    hidden = [k for k, parent in enumerate(parents) if k and parent != 0]
+    seeing = [k for k, parent in enumerate(parents) if parent == 0]
+    seen = min(float(changed[0, seeing].abs().max()), float(shifted[0].abs().max()))
+    return seen > 0 and float(changed[0, hidden].abs().max()) < seen / 10

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from coherence.errors import InputError
-from elicitation.models.local.forward import check_fits, read_texts
+from elicitation.models.local.forward import check_fits, read_texts, reading_order
 
 from .tiny_networks import Watched, network_of
 
@@ -37,3 +37,10 @@ def test_a_text_beyond_the_context_is_refused_and_one_that_fills_it_is_not():
     with pytest.raises(InputError, match="a text exceeds the model's context of 128 tokens"):
         check_fits(network, 129, "a text")
     check_fits(network_of("bloom"), 10**6, "a text")  # states no limit
+
+
+def test_neighbours_begin_alike_and_are_as_long():
+    plain, framed = [7] * 20 + [1, 1], [7] * 20 + [2, 2]
+    texts = [framed + [5] * 3, plain + [5] * 4, [*framed, 4], plain + [6] * 2, plain + [3] * 9]
+    assert reading_order(texts) == [3, 1, 4, 2, 0]
+    assert reading_order([]) == []

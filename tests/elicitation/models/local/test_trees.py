@@ -48,7 +48,16 @@ class TakesNoMask(Watched):
         return super().forward(input_ids, attention_mask=attention_mask, **options)
 
 
-def test_masks_are_tried_and_not_believed():
-    assert trees_for(Watched(network_of("llama"))) is MaskedTrees
-    assert trees_for(HeedsNoMask(network_of("llama"))) is PlainTrees
-    assert trees_for(TakesNoMask(network_of("llama"))) is PlainTrees
+class HeedsNoPositions(Watched):
+    """A network that counts positions by columns, whatever it is told."""
+
+    def forward(self, input_ids, position_ids=None, **options):
+        return super().forward(input_ids, **options)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_masks_are_tried_and_not_believed(dtype):
+    network = network_of("llama").to(dtype)
+    assert trees_for(Watched(network)) is MaskedTrees
+    for broken in (HeedsNoMask, TakesNoMask, HeedsNoPositions):
+        assert trees_for(broken(network)) is PlainTrees
