@@ -11,7 +11,7 @@ withheld it), `truncated` (cut by length, or while thinking, before a complete a
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Generic, Literal, TypeVar
@@ -42,6 +42,11 @@ _ROUNDING = 0.005
 _FLOAT_SLACK = 1e-9  # .50 + .52 misses 1 by .02 and, in binary, by a little more
 # float() would take "nan", "1_0" and digits of other scripts, which no question asks for.
 _NUMBER = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
+_DECIDES = re.compile(r"\b(?:i|we) can (?:\w+ )?decide\b", re.IGNORECASE)
+_DECIDES_NOT = re.compile(
+    r"\b(?:cannot|can't|can not|unable to|not able to|won't) (?:\w+ )?(?:decide|make a decision)\b",
+    re.IGNORECASE,
+)
 _BLANKS = " \t\r\n"  # str.strip() would also take Unicode blanks, which are a repair
 BELIEF_LABELS = ("No", "Yes")
 DECISION_LABELS = ("Can decide", "Decision")
@@ -169,7 +174,8 @@ def decode_decision(text: str, *, finish_reason: str | None = None) -> Decoded[s
     Returns
     -------
     Decoded
-        ``"defer"`` where the first line is No, else ``"yes"`` or ``"no"`` from the second.
+        ``"defer"`` where the first line is No, whatever the second says and if it is missing from a
+        reply that came to its end; else ``"yes"`` or ``"no"`` from the second.
 
     Examples
     --------
@@ -177,6 +183,8 @@ def decode_decision(text: str, *, finish_reason: str | None = None) -> Decoded[s
     'no'
     >>> decode_decision("Can decide: No\nDecision: No").value
     'defer'
+    >>> decode_decision("Can decide: No").value, decode_decision("Can decide: Yes").value
+    ('defer', None)
     """
 
     def read(reply: Reply) -> Decoded[str]:
@@ -189,7 +197,7 @@ def decode_decision(text: str, *, finish_reason: str | None = None) -> Decoded[s
                     worst([able.status, decision.status]),
                 )
         said, status = words_of(reply, DECISION_LABELS, ("Yes", "No"))
-        return Decoded(said["decision"] if said["can decide"] == "yes" else "defer", status)
+        return Decoded(_action(said, reply), status)
 
     return _decode(text, finish_reason, read)
 
@@ -301,6 +309,18 @@ def _number(reply: Reply) -> tuple[float, str]:
     except UnreadableError:
         fraction, status = number_of(reply)
     return _as_float(fraction), status
+
+
+def _action(said: Mapping[str, str], reply: Reply) -> str:
+    """Return the action of what a reply says of both lines, or of the first alone."""
+    able, decision = said.get("can decide"), said.get("decision")
+    # Whether a line was to follow is not known of a reply that was cut.
+    if able == "no" and not (decision is None and reply.cut):
+        if not _DECIDES.search(reply.text):
+            return "defer"
+    elif able == "yes" and decision in ("yes", "no") and not _DECIDES_NOT.search(reply.text):
+        return decision
+    raise UnreadableError
 
 
 def worst(statuses: Sequence[str]) -> str:
