@@ -113,7 +113,7 @@ def _has_other_labels(rows: Sequence[str], blocks: Sequence[Sequence[Statement[V
 
 def of_yes(values: Mapping[str, object]) -> Fraction | None:
     """Return how probable an answer calls Yes; a decision is 1 or 0, and None is neither."""
-    if "yes" in values and "no" in values or set(values) == {"yes"}:
+    if ("yes" in values and "no" in values) or set(values) == {"yes"}:
         return values["yes"] if isinstance(values["yes"], Fraction) else None
     if set(values) == {"no"} and isinstance(values["no"], Fraction):
         return 1 - values["no"]
@@ -152,6 +152,9 @@ def _partial(
     # without one.
     if contradicts(remarks, stated, of_yes(values)) or set(probabilities_in(remarks)) - stated:
         raise UnreadableError
+    if values == {"can decide": "no"}:
+        _note_layout(found, reading)
+        return values  # who cannot decide may say what is missing in place of a decision
     pattern = label_pattern(tuple(labels))
     if any(pattern.match(without_bullets(remark)) for remark in found.remarks):
         raise UnreadableError

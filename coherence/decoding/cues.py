@@ -32,7 +32,8 @@ HEDGED_REST = re.compile(
 """What may follow a number directly and make it another one."""
 
 NEGATION = re.compile(
-    r"\b(?:not|no|never|none|without|neither|nor|free (?:of|from)|absence|absent|unlikely|cannot|other than|"
+    r"\b(?:not|no|never|none|without|neither|nor|free (?:of|from)|absence|absent|unlikely|cannot|"
+    r"other than|"
     r"rule[sd]? out|ruled|lack(?:s|ing)?|fails?|instead of|rather than|un\w+ to have)\b|n't\b|"
     r"\u00ac",
     re.IGNORECASE,
@@ -76,12 +77,14 @@ WORLD = _words(
 
 CORRECTION = re.compile(
     r"\b(?:corrected|correction|correcting|actually|on (?:further )?reflection|on second thoughts?|"
-    r"wait(?! for| until)|hold on|hmm+|scratch (?:that|those|these)|sorry|my mistake|mistaken|mistake|made an? error|i meant|"
+    r"wait(?! for| until)|hold on|hmm+|scratch (?:that|those|these)|sorry|my mistake|mistaken|"
+    r"mistake|made an? error|i meant|"
     r"i mixed|mixed (?:up|those|them)|other way (?:a)?round|revis(?:e|ed|es|ing|ion)|"
     r"reconsider\w*|rethink\w*|swap(?:ped)?|revers(?:e|ed|ing)|should (?:have been|read|say)|oops|"
     r"apologi\w+|(?:updat|chang|adjust|amend)\w* (?:my|the|this|that|these) "
     r"(?:answer|estimate|mind|prob\w+|numbers?|values?|decision|choice)|take (?:it|that|this) back|"
-    r"disregard|ignore (?:the|that|my|what)|strike (?:that|those|these)|no longer|let me (?:re\w+|try again|"
+    r"disregard|ignore (?:the|that|my|what)|strike (?:that|those|these)|no longer|"
+    r"let me (?:re\w+|try again|"
     r"correct|fix|double|check|think)|that said|on the other hand|better answer|"
     r"final answer should|inverted|backwards|disagree\w*|"
     r"(?:this|that|it|above|numbers?|values?) (?:is|are|was|were) (?:wrong|incorrect)|"

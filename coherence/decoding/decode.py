@@ -11,13 +11,13 @@ withheld it), `truncated` (cut by length, or while thinking, before a complete a
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Generic, Literal, TypeVar
 
 from coherence.decoding.cues import sounds_like_refusal
-from coherence.decoding.free_text import number_of, option_of, probabilities_of, words_of
+from coherence.decoding.free_text import decision_of, number_of, option_of, probabilities_of
 from coherence.decoding.numerals import UnreadableError
 from coherence.decoding.repairs import read_choice, read_number, read_probabilities
 from coherence.decoding.reply import Reply, take_apart
@@ -42,11 +42,6 @@ _ROUNDING = 0.005
 _FLOAT_SLACK = 1e-9  # .50 + .52 misses 1 by .02 and, in binary, by a little more
 # float() would take "nan", "1_0" and digits of other scripts, which no question asks for.
 _NUMBER = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
-_DECIDES = re.compile(r"\b(?:i|we) can (?:\w+ )?decide\b", re.IGNORECASE)
-_DECIDES_NOT = re.compile(
-    r"\b(?:cannot|can't|can not|unable to|not able to|won't) (?:\w+ )?(?:decide|make a decision)\b",
-    re.IGNORECASE,
-)
 _BLANKS = " \t\r\n"  # str.strip() would also take Unicode blanks, which are a repair
 BELIEF_LABELS = ("No", "Yes")
 DECISION_LABELS = ("Can decide", "Decision")
@@ -196,8 +191,7 @@ def decode_decision(text: str, *, finish_reason: str | None = None) -> Decoded[s
                     decision.value.lower() if able.value == "Yes" else "defer",
                     worst([able.status, decision.status]),
                 )
-        said, status = words_of(reply, DECISION_LABELS, ("Yes", "No"))
-        return Decoded(_action(said, reply), status)
+        return Decoded(*decision_of(reply, DECISION_LABELS))
 
     return _decode(text, finish_reason, read)
 
@@ -309,18 +303,6 @@ def _number(reply: Reply) -> tuple[float, str]:
     except UnreadableError:
         fraction, status = number_of(reply)
     return _as_float(fraction), status
-
-
-def _action(said: Mapping[str, str], reply: Reply) -> str:
-    """Return the action of what a reply says of both lines, or of the first alone."""
-    able, decision = said.get("can decide"), said.get("decision")
-    # Whether a line was to follow is not known of a reply that was cut.
-    if able == "no" and not (decision is None and reply.cut):
-        if not _DECIDES.search(reply.text):
-            return "defer"
-    elif able == "yes" and decision in ("yes", "no") and not _DECIDES_NOT.search(reply.text):
-        return decision
-    raise UnreadableError
 
 
 def worst(statuses: Sequence[str]) -> str:

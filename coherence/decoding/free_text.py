@@ -4,6 +4,7 @@ This comes after the form and its plain repairs (`coherence.decoding.repairs`), 
 opening, with reasons, tables, JSON or a closing remark.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -20,6 +21,11 @@ from coherence.decoding.stated_number import find_number
 from coherence.decoding.statements import ReadValue, number_at, option_at
 
 Value = TypeVar("Value")
+_DECIDES = re.compile(r"\b(?:i|we) can (?:\w+ )?decide\b", re.IGNORECASE)
+_DECIDES_NOT = re.compile(
+    r"\b(?:cannot|can't|can not|unable to|not able to|won't) (?:\w+ )?(?:decide|make a decision)\b",
+    re.IGNORECASE,
+)
 _LARGEST_GAP = Fraction(2, 100)
 
 
@@ -116,6 +122,33 @@ def words_of(
     if values is None:
         raise UnreadableError
     return dict(values), reading.status
+
+
+def decision_of(reply: Reply, labels: Sequence[str]) -> tuple[str, str]:
+    """Read an action from a reply in free text; else as `probabilities_of`.
+
+    Parameters
+    ----------
+    reply : Reply
+        What was said.
+    labels : sequence of str
+        That of whether it can decide, and that of the decision.
+
+    Returns
+    -------
+    action, status : str
+        "defer" where the reply says that it cannot decide, whatever it says then and if it says
+        nothing; else "yes" or "no".
+    """
+    said, status = words_of(reply, labels, ("Yes", "No"))
+    able, decision = (said.get(label.casefold()) for label in labels)
+    # Whether a line was to follow is not known of a reply that was cut.
+    if able == "no" and not (decision is None and reply.cut):
+        if not _DECIDES.search(reply.text):
+            return "defer", status
+    elif able == "yes" and decision in ("yes", "no") and not _DECIDES_NOT.search(reply.text):
+        return decision, status
+    raise UnreadableError
 
 
 def option_of(reply: Reply, options: Sequence[str], words: Sequence[str] = ()) -> tuple[str, str]:

@@ -20,15 +20,27 @@ _OWN = re.compile(
 _ELSEWHERE = re.compile(
     r"\b(?:before (?:the|any|this|seeing)|last (?:year|time|week|month)|previous(?:ly)?|earlier|"
     r"without (?:treatment|the|any|this)|untreated|(?:yes|no)\W? means|where (?:yes|no)|"
-    r"(?:a|the|any) (?:non-?)?smoker (?:would|has|might)|in percent|(?:a|the|most|some) (?:textbook|"
+    r"(?:a|the|any) (?:non-?)?smoker (?:would|has|might)|in percent|(?:a|the|most|"
+    r"some) (?:textbook|"
     r"naive|colleague|expert|doctor|physician)s? (?:would|says?|might|estimates?)|"
     r"like this)\b|"
-    r"\b(?!patient|here|let|it|that|what|there)\w+'s (?:\w+ )?(?:estimate|answer|opinion|view|guess|"
+    r"\b(?!patient|here|let|it|that|what|there)\w+'s (?:\w+ )?(?:estimate|answer|opinion|view|"
+    r"guess|"
     r"probabilit\w+|numbers)\b|\bin (?:%|per ?cent)|\(%\)",
     re.IGNORECASE,
 )
+# "The doctor gave these numbers:": others state them.
+_REPORTED = re.compile(
+    r"\b(?:doctor|physician|colleague|expert|radiologist|textbook|team|nurse|model|study|studies|"
+    r"guideline|clinician|calculator|they|he|she|you|people|who|friend|"
+    r"user)s?\b[^:\n]{0,40}\b(?:g[ai]ves?|"
+    r"said|says?|estimat\w+|thinks?|thought|puts?|report\w*|wrote|claim\w*|told|suggest\w*|"
+    r"calculat\w+|provided|offer\w*|would|might)\b|\baccording to\b",
+    re.IGNORECASE,
+)
 _OTHER_HEADING = re.compile(
-    r"\b(?:initial(?:ly)?|format|template|thinking|base rates?|would have|percent(?:ages?)?|draft)\b",
+    r"\b(?:initial(?:ly)?|format|template|thinking|base rates?|would have|percent(?:ages?)?|"
+    r"draft)\b",
     re.IGNORECASE,
 )
 _REFUSES = re.compile(r"\b(?:not|never|cannot|avoid)\b|n't\b", re.IGNORECASE)
@@ -63,7 +75,7 @@ def introduces_another(rows: Sequence[str]) -> bool:
     if ends == ":":
         if not _OWN.search(row) or is_conditional(said) or _OTHER_HEADING.search(row):
             return True
-        if EXAMPLE.search(row):
+        if EXAMPLE.search(row) or _REPORTED.search(said):
             return True
         return any(cue.search(said) for cue in (DISOWNED, WORLD, NEGATION))
     if ends not in (".", "!", "?") and _REFUSES.search(said):

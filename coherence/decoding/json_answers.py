@@ -147,7 +147,9 @@ def labelled(value: Any, folded: Sequence[str], *, words: bool = False) -> dict[
         if all(label in names for label in folded):
             if any(names.count(label) > 1 for label in folded):
                 raise UnreadableError
-            said = dict(zip(names, (_as_word(item) if words else item for _, item in pairs), strict=True))
+            said = dict(
+                zip(names, (_as_word(item) if words else item for _, item in pairs), strict=True)
+            )
             if any(not isinstance(said[label], str) for label in folded):
                 raise UnreadableError
             complete.append({label: said[label] for label in folded})

@@ -21,10 +21,13 @@ _OPEN, _CLOSE = r"[\"'(\[<]{0,2}", r"[\"')\]>]{0,2}"
 _BEST = r"best|correct|right|better|optimal|preferred|chosen|selected|recommended|wisest|preferable"
 # Only words that a reply has for its own choice: "my opponent's choice" is another's.
 _MARKED = (
-    r"(?:^|[.,;:!?]\s{1,3}|\n)\W{0,4}(?:(?:so|thus|therefore|hence|then|overall|and|i|would|say|think|believe|"
-    r"that|conclude|the|my|your|our|final|most|appropriate|logical|okay|ok|sure|here|is|it|s)\b[\s,:']*|"
+    r"(?:^|[.,;:!?]\s{1,3}|\n)\W{0,4}(?:(?:so|thus|therefore|hence|then|overall|and|i|would|say|"
+    r"think|believe|"
+    r"that|conclude|the|my|your|our|final|most|appropriate|logical|okay|ok|sure|here|is|it|"
+    r"s)\b[\s,:']*|"
     rf"(?P<best>{_BEST})\s+){{0,8}}"
-    r"(?:(?:answer|decision|verdict|selection|recommendation|conclusion|response|final|choice|action)"
+    r"(?:(?:answer|decision|verdict|selection|recommendation|conclusion|response|final|choice|"
+    r"action)"
     r"(?:\s+(?:answer|choice|option|decision))?|(?P<weak>option|pick|result|move|course))\b"
     r"(?:\s*[:=]\s*|\s+(?:is|would be|here is)\s*:?\s*(?:to\s+)?)(?:option\s+)?|"
     r"(?:\u6b63\u786e)?(?:\u7b54\u6848|\u9009\u62e9|r\u00e9ponse|antwort|respuesta)\s*"
@@ -34,11 +37,13 @@ _SAID = (
     r"(?:^\W*(?:(?:so|therefore|thus|hence|go with|going with)\b[,:]?\s+)+|\bi'm going with\s+|"
     r"\b(?:i'd|i would|i'll|i will|we should|you should|i should)\s+(?:just\s+)?|"
     r"\bi(?:'d|'ll|\s+would|\s+will|\s+shall)?(?:\s+(?:therefore|rather|now))?\s+(?:choose|pick|"
-    r"select|recommend|opt\s+for|go\s+(?:with|for)|say|take|answer|bet\s+on|vote\s+for|advise|prefer)"
+    r"select|recommend|opt\s+for|go\s+(?:with|for)|say|take|answer|bet\s+on|vote\s+for|advise|"
+    r"prefer)"
     r"(?:\s*:|\s+to|\s+(?:that\s+)?you(?:\s+to)?)?\s+)(?:option\s+)?"
 )
 _REST = re.compile(
-    r"\s*(?:$|[.,;:!|(*\-\u2013\u2014](?:\s|$|\()|\)|(?:because|since|as|due|given|based|here|now|in this|"
+    r"\s*(?:$|[.,;:!|(*\-\u2013\u2014](?:\s|$|\()|\)|(?:because|since|as|due|given|based|here|"
+    r"now|in this|"
     r"for (?:its|the|his|her|their|now|this|these|two|several|three|many))\b)",
     re.IGNORECASE,
 )
@@ -61,7 +66,8 @@ _IS_BEST = re.compile(
 # "Yes, possibly", "Yes, I can help with that", "No, more information is needed", "A. Incorrect".
 _NO_CHOICE = re.compile(
     r"\W*(?:but|possibly|maybe|perhaps|might|could|i (?:can|can't|cannot|could|understand|see|will|"
-    r"guess|think so|suppose)|sure|let's|let me (?!know)|happy|of course|absolutely,? i|what|a minute|1 [a-z]|"
+    r"guess|think so|suppose)|sure|let's|let me (?!know)|happy|of course|absolutely,? i|what|"
+    r"a minute|1 [a-z]|"
     r"is (?:wrong|incorrect|not|bad|a (?:bad|poor))|incorrect|wrong|as an example|for example|"
     r"doubt|problem|idea|information|means|no\W*$|"
     r"would be|this is|these|then\b)",
@@ -69,16 +75,21 @@ _NO_CHOICE = re.compile(
 )
 _UNINFORMED = re.compile(
     r"\b(?:more|enough|insufficient|sufficient|additional|further|no|not enough|without) "
-    r"(?:\w+ )?(?:information|info|data|details|evidence|context)\b[^.\n]{0,30}\b(?:need|requir|miss|"
+    r"(?:\w+ )?(?:information|info|data|details|evidence|context)\b[^.\n]{0,30}\b(?:need|requir|"
+    r"miss|"
     r"to (?:say|tell|know|decide|determine)|is|are|provid|avail|given)|"
     r"\bpossible to (?:say|tell|know|determine|decide)|\b(?:hard|impossible|difficult|unable) to "
-    r"(?:say|tell|know|determine)|\binformation is\b|\bnaive\w*|\btempting\b|\bbad one\b",
+    r"(?:say|tell|know|determine)|"
+    r"(?:\b(?:not|cannot)|n't)\b[^.\n]{0,40}\b(?:tell|say|know|determine|decide)\b|"
+    r"\binformation is\b|\bnaive\w*|\btempting\b|\bbad one\b",
     re.IGNORECASE,
 )
 _INTERJECTION = re.compile(
-    r"wait[\"']?(?:\s*[!,\u2026]|\.\.|\s*[-\u2013\u2014]\s)(?!\s*(?:since|because|as|for|given|until)\b)",
+    r"wait[\"']?(?:\s*[!,\u2026]|\.\.|\s*[-\u2013\u2014]\s)(?!\s*(?:since|because|as|for|given|"
+    r"until)\b)",
     re.IGNORECASE,
 )
+_URGENT = re.compile(r"\b(?:immediate\w*|urgent\w*|right away|at once)\b", re.IGNORECASE)
 # As `coherence.decoding.cues.CORRECTION`, without the word that an option may be.
 _TAKES_BACK = re.compile(r"\b(?:wait)\b", re.IGNORECASE)
 
@@ -149,6 +160,8 @@ def find_option(
     after = "\n".join([first.rest, *lines[first.line + 1 :]])
     if _taken_back(after, options) or _UNINFORMED.search(after) or "other one" in after:
         raise UnreadableError
+    if _TAKES_BACK.search(first.option) and _URGENT.search(after):
+        raise UnreadableError
     if first.option.casefold() in ("yes", "no"):
         claimed = claims_of(f"{lines[first.line] if first.line < len(lines) else ''}\n{after}")
         if (first.option.casefold() == "no") in claimed:
@@ -212,7 +225,9 @@ def _marked(
     if any(EXAMPLE.search(line[: match.start()]) for match in matches):
         return None
     # An option among several is the answer only where it is called the best of them.
-    matches = [match for match in matches if not (_group(match, "weak") and not _group(match, "best"))]
+    matches = [
+        match for match in matches if not (_group(match, "weak") and not _group(match, "best"))
+    ]
     named = {_offered(match["option"], options) for match in matches} - {None}
     if not named:
         return None
@@ -231,7 +246,9 @@ def _marked(
     ]
     if not meant and (not _REST.match(rest) or (another and re.match(r"\s*[,/]", rest))):
         raise UnreadableError
-    if another and any(_AND.search(rest[: found.start()]) for found in another if found.start() < 80):
+    if another and any(
+        _AND.search(rest[: found.start()]) for found in another if found.start() < 80
+    ):
         raise UnreadableError
     if re.match(r"\W*(?:but|possibly|maybe|perhaps)\b", rest, re.IGNORECASE):
         raise UnreadableError

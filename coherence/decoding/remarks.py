@@ -21,13 +21,16 @@ from coherence.decoding.cues import (
 # Swallowed up to the end of the clause, and never over a number.
 _COURTESY = re.compile(
     r"\b(?:sorry|apologi[sz]e|apologies)\b,?\s+(?:but\s+|that\s+|if\s+)?(?:"
-    r"i (?:can't|cannot|can not|couldn't|could not|am unable|am not able)\b(?! decide| answer)|"
+    r"i (?:can't|cannot|can not|don't have|do not have|couldn't|could not|am unable|"
+    r"am not able)\b(?! decide| answer)|"
     r"(?:this|that|it|my answer) (?:is|isn't|was|wasn't|may|might)"
-    r"(?: not|n't)? (?:not |be )?(?:more |very |so |too )?(?:helpful|useful|enough|precise|what you|"
+    r"(?: not|n't)? (?:not |be )?(?:more |very |so |too )?(?:helpful|useful|enough|precise|"
+    r"what you|"
     r"short|brief|vague)|"
     r"(?:for|about) (?!(?:the|my|this|that)\b[^.!?\n]{0,30}\b(?:mistake|error|confusion|mix|wrong))"
     r"|to hear\b)[^.!?,;\n0-9]*|"
-    r"\b(?:happy|glad|let me know|feel free|if you|if more|if new|should you|once (?:i|you|we|more)|"
+    r"\b(?:happy|glad|let me know|feel free|if you|if more|if new|should you|once (?:i|you|we|"
+    r"more)|"
     r"(?:i|we) (?:can|could|would|may|might|will))\b[^.!?\n0-9]{0,80}"
     r"\b(?:revis|updat|refin|adjust|reconsider|chang|re-?think|doubl|correct)[^.!?\n0-9]{0,200}"
     r"(?=[.!?\n]|$)|\bwait(?:ing)? (?:for|until|on)\b",
@@ -35,6 +38,15 @@ _COURTESY = re.compile(
 )
 _MAY_BE_COURTESY = re.compile(
     r"sorry|apolog|happy|glad|let me|feel free|if |should you|once|(?:i|we) \w+|wait", re.IGNORECASE
+)
+# "These would apply only if the ECG were abnormal": the answer is of another case.
+_LIMITED = re.compile(
+    r"(?:^|[.!?]\s|\n)\W{0,4}(?:these|those|this|they|both|it|(?:the|my|these|those) (?:numbers|"
+    r"values|"
+    r"probabilities|figures|estimates?|answer))\b[^.\n]{0,30}\b(?:only )?(?:appl(?:y|ies)|holds?|"
+    r"(?:is|are) (?:valid|true|correct|only|conditional|for (?:a|an|any|the (?:general|"
+    r"average))))\b",
+    re.IGNORECASE,
 )
 # Sentences whose numbers speak of the answer and are none.
 _ABOUT = re.compile(
@@ -60,13 +72,15 @@ _NO_CLAIM = re.compile(
     r"than (?!not)\w+|often|usually|tends?|people|smokers|patients|could|may|might)\b",
     re.IGNORECASE,
 )
-_SURE = r"(?:most |very |quite |highly |more )?(?:likely|probably|certainly|definitely|clearly|surely)"
+_SURE = (
+    r"(?:most |very |quite |highly |more )?(?:likely|probably|certainly|definitely|clearly|surely)"
+)
 _SOMEBODY = r"\b(?:patient|he|she|they|person|child|baby|man|woman|individual|who)"
 _LACKS = r"(?:does not|do not|doesn't|don't|has no|have no|is free|is healthy|is unaffected)"
 _IT = r"(?:it|this|(?:the|this|that|any) (?:disease|condition|illness|infection|disorder))"
 _AGAINST = re.compile(
     rf"\b(?:unlikely|improbable)\b|\b{_SURE}\b[^.;!?\n]{{0,40}}"
-    rf"(?:\b(?:not|no|healthy|benign|absent|free)\b|n't\b)|{_SOMEBODY} {_LACKS}\b[^.;,\n]{{0,10}}"
+    rf"(?:(?<!than )\b(?:not|no|healthy|benign|absent|free)\b|n't\b)|{_SOMEBODY} {_LACKS}\b[^.;,\n]{{0,10}}"
     rf"(?<=\s){_IT}\b|{_SOMEBODY} (?:is|are) (?:healthy|unaffected|fine|well)\b|\bruled? out\b|"
     rf"\b(?:overall|therefore|thus|so|hence|conclude that|in conclusion|i\.e\.)[^.;\n]{{0,30}}"
     rf"{_SOMEBODY} {_LACKS}",
@@ -121,6 +135,8 @@ def contradicts(remarks: str, stated: set[Fraction], yes: Fraction | None = None
 def takes_back(remarks: str, yes: Fraction | None = None) -> bool:
     """Return whether words, numbers apart, take an answer back; else as `contradicts`."""
     if CORRECTION.search(_without_courtesies(remarks)) or SEVERAL.search(remarks):
+        return True
+    if _LIMITED.search(remarks):
         return True
     return yes is not None and yes != _HALF and (yes < _HALF) in claims_of(remarks)
 

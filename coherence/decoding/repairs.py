@@ -63,7 +63,8 @@ _EMPHASIS = re.compile(r"(?<!\w)(\*{1,3}|_{1,3}|`{1,3})(?=\S)([^*_`\n]*[^*_`\s])
 # Before a letter only: in front of a number these marks may be a sign or a bound.
 _BULLET = re.compile(r"^[ \t]*[*•>-][ \t]+(?=[^\W\d])", re.MULTILINE)
 _CHOICE_LEAD = re.compile(
-    r"(?:(?:my|the|final(?! option)|i|would|choose|pick|answer|action|choice|decision|option|is)\b[ \t:]*)+",
+    r"(?:(?:my|the|final(?! option)|i|would|choose|pick|answer|action|choice|decision|option|"
+    r"is)\b[ \t:]*)+",
     re.IGNORECASE,
 )
 

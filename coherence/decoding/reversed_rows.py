@@ -6,6 +6,7 @@ They are written as statements only where every label has one and nothing else s
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 from coherence.decoding.cues import CONDITION, HEDGE, NEGATION
 from coherence.decoding.subjects import introduces_answer
@@ -60,7 +61,7 @@ def with_labels_first(rows: Sequence[str], labels: Sequence[str]) -> list[str]:
 
 def _row(row: str, matches: Sequence[re.Match[str]]) -> str:
     before = row[: matches[0].start()]
-    gaps = [row[a.end() : b.start()] for a, b in zip(matches, matches[1:], strict=False)]
+    gaps = [row[a.end() : b.start()] for a, b in pairwise(matches)]
     if not all(_GAP.fullmatch(gap) for gap in gaps) or not introduces_answer(before):
         return row
     if any(cue.search(before) for cue in (HEDGE, CONDITION, NEGATION)):

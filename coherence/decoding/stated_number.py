@@ -56,8 +56,8 @@ _TAIL = re.compile(
 )
 # Behind a number that a reply begins with.
 _OPENING_TAIL = re.compile(
-    r"\s*(?:[.,;](?=\s|$)|\((?![^)\n]{0,40}%\))|[-\u2013\u2014](?=\s)|(?:in this|for this|here|given|because|"
-    r"since|as|due|based|mainly|mostly|overall)\b)",
+    r"\s*(?:[.,;](?=\s|$)|\((?![^)\n]{0,40}%\))|[-\u2013\u2014](?=\s)|"
+    r"(?:in this|that|for this|here|given|because|since|as|due|based|mainly|mostly|overall)\b)",
     re.IGNORECASE,
 )
 _LEAD = re.compile(r"(?:so|thus|therefore|hence|overall|finally|then|okay|ok)[,:]?", re.IGNORECASE)

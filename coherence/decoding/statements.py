@@ -42,7 +42,8 @@ _BULLETS = re.compile(
 )
 _PLAIN_PREFIX = re.compile(
     r"(?:(?:my|the|final|answer|estimate|estimated|is|and|so|thus|then|hence|therefore|that|"
-    r"a|an|i|would|say|set|put|give|assign|label|outcome|probability|of|for|class|category)"
+    r"a|an|i|would|i'd|lean|leaning|towards?|say|set|put|give|assign|label|outcome|probability|"
+    r"of|for|class|category)"
     r"[ :,]{0,2})+",
     re.IGNORECASE,
 )
@@ -276,7 +277,8 @@ def label_pattern(labels: tuple[str, ...]) -> re.Pattern[str]:
     """Return the pattern of a label with what may part it from its value."""
     return re.compile(
         rf"(?P<lead>{_LEAD})?{_OPEN}(?P<label>{_names(labels).pattern}){_CLOSE}"
-        rf"(?P<separator>(?:\s?\((?P<gloss>[^()0-9\n]{{1,60}})\))?{MARK_SEPARATOR}|{_DASH_SEPARATOR}|(?P<words>{_WORD_SEPARATOR})|"
+        rf"(?P<separator>(?:\s?\((?P<gloss>[^()0-9\n]{{1,60}})\))?{MARK_SEPARATOR}|"
+        rf"{_DASH_SEPARATOR}|(?P<words>{_WORD_SEPARATOR})|"
         rf"(?P<paren>\s?\((?=[01]?\.[0-9]|[0-9.]{{1,8}}\s?%|yes\b|no\b))|"
         rf"(?P<blank>)\s{{1,3}}(?=[0-9.])|)",
         re.IGNORECASE,

@@ -30,11 +30,12 @@ _OTHER_WORDS = (
     "considering everything rather he'd stating would've about's"
 )
 _NAME_WORDS = _NOUNS | _VERBS | frozenset(_OTHER_WORDS.split())
+_THIRD = frozenset(("he", "she", "they", "person"))
 _WORD = re.compile(r"[^\W\d_]+")
 _FOREIGN_NAMES = re.compile(
     r"\W*(?:\u7b54\u6848|\u6982\u7387|\u53ef\u80fd\u6027|"
     r"(?:la |une )?probabilit(?:\u00e9|a|\u00e0|e)(?: (?:est|es|\u00e8))?|"
-    r"(?:la )?(?:probabilidad|probabilidade|r\u00e9ponse|respuesta|risposta)(?: (?:est|es|\u00e9))?|"
+    r"(?:la )?(?:probabilidade?|r\u00e9ponse|respuesta|risposta)(?: (?:est|es|\u00e9))?|"
     r"(?:die |eine )?(?:wahrscheinlichkeit|antwort)(?: (?:ist|betr\u00e4gt))?)\W*",
     re.IGNORECASE,
 )
@@ -51,13 +52,17 @@ _VERB_END = re.compile(
     re.IGNORECASE,
 )
 _OF_P = re.compile(r"\bp(?:r|rob)?\s?\((?P<event>[^()]{1,60})\)", re.IGNORECASE)
-_IN_P = re.compile(r"\W*(?:yes|y|(?P<event>[^|]+?)\s*(?:\||given)\s*(?P<known>.+))\W*", re.IGNORECASE)
+_IN_P = re.compile(
+    r"\W*(?:yes|y|(?P<event>[^|]+?)\s*(?:\||given)\s*(?P<known>.+))\W*", re.IGNORECASE
+)
 _KNOWN = re.compile(
     r"\W*(?:the|this|these|those|that|all|his|her|their|its|your|what|such)\b.*|"
     r"\W*(?:all )?(?:evidence|data|information|symptoms|findings|observations|history|e|x)\W*",
     re.IGNORECASE | re.DOTALL,
 )
-_GIVEN = re.compile(r"\b(?:given|based on|considering|in view of|in light of)\b(?P<known>.*)$", re.I)
+_GIVEN = re.compile(
+    r"\b(?:given|based on|considering|in view of|in light of)\b(?P<known>.*)$", re.I
+)
 _HAS = re.compile(r"\b(?:has|have|having|had|suffers?|suffering|getting|with)\b", re.IGNORECASE)
 _COMES_TRUE = re.compile(
     r"\b(?:yes|rains?|rain|lands|comes up|shows|occurs|happens|true|"
@@ -126,8 +131,11 @@ def names_answer(name: str) -> bool:
 
 
 def introduces_answer(before: str) -> bool:
-    """Return whether words may stand before "70% chance that": nobody else's, and of nothing else."""
+    """Return whether words may stand before "70% chance that": the reply's own, of this."""
     words = _WORD.findall(_last_clause(before).casefold())
+    # "They say": they may have it, and what they say is theirs.
+    if not _THIRD.isdisjoint(words) and not _VERBS.isdisjoint(words) and "i" not in words:
+        return False
     return _NAME_WORDS.issuperset(words) and not _PERCENT.search(before)
 
 
@@ -247,4 +255,4 @@ def concerns_another(rest: str) -> bool:
 def is_called_answer(rest: str) -> bool:
     """Return whether what follows a number calls it the answer: "is my estimate"."""
     match = _IS_IT.match(rest)
-    return bool(match) and names_answer(match["name"])
+    return match is not None and names_answer(match["name"])
