@@ -66,7 +66,8 @@ _IS_BEST = re.compile(
 # "Yes, possibly", "Yes, I can help with that", "No, more information is needed", "A. Incorrect".
 _NO_CHOICE = re.compile(
     r"\W*(?:but|possibly|maybe|perhaps|might|could|i (?:can|can't|cannot|could|understand|see|will|"
-    r"guess|think so|suppose)|sure|let's|let me (?!know)|happy|of course|absolutely,? i|what|"
+    r"guess|think so|suppose)|sure|let's|that(?:'s| is) (?:an? )?(?:great|good|fair|interesting|"
+    r"tricky|tough)|let me (?!know)|happy|of course|absolutely,? i|what|"
     r"a minute|1 [a-z]|"
     r"is (?:wrong|incorrect|not|bad|a (?:bad|poor))|incorrect|wrong|as an example|for example|"
     r"doubt|problem|idea|information|means|no\W*$|"

@@ -56,7 +56,8 @@ _ABOUT = re.compile(
 )
 # An event, with a number before or behind it, that is the other one.
 _TURNED = re.compile(
-    r"\b(?:prob\w*|chance|likelihood|odds|risk)\b[^.;,\n]{0,60}"
+    r"\b(?:prob\w*|chance|likelihood|odds|risk|refers? to|stands? for|means|"
+    r"denotes?)\b[^.;,\n]{0,60}"
     r"(?:\b(?:not|no|free of|without|healthy|absen\w+)\b|n't\b)",
     re.IGNORECASE,
 )
@@ -80,7 +81,8 @@ _LACKS = r"(?:does not|do not|doesn't|don't|has no|have no|is free|is healthy|is
 _IT = r"(?:it|this|(?:the|this|that|any) (?:disease|condition|illness|infection|disorder))"
 _AGAINST = re.compile(
     rf"\b(?:unlikely|improbable)\b|\b{_SURE}\b[^.;!?\n]{{0,40}}"
-    rf"(?:(?<!than )\b(?:not|no|healthy|benign|absent|free)\b|n't\b)|{_SOMEBODY} {_LACKS}\b[^.;,\n]{{0,10}}"
+    rf"(?:(?<!than )\b(?:not|no|healthy|benign|absent|free)\b|n't\b)|"
+    rf"{_SOMEBODY} {_LACKS}\b[^.;,\n]{{0,10}}"
     rf"(?<=\s){_IT}\b|{_SOMEBODY} (?:is|are) (?:healthy|unaffected|fine|well)\b|\bruled? out\b|"
     rf"\b(?:overall|therefore|thus|so|hence|conclude that|in conclusion|i\.e\.)[^.;\n]{{0,30}}"
     rf"{_SOMEBODY} {_LACKS}",
@@ -167,7 +169,7 @@ def claims_of(text: str) -> set[bool]:
             continue
         if _AGAINST.search(sentence):
             claims.add(False)
-        elif _FOR.search(sentence) and not NEGATION.search(sentence):
+        elif _FOR.search(sentence) and not NEGATION.search(sentence.replace("than not", "")):
             claims.add(True)
     return claims
 

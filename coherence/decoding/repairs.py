@@ -32,7 +32,7 @@ REPAIR_MEANINGS = {
     "repaired:comma": "a decimal comma: '0,7'",
     "repaired:percent": "a percentage with its sign or word: '70%', '70 percent'",
     "repaired:fraction": "a fraction: '7/10', '7 out of 10'",
-    "repaired:layout": "the labels in another order, or all in one line",
+    "repaired:layout": "the labels in another order, in one line or behind their numbers",
     "repaired:single": (
         "one probability, of Yes or of No, where one per label was asked for: 'Yes: 0.7', '0.7'"
     ),

@@ -49,7 +49,7 @@ _PLAIN_PREFIX = re.compile(
 )
 # Of blanks only these: a vertical tab or a line separator ends no statement.
 _REST = re.compile(
-    r"[ \t]*(?:$|[,;:|(\[*!)\]\"'}>]|\.(?:\s|$)|[-\u2013\u2014]+\s|\u2014|"
+    r"[ \t]*(?:$|[,;:|/(\[*!)\]\"'}>]|\.(?:\s|$)|[-\u2013\u2014]+\s|\u2014|"
     r"(?:because|since|as|due|given|based|for|which|and|so|while|whereas|but|with)\b)",
     re.IGNORECASE,
 )
