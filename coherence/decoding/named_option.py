@@ -194,14 +194,13 @@ def _of_line(
     if opening is not None:
         option, rest = _offered(opening["option"], options), bare[opening.end("option") :]
         # "No, yes": the reply goes on with another option.
-        if option is not None:
-            _rest_is_own_words(rest, option, options, words)
+        meant = option is not None and _rest_is_own_words(rest, option, options, words)
         if (
             option is not None
             and (_REST.match(rest) or _IS_BEST.match(rest))
             and not patterns.named.search(rest)
             and not CONDITION.search(_sentence(rest))
-            and not _NO_CHOICE.match(rest)
+            and (meant or not _NO_CHOICE.match(rest))
             and not _INTERJECTION.match(bare)
         ):
             return _Choice(option, number, _CONCLUSIVE, rest)
@@ -298,11 +297,11 @@ def _whole(text: str, options: Sequence[str], words: Sequence[str]) -> str | Non
     # "D) 1/3": a letter with what it stands for.
     lettered = _LETTERED.match(bare)
     if lettered and lettered[1] in options and all(len(option) == 1 for option in options):
-        if _NO_CHOICE.match(lettered[2]):
-            return None
         if len(words) == len(options):
             own = words[list(options).index(lettered[1])].rstrip(".").casefold()
             return lettered[1] if lettered[2].rstrip(".").casefold() == own else None
+        if _NO_CHOICE.match(lettered[2]):
+            return None
         # Short enough to be an option's words, and no sentence that weighs other letters.
         letters = set(re.findall(r"\b[A-Z]\b", lettered[2])) & set(options)
         short = len(lettered[2]) <= 60 and "." not in lettered[2][:-1]
