@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from coherence.cli.text_options import add_text_arguments, text_form
+
 if TYPE_CHECKING:
     from coherence.importing.assemble import Imported
     from coherence.importing.cells import BeliefReader
 
-_BARE_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+")
+_BARE_NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="+",
         metavar="FILE",
-        help="logs of one format: .eval, .json, samples_*.jsonl, .csv, .tsv or .jsonl",
+        help="logs of one format: .eval, .json, samples_*.jsonl, .csv, .tsv, .jsonl or .parquet; "
+        "files of text also packed as .gz",
     )
     parser.add_argument(
         "--out", required=True, metavar="FILE", help="runs table to write: .parquet, .csv or .jsonl"
@@ -69,9 +72,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="state whose probability the belief is (default: Yes, True or 1)",
     )
     parser.add_argument(
-        "--percent", action="store_true", help="beliefs were asked for in percent: 70 means 0.7"
-    )
-    parser.add_argument(
         "--model", metavar="NAME", help="name of the model, where the log does not say"
     )
     parser.add_argument(
@@ -82,6 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"largest size of one unpacked entry of a .eval log (default: {MAX_BYTES:,})",
     )
     parser.add_argument("--force", action="store_true", help="replace the output if it exists")
+    add_text_arguments(parser, percent="beliefs were asked for in percent: 70 means 0.7")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -105,7 +106,9 @@ def run(args: argparse.Namespace) -> int:
     files, out = [Path(name) for name in args.files], Path(args.out)
     _check_output(out, files, force=args.force)
     mapping = _mapping(args.map)
-    format, logs = read_logs(files, format=args.format, max_bytes=args.max_bytes)
+    format, logs = read_logs(
+        files, format=args.format, max_bytes=args.max_bytes, text=text_form(args)
+    )
     reading = Reading(
         belief=_belief_reader(percent=args.percent),
         action=_read_action,

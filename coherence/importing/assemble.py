@@ -177,7 +177,8 @@ def _plain(record: Record, fields: Mapping[str, str], log: AnswerLog) -> dict[st
             if number is None:
                 raise InputError(
                     f"{log.file}: field {name!r} must hold numbers to be used as {column!r}; "
-                    f"received {value!r}. Map another field."
+                    f"received {value!r}. Map another field, or say --decimal , where numbers have "
+                    "decimal commas."
                 )
             value = number
         cells[column] = value

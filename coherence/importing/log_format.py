@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from coherence.importing.answer_log import AnswerLog
 
@@ -20,8 +19,12 @@ class LogFormat:
     read : callable
         Turns a file into an `AnswerLog`; takes the path and, by name, `max_bytes`, the largest size
         of one unpacked entry of a packed log.
+    takes_text : bool
+        Whether both callables also take, by name, `text`, what the user says about separators,
+        decimal marks and encodings. Such a format reads files packed by gzip as well.
     """
 
     endings: tuple[str, ...]
-    recognises: Callable[[Path], bool]
+    recognises: Callable[..., bool]
     read: Callable[..., AnswerLog]
+    takes_text: bool = False

@@ -104,6 +104,11 @@ def inner_suffix(path: Path) -> str:
     return Path(path.stem).suffix.lower() if suffix == ".gz" else suffix
 
 
+def bare_name(path: Path) -> str:
+    """Return a file's name without its ending, nor the ``.gz`` behind that."""
+    return Path(path.stem).stem if path.suffix.lower() == ".gz" else path.stem
+
+
 def is_gzip(path: Path) -> bool:
     """Tell by its first bytes whether a file is packed by gzip, whatever its name."""
     with path.open("rb") as file:

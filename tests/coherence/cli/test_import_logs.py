@@ -174,6 +174,17 @@ def test_percent_takes_bare_numbers_as_asked(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_percentages_with_decimal_commas_are_read(tmp_path, decimal):
+    table, out = tmp_path / "mine.csv", tmp_path / "runs.csv"
+    table.write_text("p;theta\n70,5;1\n70,5 %;1\n20;0\n")
+    options = ["import", str(table), "--percent", "--decimal", decimal, "--out", str(out)]
+    assert main(options) == 0
+    runs = read_runs(out)
+    assert runs["p"].tolist() == [0.705, 0.705, 0.2]
+    assert set(runs["status"]) == {"ok"}
+
+
 def test_answers_that_nobody_can_read_are_shown(tmp_path, capsys):
     log = texts(tmp_path, "It depends. Overall I would say 70.", "Hard to tell, 0.5 perhaps", "0.2")
     assert main(["import", log, "--out", str(tmp_path / "runs.csv")]) == 0

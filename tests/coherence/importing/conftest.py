@@ -10,6 +10,7 @@ import pytest
 
 from coherence.importing.assemble import Reading, assemble
 from coherence.importing.formats import read_logs
+from coherence.table.text_files import AS_IT_SAYS
 
 STUDY = Path(__file__).parents[2] / "golden" / "rain_study.py"
 
@@ -48,8 +49,17 @@ def plain_action():
     return _plain_action
 
 
-def _imported(*paths, format="auto", belief=(), action=(), mapping=None, model=None, **reading):
-    _, logs = read_logs(list(paths), format=format)
+def _imported(
+    *paths,
+    format="auto",
+    belief=(),
+    action=(),
+    mapping=None,
+    model=None,
+    text=AS_IT_SAYS,
+    **reading,
+):
+    _, logs = read_logs(list(paths), format=format, text=text)
     return assemble(
         logs,
         Reading(_plain_belief, _plain_action, **reading),
