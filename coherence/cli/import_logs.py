@@ -176,12 +176,14 @@ def _belief_reader(*, percent: bool) -> "BeliefReader":
     """Return the decoder of beliefs: a number alone, or the lines No and Yes."""
     from coherence.decoding.decode import decode_belief
 
-    def read(text: str) -> tuple[float | None, str]:
+    def read(text: str, finish_reason: str | None = None) -> tuple[float | None, str]:
         bare = percent and _BARE_NUMBER.fullmatch(text.strip()) is not None
-        number = decode_belief(f"{text.strip()}%" if bare else text, form="number")
+        number = decode_belief(
+            f"{text.strip()}%" if bare else text, form="number", finish_reason=finish_reason
+        )
         # Logs do not say which of the two forms was asked for: what the one cannot read at all is
         # held against the other.
-        lines = decode_belief(text)
+        lines = decode_belief(text, finish_reason=finish_reason)
         unread = not number.readable and (lines.readable or number.status == "unparsed")
         best = lines if unread or lines.status == "ok" else number
         # Where percentages were asked for, one with its sign is no repair.
@@ -190,10 +192,12 @@ def _belief_reader(*, percent: bool) -> "BeliefReader":
     return read
 
 
-def _read_action(text: str, options: Sequence[str]) -> tuple[str | None, str]:
+def _read_action(
+    text: str, options: Sequence[str], finish_reason: str | None = None
+) -> tuple[str | None, str]:
     from coherence.decoding.decode import decode_choice
 
-    decoded = decode_choice(text, options)
+    decoded = decode_choice(text, options, finish_reason=finish_reason)
     return decoded.value, decoded.status
 
 

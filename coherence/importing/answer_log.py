@@ -5,6 +5,7 @@ path, a pattern or code.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from coherence.table.schema import FEATURE_PREFIX
 from coherence.table.text_files import AS_IT_SAYS, TextForm, bare_name, open_text
 
 Record = Mapping[str, object]
+PICKED = "picked"
+"""Field of what the log itself takes for the answer: words that name it; empty if it found none."""
 _DEEPEST = 6  # levels; a document of a thousand would else need as many calls and names as long
 
 
@@ -97,6 +100,16 @@ def flatten(value: object, name: str) -> dict[str, object]:
     if isinstance(value, dict | list):
         return {name: json.dumps(value, ensure_ascii=False)}
     return {name: value}
+
+
+def most_frequent(messages: Counter[str]) -> str:
+    """Say in a sentence which error occurred most often."""
+    # The first line says what went wrong; a traceback behind it fills a page.
+    lines: Counter[str] = Counter()
+    for message, times in messages.items():
+        lines[next(iter(message.strip().splitlines()), "")[:300]] += times
+    shown, count = lines.most_common(1)[0]
+    return f"The most frequent error ({count}): {shown or 'without a message'}"
 
 
 def sample_columns(names: Iterable[str], prefix: str) -> dict[str, str]:
