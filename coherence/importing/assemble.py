@@ -25,6 +25,7 @@ from coherence.importing.cells import (
     picked_cell,
     row_status,
 )
+from coherence.importing.field_paths import with_fields
 from coherence.importing.mapping import action_fields, belief_fields, check_mapping, is_belief
 from coherence.importing.pairing import join_actions, number_repetitions, refuse_doubles
 from coherence.importing.tasks import split_by_task
@@ -120,6 +121,7 @@ def assemble(
         The table breaks the schema, for example because theta varies within a context.
     """
     mapping = mapping or {}
+    logs = with_fields(logs, mapping.values())
     check_mapping(mapping, logs)
     beliefs, actions = split_by_task(logs, belief_tasks=belief_tasks, action_tasks=action_tasks)
     named = {log.model for log in logs if log.model is not None}

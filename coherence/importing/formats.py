@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 MODULES = {
     "inspect": "inspect_log",
     "lm-eval": "lm_eval",
+    "openai-batch": "openai_batch",
     "folktexts": "folktexts",
     "table": "plain_tables",
 }
@@ -88,7 +89,7 @@ def read_logs(
     Returns
     -------
     tuple of str and list of AnswerLog
-        The format, and one log per file.
+        The format, and one log per file of answers.
 
     Raises
     ------
@@ -122,4 +123,5 @@ def read_logs(
             "Leave out --sep, --decimal and --encoding."
         )
     said = {"text": text} if form.takes_text else {}
-    return formats[0], [form.read(path, max_bytes=max_bytes, **said) for path in paths]
+    logs = [form.read(path, max_bytes=max_bytes, **said) for path in paths]
+    return formats[0], logs if form.join is None else form.join(logs)

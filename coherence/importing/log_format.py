@@ -1,6 +1,6 @@
 """What a format declares of itself; `coherence.importing.formats` lists them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from coherence.importing.answer_log import AnswerLog
@@ -22,9 +22,12 @@ class LogFormat:
     takes_text : bool
         Whether both callables also take, by name, `text`, what the user says about separators,
         decimal marks and encodings. Such a format reads files packed by gzip as well.
+    join : callable or None
+        Turns the logs of all files into those of answers, where a format has files that hold none.
     """
 
     endings: tuple[str, ...]
     recognises: Callable[..., bool]
     read: Callable[..., AnswerLog]
     takes_text: bool = False
+    join: Callable[[Sequence[AnswerLog]], list[AnswerLog]] | None = None
