@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING
 from coherence.cli.text_options import add_text_arguments, text_form
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from coherence.importing.assemble import Imported
     from coherence.importing.cells import BeliefReader
 
+_EXAMPLES = 3  # of answers that could not be read
 _BARE_NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+")
 
 
@@ -96,7 +99,8 @@ def run(args: argparse.Namespace) -> int:
     Returns
     -------
     int
-        0.
+        0; 1 where most beliefs or most actions could not be read: the table is written, and is
+        hardly what was meant.
     """
     from coherence.importing.assemble import Reading, assemble
     from coherence.importing.formats import read_logs
@@ -126,7 +130,7 @@ def run(args: argparse.Namespace) -> int:
     )
     write_runs(imported.runs, out)
     _print_summary(imported, out, format)
-    return 0
+    return 1 if _mostly_unread(imported.runs) else 0
 
 
 def _actions(text: str) -> tuple[str, ...]:
@@ -224,25 +228,39 @@ def _print_summary(imported: "Imported", out: Path, format: str) -> None:
 
 
 def _unread(imported: "Imported") -> list[str]:
-    """Where most answers could not be read, an example says more than a count."""
+    """Where most answers could not be read, examples say more than a count."""
     from coherence.report.wording import clean
-    from coherence.table.schema import READABLE
 
-    # Half of the answers unread is rarely the model's doing: the wrong field, or percentages.
-    unread = imported.runs[~imported.runs["status"].isin(READABLE)]
-    if 2 * len(unread) <= len(imported.runs):
-        return []
-    raw = [
-        text
-        for name in ("raw_belief", "raw_action")
-        if name in unread.columns
-        for text in unread[name].dropna()
-    ]
-    example = f", such as {clean(raw[0], limit=80)!r}" if raw else ""
-    return [
-        f"most answers could not be read{example}; map the field of a scorer that finds them "
-        "(--map p=FIELD), or see --percent and --actions"
-    ]
+    lines = []
+    for kind, unread in _mostly_unread(imported.runs).items():
+        raw = unread[f"raw_{kind}"] if f"raw_{kind}" in unread.columns else unread.iloc[:0, 0]
+        texts = [clean(str(text), limit=80) for text in dict.fromkeys(raw.dropna())]
+        examples = f", such as {', '.join(map(repr, texts[:_EXAMPLES]))}" if texts else ""
+        remedy = (
+            "map the field of a scorer that finds them (--map p=FIELD), or see --percent"
+            if kind == "belief"
+            else "map another field (--map action=FIELD), or see --actions"
+        )
+        lines.append(f"most {kind}s are missing or could not be read{examples}; {remedy}")
+    return lines
+
+
+def _mostly_unread(runs: "pd.DataFrame") -> dict[str, "pd.DataFrame"]:
+    """Return the rows whose beliefs, or whose actions, are unread, if these are most.
+
+    Half of the answers unread is rarely the model's doing: it is the wrong field, percentages, or a
+    run that failed.
+    """
+    from coherence.importing.mapping import is_belief
+
+    believed = runs[[name for name in runs.columns if is_belief(name)]].notna().any(axis=1)
+    asked = {"belief": runs}
+    unread = {"belief": runs[~believed]}
+    if "raw_action" in runs.columns:
+        # Of a row that was not asked for an action there is no such text.
+        asked["action"] = runs[runs["action"].notna() | runs["raw_action"].notna()]
+        unread["action"] = asked["action"][asked["action"]["action"].isna()]
+    return {kind: rows for kind, rows in unread.items() if 2 * len(rows) > len(asked[kind])}
 
 
 def _allowed(imported: "Imported") -> str:
