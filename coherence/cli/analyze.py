@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from coherence.report.report import Report
 
 from coherence.checks import CHECKS
+from coherence.cli.text_options import add_text_arguments
 
 # Option -> column of the runs table, what it holds.
 _COLUMNS = {
@@ -38,7 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "runs",
         metavar="RUNS",
-        help="runs table: a .parquet, .csv, .tsv or .jsonl file, or a folder of .parquet files",
+        help="runs table: a .parquet, .csv, .tsv or .jsonl file (the last three also as .gz), "
+        "or a folder of .parquet files",
     )
     parser.add_argument(
         "--out",
@@ -79,6 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for option, (column, holds) in _COLUMNS.items():
         columns.add_argument(f"--{option}", metavar="COLUMN", help=f"{holds} (default: {column})")
+    add_text_arguments(parser, percent="stated probabilities are percentages: 70 or 70%% is 0.7")
 
 
 def _prepare_folder(name: str) -> Path:
@@ -169,7 +172,12 @@ def run(args: argparse.Namespace) -> int:
         column: getattr(args, option.replace("-", "_")) for option, (column, _) in _COLUMNS.items()
     }
     runs = read_runs(
-        args.runs, columns={column: name for column, name in names.items() if name is not None}
+        args.runs,
+        columns={column: name for column, name in names.items() if name is not None},
+        sep=args.sep,
+        decimal=args.decimal,
+        encoding=args.encoding,
+        percent=args.percent,
     )
     folder = None if args.out is None else _prepare_folder(args.out)
 

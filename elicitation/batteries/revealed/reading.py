@@ -27,6 +27,13 @@ CHOSEN = ")"
 _TOLERANCE = 1e-12
 """Of token sequences that are given up: far below the usual one, since a divergence looks at the
 logarithm of improbable outcomes."""
+_RELATIVE_TOLERANCE = 1e-3
+"""Most that may have been given up beside the least probable outcome: a thousandth in its
+logarithm."""
+_FINER = 1e-6
+_ROUNDS = 5
+"""Of reading with finer tolerances; the last is 1e-36, below which an outcome counts as
+impossible."""
 _LETTER_TOLERANCE = 1e-7
 """Of letters, whose many forms are costly to follow and of which nobody takes a logarithm."""
 _LEADS = (
@@ -312,38 +319,71 @@ def _openings(outcomes: tuple[str, ...]) -> list[Spelling]:
 def _read(model: ScoringModel, questions: Sequence[OutcomeQuestion]) -> list[Masses]:
     """Read questions of the same outcomes; where too little is known, all have probability 0."""
     texts, first = [question.text for question in questions], questions[0]
-    if not first.numeric and not first.lettered and not first.opened:
-        outcomes = outcome_probabilities(
-            model, texts, first.outcomes, ignore_case=first.ignore_case, tolerance=_TOLERANCE
-        )
-        read = [
-            dict(zip(first.outcomes, map(float, row), strict=True))
-            for row in outcomes.probabilities.to_numpy()
-        ]
-        return [
-            _or_unread(masses, lost, first)
-            for masses, lost in zip(read, outcomes.unresolved, strict=True)
-        ]
     if first.opened:
-        spellings, tolerance = opening_spellings(first.outcomes), _OPENING_TOLERANCE
+        read = _masses_of(model, texts, opening_spellings(first.outcomes), _OPENING_TOLERANCE)
     elif first.lettered:
-        spellings, tolerance = letter_spellings(first.outcomes), _LETTER_TOLERANCE
+        read = _masses_of(model, texts, letter_spellings(first.outcomes), _LETTER_TOLERANCE)
     else:
+        read = _read_closely(model, texts, first)
+    return [_or_unread(masses, lost, first) for masses, lost in read]
+
+
+def _read_closely(
+    model: ScoringModel, texts: Sequence[str], question: OutcomeQuestion
+) -> list[tuple[Masses, float]]:
+    """Read outcomes whose probabilities are compared by their logarithms, the improbable as well.
+
+    Where all answers together have next to no mass, a tolerance that is small beside 1 is large
+    beside an outcome: it would come back as impossible, and its divergence as infinite.
+    """
+    read: list[tuple[Masses, float]] = [({}, 0.0)] * len(texts)
+    left, tolerance = list(range(len(texts))), _TOLERANCE
+    for _ in range(_ROUNDS):
+        finer = _read_once(model, [texts[i] for i in left], question, tolerance)
+        for i, row in zip(left, finer, strict=True):
+            read[i] = row
+        least = {i: min(read[i][0][outcome] for outcome in question.outcomes) for i in left}
+        left = [i for i in left if read[i][1] > _RELATIVE_TOLERANCE * least[i]]
+        if not left:
+            break
+        # Of an outcome that was given up nothing is known but that it is less than the tolerance.
+        wanted = min(least[i] for i in left) * _RELATIVE_TOLERANCE
+        tolerance = min(wanted if wanted > 0 else tolerance, tolerance * _FINER)
+    return read
+
+
+def _read_once(
+    model: ScoringModel, texts: Sequence[str], question: OutcomeQuestion, tolerance: float
+) -> list[tuple[Masses, float]]:
+    if question.numeric:
         # Both readings of a number in one pass; they overlap by intention, which
         # outcome_probabilities would refuse.
-        spellings, tolerance = spellings_of(first.outcomes, boundary="number"), _TOLERANCE
+        spellings = spellings_of(question.outcomes, boundary="number")
         spellings += [
             Spelling(f"{spelling.outcome}{BEGINS}", spelling.text) for spelling in spellings
         ]
-    masses_of = model.spelling_masses(model.encode(texts), spellings, tolerance=tolerance)
-    read = [dict.fromkeys((spelling.outcome for spelling in spellings), 0.0) for _ in questions]
-    for masses, row in zip(read, masses_of.masses, strict=True):
+        return _masses_of(model, texts, spellings, tolerance)
+    outcomes = outcome_probabilities(
+        model, texts, question.outcomes, ignore_case=question.ignore_case, tolerance=tolerance
+    )
+    return [
+        (dict(zip(question.outcomes, map(float, row), strict=True)), float(lost))
+        for row, lost in zip(outcomes.probabilities.to_numpy(), outcomes.unresolved, strict=True)
+    ]
+
+
+def _masses_of(
+    model: ScoringModel, texts: Sequence[str], spellings: list[Spelling], tolerance: float
+) -> list[tuple[Masses, float]]:
+    """Add up the masses of spellings by outcome; beside them what may be missing."""
+    read = model.spelling_masses(model.encode(texts), spellings, tolerance=tolerance)
+    rows = []
+    for row, lost in zip(read.masses, read.unresolved, strict=True):
+        masses = dict.fromkeys((spelling.outcome for spelling in spellings), 0.0)
         for spelling, mass in zip(spellings, row, strict=True):
             masses[spelling.outcome] += float(mass)
-    return [
-        _or_unread(masses, lost, first)
-        for masses, lost in zip(read, masses_of.unresolved, strict=True)
-    ]
+        rows.append((masses, float(lost)))
+    return rows
 
 
 def _or_unread(masses: Masses, lost: float, question: OutcomeQuestion) -> Masses:
