@@ -8,15 +8,18 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
 from coherence.analysis.planning import Job, plan_unit
+from coherence.analysis.states import positive_labels, states_of_tasks
 from coherence.analysis.unit import REFERENCE, UnitRows, unreadable
 from coherence.analysis.verdict import verdict
 from coherence.checks import CHECKS
+from coherence.checks.catalogue import declaration
 from coherence.errors import InputError, closest
 from coherence.inputs import whole_number
 from coherence.report.report import Report
@@ -141,6 +144,7 @@ def analyze(
     checks: Sequence[str] | None = None,
     published: bool = False,
     strict: bool = False,
+    positive: Any = None,
     n_jobs: int = 1,
     rng: Seed = None,
     progress: Progress | None = None,
@@ -159,6 +163,10 @@ def analyze(
     strict : bool
         Treat repaired answers as unreadable, so that only answers in the exact form enter the
         checks.
+    positive : label or list of labels, optional
+        The state whose probability `p` is, as theta names it; for tasks with different states a
+        label of each. May be left out where the states are 0 and 1, no and yes, or false and true,
+        or have columns p_<state> of their own.
     n_jobs : int
         Processes for joblib; -1 for all cores. Results do not depend on it.
     rng : Generator, int or None
@@ -177,7 +185,7 @@ def analyze(
     SchemaError
         The table breaks the schema.
     InputError
-        Unknown check.
+        Unknown check, or nothing says which of two states `p` is the probability of.
 
     Examples
     --------
@@ -195,7 +203,11 @@ def analyze(
     if strict:
         table, repaired = _without_repairs(table)
         assumed.append(f"strict: {repaired} repaired rows were treated as unreadable.")
-    units = [(key, UnitRows(rows)) for key, rows in table.groupby(["task", "model"], sort=True)]
+    states = states_of_tasks(table, positive, [declaration(name) for name in names])
+    units = []
+    for key, rows in table.groupby(["task", "model"], sort=True):
+        labels, named = states[str(key[0])]
+        units.append((key, UnitRows(rows, positive=named, labels=labels)))
     plans = []
     for (_, unit), unit_rng in zip(units, as_generator(rng).spawn(len(units)), strict=True):
         # One stream per check, whether it is run or not: asking for fewer checks does not change
@@ -227,5 +239,6 @@ def analyze(
         "published": published,
         "strict": strict,
         "seed": seed,
+        "positive": list(map(str, positive_labels(positive))),
     }
     return Report(tuple(finished), settings)

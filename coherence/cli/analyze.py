@@ -61,6 +61,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="leave out answers that missed the form and were repaired",
     )
     parser.add_argument(
+        "--positive",
+        action="append",
+        metavar="LABEL",
+        help="state whose probability the belief is, as the truth names it; once for each task "
+        "(not needed for 0 and 1, no and yes, false and true)",
+    )
+    parser.add_argument(
         "--seed",
         type=int,
         default=0,
@@ -182,6 +189,7 @@ def run(args: argparse.Namespace) -> int:
             checks=checks,
             published=args.published,
             strict=args.strict,
+            positive=args.positive,
             n_jobs=args.n_jobs,
             rng=args.seed,
             progress=progress,

@@ -7,6 +7,7 @@ only figures are inserted as markup, and those are rebuilt element by element fr
 import json
 import math
 import re
+import shlex
 import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -213,6 +214,8 @@ def _command(settings: Mapping[str, Any]) -> str:
         words.append("--strict")
     if settings.get("published"):
         words.append("--published")
+    for label in settings.get("positive", ()):
+        words.append(f"--positive {shlex.quote(wording.clean(label))}")
     checks = settings.get("checks")
     if checks:
         names = checks if isinstance(checks, str) else ",".join(map(str, checks))

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from coherence.inputs import ChoiceData, Floats
+from coherence.choices import ChoiceData
+from coherence.inputs import Floats
 from coherence.statistics.choice_model import fit_to_counts, merge_levels
 from coherence.statistics.residuals import Chooser, Residuals
 

@@ -71,7 +71,7 @@ COLUMNS = (
     Column(
         "p",
         "probability",
-        "Stated or revealed belief that theta = 1; "
+        "Stated or revealed belief that theta = 1, yes, true or the label named as positive; "
         "with several states one p_<state> column each instead.",
     ),
     Column(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import coherence
 import coherence.analysis.analyze
 from coherence.cli import analyze as command
 from coherence.cli.main import main
@@ -76,6 +77,10 @@ def test_columns_and_options_reach_the_analysis(runs, analyze, capsys):
                 "2",
                 "--published",
                 "--strict",
+                "--positive",
+                "Yes",
+                "--positive",
+                "hit",
                 "--checks",
                 "cmi, calibration",
             ]
@@ -89,6 +94,7 @@ def test_columns_and_options_reach_the_analysis(runs, analyze, capsys):
         "checks": ["cmi", "calibration"],
         "published": True,
         "strict": True,
+        "positive": ["Yes", "hit"],
         "n_jobs": 2,
         "rng": 7,
         "progress": None,
@@ -180,6 +186,27 @@ def test_wrong_options_end_with_2_and_one_line(runs, capsys, arguments, message)
     err = capsys.readouterr().err
     assert message in err
     assert err.count("\n") == 1
+
+
+def test_labels_of_ones_own_need_a_word(tmp_path, capsys):
+    """The hidden shift has the sign of the state that was named, whatever the alphabet says."""
+    runs = coherence.simulate("leaky", n_contexts=60, n_reps=1, prompts=("standard",), rng=1)
+    runs = runs[runs["z_state"].isna()][["context", "p", "action", "theta"]]
+    path = tmp_path / "own.csv"
+    runs.assign(theta=runs["theta"].map({0: "incorrect", 1: "correct"})).to_csv(path, index=False)
+    options = ["analyze", str(path), "--checks", "residual_covariance,calibration"]
+    assert main(options) == 2
+    assert "(--positive correct or --positive incorrect)" in capsys.readouterr().err
+    briers = {}
+    for label in ("correct", "incorrect"):
+        out = tmp_path / label
+        assert main([*options, "--positive", label, "--out", str(out)]) == 0
+        assert f"--positive {label}" in (out / "report.html").read_text(encoding="utf-8")
+        table = pd.read_parquet(out / "results.parquet").set_index("check")["statistic"]
+        briers[label] = table["calibration:brier"]
+    expected = ((runs["p"] - runs["theta"]) ** 2).mean()
+    assert briers["correct"] == pytest.approx(expected)
+    assert briers["incorrect"] > 2 * expected
 
 
 def test_missing_file_ends_with_2(capsys, tmp_path):
