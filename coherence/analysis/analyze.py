@@ -30,7 +30,13 @@ from coherence.statistics.resample import Seed, as_generator
 from coherence.table.answering import answering
 from coherence.table.audit import count_statuses, worst_case_bounds
 from coherence.table.faults import validate_runs
-from coherence.table.schema import ACTION_PREFIX, REPAIRS, action_columns, state_columns
+from coherence.table.schema import (
+    ACTION_PREFIX,
+    REPAIRS,
+    action_columns,
+    policy_rows,
+    state_columns,
+)
 
 Progress = Callable[[int, int, str], None]
 
@@ -38,9 +44,13 @@ Progress = Callable[[int, int, str], None]
 def _complete_columns(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """Fill the columns that may be absent, and say what was assumed."""
     table, assumed = runs.reset_index(drop=True), []
-    if not action_columns(table):
-        # Notes on actions: in a unit without any, they would be taken for probabilities.
-        table = table.drop(columns=[name for name in table if str(name).startswith(ACTION_PREFIX)])
+    # Notes on actions: in a unit without any, they would be taken for probabilities.
+    notes = [name for name in table if str(name).startswith(ACTION_PREFIX)]
+    if action_columns(table):
+        of_policies = policy_rows(table)
+        table = table.assign(**{str(name): table[name].where(of_policies) for name in notes})
+    else:
+        table = table.drop(columns=notes)
     for name in ("task", "model"):
         if name not in table.columns:
             table = table.assign(**{name: ""})

@@ -21,6 +21,7 @@ from coherence.table.schema import (
     STATUSES,
     action_columns,
     has_action,
+    policy_rows,
     state_columns,
 )
 
@@ -99,10 +100,11 @@ def _nothing_to_check(runs: pd.DataFrame) -> list[str]:
 
 def _probability_faults(runs: pd.DataFrame) -> list[str]:
     faults = []
-    for name in [*PROBABILITIES, *state_columns(runs), *action_columns(runs)]:
+    policies, of_policies = action_columns(runs), policy_rows(runs)
+    for name in [*PROBABILITIES, *state_columns(runs), *policies]:
         if name not in runs.columns:
             continue
-        column = runs[name]
+        column = runs[name].where(of_policies) if name in policies else runs[name]
         numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
         # True and False would pass as 1 and 0, and are no stated probabilities.
         text = (np.isnan(numbers) & column.notna().to_numpy()) | pd.api.types.is_bool_dtype(column)
@@ -144,24 +146,25 @@ def _numbers(runs: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
 def _policy_faults(runs: pd.DataFrame) -> list[str]:
     """Check probabilities of actions, each one by itself being a probability already."""
     named = [str(name) for name in runs.columns if str(name).startswith(ACTION_PREFIX)]
-    columns = action_columns(runs)
+    columns, of_policies = action_columns(runs), policy_rows(runs).to_numpy()
     total = np.nansum(_numbers(runs, named), axis=1) if named else np.empty(0)
     sums = np.abs(total - 1) <= ACTION_SUM_TOLERANCE
-    if not columns:
-        # Beside a chosen action, only what looks like probabilities of actions is meant as such.
-        if len(named) > 1 and sums.any() and (sums | (total == 0)).all():
-            return [
-                f"there are chosen actions in 'action' and their probabilities in "
-                f"{', '.join(named)}; a table holds one or the other. Drop one of them."
-            ]
-        return []
     faults = []
+    # Beside a chosen action, only what looks like probabilities of actions is meant as such.
+    beside = ~of_policies
+    if len(named) > 1 and (sums & beside).any() and (sums | (total == 0))[beside].all():
+        faults.append(
+            f"there are chosen actions in 'action' and their probabilities in "
+            f"{', '.join(named)}; a task and model has one or the other. Drop one of them."
+        )
+    if not columns:
+        return faults
     if len(columns) == 1:
         faults.append(
             f"{columns[0]!r} is the only column of probabilities of actions, and every action "
             "needs one. Add those of the others, or rename it if it holds something else."
         )
-    there = runs[columns].notna().to_numpy()
+    there = runs[columns].notna().to_numpy() & of_policies[:, None]
     off = there.any(axis=1) & ~sums
     if off.any():
         faults.append(

@@ -168,12 +168,43 @@ def state_columns(runs: pd.DataFrame) -> list[str]:
     ]
 
 
-def action_columns(runs: pd.DataFrame) -> list[str]:
-    """Return the names of the ``action_<label>`` columns, in table order; none beside ``action``.
+def policy_rows(runs: pd.DataFrame) -> "pd.Series[bool]":
+    """Tell which rows may hold probabilities of actions, by (task, model).
 
-    A column ``action`` without any value is as good as none.
+    Where an action was chosen anywhere in a unit, columns ``action_<label>`` are something else
+    there. Beside such units, others hold probabilities where two or more of these columns lie in
+    [0, 1] throughout.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Rows of a runs table.
+
+    Returns
+    -------
+    Series of bool
+        On the index of `runs`.
     """
-    if "action" in runs.columns and runs["action"].notna().any():
+    named = [str(name) for name in runs.columns if str(name).startswith(ACTION_PREFIX)]
+    chosen = _chosen(runs)
+    if not named or not chosen.any():
+        return pd.Series(bool(named), index=runs.index)
+    keys = [runs[name].astype(str) for name in ("task", "model") if name in runs.columns]
+    if not keys:
+        return pd.Series(False, index=runs.index)
+    by_unit = runs[named].apply(pd.to_numeric, errors="coerce").groupby(keys)
+    sound = (by_unit.transform("min") >= 0) & (by_unit.transform("max") <= 1)
+    holds: pd.Series[bool] = (sound.sum(axis=1) > 1) & ~chosen.groupby(keys).transform("any")
+    return holds
+
+
+def action_columns(runs: pd.DataFrame) -> list[str]:
+    """Return the names of the ``action_<label>`` columns that hold probabilities, in table order.
+
+    There are none in a unit with an ``action``; a column ``action`` without any value is as good as
+    none.
+    """
+    if not policy_rows(runs).any():
         return []
     return [str(name) for name in runs.columns if str(name).startswith(ACTION_PREFIX)]
 
@@ -181,8 +212,12 @@ def action_columns(runs: pd.DataFrame) -> list[str]:
 def has_action(runs: pd.DataFrame) -> "pd.Series[bool]":
     """Tell which rows hold an action: the one that was chosen, or probabilities of all."""
     policies = action_columns(runs)
-    if policies:
-        return runs[policies].notna().any(axis=1)
+    if not policies:
+        return _chosen(runs)
+    return _chosen(runs) | (policy_rows(runs) & runs[policies].notna().any(axis=1))
+
+
+def _chosen(runs: pd.DataFrame) -> "pd.Series[bool]":
     return (
         runs["action"].notna() if "action" in runs.columns else pd.Series(False, index=runs.index)
     )

@@ -30,6 +30,9 @@ from elicitation.spelling.tokenizations import Part, SpellingGraph, SpellingMass
 from elicitation.spelling.vocabulary import Vocabulary
 
 MOST_PATHS = 20_000
+# Tokens that a processor reads at a time: what larger portions compute on the way is too large for
+# the allocator to keep, and the system clears its pages anew for every layer.
+_READ_ON_PROCESSOR = 4096
 
 
 def load_causal_model(
@@ -355,8 +358,12 @@ class CausalModel:
             ]
 
         sizes = [len(text) + len(graph.states) for text in texts]
-        order = reading_order(texts)
-        measured = self.portions.results(sizes, measure, order=order)
+        measured = self.portions.results(
+            sizes,
+            measure,
+            order=reading_order(texts),
+            most_cells=None if self.portions.grows else _READ_ON_PROCESSOR,
+        )
         masses, unresolved, parts = zip(*measured, strict=True)
         return SpellingMasses(
             np.stack(masses), np.array(unresolved), [part for listed in parts for part in listed]

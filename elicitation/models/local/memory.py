@@ -49,12 +49,13 @@ class Portions:
         do: Callable[[list[int]], Sequence[Result]],
         *,
         order: Sequence[int] | None = None,
+        most_cells: int | None = None,
     ) -> list[Result]:
         """Return the result of every item, from work done as by `work`, without gradients.
 
         Parameters
         ----------
-        sizes, do, order
+        sizes, do, order, most_cells
             See `work`; `do` returns one result for each item of its portion.
 
         Returns
@@ -65,7 +66,10 @@ class Portions:
         results: dict[int, Result] = {}
         with torch.inference_mode():
             self.work(
-                sizes, lambda rows: results.update(zip(rows, do(rows), strict=True)), order=order
+                sizes,
+                lambda rows: results.update(zip(rows, do(rows), strict=True)),
+                order=order,
+                most_cells=most_cells,
             )
         return [results[i] for i in range(len(sizes))]
 
@@ -75,6 +79,7 @@ class Portions:
         do: Callable[[list[int]], None],
         *,
         order: Sequence[int] | None = None,
+        most_cells: int | None = None,
     ) -> None:
         """Do work portion by portion.
 
@@ -88,6 +93,9 @@ class Portions:
         order : sequence of int or None
             Positions of all items, neighbours to be worked on together; None takes the largest
             first, so that memory that does not suffice shows at once.
+        most_cells : int or None
+            Most tokens of a portion of several items, padding included, where fewer are faster
+            than as many as fit; None sets no such bound.
 
         Raises
         ------
@@ -97,7 +105,8 @@ class Portions:
         left = sorted(range(len(sizes)), key=lambda i: -sizes[i]) if order is None else list(order)
         while left:
             width = max(1, sizes[left[0]] if order is None else max(sizes[i] for i in left))
-            rows = left[: min(max(1, self.cells // width), self.most_rows or len(left))]
+            cells = min(self.cells, most_cells or self.cells)
+            rows = left[: min(max(1, cells // width), self.most_rows or len(left))]
             if self._fits(rows, do):
                 left = left[len(rows) :]
                 # Only a portion that used most of the size says that a larger one may fit.

@@ -267,7 +267,7 @@ def test_probabilities_in_place_of_an_action_pass():
         (
             {"action": ["no", "yes", "no"]},
             "there are chosen actions in 'action' and their probabilities in action_no, "
-            "action_yes; a table holds one or the other.",
+            "action_yes; a task and model has one or the other.",
         ),
         (
             {"status": ["ok", "unparsed", "ok"]},
@@ -281,8 +281,8 @@ def test_probabilities_in_place_of_an_action_pass():
         ),
         (
             {"belief_kind": ["token", "guessed", None]},
-            "column 'belief_kind' must be one of stated:drawn, stated:forced, stated:exact, token, "
-            "sampled, revealed; the first other value is 'guessed' (row 1).",
+            "column 'belief_kind' must be one of stated:drawn, stated:forced, stated:masked, "
+            "stated:exact, token, sampled, revealed; the first other value is 'guessed' (row 1).",
         ),
         ({"tokens": [3, -1, 2]}, "column 'tokens' must hold whole numbers of at least 0"),
         ({"tokens": [3, 1.5, 2]}, "the first other value is 1.5 (row 1)."),
@@ -290,6 +290,23 @@ def test_probabilities_in_place_of_an_action_pass():
 )
 def test_faults_of_computed_answers_are_named(columns, message):
     assert any(message in fault for fault in find_faults(policies(**columns)))
+
+
+def test_one_model_may_be_asked_for_choices_and_another_for_probabilities():
+    exact = policies().assign(task="t", model="exact")
+    drawn = policies(action=["no", "yes", "no"]).drop(columns=["action_no", "action_yes"])
+    both = pd.concat([drawn.assign(task="t", model="drawn"), exact], ignore_index=True)
+    assert find_faults(both) == []
+    notes = both.assign(action_note=7.0)  # something else where actions were chosen
+    assert any("'action_note' must hold probabilities" in fault for fault in find_faults(notes))
+    notes.loc[3:, "action_note"] = None
+    assert find_faults(notes) == []
+    off = both.copy()
+    off.loc[4, "action_no"] = 0.4
+    assert any("must sum to 1" in fault and "row 4" in fault for fault in find_faults(off))
+    doubled = both.copy()
+    doubled.loc[:2, ["action_no", "action_yes"]] = [0.5, 0.5]
+    assert any("a task and model has one or the other" in fault for fault in find_faults(doubled))
 
 
 def test_a_single_column_of_probabilities_lacks_the_other_actions():

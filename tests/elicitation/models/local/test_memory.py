@@ -92,3 +92,11 @@ def test_items_that_belong_together_are_worked_on_together():
     portions.work([1, 3, 2, 2], seen.append, order=[2, 0, 3, 1])
     assert seen == [[2, 0], [3, 1]]
     assert portions.results([1, 1], lambda rows: [10 * i for i in rows], order=[1, 0]) == [0, 10]
+
+
+def test_portions_may_be_kept_smaller_than_what_fits():
+    portions, seen = Portions(None, grows=False), []
+    portions.work([10] * 7, seen.append, most_cells=30)
+    assert list(map(len, seen)) == [3, 3, 1]
+    portions.work([40, 40], seen.append, most_cells=30)  # a single item is never refused
+    assert list(map(len, seen[3:])) == [1, 1]
