@@ -16,7 +16,7 @@ from joblib import Parallel, delayed
 
 from coherence.analysis.planning import Job, plan_unit
 from coherence.analysis.states import positive_labels, states_of_tasks
-from coherence.analysis.unit import REFERENCE, UnitRows, unreadable
+from coherence.analysis.unit import UnitRows, unreadable
 from coherence.analysis.verdict import verdict
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
@@ -30,6 +30,7 @@ from coherence.statistics.resample import Seed, as_generator
 from coherence.table.answering import answering
 from coherence.table.audit import count_statuses, worst_case_bounds
 from coherence.table.faults import validate_runs
+from coherence.table.prompts import REFERENCE, reference_prompt
 from coherence.table.schema import (
     ACTION_PREFIX,
     REPAIRS,
@@ -38,6 +39,7 @@ from coherence.table.schema import (
     state_columns,
 )
 
+UNIT = ("task", "model")
 Progress = Callable[[int, int, str], None]
 
 
@@ -155,6 +157,7 @@ def analyze(
     published: bool = False,
     strict: bool = False,
     positive: Any = None,
+    reference: str | None = None,
     n_jobs: int = 1,
     rng: Seed = None,
     progress: Progress | None = None,
@@ -177,6 +180,10 @@ def analyze(
         The state whose probability `p` is, as theta names it; for tasks with different states a
         label of each. May be left out where the states are 0 and 1, no and yes, or false and true,
         or have columns p_<state> of their own.
+    reference : str, optional
+        The prompt whose beliefs are held against actions, states and other prompts, in every task
+        and model; None takes "standard", else the one with the most actions, then the most rows,
+        then the first by name.
     n_jobs : int
         Processes for joblib; -1 for all cores. Results do not depend on it.
     rng : Generator, int or None
@@ -195,7 +202,8 @@ def analyze(
     SchemaError
         The table breaks the schema.
     InputError
-        Unknown check, or nothing says which of two states `p` is the probability of.
+        Unknown check, nothing says which of two states `p` is the probability of, or `reference`
+        was not asked.
 
     Examples
     --------
@@ -215,9 +223,12 @@ def analyze(
         assumed.append(f"strict: {repaired} repaired rows were treated as unreadable.")
     states = states_of_tasks(table, positive, [declaration(name) for name in names])
     units = []
-    for key, rows in table.groupby(["task", "model"], sort=True):
+    for key, rows in table.groupby(list(UNIT), sort=True):
         labels, named = states[str(key[0])]
-        units.append((key, UnitRows(rows, positive=named, labels=labels)))
+        named_by = zip(UNIT, key, strict=True)
+        where = " and ".join(f"{what} {name!r}" for what, name in named_by if name)
+        prompt = reference_prompt(rows, reference, where=where or "the table")
+        units.append((key, UnitRows(rows, positive=named, labels=labels, reference=prompt)))
     plans = []
     for (_, unit), unit_rng in zip(units, as_generator(rng).spawn(len(units)), strict=True):
         # One stream per check, whether it is run or not: asking for fewer checks does not change
@@ -250,5 +261,6 @@ def analyze(
         "strict": strict,
         "seed": seed,
         "positive": list(map(str, positive_labels(positive))),
+        "reference": reference,
     }
     return Report(tuple(finished), settings)

@@ -14,6 +14,7 @@ from coherence.checks.check import Facts
 from coherence.inputs import Floats, as_codes
 from coherence.table.audit import asked_for_action
 from coherence.table.needs import ACTION, THETA
+from coherence.table.prompts import reference_prompt
 from coherence.table.schema import (
     ACTION_PREFIX,
     READABLE,
@@ -24,7 +25,6 @@ from coherence.table.schema import (
 )
 from coherence.table.states import known_pair, zero_or_one
 
-REFERENCE = "standard"
 N_UNREADABLE_SHOWN = 8
 N_LABELS_SHOWN = 6
 
@@ -135,11 +135,15 @@ class UnitRows:
         Label of the state that the belief is in; None where the labels say it, or nothing does.
     labels : sequence, optional
         All labels of theta in the task; None takes those of `rows`.
+    reference : str, optional
+        The reference prompt; None leaves it to `coherence.table.prompts`.
 
     Attributes
     ----------
     reference : str
         The prompt under which beliefs are checked against anything else.
+    elsewhere : DataFrame
+        Rows under other prompts.
     asked, stated : DataFrame
         Rows under that prompt; those of them with a readable belief.
     decided, choices, judged : DataFrame
@@ -162,13 +166,16 @@ class UnitRows:
     """
 
     def __init__(
-        self, rows: pd.DataFrame, *, positive: Any = None, labels: Sequence[Any] | None = None
+        self,
+        rows: pd.DataFrame,
+        *,
+        positive: Any = None,
+        labels: Sequence[Any] | None = None,
+        reference: str | None = None,
     ) -> None:
         self.rows = rows
         plain = rows[rows["z_state"].isna()]
-        prompts = list(plain["prompt"].unique())
-        # Where the usual wording was not asked for, the first one that was stands for it.
-        self.reference = REFERENCE if REFERENCE in prompts or not prompts else prompts[0]
+        self.reference = reference_prompt(rows, reference)
         self.states, self.unpaired = state_columns(rows), ""
         if self.states:
             theta = _known_states(rows)
@@ -176,6 +183,7 @@ class UnitRows:
         policies = action_columns(rows)
         self.policies = [name for name in policies if rows[name].notna().any()]
         self.asked = plain[plain["prompt"] == self.reference]
+        self.elsewhere = plain[plain["prompt"] != self.reference]
         self.stated = self.asked.dropna(subset=self.states or ["p"])
         decided = asked_for_action(rows, self.reference)
         self.decided = rows[decided]

@@ -68,6 +68,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(not needed for 0 and 1, no and yes, false and true)",
     )
     parser.add_argument(
+        "--reference",
+        metavar="PROMPT",
+        help="wording whose beliefs are held against actions and states (default: standard, else "
+        "the one with the most actions)",
+    )
+    parser.add_argument(
         "--seed",
         type=int,
         default=0,
@@ -190,6 +196,7 @@ def run(args: argparse.Namespace) -> int:
             published=args.published,
             strict=args.strict,
             positive=args.positive,
+            reference=args.reference,
             n_jobs=args.n_jobs,
             rng=args.seed,
             progress=progress,

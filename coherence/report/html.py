@@ -216,6 +216,8 @@ def _command(settings: Mapping[str, Any]) -> str:
         words.append("--published")
     for label in settings.get("positive", ()):
         words.append(f"--positive {shlex.quote(wording.clean(label))}")
+    if settings.get("reference") is not None:
+        words.append(f"--reference {shlex.quote(wording.clean(settings['reference']))}")
     checks = settings.get("checks")
     if checks:
         names = checks if isinstance(checks, str) else ",".join(map(str, checks))

@@ -8,10 +8,11 @@ from coherence.analysis.unit import UnitRows, joined_names, unreadable
 from coherence.table.needs import CHOICES, JUDGED_CHOICES, TARGETS
 
 
-def unit(positive=None, labels=None, **columns):
+def unit(positive=None, labels=None, reference=None, **columns):
     n = max(len(values) for values in columns.values())
     base = {"context": np.arange(n), "rep": 0, "prompt": "standard", "z_state": None}
-    return UnitRows(pd.DataFrame({**base, **columns}), positive=positive, labels=labels)
+    rows = pd.DataFrame({**base, **columns})
+    return UnitRows(rows, positive=positive, labels=labels, reference=reference)
 
 
 def test_rows_are_those_that_hold_what_is_needed():
@@ -36,11 +37,17 @@ def test_rows_are_those_that_hold_what_is_needed():
     assert stated.features is None
 
 
-def test_the_reference_is_the_usual_prompt_or_the_first():
-    assert unit(p=[0.1, 0.2], prompt=["mse", "standard"]).reference == "standard"
-    assert unit(p=[0.1, 0.2], prompt=["mse", "bayes"]).reference == "mse"
+def test_rows_under_other_prompts_are_set_aside():
+    rows = unit(p=[0.1, 0.2, 0.3], prompt=["mse", "standard", "bayes"])
+    assert (rows.reference, list(rows.asked.index), list(rows.elsewhere.index)) == (
+        "standard",
+        [1],
+        [0, 2],
+    )
+    named = unit(p=[0.1, 0.2], prompt=["mse", "standard"], reference="mse")
+    assert list(named.asked.index) == [0]
     given_z = unit(p=[0.1, 0.2], prompt=["mse", None], z_state=[None, "a"])
-    assert (given_z.reference, len(given_z.asked)) == ("mse", 1)
+    assert (given_z.reference, len(given_z.asked), len(given_z.elsewhere)) == ("mse", 1, 0)
 
 
 def test_two_columns_are_normalised_and_three_stay_apart():

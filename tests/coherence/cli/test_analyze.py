@@ -81,6 +81,8 @@ def test_columns_and_options_reach_the_analysis(runs, analyze, capsys):
                 "Yes",
                 "--positive",
                 "hit",
+                "--reference",
+                "mse",
                 "--checks",
                 "cmi, calibration",
             ]
@@ -95,6 +97,7 @@ def test_columns_and_options_reach_the_analysis(runs, analyze, capsys):
         "published": True,
         "strict": True,
         "positive": ["Yes", "hit"],
+        "reference": "mse",
         "n_jobs": 2,
         "rng": 7,
         "progress": None,
