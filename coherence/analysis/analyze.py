@@ -20,7 +20,7 @@ from coherence.analysis.unit import UnitRows, unreadable
 from coherence.analysis.verdict import verdict
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
-from coherence.errors import InputError, closest
+from coherence.errors import InputError, closest, listing
 from coherence.inputs import whole_number
 from coherence.report.report import Report
 from coherence.report.unit import Unit
@@ -29,7 +29,9 @@ from coherence.statistics.multiplicity import benjamini_hochberg, holm
 from coherence.statistics.resample import Seed, as_generator
 from coherence.table.answering import answering
 from coherence.table.audit import count_statuses, worst_case_bounds
+from coherence.table.column_names import unknown_columns
 from coherence.table.faults import validate_runs
+from coherence.table.labels import labels_alike, merge_alike
 from coherence.table.prompts import REFERENCE, reference_prompt
 from coherence.table.schema import (
     ACTION_PREFIX,
@@ -43,9 +45,20 @@ UNIT = ("task", "model")
 Progress = Callable[[int, int, str], None]
 
 
+def _one_writing(runs: pd.DataFrame, merge_labels: bool | None) -> tuple[pd.DataFrame, list[str]]:
+    """Merge labels that differ only in how they are written, or say that they are kept apart."""
+    if merge_labels:
+        return merge_alike(runs)
+    apart = [] if merge_labels is None else labels_alike(runs)
+    return runs, [f"labels of {group.column!r} were kept apart: {group}." for group in apart[:5]]
+
+
 def _complete_columns(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """Fill the columns that may be absent, and say what was assumed."""
     table, assumed = runs.reset_index(drop=True), []
+    unread = unknown_columns(runs)
+    if unread:
+        assumed.append(f"columns that nothing reads: {listing(unread, 12)}.")
     # Notes on actions: in a unit without any, they would be taken for probabilities.
     notes = [name for name in table if str(name).startswith(ACTION_PREFIX)]
     if action_columns(table):
@@ -158,6 +171,7 @@ def analyze(
     strict: bool = False,
     positive: Any = None,
     reference: str | None = None,
+    merge_labels: bool | None = None,
     n_jobs: int = 1,
     rng: Seed = None,
     progress: Progress | None = None,
@@ -184,6 +198,9 @@ def analyze(
         The prompt whose beliefs are held against actions, states and other prompts, in every task
         and model; None takes "standard", else the one with the most actions, then the most rows,
         then the first by name.
+    merge_labels : bool, optional
+        What becomes of labels that differ only by blanks, case, Unicode form or type: True takes
+        them for one, False keeps them apart; None refuses the table and shows them.
     n_jobs : int
         Processes for joblib; -1 for all cores. Results do not depend on it.
     rng : Generator, int or None
@@ -216,8 +233,10 @@ def analyze(
     """
     names = _checked_names(checks)
     n_jobs = n_jobs if n_jobs == -1 else whole_number(n_jobs, "n_jobs", 1)
-    validate_runs(runs)
+    runs, written = _one_writing(runs, merge_labels)
+    validate_runs(runs, labels_apart=merge_labels is False)
     table, assumed = _complete_columns(runs)
+    assumed = written + assumed
     if strict:
         table, repaired = _without_repairs(table)
         assumed.append(f"strict: {repaired} repaired rows were treated as unreadable.")
@@ -262,5 +281,6 @@ def analyze(
         "seed": seed,
         "positive": list(map(str, positive_labels(positive))),
         "reference": reference,
+        "merge_labels": merge_labels,
     }
     return Report(tuple(finished), settings)

@@ -218,6 +218,8 @@ def _command(settings: Mapping[str, Any]) -> str:
         words.append(f"--positive {shlex.quote(wording.clean(label))}")
     if settings.get("reference") is not None:
         words.append(f"--reference {shlex.quote(wording.clean(settings['reference']))}")
+    if settings.get("merge_labels") is not None:
+        words.append("--merge-labels" if settings["merge_labels"] else "--no-merge-labels")
     checks = settings.get("checks")
     if checks:
         names = checks if isinstance(checks, str) else ",".join(map(str, checks))

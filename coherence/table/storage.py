@@ -16,6 +16,7 @@ import pandas as pd
 
 from coherence.errors import InputError, closest
 from coherence.table.faults import validate_runs
+from coherence.table.labels import merge_alike
 from coherence.table.schema import COLUMN_NAMES, COLUMNS
 
 _TEXTS = tuple(column.name for column in COLUMNS if column.kind == "text")
@@ -125,6 +126,16 @@ def _map_columns(runs: pd.DataFrame, columns: Mapping[str, str], source: Path) -
     return runs.rename(columns={**aside, **renamed})
 
 
+def _without(runs: pd.DataFrame, ignore: Collection[str], source: Path) -> pd.DataFrame:
+    names = [ignore] if isinstance(ignore, str) else list(ignore)
+    for name in names:
+        if name not in runs.columns:
+            raise InputError(
+                f"{source}: there is no column {name!r} to ignore. {closest(name, runs.columns)}"
+            )
+    return runs.drop(columns=names)
+
+
 def _restore_whole_labels(runs: pd.DataFrame) -> pd.DataFrame:
     """Undo what a missing value does to whole numbers: the label 1 must not come back as 1.0."""
     labels = [
@@ -140,7 +151,11 @@ def _restore_whole_labels(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def read_runs(
-    path: str | os.PathLike[str], *, columns: Mapping[str, str] | None = None
+    path: str | os.PathLike[str],
+    *,
+    columns: Mapping[str, str] | None = None,
+    ignore: Collection[str] = (),
+    merge_labels: bool | None = None,
 ) -> pd.DataFrame:
     """Read and validate a runs table.
 
@@ -151,6 +166,11 @@ def read_runs(
     columns : mapping of str to str, optional
         Column of the runs table -> column of the file, for example ``{"p": "confidence", "action":
         "choice"}``.
+    ignore : collection of str
+        Columns of the file to leave out.
+    merge_labels : bool, optional
+        What becomes of labels that differ only by blanks, case, Unicode form or type: True writes
+        them as the most frequent of them, False keeps them apart; None takes them for a fault.
 
     Returns
     -------
@@ -162,7 +182,7 @@ def read_runs(
     Raises
     ------
     InputError
-        The path does not exist, cannot be read, is empty, or a mapped column is missing.
+        The path does not exist, cannot be read, is empty, or a mapped or ignored column is missing.
     SchemaError
         The table breaks the schema; the message lists every fault.
     """
@@ -177,8 +197,11 @@ def read_runs(
     runs = _read_folder(source) if source.is_dir() else _read_file(source, texts)
     if len(runs) == 0:
         raise InputError(f"{source}: the table has no rows. Check the export that wrote it.")
+    runs = _without(runs, ignore, source)
     runs = _restore_whole_labels(_map_columns(runs, columns or {}, source))
-    validate_runs(runs, source=str(source))
+    if merge_labels:
+        runs, _ = merge_alike(runs)
+    validate_runs(runs, source=str(source), labels_apart=merge_labels is False)
     return runs
 
 

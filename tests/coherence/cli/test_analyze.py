@@ -83,6 +83,7 @@ def test_columns_and_options_reach_the_analysis(runs, analyze, capsys):
                 "hit",
                 "--reference",
                 "mse",
+                "--no-merge-labels",
                 "--checks",
                 "cmi, calibration",
             ]
@@ -98,6 +99,7 @@ def test_columns_and_options_reach_the_analysis(runs, analyze, capsys):
         "strict": True,
         "positive": ["Yes", "hit"],
         "reference": "mse",
+        "merge_labels": False,
         "n_jobs": 2,
         "rng": 7,
         "progress": None,
@@ -210,6 +212,26 @@ def test_labels_of_ones_own_need_a_word(tmp_path, capsys):
     expected = ((runs["p"] - runs["theta"]) ** 2).mean()
     assert briers["correct"] == pytest.approx(expected)
     assert briers["incorrect"] > 2 * expected
+
+
+def test_columns_and_labels_that_are_nearly_right_end_with_2(tmp_path, capsys):
+    runs = coherence.simulate("leaky", n_contexts=30, n_reps=1, prompts=("standard",), rng=1)
+    runs = runs[runs["z_state"].isna()][["context", "p", "action", "theta"]]
+    path = tmp_path / "own.csv"
+    runs.rename(columns={"action": "acton"}).to_csv(path, index=False)
+    options = ["analyze", str(path), "--checks", "calibration"]
+    assert main(options) == 2
+    assert "'acton' is not read, and its name is close to 'action'" in capsys.readouterr().err
+    assert main([*options, "--ignore", "acton"]) == 0
+    assert main([*options, "--action", "acton"]) == 0
+    runs.loc[runs.index[:3], "action"] = runs["action"].str.upper() + " "
+    runs.to_csv(path, index=False)
+    capsys.readouterr()
+    assert main(options) == 2
+    assert "merge them (--merge-labels" in capsys.readouterr().err
+    assert main([*options, "--merge-labels"]) == 0
+    assert "labels of 'action' were merged" in capsys.readouterr().out
+    assert main([*options, "--no-merge-labels"]) == 0
 
 
 def test_missing_file_ends_with_2(capsys, tmp_path):
