@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,8 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from coherence.checks.check import INTERVAL_ALONE, Call, CallsAndNotes, Check, Facts, Sentences
-from coherence.inputs import Codes, Floats, as_choices, require, whole_number
+from coherence.choices import as_choices
+from coherence.inputs import Codes, Floats, require, whole_number
 from coherence.result import EXACT_REPORT, CheckResult, Interval
 from coherence.statistics.cmi_problem import Problem, pose
 from coherence.statistics.information import BinnedInformation, binned_information
@@ -49,6 +51,7 @@ def cmi_test(
     truth: ArrayLike,
     *,
     context: ArrayLike | None = None,
+    positive: Any = None,
     condition_on: ArrayLike | pd.DataFrame | None = None,
     isotonic: bool = False,
     k: int = 3,
@@ -67,13 +70,17 @@ def cmi_test(
     Parameters
     ----------
     belief : array-like, shape (n,) or (n, n_states)
-        Stated probability of the second state, in [0, 1], or of every state.
+        Stated probability of the state `positive`, in [0, 1], or of every state.
     action : array-like, shape (n,) or (n, n_actions)
         Labels, or the probability of each action; a DataFrame's columns name the actions.
     truth : array-like, shape (n,)
         Realised state, two or more labels, constant within a context.
     context : array-like, shape (n,), optional
         Ids of the evidence; without them every row is its own context.
+    positive : Any
+        Label of the state that a belief in one state is in, and all others are then the other
+        state. Only `isotonic` has to know it, where the labels are not 0 and 1, no and yes, or
+        false and true.
     condition_on : DataFrame or array-like, shape (n,) or (n, n_features), optional
         Features of the evidence, for I(action; truth | belief, features). Numbers are scaled to a
         spread like that of beliefs; booleans, text and categories are labels. Contexts are then
@@ -111,8 +118,8 @@ def cmi_test(
     Raises
     ------
     InputError
-        An array breaks its rule, `isotonic` with more than two states or with features, `k` not
-        below the number of rows.
+        An array breaks its rule, `isotonic` with more than two states or with features, or with
+        two of which it is not known which one the belief is in, `k` not below the number of rows.
 
     Notes
     -----
@@ -148,7 +155,7 @@ def cmi_test(
     >>> told.pvalue > 0.05, hidden.pvalue
     (True, 0.001)
     """
-    data = as_choices(belief, action, truth, context)
+    data = as_choices(belief, action, truth, context, positive=positive, oriented=isotonic)
     k = whole_number(k, "k", 1)
     n_permutations = whole_number(n_permutations, "n_permutations", 1)
     n_bootstraps = whole_number(n_bootstraps, "n_bootstraps", 2)
@@ -336,9 +343,9 @@ def _published(
 
 
 def _plan(facts: Facts) -> CallsAndNotes:
-    arrays = facts.belief, facts.action, facts.truth
-    test = partial(cmi_test, *arrays, context=facts.context, published=facts.published)
-    yield Call(test, facts.n_dropped)
+    test = partial(cmi_test, facts.belief, facts.action, facts.truth, context=facts.context)
+    options = {"positive": facts.positive, "published": facts.published}
+    yield Call(partial(test, **options), facts.n_dropped)
 
 
 CHECK = Check(

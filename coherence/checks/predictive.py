@@ -16,8 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from coherence.checks.check import INTERVAL_ALONE, Call, CallsAndNotes, Check, Facts, Sentences
+from coherence.choices import as_choices
 from coherence.errors import closest
-from coherence.inputs import Codes, Floats, as_choices, require, whole_number
+from coherence.inputs import Codes, Floats, require, whole_number
 from coherence.result import EXACT_REPORT, CheckResult, Interval
 from coherence.statistics.learners import (
     Learner,
@@ -165,6 +166,7 @@ def predictive_gain_test(
     *,
     features: pd.DataFrame | ArrayLike | None = None,
     context: ArrayLike | None = None,
+    positive: Any = None,
     learner: str = "catboost",
     n_folds: int = 5,
     n_seeds: int = 5,
@@ -190,6 +192,9 @@ def predictive_gain_test(
         becomes a category, missing values included.
     context : array-like, shape (n,), optional
         Ids of the evidence; without them every row is its own context.
+    positive : Any
+        Label of the state that a belief in one state is in: all others are then the other state.
+        Of two states it need not be known.
     learner : str
         "catboost" (boosted trees), "random_forest" or "logistic" (multinomial, linear splines of
         belief, truth by itself and times belief).
@@ -243,7 +248,7 @@ def predictive_gain_test(
     Dorogush, Ershov and Gulin (2018) for CatBoost; Nadeau and Bengio (2003) on tests of
     cross-validated losses.
     """
-    data = as_choices(belief, action, truth, context)
+    data = as_choices(belief, action, truth, context, positive=positive)
     n_folds = whole_number(n_folds, "n_folds", 2)
     n_seeds = whole_number(n_seeds, "n_seeds", 1)
     n_bootstraps = whole_number(n_bootstraps, "n_bootstraps", 2)
@@ -371,7 +376,8 @@ def _over_contexts(
 
 def _plan(facts: Facts) -> CallsAndNotes:
     arrays = facts.belief, facts.action, facts.truth
-    test = partial(predictive_gain_test, *arrays, context=facts.context, published=facts.published)
+    test = partial(predictive_gain_test, *arrays, context=facts.context, positive=facts.positive)
+    test = partial(test, published=facts.published)
     yield Call(test, facts.n_dropped)
     if facts.features is None:
         yield "no x_ columns: the context-adjusted gain was not run."

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from coherence.inputs import ChoiceData, Codes, Floats, one_dimensional, require
+from coherence.choices import ChoiceData, one_dimensional
+from coherence.inputs import Codes, Floats, require
 from coherence.statistics.bins import belief_bins
 from coherence.statistics.cmi_statistics import (
     TABLE_ROWS,

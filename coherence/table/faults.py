@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 
 from coherence.errors import SchemaError, closest
+from coherence.table.column_names import column_faults
+from coherence.table.labels import label_faults
 from coherence.table.needs import EVIDENCE, missing
 from coherence.table.schema import (
     ACTION_PREFIX,
@@ -288,7 +290,7 @@ def _key_faults(runs: pd.DataFrame) -> list[str]:
     return faults
 
 
-def find_faults(runs: pd.DataFrame, *, part: bool = False) -> list[str]:
+def find_faults(runs: pd.DataFrame, *, part: bool = False, labels_apart: bool = False) -> list[str]:
     """List every fault of a runs table.
 
     Parameters
@@ -297,7 +299,9 @@ def find_faults(runs: pd.DataFrame, *, part: bool = False) -> list[str]:
         Candidate runs table.
     part : bool
         Whether it is one of several that will be read together, so that it need not allow a check
-        by itself.
+        by itself; labels may then be merged once they are together.
+    labels_apart : bool
+        Whether labels that differ only in how they are written are meant to differ.
 
     Returns
     -------
@@ -320,13 +324,16 @@ def find_faults(runs: pd.DataFrame, *, part: bool = False) -> list[str]:
         _spread_faults,
         _status_faults,
         _key_faults,
+        column_faults,
+        label_faults,
     )
-    return [
-        fault for rule in rules if not (part and rule is _nothing_to_check) for fault in rule(runs)
-    ]
+    spared = {_nothing_to_check, label_faults} if part else {label_faults} if labels_apart else ()
+    return [fault for rule in rules if rule not in spared for fault in rule(runs)]
 
 
-def validate_runs(runs: pd.DataFrame, *, source: str = "runs table") -> None:
+def validate_runs(
+    runs: pd.DataFrame, *, source: str = "runs table", labels_apart: bool = False
+) -> None:
     """Raise if a table is not a valid runs table.
 
     Parameters
@@ -335,6 +342,9 @@ def validate_runs(runs: pd.DataFrame, *, source: str = "runs table") -> None:
         Candidate runs table; the columns are described in `COLUMNS`.
     source : str
         Name of the table in the message.
+    labels_apart : bool
+        Whether labels that differ only by blanks, case, Unicode form or type are meant to differ,
+        and no fault.
 
     Raises
     ------
@@ -349,6 +359,6 @@ def validate_runs(runs: pd.DataFrame, *, source: str = "runs table") -> None:
     coherence.errors.SchemaError: runs table has 1 fault: column 'p' must hold probabilities in \
 [0, 1]; 1 of 2 values do not, the first is 85 (row 1). Divide percentages by 100.
     """
-    faults = find_faults(runs)
+    faults = find_faults(runs, labels_apart=labels_apart)
     if faults:
         raise SchemaError(faults, source)

@@ -404,6 +404,19 @@ def test_isotonic_survives_any_increasing_distortion():
     assert (first.statistic, first.interval) == (second.statistic, second.interval)
 
 
+def test_isotonic_must_know_which_state_the_belief_is_in():
+    """Calibrated as a belief in the other state, it would be made constant."""
+    belief, action, truth, context = arrays()
+    hit = np.where(truth == 1, "hit", "miss")
+    options = {"context": context, "n_permutations": 49, "rng": 0}
+    plain = cmi_test(belief, action, truth, isotonic=True, **options)
+    named = cmi_test(belief, action, hit, isotonic=True, positive="hit", **options)
+    assert named.details.equals(plain.details)
+    assert cmi_test(belief, action, hit, **options).pvalue > 0
+    with pytest.raises(InputError, match="positive='hit' or positive='miss'"):
+        cmi_test(belief, action, hit, isotonic=True, **options)
+
+
 def test_isotonic_needs_two_states():
     belief, action, truth, context = several_states(0, n_contexts=20)
     with pytest.raises(

@@ -10,7 +10,7 @@ from scipy import stats
 from coherence import InputError, predictive_gain_test, simulate
 from coherence.checks import predictive
 from coherence.checks.predictive import CHECK, _depth_and_iterations, _over_contexts
-from coherence.inputs import as_choices
+from coherence.choices import as_choices
 from coherence.statistics.learners import as_features, cross_fitted_losses, designs, mixed_losses
 
 FAST = {"n_seeds": 1, "n_bootstraps": 200}

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from coherence.choices import as_choices
 from coherence.errors import InputError
-from coherence.inputs import as_choices
 from coherence.statistics.bins import belief_bins
 from coherence.statistics.cmi_problem import (
     neighbours_for_general_test,
