@@ -58,6 +58,7 @@ ALONE = (
     "and most contexts have no neighbour of similar belief to be compared with"
 )
 UNIDENTIFIED = "the hidden shift is not identified: choice does not follow the belief"
+BEYOND = "no interval: no two beliefs differ by so much, the approximation has ended before"
 METHOD = "sandwich error, contexts as units"
 # The hidden shift looks where a hidden signal shows; the other components share the rest.
 SHIFT_WEIGHT = 0.8
@@ -163,11 +164,12 @@ def _of_shift(result: CheckResult, sums: _Sums, shift: Shift) -> CheckResult:
     reason = reason if math.isfinite(shift.estimate) else UNIDENTIFIED
     # Rows of a context are one observation: its degrees of freedom are those of the contexts.
     half = float(stats.t.ppf(0.975, result.n_contexts - 1)) * shift.standard_error
-    ends = shift.estimate - half, shift.estimate + half
+    ends = Interval(shift.estimate - half, shift.estimate + half, 0.95, METHOD)
+    reason = reason or (BEYOND if abs(shift.estimate) > 1 else "")
     return replace(
         result,
         statistic=shift.estimate,
-        interval=None if reason else Interval(*ends, 0.95, METHOD),
+        interval=None if reason else ends.within(-1.0, 1.0),
         pvalue=float(details["pvalue_adjusted"].min()),
         details=details,
         reason=reason,
@@ -186,19 +188,17 @@ def _of_largest(result: CheckResult, sums: _Sums) -> CheckResult:
     error = max(error, float(np.sqrt((scores**2).sum()) / scale.sum()))
     # The component is selected, so its interval must hold for all at once; few contexts widen it as
     # they widen a single one.
-    # Quantile of the largest studentised sum, relative to that of a single normal one.
     selected = np.quantile(np.abs(sums.draws).max(axis=1), 0.95) / stats.norm.ppf(0.975)
     half = float(stats.t.ppf(0.975, result.n_contexts - 1)) * float(selected) * error
-    # The effect is a difference of probabilities.
-    low, high = max(estimate - half, -1.0), min(estimate + half, 1.0)
+    method = f"{METHOD}, simultaneous over {n} components"
+    ends = Interval(estimate - half, estimate + half, 0.95, method)
     reason = RARE if sums.skewness[largest] > ASYMMETRY else ""
     reason = reason if math.isfinite(estimate) else UNIDENTIFIED
-    method = f"{METHOD}, simultaneous over {n} components"
     return replace(
         result,
         statistic=estimate,
         unit="probability",
-        interval=None if reason else Interval(low, high, 0.95, method),
+        interval=None if reason else ends.within(-1.0, 1.0),
         pvalue=float(details["pvalue_adjusted"].min()),
         settings={**result.settings, "component": sums.names[largest]},
         details=details,
@@ -307,14 +307,14 @@ def residual_covariance_test(
 
     Notes
     -----
-    Assumes independent contexts, and regressions of action and truth on the belief that are smooth
-    enough for a cubic spline with at most 11 coefficients, or one with a jump, chosen by squared
-    error on held-out contexts; given beliefs over several states, for a sum of such splines in all
-    beliefs but the last, with products of pairs if they predict better. Up to 11 distinct beliefs
-    may have a mean each. Signs of whole contexts are flipped at random, so that any dependence
-    within a context is allowed. Where an action and a state are so rare that they hardly meet,
-    signs would reject far too often; contexts of similar belief then exchange the residuals of the
-    truth (`settings` says which), without an interval. That of the hidden shift is its own alone.
+    Assumes independent contexts, and regressions on the belief that are smooth enough for a cubic
+    spline with at most 11 coefficients, or one with a jump, chosen by squared error on held-out
+    contexts; given several states, for a sum of such splines in all beliefs but the last, with
+    products of pairs if they predict better. Up to 11 distinct beliefs may have a mean each. Signs
+    of whole contexts are flipped at random, so that any dependence within a context is allowed.
+    Where an action and a state are so rare that they hardly meet, signs would reject far too often;
+    contexts of similar belief then exchange the residuals of the truth (`settings` says which),
+    without an interval. That of the hidden shift is its own alone, and ends at shifts of -1 and 1.
 
     Probabilities of actions stand in place of the indicators of what was chosen, so that every
     estimate is the one that drawn actions have in expectation. As a policy may have no noise at
