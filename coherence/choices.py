@@ -17,6 +17,7 @@ from coherence.inputs import (
     as_codes,
     as_contexts,
     require,
+    require_aligned,
 )
 from coherence.table.states import unknown_pair, zero_or_one
 
@@ -112,6 +113,7 @@ def as_choices(
         Any array breaks its rule, `truth` varies within a context, or it is not known which state
         the belief is in where that must be known.
     """
+    require_aligned(belief=belief, action=action, truth=truth, context=context)
     checked = as_belief(belief)
     n_rows = len(checked)
     chosen = as_actions(action, n_rows)

@@ -4,6 +4,8 @@ They turn what a user passes into codes and floats, or raise an `InputError` tha
 rule, received value, position and remedy.
 """
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +56,54 @@ def whole_number(value: Any, name: str, minimum: int) -> int:
     return int(value)
 
 
+def require_frame(runs: Any, name: str = "runs") -> None:
+    """Raise `InputError` unless a table is a pandas DataFrame, and say how to make it one."""
+    if isinstance(runs, pd.DataFrame):
+        return
+    kind = f"{type(runs).__module__}.{type(runs).__name__}".removeprefix("builtins.")
+    if isinstance(runs, str | os.PathLike):
+        remedy = f"Read the file first: coherence.read_runs({str(runs)!r})."
+    elif isinstance(runs, Mapping | list | tuple | np.ndarray):
+        remedy = f"Make it one: pandas.DataFrame({name})."
+    else:  # polars, pyarrow and others of their kind have this method
+        remedy = f"Convert it: {name}.to_pandas()."
+    raise InputError(f"{name} must be a pandas DataFrame; received {kind}. {remedy}")
+
+
+def require_aligned(**values: Any) -> None:
+    """Raise `InputError` if pandas objects of one length do not have the same index.
+
+    Parameters
+    ----------
+    **values : Any
+        Rows under the name of their parameter; what is no Series or DataFrame has no index, and is
+        taken by position.
+    """
+    indexed = {
+        name: each.index
+        for name, each in values.items()
+        if isinstance(each, pd.Series | pd.DataFrame)
+    }
+    for name, index in indexed.items():
+        first, expected = next(iter(indexed.items()))
+        if len(index) == len(expected) and not index.equals(expected):
+            position = int(np.argmax(np.asarray(index != expected)))
+            raise InputError(
+                f"{first} and {name} must have the same index; at position {position} they have "
+                f"{expected[position]!r} and {index[position]!r}. Align them "
+                f"({name}.loc[{first}.index]), or pass values alone ({name}.to_numpy()) if their "
+                "order is right."
+            )
+
+
+def _holds_booleans(values: Any) -> bool:
+    # Among numbers of a list numpy would make True a 1 before it could be seen.
+    array = np.asarray(values, dtype=object if isinstance(values, list | tuple) else None)
+    if array.dtype == object:
+        return any(isinstance(value, bool | np.bool_) for value in array.ravel())
+    return array.dtype == bool
+
+
 def as_belief(values: ArrayLike, name: str = "belief") -> Floats:
     """Validate beliefs in [0, 1], shape (n,), or rows over several states, shape (n, n_states).
 
@@ -74,6 +124,11 @@ def as_belief(values: ArrayLike, name: str = "belief") -> Floats:
     InputError
         Not numeric, missing, outside [0, 1], wrong shape, or rows that do not sum to 1 within 1e-6.
     """
+    require(
+        not _holds_booleans(values),
+        f"{name} must hold probabilities in [0, 1]; received true and false. Pass stated numbers, "
+        "or 0.0 and 1.0 if they were stated as such.",
+    )
     try:
         belief = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -83,6 +138,11 @@ def as_belief(values: ArrayLike, name: str = "belief") -> Floats:
     require(
         belief.ndim in (1, 2) and belief.size > 0,
         f"{name} must have shape (n,) or (n, n_states) with n > 0; received shape {belief.shape}.",
+    )
+    require(
+        belief.ndim == 1 or belief.shape[1] > 1,
+        f"{name} must have one column for each of two or more states; received one column. Pass it "
+        "as one dimension if it is the belief in one state.",
     )
     flat = belief.ravel()
     # Negated, so that NaN is wrong too: every comparison with it is false.
@@ -223,7 +283,9 @@ def as_actions(values: Any, length: int) -> Actions:
 
 def _as_policies(values: Any, length: int) -> Actions:
     """Validate probabilities of actions, shape (n, n_actions)."""
-    probabilities = as_belief(values, "action")
+    # Indicators of what was chosen are probabilities of 0 and 1.
+    numbers = np.asarray(values, dtype=np.float64) if _holds_booleans(values) else values
+    probabilities = as_belief(numbers, "action")
     require(
         len(probabilities) == length,
         f"action must have one row per row of belief; received {len(probabilities)} rows "

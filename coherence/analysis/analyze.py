@@ -21,7 +21,7 @@ from coherence.analysis.verdict import verdict
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
 from coherence.errors import InputError, closest, listing
-from coherence.inputs import whole_number
+from coherence.inputs import require_frame, whole_number
 from coherence.report.report import Report
 from coherence.report.unit import Unit
 from coherence.result import CheckResult
@@ -133,6 +133,10 @@ def _adjust(outcomes: list[list[CheckResult]]) -> list[list[CheckResult]]:
 def _checked_names(checks: Sequence[str] | None) -> tuple[str, ...]:
     if checks is None:
         return tuple(CHECKS)
+    if isinstance(checks, str):
+        raise InputError(
+            f"checks must be a list of names; received the text {checks!r}. Write [{checks!r}]."
+        )
     for name in checks:
         if name not in CHECKS:
             raise InputError(
@@ -231,6 +235,7 @@ def analyze(
        model check  pvalue
     0  leaky   cmi   0.001
     """
+    require_frame(runs)
     names = _checked_names(checks)
     n_jobs = n_jobs if n_jobs == -1 else whole_number(n_jobs, "n_jobs", 1)
     runs, written = _one_writing(runs, merge_labels)

@@ -23,6 +23,7 @@ from coherence.inputs import (
     as_codes,
     as_contexts,
     require,
+    require_aligned,
 )
 from coherence.result import CheckResult, Interval
 from coherence.statistics.bins import belief_bins
@@ -60,7 +61,11 @@ def reliability_table(
     0    0     0.1     0.0  2
     1    1     0.9     0.5  2
     """
-    values, wanted = as_belief(belief), as_belief(target, "target")
+    require_aligned(belief=belief, target=target)
+    happened = np.asarray(target)
+    if happened.dtype == bool:
+        happened = happened.astype(np.float64)
+    values, wanted = as_belief(belief), as_belief(happened, "target")
     require(
         values.shape == wanted.shape,
         f"target must have one value per belief; received shapes {wanted.shape} and "
@@ -166,6 +171,7 @@ def calibration_estimates(
     Kumar, Liang and Ma (2019), Verified uncertainty calibration, on the bias of the plain estimate;
     Efron and Stein (1981), The jackknife estimate of variance.
     """
+    require_aligned(belief=belief, truth=truth, p_true=p_true, context=context)
     values = as_belief(belief)
     require(values.ndim == 1, "belief and truth must be one-dimensional and of equal length.")
     state = None if truth is None else _as_state(truth, len(values), positive)
@@ -235,7 +241,7 @@ class _Beliefs:
             null=what,
             statistic=math.nan if too_few else statistic,
             unit=unit,
-            interval=None if too_few else interval,
+            interval=None if too_few or interval is None else interval.within(0.0, 1.0),
             pvalue=None,
             n_rows=len(self.values),
             n_contexts=self.n_contexts,

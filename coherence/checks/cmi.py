@@ -19,7 +19,7 @@ from scipy import stats
 
 from coherence.checks.check import INTERVAL_ALONE, Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.choices import as_choices
-from coherence.inputs import Codes, Floats, require, whole_number
+from coherence.inputs import Codes, Floats, require, require_aligned, whole_number
 from coherence.result import EXACT_REPORT, CheckResult, Interval
 from coherence.statistics.cmi_problem import Problem, pose
 from coherence.statistics.information import BinnedInformation, binned_information
@@ -155,6 +155,7 @@ def cmi_test(
     >>> told.pvalue > 0.05, hidden.pvalue
     (True, 0.001)
     """
+    require_aligned(belief=belief, condition_on=condition_on)
     data = as_choices(belief, action, truth, context, positive=positive, oriented=isotonic)
     k = whole_number(k, "k", 1)
     n_permutations = whole_number(n_permutations, "n_permutations", 1)

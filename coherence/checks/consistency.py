@@ -16,7 +16,7 @@ import pandas as pd
 
 from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.errors import closest
-from coherence.inputs import MIN_CONTEXTS, Floats, require
+from coherence.inputs import MIN_CONTEXTS, Floats, require, require_frame
 from coherence.result import CheckResult, Interval
 from coherence.statistics.mean_interval import mean_interval, why_none
 from coherence.statistics.resample import Seed, as_generator, bootstrap_counts, percentile_interval
@@ -153,6 +153,7 @@ def prompt_consistency(
         interval: Interval | None = Interval(*percentile_interval(draws), 0.95, method)
     else:
         interval = mean_interval(square, root=True)
+    interval = None if interval is None else interval.within(0.0, 1.0)
     return replace(
         result,
         statistic=float(_root(square.mean())),
@@ -165,6 +166,7 @@ def _validated(
     runs: pd.DataFrame, named: str | None, prompts: Sequence[str] | None
 ) -> tuple[pd.DataFrame, str, list[str]]:
     """Return the rows of named prompts without a z, the reference, and the prompts to compare."""
+    require_frame(runs)
     for column in ("context", "prompt", "p"):
         require(
             column in runs.columns,

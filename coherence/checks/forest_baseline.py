@@ -15,7 +15,7 @@ import pandas as pd
 
 from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.errors import closest
-from coherence.inputs import MIN_CONTEXTS, Codes, Floats, require, whole_number
+from coherence.inputs import MIN_CONTEXTS, Codes, Floats, require, require_frame, whole_number
 from coherence.result import CheckResult
 from coherence.statistics.mean_interval import NO_SPREAD, median_interval
 from coherence.statistics.resample import Seed, as_generator, context_folds
@@ -133,6 +133,7 @@ def random_forest_baseline(
     ----------
     Breiman (2001), Machine Learning 45(1), for the forests.
     """
+    require_frame(runs)
     for column in (*KEY, "p_z"):
         hint = closest(column, runs.columns)
         require(

@@ -17,7 +17,7 @@ from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.checks.forest_baseline import CHECK as FOREST
 from coherence.checks.forest_baseline import GAP_COLUMNS, holds_conditionals
 from coherence.errors import closest
-from coherence.inputs import MIN_CONTEXTS, Floats, require, whole_number
+from coherence.inputs import MIN_CONTEXTS, Floats, require, require_frame, whole_number
 from coherence.result import CheckResult, Interval
 from coherence.statistics.mean_interval import (
     MEDIAN_METHOD,
@@ -247,6 +247,7 @@ def iterated_expectation_test(
 
 
 def _require_columns(runs: pd.DataFrame) -> None:
+    require_frame(runs)
     states = state_columns(runs)
     require(
         len(states) < 2,
@@ -255,11 +256,8 @@ def _require_columns(runs: pd.DataFrame) -> None:
         "Test one state at a time: rename its column to 'p'.",
     )
     for column in (*KEY, "p", "z", "z_state", "p_z"):
-        hint = closest(column, runs.columns)
-        require(
-            column in runs.columns,
-            f"runs must have a column {column!r} for the iterated expectation. {hint}",
-        )
+        lack = f"runs must have a column {column!r} for the iterated expectation. "
+        require(column in runs.columns, lack + closest(column, runs.columns))
 
 
 def _measured(details: pd.DataFrame, measure: str) -> tuple[float, float, float]:

@@ -18,7 +18,7 @@ from scipy import stats
 from coherence.checks.check import INTERVAL_ALONE, Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.choices import as_choices
 from coherence.errors import closest
-from coherence.inputs import Codes, Floats, require, whole_number
+from coherence.inputs import Codes, Floats, require, require_aligned, whole_number
 from coherence.result import EXACT_REPORT, CheckResult, Interval
 from coherence.statistics.learners import (
     Learner,
@@ -248,6 +248,7 @@ def predictive_gain_test(
     Dorogush, Ershov and Gulin (2018) for CatBoost; Nadeau and Bengio (2003) on tests of
     cross-validated losses.
     """
+    require_aligned(belief=belief, features=features)
     data = as_choices(belief, action, truth, context, positive=positive)
     n_folds = whole_number(n_folds, "n_folds", 2)
     n_seeds = whole_number(n_seeds, "n_seeds", 1)
@@ -369,7 +370,10 @@ def _over_contexts(
     spread, degrees = error(scale * (gains - ratio * losses), scale)
     reach = float(stats.t.ppf(0.975, degrees)) * spread
     method = "t over contexts, variance enlarged for shared training data and for the folds"
-    interval = Interval(100 * ratio - reach, 100 * ratio + reach, 0.95, method)
+    # No more can be gained than all of the loss.
+    interval = Interval(100 * ratio - reach, 100 * ratio + reach, 0.95, method).within(
+        -math.inf, 100
+    )
     spread, degrees = error(gains, 1.0)
     return interval, float(stats.t.sf(gains.mean() / spread, degrees))
 

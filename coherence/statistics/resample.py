@@ -11,6 +11,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from coherence.errors import InputError
 from coherence.inputs import Codes, Floats
 from coherence.statistics.grouping import vector_blocks
 from coherence.statistics.knn import RESOLUTION, as_levels
@@ -24,7 +25,15 @@ BLOCK_SPAN = 0.1  # widest difference in belief within a block that joins differ
 
 def as_generator(rng: Seed) -> np.random.Generator:
     """Return a generator for a seed, a generator or None (fresh entropy)."""
-    return np.random.default_rng(rng)
+    try:
+        if isinstance(rng, bool):
+            raise TypeError
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise InputError(
+            "rng must be None, a whole number of at least 0 or a numpy.random.Generator; received "
+            f"{rng!r}."
+        ) from None
 
 
 def permutation_pvalue(observed: float, permuted: Floats, *, exact: bool = False) -> float:

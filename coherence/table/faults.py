@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.errors import SchemaError, closest
+from coherence.inputs import require_frame
 from coherence.table.column_names import column_faults
 from coherence.table.labels import label_faults
 from coherence.table.needs import EVIDENCE, missing
@@ -109,7 +110,8 @@ def _probability_faults(runs: pd.DataFrame) -> list[str]:
         column = runs[name].where(of_policies) if name in policies else runs[name]
         numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
         # True and False would pass as 1 and 0, and are no stated probabilities.
-        text = (np.isnan(numbers) & column.notna().to_numpy()) | pd.api.types.is_bool_dtype(column)
+        boolean = column.map(lambda value: isinstance(value, bool | np.bool_)).to_numpy(dtype=bool)
+        text = (np.isnan(numbers) & column.notna().to_numpy()) | boolean
         if text.any():
             faults.append(
                 f"column {name!r} must hold numbers; {int(text.sum())} of {len(column)} values "
@@ -359,6 +361,7 @@ def validate_runs(
     coherence.errors.SchemaError: runs table has 1 fault: column 'p' must hold probabilities in \
 [0, 1]; 1 of 2 values do not, the first is 85 (row 1). Divide percentages by 100.
     """
+    require_frame(runs)
     faults = find_faults(runs, labels_apart=labels_apart)
     if faults:
         raise SchemaError(faults, source)

@@ -15,6 +15,7 @@ from pathlib import Path
 import pandas as pd
 
 from coherence.errors import InputError, closest
+from coherence.inputs import require_frame
 from coherence.table.exact_csv import read_exact_csv
 from coherence.table.faults import validate_runs
 from coherence.table.labels import merge_alike
@@ -268,6 +269,7 @@ def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     InputError
         Unknown ending, or the folder is missing or not writable.
     """
+    require_frame(runs)
     target = Path(path)
     suffix = target.suffix.lower()
     if suffix not in (".parquet", ".csv", *_JSON_SUFFIXES):

@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from coherence import InputError
@@ -101,3 +102,12 @@ def test_a_belief_in_one_of_several_states_is_held_against_the_rest():
     assert (data.states, data.truth.tolist()) == (("not b", "b"), [0, 1, 0])
     with pytest.raises(InputError, match="received 'b' with beliefs over 3 states"):
         as_choices([[0.2, 0.2, 0.6]] * 3, ACTION, ["a", "b", "c"], None, positive="b")
+
+
+def test_a_shuffled_index_is_refused():
+    belief = pd.Series([0.1, 0.8, 0.3])
+    shuffled = pd.Series(ACTION).sample(frac=1, random_state=1)
+    with pytest.raises(InputError, match="belief and action must have the same index"):
+        as_choices(belief, shuffled, [0, 1, 0], None)
+    aligned = as_choices(belief, shuffled.loc[belief.index], [0, 1, 0], None)
+    assert aligned.action.tolist() == [0, 1, 0]

@@ -1,18 +1,22 @@
 """Validators: what is taken, what is refused, and that the message says where."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow
 import pytest
 
-from coherence import InputError
+from coherence import InputError, analyze, validate_runs
 from coherence.inputs import (
     as_actions,
     as_belief,
     as_codes,
     as_contexts,
     require,
+    require_aligned,
+    require_frame,
     whole_number,
 )
 
@@ -167,3 +171,52 @@ def test_probabilities_of_zero_and_one_are_the_choices_that_they_name():
 def test_what_is_no_policy_is_refused(values, message):
     with pytest.raises(InputError, match=re.escape(message)):
         as_actions(values, 2)
+
+
+@pytest.mark.parametrize(
+    "values", [[True, False], pd.Series([True, False]), [0.5, True], pd.array([True, None])]
+)
+def test_true_and_false_are_no_beliefs(values):
+    with pytest.raises(InputError, match="belief must hold probabilities .* received true and fal"):
+        as_belief(values)
+
+
+def test_one_column_of_beliefs_says_what_it_may_be():
+    with pytest.raises(InputError, match="received one column. Pass it as one dimension"):
+        as_belief([[0.2], [0.8]])
+
+
+def test_indicators_of_actions_are_choices():
+    frame = pd.DataFrame({"go": [True, False], "stay": [False, True]})
+    assert as_actions(frame, 2).codes.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("runs", "message"),
+    [
+        ("runs.csv", "received str. Read the file first: coherence.read_runs('runs.csv')."),
+        (Path("a/b.csv"), "Read the file first: coherence.read_runs('a/b.csv')."),
+        ({"p": [0.5]}, "received dict. Make it one: pandas.DataFrame(runs)."),
+        (np.zeros(3), "received numpy.ndarray. Make it one"),
+        (pyarrow.table({"p": [0.5]}), "received pyarrow.lib.Table. Convert it: runs.to_pandas()."),
+    ],
+)
+def test_what_is_no_frame_says_how_to_make_it_one(runs, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        require_frame(runs)
+    with pytest.raises(InputError, match="^runs must be a pandas DataFrame"):
+        analyze(runs)
+    with pytest.raises(InputError, match="^runs must be a pandas DataFrame"):
+        validate_runs(runs)
+
+
+def test_rows_are_not_matched_by_position_against_their_index():
+    belief = pd.Series([0.1, 0.2, 0.3])
+    require_aligned(belief=belief, action=["a", "b", "c"], truth=belief + 1, context=None)
+    with pytest.raises(InputError) as error:
+        require_aligned(belief=belief, action=belief[::-1])
+    assert str(error.value) == (
+        "belief and action must have the same index; at position 0 they have 0 and 2. Align them "
+        "(action.loc[belief.index]), or pass values alone (action.to_numpy()) if their order is "
+        "right."
+    )

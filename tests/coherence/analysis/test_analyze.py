@@ -644,3 +644,12 @@ def test_notes_on_chosen_actions_are_no_probabilities(runs):
     silent = noted.assign(task="silent", action=None)
     report = analyze(pd.concat([noted, silent]), checks=["calibration"], rng=1)
     assert [unit.answering.policies for unit in report.units] == [False, False]
+
+
+def test_checks_are_a_list_and_a_seed_is_a_number():
+    table = pd.DataFrame({"p": np.linspace(0, 1, 20), "theta": [0, 1] * 10})
+    with pytest.raises(InputError, match=r"received the text 'cmi'. Write \['cmi'\]"):
+        analyze(table, checks="cmi")
+    for seed in (-1, 0.5, "seven", True):
+        with pytest.raises(InputError, match="rng must be None, a whole number of at least 0 or a"):
+            analyze(table, rng=seed)
