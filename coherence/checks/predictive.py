@@ -280,7 +280,6 @@ def predictive_gain_test(
     lack = NO_PUBLISHED if published and data.policy is not None else ""
     if data.degenerate or lack:
         return replace(result, reason=data.degenerate or lack)
-
     model = _CatBoost(published=True) if published else LEARNERS[learner]
     losses = np.zeros((2, data.n_rows))
     for seed in generator.integers(2**31, size=n_seeds):
