@@ -32,7 +32,17 @@ _TERMS = Terms(
     table="table",
     remedy="Is the file truncated?",
 )
-_OWN_PROPERTY = re.compile(rf"\s*(?P<key>{'|'.join(PROPERTIES)})\s*=\s*(?P<value>{QUOTED})\s*;")
+_ESCAPES = "escapes"
+"""Property of a network whose other properties hold ``%3B`` for a semicolon, and so on."""
+_OWN_PROPERTY = re.compile(
+    rf"\s*(?P<key>{'|'.join((*PROPERTIES, _ESCAPES))})\s*=\s*(?P<value>{QUOTED})\s*;"
+)
+# Other readers end a property at a semicolon and a block at a brace, quoted or not, take two
+# slashes for a comment, and look for the words that open a block in the whole file.
+_MISREAD = re.compile(
+    r'[%;{}"\\]|/(?=[/*])|(?<=[/*])/|(?=network|variable|probability|property).', re.IGNORECASE
+)
+_ESCAPED = re.compile("%([0-9A-F]{2})")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _KEYWORDS = (
@@ -132,6 +142,11 @@ def _read_network_block(scanner: Scanner, head: dict[str, str]) -> None:
         if match:
             head[match["key"]] = unquoted(match["value"])
     scanner.advance()
+    # Without this mark, as in files of other programs, a percent sign is one.
+    if head.pop(_ESCAPES, None) is not None:
+        for key in PROPERTIES:
+            if key in head:
+                head[key] = _ESCAPED.sub(lambda code: chr(int(code[1], 16)), head[key])
 
 
 def _read_variable(scanner: Scanner) -> tuple[str, tuple[str, ...]]:
@@ -312,14 +327,10 @@ def format_bif(network: Network) -> str:
     -------
     str
         Names are quoted where they are more than a plain word; title, source and whether the tables
-        are illustrative are properties.
+        are illustrative are properties, in which what other readers take for the format's own
+        marks and words is escaped.
     """
-    lines = [f"network {_name(network.name)} {{"]
-    lines += [
-        f"    property {key} = {quoted(value)};"
-        for key, value in stated_properties(network).items()
-    ]
-    lines.append("}")
+    lines = [f"network {_name(network.name)} {{", *_property_lines(network), "}"]
     for node in network.nodes:
         states = ", ".join(map(_name, node.states))
         lines += [
@@ -345,6 +356,17 @@ def format_bif(network: Network) -> str:
             )
         lines.append("}")
     return "\n".join(lines) + "\n"
+
+
+def _property_lines(network: Network) -> list[str]:
+    stated = stated_properties(network)
+    escaped = {
+        key: _MISREAD.sub(lambda mark: f"%{ord(mark[0]):02X}", value)
+        for key, value in stated.items()
+    }
+    if escaped != stated:
+        escaped = {_ESCAPES: "percent", **escaped}
+    return [f"    property {key} = {quoted(value)};" for key, value in escaped.items()]
 
 
 def _name(text: str) -> str:

@@ -9,12 +9,11 @@ belief plus a multiple of the truth.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
@@ -22,24 +21,18 @@ from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.choices import ChoiceData, as_choices
 from coherence.inputs import Floats, whole_number
 from coherence.result import EXACT_REPORT, CheckResult, Interval
-from coherence.statistics.exchange import (
-    ASYMMETRY,
-    NO_INTERVAL,
-    asymmetry,
-    exchanged_sums,
-    policy_asymmetry,
-    sign_flipped_sums,
+from coherence.statistics.choice_fit import choice_misfit
+from coherence.statistics.covariance_sums import (
+    Component,
+    Sums,
+    component_estimates,
+    pair_components,
+    sum_components,
 )
+from coherence.statistics.exchange import ASYMMETRY
 from coherence.statistics.hidden_shift import Shift, hidden_shift
-from coherence.statistics.resample import (
-    Seed,
-    as_generator,
-    context_blocks,
-    context_means,
-    context_sums,
-    permutation_pvalue,
-)
-from coherence.statistics.residuals import Residuals, in_several_states, residuals, separated
+from coherence.statistics.resample import Seed, as_generator
+from coherence.statistics.residuals import Chooser, residuals, separated
 from coherence.table.needs import JUDGED_CHOICES
 
 NULL = (
@@ -52,204 +45,78 @@ SEPARATED = (
     "which leaves no other state to compare with at equal belief"
 )
 SETTLED = "the stated belief settles the action, and leaves the state nothing to move"
-RARE = "no interval: a rare action and a rare state are seen together too seldom"
 ALONE = (
     "a rare action and a rare state together are seen too seldom, "
     "and most contexts have no neighbour of similar belief to be compared with"
 )
-UNIDENTIFIED = "the hidden shift is not identified: choice does not follow the belief"
-BEYOND = "no interval: no two beliefs differ by so much, the approximation has ended before"
+UNIDENTIFIED = "choice does not follow the belief"
 METHOD = "sandwich error, contexts as units"
+SCORE_METHOD = "shifts that the score test does not reject, contexts as units"
 # The hidden shift looks where a hidden signal shows; the other components share the rest.
 SHIFT_WEIGHT = 0.8
+# P-value of the fit of the choice curve below which no hidden shift is read off it.
+MISFIT = 0.05
 
 
-@dataclass(frozen=True)
-class _Component:
-    """A sum over rows that is zero on average under the null, and what scales it to an effect."""
-
-    name: str
-    weights: Floats  # (n, n_actions): what the residual of each action counts
-    state: int  # column of the residuals of the truth
-    information: Floats  # (n,): what a unit of the effect adds to each row of the sum
-
-    def action(self, remains: Residuals) -> Floats:
-        return np.asarray((self.weights * remains.action).sum(axis=1))
+def _tested(result: CheckResult, sums: Sums, weights: Floats) -> CheckResult:
+    """Add the p-value of the largest of all components, and what each of them says."""
+    details = component_estimates(sums, weights)
+    return replace(result, pvalue=float(details["pvalue_adjusted"].min()), details=details)
 
 
-@dataclass(frozen=True)
-class _Sums:
-    """Components summed by context, (n_contexts, n_components), and their null distribution."""
-
-    names: list[str]
-    scores: Floats
-    scale: Floats
-    skewness: list[float]
-    draws: Floats
-    standardised: Floats | None  # where contexts were exchanged, in place of studentised sums
-
-
-def _by_context(columns: list[Floats], data: ChoiceData) -> Floats:
-    sums = [context_sums(column, data.context, data.n_contexts) for column in columns]
-    return np.stack(sums, axis=1)
+def _with_shift(result: CheckResult, shift: Shift, position: int, why: str) -> CheckResult:
+    """Report the hidden shift with an interval of its own, or why it is not the effect."""
+    details = result.details
+    assert details is not None
+    # In place of the multiple of the score, which is the shift to first order only.
+    known = [math.nan] * 2 if why else [shift.estimate, shift.standard_error]
+    details.loc[position, ["estimate", "standard_error"]] = known
+    if why:
+        return replace(result, settings={**result.settings, "no_hidden_shift": why})
+    interval = Interval(shift.low, shift.high, 0.95, SCORE_METHOD).within(-1.0, 1.0)
+    return replace(result, statistic=shift.estimate, interval=interval)
 
 
-def _weighted_minimum(studentised: Floats, weights: Floats) -> Floats:
-    """Smallest weighted two-sided normal p-value over components, on the last axis."""
-    return np.asarray((2 * stats.norm.sf(np.abs(studentised)) / weights).min(axis=-1))
-
-
-def _exchanged(
-    components: list[_Component],
-    data: ChoiceData,
-    remains: Residuals,
-    n_draws: int,
-    rng: np.random.Generator,
-) -> tuple[Floats, Floats] | None:
-    """Standardised sums and their null distribution; None where few have a neighbour."""
-
-    def of_contexts(columns: list[Floats]) -> Floats:
-        means = [context_means(column, data.context, data.n_contexts) for column in columns]
-        return np.stack(means, axis=1)
-
-    several = in_several_states(data)
-    # Two columns of beliefs are one belief and its complement.
-    belief = data.belief if several else data.belief.reshape(data.n_rows, -1)[:, -1:]
-    summary = of_contexts(list(belief.T))
-    blocks = context_blocks(summary if several else summary[:, 0])
-    if (np.bincount(blocks)[blocks] > 1).mean() < 0.5:
-        return None
-    action = _by_context([part.action(remains) for part in components], data)
-    truth = of_contexts([remains.truth[:, part.state] for part in components])
-    return exchanged_sums(action, truth, blocks, n_draws, rng)
-
-
-def _estimates(sums: _Sums, weights: Floats) -> pd.DataFrame:
-    """Estimate, standard error and p-values of each component."""
-    scores, n = sums.scores, len(sums.scores)
-    total = sums.scale.sum(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        estimate = scores.sum(axis=0) / total
-        # Sandwich: what is left of each context's sum once the effect is taken out of it.
-        rest = scores - estimate * sums.scale
-        error = np.sqrt((rest**2).sum(axis=0) * n / (n - 1)) / total
-        studentised = np.nan_to_num(scores.sum(axis=0) / np.sqrt((scores**2).sum(axis=0)))
-        # Shah and Peters (2020), equation 3: the same sum, studentised about its mean.
-        measure = scores.mean(axis=0) / scores.std(axis=0) * math.sqrt(n)
-    if sums.standardised is not None:
-        studentised = sums.standardised
-    minima = _weighted_minimum(sums.draws, weights)
-    single = 2 * stats.norm.sf(np.abs(studentised))
-    adjusted = [permutation_pvalue(-float(value), -minima) for value in single / weights]
-    return pd.DataFrame(
-        {
-            "component": sums.names,
-            "estimate": estimate,
-            "standard_error": error,
-            "gcm": measure,
-            "weight": weights,
-            "pvalue_single": single,
-            "pvalue_adjusted": adjusted,
-        }
-    )
-
-
-def _of_shift(result: CheckResult, sums: _Sums, shift: Shift) -> CheckResult:
-    """Report the hidden shift, the last component, with an interval of its own."""
-    n = len(sums.names)
-    weights = np.array([(1 - SHIFT_WEIGHT) / (n - 1)] * (n - 1) + [SHIFT_WEIGHT])
-    details = _estimates(sums, weights)
-    details.loc[n - 1, ["estimate", "standard_error"]] = [shift.estimate, shift.standard_error]
-    reason = RARE if sums.skewness[-1] > NO_INTERVAL else ""
-    reason = reason if math.isfinite(shift.estimate) else UNIDENTIFIED
-    # Rows of a context are one observation: its degrees of freedom are those of the contexts.
-    half = float(stats.t.ppf(0.975, result.n_contexts - 1)) * shift.standard_error
-    ends = Interval(shift.estimate - half, shift.estimate + half, 0.95, METHOD)
-    reason = reason or (BEYOND if abs(shift.estimate) > 1 else "")
-    return replace(
-        result,
-        statistic=shift.estimate,
-        interval=None if reason else ends.within(-1.0, 1.0),
-        pvalue=float(details["pvalue_adjusted"].min()),
-        details=details,
-        reason=reason,
-    )
-
-
-def _of_largest(result: CheckResult, sums: _Sums) -> CheckResult:
-    """Report the component that is surest, with an interval that holds for all at once."""
-    n = len(sums.names)
-    details = _estimates(sums, np.full(n, 1 / n))
-    largest = int(np.argmin(details["pvalue_single"]))
+def _of_largest(result: CheckResult, sums: Sums, n_pairs: int) -> CheckResult:
+    """Report the surest difference in choice probability; its interval holds for all at once."""
+    details = result.details
+    assert details is not None
+    largest = int(np.argmin(details["pvalue_single"][:n_pairs]))
     estimate, error = (float(details[name][largest]) for name in ("estimate", "standard_error"))
+    named = replace(
+        result,
+        unit="probability",
+        settings={**result.settings, "component": sums.names[largest]},
+    )
+    if not math.isfinite(estimate):
+        return replace(named, reason=UNIDENTIFIED)
     # The error under the null is the one that the test uses; the smaller of the two would let test
     # and interval disagree.
-    scores, scale = sums.scores[:, largest], sums.scale[:, largest]
-    error = max(error, float(np.sqrt((scores**2).sum()) / scale.sum()))
+    error = max(error, float(sums.null_error[largest]))
     # The component is selected, so its interval must hold for all at once; few contexts widen it as
     # they widen a single one.
-    selected = np.quantile(np.abs(sums.draws).max(axis=1), 0.95) / stats.norm.ppf(0.975)
+    # Quantile of the largest studentised sum, relative to that of a single normal one.
+    drawn = np.abs(sums.draws[:, :n_pairs]).max(axis=1)
+    selected = np.quantile(drawn, 0.95) / stats.norm.ppf(0.975)
     half = float(stats.t.ppf(0.975, result.n_contexts - 1)) * float(selected) * error
-    method = f"{METHOD}, simultaneous over {n} components"
-    ends = Interval(estimate - half, estimate + half, 0.95, method)
-    reason = RARE if sums.skewness[largest] > ASYMMETRY else ""
-    reason = reason if math.isfinite(estimate) else UNIDENTIFIED
-    return replace(
-        result,
-        statistic=estimate,
-        unit="probability",
-        interval=None if reason else ends.within(-1.0, 1.0),
-        pvalue=float(details["pvalue_adjusted"].min()),
-        settings={**result.settings, "component": sums.names[largest]},
-        details=details,
-        reason=reason,
+    # The effect is a difference of probabilities.
+    low, high = max(estimate - half, -1.0), min(estimate + half, 1.0)
+    method = f"{METHOD}, simultaneous over {n_pairs} components"
+    return replace(named, statistic=estimate, interval=Interval(low, high, 0.95, method))
+
+
+def _no_shift(data: ChoiceData, chooser: Chooser, shift: Shift, exchanged: bool) -> str:
+    """Return why the hidden shift is not the effect that is reported; empty where it is."""
+    if not math.isfinite(shift.estimate):
+        return UNIDENTIFIED
+    if exchanged:
+        return "a rare action and a rare state are seen together too seldom"
+    misfit = choice_misfit(
+        chooser.belief, data.share, data.context, data.n_contexts, chooser.choice
     )
-
-
-def _pairs(data: ChoiceData, remains: Residuals) -> list[_Component]:
-    """One component for every action with every state: the difference in choice probability."""
-    states = data.states[-1:] if len(data.states) == 2 else data.states
-    return [
-        _Component(
-            f"P({action} | {label}) - P({action} | not {label})",
-            np.broadcast_to(np.eye(len(data.actions))[position], remains.action.shape),
-            state,
-            remains.truth[:, state] ** 2,
-        )
-        for state, label in enumerate(states)
-        for position, action in enumerate(data.actions)
-    ]
-
-
-def _skewness(component: _Component, data: ChoiceData, remains: Residuals) -> float:
-    odds = remains.truth_fit.fitted[:, component.state]
-    if data.policy is not None:
-        return policy_asymmetry(component.action(remains), odds, data.context, data.n_contexts)
-    share = remains.action_fit.fitted
-    return asymmetry(component.weights, share, odds, data.context, data.n_contexts)
-
-
-def _summed(
-    components: list[_Component],
-    data: ChoiceData,
-    remains: Residuals,
-    n_draws: int,
-    rng: np.random.Generator,
-) -> _Sums:
-    """Sum the components by context and draw their null distribution; no draws if there is none."""
-    products = [part.action(remains) * remains.truth[:, part.state] for part in components]
-    skewness = [_skewness(component, data, remains) for component in components]
-    scores = _by_context(products, data)
-    standardised: Floats | None = None
-    if max(skewness) > ASYMMETRY:
-        # Signs do not imitate products of two rare things, which are hardly ever above 0.
-        exchange = _exchanged(components, data, remains, n_draws, rng)
-        standardised, draws = exchange or (None, np.empty(0))
-    else:
-        draws = sign_flipped_sums(scores, n_draws, rng)
-    scale = _by_context([component.information for component in components], data)
-    names = [component.name for component in components]
-    return _Sums(names, scores, scale, skewness, draws, standardised)
+    if misfit < MISFIT:
+        return f"choices are no smooth function of the belief (p of the fit {misfit:.2g})"
+    return ""
 
 
 def residual_covariance_test(
@@ -307,14 +174,14 @@ def residual_covariance_test(
 
     Notes
     -----
-    Assumes independent contexts, and regressions on the belief that are smooth enough for a cubic
-    spline with at most 11 coefficients, or one with a jump, chosen by squared error on held-out
-    contexts; given several states, for a sum of such splines in all beliefs but the last, with
-    products of pairs if they predict better. Up to 11 distinct beliefs may have a mean each. Signs
-    of whole contexts are flipped at random, so that any dependence within a context is allowed.
-    Where an action and a state are so rare that they hardly meet, signs would reject far too often;
-    contexts of similar belief then exchange the residuals of the truth (`settings` says which),
-    without an interval. That of the hidden shift is its own alone, and ends at shifts of -1 and 1.
+    Assumes independent contexts, and regressions of action and truth on the belief that are smooth
+    enough for a cubic spline with at most 11 coefficients, or one with a jump, chosen by squared
+    error on held-out contexts; given beliefs over several states, for a sum of such splines in all
+    beliefs but the last, with products of pairs if they predict better. Up to 11 distinct beliefs
+    may have a mean each. Signs of whole contexts are flipped at random, so that any dependence
+    within a context is allowed. Where an action and a state are so rare that they hardly meet,
+    signs would reject far too often; contexts of similar belief then exchange the residuals of the
+    truth (`settings` says which), without an interval. That of the hidden shift is its own alone.
 
     Probabilities of actions stand in place of the indicators of what was chosen, so that every
     estimate is the one that drawn actions have in expectation. As a policy may have no noise at
@@ -356,26 +223,32 @@ def residual_covariance_test(
     else:
         settings["choice_degree"] = chooser.choice.degree
 
-    components = _pairs(data, remains)
-    shift = None
+    components = pair_components(data, remains)
+    n_pairs, shift = len(components), None
+    weights = np.full(n_pairs, 1 / n_pairs)
     if chooser is not None and len(data.states) == 2:
         shift = hidden_shift(data, remains, chooser)
         ones = np.ones(data.n_rows)
-        components.append(_Component("hidden shift of belief", shift.slope, 0, ones))
-    sums = _summed(components, data, remains, n_draws, generator)
+        components.append(Component("hidden shift of belief", shift.slope, 0, ones))
+        weights = np.append(weights * (1 - SHIFT_WEIGHT), SHIFT_WEIGHT)
+    sums = sum_components(components, data, remains, n_draws, generator)
     exchanged = max(sums.skewness) > ASYMMETRY
     settings["null_distribution"] = "exchange of contexts" if exchanged else "signs of contexts"
     if not sums.draws.size:
         return replace(undefined, reason=ALONE)
     tested = replace(
-        undefined,
+        _tested(undefined, sums, weights),
         assumptions=(
             "contexts are independent",
             EXACT_REPORT,
             "action and truth depend smoothly on belief",
         ),
     )
-    return _of_largest(tested, sums) if shift is None else _of_shift(tested, sums, shift)
+    if shift is None or chooser is None:
+        return _of_largest(tested, sums, n_pairs)
+    why = _no_shift(data, chooser, shift, exchanged)
+    tested = _with_shift(tested, shift, n_pairs, why)
+    return _of_largest(tested, sums, n_pairs) if why else tested
 
 
 def _plan(facts: Facts) -> CallsAndNotes:

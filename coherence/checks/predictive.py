@@ -237,6 +237,7 @@ def predictive_gain_test(
     Contexts judge models that other contexts have trained, so that losses depend on each other; the
     variance between contexts is enlarged by half for it, a factor found by simulation with the
     boosted trees (the logistic regression needs none, and its interval is wider than it has to be).
+    The variance between repetitions with other folds is added to it.
 
     Probabilities of actions are learnt as rows that occur once for each action, weighed by its
     probability, and judged by the expected log-loss of an action drawn from them. The null is then
@@ -281,11 +282,16 @@ def predictive_gain_test(
     if data.degenerate or lack:
         return replace(result, reason=data.degenerate or lack)
     model = _CatBoost(published=True) if published else LEARNERS[learner]
-    losses = np.zeros((2, data.n_rows))
-    for seed in generator.integers(2**31, size=n_seeds):
-        for position, design in enumerate(designs(data, evidence)):
-            held_out = cross_fitted_losses(model, design, data, n_folds, int(seed))
-            losses[position] += held_out / n_seeds
+    of_seeds = np.array(
+        [
+            [
+                cross_fitted_losses(model, design, data, n_folds, int(seed))
+                for design in designs(data, evidence)
+            ]
+            for seed in generator.integers(2**31, size=n_seeds)
+        ]
+    )
+    losses = of_seeds.mean(axis=0)
     without_truth, with_truth = (float(loss.mean()) for loss in losses)
     gain = without_truth - with_truth
     details = {
@@ -303,7 +309,8 @@ def predictive_gain_test(
             assumptions=("rows are independent", EXACT_REPORT),
         )
     interval, pvalue = _over_contexts(
-        *(context_sums(sums, data.context, data.n_contexts) for sums in (gains, losses[0]))
+        *(context_sums(sums, data.context, data.n_contexts) for sums in (gains, losses[0])),
+        of_seeds=(of_seeds[:, 0] - of_seeds[:, 1]).sum(axis=1),
     )
     assumed = ("contexts are independent", EXACT_REPORT, *_unproved(n_folds, n_seeds))
     return replace(estimate, interval=interval, pvalue=pvalue, assumptions=assumed)
@@ -332,26 +339,41 @@ def _unproved(n_folds: int, n_seeds: int) -> tuple[str, ...]:
     )
 
 
-def _over_contexts(gains: Floats, losses: Floats) -> tuple[Interval | None, float]:
-    """Interval for the gain in percent, and the p-value that it is at most zero, from totals."""
+def _over_contexts(
+    gains: Floats, losses: Floats, *, of_seeds: Floats
+) -> tuple[Interval | None, float]:
+    """Interval for the gain in percent, and the p-value that it is at most zero.
+
+    `gains` and `losses` are totals of contexts, `of_seeds` the total gain of each repetition of the
+    cross-validation.
+    """
     if np.ptp(gains) == 0:
         return None, 1.0  # two models that never differ: no gain, and no spread to judge it by
-    n = gains.size
+    n, n_seeds = gains.size, of_seeds.size
+    # What other folds would have given: where choices have hardly any noise, it is more than what
+    # contexts differ by, which all of them are judged by the same few fits.
+    partition = float(of_seeds.var(ddof=1)) / n_seeds if n_seeds > 1 else 0.0
+
+    def error(values: Floats, scale: float) -> tuple[float, float]:
+        """Standard error of a mean over contexts, of totals times a scale, with its degrees."""
+        parts = TRAINING_VARIANCE * float(values.var(ddof=1)) / n, partition * (scale / n) ** 2
+        # Welch and Satterthwaite: a few repetitions tell the second part only roughly.
+        total = sum(parts)
+        second = (parts[1] / total) ** 2 / max(n_seeds - 1, 1) if total > 0 else 0.0
+        first = (parts[0] / total) ** 2 / (n - 1) if total > 0 else 1 / (n - 1)
+        return math.sqrt(total), 1 / (first + second)
+
     # Delta method for a ratio of two sums over contexts.
     ratio = float(gains.sum() / losses.sum())
-    influence = 100 * (gains - ratio * losses) / losses.mean()
-    reach = (
-        float(stats.t.ppf(0.975, n - 1))
-        * math.sqrt(TRAINING_VARIANCE / n)
-        * float(influence.std(ddof=1))
-    )
-    method = "t over contexts, variance enlarged for shared training data"
+    scale = 100 / float(losses.mean())
+    spread, degrees = error(scale * (gains - ratio * losses), scale)
+    reach = float(stats.t.ppf(0.975, degrees)) * spread
+    method = "t over contexts, variance enlarged for shared training data and for the folds"
     # No more can be gained than all of the loss.
-    interval = Interval(100 * ratio - reach, 100 * ratio + reach, 0.95, method).within(
-        -math.inf, 100
-    )
-    spread = math.sqrt(TRAINING_VARIANCE) * float(gains.std(ddof=1))
-    return interval, float(stats.t.sf(math.sqrt(n) * gains.mean() / spread, n - 1))
+    ends = Interval(100 * ratio - reach, 100 * ratio + reach, 0.95, method)
+    spread, degrees = error(gains, 1.0)
+    pvalue = float(stats.t.sf(gains.mean() / spread, degrees))
+    return ends.within(-math.inf, 100.0), pvalue
 
 
 def _plan(facts: Facts) -> CallsAndNotes:

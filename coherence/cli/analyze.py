@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from coherence.report.report import Report
 
 from coherence.checks import CHECKS
+from coherence.cli.text_options import add_text_arguments
 
 # Option -> column of the runs table, what it holds.
 _COLUMNS = {
@@ -38,7 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "runs",
         metavar="RUNS",
-        help="runs table: a .parquet, .csv, .tsv or .jsonl file, or a folder of .parquet files",
+        help="runs table: a .parquet, .csv, .tsv or .jsonl file (the last three also as .gz), "
+        "or a folder of .parquet files",
     )
     parser.add_argument(
         "--out",
@@ -112,6 +114,7 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
         help="take labels that differ only by blanks, case, Unicode form or type for one, or keep "
         "them apart (default: refuse the table and show them)",
     )
+    add_text_arguments(parser, percent="stated probabilities are percentages: 70 or 70%% is 0.7")
 
 
 def _prepare_folder(name: str) -> Path:
@@ -204,6 +207,10 @@ def run(args: argparse.Namespace) -> int:
     runs = read_runs(
         args.runs,
         columns={column: name for column, name in names.items() if name is not None},
+        sep=args.sep,
+        decimal=args.decimal,
+        encoding=args.encoding,
+        percent=args.percent,
         ignore=args.ignore,
         # Merged by the analysis, whose report says so.
         merge_labels=None if args.merge_labels is None else False,

@@ -7,11 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from coherence.cli.text_options import add_text_arguments, text_form
+
 if TYPE_CHECKING:
+    import pandas as pd
+
     from coherence.importing.assemble import Imported
     from coherence.importing.cells import BeliefReader
 
-_BARE_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+")
+_EXAMPLES = 3  # of answers that could not be read
+_BARE_NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="+",
         metavar="FILE",
-        help="logs of one format: .eval, .json, samples_*.jsonl, .csv, .tsv or .jsonl",
+        help="logs of one format: .eval, .json, samples_*.jsonl, .csv, .tsv, .jsonl or .parquet; "
+        "files of text also packed as .gz",
     )
     parser.add_argument(
         "--out", required=True, metavar="FILE", help="runs table to write: .parquet, .csv or .jsonl"
@@ -69,9 +75,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="state whose probability the belief is (default: Yes, True or 1)",
     )
     parser.add_argument(
-        "--percent", action="store_true", help="beliefs were asked for in percent: 70 means 0.7"
-    )
-    parser.add_argument(
         "--model", metavar="NAME", help="name of the model, where the log does not say"
     )
     parser.add_argument(
@@ -82,6 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"largest size of one unpacked entry of a .eval log (default: {MAX_BYTES:,})",
     )
     parser.add_argument("--force", action="store_true", help="replace the output if it exists")
+    add_text_arguments(parser, percent="beliefs were asked for in percent: 70 means 0.7")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -95,7 +99,8 @@ def run(args: argparse.Namespace) -> int:
     Returns
     -------
     int
-        0.
+        0; 1 where most beliefs or most actions could not be read: the table is written, and is
+        hardly what was meant.
     """
     from coherence.importing.assemble import Reading, assemble
     from coherence.importing.formats import read_logs
@@ -105,7 +110,9 @@ def run(args: argparse.Namespace) -> int:
     files, out = [Path(name) for name in args.files], Path(args.out)
     _check_output(out, files, force=args.force)
     mapping = _mapping(args.map)
-    format, logs = read_logs(files, format=args.format, max_bytes=args.max_bytes)
+    format, logs = read_logs(
+        files, format=args.format, max_bytes=args.max_bytes, text=text_form(args)
+    )
     reading = Reading(
         belief=_belief_reader(percent=args.percent),
         action=_read_action,
@@ -123,7 +130,7 @@ def run(args: argparse.Namespace) -> int:
     )
     write_runs(imported.runs, out)
     _print_summary(imported, out, format)
-    return 0
+    return 1 if _mostly_unread(imported.runs) else 0
 
 
 def _actions(text: str) -> tuple[str, ...]:
@@ -173,12 +180,14 @@ def _belief_reader(*, percent: bool) -> "BeliefReader":
     """Return the decoder of beliefs: a number alone, or the lines No and Yes."""
     from coherence.decoding.decode import decode_belief
 
-    def read(text: str) -> tuple[float | None, str]:
+    def read(text: str, finish_reason: str | None = None) -> tuple[float | None, str]:
         bare = percent and _BARE_NUMBER.fullmatch(text.strip()) is not None
-        number = decode_belief(f"{text.strip()}%" if bare else text, form="number")
+        number = decode_belief(
+            f"{text.strip()}%" if bare else text, form="number", finish_reason=finish_reason
+        )
         # Logs do not say which of the two forms was asked for: what the one cannot read at all is
         # held against the other.
-        lines = decode_belief(text)
+        lines = decode_belief(text, finish_reason=finish_reason)
         unread = not number.readable and (lines.readable or number.status == "unparsed")
         best = lines if unread or lines.status == "ok" else number
         # Where percentages were asked for, one with its sign is no repair.
@@ -187,10 +196,12 @@ def _belief_reader(*, percent: bool) -> "BeliefReader":
     return read
 
 
-def _read_action(text: str, options: Sequence[str]) -> tuple[str | None, str]:
+def _read_action(
+    text: str, options: Sequence[str], finish_reason: str | None = None
+) -> tuple[str | None, str]:
     from coherence.decoding.decode import decode_choice
 
-    decoded = decode_choice(text, options)
+    decoded = decode_choice(text, options, finish_reason=finish_reason)
     return decoded.value, decoded.status
 
 
@@ -217,25 +228,39 @@ def _print_summary(imported: "Imported", out: Path, format: str) -> None:
 
 
 def _unread(imported: "Imported") -> list[str]:
-    """Where most answers could not be read, an example says more than a count."""
+    """Where most answers could not be read, examples say more than a count."""
     from coherence.report.wording import clean
-    from coherence.table.schema import READABLE
 
-    # Half of the answers unread is rarely the model's doing: the wrong field, or percentages.
-    unread = imported.runs[~imported.runs["status"].isin(READABLE)]
-    if 2 * len(unread) <= len(imported.runs):
-        return []
-    raw = [
-        text
-        for name in ("raw_belief", "raw_action")
-        if name in unread.columns
-        for text in unread[name].dropna()
-    ]
-    example = f", such as {clean(raw[0], limit=80)!r}" if raw else ""
-    return [
-        f"most answers could not be read{example}; map the field of a scorer that finds them "
-        "(--map p=FIELD), or see --percent and --actions"
-    ]
+    lines = []
+    for kind, unread in _mostly_unread(imported.runs).items():
+        raw = unread[f"raw_{kind}"] if f"raw_{kind}" in unread.columns else unread.iloc[:0, 0]
+        texts = [clean(str(text), limit=80) for text in dict.fromkeys(raw.dropna())]
+        examples = f", such as {', '.join(map(repr, texts[:_EXAMPLES]))}" if texts else ""
+        remedy = (
+            "map the field of a scorer that finds them (--map p=FIELD), or see --percent"
+            if kind == "belief"
+            else "map another field (--map action=FIELD), or see --actions"
+        )
+        lines.append(f"most {kind}s are missing or could not be read{examples}; {remedy}")
+    return lines
+
+
+def _mostly_unread(runs: "pd.DataFrame") -> dict[str, "pd.DataFrame"]:
+    """Return the rows whose beliefs, or whose actions, are unread, if these are most.
+
+    Half of the answers unread is rarely the model's doing: it is the wrong field, percentages, or a
+    run that failed.
+    """
+    from coherence.importing.mapping import is_belief
+
+    believed = runs[[name for name in runs.columns if is_belief(name)]].notna().any(axis=1)
+    asked = {"belief": runs}
+    unread = {"belief": runs[~believed]}
+    if "raw_action" in runs.columns:
+        # Of a row that was not asked for an action there is no such text.
+        asked["action"] = runs[runs["action"].notna() | runs["raw_action"].notna()]
+        unread["action"] = asked["action"][asked["action"]["action"].isna()]
+    return {kind: rows for kind, rows in unread.items() if 2 * len(rows) > len(asked[kind])}
 
 
 def _allowed(imported: "Imported") -> str:

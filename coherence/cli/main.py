@@ -157,8 +157,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 on success (also when the reader of the output leaves early), 2 for a known error or wrong
-        usage, 130 after Ctrl-C.
+        0 on success (also when the reader of the output leaves early), 1 where a command did its
+        work and says that the outcome is hardly what was meant, 2 for a known error or wrong usage,
+        130 after Ctrl-C.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     # Found before argparse runs, since its parser is built with the options of one command.

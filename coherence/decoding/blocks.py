@@ -10,8 +10,10 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TypeVar
 
-from coherence.decoding.cues import CONDITION, DISOWNED, WORLD, contradicts, probabilities_in
+from coherence.decoding.cues import probabilities_in
+from coherence.decoding.introductions import introduces_another
 from coherence.decoding.numerals import RepairedText, UnreadableError
+from coherence.decoding.remarks import contradicts
 from coherence.decoding.statements import (
     MARK_SEPARATOR,
     Found,
@@ -84,11 +86,14 @@ def find_block(
     for statement in [*(one for block in answers for one in block), *strays]:
         if statement.value != values[statement.label] and not statement.example:
             raise UnreadableError
-    if _has_other_labels(rows, answers) or _is_conditional(rows, answers):
+    if _has_other_labels(rows, answers):
+        raise UnreadableError
+    openings = {block[0].line for block in answers if block[0].line}
+    if any(introduces_another(rows[line - 1 : line]) for line in openings):
         raise UnreadableError
     behind = "\n".join(found.remarks[answers[0][0].line :])
     stated = _numbers_among(values)
-    if contradicts(behind, stated):
+    if contradicts(behind, stated, of_yes(values)):
         raise UnreadableError
     _note_layout(found, reading)
     return values
@@ -106,13 +111,15 @@ def _has_other_labels(rows: Sequence[str], blocks: Sequence[Sequence[Statement[V
     )
 
 
-def _is_conditional(rows: Sequence[str], blocks: Sequence[Sequence[Statement[Value]]]) -> bool:
-    """Return whether the line that introduces a block says that it holds elsewhere, if at all."""
-    openings = [rows[block[0].line - 1] for block in blocks if block[0].line]
-    return any(
-        row.endswith(":") and any(cue.search(row) for cue in (CONDITION, DISOWNED, WORLD))
-        for row in openings
-    )
+def of_yes(values: Mapping[str, object]) -> Fraction | None:
+    """Return how probable an answer calls Yes; a decision is 1 or 0, and None is neither."""
+    if ("yes" in values and "no" in values) or set(values) == {"yes"}:
+        return values["yes"] if isinstance(values["yes"], Fraction) else None
+    if set(values) == {"no"} and isinstance(values["no"], Fraction):
+        return 1 - values["no"]
+    if values.get("can decide") == "yes" and values.get("decision") in ("yes", "no"):
+        return Fraction(values["decision"] == "yes")
+    return None
 
 
 def _numbers_among(values: Mapping[str, object]) -> set[Fraction]:
@@ -143,8 +150,11 @@ def _partial(
     remarks = "\n".join(found.remarks)
     # One label alone is little to go by: no other number may stand beside it, and no other label
     # without one.
-    if contradicts(remarks, stated) or set(probabilities_in(remarks)) - stated:
+    if contradicts(remarks, stated, of_yes(values)) or set(probabilities_in(remarks)) - stated:
         raise UnreadableError
+    if values == {"can decide": "no"}:
+        _note_layout(found, reading)
+        return values  # who cannot decide may say what is missing in place of a decision
     pattern = label_pattern(tuple(labels))
     if any(pattern.match(without_bullets(remark)) for remark in found.remarks):
         raise UnreadableError

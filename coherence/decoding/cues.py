@@ -32,12 +32,26 @@ HEDGED_REST = re.compile(
 """What may follow a number directly and make it another one."""
 
 NEGATION = re.compile(
-    r"\b(?:not|no|never|none|without|neither|nor|free of|absence|absent|unlikely|cannot|other than|"
+    r"\b(?:not|no|never|none|without|neither|nor|free (?:of|from)|absence|absent|unlikely|cannot|"
+    r"other than|"
     r"rule[sd]? out|ruled|lack(?:s|ing)?|fails?|instead of|rather than|un\w+ to have)\b|n't\b|"
     r"\u00ac",
     re.IGNORECASE,
 )
 CONDITION = _words("if|unless|suppose|supposing|assuming|assume|in case|when|whether|otherwise")
+_PRESSED = re.compile(
+    r"\bif i(?:'m| am| were|'d| had| have| must| was)?(?: to| forced| pressed| asked| required)*\b"
+    r"(?=[^.\n]{0,40}(?:number|say|pick|choose|estimate|guess|answer|put|forced|pressed|pin))|"
+    r"\bif (?:forced|pressed|asked|pushed)\b",
+    re.IGNORECASE,
+)
+
+
+def is_conditional(text: str) -> bool:
+    """Return whether a text states a condition; "if I had to give a number" is none."""
+    return bool(CONDITION.search(text)) and bool(CONDITION.search(_PRESSED.sub(" ", text)))
+
+
 GENERIC = re.compile(
     r"\b(?:population|prevalence|base rate|base-rate|prior|average|typical(?:ly)?|general(?:ly)?|"
     r"sensitivity|specificity|incidence|studies|worldwide|lifetime|annual|overall|people|"
@@ -63,19 +77,35 @@ WORLD = _words(
 
 CORRECTION = re.compile(
     r"\b(?:corrected|correction|correcting|actually|on (?:further )?reflection|on second thoughts?|"
-    r"wait|hold on|hmm+|scratch that|sorry|my mistake|mistaken|mistake|made an? error|i meant|"
+    r"wait(?! for| until)|hold on|hmm+|scratch (?:that|those|these)|sorry|my mistake|mistaken|"
+    r"mistake|made an? error|i meant|"
     r"i mixed|mixed (?:up|those|them)|other way (?:a)?round|revis(?:e|ed|es|ing|ion)|"
     r"reconsider\w*|rethink\w*|swap(?:ped)?|revers(?:e|ed|ing)|should (?:have been|read|say)|oops|"
     r"apologi\w+|(?:updat|chang|adjust|amend)\w* (?:my|the|this|that|these) "
     r"(?:answer|estimate|mind|prob\w+|numbers?|values?|decision|choice)|take (?:it|that|this) back|"
-    r"disregard|ignore (?:the|that|my|what)|strike that|no longer|let me (?:re\w+|try again|"
+    r"disregard|ignore (?:the|that|my|what)|strike (?:that|those|these)|no longer|"
+    r"let me (?:re\w+|try again|"
     r"correct|fix|double|check|think)|that said|on the other hand|better answer|"
     r"final answer should|inverted|backwards|disagree\w*|"
     r"(?:this|that|it|above|numbers?|values?) (?:is|are|was|were) (?:wrong|incorrect)|"
-    r"nope|placeholders?|arbitrary|made up)\b|^or\b",
+    r"nope|placeholders?|arbitrary|made up|kidding|joking|flip(?:ped)?|never ?mind|"
+    r"(?:are|is|were|was) not (?:my|the (?:right|correct|real|true|actual))|not my prob\w+|"
+    r"now\b[^.,\n]{0,10}\b(?:say|think|believe|put|estimate)|make (?:it|that|this) (?!more\b)|"
+    r"too (?:high|low) (?:for (?:yes|no)|an? \w+)|i find (?:that |this |it )?too|"
+    r"(?:was|is|were|are) (?:just |only )?(?:the|an) example|generic|mine is|the other (?:one|way)|"
+    r"umgekehrt|l'inverse|al rev[e\u00e9]s)\b|^or\b|\u5f04\u53cd|\u5199\u53cd|\u66f4\u6b63|"
+    r"\u4e0d\u5bf9|\bpercent(?:ages?)? (?:units?|points?)\b",
     re.IGNORECASE | re.MULTILINE,
 )
 """Words with which a reply takes back what it said before."""
+
+SEVERAL = re.compile(
+    r"\b(?:patient|case|person|scenario|subject|question|individual|player)s? "
+    r"(?:(?-i:[A-D])|#?[1-9]|one|two)\b|^[^\w\n]{0,4}q: |"
+    r"\b(?:first|second|other|another) (?:patient|case|person|scenario|question|individual)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Words of replies that speak of more cases than the one they were asked about."""
 
 EXAMPLE = re.compile(
     r"\b(?:for instance|for example|example|e\.g|template|the form of the (?:reply|answer)|"
@@ -123,12 +153,6 @@ REFUSALS = (
 )
 """Phrases (lower case, straight apostrophes) that make an unreadable answer a refusal."""
 
-# Sentences whose numbers speak of the answer and are none.
-_ABOUT = re.compile(
-    r"^\W*(?:confidence|certainty)\b[^.]{0,20}[:=]|"
-    r"\b(?:sums?|adds?|adding|total(?:s|ling)?)\b[^.]{0,20}\bto\b",
-    re.IGNORECASE,
-)
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n")
 
 
@@ -160,33 +184,3 @@ def probabilities_in(text: str) -> list[Fraction]:
         if 0 <= value <= 1:
             values.append(value)
     return values
-
-
-def contradicts(remarks: str, stated: set[Fraction]) -> bool:
-    """Return whether what follows an answer takes it back, or may state another one.
-
-    Parameters
-    ----------
-    remarks : str
-        All that follows.
-    stated : set of Fraction
-        The numbers of the answer.
-
-    Returns
-    -------
-    bool
-        True for words of correction, and for a sentence in the reply's own voice with a probability
-        that the answer does not have.
-    """
-    if not remarks.strip():
-        return False
-    if CORRECTION.search(remarks):
-        return True
-    for sentence in sentences_of(remarks):
-        if _ABOUT.search(sentence):
-            continue
-        others = [value for value in probabilities_in(sentence) if value not in stated]
-        # A rate of the world at large is evidence, unless the sentence goes on to an estimate.
-        if others and (OWN.search(sentence) or not WORLD.search(sentence)):
-            return True
-    return False

@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import Generic, Literal, TypeVar
 
 from coherence.decoding.cues import sounds_like_refusal
-from coherence.decoding.free_text import number_of, option_of, probabilities_of, words_of
+from coherence.decoding.free_text import decision_of, number_of, option_of, probabilities_of
 from coherence.decoding.numerals import UnreadableError
 from coherence.decoding.repairs import read_choice, read_number, read_probabilities
 from coherence.decoding.reply import Reply, take_apart
@@ -169,7 +169,8 @@ def decode_decision(text: str, *, finish_reason: str | None = None) -> Decoded[s
     Returns
     -------
     Decoded
-        ``"defer"`` where the first line is No, else ``"yes"`` or ``"no"`` from the second.
+        ``"defer"`` where the first line is No, whatever the second says and if it is missing from a
+        reply that came to its end; else ``"yes"`` or ``"no"`` from the second.
 
     Examples
     --------
@@ -177,6 +178,8 @@ def decode_decision(text: str, *, finish_reason: str | None = None) -> Decoded[s
     'no'
     >>> decode_decision("Can decide: No\nDecision: No").value
     'defer'
+    >>> decode_decision("Can decide: No").value, decode_decision("Can decide: Yes").value
+    ('defer', None)
     """
 
     def read(reply: Reply) -> Decoded[str]:
@@ -188,8 +191,7 @@ def decode_decision(text: str, *, finish_reason: str | None = None) -> Decoded[s
                     decision.value.lower() if able.value == "Yes" else "defer",
                     worst([able.status, decision.status]),
                 )
-        said, status = words_of(reply, DECISION_LABELS, ("Yes", "No"))
-        return Decoded(said["decision"] if said["can decide"] == "yes" else "defer", status)
+        return Decoded(*decision_of(reply, DECISION_LABELS))
 
     return _decode(text, finish_reason, read)
 

@@ -4,21 +4,28 @@ This comes after the form and its plain repairs (`coherence.decoding.repairs`), 
 opening, with reasons, tables, JSON or a closing remark.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from coherence.decoding.blocks import find_block
+from coherence.decoding.blocks import find_block, of_yes
 from coherence.decoding.cues import sounds_like_refusal
-from coherence.decoding.json_answers import is_other, labelled, objects_in
+from coherence.decoding.json_answers import is_other, labelled, objects_in, remarks_in
 from coherence.decoding.named_option import find_option
 from coherence.decoding.numerals import NUMBER, RepairedText, UnreadableError, value_of
 from coherence.decoding.prose import plain_lines
+from coherence.decoding.remarks import takes_back
 from coherence.decoding.reply import Reply
 from coherence.decoding.stated_number import find_number
 from coherence.decoding.statements import ReadValue, number_at, option_at
 
 Value = TypeVar("Value")
+_DECIDES = re.compile(r"\b(?:i|we) can (?:\w+ )?decide\b", re.IGNORECASE)
+_DECIDES_NOT = re.compile(
+    r"\b(?:cannot|can't|can not|unable to|not able to|won't) (?:\w+ )?(?:decide|make a decision)\b",
+    re.IGNORECASE,
+)
 _LARGEST_GAP = Fraction(2, 100)
 
 
@@ -96,24 +103,52 @@ def words_of(
     Returns
     -------
     words : dict of str to str
-        Label -> word, both in lower case.
+        Label -> word, both in lower case; "none" where the reply says that there is none. Labels
+        that it does not name are left out.
     status : str
         One of `coherence.table.schema.REPAIRS`.
     """
     reading = RepairedText(reply.text)
     objects, lines = _parted(reply.text, reading)
-    folded = {option.casefold() for option in options}
+    read = option_at(options)
 
     def from_json(text: str) -> str:
-        word = text.strip().rstrip(".").casefold()
-        if word not in folded:
+        word = read(text.strip(), 0)
+        if word is None or text.strip()[word[1] :].strip(" ."):
             raise UnreadableError
-        return word
+        return word[0]
 
-    values = _answer(objects, lines, labels, option_at(options), from_json, reading)
-    if values is None or len(values) < len(labels):
+    values = _answer(objects, lines, labels, read, from_json, reading, words=True)
+    if values is None:
         raise UnreadableError
     return dict(values), reading.status
+
+
+def decision_of(reply: Reply, labels: Sequence[str]) -> tuple[str, str]:
+    """Read an action from a reply in free text; else as `probabilities_of`.
+
+    Parameters
+    ----------
+    reply : Reply
+        What was said.
+    labels : sequence of str
+        That of whether it can decide, and that of the decision.
+
+    Returns
+    -------
+    action, status : str
+        "defer" where the reply says that it cannot decide, whatever it says then and if it says
+        nothing; else "yes" or "no".
+    """
+    said, status = words_of(reply, labels, ("Yes", "No"))
+    able, decision = (said.get(label.casefold()) for label in labels)
+    # Whether a line was to follow is not known of a reply that was cut.
+    if able == "no" and not (decision is None and reply.cut):
+        if not _DECIDES.search(reply.text):
+            return "defer", status
+    elif able == "yes" and decision in ("yes", "no") and not _DECIDES_NOT.search(reply.text):
+        return decision, status
+    raise UnreadableError
 
 
 def option_of(reply: Reply, options: Sequence[str], words: Sequence[str] = ()) -> tuple[str, str]:
@@ -177,6 +212,8 @@ def _answer(
     read: ReadValue[Value],
     from_json: Callable[[str], Value],
     reading: RepairedText,
+    *,
+    words: bool = False,
 ) -> Mapping[str, Value] | None:
     """Return the one answer of objects and lines together."""
     folded = [label.casefold() for label in labels]
@@ -184,10 +221,13 @@ def _answer(
         raise UnreadableError  # "a" and "A" are told apart by the exact form alone
     answers: list[Mapping[str, Value]] = []
     for value in objects:
-        said = labelled(value, folded)
+        said = labelled(value, folded, words=words)
         if said is None or is_other(value, folded):
             raise UnreadableError  # an object that answers something else
         answers.append({label: from_json(said[label]) for label in folded})
+        # Reasons in an object are apart from its answer: their numbers are no second one.
+        if takes_back(remarks_in(value, folded), of_yes(answers[-1])):
+            raise UnreadableError
     block = find_block(lines, labels, read, reading, after=bool(objects))
     if block is not None:
         answers.append(block)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from coherence.decoding.cues import EXAMPLE, NEGATION, OPPOSITE, WORLD
-from coherence.decoding.numerals import UnreadableError
+from coherence.decoding.numerals import NUMBER, UnreadableError
 
 _MOST_OBJECTS = 6
 _MOST_LEVELS = 30
@@ -18,6 +18,23 @@ _ANSWER_WORDS = (
     "chosen pick verdict result"
 )
 _ANSWERS = frozenset(_ANSWER_WORDS.split())
+_NUMBER_NAME_WORDS = (
+    "probability prob p answer estimate estimated value final result yes likelihood risk chance "
+    "posterior number of the my belief output response"
+)
+_NUMBER_NAMES = frozenset(_NUMBER_NAME_WORDS.split())
+_COMMENT_WORDS = (
+    "reason reasons reasoning explanation explain rationale confidence certainty thought thoughts "
+    "thinking analysis justification note notes unit units comment comments disclaimer steps step "
+    "because why summary evidence alternative alternatives"
+)
+# JSON has its own words for Yes, No and nothing.
+_JSON_WORDS = {True: "yes", False: "no", None: "none"}
+_COMMENTS = frozenset(_COMMENT_WORDS.split())
+_WORD = re.compile(r"[^\W\d_]+")
+_PERCENT = re.compile(r"%|per ?cent(?:ages?)?", re.IGNORECASE)
+_WORD_OR_NUMBER = re.compile(r"\W*(?:yes|no|[0-9.]+\s?%?)\W*", re.IGNORECASE)
+_NO = re.compile(r"no\W*", re.IGNORECASE)
 _DECODER = json.JSONDecoder(
     # Pairs and texts, not dicts and floats: a name that occurs twice must show, and .1 stay exact.
     object_pairs_hook=list,
@@ -101,7 +118,7 @@ def is_other(value: Any, labels: Sequence[str] = ()) -> bool:
     return any(cue.search(name) for name in names - set(labels) for cue in cues)
 
 
-def labelled(value: Any, folded: Sequence[str]) -> dict[str, str] | None:
+def labelled(value: Any, folded: Sequence[str], *, words: bool = False) -> dict[str, str] | None:
     """Return what an object says of every label; None where it does not name them all.
 
     Parameters
@@ -110,6 +127,8 @@ def labelled(value: Any, folded: Sequence[str]) -> dict[str, str] | None:
         From `objects_in`.
     folded : sequence of str
         Labels in lower case.
+    words : bool
+        Whether true, false and null say "yes", "no" and "none".
 
     Returns
     -------
@@ -128,7 +147,9 @@ def labelled(value: Any, folded: Sequence[str]) -> dict[str, str] | None:
         if all(label in names for label in folded):
             if any(names.count(label) > 1 for label in folded):
                 raise UnreadableError
-            said = dict(zip(names, (item for _, item in pairs), strict=True))
+            said = dict(
+                zip(names, (_as_word(item) if words else item for _, item in pairs), strict=True)
+            )
             if any(not isinstance(said[label], str) for label in folded):
                 raise UnreadableError
             complete.append({label: said[label] for label in folded})
@@ -137,25 +158,102 @@ def labelled(value: Any, folded: Sequence[str]) -> dict[str, str] | None:
     return complete[0] if complete else None
 
 
-def leaves(value: Any) -> list[str]:
-    """Return all texts and numbers of an object, names left out."""
+def stated_number_in(value: Any) -> tuple[re.Match[str] | None, str]:
+    """Return the one number of an object that its name calls a probability, and all its words.
+
+    Parameters
+    ----------
+    value : object
+        From `objects_in`.
+
+    Returns
+    -------
+    number : re.Match or None
+        A match of `coherence.decoding.numerals.NUMBER`; None where no name is one of an answer.
+    remarks : str
+        The texts that are no number, one a line.
+
+    Raises
+    ------
+    UnreadableError
+        Two numbers, one with a name of its own, or one that is said to be of No or a percentage.
+    """
+    if is_other(value):
+        raise UnreadableError
+    numbers: list[re.Match[str]] = []
+    remarks = []
+    for name, text in _named_leaves(value, ""):
+        words = _WORD.findall(_folded(name))
+        match = NUMBER.fullmatch(text.strip())
+        if "percent" in words or _PERCENT.fullmatch(text.strip()) or _NO.fullmatch(text.strip()):
+            raise UnreadableError
+        if match is None:
+            remarks.append(text)
+        elif words and _NUMBER_NAMES.issuperset(words):
+            numbers.append(match)
+        elif _COMMENTS.isdisjoint(words):
+            raise UnreadableError  # which of the numbers answers, if any?
+    if len({number[0] for number in numbers}) > 1:
+        raise UnreadableError
+    return (numbers[0] if numbers else None), "\n".join(remarks)
+
+
+def remarks_in(value: Any, labels: Sequence[str]) -> str:
+    """Return what an object says beside its labels: texts under other names, one a line.
+
+    Raises
+    ------
+    UnreadableError
+        A unit of percent, or a second answer under a name such as "final".
+    """
+    beside = [
+        (_folded(name), text)
+        for name, text in _named_leaves(value, "")
+        if _folded(name) not in labels
+    ]
+    for name, text in beside:
+        answers = not (_ANSWERS | {"final"}).isdisjoint(name.split())
+        if _PERCENT.fullmatch(text.strip()) or (answers and _WORD_OR_NUMBER.fullmatch(text)):
+            raise UnreadableError
+    return "\n".join(text for _, text in beside if NUMBER.fullmatch(text.strip()) is None)
+
+
+def _named_leaves(value: Any, name: str) -> Iterator[tuple[str, str]]:
+    """Yield every text or number with the name that stands nearest above it."""
     if isinstance(value, str):
-        return [value]
-    if isinstance(value, tuple):
-        return leaves(value[1])
-    if isinstance(value, list):
-        return [leaf for item in value for leaf in leaves(item)]
-    return []
+        yield name, value
+    elif isinstance(value, tuple):
+        yield from _named_leaves(value[1], value[0])
+    elif isinstance(value, list):
+        for item in value:
+            yield from _named_leaves(item, name)
 
 
 def named_answers(value: Any) -> list[str]:
-    """Return the texts that an object gives under a name such as "answer" or "choice"."""
-    return [
-        item
-        for node in _nodes(value)
-        for name, item in (_pairs(node) or [])
-        if _folded(name).replace(" ", "_") in _ANSWERS and isinstance(item, str)
-    ]
+    """Return the texts that an object gives under a name such as "answer" or "choice".
+
+    Raises
+    ------
+    UnreadableError
+        Another name in it is neither of an answer nor of a comment: "opponent", "is_correct".
+    """
+    if isinstance(value, tuple):
+        return named_answers(value[1])
+    if not isinstance(value, list):
+        return []
+    answers: list[str] = []
+    pairs = _pairs(value)
+    for name, item in pairs or [("", item) for item in value]:
+        if not _COMMENTS.isdisjoint(_WORD.findall(_folded(name))):
+            continue
+        if _folded(name).replace(" ", "_") not in _ANSWERS and name:
+            raise UnreadableError
+        answers += [item] if name and isinstance(item, str) else named_answers(item)
+    return answers
+
+
+def _as_word(item: Any) -> Any:
+    return _JSON_WORDS[item] if item is None or isinstance(item, bool) else item
 
 
 def _folded(name: str) -> str:

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 
 from coherence.table.schema import STATUSES
 
@@ -88,6 +89,17 @@ def plain_character(character: str) -> str:
     return _SIGNS.get(character, character)
 
 
+# Models state few different numbers, and an exact fraction is slow to make.
+@lru_cache(maxsize=4096)
+def _exactly(number: str) -> Fraction:
+    return Fraction(number)
+
+
+@lru_cache(maxsize=4096)
+def _of_hundred(value: Fraction) -> Fraction:
+    return value / 100
+
+
 def value_of(match: re.Match[str], reading: RepairedText) -> Fraction:
     """Return the exact value of a match of `NUMBER`, and note the repairs that it takes."""
     if len(match[0]) > _MOST_DIGITS:
@@ -109,8 +121,8 @@ def value_of(match: re.Match[str], reading: RepairedText) -> Fraction:
             raise UnreadableError  # "1,000" may be one or a thousand
         reading.note("comma")
         number = number.replace(",", ".")
-    value = Fraction(number)
+    value = _exactly(number)
     if match["percent"]:
         reading.note("percent")
-        return value / 100
+        return _of_hundred(value)
     return value

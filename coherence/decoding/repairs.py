@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from coherence.decoding.numerals import (
     NUMBER,
@@ -31,7 +32,7 @@ REPAIR_MEANINGS = {
     "repaired:comma": "a decimal comma: '0,7'",
     "repaired:percent": "a percentage with its sign or word: '70%', '70 percent'",
     "repaired:fraction": "a fraction: '7/10', '7 out of 10'",
-    "repaired:layout": "the labels in another order, or all in one line",
+    "repaired:layout": "the labels in another order, in one line or behind their numbers",
     "repaired:single": (
         "one probability, of Yes or of No, where one per label was asked for: 'Yes: 0.7', '0.7'"
     ),
@@ -53,6 +54,7 @@ _PLAIN_TEXT = (
 )
 _PLAIN_WORDS = frozenset(_PLAIN_TEXT.split())
 _MARKS = " \t:=.,;!()[]\"'"
+_DIGIT = re.compile(r"[0-9]")
 _WORD = re.compile(r"[^\W\d_]+")
 
 _MOST_CHARACTERS = 2_000
@@ -61,7 +63,8 @@ _EMPHASIS = re.compile(r"(?<!\w)(\*{1,3}|_{1,3}|`{1,3})(?=\S)([^*_`\n]*[^*_`\s])
 # Before a letter only: in front of a number these marks may be a sign or a bound.
 _BULLET = re.compile(r"^[ \t]*[*•>-][ \t]+(?=[^\W\d])", re.MULTILINE)
 _CHOICE_LEAD = re.compile(
-    r"(?:(?:my|the|final|i|would|choose|pick|answer|action|choice|decision|option|is)\b[ \t:]*)+",
+    r"(?:(?:my|the|final(?! option)|i|would|choose|pick|answer|action|choice|decision|option|"
+    r"is)\b[ \t:]*)+",
     re.IGNORECASE,
 )
 
@@ -195,7 +198,7 @@ def _cleaned(text: str) -> RepairedText:
     if len(text) > _MOST_CHARACTERS:
         raise UnreadableError
     reading = RepairedText(text)
-    plain = "".join(plain_character(character) for character in text)
+    plain = text if text.isascii() else "".join(map(plain_character, text))
     if plain != text:
         reading.note("characters")
     bare = _BULLET.sub("", _FENCE.sub("", plain))
@@ -234,13 +237,7 @@ def _from_json(reading: RepairedText, folded: list[str]) -> dict[str, Fraction] 
 
 def _from_lines(reading: RepairedText, labels: list[str], folded: list[str]) -> dict[str, Fraction]:
     """Read the number of every line that has one, by its label, or by "" where it stands alone."""
-    alternatives = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
-    parted = re.sub(
-        rf"(?<=[0-9%])[ \t]*[,;]?[ \t]+(?=(?:{alternatives})[ \t]*[:=])",
-        "\n",
-        reading.text,
-        flags=re.IGNORECASE,
-    )
+    parted = _between_statements(tuple(labels)).sub("\n", reading.text)
     if parted != reading.text:
         reading.note("layout")
     stated: dict[str, Fraction] = {}
@@ -249,7 +246,7 @@ def _from_lines(reading: RepairedText, labels: list[str], folded: list[str]) -> 
             continue
         label, rest = _split_label(line, labels, folded, reading)
         # A line without a number may be an opening such as 'Here is my answer:'.
-        if not label and not any(character.isnumeric() for character in rest):
+        if not label and not _has_number(rest):
             _check_words(rest, reading)
             continue
         number = _only_number(rest, reading)
@@ -259,16 +256,27 @@ def _from_lines(reading: RepairedText, labels: list[str], folded: list[str]) -> 
     return stated
 
 
+@lru_cache(maxsize=256)
+def _between_statements(labels: tuple[str, ...]) -> re.Pattern[str]:
+    alternatives = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
+    return re.compile(
+        rf"(?<=[0-9%])[ \t]*[,;]?[ \t]+(?=(?:{alternatives})[ \t]*[:=])", re.IGNORECASE
+    )
+
+
+@lru_cache(maxsize=1024)
+def _labelled(label: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"(?:(?P<words>[^:=\n]*?)\b)?[\"']?{re.escape(label)}[\"']?\)?[ \t]*[:=]", re.IGNORECASE
+    )
+
+
 def _split_label(
     line: str, labels: list[str], folded: list[str], reading: RepairedText
 ) -> tuple[str, str]:
     # Longer labels first: one label may begin like another.
     for label, name in sorted(zip(labels, folded, strict=True), key=lambda pair: -len(pair[0])):
-        named = re.match(
-            rf"(?:(?P<words>[^:=\n]*?)\b)?[\"']?{re.escape(label)}[\"']?\)?[ \t]*[:=]",
-            line,
-            re.IGNORECASE,
-        )
+        named = _labelled(label).match(line)
         if named is None:
             continue
         words = (named["words"] or "").strip(" \t('\"").casefold()
@@ -280,6 +288,12 @@ def _split_label(
             reading.note("spelling")
         return name, line[named.end() :]
     return "", line
+
+
+def _has_number(text: str) -> bool:
+    if text.isascii():
+        return _DIGIT.search(text) is not None
+    return any(character.isnumeric() for character in text)
 
 
 def _check_words(text: str, reading: RepairedText) -> None:
@@ -296,7 +310,7 @@ def _only_number(text: str, reading: RepairedText) -> Fraction:
     matches = list(NUMBER.finditer(text))
     values = {value_of(match, reading) for match in matches}
     around = NUMBER.sub(" ", text)
-    if len(values) != 1 or any(character.isnumeric() for character in around):
+    if len(values) != 1 or _has_number(around):
         raise UnreadableError
     ending = around.strip()
     if ending and not ending.strip(".,;!"):

@@ -8,12 +8,11 @@ conclusive number is reasoning; what differs from it afterwards leaves the reply
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from coherence.decoding.cues import (
-    CONDITION,
     DISOWNED,
     EXAMPLE,
     GENERIC,
@@ -22,12 +21,20 @@ from coherence.decoding.cues import (
     NEGATION,
     OPPOSITE,
     REFERS_BACK,
-    contradicts,
+    is_conditional,
     probabilities_in,
     sentences_of,
 )
-from coherence.decoding.json_answers import is_other, leaves
+from coherence.decoding.json_answers import stated_number_in
 from coherence.decoding.numerals import NUMBER, RepairedText, UnreadableError, value_of
+from coherence.decoding.remarks import contradicts
+from coherence.decoding.subjects import (
+    concerns_another,
+    introduces_answer,
+    is_asked,
+    is_called_answer,
+    names_answer,
+)
 
 CONCLUSIVE, MARKED, SAID = 3, 2, 1
 
@@ -36,37 +43,27 @@ _ANSWER = re.compile(
     r"\b(?:answer|final|conclusion|result)\b|\u7b54\u6848|r\u00e9ponse|antwort|respuesta",
     re.IGNORECASE,
 )
-_PROBABILITY = re.compile(
-    r"\b(?:prob(?:ability)?|chance|likelihood|estimate|p ?\(yes\)|yes)\b|\u6982\u7387|"
-    r"\u53ef\u80fd\u6027|probabil\w*|wahrscheinlichkeit",
-    re.IGNORECASE,
-)
 _MARK = re.compile(r"[^0-9\n]{1,80}?[:=]\s*\**$")
-_SAYS = re.compile(
-    r"\b(?:i|i'd|i'll|i would|i will|we|we'd|let me)\b[^.!?;]{0,120}?\b(?:say|put|estimate|assign|"
-    r"give|go with|settle on|answer|state|set|place|report|choose)\b[^.!?;]{0,120}$",
-    re.IGNORECASE,
-)
-_IS = re.compile(
-    r"\b(?:probability|chance|likelihood|answer|estimate|p ?\([^()]{1,40}\))\b[^!?;]{0,200}?"
-    r"(?:\b(?:is|to be|at|of|equals|as|would be|comes to|be)|[=:])\s+(?:a |exactly )?$|"
-    r"\bp ?\([^()]{1,40}\)\s?=\s?$",
-    re.IGNORECASE,
-)
 _CHANCE = re.compile(
-    r"\s?(?:chance|probability|likelihood)\s+(?:that|of|for|they|he|she|it)\b", re.IGNORECASE
+    r"\s?(?:chance|probability|likelihood|risk)(?P<event>\s+(?:that|of|for|they|he|she|it|this|the|"
+    r"your)\b[^.;,\n]*)",
+    re.IGNORECASE,
 )
 _TAIL = re.compile(
-    r"\s*(?:$|[.!)\]]+\s*$|[,;:(]|[-\u2013\u2014]|(?:because|since|as|due|given|based|which|so|for|"
-    r"that|in)\b)",
+    r"\s*(?:$|[.!)\]]+\s*$|[.!]\s|[,;:(]|[-\u2013\u2014]|(?:because|since|as|due|given|based|which|"
+    r"so|for|that|in|here|overall|now|mainly|mostly)\b)",
     re.IGNORECASE,
 )
-# "0.7 (no disease)", "0.7 that he does not have it": what a number is the probability of.
-_WHAT_OF = re.compile(
-    r"\s*(?:\([^)\n]*|[-\u2013\u2014,]?\s*(?:that|of|for)\b[^.;:\n]*)", re.IGNORECASE
+# Behind a number that a reply begins with.
+_OPENING_TAIL = re.compile(
+    r"\s*(?:[.,;](?=\s|$)|\((?![^)\n]{0,40}%\))|[-\u2013\u2014](?=\s)|"
+    r"(?:in this|that|for this|here|given|because|since|as|due|based|mainly|mostly|overall)\b)",
+    re.IGNORECASE,
 )
+_LEAD = re.compile(r"(?:so|thus|therefore|hence|overall|finally|then|okay|ok)[,:]?", re.IGNORECASE)
+_NO_FOLLOWS = re.compile(r"\W*no\b\W*(?:$|[.,;])", re.IGNORECASE)
+_BARE_NO = re.compile(r"\bno\b[\"')]*[ \t]*(?:$|[.,;!)])", re.IGNORECASE | re.MULTILINE)
 _MISSED = re.compile(r"\W*(?:wrong|incorrect)\b", re.IGNORECASE)
-_NO_FIRST = re.compile(r"\W*no\b\W*(?:$|[.,;])", re.IGNORECASE)
 _MONEY = ("$", "\u20ac", "\u00a3", "#")
 _END = re.compile(r"[\s.,;!)\]\"'}$]*$")
 
@@ -124,7 +121,8 @@ def find_number(
     if any(one.value != first.value for one in rivals):
         raise UnreadableError
     after = "\n".join([first.rest, *lines[first.line + 1 :]])
-    if contradicts(after, {first.value, 1 - first.value}) or _is_of_no(lines, first.rest, after):
+    stated = {first.value, 1 - first.value}
+    if contradicts(after, stated, first.value) or _is_of_no(lines, first, after):
         raise UnreadableError
     beside = len(lines) > 1 or first.line != last.line or not _END.match(first.rest)
     _note_value(lines, first, reading)
@@ -132,12 +130,14 @@ def find_number(
     return first.value
 
 
-def _is_of_no(lines: Sequence[str], rest: str, after: str) -> bool:
+def _is_of_no(lines: Sequence[str], candidate: _Candidate, after: str) -> bool:
     """Return whether words around a number say that it may be the probability of No."""
-    told = _WHAT_OF.match(rest)
-    if told and (NEGATION.search(told[0]) or OPPOSITE.search(told[0])):
+    if concerns_another(candidate.rest) or _NO_FOLLOWS.match(candidate.rest):
         return True
-    if lines and _NO_FIRST.match(lines[0]):
+    before = lines[: candidate.line]
+    if before and _NO_FOLLOWS.match(before[0]):
+        return True
+    if any(len(line) < 8 and _NO_FOLLOWS.fullmatch(line) for line in lines):
         return True
     return any(
         REFERS_BACK.search(sentence) and (NEGATION.search(sentence) or OPPOSITE.search(sentence))
@@ -156,13 +156,25 @@ def _note_value(lines: Sequence[str], candidate: _Candidate, reading: RepairedTe
 
 def _of_line(line: str, number: int) -> list[_Candidate]:
     """Return the numbers that stand alone in a line, or behind a mark."""
+    candidates = _of_beginning(line, number)
+    if candidates or not _ANSWER.search(line):
+        return candidates
+    # "The prior is 0.1; final estimate: 0.36": the last sentence may conclude.
+    end = max(line.rfind("; "), line.rfind(". "), line.rfind("! "))
+    last = _of_beginning(line[end + 2 :], -1) if end > 0 else []
+    return [replace(one, line=number) for one in last if one.rank == CONCLUSIVE]
+
+
+def _of_beginning(line: str, number: int) -> list[_Candidate]:
     bullets = _BULLETS.match(line)
     start = bullets.end() if bullets else 0
     match = NUMBER.search(line, start)
     if match is None:
         return []
     prefix, rest = line[start : match.start()], line[match.end() :]
-    rank = _rank(prefix.strip(" \t\"'(["), rest, first=number == 0)
+    whole = bool(match["number"]) and not match["percent"] and match["number"].strip(".").isdigit()
+    rest = f".{rest}" if whole and match["number"].endswith(".") else rest
+    rank = _rank(prefix.strip(" \t\"'(["), rest, first=number == 0, whole=whole)
     if not rank:
         return []
     if HEDGED_REST.match(rest) or HEDGE.search(prefix) or NEGATION.search(prefix):
@@ -175,7 +187,7 @@ def _of_line(line: str, number: int) -> list[_Candidate]:
     except UnreadableError:
         return []
     others = [other for other in probabilities_in(rest) if other != value]
-    if others or CONDITION.search(line):
+    if others or is_conditional(line):
         # "0.7, or 0.8 if they smoke": the second number belongs to the same answer.
         if rank == CONCLUSIVE:
             raise UnreadableError
@@ -183,20 +195,26 @@ def _of_line(line: str, number: int) -> list[_Candidate]:
     return [_Candidate(value, number, rank, rest)]
 
 
-def _rank(prefix: str, rest: str, *, first: bool) -> int:
+def _rank(prefix: str, rest: str, *, first: bool, whole: bool) -> int:
     """Return what a number between these is worth as an answer; 0 for nothing."""
     ends = bool(_END.match(rest)) or _says_again(rest)
+    # "1. Smoking", "1 of the signs", "1, in 10 cases": whole numbers count other things.
+    if whole and rest.strip(" *"):
+        return 0
     if not prefix:
         if first:
-            return CONCLUSIVE if ends or rest[:2].strip()[:1] in (".", ",", ";", "(") else 0
+            opens = ends or _OPENING_TAIL.match(rest) or is_called_answer(rest)
+            return CONCLUSIVE if opens else 0
+        return MARKED if ends else 0
+    if _LEAD.fullmatch(prefix):
         return MARKED if ends else 0
     if not _MARK.fullmatch(prefix) or not _TAIL.match(rest):
         return 0
-    if any(cue.search(prefix) for cue in (GENERIC, EXAMPLE, CONDITION, OPPOSITE, DISOWNED)):
+    if any(cue.search(prefix) for cue in (GENERIC, EXAMPLE, OPPOSITE, DISOWNED)):
         return 0
-    if _ANSWER.search(prefix):
-        return CONCLUSIVE
-    return MARKED if _PROBABILITY.search(prefix) else 0
+    if is_conditional(prefix) or not names_answer(prefix):
+        return 0
+    return CONCLUSIVE if _ANSWER.search(prefix) else MARKED
 
 
 def _says_again(rest: str) -> bool:
@@ -206,18 +224,10 @@ def _says_again(rest: str) -> bool:
 def _of_objects(objects: Sequence[Any], line: int) -> list[_Candidate]:
     candidates = []
     for value in objects:
-        if is_other(value):
-            raise UnreadableError
-        numbers = []
-        for leaf in leaves(value):
-            match = NUMBER.fullmatch(leaf.strip())
-            if match:
-                numbers.append(value_of(match, RepairedText("")))
-        # An object with several numbers does not say which of them answers.
-        if len(set(numbers)) > 1:
-            raise UnreadableError
-        if numbers:
-            candidates.append(_Candidate(numbers[0], line, CONCLUSIVE, ""))
+        number, remarks = stated_number_in(value)
+        if number is not None:
+            fraction = value_of(number, RepairedText(""))
+            candidates.append(_Candidate(fraction, line, CONCLUSIVE, remarks))
     return candidates
 
 
@@ -227,7 +237,7 @@ def _of_sentences(lines: Sequence[str], reading: RepairedText) -> Fraction | Non
     values = probabilities_in(text)
     if len(set(values)) != 1:
         return None
-    if contradicts(text, set(values)):
+    if contradicts(text, set(values)) or _BARE_NO.search(text):
         raise UnreadableError
     for sentence in sentences_of(text):
         for match in NUMBER.finditer(sentence):
@@ -236,6 +246,8 @@ def _of_sentences(lines: Sequence[str], reading: RepairedText) -> Fraction | Non
             if not _states_belief(sentence, match):
                 return None
             value = value_of(match, reading)
+            if contradicts(text, {value}, value):
+                raise UnreadableError
             reading.note("sentence")
             return value
     return None
@@ -243,15 +255,15 @@ def _of_sentences(lines: Sequence[str], reading: RepairedText) -> Fraction | Non
 
 def _states_belief(sentence: str, match: re.Match[str]) -> bool:
     before, behind = sentence[: match.start()], sentence[match.end() :]
-    if any(cue.search(sentence) for cue in (HEDGE, CONDITION, EXAMPLE)) or _MISSED.match(sentence):
+    if any(cue.search(sentence) for cue in (HEDGE, EXAMPLE)) or _MISSED.match(sentence):
         return False
-    if GENERIC.search(sentence) or HEDGED_REST.match(behind) or before.endswith(_MONEY):
+    if is_conditional(sentence) or GENERIC.search(sentence) or DISOWNED.search(before):
         return False
-    turned = bool(NEGATION.search(sentence))
-    if _CHANCE.match(behind):
-        return not turned and not OPPOSITE.search(sentence)
-    if not _TAIL.match(behind):
+    if HEDGED_REST.match(behind) or before.endswith(_MONEY):
         return False
-    if _IS.search(before):
-        return not turned and not OPPOSITE.search(before)
-    return bool(_SAYS.search(before)) and not turned
+    chance = _CHANCE.match(behind)
+    if chance:
+        return introduces_answer(before) and is_asked(chance["event"])
+    if not _TAIL.match(behind) or concerns_another(behind):
+        return False
+    return names_answer(before)

@@ -17,9 +17,13 @@ from coherence.decoding.cues import (
     HEDGE,
     HEDGED_REST,
     NEGATION,
+    OPPOSITE,
+    WORLD,
     probabilities_in,
 )
+from coherence.decoding.introductions import introduces_another
 from coherence.decoding.numerals import NUMBER, RepairedText, value_of
+from coherence.decoding.reversed_rows import with_labels_first
 
 Value = TypeVar("Value")
 ReadValue = Callable[[str, int], tuple[Value, int] | None]
@@ -38,16 +42,25 @@ _BULLETS = re.compile(
 )
 _PLAIN_PREFIX = re.compile(
     r"(?:(?:my|the|final|answer|estimate|estimated|is|and|so|thus|then|hence|therefore|that|"
-    r"a|an|i|would|say|set|put|give|assign|label|outcome|probability|of|for|class|category)"
+    r"a|an|i|would|i'd|lean|leaning|towards?|say|set|put|give|assign|label|outcome|probability|"
+    r"of|for|class|category)"
     r"[ :,]{0,2})+",
     re.IGNORECASE,
 )
 # Of blanks only these: a vertical tab or a line separator ends no statement.
 _REST = re.compile(
-    r"[ \t]*(?:$|[,;:|(\[*!)\]\"'}>]|\.(?:\s|$)|[-\u2013\u2014]+\s|\u2014|"
+    r"[ \t]*(?:$|[,;:|/(\[*!)\]\"'}>]|\.(?:\s|$)|[-\u2013\u2014]+\s|\u2014|"
     r"(?:because|since|as|due|given|based|for|which|and|so|while|whereas|but|with)\b)",
     re.IGNORECASE,
 )
+_UNSETTLED = re.compile(
+    r"\s*[.,;(\u2013\u2014-]?\s*(?:(?:and|or|but|for|only|pending|provided|except|although|though|"
+    r"as long|subject to|after|until|once|not|i\.e\.?|well)\b|"
+    r"with\b(?! (?:high|good|reasonable|moderate|some|great|near) (?:confidence|certainty)))|"
+    r"\s*(?:\u2192|->|=>)",
+    re.IGNORECASE,
+)
+_BARE_WORD = re.compile(r"\b(?:yes|no)\b(?=\W*$|\s*[.,;:!?)\u2013\u2014-])", re.IGNORECASE)
 _VERB_BEFORE = re.compile(r"\b(?:is|are|be|as follows|say|estimate|with)$", re.IGNORECASE)
 _ALONE = re.compile(r"[^\w]{0,4}$")
 
@@ -104,13 +117,25 @@ def find_statements(
         Statements in their order, and what stands beside them.
     """
     rows = _with_headed_rows(_joined(lines, labels, read), labels, read)
-    pattern = label_pattern(tuple(labels))
+    found = _in_rows(rows, labels, read)
+    if found.statements or found.spoiled:
+        return found
+    turned = with_labels_first(rows, labels)
+    return found if turned == rows else _in_rows(turned, labels, read)
+
+
+def _in_rows(rows: list[str], labels: Sequence[str], read: ReadValue[Value]) -> Found[Value]:
+    pattern, named = label_pattern(tuple(labels)), _names(tuple(labels))
     names = {label.casefold() for label in labels}
     found: Found[Value] = Found(rows)
     # Whether the last line that is no statement introduces an example.
     example = False
     for number, row in enumerate(rows):
-        stated, beside, spoiled = _row(row, pattern, names, read)
+        # Most lines name no label; telling so is cheap.
+        if named.search(row):
+            stated, beside, spoiled = _row(row, pattern, names, read)
+        else:
+            stated, beside, spoiled = [], row, False
         found.spoiled |= spoiled
         found.remarks.append(beside)
         if not stated:
@@ -142,11 +167,15 @@ def _row(
         worded = bool(match["words"])
         bare = not match["separator"].strip()
         value = read(row, match.end())
+        if match["gloss"] and not _explains(match["gloss"], label):
+            return [], row, True
         if worded and not (match["lead"] or label in _GENERAL):
             continue
         first = not stated
         if bare and not (first and match.start() <= start):
             continue
+        if match["paren"] and not (value and _closes(row, value[1])):
+            continue  # "No (none of 3 signs): 0.3"
         if value is None:
             # "No: maybe .3", "Decision: Maybe": the label is there, and its value is none.
             if first and match.start() <= start and not bare and _has_content(row[match.end() :]):
@@ -164,12 +193,26 @@ def _row(
         gaps.append(before)
         stated.append((label, value[0]))
         position = value[1]
+        if match["paren"] and row.startswith(")", position):
+            position += 1
     if not stated:
         return [], row, False
     rest = row[position:]
     if not _rest_allows(rest, stated[-1][1]):
         return [], row, True
     return stated, " ".join([*gaps, rest]), False
+
+
+def _explains(gloss: str, label: str) -> bool:
+    """Return whether words in brackets behind a label say no other thing than the label."""
+    if any(cue.search(gloss) for cue in (HEDGE, CONDITION, EXAMPLE, WORLD)):
+        return False
+    turned = bool(NEGATION.search(gloss) or OPPOSITE.search(gloss))
+    return turned == (label == "no") if label in ("no", "yes") else True
+
+
+def _closes(row: str, position: int) -> bool:
+    return row.startswith(")", position) or row[position - 1 : position] == ")"
 
 
 def _has_content(text: str) -> bool:
@@ -185,13 +228,15 @@ def _prefix_allows(prefix: str, label: str, match: re.Match[str]) -> bool:
         return True
     if NEGATION.search(bare) or HEDGE.search(bare) or CONDITION.search(bare):
         return False
+    if label in _GENERAL and _PLAIN_PREFIX.fullmatch(bare):
+        return True
+    if bare[-1] == ":" and introduces_another([bare]):
+        return False
     if bare[-1] in ":,;.(|!)\u2014\u2013-":
         return True
     # "The distribution is low: 0.3": a verb is no part of the label.
-    if match["lead"] or _VERB_BEFORE.search(bare):
-        return True
     # "small a: 0.4" may well be another label than "a".
-    return label in _GENERAL and bool(_PLAIN_PREFIX.fullmatch(bare))
+    return bool(match["lead"] or _VERB_BEFORE.search(bare))
 
 
 def _rest_allows(rest: str, value: object) -> bool:
@@ -200,8 +245,12 @@ def _rest_allows(rest: str, value: object) -> bool:
         return True
     if HEDGED_REST.match(rest) or not _REST.match(rest) or CONDITION.search(rest):
         return False
-    others = [other for other in probabilities_in(rest) if other != value]
-    return not others
+    if isinstance(value, str):
+        # "Yes and no", "Yes, but only after a biopsy", "No. Well, yes."
+        return not _UNSETTLED.match(rest) and not any(
+            word[0].casefold() != value for word in _BARE_WORD.finditer(rest)
+        )
+    return all(other == value for other in probabilities_in(rest))
 
 
 def without_bullets(row: str) -> str:
@@ -211,8 +260,7 @@ def without_bullets(row: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def label_pattern(labels: tuple[str, ...]) -> re.Pattern[str]:
-    """Return the pattern of a label with what may part it from its value."""
+def _names(labels: tuple[str, ...]) -> re.Pattern[str]:
     # Longer labels first: one label may begin like another.
     names = []
     for label in sorted(labels, key=len, reverse=True):
@@ -221,9 +269,17 @@ def label_pattern(labels: tuple[str, ...]) -> re.Pattern[str]:
         # JSON and code write names with underscores.
         name = re.escape(label).replace(r"\ ", r"[ _]")
         names.append(f"{before}{name}{behind}")
+    return re.compile("|".join(names), re.IGNORECASE)
+
+
+@lru_cache(maxsize=256)
+def label_pattern(labels: tuple[str, ...]) -> re.Pattern[str]:
+    """Return the pattern of a label with what may part it from its value."""
     return re.compile(
-        rf"(?P<lead>{_LEAD})?{_OPEN}(?P<label>{'|'.join(names)}){_CLOSE}"
-        rf"(?P<separator>{MARK_SEPARATOR}|{_DASH_SEPARATOR}|(?P<words>{_WORD_SEPARATOR})|"
+        rf"(?P<lead>{_LEAD})?{_OPEN}(?P<label>{_names(labels).pattern}){_CLOSE}"
+        rf"(?P<separator>(?:\s?\((?P<gloss>[^()0-9\n]{{1,60}})\))?{MARK_SEPARATOR}|"
+        rf"{_DASH_SEPARATOR}|(?P<words>{_WORD_SEPARATOR})|"
+        rf"(?P<paren>\s?\((?=[01]?\.[0-9]|[0-9.]{{1,8}}\s?%|yes\b|no\b))|"
         rf"(?P<blank>)\s{{1,3}}(?=[0-9.])|)",
         re.IGNORECASE,
     )
@@ -284,12 +340,28 @@ def number_at(reading: RepairedText) -> ReadValue[Fraction]:
     return read
 
 
+NONE = "none"
+_NONE_WORDS = (
+    r"n/?a\b|none\b|null\b|not applicable\b|defer(?:red)?\b|undecided\b|unknown\b|"
+    r"undetermined\b|[-\u2013\u2014]{1,3}(?=\s*$)"
+)
+
+
 def option_at(options: Sequence[str]) -> ReadValue[str]:
-    """Return a reader of single words among options, such as Yes and No; in lower case."""
-    pattern = re.compile(rf"[\"'\[(]?({'|'.join(map(re.escape, options))})\b[\"')\]]?", re.I)
+    """Return a reader of single words among options, such as Yes and No; in lower case.
+
+    What says that there is no such word, such as "N/A", is read as `NONE`.
+    """
+    pattern = re.compile(
+        rf"[\"'\[(]?(?:(?P<option>{'|'.join(map(re.escape, options))})\b|(?:{_NONE_WORDS}))"
+        r"[\"')\]]?",
+        re.IGNORECASE,
+    )
 
     def read(line: str, position: int) -> tuple[str, int] | None:
         match = pattern.match(line, position)
-        return None if match is None else (match[1].casefold(), match.end())
+        if match is None:
+            return None
+        return match["option"].casefold() if match["option"] else NONE, match.end()
 
     return read

@@ -5,14 +5,18 @@ path, a pattern or code.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from coherence.errors import InputError
 from coherence.table.schema import FEATURE_PREFIX
+from coherence.table.text_files import AS_IT_SAYS, TextForm, bare_name, open_text
 
 Record = Mapping[str, object]
+PICKED = "picked"
+"""Field of what the log itself takes for the answer: words that name it; empty if it found none."""
 _DEEPEST = 6  # levels; a document of a thousand would else need as many calls and names as long
 
 
@@ -53,7 +57,7 @@ class AnswerLog:
     @property
     def name(self) -> str:
         """What messages and ``--belief-task`` call it: the task, or else the file's bare name."""
-        return self.task if self.task is not None else Path(self.file).stem
+        return self.task if self.task is not None else bare_name(Path(self.file))
 
     @property
     def states_scored(self) -> bool:
@@ -96,6 +100,16 @@ def flatten(value: object, name: str) -> dict[str, object]:
     if isinstance(value, dict | list):
         return {name: json.dumps(value, ensure_ascii=False)}
     return {name: value}
+
+
+def most_frequent(messages: Counter[str]) -> str:
+    """Say in a sentence which error occurred most often."""
+    # The first line says what went wrong; a traceback behind it fills a page.
+    lines: Counter[str] = Counter()
+    for message, times in messages.items():
+        lines[next(iter(message.strip().splitlines()), "")[:300]] += times
+    shown, count = lines.most_common(1)[0]
+    return f"The most frequent error ({count}): {shown or 'without a message'}"
 
 
 def sample_columns(names: Iterable[str], prefix: str) -> dict[str, str]:
@@ -158,13 +172,19 @@ def parse_json(text: str | bytes, where: str) -> object:
         ) from None
 
 
-def read_objects(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
+def read_objects(
+    path: Path, *, text: TextForm = AS_IT_SAYS, max_bytes: int | None = None
+) -> Iterator[tuple[int, dict[str, object]]]:
     """Read a file with one JSON object per line.
 
     Parameters
     ----------
     path : Path
-        The file.
+        The file, packed by gzip or not.
+    text : TextForm
+        What the user says about how it is written.
+    max_bytes : int or None
+        Largest size of what a packed file unpacks to; None: any.
 
     Yields
     ------
@@ -176,8 +196,7 @@ def read_objects(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
     InputError
         A line is no JSON object; the message has its number.
     """
-    # As bytes: a line of text mode would also end at characters that JSON allows in a string.
-    with path.open("rb") as lines:
+    with open_text(path, text, max_bytes=max_bytes) as lines:
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue

@@ -5,13 +5,15 @@ without an action stays a belief. Both are counted.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar, cast
 
 import pandas as pd
 
 from coherence.errors import InputError, SchemaError
-from coherence.importing.answer_log import AnswerLog, Record
+from coherence.importing.answer_log import PICKED, AnswerLog, Record
 from coherence.importing.cells import (
     ActionReader,
     BeliefReader,
@@ -20,14 +22,18 @@ from coherence.importing.cells import (
     as_number,
     belief_cell,
     distribution_cells,
+    picked_cell,
     row_status,
 )
+from coherence.importing.field_paths import with_fields
 from coherence.importing.mapping import action_fields, belief_fields, check_mapping, is_belief
 from coherence.importing.pairing import join_actions, number_repetitions, refuse_doubles
 from coherence.importing.tasks import split_by_task
 from coherence.importing.typed_table import NUMBER_COLUMNS, typed_table
 from coherence.table.empty_actions import with_empty_actions
 from coherence.table.faults import find_faults
+
+Reader = TypeVar("Reader", bound=Callable[..., object])
 
 
 @dataclass(frozen=True)
@@ -116,6 +122,7 @@ def assemble(
         The table breaks the schema, for example because theta varies within a context.
     """
     mapping = mapping or {}
+    logs = with_fields(logs, mapping.values())
     check_mapping(mapping, logs)
     beliefs, actions = split_by_task(logs, belief_tasks=belief_tasks, action_tasks=action_tasks)
     named = {log.model for log in logs if log.model is not None}
@@ -180,7 +187,8 @@ def _plain(record: Record, fields: Mapping[str, str], log: AnswerLog) -> dict[st
             if number is None:
                 raise InputError(
                     f"{log.file}: field {name!r} must hold numbers to be used as {column!r}; "
-                    f"received {value!r}. Map another field."
+                    f"received {value!r}. Map another field, or say --decimal , where numbers have "
+                    "decimal commas."
                 )
             value = number
         cells[column] = value
@@ -200,7 +208,12 @@ def _belief_row(
     row = {**shared, **_plain(record, fields, log)}
     stated = {column: record.get(name) for column, name in fields.items() if is_belief(column)}
     if "p" in stated:
-        belief = belief_cell(stated["p"], reading.belief, is_text=log.is_text, scale=scale)
+        read = _told(reading.belief, record, log, fields["p"])
+        belief = picked_cell(
+            stated["p"],
+            _picked(record, log, fields["p"]),
+            partial(belief_cell, read=read, is_text=log.is_text, scale=scale),
+        )
         row["p"] = belief.value
     else:
         belief = distribution_cells(stated, reading.belief, is_text=log.is_text, scale=scale)
@@ -260,6 +273,27 @@ def _read_action(
             f"{log.file}: it does not say which actions were offered. Name them: --actions A,B. "
             f"The most frequent answers are {listed}."
         )
-    return action_cell(
-        record.get(name), reading.action, options, by_letter=not reading.actions and log.is_text
+    read = partial(
+        action_cell,
+        read=_told(reading.action, record, log, name),
+        options=options,
+        by_letter=not reading.actions and log.is_text,
     )
+    return picked_cell(record.get(name), _picked(record, log, name), read)
+
+
+def _told(read: Reader, record: Record, log: AnswerLog, name: str) -> Reader:
+    """Return a reader that knows that this answer was cut or withheld, if it was."""
+    reason = record.get("finish_reason")
+    # What a scorer took from the reply may be whole all the same.
+    whole = record.get(name) == record.get(log.fields.get("answer", name))
+    # A scorer of the log read the reply as it was, and knows how it ended.
+    if PICKED in record or not whole or reason not in ("length", "content_filter"):
+        return read
+    return cast(Reader, partial(read, finish_reason=reason))
+
+
+def _picked(record: Record, log: AnswerLog, name: str) -> Sequence[str] | None:
+    """Return what the log itself took for the answer, unless another field is read."""
+    picked = record.get(PICKED) if name == log.fields.get("answer") else None
+    return picked if isinstance(picked, tuple) else None

@@ -7,15 +7,18 @@ Nothing is clipped, and what cannot be read keeps its text.
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from coherence.decoding.decode import worst
 from coherence.table.schema import FAILURES, STATE_SUM_TOLERANCE, STATUSES
 
-BeliefReader = Callable[[str], tuple[float | None, str]]
-"""Text -> probability or None, and one of `coherence.table.schema.STATUSES`."""
-ActionReader = Callable[[str, Sequence[str]], tuple[str | None, str]]
-"""Text and the options that were offered -> option or None, and status."""
+BeliefReader = Callable[..., tuple[float | None, str]]
+"""Text -> probability or None, and one of `coherence.table.schema.STATUSES`. Of an answer that was
+cut ("length") or withheld ("content_filter"), and of no other, it is told so as `finish_reason`."""
+ActionReader = Callable[..., tuple[str | None, str]]
+"""Text and the options that were offered -> option or None, and status; told the same."""
+OFF_FORM = "repaired:layout"
+"""At best the status of an answer in which the log itself, looking for its form, found none."""
 _WRITTEN_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
 
 
@@ -154,6 +157,44 @@ def action_cell(
         if letter is not None:
             option, status = options[letters.index(letter)], letter_status
     return Cell(option, status, text)
+
+
+def picked_cell(
+    value: object, picked: Sequence[str] | None, read: Callable[[object], Cell]
+) -> Cell:
+    """Read an answer where the log itself may have picked it out of the reply.
+
+    Parameters
+    ----------
+    value : object
+        The reply.
+    picked : sequence of str or None
+        Words for the answer, of which the first that can be read is taken; empty where the log
+        looked for its form and found none; None where it did not look.
+    read : callable
+        Reads either.
+
+    Returns
+    -------
+    Cell
+        Keeps the whole reply as the raw answer.
+
+    Examples
+    --------
+    >>> def read(text):
+    ...     return Cell(text, "ok", text) if text in ("A", "B") else Cell(None, "unparsed", text)
+    >>> picked_cell("ANSWER: A", ("A",), read)
+    Cell(value='A', status='ok', raw='ANSWER: A')
+    >>> picked_cell("B", (), read).status
+    'repaired:layout'
+    """
+    raw = None if value is None else str(value)
+    if not picked:
+        cell = read(value)
+        off_form = picked is not None and cell.value is not None
+        return replace(cell, status=worst([OFF_FORM, cell.status])) if off_form else cell
+    cells = [replace(read(word), raw=raw) for word in picked]
+    return next((cell for cell in cells if cell.value is not None), cells[-1])
 
 
 def row_status(cells: Sequence[Cell], logged: object) -> str:

@@ -4,13 +4,17 @@ from pathlib import Path
 
 from coherence.errors import InputError, closest
 from coherence.importing.answer_log import AnswerLog
+from coherence.importing.archive import MAX_BYTES
 from coherence.importing.log_format import LogFormat
-from coherence.importing.plain_tables import ROW, SEPARATORS, read_header, read_rows
+from coherence.importing.plain_tables import ROW, read_header, read_rows
+from coherence.table.text_files import AS_IT_SAYS, SEPARATORS, TextForm, inner_suffix
 
 COLUMNS = ("risk_score", "label")
 
 
-def read_folktexts_predictions(path: Path, *, max_bytes: int) -> AnswerLog:
+def read_folktexts_predictions(
+    path: Path, *, max_bytes: int, text: TextForm = AS_IT_SAYS
+) -> AnswerLog:
     """Read the predictions file of a folktexts benchmark.
 
     Parameters
@@ -18,7 +22,9 @@ def read_folktexts_predictions(path: Path, *, max_bytes: int) -> AnswerLog:
     path : Path
         The CSV file with the columns risk_score and label, and the index of the data in front.
     max_bytes : int
-        Not used: the file is not packed.
+        Largest size of what a file packed by gzip unpacks to.
+    text : TextForm
+        What the user says about how the file is written.
 
     Returns
     -------
@@ -30,16 +36,16 @@ def read_folktexts_predictions(path: Path, *, max_bytes: int) -> AnswerLog:
     InputError
         A column is missing, or the file cannot be read.
     """
-    if path.suffix.lower() not in SEPARATORS:
+    if inner_suffix(path) not in SEPARATORS:
         raise InputError(f"{path}: folktexts writes its predictions as .csv. Name that file.")
-    names = read_header(path)
+    names, _ = read_header(path, text, max_bytes=max_bytes)
     missing = [name for name in COLUMNS if name not in names]
     if missing:
         raise InputError(
             f"{path}: folktexts writes a column {missing[0]!r}, and there is none. "
             f"{closest(missing[0], names)} Is it --format table?"
         )
-    records = tuple(read_rows(path))
+    records = tuple(read_rows(path, text, max_bytes=max_bytes))
     if not records:
         raise InputError(f"{path}: the file has no rows. Check the run that wrote it.")
     fields = {"p": "risk_score", "theta": "label"} | ({"context": ROW} if ROW in names else {})
@@ -48,8 +54,14 @@ def read_folktexts_predictions(path: Path, *, max_bytes: int) -> AnswerLog:
     )
 
 
+def _has_columns(path: Path, text: TextForm = AS_IT_SAYS) -> bool:
+    names, _ = read_header(path, text, max_bytes=MAX_BYTES)
+    return set(COLUMNS) <= set(names)
+
+
 FORMAT = LogFormat(
     tuple(SEPARATORS),
-    recognises=lambda path: set(COLUMNS) <= set(read_header(path)),
+    recognises=_has_columns,
     read=read_folktexts_predictions,
+    takes_text=True,
 )

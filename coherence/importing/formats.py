@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from coherence.errors import InputError
 from coherence.importing.archive import MAX_BYTES
+from coherence.table.text_files import AS_IT_SAYS, TextForm, inner_suffix
 
 if TYPE_CHECKING:
     from coherence.importing.answer_log import AnswerLog
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 MODULES = {
     "inspect": "inspect_log",
     "lm-eval": "lm_eval",
+    "openai-batch": "openai_batch",
     "folktexts": "folktexts",
     "table": "plain_tables",
 }
@@ -31,13 +33,15 @@ def format_declaration(name: str) -> "LogFormat":
     return declared
 
 
-def detect_format(path: Path) -> str:
+def detect_format(path: Path, text: TextForm = AS_IT_SAYS) -> str:
     """Tell a file's format.
 
     Parameters
     ----------
     path : Path
         The file.
+    text : TextForm
+        What the user says about how it is written.
 
     Returns
     -------
@@ -49,10 +53,11 @@ def detect_format(path: Path) -> str:
     InputError
         The ending is none that any of the formats has.
     """
-    suffix = path.suffix.lower()
+    suffix = inner_suffix(path)
     declared = {name: format_declaration(name) for name in MODULES}
     for name, form in declared.items():
-        if suffix in form.endings and form.recognises(path):
+        said = {"text": text} if form.takes_text else {}
+        if suffix in form.endings and form.recognises(path, **said):
             return name
     *others, last = dict.fromkeys(ending for form in declared.values() for ending in form.endings)
     raise InputError(
@@ -62,7 +67,11 @@ def detect_format(path: Path) -> str:
 
 
 def read_logs(
-    paths: Sequence[Path], *, format: str = "auto", max_bytes: int = MAX_BYTES
+    paths: Sequence[Path],
+    *,
+    format: str = "auto",
+    max_bytes: int = MAX_BYTES,
+    text: TextForm = AS_IT_SAYS,
 ) -> "tuple[str, list[AnswerLog]]":
     """Read files of one format.
 
@@ -73,17 +82,20 @@ def read_logs(
     format : str
         A key of `MODULES`, or "auto" to tell it by the content.
     max_bytes : int
-        Largest size of one unpacked entry of a packed log.
+        Largest size of one unpacked entry of a packed log, and of an unpacked gzip file.
+    text : TextForm
+        What the user says about how files of text are written.
 
     Returns
     -------
     tuple of str and list of AnswerLog
-        The format, and one log per file.
+        The format, and one log per file of answers.
 
     Raises
     ------
     InputError
-        A file is missing, cannot be read, or is of another format than the first.
+        A file is missing, cannot be read, or is of another format than the first; something is
+        said about a text that this format does not have.
     """
     for path in paths:
         if not path.is_file():
@@ -93,7 +105,9 @@ def read_logs(
             raise InputError(f"{path}: the file is empty (0 bytes). Check the run that wrote it.")
     if max_bytes < 1:
         raise InputError(f"max_bytes must be positive; received {max_bytes}.")
-    formats = [detect_format(path) for path in paths] if format == "auto" else [format] * len(paths)
+    formats = (
+        [detect_format(path, text) for path in paths] if format == "auto" else [format] * len(paths)
+    )
     # Fields mean different things in each format, and one mapping must serve all files.
     for path, other in zip(paths, formats, strict=True):
         if other != formats[0]:
@@ -101,5 +115,13 @@ def read_logs(
                 f"{path} is of the format {other}, {paths[0]} of the format {formats[0]}. "
                 "Import files of different formats one by one."
             )
-    read = format_declaration(formats[0]).read
-    return formats[0], [read(path, max_bytes=max_bytes) for path in paths]
+    form = format_declaration(formats[0])
+    # A user who names a separator believes in a table; passing over it would hide the mistake.
+    if text != AS_IT_SAYS and not form.takes_text:
+        raise InputError(
+            f"{paths[0]}: a log of the format {formats[0]} says itself how it is written. "
+            "Leave out --sep, --decimal and --encoding."
+        )
+    said = {"text": text} if form.takes_text else {}
+    logs = [form.read(path, max_bytes=max_bytes, **said) for path in paths]
+    return formats[0], logs if form.join is None else form.join(logs)

@@ -1,20 +1,34 @@
 """Inspect logs: ``.eval``, a zip file with a JSON document per sample, and ``.json``, one for all.
 
 Fields of a sample: ``id``, ``epoch``, ``rep`` (the epoch counted from 0), ``output`` (what the
-model said last), ``target``, ``choices``, ``error``, ``metadata.<name>``, ``scores.<scorer>.value``
-and ``.answer``. Written against the files of inspect_ai 0.3.285 (log version 2).
+model said last), ``finish_reason`` (``length`` where that was cut), ``target``, ``choices``,
+``error``, ``metadata.<name>``, ``scores.<scorer>.value`` and ``.answer``. Written against the files
+of inspect_ai 0.3.285 (log version 2).
 """
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from coherence.errors import InputError
-from coherence.importing.answer_log import AnswerLog, flatten, parse_json, sample_columns
+from coherence.importing.answer_log import (
+    PICKED,
+    AnswerLog,
+    flatten,
+    most_frequent,
+    parse_json,
+    sample_columns,
+)
 from coherence.importing.archive import Archive
 from coherence.importing.log_format import LogFormat
 
 _ATTACHMENT = "attachment://"
+_REASONS = {"max_tokens": "length", "model_length": "length"}
+_CHOICE_SCORER = re.compile(r"(?:.*/)?choice\d*")
+# The form that Inspect's multiple_choice asks for, and its scorer `answer` looks for.
+_ANSWER_LINE = re.compile(r"\s*ANSWER\s*:\s*(?P<answer>\S(?:.*\S)?)\s*", re.IGNORECASE)
 _FIELDS = {
     "context": "id",
     "rep": "rep",
@@ -59,8 +73,12 @@ def read_inspect_log(path: Path, *, max_bytes: int) -> AnswerLog:
     )
     if not records:
         raise InputError(
-            f"{path}: the log has no samples. Inspect leaves them out with --no-log-samples; "
-            "run it again without."
+            f"{path}: the log has no samples. "
+            + (
+                f"The run failed: {failure}"
+                if (failure := _error_of(header))
+                else "Inspect leaves them out with --no-log-samples; run it again without."
+            )
         )
     names = tuple(dict.fromkeys(name for record in records for name in record))
     model = run.get("model")
@@ -144,9 +162,15 @@ def _record(sample: object, where: str) -> dict[str, object]:
     if isinstance(choices, list) and choices and all(isinstance(choice, str) for choice in choices):
         record["choices"] = tuple(choices)
         record["target"] = _choice_of(target, choices)
-    if sample.get("error"):
-        error = sample["error"]
-        record["error"] = str(error.get("message", error) if isinstance(error, dict) else error)
+    reason = _finish_reason(sample)
+    if reason is not None:
+        record["finish_reason"] = reason
+    picked = _picked(scores, record)
+    if picked is not None:
+        record[PICKED] = picked
+    failure = _error_of(sample)
+    if failure is not None:
+        record["error"] = failure
     record |= flatten(sample.get("completed_at"), "completed_at") | flatten(
         _object(sample.get("metadata")), "metadata"
     )
@@ -190,6 +214,48 @@ def _answer(sample: Mapping[str, Any]) -> str | None:
     return attached if isinstance(attached, str) else text
 
 
+def _finish_reason(sample: Mapping[str, Any]) -> str | None:
+    """Return how the answer ended, in the words of the runs table."""
+    answers = _object(sample.get("output")).get("choices")
+    last = _object(answers[0]) if isinstance(answers, list) and answers else {}
+    reason = last.get("stop_reason")
+    return _REASONS.get(reason, reason) if isinstance(reason, str) else None
+
+
+def _picked(scores: Mapping[str, Any], record: Mapping[str, object]) -> tuple[str, ...] | None:
+    """What the log itself takes for the answer, in the words that may name it.
+
+    Its scorer of multiple choice comes first; else the last line, if it has the form that Inspect
+    asks for. Empty where that scorer found no answer; None where nothing picks one out.
+    """
+    choices = record.get("choices")
+    for name, score in scores.items():
+        answer = score.get("answer") if isinstance(score, dict) else None
+        if isinstance(choices, tuple) and _CHOICE_SCORER.fullmatch(name) and answer is not None:
+            choice = _choice_of(answer, list(choices))
+            return (str(choice), str(answer)) if choice in choices else ()
+    output = record["output"]
+    # Of a reply that was cut the last line may be cut as well.
+    if not isinstance(output, str) or record.get("finish_reason") == "length":
+        return None
+    lines = [line for line in output.splitlines() if line.strip()]
+    forms = [form for line in lines if (form := _ANSWER_LINE.fullmatch(line))]
+    # Two such lines may differ, and which is meant is the decoder's to say.
+    if len(forms) != 1 or not _ANSWER_LINE.fullmatch(lines[-1]):
+        return None
+    answer = forms[0]["answer"]
+    choice = _choice_of(answer, list(choices)) if isinstance(choices, tuple) else answer
+    return tuple(dict.fromkeys((str(choice), answer)))
+
+
+def _error_of(part: Mapping[str, Any]) -> str | None:
+    """Return the message of an error that a log or a sample of it ended in."""
+    error = part.get("error")
+    if not error:
+        return None
+    return str(error.get("message", error) if isinstance(error, dict) else error)
+
+
 def _choice_of(target: object, choices: list[str]) -> object:
     """Replace a letter by the choice that it stands for, as Inspect's multiple_choice has it."""
     position = ord(target) - ord("A") if isinstance(target, str) and len(target) == 1 else -1
@@ -202,18 +268,19 @@ def _notes(
     status = header.get("status")
     if status != "success":
         shown = status if isinstance(status, str) else "unknown"
-        yield f"the run did not finish (status {shown})"
+        failure = _error_of(header)
+        yield f"the run did not finish (status {shown}){f': {failure}' if failure else ''}"
     samples = _object(run.get("dataset")).get("samples")
     epochs = _object(run.get("config")).get("epochs") or 1
     # A run that was cut off is read as far as it got, and says how far.
     expected = samples * epochs if isinstance(samples, int) and isinstance(epochs, int) else 0
     if expected > len(records):
         yield f"{len(records)} of {expected} samples are in the log"
-    failed = sum("error" in record for record in records)
-    if failed:
+    failures = Counter(str(record["error"]) for record in records if "error" in record)
+    if failures:
         yield (
-            f"samples that ended in an error: {failed}; "
-            "an answer that is missing counts as unparsed"
+            f"samples that ended in an error: {failures.total()}; "
+            f"an answer that is missing counts as unparsed. {most_frequent(failures)}"
         )
 
 

@@ -1,10 +1,12 @@
 """``samples_*.jsonl`` of the Language Model Evaluation Harness: texts, or log-likelihoods.
 
-Texts come from tasks of the output type generate_until, log-likelihoods from multiple_choice.
+Texts come from tasks of the output type generate_until, log-likelihoods from multiple_choice and
+loglikelihood.
 Fields: ``doc_id``, ``rep``, ``target``, ``doc.<name>``, the metrics by their names; for texts
 ``resps`` and ``filtered.<filter>``; for log-likelihoods ``choice`` (the most probable one),
 ``answer_mass`` (the probability of all choices together) and ``probability.<choice>``, the share of
-a choice in that mass. Written against the files of lm_eval 0.4.13, which holds numbers as text.
+a choice in that mass; where a task of the type loglikelihood scored one continuation alone, its own
+probability. Written against the files of lm_eval 0.4.13, which holds numbers as text.
 """
 
 import math
@@ -16,8 +18,10 @@ from typing import Any
 
 from coherence.errors import InputError
 from coherence.importing.answer_log import AnswerLog, flatten, read_objects, sample_columns
+from coherence.importing.archive import MAX_BYTES
 from coherence.importing.log_format import LogFormat
 from coherence.importing.plain_tables import LINES
+from coherence.table.text_files import AS_IT_SAYS, TextForm, bare_name
 
 NEEDED = ("doc_id", "doc", "target", "resps")
 _ROUNDING = 1e-3  # half precision may put a certain continuation a little above 0
@@ -35,7 +39,7 @@ _SKIPPED = (
 _FIELDS = {"context": "doc_id", "rep": "rep", "theta": "target"}
 
 
-def read_lm_eval_samples(path: Path, *, max_bytes: int) -> AnswerLog:
+def read_lm_eval_samples(path: Path, *, max_bytes: int, text: TextForm = AS_IT_SAYS) -> AnswerLog:
     """Read one task's samples.
 
     Parameters
@@ -43,7 +47,9 @@ def read_lm_eval_samples(path: Path, *, max_bytes: int) -> AnswerLog:
     path : Path
         The file.
     max_bytes : int
-        Not used: the file is not packed.
+        Largest size of what a file packed by gzip unpacks to.
+    text : TextForm
+        What the user says about how the file is written.
 
     Returns
     -------
@@ -56,7 +62,7 @@ def read_lm_eval_samples(path: Path, *, max_bytes: int) -> AnswerLog:
         A line is no JSON object or lacks a field, responses have another shape, or the choices
         differ between documents.
     """
-    documents = _documents(path)
+    documents = _documents(path, text, max_bytes)
     options = [_options(document.sample) for document in documents]
     scored = [choices is not None for choices in options]
     # The two need different columns, and one file of one task never holds both.
@@ -70,12 +76,19 @@ def read_lm_eval_samples(path: Path, *, max_bytes: int) -> AnswerLog:
         for document, choices in zip(documents, options, strict=True)
         for record in _records(document, choices, f"{path}: line {document.line}")
     ]
-    file_name = _FILE_NAME.fullmatch(path.stem)
+    file_name = _FILE_NAME.fullmatch(bare_name(path))
     names = dict.fromkeys(field for record in records for field in record)
-    answer = (
-        {"answer": "choice", "answer_mass": "answer_mass"} if scored[0] else {"answer": "resps"}
-    )
+    # One continuation alone is no choice among several, and its share in itself no belief.
+    single = scored[0] and all(choices is not None and len(choices) == 1 for choices in options)
+    answer = {"answer": "choice", "answer_mass": "answer_mass"}
+    if single or not scored[0]:
+        answer = {} if single else {"answer": "resps"}
     notes = []
+    if single:
+        notes.append(
+            "one continuation was scored per document: its probability is taken as it stands, "
+            "not as a share among choices"
+        )
     filters = dict.fromkeys(name for document in documents for name in document.filtered)
     if len(filters) > 1:
         notes.append(
@@ -108,9 +121,9 @@ class _Document:
     filtered: dict[str, Any] = field(default_factory=dict)
 
 
-def _documents(path: Path) -> list[_Document]:
+def _documents(path: Path, text: TextForm, max_bytes: int) -> list[_Document]:
     documents: dict[str, _Document] = {}
-    for number, sample in read_objects(path):
+    for number, sample in read_objects(path, text=text, max_bytes=max_bytes):
         missing = [name for name in NEEDED if name not in sample]
         if missing:
             raise InputError(
@@ -234,6 +247,9 @@ def _scores(pairs: list[list[Any]], choices: tuple[str, ...], where: str) -> dic
         )
     if not all(math.isfinite(log) for log in logs):
         return {}
+    if len(choices) == 1:
+        # What else might have been said was not scored: there is neither a share nor a choice.
+        return {f"probability.{choices[0]}": min(math.exp(highest), 1.0)}
     # Relative to the highest: the probabilities of long choices themselves may all underflow to 0.
     weights = [math.exp(log - highest) for log in logs]
     shares = {
@@ -251,10 +267,10 @@ def _scores(pairs: list[list[Any]], choices: tuple[str, ...], where: str) -> dic
     }
 
 
-def _is_log(path: Path) -> bool:
+def _is_log(path: Path, text: TextForm = AS_IT_SAYS) -> bool:
     # One line is enough: every line of a harness log has these two fields.
-    first = next((record for _, record in read_objects(path)), {})
+    first = next((record for _, record in read_objects(path, text=text, max_bytes=MAX_BYTES)), {})
     return {"doc_id", "resps"} <= set(first)
 
 
-FORMAT = LogFormat(LINES, recognises=_is_log, read=read_lm_eval_samples)
+FORMAT = LogFormat(LINES, recognises=_is_log, read=read_lm_eval_samples, takes_text=True)

@@ -1,8 +1,7 @@
 """What a format declares of itself; `coherence.importing.formats` lists them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from coherence.importing.answer_log import AnswerLog
 
@@ -20,8 +19,15 @@ class LogFormat:
     read : callable
         Turns a file into an `AnswerLog`; takes the path and, by name, `max_bytes`, the largest size
         of one unpacked entry of a packed log.
+    takes_text : bool
+        Whether both callables also take, by name, `text`, what the user says about separators,
+        decimal marks and encodings. Such a format reads files packed by gzip as well.
+    join : callable or None
+        Turns the logs of all files into those of answers, where a format has files that hold none.
     """
 
     endings: tuple[str, ...]
-    recognises: Callable[[Path], bool]
+    recognises: Callable[..., bool]
     read: Callable[..., AnswerLog]
+    takes_text: bool = False
+    join: Callable[[Sequence[AnswerLog]], list[AnswerLog]] | None = None

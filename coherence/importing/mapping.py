@@ -1,5 +1,6 @@
 """Which field of a log becomes which column: as the user says, else as the format does."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 
 from coherence.errors import InputError, closest
@@ -84,6 +85,12 @@ def belief_fields(
     elif log.states:
         # With a positive state the belief is one number, else one column per state.
         state = positive_state(log.states, positive)
+        if state is None and len(log.states) == 1:
+            raise InputError(
+                f"{log.file}: one continuation was scored, {log.states[0]!r}, and nothing says "
+                "whether it is the state whose probability p is. If it is: --positive "
+                f"{shlex.quote(log.states[0])}."
+            )
         shares = (
             {f"p_{name}": f"probability.{name}" for name in log.states}
             if state is None

@@ -1,63 +1,76 @@
-"""Any CSV, TSV or JSONL table whose columns the user maps.
+"""Any CSV, TSV, JSONL or parquet table whose columns the user maps.
 
-Cells are read as text, so that an id such as 007 and a label such as NA stay what they are; an
-empty cell is missing.
+Cells of text are read as text, so that an id such as 007 and a label such as NA stay what they are;
+an empty cell is missing.
 """
 
 import csv
+import re
 from collections.abc import Iterator
+from datetime import date, time
+from decimal import Decimal
 from pathlib import Path
 
 from coherence.errors import InputError
 from coherence.importing.answer_log import AnswerLog, flatten, read_objects
 from coherence.importing.log_format import LogFormat
 from coherence.table.schema import COLUMN_NAMES, FEATURE_PREFIX
+from coherence.table.text_files import (
+    AS_IT_SAYS,
+    SEPARATORS,
+    TextForm,
+    header_and_separator,
+    inner_suffix,
+    open_text,
+)
 
 LINES = (".jsonl", ".ndjson")
-SEPARATORS = {".csv": ",", ".tsv": "\t"}
+PARQUET = (".parquet", ".pq")
 ROW = "row"  # what an empty name stands for: pandas writes an index under none
+_DECIMAL_COMMA = re.compile(r"(\s*[+-]?[0-9]*),([0-9]+\s*%?\s*)")
 
 
-def read_header(path: Path) -> list[str]:
-    """Return the column names of a CSV or TSV file; an empty name becomes ``row``.
+def read_header(
+    path: Path, text: TextForm = AS_IT_SAYS, *, max_bytes: int | None = None
+) -> tuple[list[str], str]:
+    """Return the column names of a CSV or TSV file and its separator.
 
     Parameters
     ----------
     path : Path
-        The file.
+        The file, packed by gzip or not.
+    text : TextForm
+        What the user says about how it is written.
+    max_bytes : int or None
+        Largest size of what a packed file unpacks to; None: any.
 
     Returns
     -------
-    list of str
-        Names in order.
+    list of str, str
+        Names in order, an empty one as ``row``; the separator.
 
     Raises
     ------
     InputError
         The file is empty or no text.
     """
-    # utf-8-sig: spreadsheets put a byte order mark before the first name.
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        try:
-            names = next(csv.reader(file, delimiter=SEPARATORS[path.suffix.lower()]), None)
-        except (UnicodeDecodeError, csv.Error) as error:
-            raise InputError(
-                f"{path}: the file cannot be read as text ({error}). Check that it is complete."
-            ) from None
+    names, sep = header_and_separator(path, text, max_bytes=max_bytes)
     if not names:
         raise InputError(f"{path}: the file is empty. Check the export that wrote it.")
-    return [name or ROW for name in names]
+    return [name or ROW for name in names], sep
 
 
-def read_rows(path: Path) -> Iterator[dict[str, object]]:
+def read_rows(
+    path: Path, text: TextForm = AS_IT_SAYS, *, max_bytes: int | None = None
+) -> Iterator[dict[str, object]]:
     """Yield the rows of a CSV or TSV file, empty cells as None; what cannot be read is an error."""
-    names = read_header(path)
+    names, sep = read_header(path, text, max_bytes=max_bytes)
     # A dict would keep the last of two columns, in silence.
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"{path}: column {twice!r} occurs more than once. Name every column once.")
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.reader(file, delimiter=SEPARATORS[path.suffix.lower()])
+    with open_text(path, text, max_bytes=max_bytes) as file:
+        reader = csv.reader(file, delimiter=sep)
         # The header, which was read above.
         next(reader)
         try:
@@ -68,24 +81,73 @@ def read_rows(path: Path) -> Iterator[dict[str, object]]:
                         f"{path}: line {reader.line_num} has {len(cells)} cells, "
                         f"the header {len(names)}. Check the quotes around texts."
                     )
+                if text.decimal == ",":
+                    cells = [_with_point(cell) for cell in cells]
                 if cells:
                     yield {name: cell or None for name, cell in zip(names, cells, strict=True)}
-        except (UnicodeDecodeError, csv.Error) as error:
+        except csv.Error as error:
             raise InputError(
                 f"{path}: the file cannot be read after line {reader.line_num} ({error}). "
                 "Check that it is complete."
             ) from None
 
 
-def read_table(path: Path, *, max_bytes: int) -> AnswerLog:
+def _with_point(cell: str) -> str:
+    """Return a cell that is a number and nothing else with a point in place of its comma."""
+    number = _DECIMAL_COMMA.fullmatch(cell)
+    return f"{number[1]}.{number[2]}" if number else cell
+
+
+def _read_parquet(path: Path) -> Iterator[dict[str, object]]:
+    """Yield the rows of a parquet file; nested columns have dotted names."""
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        # A stream of batches: rows as Python objects take many times the room of the file.
+        with pyarrow.parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=10_000):
+                for row in batch.to_pylist():
+                    yield _flat({name: _plain(value) for name, value in row.items()})
+    except (pyarrow.ArrowException, OSError) as error:
+        raise InputError(
+            f"{path}: the file cannot be read as parquet ({str(error).splitlines()[0]}). "
+            "Check that it is complete."
+        ) from None
+
+
+def _plain(value: object) -> object:
+    """Return a value of a parquet file as JSON would have it."""
+    if isinstance(value, float) and value != value:
+        return None  # NaN is how pandas writes what is missing
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, dict):
+        return {str(name): _plain(part) for name, part in value.items()}
+    return [_plain(part) for part in value] if isinstance(value, list) else value
+
+
+def _flat(row: dict[str, object]) -> dict[str, object]:
+    return {
+        inner: cell for name, value in row.items() for inner, cell in flatten(value, name).items()
+    }
+
+
+def read_table(path: Path, *, max_bytes: int, text: TextForm = AS_IT_SAYS) -> AnswerLog:
     """Read a table whose columns are mapped by the user, or bear the names of the runs table.
 
     Parameters
     ----------
     path : Path
-        A .csv, .tsv or .jsonl file.
+        A .csv, .tsv, .jsonl or .parquet file.
     max_bytes : int
-        Not used: the file is not packed.
+        Largest size of what a file packed by gzip unpacks to.
+    text : TextForm
+        What the user says about how the file is written.
 
     Returns
     -------
@@ -97,21 +159,16 @@ def read_table(path: Path, *, max_bytes: int) -> AnswerLog:
     InputError
         Unknown ending, no rows, or a line that cannot be read.
     """
-    suffix = path.suffix.lower()
+    suffix = inner_suffix(path)
     if suffix in LINES:
-        records = tuple(
-            {
-                inner: cell
-                for name, value in row.items()
-                for inner, cell in flatten(value, name).items()
-            }
-            for _, row in read_objects(path)
-        )
+        records = tuple(_flat(row) for _, row in read_objects(path, text=text, max_bytes=max_bytes))
     elif suffix in SEPARATORS:
-        records = tuple(read_rows(path))
+        records = tuple(read_rows(path, text, max_bytes=max_bytes))
+    elif suffix in PARQUET:
+        records = tuple(_read_parquet(path))
     else:
         raise InputError(
-            f"{path}: the ending of a table must be .csv, .tsv or .jsonl, "
+            f"{path}: the ending of a table must be .csv, .tsv, .jsonl or .parquet, "
             f"not {suffix or 'missing'!r}. Convert the file."
         )
     if not records:
@@ -128,4 +185,10 @@ def read_table(path: Path, *, max_bytes: int) -> AnswerLog:
     )
 
 
-FORMAT = LogFormat((*LINES, *SEPARATORS), recognises=lambda path: True, read=read_table)
+def _recognises_any(path: Path, text: TextForm = AS_IT_SAYS) -> bool:
+    return True
+
+
+FORMAT = LogFormat(
+    (*LINES, *SEPARATORS, *PARQUET), recognises=_recognises_any, read=read_table, takes_text=True
+)

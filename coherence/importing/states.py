@@ -48,9 +48,9 @@ def positive_state(states: Sequence[str], positive: str | None) -> str | None:
                 f"{closest(positive, states)}"
             )
         return named[0]
-    # Two states, one of them Yes: of three, the belief in Yes would leave two unsaid.
+    # Yes alone, or against one other: of three, the belief in Yes would leave two unsaid.
     likely = [state for state in states if _KNOWN.get(_folded(state)) == 1]
-    return likely[0] if len(likely) == 1 and len(states) == 2 else None
+    return likely[0] if len(likely) == 1 and len(states) <= 2 else None
 
 
 def as_zero_or_one(labels: Sequence[object], positive: str | None) -> list[int | None]:

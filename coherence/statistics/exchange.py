@@ -11,7 +11,6 @@ from coherence.inputs import Codes, Floats
 from coherence.statistics.resample import permute_contexts
 
 ASYMMETRY = 0.2  # skewness of a sum under the null beyond which random signs misjudge it
-NO_INTERVAL = 0.3  # skewness of the hidden shift beyond which there is no interval for it
 MANY_CONTEXTS = 5_000
 EXCHANGES = 20_000_000  # contexts moved, over all exchanges
 
@@ -126,7 +125,7 @@ def policy_asymmetry(residual: Floats, odds: Floats, context: Codes, n_contexts:
 
 def exchanged_sums(
     action: Floats, truth: Floats, blocks: Codes, n_draws: int, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
+) -> tuple[Floats, Floats, Floats]:
     """Return standardised sums of products, as they are and after exchanges within blocks.
 
     The residuals of the truth move between contexts of similar belief.
@@ -148,6 +147,8 @@ def exchanged_sums(
         Sums less their mean over the exchanges, in units of their standard deviation there.
     null : ndarray, shape (n_draws, n_components)
         The same after each exchange.
+    spread : ndarray, shape (n_components,)
+        The standard deviation of the sums there.
     """
     n_draws = min(n_draws, max(199, EXCHANGES // len(blocks)))
     # In portions, because all exchanges of many contexts at once would not fit in memory.
@@ -161,4 +162,4 @@ def exchanged_sums(
     # What only moves by rounding is no component: divided by infinity it never counts.
     centre, spread = sums.mean(axis=0), sums.std(axis=0)
     scale = np.where(spread > 1e-12, spread, np.inf)
-    return ((action * truth).sum(axis=0) - centre) / scale, (sums - centre) / scale
+    return ((action * truth).sum(axis=0) - centre) / scale, (sums - centre) / scale, spread

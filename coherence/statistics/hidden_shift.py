@@ -6,9 +6,11 @@ weighing); the shift is estimated by solving that score equation.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import stats
 from scipy.optimize import brentq
 
 from coherence.choices import ChoiceData
@@ -32,12 +34,16 @@ class Shift:
         Weight of each action's residual in it.
     estimate, standard_error : float
         In units of belief; NaN where no shift is identified.
+    low, high : float
+        Ends of the 95% interval: the shifts that a score test does not reject, within -1 and 1.
     """
 
     score: Floats
     slope: Floats
     estimate: float
     standard_error: float
+    low: float = math.nan
+    high: float = math.nan
 
 
 def hidden_shift(data: ChoiceData, remains: Residuals, chooser: Chooser) -> Shift:
@@ -62,7 +68,8 @@ def hidden_shift(data: ChoiceData, remains: Residuals, chooser: Chooser) -> Shif
     Returns
     -------
     Shift
-        With a standard error by the sandwich formula, contexts as units.
+        With a standard error by the sandwich formula and an interval of the shifts at which the
+        studentised score equation is not rejected, contexts as units.
     """
     truth = remains.truth[:, 0]
     slope = chooser.choice.log_slope(chooser.belief)
@@ -100,9 +107,41 @@ def hidden_shift(data: ChoiceData, remains: Residuals, chooser: Chooser) -> Shif
     steepness = (excess(estimate - STEP) - excess(estimate + STEP)) / (2 * STEP)
     if not steepness > 0:
         return unidentified
-    # Delta method: the error of the score equation's left side, over its steepness.
     n = data.n_contexts
-    per_row = score - variance * expected(estimate)[level]
-    influence = np.bincount(data.context, weights=per_row, minlength=n)
-    error = math.sqrt(float((influence**2).sum()) * n / (n - 1)) / steepness
-    return Shift(score, slope, estimate, error)
+
+    def influence(shift: float) -> Floats:
+        per_row = score - variance * expected(shift)[level]
+        return np.asarray(np.bincount(data.context, weights=per_row, minlength=n))
+
+    def studentised(shift: float) -> float:
+        of_contexts = influence(shift)
+        error = math.sqrt(n) * float(of_contexts.std(ddof=1))
+        return float(of_contexts.sum()) / error if error > 0 else 0.0
+
+    # Delta method: the error of the score equation's left side, over its steepness.
+    spread = math.sqrt(float((influence(estimate) ** 2).sum()) * n / (n - 1))
+    error = spread / steepness
+    reach = float(stats.t.ppf(0.975, n - 1))
+    low, high = (_end(studentised, estimate, side * error, -side * reach) for side in (-1, 1))
+    return Shift(score, slope, estimate, error, low, high)
+
+
+def _end(
+    studentised: Callable[[float], float], estimate: float, step: float, quantile: float
+) -> float:
+    """Find where the studentised score passes a quantile, going out from the estimate.
+
+    Near a step in the choices the score is no straight line in the shift: an interval by the error
+    at the estimate would contradict the test.
+    """
+    if step == 0:
+        return estimate
+    inner, outer = estimate, estimate
+    while abs(outer) < 1:
+        inner, outer = outer, float(np.clip(outer + 2 * step, -1.0, 1.0))
+        if (studentised(outer) - quantile) * quantile >= 0:
+            return float(
+                brentq(lambda shift: studentised(shift) - quantile, inner, outer, xtol=1e-5)
+            )
+        step *= 2
+    return outer

@@ -4,7 +4,6 @@ Regressions are those of `coherence.statistics.smoothing`, on folds that keep co
 they leave is the raw material of the residual covariance (Shah and Peters 2020).
 """
 
-import sys
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -19,8 +18,6 @@ from coherence.statistics.smoothing import SmoothFit, regress
 
 N_FOLDS = 5
 ROUNDING = 1e-6  # share of the variance that a regression leaves by rounding and its trace of ridge
-# a mean for each distinct belief is tried for as many as the contexts can carry
-MOST_MEANS = sys.maxsize
 CHECK = "residual_covariance_test"  # whom an error about the shape of beliefs names
 
 
@@ -144,9 +141,7 @@ def residuals(data: ChoiceData, rng: np.random.Generator) -> tuple[Residuals, Ch
     if data.policy is None:
         action_fit, truth_fit = (fit(columns=columns) for columns in (action, truth))
     else:
-        action_fit, truth_fit = _together(
-            fit(columns=np.hstack([action, truth]), most_means=MOST_MEANS), action
-        )
+        action_fit, truth_fit = _together(fit(columns=np.hstack([action, truth])), action)
     remains = Residuals(
         _remains(action, action_fit), action_fit, _remains(truth, truth_fit), truth_fit
     )

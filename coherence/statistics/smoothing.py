@@ -1,9 +1,10 @@
 """Smooth regressions on the belief whose size is chosen by cross-validation on contexts.
 
-With one belief the regression is a cubic B-spline, with a jump if one predicts better; few distinct
-beliefs have a mean each. With beliefs over several states it is a sum of splines in all beliefs but
-the last, which the others determine, with or without products of pairs. Data are summed by distinct
-belief first, so that trying another size costs time in the number of distinct beliefs, not of rows.
+With one belief the regression is a cubic B-spline, with a jump if one predicts better; distinct
+beliefs that many contexts share may have a mean each. With beliefs over several states it is a sum
+of splines in all beliefs but the last, which the others determine, with or without products of
+pairs. Data are summed by distinct belief first, so that trying another size costs time in the
+number of distinct beliefs, not of rows.
 """
 
 import math
@@ -19,6 +20,9 @@ from coherence.inputs import Codes, Floats
 
 SIZES = (2, 4, 5, 6, 8, 11)  # spline coefficients tried; 2 is a straight line
 CONTEXTS_PER_COEFFICIENT = 8
+# Distinct beliefs that may have a mean each: beliefs of two decimals and more. Where they heap on
+# round numbers, truth and choices may jump from one to the next.
+MOST_MEANS = 256
 MANY_VALUES = 10_000
 JUMP_SIZES = (2, 4, 6)  # spline coefficients beside a jump
 # share of the squared error by which a jump must better the best smooth curve; chance alone seldom
@@ -74,9 +78,7 @@ def _additive_basis(values: Floats, size: int, products: bool) -> Floats:
     return np.concatenate(parts, axis=1)
 
 
-def _candidates(
-    values: Floats, n_contexts: int, most_means: int
-) -> Iterator[tuple[int, bool, Floats]]:
+def _candidates(values: Floats, n_contexts: int) -> Iterator[tuple[int, bool, Floats]]:
     """Size, use of products and basis of every regression that the number of contexts can carry."""
     most = max(2, n_contexts // CONTEXTS_PER_COEFFICIENT)
     if values.ndim == 1 and values.size == 1:
@@ -86,7 +88,7 @@ def _candidates(
         for size in SIZES:
             if size <= min(values.size, most):
                 yield size, False, spline_basis(values, size)
-        if 2 < values.size <= min(most_means, most) and values.size not in SIZES:
+        if 2 < values.size <= min(MOST_MEANS, most) and values.size not in SIZES:
             yield values.size, False, np.eye(values.size)
         return
     varying = values[:, np.ptp(values, axis=0) > 0]
@@ -158,7 +160,6 @@ def _choose(
     square: Floats,
     squares: float,
     n_contexts: int,
-    most_means: int,
 ) -> tuple[int, bool, Floats, float | None]:
     """Choose size, products, basis and jump by squared error on held-out folds.
 
@@ -166,7 +167,7 @@ def _choose(
     """
     n_folds = len(weight)
     lowest, size, products, basis = math.inf, 0, False, np.empty((0, 0))
-    for size_tried, products_tried, basis_tried in _candidates(values, n_contexts, most_means):
+    for size_tried, products_tried, basis_tried in _candidates(values, n_contexts):
         # Normal equations add up over folds: a fold is left out by subtracting its part.
         grams = np.einsum("fl,li,lj->fij", weight, basis_tried, basis_tried, optimize=True)
         moments = np.einsum("li,flc->fic", basis_tried, total, optimize=True)
@@ -216,8 +217,6 @@ def regress(
     columns: Floats,
     folds: Codes,
     n_contexts: int,
-    *,
-    most_means: int = SIZES[-1],
 ) -> SmoothFit:
     """Regress columns on the belief, the size chosen by squared error on held-out contexts.
 
@@ -233,8 +232,6 @@ def regress(
         Fold of each row, whole contexts in one fold.
     n_contexts : int
         Number of contexts; there is at most one coefficient per 8 of them.
-    most_means : int
-        Distinct beliefs, of one state, up to which a mean for each of them is tried.
 
     Returns
     -------
@@ -256,9 +253,7 @@ def regress(
     square: Floats = columns.var(axis=0)
     square[square == 0] = 1.0  # an action that all rows share has no error to standardise
     squares = float(((columns**2).sum(axis=0) / square).sum())
-    choose = partial(
-        _choose, square=square, squares=squares, n_contexts=n_contexts, most_means=most_means
-    )
+    choose = partial(_choose, square=square, squares=squares, n_contexts=n_contexts)
     if values.ndim == 1 and n_values > MANY_VALUES:
         # What is chosen hardly hangs on so fine a resolution, and choosing is what takes time.
         size, products, _, jump = choose(*_merged(values, weight, total))

@@ -15,24 +15,41 @@ from pathlib import Path
 import pandas as pd
 
 from coherence.errors import InputError, closest
+from coherence.table.exact_csv import read_exact_csv
 from coherence.table.faults import validate_runs
 from coherence.table.frames import require_frame
 from coherence.table.labels import merge_alike
 from coherence.table.schema import COLUMN_NAMES, COLUMNS
+from coherence.table.text_files import (
+    AS_IT_SAYS,
+    SEPARATORS,
+    TextForm,
+    encoding_of,
+    header_and_separator,
+    inner_suffix,
+    is_gzip,
+    not_in_encoding,
+    open_text,
+)
+from coherence.table.written_numbers import as_probabilities
 
 _TEXTS = tuple(column.name for column in COLUMNS if column.kind == "text")
 _JSON_SUFFIXES = (".jsonl", ".ndjson")
-_SUFFIXES = (".parquet", ".pq", ".csv", ".tsv", *_JSON_SUFFIXES)
+_SUFFIXES = (".parquet", ".pq", *SEPARATORS, *_JSON_SUFFIXES)
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
     return pd.read_parquet(path, engine="pyarrow")
 
 
-def _read_csv(path: Path, texts: Collection[str]) -> pd.DataFrame:
-    return pd.read_csv(
+def _read_csv(path: Path, texts: Collection[str], form: TextForm) -> pd.DataFrame:
+    _, sep = header_and_separator(path, form)
+    return read_exact_csv(
         path,
-        sep="\t" if path.suffix.lower() == ".tsv" else ",",
+        sep=sep,
+        decimal=form.decimal,
+        encoding=encoding_of(path, form),
+        compression="gzip" if is_gzip(path) else None,
         # Only an empty cell is missing: an action may well be called "None" or "NA", which pandas
         # would otherwise swallow.
         keep_default_na=False,
@@ -41,9 +58,9 @@ def _read_csv(path: Path, texts: Collection[str]) -> pd.DataFrame:
     )
 
 
-def _read_jsonl(path: Path) -> pd.DataFrame:
+def _read_jsonl(path: Path, form: TextForm) -> pd.DataFrame:
     records = []
-    with path.open(encoding="utf-8") as lines:
+    with open_text(path, form) as lines:
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
@@ -63,15 +80,15 @@ def _read_jsonl(path: Path) -> pd.DataFrame:
     return pd.DataFrame.from_records(records)
 
 
-def _read_file(path: Path, texts: Collection[str]) -> pd.DataFrame:
-    suffix = path.suffix.lower()
+def _read_file(path: Path, texts: Collection[str], form: TextForm = AS_IT_SAYS) -> pd.DataFrame:
+    suffix = inner_suffix(path)
     reader: Callable[[Path], pd.DataFrame]
     if suffix in (".parquet", ".pq"):
         reader = _read_parquet
-    elif suffix in (".csv", ".tsv"):
-        reader = partial(_read_csv, texts=texts)
+    elif suffix in SEPARATORS:
+        reader = partial(_read_csv, texts=texts, form=form)
     elif suffix in _JSON_SUFFIXES:
-        reader = _read_jsonl
+        reader = partial(_read_jsonl, form=form)
     else:
         raise InputError(
             f"{path}: the file's ending must be .parquet, .csv, .tsv or .jsonl, "
@@ -83,7 +100,9 @@ def _read_file(path: Path, texts: Collection[str]) -> pd.DataFrame:
         return reader(path)
     except InputError:
         raise
-    except (OSError, ValueError, pd.errors.ParserError, UnicodeDecodeError) as error:
+    except UnicodeError as error:
+        raise not_in_encoding(path, error, form) from None
+    except (OSError, EOFError, ValueError, pd.errors.ParserError) as error:
         # pyarrow's ArrowInvalid is a ValueError; only the first line of such messages helps a user.
         raise InputError(
             f"{path}: the file cannot be read as {suffix[1:]} ({str(error).splitlines()[0]}). "
@@ -155,6 +174,10 @@ def read_runs(
     path: str | os.PathLike[str],
     *,
     columns: Mapping[str, str] | None = None,
+    sep: str | None = None,
+    decimal: str = ".",
+    encoding: str | None = None,
+    percent: bool = False,
     ignore: Collection[str] = (),
     merge_labels: bool | None = None,
 ) -> pd.DataFrame:
@@ -163,10 +186,19 @@ def read_runs(
     Parameters
     ----------
     path : path
-        A .parquet, .csv, .tsv or .jsonl file, or a folder of .parquet files.
+        A .parquet, .csv, .tsv or .jsonl file, the last three also packed by gzip, or a folder of
+        .parquet files.
     columns : mapping of str to str, optional
         Column of the runs table -> column of the file, for example ``{"p": "confidence", "action":
         "choice"}``.
+    sep : str, optional
+        Separator of a .csv or .tsv file; None: told by the header, comma or semicolon, tab or bar.
+    decimal : {".", ","}
+        Decimal mark of such a file.
+    encoding : str, optional
+        Encoding of a text file; None: told by its first bytes (UTF-16, UTF-32), else UTF-8.
+    percent : bool
+        Whether stated probabilities are percentages, with a percent sign or without.
     ignore : collection of str
         Columns of the file to leave out.
     merge_labels : bool, optional
@@ -183,7 +215,8 @@ def read_runs(
     Raises
     ------
     InputError
-        The path does not exist, cannot be read, is empty, or a mapped or ignored column is missing.
+        The path does not exist, cannot be read, is empty, or a mapped or ignored column is missing;
+        signs, commas or bytes need an option, which is named.
     SchemaError
         The table breaks the schema; the message lists every fault.
     """
@@ -191,15 +224,17 @@ def read_runs(
     if not source.exists():
         beside = source.parent.iterdir() if source.parent.is_dir() else ()
         hint = closest(
-            source.name, sorted(entry.name for entry in beside if entry.suffix.lower() in _SUFFIXES)
+            source.name, sorted(entry.name for entry in beside if inner_suffix(entry) in _SUFFIXES)
         )
         raise InputError(f"{source}: no such file or folder. {hint}")
     texts = [(columns or {}).get(name, name) for name in _TEXTS]
-    runs = _read_folder(source) if source.is_dir() else _read_file(source, texts)
+    form = TextForm(sep, decimal, encoding)
+    runs = _read_folder(source) if source.is_dir() else _read_file(source, texts, form)
     if len(runs) == 0:
         raise InputError(f"{source}: the table has no rows. Check the export that wrote it.")
-    runs = _without(runs, ignore, source)
-    runs = _restore_whole_labels(_map_columns(runs, columns or {}, source))
+    runs = _map_columns(_without(runs, ignore, source), columns or {}, source)
+    runs = as_probabilities(runs, percent=percent, decimal=decimal, source=str(source))
+    runs = _restore_whole_labels(runs)
     if merge_labels:
         runs, _ = merge_alike(runs)
     validate_runs(runs, source=str(source), labels_apart=merge_labels is False)

@@ -30,6 +30,7 @@ def read_answer_table(path: str) -> "pd.DataFrame":
     import pandas as pd
 
     from coherence.errors import InputError
+    from coherence.table.exact_csv import read_exact_csv
 
     source = Path(path)
     if source.suffix.lower() not in (".csv", ".parquet"):
@@ -41,7 +42,7 @@ def read_answer_table(path: str) -> "pd.DataFrame":
         return (
             pd.read_parquet(source)
             if source.suffix.lower() == ".parquet"
-            else pd.read_csv(source, keep_default_na=False, na_values=[""])
+            else read_exact_csv(source, keep_default_na=False, na_values=[""])
         )
     except (OSError, ValueError, pd.errors.ParserError) as error:
         raise InputError(

@@ -15,7 +15,7 @@ from typing import Protocol
 from coherence.errors import CoherenceError
 from elicitation.models.base import Answer, Model, StreamingModel
 from elicitation.reading.belief import ask_labels
-from elicitation.session.readability import Patience, Readable, Watch
+from elicitation.session.readability import PATIENCE, Patience, Readable, Watch
 from elicitation.store import AnswerStore, Draw, StoredAnswer
 
 # A write to the store waits for the disk, a few milliseconds; once a second that is nothing.
@@ -209,12 +209,17 @@ def ask(
         rest = sorted(
             missing, key=lambda draw: (-len(draw.request.text), draw.key(model.fingerprint))
         )
-        if isinstance(model, StreamingModel) and any(not draw.labels for draw in rest):
+        words = _mixed([draw for draw in rest if not draw.labels], model.fingerprint)
+        if isinstance(model, StreamingModel) and words:
             # Words stream in one by one; the probabilities of labels come with the answer of one
             # call.
-            words = _mixed([draw for draw in rest if not draw.labels], model.fingerprint)
             rest = [draw for draw in rest if draw.labels]
             yield from _streamed(model, words)
+        elif words:
+            # As many as may end a session stand for all others.
+            first = words[: -(-PATIENCE // batch_size) * batch_size]
+            begun = set(first)
+            rest = [*first, *(draw for draw in rest if draw not in begun)]
         for start in range(0, len(rest), batch_size):
             yield _answer_batch(model, rest[start : start + batch_size])
 
@@ -234,7 +239,8 @@ def ask(
 
 def _mixed(words: Sequence[Draw], fingerprint: str) -> list[Draw]:
     """Return draws by their keys, which mixes all kinds of questions, the longest text first."""
-    # The first answers then stand for all; a text that is too long still shows at once.
+    # The first answers then stand for all, so that one framing of which none can be read
+    # ends no session; a text that is too long still shows at once.
     return [*words[:1], *sorted(words[1:], key=lambda draw: draw.key(fingerprint))]
 
 

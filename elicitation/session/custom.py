@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 
 from coherence.errors import InputError, closest
+from coherence.table.exact_csv import read_exact_csv
 from coherence.table.schema import FEATURE_PREFIX
 
 COLUMNS = (
@@ -163,8 +164,11 @@ def _read(source: Path) -> pd.DataFrame:
     try:
         if source.suffix.lower() == ".csv":
             # Only an empty cell is missing: "NA" and "None" may be words of a question.
-            return pd.read_csv(
-                source, keep_default_na=False, na_values=[""], dtype=dict.fromkeys(_AS_TEXT, str)
+            return read_exact_csv(
+                source,
+                keep_default_na=False,
+                na_values=[""],
+                dtype=dict.fromkeys(_AS_TEXT, str),
             )
         records: list[Any] = []
         with source.open(encoding="utf-8") as lines:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.errors import InputError
+from coherence.table.exact_csv import read_exact_csv
 
 _TEXTS = ("model", "experiment", "item", "order", "answer", "status")
 _CONDITION = ["model", "experiment", "p", "item", "order"]
@@ -92,8 +93,11 @@ def _read(source: Path) -> pd.DataFrame:
     try:
         if source.suffix.lower() == ".parquet":
             return pd.read_parquet(source)
-        return pd.read_csv(
-            source, dtype=dict.fromkeys(_TEXTS, str), keep_default_na=False, na_values=[""]
+        return read_exact_csv(
+            source,
+            dtype=dict.fromkeys(_TEXTS, str),
+            keep_default_na=False,
+            na_values=[""],
         )
     except (OSError, ValueError, pd.errors.ParserError, UnicodeDecodeError) as error:
         raise InputError(

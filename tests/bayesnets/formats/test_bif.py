@@ -1,8 +1,13 @@
 import re
 
 import pytest
+from pgmpy.readwrite import BIFReader
 
+from bayesnets import load_network
+from bayesnets.catalog import network_names
+from bayesnets.formats.bif import format_bif, parse_bif
 from bayesnets.formats.network_files import read_network
+from bayesnets.network import Network
 from coherence.errors import InputError
 
 RAIN = """network "My garden" {
@@ -203,3 +208,39 @@ def test_faults_of_a_bif_file_name_file_and_line(written, fault):
     with pytest.raises(InputError, match=re.escape(message).replace("only", "[Oo]nly")) as caught:
         read_network(path)
     assert str(caught.value).startswith(str(path))
+
+
+NASTY = 'Each variable; its "probability" {see} C:\\\\net // or /* 100% %3B of the network */'
+
+
+def test_other_readers_take_the_files_with_any_property(tmp_path):
+    """Breaks on pgmpy's reader, which looks for "probability" and a brace in the whole file."""
+    asia = load_network("asia")
+    network = Network("asia", NASTY, NASTY, True, asia.nodes, NASTY, "published")
+    text = format_bif(network)
+    for line in text.splitlines():
+        if line.strip().startswith("property"):
+            assert line.count(";") == 1
+            assert line.endswith('";')
+            assert not set("{}\\") & set(line)
+            assert "//" not in line
+    model = BIFReader(string=text).get_model()
+    for node in asia.nodes:
+        assert model.get_cpds(node.name).values.tolist() == node.table.tolist()
+    back = parse_bif(text, "asia.bif", default_name="x")
+    assert (back.title, back.source, back.description) == (NASTY, NASTY, NASTY)
+
+
+def test_percent_signs_of_files_without_the_mark_of_escapes_stay():
+    text = format_bif(load_network("asia"))
+    head = 'network asia {\n    property title = "30%3B";\n}\n'
+    body = text[text.index("variable ") :]
+    assert parse_bif(head + body, "asia.bif", default_name="x").title == "30%3B"
+
+
+@pytest.mark.parametrize("name", network_names())
+def test_every_network_of_the_catalogue_is_free_of_semicolons_in_properties(name):
+    text = format_bif(load_network(name))
+    lines = [line for line in text.splitlines() if line.strip().startswith("property")]
+    assert lines
+    assert all(line.count(";") == 1 for line in lines)

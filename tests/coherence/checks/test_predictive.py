@@ -321,7 +321,7 @@ def test_one_belief_throughout_compares_with_the_plain_shares():
 def test_interval_and_pvalue_over_contexts_by_hand():
     """Totals of four contexts; the variance between them counts one and a half times."""
     gains, losses = np.array([0.1, 0.3, -0.1, 0.5]), np.array([1.0, 2.0, 3.0, 2.0])
-    interval, pvalue = _over_contexts(gains, losses)
+    interval, pvalue = _over_contexts(gains, losses, of_seeds=np.full(5, 0.8))
     # 10% of the losses; the four gains leave -0, .1, -.4 and .3 of theirs, 2 being the mean loss.
     spread = 100 * np.std([0.0, 0.1, -0.4, 0.3], ddof=1) / 2
     reach = stats.t.ppf(0.975, 3) * spread * math.sqrt(1.5 / 4)
@@ -329,10 +329,24 @@ def test_interval_and_pvalue_over_contexts_by_hand():
     studentised = 0.2 / (np.std(gains, ddof=1) * math.sqrt(1.5 / 4))
     assert pvalue == pytest.approx(stats.t.sf(studentised, 3))
     # The unit of the losses does not matter, and equal shares of them leave no doubt.
-    scaled, same = _over_contexts(7 * gains, 7 * losses)
+    scaled, same = _over_contexts(7 * gains, 7 * losses, of_seeds=np.full(5, 5.6))
     assert (scaled.low, scaled.high, same) == pytest.approx((interval.low, interval.high, pvalue))
-    certain, _ = _over_contexts(losses / 5, losses)
+    certain, _ = _over_contexts(losses / 5, losses, of_seeds=np.full(5, 1.6))
     assert (certain.low, certain.high) == pytest.approx((20, 20))
+
+
+def test_what_folds_differ_by_is_added_with_its_own_degrees_of_freedom():
+    gains, losses = np.array([0.1, 0.3, -0.1, 0.5]), np.array([1.0, 2.0, 3.0, 2.0])
+    of_seeds = np.array([0.4, 0.8, 1.2])  # totals: their mean is that of the gains
+    _, pvalue = _over_contexts(gains, losses, of_seeds=of_seeds)
+    contexts = 1.5 * np.var(gains, ddof=1) / 4
+    folds = np.var(of_seeds / 4, ddof=1) / 3
+    degrees = (contexts + folds) ** 2 / (contexts**2 / 3 + folds**2 / 2)
+    assert pvalue == pytest.approx(stats.t.sf(0.2 / math.sqrt(contexts + folds), degrees))
+    # Contexts that all gain alike say nothing of what other folds would have given.
+    interval, _ = _over_contexts(losses / 5, losses, of_seeds=np.array([1.0, 1.6, 2.2]))
+    reach = stats.t.ppf(0.975, 2) * 100 * 0.6 / math.sqrt(3) / 8
+    assert (interval.low, interval.high) == pytest.approx((20 - reach, 20 + reach))
 
 
 def losses_of_rows(seen):
@@ -362,7 +376,9 @@ def test_losses_are_averaged_over_seeds_and_summed_over_contexts(monkeypatch):
     # Gains are half of the losses in every context.
     assert (result.interval.low, result.interval.high) == pytest.approx((50, 50))
     totals = np.bincount(context, weights=loss / 2)
-    assert result.pvalue == pytest.approx(_over_contexts(totals, 2 * totals)[1])
+    assert result.pvalue == pytest.approx(
+        _over_contexts(totals, 2 * totals, of_seeds=np.ones(40))[1]
+    )
     assert seen[::2] == seen[1::2]
     assert len(set(seen)) == 40
     assert all(0 <= seed < 2**31 for seed in seen)

@@ -164,7 +164,7 @@ def test_percent_takes_bare_numbers_as_asked(tmp_path):
     assert runs["status"].tolist() == ["ok", "ok", "out_of_range", "unparsed", "ok"]
     assert runs["p"].tolist()[:2] == [0.7, 0.7]
     assert runs["raw_belief"].tolist()[:2] == ["70", "70%"]
-    assert main(["import", log, "--force", "--out", str(out)]) == 0
+    assert main(["import", log, "--force", "--out", str(out)]) == 1  # three of five are unread
     assert read_runs(out)["status"].tolist() == [
         "out_of_range",
         "repaired:percent",
@@ -174,13 +174,50 @@ def test_percent_takes_bare_numbers_as_asked(tmp_path):
     ]
 
 
-def test_answers_that_nobody_can_read_are_shown(tmp_path, capsys):
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_percentages_with_decimal_commas_are_read(tmp_path, decimal):
+    table, out = tmp_path / "mine.csv", tmp_path / "runs.csv"
+    table.write_text("p;theta\n70,5;1\n70,5 %;1\n20;0\n")
+    options = ["import", str(table), "--percent", "--decimal", decimal, "--out", str(out)]
+    assert main(options) == 0
+    runs = read_runs(out)
+    assert runs["p"].tolist() == [0.705, 0.705, 0.2]
+    assert set(runs["status"]) == {"ok"}
+
+
+def test_most_beliefs_unread_is_exit_1_with_examples(tmp_path, capsys):
     log = texts(tmp_path, "It depends. Overall I would say 70.", "Hard to tell, 0.5 perhaps", "0.2")
-    assert main(["import", log, "--out", str(tmp_path / "runs.csv")]) == 0
+    assert main(["import", log, "--out", str(tmp_path / "runs.csv")]) == 1
+    printed = capsys.readouterr().out
     assert (
-        "most answers could not be read, such as 'It depends. Overall I would say 70.'"
+        "most beliefs are missing or could not be read, such as 'It depends. Overall I would say"
+        in printed
+    )
+    assert "'Hard to tell, 0.5 perhaps'; map the field of a scorer" in printed
+    assert len(read_runs(tmp_path / "runs.csv")) == 3
+    half = texts(tmp_path, "0.5", "0.25", "perhaps", "maybe")
+    assert main(["import", half, "--out", str(tmp_path / "half.csv")]) == 0
+
+
+def test_most_actions_unread_is_exit_1_with_examples(tmp_path, capsys):
+    log = texts(tmp_path, "0.5", "0.25", "0.75")
+    options = ["import", log, "--map", "action=metadata.choice", "--out", str(tmp_path / "r.csv")]
+    assert main([*options, "--actions", "stay,leave"]) == 1
+    assert (
+        "most actions are missing or could not be read, such as 'go'; map"
         in capsys.readouterr().out
     )
+    assert main([*options, "--actions", "stay,go", "--force"]) == 0
+
+
+def test_a_run_that_failed_wholly_is_exit_1_and_shows_its_error(tmp_path, capsys):
+    log = tmp_path / "log.json"
+    failed = {"target": "Yes", "output": {"choices": []}, "error": {"message": "401: wrong key"}}
+    samples = [{"id": number, "epoch": 1, **failed} for number in range(3)]
+    header = {"status": "error", "eval": {"task": "t", "model": "m"}}
+    log.write_text(json.dumps(header | {"samples": samples}))
+    assert main(["import", str(log), "--out", str(tmp_path / "runs.csv")]) == 1
+    assert "The most frequent error (3): 401: wrong key" in capsys.readouterr().out
 
 
 def test_untrusted_text_stays_text(tmp_path, capsys):

@@ -1,4 +1,4 @@
-"""Replies with the value that a careful reader gives them, from two files beside this one."""
+"""Replies with the value that a careful reader gives them, from the files beside this one."""
 
 import json
 from functools import cache
@@ -31,7 +31,7 @@ def read(row, text=None, finish_reason=None):
         return decode_distribution(text, row["labels"], **ended)
     if row["form"] == "decision":
         return decode_decision(text, **ended)
-    return decode_choice(text, row["options"], **ended)
+    return decode_choice(text, row["options"], words=row.get("words", ()), **ended)
 
 
 def same(value, coded_value):

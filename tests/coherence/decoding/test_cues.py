@@ -4,7 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from coherence.decoding.cues import contradicts, probabilities_in, sounds_like_refusal
+from coherence.decoding.cues import probabilities_in, sounds_like_refusal
+from coherence.decoding.remarks import contradicts
 
 SEVEN_TENTHS = {Fraction(3, 10), Fraction(7, 10)}
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from coherence.decoding.decode import decode_choice
 from coherence.decoding.named_option import find_option
 from coherence.decoding.numerals import RepairedText, UnreadableError
 
@@ -63,3 +64,40 @@ def test_an_option_may_be_a_word_of_correction():
 def test_of_a_cut_reply_only_what_is_conclusive_counts():
     assert option("B\nThe", cut=True) == "B"
     assert option("I would choose B.\nThe", cut=True) is None
+
+
+def test_a_letter_may_have_its_own_words_behind_it_also_where_they_are_no():
+    assert decode_choice("B. No", ("A", "B"), words=("Yes", "No")).value == "B"
+    assert decode_choice("B. No", ("A", "B")).value is None
+    assert decode_choice("B. No", ("A", "B"), words=("No", "Yes")).value is None
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("Yes, possibly.", ("Yes", "No")),
+        ("Yes, I can help with that.", ("Yes", "No")),
+        ("No, more information is needed.", ("Yes", "No")),
+        ("No, the patient likely has it.", ("Yes", "No")),
+        ("My opponent's choice is A.", ("A", "B")),
+        ("The safe choice is A.", ("A", "B")),
+        ("A) is incorrect.", ("A", "B")),
+        ("I'd pick A for a friend, B for myself.", ("A", "B")),
+        ("Wait! The scan is clear evidence: treat.", ("wait", "treat now")),
+    ],
+)
+def test_an_option_that_is_not_chosen_is_not_read(text, options):
+    assert decode_choice(text, options).value is None
+
+
+@pytest.mark.parametrize(
+    ("text", "option"),
+    [
+        ("Option B is the best choice.", "B"),
+        ("Therefore, B.", "B"),
+        ("I'm going with B.", "B"),
+        ("I'd choose A here.", "A"),
+    ],
+)
+def test_an_option_that_is_called_the_best_is_chosen(text, option):
+    assert decode_choice(text, ("A", "B")).value == option

@@ -10,7 +10,9 @@ import pytest
 
 from coherence.importing.assemble import Reading, assemble
 from coherence.importing.formats import read_logs
+from coherence.table.text_files import AS_IT_SAYS
 
+CUT = {"length": "truncated", "content_filter": "refused"}
 STUDY = Path(__file__).parents[2] / "golden" / "rain_study.py"
 
 
@@ -24,8 +26,10 @@ def study():
     return module
 
 
-def _plain_belief(text):
+def _plain_belief(text, finish_reason=None):
     """Read a bare number and nothing else: these tests do not depend on how text is decoded."""
+    if finish_reason is not None:
+        return None, CUT[finish_reason]
     try:
         number = float(text)
     except ValueError:
@@ -38,7 +42,9 @@ def plain_belief():
     return _plain_belief
 
 
-def _plain_action(text, options):
+def _plain_action(text, options, finish_reason=None):
+    if finish_reason is not None:
+        return None, CUT[finish_reason]
     word = text.removeprefix("ANSWER: ")
     return (word, "ok") if word in options else (None, "unparsed")
 
@@ -48,8 +54,17 @@ def plain_action():
     return _plain_action
 
 
-def _imported(*paths, format="auto", belief=(), action=(), mapping=None, model=None, **reading):
-    _, logs = read_logs(list(paths), format=format)
+def _imported(
+    *paths,
+    format="auto",
+    belief=(),
+    action=(),
+    mapping=None,
+    model=None,
+    text=AS_IT_SAYS,
+    **reading,
+):
+    _, logs = read_logs(list(paths), format=format, text=text)
     return assemble(
         logs,
         Reading(_plain_belief, _plain_action, **reading),

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from coherence.errors import InputError, SchemaError
 from coherence.importing.formats import detect_format, read_logs
 from coherence.table.storage import write_runs
+from coherence.table.text_files import TextForm
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 BELIEF = GOLDEN / "inspect_belief.eval"
@@ -60,7 +61,11 @@ def somewhere(value, draw, replacement):
         ("a.csv", "p,action,p\n1,2,3\n", "column 'p' occurs more than once"),
         ("a.csv", "p,action,theta\n1,2\n", "line 2 has 2 cells, the header 3"),
         ("a.csv", "confidnce,action,theta\n1,2,1\n", "nothing says which field holds the belief"),
-        ("a.xlsx", "x", "the ending must be .eval, .json, .jsonl, .ndjson, .csv or .tsv"),
+        (
+            "a.xlsx",
+            "x",
+            "the ending must be .eval, .json, .jsonl, .ndjson, .csv, .tsv, .parquet or .pq",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_said(tmp_path, name, content, message, imported, write_table):
@@ -76,6 +81,8 @@ def test_formats_are_told_by_content_and_not_mixed():
         read_logs([BELIEF, FOLKTEXTS])
     with pytest.raises(InputError, match="no such file"):
         read_logs([GOLDEN])
+    with pytest.raises(InputError, match="says itself how it is written. Leave out --sep"):
+        read_logs([BELIEF], text=TextForm(sep=";"))
     with pytest.raises(InputError, match="folktexts writes its predictions as .csv"):
         read_logs([FOLKTEXTS, TEXT], format="folktexts")
 

@@ -2,8 +2,10 @@ import json
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 from coherence import validate_runs
+from coherence.errors import InputError
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 BELIEF = GOLDEN / "inspect_belief.eval"
@@ -43,11 +45,20 @@ def test_inspect_logs_hold_every_answer_of_the_study(imported, study, plain_beli
 
 def test_inspect_letters_stand_for_the_choices(imported):
     study_log = imported(BELIEF, LETTERS, action=["rain_letters"])
-    actions = study_log.runs.set_index(["context", "rep"])["action"]
+    rows = study_log.runs.set_index(["context", "rep"])
+    actions = rows["action"]
     assert actions.loc[("evening-00", 0)] == "take the umbrella"
     assert actions.loc[("evening-01", 0)] == "leave it"
     assert pd.isna(actions.loc[("evening-02", 0)])  # "C", which was not offered
     assert actions.loc[("evening-03", 0)] == "leave it"
+    # The third and fourth missed Inspect's form, as its own scorer says; the fourth can be read.
+    # (The belief of the third is refused in the study.)
+    assert [rows.loc[(f"evening-0{case}", 0), "status"] for case in (0, 1, 3)] == [
+        "ok",
+        "ok",
+        "repaired:layout",
+    ]
+    assert rows.loc[("evening-00", 0), "raw_action"] == "ANSWER: A"
     assert study_log.unpaired[0].startswith(
         "beliefs without an action (32): evening-04 repetition 0"
     )
@@ -75,7 +86,8 @@ def test_an_unfinished_run_says_so_and_counts_what_is_missing(tmp_path, imported
     assert study_log.notes == [
         "cut.eval: the run did not finish (status unknown)",
         "cut.eval: 2 of 3 samples are in the log",
-        "cut.eval: samples that ended in an error: 1; an answer that is missing counts as unparsed",
+        "cut.eval: samples that ended in an error: 1; an answer that is missing counts as "
+        "unparsed. The most frequent error (1): no network",
     ]
 
 
@@ -93,3 +105,87 @@ def test_an_attached_answer_is_looked_up(tmp_path, imported, packed, sample):
         {"header.json": HEADER, "samples/1.json": attached, "samples/2.json": parts},
     )
     assert imported(log).runs["p"].tolist() == [0.25, 0.5]
+
+
+def multiple_choice(packed, path, *answers):
+    """Write a log of Inspect's multiple_choice: (completion, the scorer's answer or None)."""
+    samples = {
+        f"samples/{number}.json": json.dumps(
+            {
+                "id": number,
+                "epoch": 1,
+                "target": "A",
+                "choices": ["wait", "treat"],
+                "output": {
+                    "choices": [{"stop_reason": reason}],
+                    "completion": completion,
+                },
+                "scores": {} if scored is None else {"choice": {"value": "C", "answer": scored}},
+                "metadata": {"p": 0.5},
+            }
+        )
+        for number, (completion, scored, reason) in enumerate(answers)
+    }
+    return packed(path, {"header.json": HEADER, **samples})
+
+
+def test_the_logs_own_answer_comes_before_the_words_of_the_reply(tmp_path, imported, packed):
+    log = multiple_choice(
+        packed,
+        tmp_path / "letters.eval",
+        ("ANSWER: A", "B", "stop"),  # the choices were shuffled; the scorer knows their order
+        ("Waiting may harm.\n\nANSWER: B", None, "stop"),  # not scored: Inspect's form
+        ("ANSWER: A\nANSWER: B", None, "stop"),
+        ("ANSWER: A, B", "A, B", "stop"),
+        ("ANSWER: B", None, "max_tokens"),  # cut: it may have gone on
+    )
+    runs = imported(log, mapping={"p": "metadata.p", "action": "output", "theta": "-"}).runs
+    actions = [None if pd.isna(action) else action for action in runs["action"]]
+    assert actions == ["treat", "treat", None, None, None]
+    assert runs["status"].tolist() == ["ok", "ok", "unparsed", "unparsed", "truncated"]
+
+
+def test_a_number_in_inspects_form_is_no_repair(tmp_path, imported, packed, sample):
+    log = packed(
+        tmp_path / "a.eval",
+        {
+            "header.json": HEADER,
+            "samples/1.json": sample(1, completion="It rained yesterday: 0.9.\nANSWER: 0.25"),
+            "samples/2.json": sample(2, completion="ANSWER: maybe 0.5"),
+        },
+    )
+    runs = imported(log).runs
+    assert runs["p"].tolist()[0] == 0.25
+    assert runs["status"].tolist() == ["ok", "unparsed"]
+    assert runs["raw_belief"].tolist()[0].startswith("It rained")
+
+
+def test_a_run_that_failed_wholly_shows_its_error(tmp_path, imported, packed):
+    header = json.loads(HEADER) | {
+        "status": "error",
+        "error": {"message": "AuthenticationError('401: wrong key')", "traceback": "long"},
+    }
+    log = packed(tmp_path / "failed.eval", {"header.json": json.dumps(header)})
+    with pytest.raises(InputError, match=r"no samples. The run failed: AuthenticationError\('401"):
+        imported(log)
+    whole = tmp_path / "failed.json"
+    whole.write_text(json.dumps(header | {"samples": None}))
+    with pytest.raises(InputError, match="The run failed: Auth"):
+        imported(whole)
+
+
+def test_failed_samples_show_the_most_frequent_error(tmp_path, imported, packed):
+    samples = {
+        f"samples/{number}.json": json.dumps(
+            {
+                "id": number,
+                "epoch": 1,
+                "target": "No",
+                "output": {"choices": [], "completion": ""},
+                "error": {"message": message},
+            }
+        )
+        for number, message in enumerate(["no network", "rate limit\ntraceback", "rate limit\nx"])
+    }
+    notes = imported(packed(tmp_path / "f.eval", {"header.json": HEADER, **samples})).notes
+    assert notes[-1].endswith("The most frequent error (2): rate limit")

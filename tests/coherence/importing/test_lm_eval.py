@@ -1,4 +1,6 @@
+import gzip
 import json
+import math
 from pathlib import Path
 
 import pandas as pd
@@ -83,3 +85,58 @@ def test_filters_of_lm_eval_are_fields_and_no_second_answers(tmp_path, imported)
     assert (
         kept.loc[kept["rep"] == 1, "status"].eq("unparsed").all()
     )  # the filter kept the first repeat only
+
+
+def one_continuation(tmp_path, *continuations, likelihoods=("-6.907755278982137", "-0.25")):
+    """Write what a task of the type loglikelihood logs: one request per document."""
+    lines = [
+        {
+            "doc_id": number,
+            "doc": {"text": "Will it rain? Answer:", "outcome": "Yes"},
+            "target": "Yes" if number else "No",
+            "arguments": {
+                "gen_args_0": {"arg_0": "Will it rain? Answer:", "arg_1": f" {continuation}"}
+            },
+            "resps": [[[likelihood, "False"]]],
+            "filtered_resps": [[likelihood, "False"]],
+            "filter": "none",
+            "metrics": ["perplexity", "acc"],
+            "perplexity": float(likelihood),
+            "acc": 0.0,
+        }
+        for number, (continuation, likelihood) in enumerate(
+            zip(continuations, likelihoods, strict=True)
+        )
+    ]
+    path = tmp_path / "samples_rain_one_2026-01-05T12-00-00.000000.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    return path
+
+
+def test_one_continuation_has_its_own_probability_and_no_share_of_one(tmp_path, imported):
+    study_log = imported(one_continuation(tmp_path, "Yes", "Yes"))
+    runs = study_log.runs
+    assert runs["p"].tolist() == pytest.approx([0.001, math.exp(-0.25)], rel=1e-12)
+    assert runs["theta"].tolist() == [0, 1]
+    assert "answer_mass" not in runs.columns
+    assert "its probability is taken as it stands" in study_log.notes[0]
+
+
+def test_one_continuation_is_no_choice_and_needs_a_state(tmp_path, imported):
+    path = one_continuation(tmp_path, "rain", "rain")
+    with pytest.raises(InputError, match="one continuation was scored, 'rain'.*--positive rain"):
+        imported(path, mapping={"theta": "-"})
+    runs = imported(path, positive="rain", mapping={"theta": "-"}).runs
+    assert runs["p"].tolist() == pytest.approx([0.001, math.exp(-0.25)], rel=1e-12)
+    with pytest.raises(InputError, match="nothing says which field holds the action"):
+        imported(TEXT, path, belief=["rain_text"])
+    with pytest.raises(InputError, match="nothing says which field holds the belief"):
+        imported(one_continuation(tmp_path, "Yes", "rain"))
+
+
+def test_samples_packed_by_gzip_keep_their_task(tmp_path, imported):
+    path = tmp_path / f"{YES.name}.gz"
+    path.write_bytes(gzip.compress(YES.read_bytes()))
+    study_log = imported(path)
+    assert study_log.mapped[0].startswith("belief from rain_yes (")
+    pd.testing.assert_frame_equal(study_log.runs, imported(YES).runs)

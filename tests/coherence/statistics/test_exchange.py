@@ -76,7 +76,7 @@ def residuals():
 
 def test_sums_are_standardised_by_their_exchanges(residuals):
     action, truth, blocks = residuals
-    observed, null = exchanged_sums(action, truth, blocks, 300, np.random.default_rng(2))
+    observed, null, _ = exchanged_sums(action, truth, blocks, 300, np.random.default_rng(2))
     sources = permute_contexts(blocks, 300, np.random.default_rng(2))
     sums = np.array([(action * truth[source]).sum(axis=0) for source in sources])
     np.testing.assert_allclose(null, (sums - sums.mean(axis=0)) / sums.std(axis=0))
@@ -96,7 +96,7 @@ def test_many_contexts_are_exchanged_less_often_and_in_portions(
         "permute_contexts",
         lambda blocks, n, rng: portions.append(n) or permute_contexts(blocks, n, rng),
     )
-    _, null = exchanged_sums(action, truth, blocks, 300, np.random.default_rng(3))
+    _, null, _ = exchanged_sums(action, truth, blocks, 300, np.random.default_rng(3))
     assert null.shape == (n_draws, 2)
     assert sum(portions) == n_draws
     assert max(portions) == min(n_draws, max(1, most // 10 // 12))
@@ -105,7 +105,7 @@ def test_many_contexts_are_exchanged_less_often_and_in_portions(
 def test_what_exchanges_cannot_move_counts_nothing(residuals):
     action, truth, blocks = residuals
     truth[:, 1] = blocks  # constant within blocks
-    observed, null = exchanged_sums(action, truth, blocks, 99, np.random.default_rng(4))
+    observed, null, _ = exchanged_sums(action, truth, blocks, 99, np.random.default_rng(4))
     assert observed[1] == 0
     assert (null[:, 1] == 0).all()
     assert math.isfinite(observed[0])

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.special import expit, softmax
 
 from coherence.choices import as_choices
@@ -162,3 +163,23 @@ def test_no_covariance_is_no_shift():
     result = hidden_shift(data, remains, chooser)
     assert abs(result.score.sum()) < 1e-3
     assert result.estimate == pytest.approx(0, abs=1e-3)
+
+
+def steps(seed, shift=0.0):
+    """Choices at one threshold of a belief stated to two digits, a third of them slips."""
+    rng = np.random.default_rng(seed)
+    belief = rng.integers(0, 101, 150) / 100
+    truth = (rng.random(150) < belief).astype(int)
+    acts = (belief + shift * (truth - 0.5) > 0.5) ^ (rng.random(150) < 0.05)
+    data = as_choices(belief, acts.astype(int), truth, None)
+    return data, *residuals(data, np.random.default_rng(1))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_interval_holds_zero_where_the_score_test_does(seed):
+    """Near a step the score bends: an interval by the error at the estimate would contradict it."""
+    result = hidden_shift(*steps(seed, shift=0.03))
+    scores = result.score
+    studentised = scores.mean() / scores.std(ddof=1) * math.sqrt(len(scores))
+    assert (result.low <= 0 <= result.high) == (abs(studentised) <= stats.t.ppf(0.975, 149))
+    assert -1 <= result.low < result.estimate < result.high <= 1

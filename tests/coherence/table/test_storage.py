@@ -1,5 +1,6 @@
 """Tables in and out of files, and what is said about files that cannot be used."""
 
+import gzip
 import os
 import stat
 
@@ -9,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coherence import InputError, SchemaError, read_runs, simulate, write_runs
+
+TABLE = "p,action,theta\n0.25,rest,1\n0.125,rest,0\n"
 
 
 @pytest.fixture
@@ -54,6 +57,54 @@ def test_csv_keeps_every_text_and_number(tmp_path_factory, rows):
     assert [None if pd.isna(text) else text for text in back["raw_belief"]] == [
         text for *_, text in rows
     ]
+
+
+@pytest.mark.parametrize("text", ["0.14160871658079453", "0.7237741577399263", "0.1", "5e-324"])
+def test_csv_numbers_are_read_to_their_last_digit(tmp_path, text):
+    """The first two are read one unit off in the last place by pandas' default."""
+    (tmp_path / "mine.csv").write_text(f"p,x_dose,theta\n{text},{text},1\n")
+    runs = read_runs(tmp_path / "mine.csv")
+    assert runs.loc[0, ["p", "x_dose"]].tolist() == [float(text)] * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv.gz", gzip.compress(TABLE.encode())),
+        ("a.csv", gzip.compress(TABLE.encode())),
+        ("a.csv", TABLE.encode("utf-16")),
+        ("a.csv", TABLE.encode("utf-8-sig")),
+        ("a.csv", TABLE.encode("utf-32")),
+        ("a.csv", TABLE.replace(",", ";").encode()),
+        ("a.csv", TABLE.replace(",", "\t").encode()),
+        ("a.tsv", TABLE.replace(",", ";").encode("utf-16")),
+        ("a.csv", TABLE.replace("\n", "\r\n").encode()),
+    ],
+)
+def test_what_a_file_says_of_itself_is_believed(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    runs = read_runs(tmp_path / name)
+    assert runs.columns.tolist() == ["p", "action", "theta"]
+    assert runs["p"].tolist() == [0.25, 0.125]
+    assert runs["action"].tolist() == ["rest"] * 2
+
+
+def test_packed_lines_of_json_are_read(tmp_path, runs):
+    write_runs(runs, tmp_path / "runs.jsonl")
+    (tmp_path / "runs.jsonl.gz").write_bytes(gzip.compress((tmp_path / "runs.jsonl").read_bytes()))
+    pd.testing.assert_frame_equal(
+        read_runs(tmp_path / "runs.jsonl.gz"), read_runs(tmp_path / "runs.jsonl")
+    )
+
+
+def test_a_table_from_a_german_spreadsheet(tmp_path):
+    text = "Fall;p;action;theta;x_dosis;p_true\n1;70,5 %;Krücke;1;2,5;0,5\n2;20;Gips;0;1,0;0,25\n"
+    (tmp_path / "mine.csv").write_bytes(text.encode("cp1252"))
+    runs = read_runs(tmp_path / "mine.csv", decimal=",", encoding="cp1252", percent=True)
+    assert runs["p"].tolist() == [0.705, 0.2]
+    assert runs["x_dosis"].tolist() == [2.5, 1.0]
+    assert runs["p_true"].tolist() == [0.5, 0.25]  # exact: no answer, and in percent only by a sign
+    assert runs["action"].tolist() == ["Krücke", "Gips"]
 
 
 def test_raw_answers_under_another_name_stay_texts(tmp_path):
@@ -103,7 +154,14 @@ def test_column_mapping(tmp_path):
         ("a.jsonl", b'{"p": 0.1}\n{"p": \n', "line 2 is not JSON"),
         ("a.jsonl", b"[1, 2]\n", "line 1 is a JSON list, not an object"),
         ("a.xlsx", b"x", "must be .parquet, .csv, .tsv or .jsonl, not '.xlsx'"),
-        ("a.csv", b"\xff\xfe\x00p", "cannot be read as csv"),
+        ("a.csv", b"\xff\xfe\x00p\x00", "cannot be read as text .*or check that the file is"),
+        ("a.csv.gz", gzip.compress(TABLE.encode())[:-9], "gzip file is damaged or cut short"),
+        ("a.csv", TABLE.encode("utf-16-le"), "zero bytes.*--encoding utf-16-le"),
+        ("a.csv", TABLE.replace("rest", "Krücke").encode("latin-1"), "--encoding latin-1"),
+        ("a.jsonl", '{"p": 0.1, "action": "Krücke"}'.encode("latin-1"), "--encoding latin-1"),
+        ("a.csv", TABLE.replace("0.25", "0,25").encode(), "line 2 has 4 cells.*--decimal ','"),
+        ("a.csv", b'p,theta\n"0,25",1\n', r"'p' has decimal commas, such as '0,25'.*--decimal ,"),
+        ("a.csv", b"p,theta\n0.5%,1\n", "'p' has percent signs, such as '0.5%'.*--percent"),
     ],
 )
 def test_unusable_files_are_refused_with_their_name(tmp_path, name, content, message):

@@ -74,6 +74,32 @@ def test_one_readable_answer_among_fifty_is_enough(model, plan):
     assert tally.readable == 200 - PATIENCE + 1
 
 
+class Impatient(Babbler):
+    """Babbles where it is asked at length."""
+
+    def generate(self, requests):
+        self.sense_after = 0
+        said = super().generate(requests)
+        return [
+            answer if len(request.text) < 1000 else Answer("Hm.", finish_reason="stop")
+            for answer, request in zip(said, requests, strict=True)
+        ]
+
+
+@pytest.mark.parametrize("batch_size", [8, 64])
+def test_one_framing_without_sense_ends_no_session(batch_size):
+    days = {
+        "context": range(120),
+        "belief_question": [
+            f"Rain{' ' + 'or shine' * 130 * (n % 3 > 0)} on day {n}?" for n in range(120)
+        ],
+    }
+    plan = plan_own_questions(pd.DataFrame(days), Design(reps=1, prompts=("standard",)))
+    with AnswerStore(":memory:") as store:
+        tally = run_plan(Impatient(), plan, store, batch_size=batch_size)[1]
+    assert tally.readable == 40
+
+
 def test_other_settings_are_asked_afresh(plan):
     with AnswerStore(":memory:") as store:
         with pytest.raises(UnreadableError):

@@ -134,10 +134,7 @@ def observed(n: int, faces: int, observations: Sequence[str]) -> Setting:
         raise InputError("observations must name at least one; received none. Use single instead.")
     first, centre = n, middle(n, faces)
     sums = sum_of_dice(n, faces)
-    holds = {
-        total: all(agrees(total, fact, first=first, middle=centre) for fact in observations)
-        for total in sums
-    }
+    holds = _holds(n, faces, observations)
     phrases = {
         "smaller": f"at most {centre}",
         "larger": f"more than {centre}",
@@ -158,6 +155,15 @@ def observed(n: int, faces: int, observations: Sequence[str]) -> Setting:
         facts=listed([phrases[fact] for fact in observations]),
         observation=", ".join(observations),
     )
+
+
+def _holds(n: int, faces: int, observations: Sequence[str]) -> dict[int, bool]:
+    """Tell for each sum whether all observations agree with it."""
+    centre = middle(n, faces)
+    return {
+        total: all(agrees(total, fact, first=n, middle=centre) for fact in observations)
+        for total in sum_of_dice(n, faces)
+    }
 
 
 def repeated(n: int, faces: int, previous: Sequence[int], *, dependent: bool) -> Setting:
@@ -242,7 +248,11 @@ def decompose(n: int, faces: int) -> Decomposition:
 
 
 def grid(n_dice: Sequence[int], faces: Sequence[int]) -> list[Setting]:
-    """Return all variants of dice: every previous result, observation and pair of `PAIRS`."""
+    """Return all variants of dice: every previous result, observation and pair of `PAIRS`.
+
+    Of dice with two or three faces some pairs rule out every sum, and the smallest may be the one
+    in the middle; such observations are left out.
+    """
     known = [*((fact,) for fact in OBSERVATIONS), *PAIRS]
     settings = []
     for n in n_dice:
@@ -253,7 +263,13 @@ def grid(n_dice: Sequence[int], faces: Sequence[int]) -> list[Setting]:
                 for dependent in (False, True)
                 for result in sum_of_dice(n, f)
             ]
-            settings += [observed(n, f, observations) for observations in known]
+            settings += [
+                observed(n, f, observations)
+                for observations in known
+                if any(_holds(n, f, observations).values())
+                # It would be the observation "not first" a second time, word for word.
+                and not ("not middle" in observations and middle(n, f) == n)
+            ]
     return settings
 
 

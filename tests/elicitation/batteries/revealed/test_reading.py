@@ -1,5 +1,6 @@
 """Reading: breaks if a number is taken for a longer one, or an answer is asked for twice."""
 
+import numpy as np
 import pytest
 
 from elicitation.batteries.revealed.options import LETTERS
@@ -51,6 +52,62 @@ def test_what_was_given_up_counts_as_unread(store, teller):
         teller({"x": {" 1": 1e-3}}, unresolved=1e-6), [OutcomeQuestion("x", ("1", "2"))], store
     )
     assert masses[0]["1"] == 1e-3
+
+
+class Pruning:
+    """A model of which whatever sums to the tolerance at most is given up, the least first."""
+
+    def __init__(self, told):
+        self.told, self.tolerances = told, []
+        self.name, self.fingerprint, self.encode = told.name, told.fingerprint, told.encode
+
+    def spelling_masses(self, texts, spellings, *, tolerance, itemised=False):
+        self.tolerances.append(tolerance)
+        read = self.told.spelling_masses(texts, spellings, tolerance=0)
+        for row, masses in enumerate(read.masses):
+            order = np.argsort(masses)
+            given_up = order[np.cumsum(masses[order]) <= tolerance]
+            read.unresolved[row] = masses[given_up].sum()
+            masses[given_up] = 0
+        return read
+
+
+def test_an_outcome_is_never_given_up_where_all_answers_are_improbable(store, teller):
+    """Breaks with an absolute tolerance: "2" would be impossible, its divergence infinite."""
+    beliefs = {
+        "a": {" 1": 1e-9, " 2": 1e-14, " 3": 1e-25},
+        "b": {" 1": 0.5, " 2": 0.25, " 3": 0.125},
+    }
+    model = Pruning(teller(beliefs))
+    questions = [OutcomeQuestion(text, ("1", "2", "3")) for text in beliefs]
+    (weak, strong), _ = read_masses(model, questions, store)
+    assert [weak[name] for name in ("1", "2", "3")] == [1e-9, 1e-14, 1e-25]
+    assert [strong[name] for name in ("1", "2", "3")] == [0.5, 0.25, 0.125]
+    assert model.tolerances[0] == 1e-12
+    assert min(model.tolerances) > 1e-40
+
+
+def test_openings_are_read_finer_where_they_have_little_mass_and_no_further(store, teller):
+    """Breaks if the share of an outcome is off by more than .002, or forms are followed forever."""
+    beliefs = {"weak": {"1": 1e-3, "0": 5e-6}, "strong": {"1": 0.5, "0": 5e-6}}
+    model = Pruning(teller(beliefs))
+    questions = [OutcomeQuestion(text, ("0", "1"), opened=True) for text in beliefs]
+    (weak, strong), _ = read_masses(model, questions, store)
+    assert (weak["0"], weak["1"]) == (5e-6, 1e-3)
+    assert (strong["0"], strong["1"]) == (0, 0.5)
+    assert model.tolerances == [1e-5, pytest.approx(2e-6)]
+    nearly = Pruning(teller({"none": {"1": 1e-8}}))
+    nearly.fingerprint = "nearly"
+    (none,), _ = read_masses(nearly, [OutcomeQuestion("none", ("0", "1"), opened=True)], store)
+    assert set(none.values()) == {0}
+    assert nearly.tolerances == [1e-5, 1e-6]
+
+
+def test_what_is_impossible_is_not_looked_for_again(store, teller):
+    model = Pruning(teller({"a": {" 1": 0.5}}))
+    (masses,), _ = read_masses(model, [OutcomeQuestion("a", ("1", "2"))], store)
+    assert (masses["1"], masses["2"]) == (0.5, 0)
+    assert model.tolerances == [1e-12]
 
 
 @pytest.mark.parametrize(

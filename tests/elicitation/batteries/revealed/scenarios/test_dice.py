@@ -36,3 +36,20 @@ def test_histories_have_two_different_results_or_one_three_times():
         setting.parameters["previous"] for setting in dice.several_previous(1, 6, dependent=False)
     ]
     assert histories == ["1, 3", "1, 6", "3, 6", "1, 1, 1", "3, 3, 3", "6, 6, 6"]
+
+
+@pytest.mark.parametrize("faces", [2, 3, 4])
+def test_few_faces_leave_out_observations_that_cannot_be_or_say_the_same(faces):
+    settings = dice.grid([1, 2, 3], [faces])
+    assert all(sum(setting.truth.values()) == 1 for setting in settings)
+    # A word-for-word repetition would count one answer twice.
+    texts = [setting.texts["standard"] for setting in settings]
+    assert len(set(texts)) == len(texts)
+    facts = {
+        setting.parameters["observation"]
+        for setting in settings
+        if setting.parameters["n"] == "1" and "observation" in setting.parameters
+    }
+    assert ("larger, even" in facts) == (faces != 3)  # of three, only 3 is above the middle
+    assert ("not middle" in facts) == (faces > 2)
+    assert {"smaller", "larger", "even", "odd", "not first"} <= facts

@@ -1,0 +1,31 @@
+"""Breaks if a command that reads a user's file does not pass the user's word about it on."""
+
+import argparse
+
+import pytest
+
+from coherence.cli.main import main
+from coherence.cli.text_options import add_text_arguments, text_form
+from coherence.table.text_files import TextForm
+
+
+def test_what_is_said_and_what_is_not():
+    parser = argparse.ArgumentParser()
+    add_text_arguments(parser, percent="percentages")
+    assert text_form(parser.parse_args([])) == TextForm()
+    said = parser.parse_args(["--sep", "tab", "--decimal", ",", "--encoding", "latin-1"])
+    assert text_form(said) == TextForm("\t", ",", "latin-1")
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_analyze_reads_a_table_from_a_german_spreadsheet(tmp_path, capsys):
+    lines = [f"{10 * case + 5},5 %;{case % 2}" for case in range(9)]
+    table = tmp_path / "mine.csv"
+    table.write_bytes("\n".join(["Überzeugung;theta", *lines]).encode("latin-1"))
+    options = ["analyze", str(table), "--belief", "Überzeugung", "--out", str(tmp_path / "out")]
+    for wanted, value in (("encoding", "latin-1"), ("decimal", ","), ("percent", None)):
+        assert main(options) == 2
+        assert f"--{wanted}" in capsys.readouterr().err
+        options += [f"--{wanted}", *([value] if value else [])]
+    assert main(options) == 0
+    assert "9 rows in 9 contexts" in " ".join(capsys.readouterr().out.split())

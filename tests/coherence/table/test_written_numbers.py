@@ -1,0 +1,46 @@
+"""Breaks if a percentage becomes a probability of another size, or one is guessed."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from coherence.errors import InputError
+from coherence.table.written_numbers import as_probabilities
+
+
+def read(percent=False, decimal=".", **columns):
+    runs = pd.DataFrame(columns)
+    return as_probabilities(runs, percent=percent, decimal=decimal, source="mine.csv")
+
+
+def test_percentages_of_what_was_stated_and_signs_wherever_they_are():
+    runs = read(
+        percent=True, p=[70, 5.5, np.nan], p_z=[50, 1, 2], p_true=[0.5, 0.25, 1], theta=[1, 0, 1]
+    )
+    assert runs["p"].tolist()[:2] == [0.7, 0.055]
+    assert np.isnan(runs["p"][2])
+    assert runs["p_z"].tolist() == [0.5, 0.01, 0.02]
+    assert runs["p_true"].tolist() == [0.5, 0.25, 1]
+    assert runs["theta"].tolist() == [1, 0, 1]
+    assert read(percent=True, p=[70, 1], p_true=["50%", "0.5"])["p_true"].tolist() == [0.5, 0.5]
+    assert read(percent=True, p_a=[70, 1], p_b=["30", "99 %"])["p_b"].tolist() == [0.3, 0.99]
+
+
+def test_signs_and_commas_need_the_users_word():
+    with pytest.raises(InputError, match=r"column 'p' has percent signs.*--percent"):
+        read(p=["70%", "20%"])
+    with pytest.raises(InputError, match=r"column 'p_true' has decimal commas.*--decimal"):
+        read(p=[0.5], p_true=["0,5"])
+    assert read(p=["0,5", "20"], decimal=",", percent=True)["p"].tolist() == [0.005, 0.2]
+
+
+def test_probabilities_are_not_divided_by_a_hundred():
+    with pytest.raises(InputError, match="the largest is 0.9. Leave percent"):
+        read(percent=True, p=[0.7, 0.9])
+
+
+def test_what_is_no_number_is_left_to_the_validator():
+    runs = read(percent=True, p=["about half", "70", None], action=["50%", "b", "c"])
+    assert runs["p"].tolist()[:2] == ["about half", 0.7]
+    assert runs["action"].tolist() == ["50%", "b", "c"]
+    assert read(p=[True, False])["p"].tolist() == [True, False]
