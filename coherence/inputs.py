@@ -4,8 +4,6 @@ They turn what a user passes into codes and floats, or raise an `InputError` tha
 rule, received value, position and remedy.
 """
 
-import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,20 +52,6 @@ def whole_number(value: Any, name: str, minimum: int) -> int:
         f"{name} must be a whole number of at least {minimum}; received {value!r}.",
     )
     return int(value)
-
-
-def require_frame(runs: Any, name: str = "runs") -> None:
-    """Raise `InputError` unless a table is a pandas DataFrame, and say how to make it one."""
-    if isinstance(runs, pd.DataFrame):
-        return
-    kind = f"{type(runs).__module__}.{type(runs).__name__}".removeprefix("builtins.")
-    if isinstance(runs, str | os.PathLike):
-        remedy = f"Read the file first: coherence.read_runs({str(runs)!r})."
-    elif isinstance(runs, Mapping | list | tuple | np.ndarray):
-        remedy = f"Make it one: pandas.DataFrame({name})."
-    else:  # polars, pyarrow and others of their kind have this method
-        remedy = f"Convert it: {name}.to_pandas()."
-    raise InputError(f"{name} must be a pandas DataFrame; received {kind}. {remedy}")
 
 
 def require_aligned(**values: Any) -> None:

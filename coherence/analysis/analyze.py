@@ -21,7 +21,7 @@ from coherence.analysis.verdict import verdict
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
 from coherence.errors import InputError, closest, listing
-from coherence.inputs import require_frame, whole_number
+from coherence.inputs import whole_number
 from coherence.report.report import Report
 from coherence.report.unit import Unit
 from coherence.result import CheckResult
@@ -31,6 +31,7 @@ from coherence.table.answering import answering
 from coherence.table.audit import count_statuses, worst_case_bounds
 from coherence.table.column_names import unknown_columns
 from coherence.table.faults import validate_runs
+from coherence.table.frames import require_frame
 from coherence.table.labels import labels_alike, merge_alike
 from coherence.table.prompts import REFERENCE, reference_prompt
 from coherence.table.schema import (

@@ -16,10 +16,11 @@ import pandas as pd
 
 from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.errors import closest
-from coherence.inputs import MIN_CONTEXTS, Floats, require, require_frame
+from coherence.inputs import MIN_CONTEXTS, Floats, require
 from coherence.result import CheckResult, Interval
 from coherence.statistics.mean_interval import mean_interval, why_none
 from coherence.statistics.resample import Seed, as_generator, bootstrap_counts, percentile_interval
+from coherence.table.frames import require_frame
 from coherence.table.needs import WORDINGS
 from coherence.table.prompts import reference_prompt
 from coherence.table.schema import COMPUTED_KINDS

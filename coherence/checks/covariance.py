@@ -73,7 +73,7 @@ def _with_shift(result: CheckResult, shift: Shift, position: int, why: str) -> C
     details.loc[position, ["estimate", "standard_error"]] = known
     if why:
         return replace(result, settings={**result.settings, "no_hidden_shift": why})
-    interval = Interval(shift.low, shift.high, 0.95, SCORE_METHOD)
+    interval = Interval(shift.low, shift.high, 0.95, SCORE_METHOD).within(-1.0, 1.0)
     return replace(result, statistic=shift.estimate, interval=interval)
 
 

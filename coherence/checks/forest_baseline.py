@@ -15,10 +15,11 @@ import pandas as pd
 
 from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.errors import closest
-from coherence.inputs import MIN_CONTEXTS, Codes, Floats, require, require_frame, whole_number
+from coherence.inputs import MIN_CONTEXTS, Codes, Floats, require, whole_number
 from coherence.result import CheckResult
 from coherence.statistics.mean_interval import NO_SPREAD, median_interval
 from coherence.statistics.resample import Seed, as_generator, context_folds
+from coherence.table.frames import require_frame
 from coherence.table.needs import CONDITIONALS
 from coherence.table.schema import feature_columns
 

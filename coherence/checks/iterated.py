@@ -17,7 +17,7 @@ from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.checks.forest_baseline import CHECK as FOREST
 from coherence.checks.forest_baseline import GAP_COLUMNS, holds_conditionals
 from coherence.errors import closest
-from coherence.inputs import MIN_CONTEXTS, Floats, require, require_frame, whole_number
+from coherence.inputs import MIN_CONTEXTS, Floats, require, whole_number
 from coherence.result import CheckResult, Interval
 from coherence.statistics.mean_interval import (
     MEDIAN_METHOD,
@@ -28,6 +28,7 @@ from coherence.statistics.mean_interval import (
     why_none,
 )
 from coherence.statistics.resample import Seed, as_generator, percentile_interval, sign_flip_pvalue
+from coherence.table.frames import require_frame
 from coherence.table.needs import CONDITIONALS
 from coherence.table.prompts import reference_prompt
 from coherence.table.schema import COMPUTED_KINDS, state_columns

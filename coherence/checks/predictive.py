@@ -6,25 +6,30 @@ context is the unit of the interval and of the test.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from coherence.checks.check import INTERVAL_ALONE, Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.choices import as_choices
 from coherence.errors import closest
-from coherence.inputs import Codes, Floats, require, require_aligned, whole_number
+from coherence.inputs import Floats, require, require_aligned, whole_number
 from coherence.result import EXACT_REPORT, CheckResult, Interval
+from coherence.statistics.boosted_trees import (
+    DEPTHS,
+    MAX_ITERATIONS,
+    POLICY_ITERATIONS,
+    PUBLISHED_DEPTH,
+    BoostedTrees,
+)
 from coherence.statistics.learners import (
     Learner,
-    LearnerInputs,
     Logistic,
-    Predictor,
     RandomForest,
     as_features,
     cross_fitted_losses,
@@ -42,118 +47,16 @@ from coherence.table.needs import JUDGED_CHOICES
 NULL = "given belief{features}, truth does not help to predict the action out of sample"
 NO_PUBLISHED = "the published procedure takes chosen actions, and here actions are probabilities"
 UNIT = "% of log-loss"
-MAX_ITERATIONS = 1000
-# Probabilities without noise can be followed ever more closely, and nothing would stop the trees.
-POLICY_ITERATIONS = 200
-DEPTHS = (1, 4)  # stumps for weak additive signals, deeper trees for interactions
-PATIENCE = 5  # iterations without improvement on held-out contexts before a fit stops
-PUBLISHED_DEPTH = 6
+MODELS = ["without truth", "with truth", "gain"]
 # Every context also trains the models that judge the others, which the spread of gains between
 # contexts does not show. In simulations the variance of the mean gain is 1.35 to 1.55 times the one
 # from that spread (boosted trees, 60 to 1000 contexts, with and without a signal).
 TRAINING_VARIANCE = 1.5
 # folds and seeds of those simulations; with fewer the partition into folds adds variance of its own
 PROVED = 5
-# Without row sampling and score noise the nested fits share their randomness, which is the larger
-# part of the test's variance. 32 borders are finer than stated beliefs are.
-FAST_OPTIONS = {
-    "learning_rate": 0.3,
-    "border_count": 32,
-    "bootstrap_type": "No",
-    "random_strength": 0,
-}
-
-
-@dataclass(frozen=True)
-class _CatBoost:
-    """Boosted trees; depth and iterations are chosen on held-out contexts or as published."""
-
-    published: bool = False
-
-    def fit(
-        self,
-        design: LearnerInputs,
-        action: Codes,
-        held: NDArray[np.bool_],
-        seed: int,
-        weight: Floats | None = None,
-    ) -> Predictor:
-        options: dict[str, Any]
-        if self.published:
-            options = {"depth": PUBLISHED_DEPTH, "iterations": MAX_ITERATIONS}
-        else:
-            depth, iterations = _depth_and_iterations(design, action, held, seed, weight)
-            options = {"depth": depth, "iterations": iterations, **FAST_OPTIONS}
-        model = _classifier(seed, int(action.max()) + 1, **options)
-        model.fit(_pool(design, action, weight))
-        return lambda seen: np.asarray(model.predict_proba(_pool(seen)), dtype=np.float64)
-
-
-def _classifier(seed: int, n_actions: int, **options: Any) -> Any:
-    from catboost import CatBoostClassifier
-
-    # One thread: the caller decides what runs in parallel, and equal results must not depend on the
-    # machine.
-    return CatBoostClassifier(
-        loss_function="MultiClass" if n_actions > 2 else "Logloss",
-        random_seed=seed,
-        thread_count=1,
-        allow_writing_files=False,
-        verbose=False,
-        **options,
-    )
-
-
-def _pool(design: LearnerInputs, action: Codes | None = None, weight: Floats | None = None) -> Any:
-    from catboost import Pool
-
-    numeric = design.numeric
-    if design.words.shape[1] == 0:
-        return Pool(numeric, action, weight=weight)
-    table = pd.concat(
-        [pd.DataFrame(numeric), pd.DataFrame(design.words, dtype=object)], axis=1, ignore_index=True
-    )
-    words = list(range(numeric.shape[1], table.shape[1]))
-    return Pool(table, action, cat_features=words, weight=weight)
-
-
-def _depth_and_iterations(
-    design: LearnerInputs,
-    action: Codes,
-    held: NDArray[np.bool_],
-    seed: int,
-    weight: Floats | None = None,
-) -> tuple[int, int]:
-    """Choose by the log-loss on held-out contexts, stopping early."""
-    fitted = design.rows(~held)
-    seen, codes = np.unique(action[~held], return_inverse=True)
-    judged = held & np.isin(action, seen)
-    if seen.size < 2 or not judged.any() or not fitted.varies:
-        return DEPTHS[0], 1
-    of_train, of_test = (None, None) if weight is None else (weight[~held], weight[judged])
-    train, test = (
-        _pool(fitted, codes, of_train),
-        _pool(design.rows(judged), np.searchsorted(seen, action[judged]), of_test),
-    )
-    best = (math.inf, DEPTHS[0], 1)
-    for depth in DEPTHS:
-        model = _classifier(
-            seed,
-            seen.size,
-            depth=depth,
-            iterations=MAX_ITERATIONS if weight is None else POLICY_ITERATIONS,
-            early_stopping_rounds=PATIENCE,
-            use_best_model=True,
-            **FAST_OPTIONS,
-        )
-        model.fit(train, eval_set=test)
-        loss = float(next(iter(model.get_best_score()["validation"].values())))
-        best = min(best, (loss, depth, max(1, model.tree_count_)))
-    return best[1:]
-
 
 LEARNERS: dict[str, Learner] = {
-    "catboost": _CatBoost(),
+    "catboost": BoostedTrees(),
     "random_forest": RandomForest(),
     "logistic": Logistic(),
 }
@@ -262,11 +165,8 @@ def predictive_gain_test(
         "n_folds": n_folds,
         "n_seeds": n_seeds,
         "n_bootstraps": n_bootstraps,
+        **(_tree_settings(published, data.policy is None) if learner == "catboost" else {}),
     }
-    if learner == "catboost":
-        settings["depths"] = [PUBLISHED_DEPTH] if published else list(DEPTHS)
-        drawn = data.policy is None
-        settings["max_iterations"] = MAX_ITERATIONS if drawn else POLICY_ITERATIONS
     result = CheckResult(
         check="predictive_gain" if evidence is None else "predictive_gain:features",
         null=NULL.format(features="" if evidence is None else " and features"),
@@ -281,8 +181,7 @@ def predictive_gain_test(
     lack = NO_PUBLISHED if published and data.policy is not None else ""
     if data.degenerate or lack:
         return replace(result, reason=data.degenerate or lack)
-
-    model = _CatBoost(published=True) if published else LEARNERS[learner]
+    model = BoostedTrees(published=True) if published else LEARNERS[learner]
     of_seeds = np.array(
         [
             [
@@ -294,12 +193,11 @@ def predictive_gain_test(
     )
     losses = of_seeds.mean(axis=0)
     without_truth, with_truth = (float(loss.mean()) for loss in losses)
-    gain = without_truth - with_truth
-    details = {
-        "model": ["without truth", "with truth", "gain"],
-        "log_loss": [without_truth, with_truth, gain],
-    }
-    estimate = replace(result, statistic=100 * gain / without_truth, details=pd.DataFrame(details))
+    details = pd.DataFrame(
+        {"model": MODELS, "log_loss": [without_truth, with_truth, without_truth - with_truth]}
+    )
+    share = 100 * (without_truth - with_truth) / without_truth
+    estimate = replace(result, statistic=share, details=details)
     gains = losses[0] - losses[1]
     if published:
         draws = bootstrap_ratio(gains, losses[0], n_resamples=n_bootstraps, rng=generator)
@@ -315,6 +213,13 @@ def predictive_gain_test(
     )
     assumed = ("contexts are independent", EXACT_REPORT, *_unproved(n_folds, n_seeds))
     return replace(estimate, interval=interval, pvalue=pvalue, assumptions=assumed)
+
+
+def _tree_settings(published: bool, drawn: bool) -> dict[str, Any]:
+    return {
+        "depths": [PUBLISHED_DEPTH] if published else list(DEPTHS),
+        "max_iterations": MAX_ITERATIONS if drawn else POLICY_ITERATIONS,
+    }
 
 
 def _require_learner(learner: str, published: bool) -> None:
@@ -371,11 +276,10 @@ def _over_contexts(
     reach = float(stats.t.ppf(0.975, degrees)) * spread
     method = "t over contexts, variance enlarged for shared training data and for the folds"
     # No more can be gained than all of the loss.
-    interval = Interval(100 * ratio - reach, 100 * ratio + reach, 0.95, method).within(
-        -math.inf, 100
-    )
+    ends = Interval(100 * ratio - reach, 100 * ratio + reach, 0.95, method)
     spread, degrees = error(gains, 1.0)
-    return interval, float(stats.t.sf(gains.mean() / spread, degrees))
+    pvalue = float(stats.t.sf(gains.mean() / spread, degrees))
+    return ends.within(-math.inf, 100.0), pvalue
 
 
 def _plan(facts: Facts) -> CallsAndNotes:

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from coherence.errors import SchemaError, closest
-from coherence.inputs import require_frame
 from coherence.table.column_names import column_faults
+from coherence.table.frames import require_frame
 from coherence.table.labels import label_faults
 from coherence.table.needs import EVIDENCE, missing
 from coherence.table.schema import (

@@ -15,9 +15,9 @@ from pathlib import Path
 import pandas as pd
 
 from coherence.errors import InputError, closest
-from coherence.inputs import require_frame
 from coherence.table.exact_csv import read_exact_csv
 from coherence.table.faults import validate_runs
+from coherence.table.frames import require_frame
 from coherence.table.labels import merge_alike
 from coherence.table.schema import COLUMN_NAMES, COLUMNS
 from coherence.table.text_files import (

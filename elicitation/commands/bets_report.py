@@ -32,18 +32,8 @@ def bets_report(scores: "BetScores", comparison: "pd.DataFrame") -> str:
     from coherence.report.wording import clean, format_pvalue
 
     lines: list[str] = []
-    header = [
-        "question",
-        "truth",
-        "method",
-        "n",
-        "right",
-        "95% interval",
-        "chance",
-        "always",
-        "p exact",
-        "p z test",
-    ]
+    header = ["question", "truth", "method", "n", "right", "95% interval", "chance", "always"]
+    header += ["p exact", "p z test"]
     for model, rows in scores.accuracy.groupby("model", sort=False):
         cells = [header]
         for row in rows.to_dict("records"):

@@ -1,14 +1,12 @@
 """Validators: what is taken, what is refused, and that the message says where."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow
 import pytest
 
-from coherence import InputError, analyze, validate_runs
+from coherence import InputError
 from coherence.inputs import (
     as_actions,
     as_belief,
@@ -16,7 +14,6 @@ from coherence.inputs import (
     as_contexts,
     require,
     require_aligned,
-    require_frame,
     whole_number,
 )
 
@@ -189,25 +186,6 @@ def test_one_column_of_beliefs_says_what_it_may_be():
 def test_indicators_of_actions_are_choices():
     frame = pd.DataFrame({"go": [True, False], "stay": [False, True]})
     assert as_actions(frame, 2).codes.tolist() == [0, 1]
-
-
-@pytest.mark.parametrize(
-    ("runs", "message"),
-    [
-        ("runs.csv", "received str. Read the file first: coherence.read_runs('runs.csv')."),
-        (Path("a/b.csv"), "Read the file first: coherence.read_runs('a/b.csv')."),
-        ({"p": [0.5]}, "received dict. Make it one: pandas.DataFrame(runs)."),
-        (np.zeros(3), "received numpy.ndarray. Make it one"),
-        (pyarrow.table({"p": [0.5]}), "received pyarrow.lib.Table. Convert it: runs.to_pandas()."),
-    ],
-)
-def test_what_is_no_frame_says_how_to_make_it_one(runs, message):
-    with pytest.raises(InputError, match=re.escape(message)):
-        require_frame(runs)
-    with pytest.raises(InputError, match="^runs must be a pandas DataFrame"):
-        analyze(runs)
-    with pytest.raises(InputError, match="^runs must be a pandas DataFrame"):
-        validate_runs(runs)
 
 
 def test_rows_are_not_matched_by_position_against_their_index():

@@ -8,8 +8,7 @@ import pytest
 from scipy import stats
 
 from coherence import InputError, predictive_gain_test, simulate
-from coherence.checks import predictive
-from coherence.checks.predictive import CHECK, _depth_and_iterations, _over_contexts
+from coherence.checks.predictive import CHECK, _over_contexts
 from coherence.choices import as_choices
 from coherence.statistics.learners import as_features, cross_fitted_losses, designs, mixed_losses
 
@@ -402,43 +401,6 @@ def test_default_options_and_what_they_are_said_to_be_good_for(monkeypatch):
     for few in ({"n_folds": 4}, {"n_seeds": 4}):
         said = predictive_gain_test(belief, action, truth, rng=0, **few).assumptions[2]
         assert said.startswith("interval and p-value were validated with 5 folds and seeds")
-
-
-def test_trees_without_anything_to_learn_from_are_the_smallest():
-    """One belief throughout, one action, or no row held out: one stump, which is the share."""
-    belief, held = np.linspace(0, 1, 20), np.arange(20) % 4 == 0
-    truth, action = np.arange(20) % 2, np.arange(20) // 2 % 2
-    varied = designs(as_choices(belief, action, truth, None), None)[0]
-    constant = designs(as_choices(np.full(20, 0.5), action, truth, None), None)[0]
-    for design, actions, judged in (
-        (constant, action, held),
-        (varied, np.zeros(20, dtype=int), held),
-        (varied, action, np.zeros(20, dtype=bool)),
-    ):
-        assert _depth_and_iterations(design, actions, judged, 0) == (1, 1)
-
-
-def test_published_models_are_deep_and_never_stop_early(monkeypatch):
-    """Depth 6 and 1000 iterations against a depth and a number chosen on held-out contexts."""
-    built = []
-
-    def classifier(seed, n_actions, **options):
-        built.append(options)
-        return known(seed, n_actions, **(options | {"iterations": 2}))
-
-    known = predictive._classifier
-    monkeypatch.setattr(predictive, "_classifier", classifier)
-    _, arrays = columns("leaky", 12, 1)
-    predictive_gain_test(*arrays, published=True, n_folds=2, n_seeds=1, n_bootstraps=2, rng=0)
-    assert built == [{"depth": 6, "iterations": 1000}] * 4
-    built.clear()
-    predictive_gain_test(*arrays, n_folds=2, n_seeds=1, rng=0)
-    chosen = [options for options in built if "early_stopping_rounds" not in options]
-    assert len(chosen) == 4
-    for options in built:
-        assert options["depth"] in (1, 4)
-        # Without row sampling and score noise the nested fits share their randomness.
-        assert (options["bootstrap_type"], options["random_strength"]) == ("No", 0)
 
 
 def test_a_table_is_tested_with_its_contexts_and_its_evidence(planned):
