@@ -1,9 +1,10 @@
-"""Belief sufficiency by nearest-neighbour information, I(action; truth | belief).
+"""Belief sufficiency by information, I(action; truth | belief).
 
 If the stated belief is the belief acted on, the realised state tells nothing more about the action
-(belief-sufficiency proposition for random-utility agents). The estimate is Mesner and Shalizi's;
-the null distribution comes from exchanging the realised states of whole contexts with similar
-belief, so that repetitions of a context stay together.
+(belief-sufficiency proposition for random-utility agents). Counts in belief bins give the effect;
+they and Mesner and Shalizi's nearest neighbours are the statistics of the test. The null
+distribution comes from exchanging the realised states of whole contexts with similar belief, so
+that repetitions of a context stay together.
 """
 
 import math
