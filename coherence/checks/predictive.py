@@ -153,8 +153,7 @@ def predictive_gain_test(
     """
     require_aligned(belief=belief, features=features)
     data = as_choices(belief, action, truth, context, positive=positive)
-    n_folds = whole_number(n_folds, "n_folds", 2)
-    n_seeds = whole_number(n_seeds, "n_seeds", 1)
+    n_folds, n_seeds = whole_number(n_folds, "n_folds", 2), whole_number(n_seeds, "n_seeds", 1)
     n_bootstraps = whole_number(n_bootstraps, "n_bootstraps", 2)
     _require_learner(learner, published)
     generator = as_generator(rng)
@@ -196,8 +195,7 @@ def predictive_gain_test(
     details = pd.DataFrame(
         {"model": MODELS, "log_loss": [without_truth, with_truth, without_truth - with_truth]}
     )
-    share = 100 * (without_truth - with_truth) / without_truth
-    estimate = replace(result, statistic=share, details=details)
+    estimate = replace(result, statistic=100 * (1 - with_truth / without_truth), details=details)
     gains = losses[0] - losses[1]
     if published:
         draws = bootstrap_ratio(gains, losses[0], n_resamples=n_bootstraps, rng=generator)
