@@ -180,7 +180,7 @@ class CheckResult:
             "pvalue": math.nan if self.pvalue is None else self.pvalue,
             "pvalue_holm": math.nan if self.pvalue_holm is None else self.pvalue_holm,
             "pvalue_bh": math.nan if self.pvalue_bh is None else self.pvalue_bh,
-            "n_tests": math.nan if self.n_tests is None else self.n_tests,
+            "n_tests": math.nan if self.n_tests is None else float(self.n_tests),
             "outcome": str(self.outcome()),
             "n_rows": self.n_rows,
             "n_contexts": self.n_contexts,
