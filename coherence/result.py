@@ -6,6 +6,7 @@ Formatting lives in ``__str__`` and in ``coherence.report``; everything else kee
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Any
 
 import pandas as pd
@@ -74,7 +75,21 @@ def rejects(pvalue: float | None, *, alpha: float = LEVEL) -> bool:
     return pvalue is not None and pvalue <= alpha
 
 
-EXACT_REPORT = "the stated belief is the belief itself, not a noisy report of it"
+class Outcome(StrEnum):
+    """How a result ended; reports read it and compare no p-value themselves."""
+
+    REJECTED = "rejected"
+    """The p-value rejects, in a report after Holm's correction over all its tests."""
+    UNCORRECTED = "sign"
+    """The p-value rejects alone, but not after the correction."""
+    KEPT = "not rejected"
+    UNTESTED = "not tested"
+    """There is a test, and it has no p-value here."""
+    ESTIMATE = "estimate"
+    """There is no test."""
+
+
+EXACT_REPORT = "the belief of a row is the belief itself, not a noisy report of it"
 
 
 @dataclass(frozen=True)
@@ -110,6 +125,8 @@ class CheckResult:
     pvalue_holm, pvalue_bh : float or None
         The p-value adjusted over all tests of a report, by Holm and by Benjamini and Hochberg; None
         outside a report.
+    n_tests : int or None
+        Tests with a p-value in the report, over which it is adjusted; None outside a report.
     """
 
     check: str
@@ -127,6 +144,36 @@ class CheckResult:
     reason: str = ""
     pvalue_holm: float | None = None
     pvalue_bh: float | None = None
+    n_tests: int | None = None
+
+    def outcome(self, *, alpha: float = LEVEL) -> Outcome:
+        """Say how the result ended.
+
+        Parameters
+        ----------
+        alpha : float
+            Level of the correction over all tests of a report; outside a report, where there is
+            no adjusted p-value, of the single test.
+
+        Returns
+        -------
+        Outcome
+            What a sentence about the result may claim at most.
+
+        Examples
+        --------
+        >>> fields = ("cmi", "", 0.1, "nats", None, 0.03, 50, 50)
+        >>> alone, in_report = CheckResult(*fields), CheckResult(*fields, pvalue_holm=0.12)
+        >>> str(alone.outcome()), str(in_report.outcome())
+        ('rejected', 'sign')
+        """
+        if self.pvalue is None:
+            return Outcome.ESTIMATE
+        if math.isnan(self.pvalue):
+            return Outcome.UNTESTED
+        if rejects(self.pvalue if self.pvalue_holm is None else self.pvalue_holm, alpha=alpha):
+            return Outcome.REJECTED
+        return Outcome.UNCORRECTED if rejects(self.pvalue, alpha=alpha) else Outcome.KEPT
 
     def to_row(self) -> dict[str, Any]:
         """Return the result as one flat record, unrounded.
@@ -149,6 +196,8 @@ class CheckResult:
             "pvalue": math.nan if self.pvalue is None else self.pvalue,
             "pvalue_holm": math.nan if self.pvalue_holm is None else self.pvalue_holm,
             "pvalue_bh": math.nan if self.pvalue_bh is None else self.pvalue_bh,
+            "n_tests": math.nan if self.n_tests is None else float(self.n_tests),
+            "outcome": str(self.outcome()),
             "n_rows": self.n_rows,
             "n_contexts": self.n_contexts,
             "n_dropped": self.n_dropped,

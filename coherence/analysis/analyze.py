@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
+from coherence.analysis.conclusion import say
 from coherence.analysis.planning import Job, plan_unit
 from coherence.analysis.states import positive_labels, states_of_tasks
 from coherence.analysis.unit import UnitRows, unreadable
-from coherence.analysis.verdict import verdict
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
 from coherence.errors import InputError, closest, listing
@@ -118,6 +118,7 @@ def _adjust(outcomes: list[list[CheckResult]]) -> list[list[CheckResult]]:
         for results in outcomes
         for result in results
     ]
+    n_tests = sum(not math.isnan(pvalue) for pvalue in pvalues)
     adjusted = iter(zip(holm(pvalues), benjamini_hochberg(pvalues), strict=True))
 
     def with_adjusted(result: CheckResult) -> CheckResult:
@@ -125,7 +126,9 @@ def _adjust(outcomes: list[list[CheckResult]]) -> list[list[CheckResult]]:
         return (
             result
             if result.pvalue is None
-            else replace(result, pvalue_holm=float(by_holm), pvalue_bh=float(by_bh))
+            else replace(
+                result, pvalue_holm=float(by_holm), pvalue_bh=float(by_bh), n_tests=n_tests
+            )
         )
 
     return [[with_adjusted(result) for result in results] for results in outcomes]
@@ -264,18 +267,23 @@ def analyze(
     finished = []
     for ((task, model), unit), (jobs, notes) in zip(units, plans, strict=True):
         results = [result for _ in jobs for result in next(outcomes)]
+        way = answering(unit.rows)
+        said = say(results, unit, way)
         finished.append(
             Unit(
                 task=str(task),
                 model=str(model),
                 results=tuple(results),
-                verdicts=tuple(verdict(result) for result in results),
+                verdicts=said.verdicts,
                 notes=(*assumed, *notes),
                 statuses=count_statuses(unit.rows, unit.reference),
                 bounds=worst_case_bounds(unit.rows, unit.reference),
                 beliefs=unit.shown(),
                 unreadable=unreadable(unit.rows),
-                answering=answering(unit.rows),
+                answering=way,
+                conclusion=said.conclusion,
+                cautions=said.cautions,
+                scatter=said.scatter,
             )
         )
     seed = int(rng) if isinstance(rng, int | np.integer) else None

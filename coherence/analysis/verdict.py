@@ -1,30 +1,195 @@
-"""What a result says, in one plain sentence that its check declares.
+"""What a result says, in plain sentences out of what its check declares.
 
-A test that does not reject is never called evidence of coherence: the sentence says what was not
-found and, where the interval is wide, that the data leave it open.
+A test that does not reject is never called evidence of coherence: what follows the sentence is
+which effects the interval leaves open, and how large an effect would have shown. Only a test that
+rejects after the correction over the whole report accuses, and not one that scatter of the reports
+may have misled.
 """
 
 import math
 
+from scipy import stats
+
 from coherence.checks.catalogue import sentences_of
+from coherence.checks.check import Reach, Sentences
 from coherence.errors import InputError
-from coherence.result import LEVEL, CheckResult, rejects
+from coherence.report.wording import clean, format_numbers
+from coherence.result import LEVEL, CheckResult, Interval, Outcome
+from coherence.statistics.scatter import Scatter
+
+POWER = 0.8
+# Units in which no effect is larger than 1.
+BOUNDED = ("belief", "probability", "share")
+NO_INTERVAL = "There is no interval: what effect was missed is not known."
 
 
-def verdict(result: CheckResult, *, alpha: float = LEVEL) -> str:
-    """Say what a result means.
+def misled(result: CheckResult, scatter: Scatter | None) -> bool:
+    """Tell whether scatter of the reports alone may be why a test rejects.
 
     Parameters
     ----------
     result : CheckResult
-        Outcome of a check.
+        Any result.
+    scatter : Scatter or None
+        That of the reports it was computed from.
+
+    Returns
+    -------
+    bool
+        False for estimates.
+    """
+    suspect = result.pvalue is not None and sentences_of(result.check)[0].scatter_misleads
+    return suspect and scatter is not None and scatter.misleads
+
+
+def sign_of(result: CheckResult, belief: str) -> str:
+    """Return the clause of what a test looks for, such as "choices move with ..."."""
+    sentences, variant = sentences_of(result.check)
+    return _filled(_declared(sentences.sign, "a sign", result), result, variant, belief)
+
+
+def furthest(interval: Interval, reach: Reach) -> float:
+    """Return the largest effect that an interval leaves open; 0 where it leaves none."""
+    if reach is Reach.ABOVE:
+        return max(interval.high, 0.0)
+    return max(abs(interval.low), abs(interval.high))
+
+
+def detectable(result: CheckResult, reach: Reach, *, alpha: float = LEVEL) -> float:
+    """Return the effect that rejects in 80% of tables like the one tested.
+
+    Parameters
+    ----------
+    result : CheckResult
+        With an interval of the statistic that is tested, of half a width that is a quantile of t
+        times the standard error.
+    reach : Reach
+        Sides of the test.
     alpha : float
         Level of the single test.
 
     Returns
     -------
+    float
+        In the unit of the statistic.
+    """
+    interval = result.interval
+    assert interval is not None
+    n_free = max(result.n_contexts - 1, 1)
+    # An end may stop where the quantity does; the other one then has the whole width.
+    half = max(interval.high - result.statistic, result.statistic - interval.low)
+    error = half / float(stats.t.ppf((1 + interval.level) / 2, n_free))
+    return error * float(stats.t.ppf(1 - alpha / reach.value, n_free) + stats.norm.ppf(POWER))
+
+
+def amounts(result: CheckResult, *values: float) -> list[str]:
+    """Format effects with the unit of a result, with equal decimals."""
+    unit = clean(result.unit)
+    return [f"{number}{'' if unit[:1] == '%' else ' '}{unit}" for number in format_numbers(values)]
+
+
+def _left_open(result: CheckResult, sentences: Sentences, alpha: float) -> str:
+    """Say which effects a test that does not reject leaves open, and which it would have shown."""
+    if result.interval is None or math.isnan(result.interval.high):
+        return NO_INTERVAL
+    room = f"The interval {room_for(result, furthest(result.interval, sentences.reach))}"
+    if not sentences.powered:
+        return f"{room}."
+    effect = detectable(result, sentences.reach, alpha=alpha)
+    # Nothing can be further off than that, however little the table would show.
+    possible = not (result.unit in BOUNDED and effect > 1)
+    which = f"one of {amounts(result, effect)[0]}" if possible else "not even the largest possible"
+    return (
+        f"{room}; {which} would be seen (p at most {alpha:g}) in about {POWER:.0%} of tables like "
+        "this."
+    )
+
+
+def room_for(result: CheckResult, effect: float) -> str:
+    """Say what an interval leaves room for, of which `effect` is the largest."""
+    if effect == 0:
+        return "leaves room for no effect"
+    return f"leaves room for an effect up to {amounts(result, effect)[0]}"
+
+
+def _declared(sentence: str, what: str, result: CheckResult) -> str:
+    if not sentence:
+        raise InputError(
+            f"check must declare a sentence for {what}; {result.check!r} has none, and its p-value "
+            f"is {result.pvalue}. Add it to the declaration of the check."
+        )
+    return sentence
+
+
+def _filled(sentence: str, result: CheckResult, variant: str, belief: str) -> str:
+    # Only the sentence is a template: names from data are filled in and never read as one.
+    above = result.interval is not None and result.interval.low > 0
+    return sentence.format(
+        value=result.statistic,
+        variant=variant,
+        belief=belief,
+        position="lies above 0" if above else "does not lie above 0",
+    )
+
+
+def _tested(
+    result: CheckResult,
+    sentences: Sentences,
+    alpha: float,
+    belief: str,
+    scatter: Scatter | None,
+) -> str:
+    """Say how a test ended."""
+    variant = sentences_of(result.check)[1]
+    outcome = result.outcome(alpha=alpha)
+    if outcome is Outcome.KEPT:
+        kept = _declared(sentences.kept, "a test", result)
+        return f"{_filled(kept, result, variant, belief)} {_left_open(result, sentences, alpha)}"
+    if outcome is Outcome.UNCORRECTED:
+        tests = f"{result.n_tests} tests" if result.n_tests else "all tests of the report"
+        return (
+            f"A sign that {sign_of(result, belief)}, "
+            f"which does not survive the correction over {tests}."
+        )
+    if misled(result, scatter):
+        assert scatter is not None
+        sign = sign_of(result, belief)
+        return f"{sign[:1].upper()}{sign[1:]}, which {caused_by(scatter)} could cause alone."
+    return _filled(_declared(sentences.rejected, "a test", result), result, variant, belief)
+
+
+def caused_by(scatter: Scatter) -> str:
+    """Name scatter that is large enough to mislead."""
+    return (
+        f"scatter of reports (standard deviation {scatter.sd:.2f} "
+        f"between {scatter.across} of a context)"
+    )
+
+
+def verdict(
+    result: CheckResult,
+    *,
+    alpha: float = LEVEL,
+    belief: str = "stated belief",
+    scatter: Scatter | None = None,
+) -> str:
+    """Say what a result means.
+
+    Parameters
+    ----------
+    result : CheckResult
+        Outcome of a check. With a p-value adjusted over a report, that one decides.
+    alpha : float
+        Level of the report, or of the single test where it stands alone.
+    belief : str
+        Kind of belief that was checked.
+    scatter : Scatter, optional
+        How far reports of equal evidence lie apart.
+
+    Returns
+    -------
     str
-        One sentence.
+        A sentence, with a second one on what remains possible where a test does not reject.
 
     Raises
     ------
@@ -40,21 +205,10 @@ def verdict(result: CheckResult, *, alpha: float = LEVEL) -> str:
         # An effect may stand where its test is undefined, as when every gap is exactly 0.
         if sentences.rejected and math.isnan(result.pvalue):
             return f"Not tested: {result.reason}."
-        sentence = sentences.rejected if rejects(result.pvalue, alpha=alpha) else sentences.kept
+        sentence = _tested(result, sentences, alpha, belief, scatter)
     else:
-        sentence = sentences.published if published else sentences.estimate
-    if not sentence:
-        what = "the published procedure" if published else "a test" if tested else "an estimate"
-        raise InputError(
-            f"check must declare a sentence for {what}; {result.check!r} has none, and its p-value "
-            f"is {result.pvalue}. Add it to the declaration of the check."
-        )
-    # Only the sentence is a template: names from data are filled in and never read as one.
-    above = result.interval is not None and result.interval.low > 0
-    sentence = sentence.format(
-        value=result.statistic,
-        variant=variant,
-        position="lies above 0" if above else "does not lie above 0",
-    )
+        what = "the published procedure" if published else "an estimate"
+        template = sentences.published if published else sentences.estimate
+        sentence = _filled(_declared(template, what, result), result, variant, belief)
     component = result.settings.get("component")
     return f"{sentence} The effect shown is {component}." if component else sentence

@@ -329,7 +329,7 @@ CHECK = Check(
     needs=TARGETS,
     sentences={
         "rmse": Sentences(
-            estimate="Stated beliefs miss the exact posterior by {value:.3f} (root mean square)."
+            estimate="The {belief}s miss the exact posterior by {value:.3f} (root mean square)."
         ),
         "brier": Sentences(
             estimate="The squared error against what happened is {value:.3f} on average."

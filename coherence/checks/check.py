@@ -7,6 +7,7 @@ of a unit and hands them over as `Facts`.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 import pandas as pd
@@ -19,28 +20,50 @@ ANY = "*"
 INTERVAL_ALONE = "The published interval {position}; its error rate is not controlled."
 
 
+class Reach(Enum):
+    """On which side of 0 the effect of a test lies."""
+
+    EITHER = 2
+    ABOVE = 1
+
+
 @dataclass(frozen=True)
 class Sentences:
     """What a result means, one plain sentence for each way in which it can end.
 
     Templates of `str.format`: ``{value}`` is the statistic, ``{variant}`` what follows the colon in
-    the name of the result, ``{position}`` where its interval lies. A sentence that is left out is
-    one that cannot be needed; a result that needs it all the same is an error.
+    the name of the result, ``{position}`` where its interval lies, ``{belief}`` the kind of belief
+    ("stated belief"). A sentence that is left out is one that cannot be needed; a result that needs
+    it all the same is an error.
 
     Parameters
     ----------
     rejected, kept : str
         The test rejects, or does not; both are empty for what is an estimate and no test.
+    sign : str
+        What the test looks for, as a clause behind "that": what is said where it rejects alone and
+        not after the correction, or where scatter of reports may be why.
     estimate : str
         There is no test.
     published : str
         The papers' own procedure was run.
+    reach : Reach
+        Which effects the interval of a test may leave open.
+    powered : bool
+        Whether the interval belongs to the statistic that is tested, so that its width tells what
+        the test would have shown.
+    scatter_misleads : bool
+        Whether the test takes reports as exact and rejects where they scatter around the belief.
     """
 
     rejected: str = ""
     kept: str = ""
+    sign: str = ""
     estimate: str = ""
     published: str = ""
+    reach: Reach = Reach.EITHER
+    powered: bool = False
+    scatter_misleads: bool = False
 
 
 @dataclass(frozen=True)

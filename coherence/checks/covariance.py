@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
@@ -33,6 +34,7 @@ from coherence.statistics.exchange import ASYMMETRY
 from coherence.statistics.hidden_shift import Shift, hidden_shift
 from coherence.statistics.resample import Seed, as_generator
 from coherence.statistics.residuals import Chooser, residuals, separated
+from coherence.statistics.scatter import scatter_within
 from coherence.table.needs import JUDGED_CHOICES
 
 NULL = (
@@ -252,11 +254,78 @@ def residual_covariance_test(
     return _of_largest(tested, sums, n_pairs) if why else tested
 
 
+def residual_covariance_of_means(
+    belief: ArrayLike,
+    action: ArrayLike,
+    truth: ArrayLike,
+    *,
+    context: ArrayLike,
+    positive: Any = None,
+    n_draws: int = 9_999,
+    rng: Seed = None,
+) -> CheckResult:
+    """Estimate the effect of `residual_covariance_test` on means over repetitions.
+
+    Averaging takes out most of the scatter of reports, and not all. Rational agents with noisy
+    reports were rejected in 2% to 22% of simulated tables, so that this is no test: there is no
+    p-value, and the interval is not exact.
+
+    Parameters
+    ----------
+    belief, action, truth, context, positive, n_draws, rng
+        As for `residual_covariance_test`; a context becomes one row with its mean belief and the
+        shares of its actions.
+
+    Returns
+    -------
+    CheckResult
+        An estimate with the effect and the interval of that test.
+
+    Raises
+    ------
+    InputError
+        As for `residual_covariance_test`.
+    """
+    data = as_choices(belief, action, truth, context, positive=positive, oriented=True)
+    sizes = np.bincount(data.context)
+
+    def means(values: Floats) -> Floats:
+        columns = values.reshape(data.n_rows, -1).T
+        sums = [np.bincount(data.context, weights=column) for column in columns]
+        return np.column_stack(sums) / sizes[:, None]
+
+    first = np.unique(data.context, return_index=True)[1]
+    beliefs = means(np.asarray(belief, dtype=np.float64))
+    shares = pd.DataFrame(means(data.share), columns=list(data.actions))
+    shares /= shares.to_numpy().sum(axis=1, keepdims=True)  # sums of thirds miss 1 by rounding
+    result = residual_covariance_test(
+        beliefs[:, 0] if beliefs.shape[1] == 1 else beliefs,
+        shares,
+        np.asarray(truth)[first],
+        positive=positive,
+        n_draws=n_draws,
+        rng=rng,
+    )
+    return replace(
+        result,
+        check="residual_covariance:context_means",
+        null="the effect of residual_covariance on means over repetitions of a context; "
+        "averaging takes out most of the scatter of reports, and the interval is not exact",
+        pvalue=None,
+        n_rows=data.n_rows,
+        details=pd.DataFrame(),
+    )
+
+
 def _plan(facts: Facts) -> CallsAndNotes:
     if not facts.published:  # no paper has published a procedure to reproduce
         arrays = facts.belief, facts.action, facts.truth
         options = {"context": facts.context, "positive": facts.positive}
         yield Call(partial(residual_covariance_test, *arrays, **options), facts.n_dropped)
+        # Only where reports scatter so much that the test itself may be misled by it.
+        if scatter_within(facts.belief, facts.context).misleads:
+            averaged = partial(residual_covariance_of_means, *arrays, **options)
+            yield Call(averaged, facts.n_dropped)
 
 
 CHECK = Check(
@@ -264,10 +333,18 @@ CHECK = Check(
     needs=JUDGED_CHOICES,
     sentences={
         "": Sentences(
-            rejected="Choices move with the realised state at the same stated belief: "
-            "the statement is not the belief acted on.",
-            kept="No sign that choices move with the realised state at the same stated belief.",
-        )
+            rejected="Choices move with the realised state at the same {belief}: "
+            "it is not the belief acted on.",
+            sign="choices move with the realised state at the same {belief}",
+            kept="No sign that choices move with the realised state at the same {belief}.",
+            powered=True,
+            scatter_misleads=True,
+        ),
+        "context_means": Sentences(
+            estimate="On means over repetitions, in which reports scatter less, choices move with "
+            "the realised state by {value:.3f}; this interval is not exact, and misses a true 0 "
+            "too often (in 2% to 22% of simulated tables)."
+        ),
     },
     plan=_plan,
     states_named=True,

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Sentences
+from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Reach, Sentences
 from coherence.errors import InputError
 from coherence.inputs import (
     MIN_CONTEXTS,
@@ -221,10 +221,12 @@ CHECK = Check(
     needs=CHOICES,
     sentences={
         "": Sentences(
-            rejected="Under no order of the actions do choices rise with the stated belief: "
+            rejected="Under no order of the actions do choices rise with the {belief}: "
             "no expected-utility maximiser chooses so.",
+            sign="choices rise with the {belief} under no order of the actions",
             kept="Choices over all actions can be explained by some order "
-            "that rises with the stated belief.",
+            "that rises with the {belief}.",
+            reach=Reach.ABOVE,
         )
     },
     plan=_plan,

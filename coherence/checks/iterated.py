@@ -384,6 +384,8 @@ CHECK = Check(
         "": Sentences(
             rejected="Beliefs do not average out over the auxiliary variable: "
             "they are no single probability distribution.",
+            sign="beliefs do not average out over the auxiliary variable",
+            powered=True,
             kept="No sign of a gap in one direction; "
             "gaps that cancel between contexts show in the noise-removed figure.",
             published=_HALF,

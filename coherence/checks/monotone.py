@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Facts, Sentences
+from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Facts, Reach, Sentences
 from coherence.checks.direction import CHECK as DIRECTION
 from coherence.checks.direction import single_belief
 from coherence.errors import InputError, closest
@@ -367,9 +367,11 @@ CHECK = Check(
     needs=CHOICES,
     sentences={
         ANY: Sentences(
-            rejected="The choice share moves against the stated belief: "
+            rejected="The choice share moves against the {belief}: "
             "no expected-utility maximiser who believes it chooses so.",
-            kept="No sign that the choice share moves against the stated belief.",
+            sign="the choice share moves against the {belief}",
+            kept="No sign that the choice share moves against the {belief}.",
+            reach=Reach.ABOVE,
             published="{value:.0%} of bin pairs violate the order significantly (uncorrected).",
         )
     },

@@ -15,7 +15,15 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from coherence.checks.check import INTERVAL_ALONE, Call, CallsAndNotes, Check, Facts, Sentences
+from coherence.checks.check import (
+    INTERVAL_ALONE,
+    Call,
+    CallsAndNotes,
+    Check,
+    Facts,
+    Reach,
+    Sentences,
+)
 from coherence.choices import as_choices
 from coherence.errors import closest
 from coherence.inputs import Floats, require, require_aligned, whole_number
@@ -296,17 +304,25 @@ CHECK = Check(
     needs=JUDGED_CHOICES,
     sentences={
         "": Sentences(
-            rejected="The realised state predicts the action beyond the stated belief: "
-            "information was used that was not stated.",
-            kept="The realised state does not help to predict the action "
-            "once the stated belief is known.",
+            rejected="The realised state predicts the action beyond the {belief}: "
+            "information was used that is not in it.",
+            sign="the realised state helps to predict the action beyond the {belief}",
+            kept="No sign that the realised state helps to predict the action beyond the {belief}.",
+            reach=Reach.ABOVE,
+            powered=True,
+            scatter_misleads=True,
             published=INTERVAL_ALONE,
         ),
         "features": Sentences(
             rejected="Even given the evidence, the realised state helps to predict the action "
-            "beyond the stated belief.",
-            kept="Given the evidence, the realised state does not help to predict the action "
-            "beyond the stated belief.",
+            "beyond the {belief}.",
+            sign="even given the evidence, the realised state helps to predict the action "
+            "beyond the {belief}",
+            kept="No sign that, given the evidence, the realised state helps to predict the action "
+            "beyond the {belief}.",
+            reach=Reach.ABOVE,
+            powered=True,
+            scatter_misleads=True,
             published=INTERVAL_ALONE,
         ),
     },

@@ -9,6 +9,8 @@ from coherence.table.answering import Answering
 
 LOW = 0.5
 """Median probability of the form below which a report cautions."""
+REVEALED = "revealed"
+STATED = "stated belief"
 KINDS = {
     "stated:drawn": "stated, drawn as text and read",
     "stated:forced": "stated, drawn among the answers that have the form",
@@ -17,8 +19,39 @@ KINDS = {
     "stated:exact": "stated, the mean of the distribution over all answers that have the form",
     "token": "the probability of the next token",
     "sampled": "the share of drawn answers",
-    "revealed": "revealed by choices",
+    REVEALED: "revealed by choices",
 }
+NOUNS = {
+    "stated:drawn": "stated belief",
+    "stated:forced": "forced stated belief",
+    "stated:masked": "forced stated belief",
+    "stated:exact": "exact stated belief",
+    "token": "next-token belief",
+    "sampled": "sampled belief",
+    REVEALED: "revealed belief",
+}
+
+
+def belief_noun(answering: Answering | None) -> str:
+    """Return what titles, sentences and axes call the belief.
+
+    Parameters
+    ----------
+    answering : Answering or None
+        What the table tells; where it does not, beliefs are taken as stated.
+
+    Returns
+    -------
+    str
+        "stated belief", say; "belief" where a unit has several kinds.
+
+    Examples
+    --------
+    >>> belief_noun(Answering({"revealed": 40})), belief_noun(None)
+    ('revealed belief', 'stated belief')
+    """
+    nouns = {NOUNS.get(kind, "belief") for kind in (answering.kinds if answering else ())}
+    return "belief" if len(nouns) > 1 else next(iter(nouns), STATED)
 
 
 def _share(value: float) -> str:

@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from coherence.errors import InputError
+from coherence.report.answering import STATED
 from coherence.report.figures import BLUE, FAINT, INK, SKY, probability_scales
 from coherence.report.plots import belief_axes
 from coherence.statistics.bins import belief_bins
@@ -92,7 +93,9 @@ def calibration_table(choices: pd.DataFrame, *, n_bins: int = 10) -> pd.DataFram
     return grouped.reset_index(drop=True)
 
 
-def plot_calibration(choices: pd.DataFrame, ax: Axes, *, n_bins: int = 10) -> Axes:
+def plot_calibration(
+    choices: pd.DataFrame, ax: Axes, *, n_bins: int = 10, noun: str = STATED
+) -> Axes:
     """Draw the exact posterior, or else the share of true cases, against the stated belief.
 
     Parameters
@@ -103,6 +106,8 @@ def plot_calibration(choices: pd.DataFrame, ax: Axes, *, n_bins: int = 10) -> Ax
         Where to draw.
     n_bins : int
         Largest number of bins.
+    noun : str
+        What the axis calls the belief.
 
     Returns
     -------
@@ -153,7 +158,7 @@ def plot_calibration(choices: pd.DataFrame, ax: Axes, *, n_bins: int = 10) -> Ax
         gid="calibration",
         zorder=5,
     )
-    ax.set_xlabel("stated belief")
+    ax.set_xlabel(noun)
     ax.set_ylabel("exact posterior" if exact else "share of cases with theta = 1")
     # On a square the diagonal is the line of 45 degrees that readers expect.
     ax.set_aspect("equal")

@@ -17,13 +17,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from coherence.report import wording
-from coherence.report.answering import answering_sentences
+from coherence.report.answering import answering_sentences, belief_noun
 from coherence.report.json import to_plain
 from coherence.report.page_figures import unit_figures
 from coherence.report.result_columns import COLUMNS
 from coherence.report.statuses import audit_cells, bound_cells, repair_sentence
 from coherence.report.unit import Unit
-from coherence.result import LEVEL, CheckResult, rejects
+from coherence.result import LEVEL, CheckResult, Outcome
 
 TITLE = "Belief coherence report"
 RAW_LIMIT = 300  # characters of a raw answer; enough to see why it could not be read
@@ -78,7 +78,8 @@ def _result_row(result: CheckResult, verdict: str) -> dict[str, Any]:
             for name, value in (("Holm", result.pvalue_holm), ("BH", result.pvalue_bh))
             if value is not None and not math.isnan(value)
         ],
-        "flagged": rejects(result.pvalue),
+        "mark": _mark(result),
+        "flagged": result.outcome() is Outcome.REJECTED,
         "verdict": wording.full_verdict(result, verdict),
         "further": [wording.clean(column.cell(result)) for column in COLUMNS],
         "null_label": "Estimates" if result.pvalue is None else "Null hypothesis",
@@ -91,37 +92,9 @@ def _result_row(result: CheckResult, verdict: str) -> dict[str, Any]:
     }
 
 
-def _lead(unit: Unit) -> str:
-    """Count the small p-values in one sentence; the verdicts say what each means."""
-    tests = [result for result in unit.results if result.pvalue is not None]
-    if not tests:
-        return (
-            "No test could be run; what follows are estimates."
-            if unit.results
-            else "No check could be run."
-        )
-    undefined = sum(math.isnan(result.pvalue) for result in tests if result.pvalue is not None)
-    flagged = [wording.clean(result.check) for result in tests if rejects(result.pvalue)]
-    defined = len(tests) - undefined
-    without = f" {undefined} could not be computed." if undefined else ""
-    if defined == 0:
-        return f"No test has a p-value.{without}"
-    count = (
-        f"{len(flagged) or 'None'} of {defined} test{'' if defined == 1 else 's'} "
-        f"{'have' if len(flagged) > 1 else 'has'} p ≤ {LEVEL}"
-    )
-    # Tests that do not reject are no proof of coherence, which is what readers make of them.
-    if not flagged:
-        return (
-            f"{count}.{without} This does not show coherence: "
-            "see the intervals for what remains possible."
-        )
-    adjusted = [result.pvalue_holm for result in tests if result.pvalue_holm is not None]
-    left = sum(map(rejects, adjusted))
-    corrected = (
-        f" After Holm's correction over all tests of this report: {left}." if adjusted else ""
-    )
-    return f"{count}: {', '.join(flagged)}.{corrected}{without}"
+def _mark(result: CheckResult) -> str:
+    """Return the mark of a rejection, or of a sign that does not survive the correction."""
+    return {Outcome.REJECTED: "●", Outcome.UNCORRECTED: "○"}.get(result.outcome(), "")
 
 
 def _overview(unit: Unit, checks: list[str]) -> list[dict[str, Any]]:
@@ -131,7 +104,7 @@ def _overview(unit: Unit, checks: list[str]) -> list[dict[str, Any]]:
     for check in checks:
         result = by_check.get(check)
         if result is None:
-            cells.append({"text": wording.NOT_GIVEN, "flagged": False})
+            cells.append({"text": wording.NOT_GIVEN, "mark": "", "flagged": False})
         else:
             tested = result.pvalue is not None and not math.isnan(result.pvalue)
             text = (
@@ -139,7 +112,8 @@ def _overview(unit: Unit, checks: list[str]) -> list[dict[str, Any]]:
                 if tested
                 else wording.format_effect(result)[0]
             )
-            cells.append({"text": text, "flagged": rejects(result.pvalue)})
+            rejected = result.outcome() is Outcome.REJECTED
+            cells.append({"text": text, "mark": _mark(result), "flagged": rejected})
     return cells
 
 
@@ -184,7 +158,8 @@ def _unit_context(unit: Unit, key: str, checks: list[str]) -> dict[str, Any]:
     return {
         "key": key,
         "heading": wording.unit_heading(unit),
-        "lead": _lead(unit),
+        "conclusion": unit.conclusion,
+        "cautions": [sentence[:1].upper() + sentence[1:] for sentence in unit.cautions],
         "further_headings": [column.heading for column in COLUMNS],
         "interval_heading": wording.interval_heading(unit.results),
         "rows": [
@@ -203,6 +178,13 @@ def _unit_context(unit: Unit, key: str, checks: list[str]) -> dict[str, Any]:
         "unreadable_columns": unreadable_columns,
         "unreadable": unreadable,
     }
+
+
+def _question(units: Sequence[Unit]) -> str:
+    """Ask what the page answers, of the kind of belief that it is about."""
+    nouns = {belief_noun(unit.answering) for unit in units}
+    noun = nouns.pop() if len(nouns) == 1 else "belief"
+    return f"Could the {noun} be the belief acted on?"
 
 
 def _command(settings: Mapping[str, Any]) -> str:
@@ -262,9 +244,11 @@ def render_html(units: Sequence[Unit], settings: Mapping[str, Any]) -> str:
     )
     return environment.get_template("page.html.j2").render(
         title=TITLE,
+        question=_question(units),
         subtitle=" · ".join(parts),
         legend=(
-            f"● p ≤ {LEVEL}; estimates without a test are shown as numbers; "
+            f"● rejected after Holm's correction over all tests (p ≤ {LEVEL}); "
+            f"○ a sign that does not survive it; estimates without a test are shown as numbers; "
             f"{wording.NOT_GIVEN} not run."
         ),
         overview_checks=[_breakable(check) for check in checks],

@@ -3,12 +3,13 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from coherence.report.answering import answering_sentences
+from coherence.report.answering import answering_sentences, belief_noun
 from coherence.report.unit import Unit
 from coherence.table.audit import audit_table
 
@@ -77,6 +78,10 @@ def _unit_record(unit: Unit) -> dict[str, Any]:
     record = {
         "task": unit.task,
         "model": unit.model,
+        "belief": belief_noun(unit.answering),
+        "conclusion": unit.conclusion,
+        "cautions": unit.cautions,
+        "scatter": None if unit.scatter is None else asdict(unit.scatter),
         "results": results,
         "notes": unit.notes,
         "statuses": unit.statuses,

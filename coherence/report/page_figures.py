@@ -14,6 +14,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from coherence.report import plots
+from coherence.report.answering import belief_noun
 from coherence.report.calibration_plot import calibration_outcome, plot_calibration
 from coherence.report.figure_svg import render_svg
 from coherence.report.unit import Unit
@@ -60,7 +61,8 @@ def unit_figures(unit: Unit, key: str) -> tuple[list[Figure], list[str]]:
     missing : list of str
         Sentences about those that are not there.
     """
-    figures, missing = _pairwise_figures(unit, key)
+    noun = belief_noun(unit.answering)
+    figures, missing = _pairwise_figures(unit, key, noun)
     beliefs = unit.beliefs
     choices = _by_action(beliefs)
     chosen = "action" in choices and bool(choices["action"].notna().any())
@@ -70,8 +72,8 @@ def unit_figures(unit: Unit, key: str) -> tuple[list[Figure], list[str]]:
     if "belief" not in beliefs or beliefs["belief"].notna().sum() == 0:
         why = "no row has a readable belief that is one number"
         return figures, [*missing, f"No plots of the belief: {why}."]
-    figures.append(_belief_figure(choices, key, by_action=chosen))
-    calibration = list(_calibration_figure(beliefs, key))
+    figures.append(_belief_figure(choices, key, noun, by_action=chosen))
+    calibration = list(_calibration_figure(beliefs, key, noun))
     if not calibration:
         why = "neither a truth coded 0/1 nor the exact posterior is known"
         missing.append(f"No calibration plot: {why}.")
@@ -100,7 +102,7 @@ def _figure(
     return Figure(Markup(svg), title, caption)
 
 
-def _pairwise_figures(unit: Unit, key: str) -> tuple[list[Figure], list[str]]:
+def _pairwise_figures(unit: Unit, key: str, noun: str) -> tuple[list[Figure], list[str]]:
     pairwise = [
         result
         for result in unit.results
@@ -115,7 +117,7 @@ def _pairwise_figures(unit: Unit, key: str) -> tuple[list[Figure], list[str]]:
         "of reversals are drawn."
     )
     figures = [
-        _pairwise_figure(result, f"{key}-pair-{number}")
+        _pairwise_figure(result, f"{key}-pair-{number}", noun)
         for number, result in enumerate(shown, start=1)
     ]
     return figures, [left_out] if many else []
@@ -127,7 +129,7 @@ def _strength(result: CheckResult) -> tuple[float, float]:
     return pvalue, 0.0 if math.isnan(result.statistic) else -result.statistic
 
 
-def _pairwise_figure(result: CheckResult, key: str) -> Figure:
+def _pairwise_figure(result: CheckResult, key: str, noun: str) -> Figure:
     # A label may hold a slash; the settings know where the first action ends.
     details, settings = result.details, result.settings
     pair: Sequence[object] = list(
@@ -153,31 +155,31 @@ def _pairwise_figure(result: CheckResult, key: str) -> Figure:
         f"reversed, {significant} significantly{' (dashed)' if significant else ''}. "
         f"{bars}Area of the points: {sizes}{' to be expected' if policies else ''} in a bin."
     )
-    draw = partial(plots.plot_pairwise_choice, details, pair)
+    draw = partial(plots.plot_pairwise_choice, details, pair, noun=noun)
     return _figure(draw, key, f"Share of {first} among {first} and {second}", caption)
 
 
-def _belief_figure(beliefs: pd.DataFrame, key: str, *, by_action: bool) -> Figure:
+def _belief_figure(beliefs: pd.DataFrame, key: str, noun: str, *, by_action: bool) -> Figure:
     if by_action:
         title = "Beliefs by action"
         caption = (
-            "Histograms of the stated belief, each answer counted with the probability of the "
+            f"Histograms of the {noun}, each answer counted with the probability of the "
             "action, on one scale."
             if "weight" in beliefs
-            else "Histograms of the stated belief among the answers that chose each action, "
-            "on one scale."
+            else f"Histograms of the {noun} among the answers that chose each action, on one scale."
         )
     else:
         # One histogram: without actions there is nothing to part the beliefs by.
         beliefs = beliefs.assign(action="all answers")
-        title, caption = "Stated beliefs", "Histogram of the stated belief."
+        title = f"{noun[:1].upper()}{noun[1:]}s"
+        caption = f"Histogram of the {noun}."
     bands = min(beliefs["action"].nunique(), _MOST_BANDS)
     height = max(1.2 + 0.75 * bands, 2.6)  # lower than that, the label of the axis is cut
-    draw = partial(plots.plot_belief_histogram, beliefs)
+    draw = partial(plots.plot_belief_histogram, beliefs, noun=noun)
     return _figure(draw, f"{key}-beliefs", title, caption, height=height)
 
 
-def _calibration_figure(beliefs: pd.DataFrame, key: str) -> Iterator[Figure]:
+def _calibration_figure(beliefs: pd.DataFrame, key: str, noun: str) -> Iterator[Figure]:
     """Yield the plot of calibration where there is something to compare beliefs with."""
     outcome = calibration_outcome(beliefs)
     if outcome is None:
@@ -195,5 +197,5 @@ def _calibration_figure(beliefs: pd.DataFrame, key: str) -> Iterator[Figure]:
             "intervals with contexts as trials. On the dotted line, beliefs are calibrated."
         )
     # A little taller than wide, for a square between the labels.
-    draw = partial(plot_calibration, beliefs)
+    draw = partial(plot_calibration, beliefs, noun=noun)
     yield _figure(draw, f"{key}-calibration", title, caption, height=4.2)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
 
+from coherence.report.answering import STATED
 from coherence.report.figures import (
     ACTION_COLOURS,
     BLUE,
@@ -70,7 +71,9 @@ def _ends(bins: pd.DataFrame) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.f
     )
 
 
-def plot_pairwise_choice(details: pd.DataFrame, pair: Sequence[object], ax: Axes) -> Axes:
+def plot_pairwise_choice(
+    details: pd.DataFrame, pair: Sequence[object], ax: Axes, *, noun: str = STATED
+) -> Axes:
     """Draw the share of the first action of a pair against the mean belief of each bin.
 
     Parameters
@@ -81,6 +84,8 @@ def plot_pairwise_choice(details: pd.DataFrame, pair: Sequence[object], ax: Axes
         The actions; the share is that of the first among the two.
     ax : Axes
         Where to draw.
+    noun : str
+        What the axis calls the belief.
 
     Returns
     -------
@@ -117,7 +122,7 @@ def plot_pairwise_choice(details: pd.DataFrame, pair: Sequence[object], ax: Axes
             frameon=False,
             handlelength=3,
         )
-    ax.set_xlabel("mean stated belief of the bin")
+    ax.set_xlabel(f"mean {noun} of the bin")
     ax.set_ylabel(f"share of {first}\nrather than {second}", parse_math=False)
     return ax
 
@@ -222,7 +227,7 @@ def _spoken(count: float) -> str:
     return f"{count:.0f}" if count % 1 == 0 else f"{count:.1f}"
 
 
-def plot_belief_histogram(choices: pd.DataFrame, ax: Axes) -> Axes:
+def plot_belief_histogram(choices: pd.DataFrame, ax: Axes, *, noun: str = STATED) -> Axes:
     """Draw one histogram of the belief per action, stacked as small multiples on a common scale.
 
     Parameters
@@ -232,6 +237,8 @@ def plot_belief_histogram(choices: pd.DataFrame, ax: Axes) -> Axes:
         much each row counts.
     ax : Axes
         Where to draw.
+    noun : str
+        What the axis calls the belief.
 
     Returns
     -------
@@ -283,6 +290,6 @@ def plot_belief_histogram(choices: pd.DataFrame, ax: Axes) -> Axes:
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
     ax.set_xlim(-0.04, 1.04)
-    ax.set_xlabel("stated belief")
+    ax.set_xlabel(noun)
     ax.set_ylabel(f"answers (tallest bar: {_spoken(tallest)})")
     return ax

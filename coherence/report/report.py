@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from coherence.report.answering import belief_noun
 from coherence.report.unit import Unit
 from coherence.result import CheckResult
 
@@ -35,7 +36,8 @@ class Report:
     def results(self) -> pd.DataFrame:
         """One row per unit and check.
 
-        Columns ``task``, ``model``, the fields of `CheckResult.to_row`, ``verdict``, ``settings``.
+        Columns ``task``, ``model``, ``belief`` (its kind), the fields of `CheckResult.to_row`,
+        ``scatter_sd`` (of reports of equal evidence), ``verdict``, ``settings``.
         """
         rows = []
         for unit in self.units:
@@ -47,7 +49,9 @@ class Report:
                     {
                         "task": unit.task,
                         "model": unit.model,
+                        "belief": belief_noun(unit.answering),
                         **result.to_row(),
+                        "scatter_sd": math.nan if unit.scatter is None else unit.scatter.sd,
                         "verdict": verdict,
                         "settings": options,
                     }
@@ -56,7 +60,14 @@ class Report:
         # not ask first.
         nothing = CheckResult("", "", math.nan, "", None, None, 0, 0).to_row()
         return pd.DataFrame(
-            rows or [{"task": "", "model": "", **nothing, "verdict": "", "settings": ""}]
+            rows
+            or [
+                {
+                    **{"task": "", "model": "", "belief": ""},
+                    **nothing,
+                    **{"scatter_sd": math.nan, "verdict": "", "settings": ""},
+                }
+            ]
         ).iloc[: len(rows)]
 
     def to_html(self) -> str:

@@ -28,7 +28,7 @@ from coherence.report.wording import (
     sample_sentences,
     unit_heading,
 )
-from coherence.result import rejects
+from coherence.result import Outcome
 
 _MIN_WIDTH, _MAX_WIDTH = 60, 120
 # A narrower verdict column reads like a ribbon; the verdict then goes below its row.
@@ -55,7 +55,7 @@ def render_terminal(
     width : int, optional
         Columns, at least 60; None takes those of the terminal, up to 120.
     color : bool
-        Whether to emphasise headings and small p-values with terminal codes.
+        Whether to emphasise headings and rejections with terminal codes.
     ascii_only : bool
         Whether the report's own lines, bullets and dashes are written in ASCII; names stay as they
         are.
@@ -121,10 +121,13 @@ def _unit_parts(
     unit: Unit, headings: Sequence[str], widths: Sequence[int], width: int
 ) -> list[RenderableType]:
     parts: list[RenderableType] = [Text(unit_heading(unit), style="bold", overflow="fold")]
+    parts += [Text(sentence, overflow="fold") for sentence in unit.conclusion]
+    parts += [Text()] if unit.conclusion else []
     parts += _result_parts(unit, headings, widths)
     for captions, body in (audit_cells(unit), bound_cells(unit)):
         parts += [Text(), *_count_parts(captions, body, width)] if body else []
     remarks = [
+        *unit.cautions,
         *map(clean, answering_sentences(unit.answering)),
         *filter(None, [repair_sentence(unit)]),
         *sample_sentences(unit.results),
@@ -143,7 +146,7 @@ def _result_parts(
         return [Text("No check could be run.")]
     parts: list[RenderableType] = [_row(headings, widths, "dim"), Rule(style="dim")]
     for result, (name, *cells, verdict) in zip(unit.results, _rows(unit), strict=True):
-        style = "bold" if rejects(result.pvalue) else ""
+        style = "bold" if result.outcome() is Outcome.REJECTED else ""
         parts.append(_row([_broken(name, widths[0]), *cells, verdict], widths, style))
         if len(widths) == len(cells) + 1:
             # Indented, so that the names of the checks still stand out at the left.

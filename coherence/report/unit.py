@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from coherence.result import CheckResult
+from coherence.statistics.scatter import Scatter
 from coherence.table.answering import Answering
 
 
@@ -39,6 +40,12 @@ class Unit:
         one way or the other.
     answering : Answering or None
         How the answers were got; None where that was not asked.
+    conclusion : tuple of str
+        What the tests together say, and how sure one can be.
+    cautions : tuple of str
+        What may mislead tests.
+    scatter : Scatter or None
+        How far reports of equal evidence lie apart; None where that was not asked.
     """
 
     task: str
@@ -51,3 +58,6 @@ class Unit:
     unreadable: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
     bounds: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
     answering: Answering | None = None
+    conclusion: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
+    scatter: Scatter | None = None

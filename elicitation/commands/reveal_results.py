@@ -105,7 +105,6 @@ def write_battery(
 def _check_coherence(runs: "pd.DataFrame", folder: Path, seed: int) -> str:
     """Run the ordinary checks, write their report and return it as text."""
     from coherence.analysis.analyze import analyze
-    from coherence.batteries.revealed.text import render_cautions
     from coherence.report.terminal import render_terminal
     from coherence.table.storage import write_runs
 
@@ -115,8 +114,7 @@ def _check_coherence(runs: "pd.DataFrame", folder: Path, seed: int) -> str:
     report = analyze(runs, rng=seed)
     (folder / "results.json").write_text(report.to_json(), encoding="utf-8")
     (folder / "report.html").write_text(report.to_html(), encoding="utf-8")
-    cautions = render_cautions(runs)
-    return render_terminal(report.units, color=False) + (f"\n\n{cautions}" if cautions else "")
+    return render_terminal(report.units, color=False)
 
 
 def _together(tables: "list[pd.DataFrame]") -> "pd.DataFrame | None":

@@ -13,7 +13,6 @@ _METRICS = {
     "symmetric_kl": "Symmetric KL from the truth, nats",
 }
 _ROOM = 48  # for the names of all sources, where there are several
-_SCATTER = 0.03  # from here on the size of the checks was seen to suffer; see docs/revealed.md
 _LITTLE = 0.5  # of the probability: below it a model would rather say something else
 
 
@@ -160,36 +159,6 @@ def render_notes(scores: pd.DataFrame, influences: pd.DataFrame, orders: pd.Data
             lines.append(
                 "    Most texts would rather go on in another way: "
                 "what is shown are shares of the little that falls on the outcomes."
-            )
-    return "\n".join(lines)
-
-
-def render_cautions(runs: pd.DataFrame) -> str:
-    """Return what to keep in mind with the verdict on revealed beliefs, empty if nothing.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        With `p` in several prompts; the prompt of the rows with an action is taken as exact by the
-        checks of belief against action.
-
-    Returns
-    -------
-    str
-        A line per task and model in which the wordings scatter more than a coherent believer could
-        get away with.
-    """
-    lines = []
-    plain = runs[runs["z"].isna()].drop_duplicates(["task", "model", "context", "prompt"])
-    for (task, model), beliefs in plain.groupby(["task", "model"], sort=False):
-        # Variances, and not standard deviations, average without bias.
-        spread = math.sqrt(beliefs.groupby("context")["p"].var(ddof=1).mean())
-        if spread > _SCATTER:
-            lines.append(
-                f"{clean(str(task), limit=20)}, {clean(str(model), limit=40)}: wordings move the "
-                f"belief by {spread:.2f} (standard deviation). "
-                "residual_covariance, cmi and predictive_gain take it as exact: "
-                "with such scatter even a coherent believer may fail them too often."
             )
     return "\n".join(lines)
 

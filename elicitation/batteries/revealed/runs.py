@@ -40,6 +40,7 @@ _COLUMNS = (
     "p_z_true",
     "status",
     "answer_mass",
+    "belief_kind",
 )
 
 
@@ -95,7 +96,7 @@ def tabulate_wagers(
             # The belief is read and not drawn: it repeats as often as the actions do.
             n_reps = len(bets[parts.whole.name].drawn) or reps
             rows += _conditional_rows(parts, events[parts.whole.name], beliefs, n_reps, seed)
-    return pd.DataFrame(rows, columns=list(_COLUMNS)).assign(model=model)
+    return pd.DataFrame(rows, columns=list(_COLUMNS)).assign(model=model, belief_kind="revealed")
 
 
 def _plain_rows(

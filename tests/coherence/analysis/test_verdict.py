@@ -1,21 +1,26 @@
 """verdict: every declared result has its sentence, and what no check declares is an error."""
 
 import math
+from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from coherence import CheckResult, InputError, Interval
-from coherence.analysis.verdict import verdict
+from coherence.analysis.verdict import NO_INTERVAL, detectable, verdict
 from coherence.checks.catalogue import declarations
-from coherence.checks.check import ANY
+from coherence.checks.check import ANY, Reach
+from coherence.statistics.scatter import Scatter
 
 
 def result(check, pvalue, statistic=0.25, interval=None, published=False, **fields):
     settings = {"published": published} | fields.pop("settings", {})
     ends = None if interval is None else Interval(*interval)
+    n_contexts = fields.pop("n_contexts", 10)
     return CheckResult(
-        check, "null", statistic, "unit", ends, pvalue, 10, 10, settings=settings, **fields
+        check, "null", statistic, "unit", ends, pvalue, 10, n_contexts, settings=settings, **fields
     )
 
 
@@ -29,12 +34,74 @@ TESTS = [
 
 @pytest.mark.parametrize(("check", "sentences"), TESTS, ids=[name for name, _ in TESTS])
 def test_a_pvalue_of_the_level_rejects_and_one_above_does_not(check, sentences):
-    assert verdict(result(check, 0.0004)) == sentences.rejected
-    assert verdict(result(check, 0.05)) == sentences.rejected
-    assert verdict(result(check, 0.0501)) == sentences.kept
-    assert verdict(result(check, 0.09)) == sentences.kept
-    assert verdict(result(check, 0.09), alpha=0.1) == sentences.rejected
+    rejected = sentences.rejected.format(belief="stated belief")
+    kept = f"{sentences.kept.format(belief='stated belief')} {NO_INTERVAL}"
+    assert verdict(result(check, 0.0004)) == rejected
+    assert verdict(result(check, 0.05)) == rejected
+    assert verdict(result(check, 0.0501)) == kept
+    assert verdict(result(check, 0.09)) == kept
+    assert verdict(result(check, 0.09), alpha=0.1) == rejected
     assert sentences.rejected != sentences.kept
+
+
+@pytest.mark.parametrize(("check", "sentences"), TESTS, ids=[name for name, _ in TESTS])
+def test_in_a_report_the_corrected_pvalue_decides(check, sentences):
+    """A coherent agent met an accusing sentence in one report of seven."""
+    rejected = sentences.rejected.format(belief="revealed belief")
+    adjusted = [
+        verdict(result(check, 0.01, pvalue_holm=holm, n_tests=6), belief="revealed belief")
+        for holm in (0.05, 0.0501)
+    ]
+    sign = sentences.sign.format(belief="revealed belief")
+    assert adjusted == [
+        rejected,
+        f"A sign that {sign}, which does not survive the correction over 6 tests.",
+    ]
+
+
+@pytest.mark.parametrize(("check", "sentences"), TESTS, ids=[name for name, _ in TESTS])
+def test_scatter_takes_back_what_it_may_have_caused(check, sentences):
+    loud, quiet = Scatter(0.1, 50), Scatter(0.03, 50)
+    said = verdict(result(check, 0.001), scatter=loud)
+    rejected = sentences.rejected.format(belief="stated belief")
+    assert (said == rejected) != sentences.scatter_misleads
+    assert ("could cause alone" in said) == sentences.scatter_misleads
+    assert verdict(result(check, 0.001), scatter=quiet) == rejected
+
+
+def test_what_could_have_been_seen_is_said_in_the_unit_of_the_effect():
+    kept = result("residual_covariance", 0.5, statistic=0.02, interval=(-0.1, 0.14), n_contexts=101)
+    # 1.98397 is the .975 quantile of t with 100 degrees of freedom, .84162 the .8 one of the
+    # normal: .12 / 1.98397 * (1.98397 + .84162) = .1709.
+    assert verdict(replace(kept, unit="belief")).endswith(
+        "The interval leaves room for an effect up to 0.140 belief; one of 0.171 belief would be "
+        "seen (p at most 0.05) in about 80% of tables like this."
+    )
+    # One-sided: what lies below 0 is not looked for, and 1.66023 is the .95 quantile.
+    gain = result("predictive_gain", 0.5, statistic=-1.0, interval=(-3.0, 1.0), n_contexts=101)
+    assert verdict(replace(gain, unit="% of log-loss")).endswith(
+        "room for an effect up to 1.00% of log-loss; one of 2.52% of log-loss would be seen "
+        "(p at most 0.05) in about 80% of tables like this."
+    )
+    falls = result("monotone_choice:a/b", 0.9, statistic=-0.2, interval=(-0.3, -0.1))
+    assert verdict(falls).endswith("The interval leaves room for no effect.")
+    wide = result("residual_covariance", 0.5, statistic=0.1, interval=(-0.9, 1.0))
+    assert "not even the largest possible would be seen" in verdict(replace(wide, unit="belief"))
+
+
+def test_the_effect_that_would_be_seen_is_seen_in_four_of_five_tables():
+    """Mean gaps that are normal, tested by t: 400 tables with the effect that one table names."""
+    rng = np.random.default_rng(1)
+    n, shares = 60, []
+    for _ in range(5):
+        values = rng.normal(0, 1, n)
+        half = stats.t.ppf(0.975, n - 1) * values.std(ddof=1) / math.sqrt(n)
+        ends = (values.mean() - half, values.mean() + half)
+        table = result("iterated_expectation", 0.5, values.mean(), ends, n_contexts=n)
+        effect = detectable(table, Reach.EITHER)
+        again = rng.normal(effect, 1, (400, n))
+        shares.append(np.mean(stats.ttest_1samp(again, 0, axis=1).pvalue <= 0.05))
+    assert 0.72 < np.mean(shares) < 0.88
 
 
 @pytest.mark.parametrize("check", ["calibration_slope", "cmi:features", "calibration:slope", ""])

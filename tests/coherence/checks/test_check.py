@@ -61,7 +61,7 @@ def declare(monkeypatch, needs):
         yield "mean belief is young."
         yield Call(partial(mean_belief, facts.belief, level=0.01), facts.n_dropped)
 
-    sentences = {"": Sentences(rejected="It is not a half.", kept="It may be a half.")}
+    sentences = {"": Sentences("It is not a half.", "It may be a half.", "it is not a half")}
     module = type("Module", (), {"CHECK": Check("mean_belief", needs, sentences, plan)})
     known = catalogue.import_module
     monkeypatch.setattr(

@@ -3,11 +3,12 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
-from coherence import AGENTS, InputError, residual_covariance_test, simulate
-from coherence.checks.covariance import CHECK
+from coherence import AGENTS, InputError, analyze, residual_covariance_test, simulate
+from coherence.checks.covariance import CHECK, residual_covariance_of_means
 
 
 def columns(seed=1, n_contexts=200, n_reps=5, **changes):
@@ -525,3 +526,32 @@ def test_exchanges_need_neighbours_for_half_of_the_contexts(belief, tested):
     assert math.isnan(result.pvalue) is not tested
     lack = "most contexts have no neighbour of similar belief to be compared with"
     assert (lack in result.reason) is not tested
+
+
+def test_means_of_noisy_reports_move_less_and_are_no_test():
+    """Beside the test only where reports scatter; a rational agent that reports with noise."""
+    agent = AGENTS["rational"].with_parameters(report_noise=0.2)
+    runs = simulate(agent, n_contexts=300, n_reps=5, rng=1)
+    rows = analyze(runs, checks=["residual_covariance"], rng=1).results.set_index("check")
+    means = rows.loc["residual_covariance:context_means"]
+    assert rows.loc["residual_covariance", "low"] > 0
+    assert abs(means["statistic"]) < 0.5 * rows.loc["residual_covariance", "statistic"]
+    assert (means["outcome"], rows["n_tests"].max()) == ("estimate", 1)
+    assert "is not exact" in means["verdict"]
+    exact = simulate("rational", n_contexts=40, n_reps=2, rng=1)
+    assert list(analyze(exact, checks=["residual_covariance"], rng=1).results["check"]) == [
+        "residual_covariance"
+    ]
+
+
+def test_means_over_single_rows_are_the_rows():
+    runs = simulate("leaky", n_contexts=80, n_reps=1, rng=2).dropna(subset="action")
+    arrays = runs["p"], runs["action"], runs["theta"]
+    shares = pd.get_dummies(runs["action"]).astype(float)
+    of_means = residual_covariance_of_means(*arrays, context=runs["context"], n_draws=99, rng=3)
+    order = np.argsort(runs["context"].to_numpy(), kind="stable")
+    alone = residual_covariance_test(
+        *(values.iloc[order] for values in (arrays[0], shares, arrays[2])), n_draws=99, rng=3
+    )
+    assert of_means.statistic == pytest.approx(alone.statistic, rel=1e-9)
+    assert of_means.pvalue is None

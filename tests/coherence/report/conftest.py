@@ -142,6 +142,11 @@ def make_unit(task="asia", model="small-lm", **changes):
             "no x_ columns: the context-adjusted gain was not run",
             "repetitions of a context were taken as equally likely to be paired with any action",
         ),
+        "conclusion": (
+            "2 of 3 tests reject: the actions tell of the truth (cmi); shares fall (monotone).",
+            "A coherent agent fails anywhere in at most 5% of reports.",
+        ),
+        "cautions": ("How far reports scatter is not known.",),
         "statuses": pd.DataFrame(
             {
                 "question": ["belief and action"] * 2 + ["mse"],

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coherence.report.answering import KINDS, answering_sentences
+from coherence.report.answering import KINDS, NOUNS, answering_sentences
 from coherence.table.answering import Answering
 from coherence.table.schema import BELIEF_KINDS
 
@@ -12,7 +12,7 @@ def test_nothing_is_said_of_what_is_not_known():
 
 
 def test_every_kind_of_belief_has_its_words():
-    assert set(KINDS) == set(BELIEF_KINDS)
+    assert set(KINDS) == set(NOUNS) == set(BELIEF_KINDS)
 
 
 def test_kinds_policies_and_mass_are_said():

@@ -7,6 +7,7 @@ import pytest
 from coherence.report.html import RAW_LIMIT
 from coherence.report.report import Report
 from coherence.result import CheckResult
+from coherence.table.answering import Answering
 
 VOID = {"meta", "br", "wbr", "img", "link", "input", "hr"}
 
@@ -159,10 +160,8 @@ def test_everything_found_is_said(report):
     assert ["mean belief: standard", "3", "0.500", "[0.498, 0.501]"] in page.rows
     assert "[0.0110, 0.0523]" in page.words
     assert "800 rows, 198 contexts, 3 left out" in page.words
-    assert (
-        "2 of 3 tests have p ≤ 0.05: cmi, monotone_choice:yes/no. 1 could not be computed."
-        in page.words
-    )
+    for sentence in (*report.units[0].conclusion, *report.units[0].cautions):
+        assert sentence in page.words
     assert "1 of 10 pairs of bins" in page.words
     assert "coherence analyze RUNS --seed 0" in page.words
 
@@ -178,10 +177,28 @@ def test_overview_only_for_several_units(report):
     assert "Overview" not in Page(Report(report.units[:1], report.settings).to_html()).words
 
 
-def test_no_small_p_is_not_called_coherent(unit):
-    result = CheckResult("cmi", "n", 0.0, "nats", None, 0.5, 10, 5)
-    words = Page(Report((unit(results=(result,), verdicts=("V.",)),), {}).to_html()).words
-    assert "None of 1 test has p ≤ 0.05. This does not show coherence" in words
+def test_marks_follow_the_correction(unit):
+    """A small p-value alone is a hollow mark, and no mark is in the colour of a rejection."""
+    fields = ("cmi", "n", 0.1, "nats", None, 0.03, 10, 5)
+    for holm, mark, flagged in ((0.04, "● 0.030", True), (0.06, "○ 0.030", False)):
+        result = CheckResult(*fields, pvalue_holm=holm, n_tests=2)
+        text = Report((unit(results=(result,), verdicts=("V.",)),), {}).to_html()
+        assert mark in Page(text).words
+        assert ('class="flag"' in text) == flagged
+    kept = CheckResult("cmi", "n", 0.0, "nats", None, 0.5, 10, 5)
+    words = Page(Report((unit(results=(kept,), verdicts=("V.",)),), {}).to_html()).words
+    assert "●" not in words
+    assert "○" not in words
+
+
+def test_titles_name_the_kind_of_belief(unit):
+    revealed = unit(answering=Answering({"revealed": 100}), verdicts=("V.",) * 5)
+    words = Page(Report((revealed,), {}).to_html()).words
+    assert "Could the revealed belief be the belief acted on?" in words
+    assert "Histograms of the revealed belief" in words
+    assert "stated belief" not in words
+    mixed = Page(Report((revealed, unit()), {}).to_html()).words
+    assert "Could the belief be the belief acted on?" in mixed
 
 
 def test_long_raw_answers_are_cut_with_a_note(unit):
@@ -191,7 +208,8 @@ def test_long_raw_answers_are_cut_with_a_note(unit):
 
 
 def test_missing_figures_are_explained(unit, choices):
-    without = unit(results=(), verdicts=(), beliefs=pd.DataFrame({"context": []}))
+    said = ("No check could be run.", "Nothing here speaks for or against coherence.")
+    without = unit(results=(), verdicts=(), beliefs=pd.DataFrame({"context": []}), conclusion=said)
     words = Page(Report((without,), {}).to_html()).words
     assert "No check could be run." in words
     assert "No plot of pairwise choice" in words

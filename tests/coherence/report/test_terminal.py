@@ -107,7 +107,8 @@ def test_wide_characters_keep_the_columns_aligned(unit):
     result = CheckResult("monotone_choice:決/待", "n", 0.5, "nats", None, 0.5, 10, 5)
     other = CheckResult("cmi", "n", 0.5, "nats", None, 0.5, 10, 5)
     lines = render_terminal(
-        Report((unit(results=(result, other), verdicts=("V.", "V.")),), {}).units, width=100
+        Report((unit(results=(result, other), verdicts=("V.", "V."), conclusion=()),), {}).units,
+        width=100,
     ).splitlines()
     wide, plain = lines[3], lines[4]
     assert plain.index("0.500 nats") - wide.index("0.500 nats") == 2, (
@@ -167,7 +168,8 @@ def test_ascii_on_request_keeps_every_column(report):
 
 def test_a_long_name_is_broken_after_its_colon(unit):
     result = CheckResult("monotone_choice:take umbrella/leave", "n", 0.5, "", None, 1.0, 10, 5)
-    lines = render_terminal((unit(results=(result,), verdicts=("V.",)),), width=100).splitlines()
+    fields = {"results": (result,), "verdicts": ("V.",), "conclusion": ()}
+    lines = render_terminal((unit(**fields),), width=100).splitlines()
     assert lines[3].startswith("monotone_choice:  ")
     assert lines[4] == "  take umbrella/leave"
 

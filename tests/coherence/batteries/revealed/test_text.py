@@ -38,19 +38,6 @@ def test_text_on_bets():
     assert nothing.startswith("m: none of 2 bets could be read.")
 
 
-def test_text_warns_of_wordings_that_scatter():
-    from coherence.batteries.revealed.text import render_cautions
-
-    runs = pd.DataFrame(
-        {"task": "dice", "model": "m", "context": [0, 0, 1, 1], "prompt": ["a", "b"] * 2, "z": None}
-    )
-    assert render_cautions(runs.assign(p=[0.5, 0.52, 0.1, 0.12])) == ""
-    # Variances of .02 and 0: their mean is the square of .1.
-    assert "dice, m: wordings move the belief by 0.10" in render_cautions(
-        runs.assign(p=[0.5, 0.7, 0.1, 0.1])
-    )
-
-
 @pytest.mark.parametrize(("mass", "warned"), [(0.49, True), (0.5, False)])
 def test_below_one_half_is_little(mass, warned):
     from coherence.batteries.revealed.text import render_bets, render_stated
@@ -62,20 +49,6 @@ def test_below_one_half_is_little(mass, warned):
     assert ("no belief" in render_stated(errors)) == warned
     bets = pd.DataFrame({"source": "m", "truth": [0.75], "share": [1.0], "answer_mass": [mass]})
     assert ("hardly its decisions" in render_bets(score_wagers(bets))) == warned
-
-
-@pytest.mark.parametrize(("spread", "warned"), [(0.0299, False), (0.031, True), (0.045, True)])
-def test_wordings_scatter_from_three_hundredths_on(spread, warned):
-    from coherence.batteries.revealed.text import render_cautions
-
-    # Two values have the standard deviation of their distance divided by the root of 2.
-    beliefs = [0.5, 0.5 + spread * math.sqrt(2)]
-    runs = pd.DataFrame(
-        {"task": "dice", "model": "m", "context": 0, "prompt": ["a", "b"], "z": None, "p": beliefs}
-    )
-    assert bool(render_cautions(runs)) == warned
-    # Rows of further evidence are no wording, and repeated rows are one.
-    assert bool(render_cautions(pd.concat([runs, runs, runs.assign(z=1, p=[0, 1])]))) == warned
 
 
 def test_distances_stand_in_columns_beside_their_spread():

@@ -1,0 +1,135 @@
+"""conclude, cautions: what heads a unit follows the correction, and passing proves nothing."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from coherence import CheckResult, Interval, analyze, simulate
+from coherence.agents import AGENTS
+from coherence.analysis.conclusion import cautions, conclude, unit_scatter
+from coherence.analysis.unit import UnitRows
+from coherence.statistics.scatter import Scatter
+
+CLEAR, LOUD = Scatter(0.01, 50), Scatter(0.14, 50)
+
+
+def result(check, pvalue, holm=None, interval=None, unit="belief", n_tests=4):
+    ends = None if interval is None else Interval(*interval)
+    adjusted = {"pvalue_holm": holm, "n_tests": n_tests} if holm is not None else {}
+    return CheckResult(check, "null", 0.1, unit, ends, pvalue, 100, 50, **adjusted)
+
+
+def said(*results, scatter=CLEAR, belief="stated belief"):
+    return conclude(results, belief=belief, scatter=scatter)
+
+
+def test_failing_names_what_fails_once():
+    first, second = said(
+        result("residual_covariance", 0.001, 0.004),
+        result("monotone_choice:a/b", 0.002, 0.006),
+        result("monotone_choice:a/c", 0.003, 0.006),
+        result("cmi", 0.5, 0.5),
+    )
+    assert first == (
+        "3 of 4 tests reject after the correction over 4 tests: choices move with the realised "
+        "state at the same stated belief (residual_covariance); the choice share moves against the "
+        "stated belief (monotone_choice:a/b and monotone_choice:a/c)."
+    )
+    assert second == (
+        "A coherent agent fails anywhere in at most 5% of reports, as long as contexts are "
+        "independent and reports do not scatter around the belief acted on."
+    )
+    assert (
+        "which this table cannot show"
+        in said(result("cmi", 0.001, 0.004), scatter=Scatter(math.nan, 0))[1]
+    )
+
+
+def test_scatter_takes_the_accusation_back():
+    loud = result("residual_covariance", 0.001, 0.004)
+    assert said(loud, scatter=LOUD)[1].startswith("That does not show incoherence: scatter of")
+    # What scatter does not mislead stands.
+    both = said(loud, result("iterated_expectation", 0.001, 0.004), scatter=LOUD)[1]
+    assert both.startswith("A coherent agent fails anywhere in at most 5% of reports, but scatter")
+    assert both.endswith("could make residual_covariance reject alone.")
+
+
+def test_a_sign_before_the_correction_proves_nothing_either_way():
+    first, second = said(result("cmi", 0.03, 0.12), result("residual_covariance", 0.5, 1.0))
+    assert first == (
+        "None of 2 tests rejects after the correction over 4 tests; before it, p is at most 0.05 "
+        "in cmi."
+    )
+    assert "neither incoherence nor coherence" in second
+
+
+def test_passing_proves_nothing_and_says_what_is_open():
+    kept = result("residual_covariance", 0.5, 1.0, (-0.3, 0.21))
+    assert said(kept) == (
+        "The one test does not reject.",
+        "Passing proves nothing: residual_covariance leaves room for an effect up to 0.300 belief.",
+    )
+    assert said(result("cmi", 0.5))[1] == (
+        "Passing proves nothing, and without an interval it is not known what was missed."
+    )
+
+
+def test_without_tests_nothing_is_claimed():
+    assert said()[0] == "No check could be run."
+    assert said(result("calibration:rmse", None))[0].startswith("No test could be run")
+    assert said(result("cmi", math.nan))[0].startswith("No test has a p-value")
+    assert {said()[1], said(result("cmi", math.nan))[1]} == {
+        "Nothing here speaks for or against coherence."
+    }
+    assert said(result("cmi", 0.4), result("iterated_expectation", math.nan))[0] == (
+        "The one test does not reject; 1 could not be computed."
+    )
+
+
+def test_scatter_stands_beside_the_tests_that_it_misleads():
+    tests = [result("residual_covariance", 0.5), result("monotone_choice:a/b", 0.5)]
+    assert cautions(tests[1:], LOUD) == ()
+    assert cautions(tests, LOUD) == (
+        "caution: reports of a context differ by 0.140 between repetitions (standard deviation, 50 "
+        "contexts). residual_covariance takes reports as exact: such scatter alone could make it "
+        "reject.",
+    )
+    assert cautions(tests, CLEAR)[0].startswith("reports of a context differ by 0.0100")
+    assert cautions(tests, Scatter(math.nan, 0))[0].startswith("how far reports scatter is not")
+
+
+def test_computed_beliefs_scatter_between_wordings():
+    """Repetitions of a computed belief are equal; further evidence is no wording."""
+    table = pd.DataFrame(
+        {
+            "context": ["a"] * 5 + ["b"],
+            "prompt": ["standard", "standard", "other", "standard", "other", "standard"],
+            "z_state": [None, None, None, "on", None, None],
+            "p": [0.3, 0.3, 0.5, 1.0, np.nan, 0.2],
+        }
+    )
+    unit = UnitRows(table)
+    assert unit_scatter(unit).sd == 0
+    across = unit_scatter(unit, computed=True)
+    assert across.sd == pytest.approx(math.sqrt(0.02))
+    assert (across.n_groups, across.across) == (1, "wordings")
+
+
+@pytest.mark.parametrize(("noise", "accused"), [(0.0, False), (0.2, True)])
+def test_a_rational_agent_with_noisy_reports_is_not_called_incoherent(noise, accused):
+    """The test rejects at .2; without scatter there is no caution."""
+    agent = AGENTS["rational"].with_parameters(report_noise=noise)
+    runs = simulate(agent, n_contexts=300, n_reps=5, rng=1)
+    report = analyze(runs, checks=["residual_covariance"], rng=1)
+    (unit,), row = report.units, report.results.iloc[0]
+    assert (row["outcome"] == "rejected") == accused
+    assert unit.cautions[0].startswith("caution:") == accused
+    assert ("could cause alone" in row["verdict"]) == accused
+    assert unit.conclusion[1].startswith("That does not show" if accused else "Passing proves")
+    assert "it is not the belief acted on" not in report.to_html()
+    for sentence in (*unit.conclusion, *unit.cautions):
+        assert " ".join(sentence.split()) in " ".join(str(report).split()).replace(" · ", " ")
+        assert sentence[1:] in report.to_html()
+        assert sentence in report.to_json()
