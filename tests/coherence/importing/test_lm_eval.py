@@ -136,7 +136,7 @@ def test_one_continuation_is_no_choice_and_needs_a_state(tmp_path, imported):
 
 def test_samples_packed_by_gzip_keep_their_task(tmp_path, imported):
     path = tmp_path / f"{YES.name}.gz"
-    path.write_bytes(gzip.compress(YES.read_bytes()))
+    path.write_bytes(gzip.compress(YES.read_bytes(), mtime=0))
     study_log = imported(path)
     assert study_log.mapped[0].startswith("belief from rain_yes (")
     pd.testing.assert_frame_equal(study_log.runs, imported(YES).runs)

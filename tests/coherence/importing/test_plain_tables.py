@@ -34,7 +34,7 @@ GERMAN = "Fall;Antwort;Wahl;p_true;x_dosis\n007;70,5 %;Krücke;0,5;2,5\n008;20;G
     [
         (GERMAN.encode("latin-1"), "latin-1"),
         (GERMAN.encode("utf-16"), None),
-        (gzip.compress(GERMAN.encode()), None),
+        (gzip.compress(GERMAN.encode(), mtime=0), None),
         (GERMAN.replace(";", "\t").encode("utf-8-sig"), None),
     ],
 )
@@ -64,7 +64,7 @@ def test_bytes_that_are_no_utf_8_name_the_option(tmp_path, imported):
 
 def test_a_packed_table_is_unpacked_up_to_its_limit(tmp_path):
     path = tmp_path / "mine.jsonl.gz"
-    path.write_bytes(gzip.compress(b'{"p": 0.5, "action": "' + b"a" * 1000 + b'"}'))
+    path.write_bytes(gzip.compress(b'{"p": 0.5, "action": "' + b"a" * 1000 + b'"}', mtime=0))
     assert len(read_table(path, max_bytes=2000).records) == 1
     with pytest.raises(InputError, match="more than 500 bytes.*--max-bytes"):
         read_table(path, max_bytes=500)
