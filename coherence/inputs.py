@@ -54,6 +54,40 @@ def whole_number(value: Any, name: str, minimum: int) -> int:
     return int(value)
 
 
+def require_aligned(**values: Any) -> None:
+    """Raise `InputError` if pandas objects of one length do not have the same index.
+
+    Parameters
+    ----------
+    **values : Any
+        Rows under the name of their parameter; what is no Series or DataFrame has no index, and is
+        taken by position.
+    """
+    indexed = {
+        name: each.index
+        for name, each in values.items()
+        if isinstance(each, pd.Series | pd.DataFrame)
+    }
+    for name, index in indexed.items():
+        first, expected = next(iter(indexed.items()))
+        if len(index) == len(expected) and not index.equals(expected):
+            position = int(np.argmax(np.asarray(index != expected)))
+            raise InputError(
+                f"{first} and {name} must have the same index; at position {position} they have "
+                f"{expected[position]!r} and {index[position]!r}. Align them "
+                f"({name}.loc[{first}.index]), or pass values alone ({name}.to_numpy()) if their "
+                "order is right."
+            )
+
+
+def _holds_booleans(values: Any) -> bool:
+    # Among numbers of a list numpy would make True a 1 before it could be seen.
+    array = np.asarray(values, dtype=object if isinstance(values, list | tuple) else None)
+    if array.dtype == object:
+        return any(isinstance(value, bool | np.bool_) for value in array.ravel())
+    return array.dtype == bool
+
+
 def as_belief(values: ArrayLike, name: str = "belief") -> Floats:
     """Validate beliefs in [0, 1], shape (n,), or rows over several states, shape (n, n_states).
 
@@ -74,6 +108,11 @@ def as_belief(values: ArrayLike, name: str = "belief") -> Floats:
     InputError
         Not numeric, missing, outside [0, 1], wrong shape, or rows that do not sum to 1 within 1e-6.
     """
+    require(
+        not _holds_booleans(values),
+        f"{name} must hold probabilities in [0, 1]; received true and false. Pass stated numbers, "
+        "or 0.0 and 1.0 if they were stated as such.",
+    )
     try:
         belief = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -83,6 +122,11 @@ def as_belief(values: ArrayLike, name: str = "belief") -> Floats:
     require(
         belief.ndim in (1, 2) and belief.size > 0,
         f"{name} must have shape (n,) or (n, n_states) with n > 0; received shape {belief.shape}.",
+    )
+    require(
+        belief.ndim == 1 or belief.shape[1] > 1,
+        f"{name} must have one column for each of two or more states; received one column. Pass it "
+        "as one dimension if it is the belief in one state.",
     )
     flat = belief.ravel()
     # Negated, so that NaN is wrong too: every comparison with it is false.
@@ -223,7 +267,9 @@ def as_actions(values: Any, length: int) -> Actions:
 
 def _as_policies(values: Any, length: int) -> Actions:
     """Validate probabilities of actions, shape (n, n_actions)."""
-    probabilities = as_belief(values, "action")
+    # Indicators of what was chosen are probabilities of 0 and 1.
+    numbers = np.asarray(values, dtype=np.float64) if _holds_booleans(values) else values
+    probabilities = as_belief(numbers, "action")
     require(
         len(probabilities) == length,
         f"action must have one row per row of belief; received {len(probabilities)} rows "
@@ -245,60 +291,6 @@ def _as_policies(values: Any, length: int) -> Actions:
     return Actions(np.zeros(0, dtype=np.int64), labels, probabilities)
 
 
-@dataclass(frozen=True)
-class ChoiceData:
-    """Validated belief, action and truth of one unit.
-
-    Parameters
-    ----------
-    belief : ndarray, shape (n,) or (n, n_states)
-        Stated beliefs.
-    action : ndarray of int, shape (n,)
-        Codes of the chosen actions; empty where actions are probabilities.
-    truth, context : ndarray of int, shape (n,)
-        Codes.
-    actions, states, contexts : tuple
-        Labels of the codes.
-    policy : ndarray, shape (n, n_actions), or None
-        Probability of each action; None where actions were chosen.
-    """
-
-    belief: Floats
-    action: Codes
-    truth: Codes
-    context: Codes
-    actions: tuple[Any, ...]
-    states: tuple[Any, ...]
-    contexts: tuple[Any, ...]
-    policy: Floats | None = None
-
-    @property
-    def share(self) -> Floats:
-        """Probability of each action in each row; 0 or 1 where one was chosen."""
-        return Actions(self.action, self.actions, self.policy).share
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self.belief)
-
-    @property
-    def n_contexts(self) -> int:
-        """Number of contexts."""
-        return len(self.contexts)
-
-    @property
-    def degenerate(self) -> str:
-        """Why no check of belief, action and truth can say anything; empty if one can."""
-        if len(self.actions) < 2:
-            return f"only one action was seen ({self.actions[0]!r})"
-        if len(self.states) < 2:
-            return f"truth is constant ({self.states[0]!r})"
-        if self.n_contexts < MIN_CONTEXTS:
-            return f"{self.n_contexts} contexts are fewer than {MIN_CONTEXTS}"
-        return ""
-
-
 # below this a permutation or a bootstrap over contexts has too few distinct outcomes to mean
 # anything
 MIN_CONTEXTS = 10
@@ -309,86 +301,3 @@ def as_contexts(context: ArrayLike | None, n_rows: int) -> tuple[Codes, tuple[An
     if context is None:
         return np.arange(n_rows, dtype=np.int64), tuple(range(n_rows))
     return as_codes(context, "context", n_rows)
-
-
-def as_choices(
-    belief: ArrayLike, action: ArrayLike, truth: ArrayLike, context: ArrayLike | None
-) -> ChoiceData:
-    """Validate the three aligned arrays and their contexts.
-
-    Parameters
-    ----------
-    belief, truth : array-like
-        See `ChoiceData`.
-    action : array-like, shape (n,) or (n, n_actions)
-        Labels, or probabilities; see `as_actions`.
-    context : array-like or None
-        Ids of the evidence; None makes every row its own context.
-
-    Returns
-    -------
-    ChoiceData
-        Codes and labels.
-
-    Raises
-    ------
-    InputError
-        Any array breaks its rule, or `truth` varies within a context.
-    """
-    checked = as_belief(belief)
-    n_rows = len(checked)
-    chosen = as_actions(action, n_rows)
-    truth_codes, states = as_codes(truth, "truth", n_rows)
-    context_codes, contexts = as_contexts(context, n_rows)
-    # Assigned from the last row to the first, so that what stays is each context's first truth.
-    first = np.zeros(len(contexts), dtype=np.int64)
-    first[context_codes[::-1]] = truth_codes[::-1]
-    varies = first[context_codes] != truth_codes
-    if varies.any():
-        position = int(np.flatnonzero(varies)[0])
-        raise InputError(
-            "truth must be constant within a context; in context "
-            f"{contexts[context_codes[position]]!r} it is "
-            f"{states[first[context_codes[position]]]!r} and, at position {position}, "
-            f"{states[truth_codes[position]]!r}. Give every realised state its own context id."
-        )
-    return ChoiceData(
-        checked,
-        chosen.codes,
-        truth_codes,
-        context_codes,
-        chosen.labels,
-        states,
-        contexts,
-        chosen.probabilities,
-    )
-
-
-def one_dimensional(data: ChoiceData, check: str) -> Floats:
-    """Return the belief as one number per row, or refuse.
-
-    Parameters
-    ----------
-    data : ChoiceData
-        Validated data.
-    check : str
-        Name of the check, for the message.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        Belief in the last of two states.
-
-    Raises
-    ------
-    InputError
-        Beliefs over more than two states.
-    """
-    if data.belief.ndim == 1:
-        return data.belief
-    require(
-        data.belief.shape[1] == 2,
-        f"{check} needs one-dimensional beliefs; received beliefs over {data.belief.shape[1]} "
-        "states. Pass the belief in one state against the rest.",
-    )
-    return data.belief[:, 1]

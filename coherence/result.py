@@ -5,7 +5,7 @@ Formatting lives in ``__str__`` and in ``coherence.report``; everything else kee
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -30,6 +30,22 @@ class Interval:
     high: float
     level: float = 0.95
     method: str = ""
+
+    def within(self, least: float, most: float) -> "Interval":
+        """Return the interval without what lies beyond the range of its quantity.
+
+        Parameters
+        ----------
+        least, most : float
+            Ends of the range; an end of the interval beyond them moves there.
+
+        Returns
+        -------
+        Interval
+            With the coverage that it had: nothing true is left out.
+        """
+        low, high = (min(max(end, least), most) for end in (self.low, self.high))
+        return replace(self, low=low, high=high)
 
 
 LEVEL = 0.05

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,9 +16,11 @@ from joblib import Parallel, delayed
 
 from coherence.analysis.conclusion import say
 from coherence.analysis.planning import Job, plan_unit
-from coherence.analysis.unit import REFERENCE, UnitRows, unreadable
+from coherence.analysis.states import positive_labels, states_of_tasks
+from coherence.analysis.unit import UnitRows, unreadable
 from coherence.checks import CHECKS
-from coherence.errors import InputError, closest
+from coherence.checks.catalogue import declaration
+from coherence.errors import InputError, closest, listing
 from coherence.inputs import whole_number
 from coherence.report.report import Report
 from coherence.report.unit import Unit
@@ -26,7 +29,11 @@ from coherence.statistics.multiplicity import benjamini_hochberg, holm
 from coherence.statistics.resample import Seed, as_generator
 from coherence.table.answering import answering
 from coherence.table.audit import count_statuses, worst_case_bounds
+from coherence.table.column_names import unknown_columns
 from coherence.table.faults import validate_runs
+from coherence.table.frames import require_frame
+from coherence.table.labels import labels_alike, merge_alike
+from coherence.table.prompts import REFERENCE, reference_prompt
 from coherence.table.schema import (
     ACTION_PREFIX,
     REPAIRS,
@@ -35,12 +42,24 @@ from coherence.table.schema import (
     state_columns,
 )
 
+UNIT = ("task", "model")
 Progress = Callable[[int, int, str], None]
+
+
+def _one_writing(runs: pd.DataFrame, merge_labels: bool | None) -> tuple[pd.DataFrame, list[str]]:
+    """Merge labels that differ only in how they are written, or say that they are kept apart."""
+    if merge_labels:
+        return merge_alike(runs)
+    apart = [] if merge_labels is None else labels_alike(runs)
+    return runs, [f"labels of {group.column!r} were kept apart: {group}." for group in apart[:5]]
 
 
 def _complete_columns(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """Fill the columns that may be absent, and say what was assumed."""
     table, assumed = runs.reset_index(drop=True), []
+    unread = unknown_columns(runs)
+    if unread:
+        assumed.append(f"columns that nothing reads: {listing(unread, 12)}.")
     # Notes on actions: in a unit without any, they would be taken for probabilities.
     notes = [name for name in table if str(name).startswith(ACTION_PREFIX)]
     if action_columns(table):
@@ -118,6 +137,10 @@ def _adjust(outcomes: list[list[CheckResult]]) -> list[list[CheckResult]]:
 def _checked_names(checks: Sequence[str] | None) -> tuple[str, ...]:
     if checks is None:
         return tuple(CHECKS)
+    if isinstance(checks, str):
+        raise InputError(
+            f"checks must be a list of names; received the text {checks!r}. Write [{checks!r}]."
+        )
     for name in checks:
         if name not in CHECKS:
             raise InputError(
@@ -154,6 +177,9 @@ def analyze(
     checks: Sequence[str] | None = None,
     published: bool = False,
     strict: bool = False,
+    positive: Any = None,
+    reference: str | None = None,
+    merge_labels: bool | None = None,
     n_jobs: int = 1,
     rng: Seed = None,
     progress: Progress | None = None,
@@ -172,6 +198,17 @@ def analyze(
     strict : bool
         Treat repaired answers as unreadable, so that only answers in the exact form enter the
         checks.
+    positive : label or list of labels, optional
+        The state whose probability `p` is, as theta names it; for tasks with different states a
+        label of each. May be left out where the states are 0 and 1, no and yes, or false and true,
+        or have columns p_<state> of their own.
+    reference : str, optional
+        The prompt whose beliefs are held against actions, states and other prompts, in every task
+        and model; None takes "standard", else the one with the most actions, then the most rows,
+        then the first by name.
+    merge_labels : bool, optional
+        What becomes of labels that differ only by blanks, case, Unicode form or type: True takes
+        them for one, False keeps them apart; None refuses the table and shows them.
     n_jobs : int
         Processes for joblib; -1 for all cores. Results do not depend on it.
     rng : Generator, int or None
@@ -190,7 +227,8 @@ def analyze(
     SchemaError
         The table breaks the schema.
     InputError
-        Unknown check.
+        Unknown check, nothing says which of two states `p` is the probability of, or `reference`
+        was not asked.
 
     Examples
     --------
@@ -201,14 +239,24 @@ def analyze(
        model check  pvalue
     0  leaky   cmi   0.001
     """
+    require_frame(runs)
     names = _checked_names(checks)
     n_jobs = n_jobs if n_jobs == -1 else whole_number(n_jobs, "n_jobs", 1)
-    validate_runs(runs)
+    runs, written = _one_writing(runs, merge_labels)
+    validate_runs(runs, labels_apart=merge_labels is False)
     table, assumed = _complete_columns(runs)
+    assumed = written + assumed
     if strict:
         table, repaired = _without_repairs(table)
         assumed.append(f"strict: {repaired} repaired rows were treated as unreadable.")
-    units = [(key, UnitRows(rows)) for key, rows in table.groupby(["task", "model"], sort=True)]
+    states = states_of_tasks(table, positive, [declaration(name) for name in names])
+    units = []
+    for key, rows in table.groupby(list(UNIT), sort=True):
+        labels, named = states[str(key[0])]
+        named_by = zip(UNIT, key, strict=True)
+        where = " and ".join(f"{what} {name!r}" for what, name in named_by if name)
+        prompt = reference_prompt(rows, reference, where=where or "the table")
+        units.append((key, UnitRows(rows, positive=named, labels=labels, reference=prompt)))
     plans = []
     for (_, unit), unit_rng in zip(units, as_generator(rng).spawn(len(units)), strict=True):
         # One stream per check, whether it is run or not: asking for fewer checks does not change
@@ -245,5 +293,8 @@ def analyze(
         "published": published,
         "strict": strict,
         "seed": seed,
+        "positive": list(map(str, positive_labels(positive))),
+        "reference": reference,
+        "merge_labels": merge_labels,
     }
     return Report(tuple(finished), settings)

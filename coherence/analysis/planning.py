@@ -13,8 +13,11 @@ from coherence.analysis.unit import UnitRows, joined_names, known
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
 from coherence.checks.check import Call, Check
+from coherence.errors import listing
 from coherence.result import CheckResult
 from coherence.table.needs import ACTION, CHOICES, EVIDENCE, ONE_BELIEF, TARGETS, THETA
+from coherence.table.prompts import REFERENCE
+from coherence.table.schema import has_action
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,16 @@ def _left_out(unit: UnitRows) -> Iterator[str]:
         yield (
             f"{len(unit.choices) - len(unit.judged)} of {len(unit.choices)} rows with a readable "
             "belief and action lack the state and were left out of the checks that need it."
+        )
+    acted = int(has_action(unit.elsewhere).sum())
+    # Beliefs alone, beside the usual wording, are there to be compared with it.
+    if len(unit.elsewhere) and (acted or unit.reference != REFERENCE):
+        n = len(unit.elsewhere) + len(unit.asked)
+        though = f", {acted} of them with an action (--reference NAME takes another)"
+        yield (
+            f"the reference prompt is {unit.reference!r}: {len(unit.elsewhere)} of {n} rows are "
+            f"under others ({listing(sorted(set(unit.elsewhere['prompt'])))}) and enter prompt "
+            f"consistency alone{though if acted else ''}."
         )
 
 

@@ -4,7 +4,6 @@ Together with `coherence.table` and the two modules beside it this is the only p
 column names; checks get aligned arrays (`coherence.checks.check.Facts`).
 """
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ from coherence.checks.check import Facts
 from coherence.inputs import Floats, as_codes
 from coherence.table.audit import asked_for_action
 from coherence.table.needs import ACTION, THETA
+from coherence.table.prompts import reference_prompt
 from coherence.table.schema import (
     ACTION_PREFIX,
     READABLE,
@@ -23,12 +23,10 @@ from coherence.table.schema import (
     has_action,
     state_columns,
 )
+from coherence.table.states import known_pair, zero_or_one
 
-REFERENCE = "standard"
 N_UNREADABLE_SHOWN = 8
 N_LABELS_SHOWN = 6
-# Labels of two states of which everybody takes the second for the one that p is about.
-USUAL_STATES = (["0", "1"], ["false", "true"], ["no", "yes"], ["0.0", "1.0"])
 
 
 def joined_names(names: Sequence[Any], last: str = "and") -> str:
@@ -69,7 +67,7 @@ def _second(columns: Sequence[str]) -> str:
     return f"beliefs are those of the column {columns[1]}, {order}"
 
 
-def _ordered_states(columns: list[str], theta: pd.Series) -> tuple[list[str], str]:
+def _ordered_states(columns: list[str], theta: pd.Series, positive: Any) -> tuple[list[str], str]:
     """Order the p_<state> columns as the states of theta are, or say why its labels cannot tell."""
     try:
         ordered = sorted(columns, key=lambda name: float(name.removeprefix("p_")))
@@ -83,28 +81,47 @@ def _ordered_states(columns: list[str], theta: pd.Series) -> tuple[list[str], st
         return ordered, f"theta is {states}, and the columns of beliefs are {joined_names(ordered)}"
     # The checks know theta by its own order, in which "10" as text comes before "2" and 10 as a
     # number after 2.
-    return (named if len(named) == len(columns) else ordered), ""
+    ordered = named if len(named) == len(columns) else ordered
+    codes = zero_or_one([name.removeprefix("p_") for name in ordered], positive)
+    if len(ordered) == 2 and codes == (1, 0):
+        ordered = ordered[::-1]
+    return ordered, ""
 
 
-def _realised(theta: pd.Series, columns: list[str]) -> tuple[Floats | float, int, str]:
-    """Read states as 0 or 1 (else NaN and how many there are); note where their order was assumed.
+def _realised(
+    theta: pd.Series, labels: Sequence[Any], positive: Any
+) -> tuple["pd.Series[float]", Any, str]:
+    """Read states as 0 or 1, else NaN; the label that is 1 if it was named; a note on it.
 
-    `columns` are the two of a belief per state, if there are any.
+    `labels` are those of the whole task, of which this model's rows may have one alone.
     """
-    codes, labels = as_codes(theta, "theta")
-    if columns:
-        # One state may be all that came true: the columns say which of the two it is.
-        codes = np.array([columns.index(_column_of(label, columns)) for label in labels])[codes]
-        labels = tuple(name.removeprefix("p_") for name in columns)
-    elif len(labels) == 1 and labels[0] in (0, 1, "0", "1"):
-        return float(labels[0]), 0, ""
-    if len(labels) != 2:
-        return math.nan, len(labels), ""
-    if [str(label).lower() for label in labels] in USUAL_STATES:
-        return codes.astype(np.float64), 0, ""
-    order = "the second of the two labels in sorted order."
-    assumed = f"p was taken as the probability of {labels[1]!r}, {order}"
-    return codes.astype(np.float64), 0, f"theta: {_second(columns) if columns else assumed}"
+    codes = zero_or_one(labels, positive, name="theta")
+    if codes is None:
+        listed = joined_names([repr(label) for label in labels[:2]], "or")
+        note = f"theta is {listed}: nothing says which state p is the probability of"
+        unread = f"{note} (--positive LABEL), so that beliefs were not compared with it."
+        return theta.astype(object).map(lambda _: np.nan), None, unread if len(labels) < 3 else ""
+    by_label = dict(zip(labels, codes, strict=True))
+    said = (
+        f"theta: p is the probability of {positive!r}, as was said." if positive is not None else ""
+    )
+    return theta.astype(object).map(by_label).astype(np.float64), positive, said
+
+
+def _realised_columns(
+    theta: pd.Series, columns: list[str], positive: Any
+) -> tuple["pd.Series[float]", Any, str]:
+    """Read states as the number of the column that is named after them; else as `_realised`."""
+    labels = as_codes(theta, "theta")[1]
+    # One state may be all that came true: the columns say which of the two it is.
+    by_label = {label: columns.index(_column_of(label, columns)) for label in labels}
+    second = next((label for label, code in by_label.items() if code), columns[1][2:])
+    note = ""
+    if positive is not None:
+        note = f"theta: beliefs are those of the column {columns[1]}, as was said."
+    elif known_pair([name.removeprefix("p_") for name in columns]) is None:
+        note = f"theta: {_second(columns)}"
+    return theta.astype(object).map(by_label).astype(np.float64), second, note
 
 
 class UnitRows:
@@ -114,11 +131,19 @@ class UnitRows:
     ----------
     rows : DataFrame
         Rows of a runs table with ``context``, ``rep``, ``prompt`` and ``z_state``.
+    positive : Any
+        Label of the state that the belief is in; None where the labels say it, or nothing does.
+    labels : sequence, optional
+        All labels of theta in the task; None takes those of `rows`.
+    reference : str, optional
+        The reference prompt; None leaves it to `coherence.table.prompts`.
 
     Attributes
     ----------
     reference : str
         The prompt under which beliefs are checked against anything else.
+    elsewhere : DataFrame
+        Rows under other prompts.
     asked, stated : DataFrame
         Rows under that prompt; those of them with a readable belief.
     decided, choices, judged : DataFrame
@@ -132,37 +157,58 @@ class UnitRows:
         Why it is not known which belief is in which state; empty where it is.
     state : Series
         Realised state of `stated` as 0 or 1; NaN where it is not known.
+    positive : Any
+        Label of the state that is 1; None where the labels say it, or it is not known.
     n_states_seen : int
-        Labels of theta where they cannot be read as 0 or 1; else 0.
+        Labels of theta where they are more than two and none was named; else 0.
     state_note : str
         What was assumed of the order of states; empty where nothing was.
     """
 
-    def __init__(self, rows: pd.DataFrame) -> None:
+    def __init__(
+        self,
+        rows: pd.DataFrame,
+        *,
+        positive: Any = None,
+        labels: Sequence[Any] | None = None,
+        reference: str | None = None,
+    ) -> None:
         self.rows = rows
         plain = rows[rows["z_state"].isna()]
-        prompts = list(plain["prompt"].unique())
-        # Where the usual wording was not asked for, the first one that was stands for it.
-        self.reference = REFERENCE if REFERENCE in prompts or not prompts else prompts[0]
+        self.reference = reference_prompt(rows, reference)
         self.states, self.unpaired = state_columns(rows), ""
         if self.states:
-            self.states, self.unpaired = _ordered_states(self.states, _known_states(rows))
+            theta = _known_states(rows)
+            self.states, self.unpaired = _ordered_states(self.states, theta, positive)
         policies = action_columns(rows)
         self.policies = [name for name in policies if rows[name].notna().any()]
         self.asked = plain[plain["prompt"] == self.reference]
+        self.elsewhere = plain[plain["prompt"] != self.reference]
         self.stated = self.asked.dropna(subset=self.states or ["p"])
         decided = asked_for_action(rows, self.reference)
         self.decided = rows[decided]
         self.choices = self.stated[decided[self.stated.index] & has_action(self.stated)]
         self.judged = self.choices[known(self.choices, "theta")]
         self.state = pd.Series(np.nan, index=self.stated.index)
-        self.n_states_seen, self.state_note = 0, ""
+        self.n_states_seen, self.state_note, self.positive = 0, "", None
+        self._read_states(positive, labels)
+
+    def _read_states(self, positive: Any, labels: Sequence[Any] | None) -> None:
         theta = _known_states(self.stated)
-        if self.paired and len(theta):
-            codes, self.n_states_seen, self.state_note = _realised(theta, self.states)
-            self.state[theta.index] = codes
-        elif self.paired and self.states and len(self.stated):
-            self.state_note = f"theta is not known: {_second(self.states)}"
+        if not self.paired or self.stated.empty:
+            return
+        if theta.empty:
+            if self.states:
+                self.state_note = f"theta is not known: {_second(self.states)}"
+            return
+        if self.states:
+            codes, self.positive, self.state_note = _realised_columns(theta, self.states, positive)
+        else:
+            seen = as_codes(theta, "theta")[1] if labels is None else labels
+            codes, self.positive, self.state_note = _realised(theta, seen, positive)
+            if codes.isna().all() and len(seen) > 2:
+                self.n_states_seen = len(seen)
+        self.state[theta.index] = codes
 
     @property
     def in_two_states(self) -> bool:
@@ -201,6 +247,7 @@ class UnitRows:
             action=self.action(rows) if ACTION in needs else absent,
             truth=rows.get("theta", absent),
             state=self.state[rows.index],
+            positive=self.positive,
             exact=rows.get("p_true", absent),
             context=rows["context"],
             features=rows[features] if features else None,

@@ -7,19 +7,30 @@ calibrated one incoherent.
 import math
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Sentences
-from coherence.errors import InputError
-from coherence.inputs import MIN_CONTEXTS, Codes, Floats, as_belief, as_contexts, require
+from coherence.errors import InputError, listing
+from coherence.inputs import (
+    MIN_CONTEXTS,
+    Codes,
+    Floats,
+    as_belief,
+    as_codes,
+    as_contexts,
+    require,
+    require_aligned,
+)
 from coherence.result import CheckResult, Interval
 from coherence.statistics.bins import belief_bins
 from coherence.statistics.mean_interval import mean_interval, why_none
 from coherence.statistics.resample import context_sums
 from coherence.table.needs import TARGETS
+from coherence.table.states import unknown_pair, zero_or_one
 
 N_BINS = 10
 
@@ -50,7 +61,11 @@ def reliability_table(
     0    0     0.1     0.0  2
     1    1     0.9     0.5  2
     """
-    values, wanted = as_belief(belief), as_belief(target, "target")
+    require_aligned(belief=belief, target=target)
+    happened = np.asarray(target)
+    if happened.dtype == bool:
+        happened = happened.astype(np.float64)
+    values, wanted = as_belief(belief), as_belief(happened, "target")
     require(
         values.shape == wanted.shape,
         f"target must have one value per belief; received shapes {wanted.shape} and "
@@ -105,6 +120,7 @@ def calibration_estimates(
     *,
     p_true: ArrayLike | None = None,
     context: ArrayLike | None = None,
+    positive: Any = None,
     n_bins: int = N_BINS,
 ) -> list[CheckResult]:
     """Estimate accuracy of beliefs with intervals over contexts.
@@ -112,13 +128,16 @@ def calibration_estimates(
     Parameters
     ----------
     belief : array-like, shape (n,)
-        Stated probability of state 1.
+        Stated probability of the state `positive`.
     truth : array-like, shape (n,), optional
-        Realised state, 0 or 1; may be left out where `p_true` is given.
+        Labels of the realised state; may be left out where `p_true` is given.
     p_true : array-like, shape (n,), optional
         Exact posterior.
     context : array-like, shape (n,), optional
         Ids of the evidence.
+    positive : Any
+        Label of the state that the belief is in; all others are not it. May be left out where the
+        labels are 0 and 1, no and yes, or false and true.
     n_bins : int
         Quantile bins of the calibration error.
 
@@ -137,7 +156,8 @@ def calibration_estimates(
     Raises
     ------
     InputError
-        An array breaks its rule, or neither `truth` nor `p_true` is given.
+        An array breaks its rule, neither `truth` nor `p_true` is given, or nothing says which label
+        of `truth` the belief is in.
 
     Notes
     -----
@@ -151,19 +171,11 @@ def calibration_estimates(
     Kumar, Liang and Ma (2019), Verified uncertainty calibration, on the bias of the plain estimate;
     Efron and Stein (1981), The jackknife estimate of variance.
     """
+    require_aligned(belief=belief, truth=truth, p_true=p_true, context=context)
     values = as_belief(belief)
-    state, exact = (
-        None if target is None else as_belief(target, name)
-        for name, target in (("truth", truth), ("p_true", p_true))
-    )
-    require(
-        values.ndim == 1 and (state is None or values.shape == state.shape),
-        "belief and truth must be one-dimensional and of equal length.",
-    )
-    require(
-        state is None or bool(np.isin(state, (0.0, 1.0)).all()),
-        "truth must be 0 or 1 here; map the states first.",
-    )
+    require(values.ndim == 1, "belief and truth must be one-dimensional and of equal length.")
+    state = None if truth is None else _as_state(truth, len(values), positive)
+    exact = None if p_true is None else as_belief(p_true, "p_true")
     shown = exact if exact is not None else state
     if shown is None:
         raise InputError(
@@ -185,6 +197,20 @@ def calibration_estimates(
         results.append(beliefs.mean_square("brier", what, state, root=False))
         results += beliefs.gaps(state, "", "the realised state")
     return results
+
+
+def _as_state(truth: ArrayLike, n_rows: int, positive: Any) -> Floats:
+    """Read labels of the realised state as 1, where it is the one that the belief is in, or 0."""
+    codes, labels = as_codes(truth, "truth", n_rows)
+    states = zero_or_one(labels, positive)
+    if states is None:
+        if len(labels) == 2:
+            raise InputError(unknown_pair(labels, "truth"))
+        raise InputError(
+            f"truth has the labels {listing(map(repr, labels))}, and nothing says which of them "
+            "the belief is in. Name it: positive=LABEL."
+        )
+    return np.asarray(states, dtype=np.float64)[codes]
 
 
 @dataclass(frozen=True)
@@ -215,7 +241,7 @@ class _Beliefs:
             null=what,
             statistic=math.nan if too_few else statistic,
             unit=unit,
-            interval=None if too_few else interval,
+            interval=None if too_few or interval is None else interval.within(0.0, 1.0),
             pvalue=None,
             n_rows=len(self.values),
             n_contexts=self.n_contexts,

@@ -8,6 +8,7 @@ of a unit and hands them over as `Facts`.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import pandas as pd
 
@@ -80,6 +81,8 @@ class Facts:
         Labels; null where there is none.
     state : Series, length n
         `truth` as 0 or 1, NaN where it is not known or has another number of states.
+    positive : Any
+        Label of `truth` that is 1; None where its labels say so themselves, or are no two states.
     exact : Series, length n
         Exact posterior; NaN where it is not known.
     context : Series, length n
@@ -100,6 +103,7 @@ class Facts:
     action: pd.Series | pd.DataFrame
     truth: pd.Series
     state: "pd.Series[float]"
+    positive: Any
     exact: "pd.Series[float]"
     context: pd.Series
     features: pd.DataFrame | None

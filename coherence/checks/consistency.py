@@ -20,7 +20,9 @@ from coherence.inputs import MIN_CONTEXTS, Floats, require
 from coherence.result import CheckResult, Interval
 from coherence.statistics.mean_interval import mean_interval, why_none
 from coherence.statistics.resample import Seed, as_generator, bootstrap_counts, percentile_interval
+from coherence.table.frames import require_frame
 from coherence.table.needs import WORDINGS
+from coherence.table.prompts import reference_prompt
 from coherence.table.schema import COMPUTED_KINDS
 
 UNIT = "probability"
@@ -51,7 +53,7 @@ def _root(mean_square: Floats | float) -> Any:
 def prompt_consistency(
     runs: pd.DataFrame,
     *,
-    reference: str = "standard",
+    reference: str | None = None,
     prompts: Sequence[str] | None = None,
     n_bootstraps: int = 2000,
     published: bool = False,
@@ -68,8 +70,9 @@ def prompt_consistency(
         Columns ``context``, ``prompt`` and ``p``; rows without a belief, and rows conditional on a
         ``z_state``, are left out. Beliefs that ``belief_kind``, if there is one, calls computed
         (stated:exact, token) have no noise, so that one repetition is enough.
-    reference : str
-        Prompt that the others are compared with.
+    reference : str, optional
+        Prompt that the others are compared with; None takes "standard", else the one with the most
+        beliefs, and of several the first by name.
     prompts : sequence of str, optional
         Prompts to compare; None takes all others in the table and pools them.
     n_bootstraps : int
@@ -104,8 +107,7 @@ def prompt_consistency(
     (`coherence.statistics.mean_interval`), taken to the root; where the true difference is 0 it
     starts at 0 and covers more often than stated.
     """
-    reference = str(reference)
-    plain, compared = _validated(runs, reference, prompts)
+    plain, reference, compared = _validated(runs, reference, prompts)
     answers = plain[plain["p"].notna()]
     base = _by_context(answers, reference)
     rows, squares = zip(*(_compare(answers, base, prompt) for prompt in compared), strict=True)
@@ -152,6 +154,7 @@ def prompt_consistency(
         interval: Interval | None = Interval(*percentile_interval(draws), 0.95, method)
     else:
         interval = mean_interval(square, root=True)
+    interval = None if interval is None else interval.within(0.0, 1.0)
     return replace(
         result,
         statistic=float(_root(square.mean())),
@@ -161,9 +164,10 @@ def prompt_consistency(
 
 
 def _validated(
-    runs: pd.DataFrame, reference: str, prompts: Sequence[str] | None
-) -> tuple[pd.DataFrame, list[str]]:
-    """Return the rows of named prompts without a z, and the prompts to compare."""
+    runs: pd.DataFrame, named: str | None, prompts: Sequence[str] | None
+) -> tuple[pd.DataFrame, str, list[str]]:
+    """Return the rows of named prompts without a z, the reference, and the prompts to compare."""
+    require_frame(runs)
     for column in ("context", "prompt", "p"):
         require(
             column in runs.columns,
@@ -173,12 +177,9 @@ def _validated(
     plain = plain[plain["prompt"].notna()]
     # A table may number its prompts; they are names, and are compared as such.
     plain = plain.assign(prompt=plain["prompt"].astype(object).astype(str))
-    seen = sorted(plain.loc[plain["p"].notna(), "prompt"].unique())
-    require(
-        reference in seen,
-        f"reference must be a prompt of the table; received {reference!r}. "
-        f"{closest(reference, seen)}",
-    )
+    readable = plain[plain["p"].notna()]
+    reference = reference_prompt(readable[["prompt"]], named)
+    seen = sorted(readable["prompt"].unique())
     others = [prompt for prompt in seen if prompt != reference]
     compared = others if prompts is None else [str(prompt) for prompt in prompts]
     for prompt in compared:
@@ -188,7 +189,7 @@ def _validated(
             f"{closest(prompt, seen)}",
         )
     require(bool(compared), f"runs must have a prompt besides {reference!r}; found only that one.")
-    return plain, compared
+    return plain, reference, compared
 
 
 def _compare(

@@ -11,6 +11,7 @@ belief plus a multiple of the truth.
 import math
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,8 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Sentences
-from coherence.inputs import ChoiceData, Floats, as_choices, whole_number
+from coherence.choices import ChoiceData, as_choices
+from coherence.inputs import Floats, whole_number
 from coherence.result import EXACT_REPORT, CheckResult, Interval
 from coherence.statistics.choice_fit import choice_misfit
 from coherence.statistics.covariance_sums import (
@@ -73,7 +75,7 @@ def _with_shift(result: CheckResult, shift: Shift, position: int, why: str) -> C
     details.loc[position, ["estimate", "standard_error"]] = known
     if why:
         return replace(result, settings={**result.settings, "no_hidden_shift": why})
-    interval = Interval(shift.low, shift.high, 0.95, SCORE_METHOD)
+    interval = Interval(shift.low, shift.high, 0.95, SCORE_METHOD).within(-1.0, 1.0)
     return replace(result, statistic=shift.estimate, interval=interval)
 
 
@@ -107,7 +109,8 @@ def _of_largest(result: CheckResult, sums: Sums, n_pairs: int) -> CheckResult:
 
 def _no_shift(data: ChoiceData, chooser: Chooser, shift: Shift, exchanged: bool) -> str:
     """Return why the hidden shift is not the effect that is reported; empty where it is."""
-    if not math.isfinite(shift.estimate):
+    # An interval over all that a shift can be says nothing.
+    if not math.isfinite(shift.estimate) or (shift.low <= -1 and shift.high >= 1):
         return UNIDENTIFIED
     if exchanged:
         return "a rare action and a rare state are seen together too seldom"
@@ -125,26 +128,29 @@ def residual_covariance_test(
     truth: ArrayLike,
     *,
     context: ArrayLike | None = None,
+    positive: Any = None,
     n_draws: int = 9_999,
     rng: Seed = None,
 ) -> CheckResult:
     """Test whether actions still covary with the truth once the stated belief is accounted for.
 
-    Null: given the belief, action and truth are independent; what is tested is that their residuals
-    are uncorrelated. Where actions are probabilities, the expected policy at a belief is the same
-    in all states: a policy may vary with the wording and the taste of a context, but not with what
-    is true there.
+    Null: given the belief, residuals of action and truth are uncorrelated. Where actions are
+    probabilities, the expected policy at a belief is the same in all states: it may vary with the
+    wording and the taste of a context, but not with what is true there.
 
     Parameters
     ----------
     belief : array-like, shape (n,) or (n, n_states)
-        Stated probability of the second state, in [0, 1], or of every state.
+        Stated probability of the state `positive`, in [0, 1], or of every state.
     action : array-like, shape (n,) or (n, n_actions)
         Labels, or the probability of each action; a DataFrame's columns name the actions.
     truth : array-like, shape (n,)
         Labels; constant within a context.
     context : array-like, shape (n,), optional
         Ids of the evidence; without them every row is its own context.
+    positive : Any
+        Label of the state that a belief in one state is in; of two columns of beliefs, the second
+        is in it. May be left out where the labels are 0 and 1, no and yes, or false and true.
     n_draws : int
         Random sign assignments for the null distribution of the largest component.
     rng : Generator, int or None
@@ -154,7 +160,7 @@ def residual_covariance_test(
     -------
     CheckResult
         `statistic` is the hidden shift: choices move with the truth as if the belief acted on were
-        that much higher when the second state holds than when it does not, at the same stated
+        that much higher when that state holds than when it does not, at the same stated
         belief (units of belief, 0 under the null, to first order). Its interval treats contexts as
         units. The p-value belongs to the largest of all components: the hidden shift, and the
         covariance of every action with every state. `details` lists the components with estimates,
@@ -167,7 +173,7 @@ def residual_covariance_test(
     Raises
     ------
     InputError
-        An array breaks its rule.
+        An array breaks its rule, or it is not known which of two states the belief is in.
 
     Notes
     -----
@@ -177,9 +183,8 @@ def residual_covariance_test(
     beliefs but the last, with products of pairs if they predict better. Up to 11 distinct beliefs
     may have a mean each. Signs of whole contexts are flipped at random, so that any dependence
     within a context is allowed. Where an action and a state are so rare that they hardly meet,
-    signs would reject far too often; the residuals of the truth are then exchanged between contexts
-    of similar belief instead (`settings` says which), and there is no interval. The interval of the
-    hidden shift belongs to that component alone.
+    signs would reject far too often; contexts of similar belief then exchange the residuals of the
+    truth (`settings` says which), without an interval. That of the hidden shift is its own alone.
 
     Probabilities of actions stand in place of the indicators of what was chosen, so that every
     estimate is the one that drawn actions have in expectation. As a policy may have no noise at
@@ -191,7 +196,7 @@ def residual_covariance_test(
     Shah and Peters (2020), Annals of Statistics 48(3); Scheidegger, Hoerrmann and Buehlmann (2022),
     JMLR 23.
     """
-    data = as_choices(belief, action, truth, context)
+    data = as_choices(belief, action, truth, context, positive=positive, oriented=True)
     n_draws = whole_number(n_draws, "n_draws", 99)
     generator = as_generator(rng)
     settings: dict[str, object] = {"n_draws": n_draws}
@@ -255,6 +260,7 @@ def residual_covariance_of_means(
     truth: ArrayLike,
     *,
     context: ArrayLike,
+    positive: Any = None,
     n_draws: int = 9_999,
     rng: Seed = None,
 ) -> CheckResult:
@@ -266,7 +272,7 @@ def residual_covariance_of_means(
 
     Parameters
     ----------
-    belief, action, truth, context, n_draws, rng
+    belief, action, truth, context, positive, n_draws, rng
         As for `residual_covariance_test`; a context becomes one row with its mean belief and the
         shares of its actions.
 
@@ -280,7 +286,7 @@ def residual_covariance_of_means(
     InputError
         As for `residual_covariance_test`.
     """
-    data = as_choices(belief, action, truth, context)
+    data = as_choices(belief, action, truth, context, positive=positive)
     sizes = np.bincount(data.context)
 
     def means(values: Floats) -> Floats:
@@ -296,6 +302,7 @@ def residual_covariance_of_means(
         beliefs[:, 0] if beliefs.shape[1] == 1 else beliefs,
         shares,
         np.asarray(truth)[first],
+        positive=positive,
         n_draws=n_draws,
         rng=rng,
     )
@@ -313,12 +320,11 @@ def residual_covariance_of_means(
 def _plan(facts: Facts) -> CallsAndNotes:
     if not facts.published:  # no paper has published a procedure to reproduce
         arrays = facts.belief, facts.action, facts.truth
-        yield Call(
-            partial(residual_covariance_test, *arrays, context=facts.context), facts.n_dropped
-        )
+        options = {"context": facts.context, "positive": facts.positive}
+        yield Call(partial(residual_covariance_test, *arrays, **options), facts.n_dropped)
         # Only where reports scatter so much that the test itself may be misled by it.
         if scatter_within(facts.belief, facts.context).misleads:
-            averaged = partial(residual_covariance_of_means, *arrays, context=facts.context)
+            averaged = partial(residual_covariance_of_means, *arrays, **options)
             yield Call(averaged, facts.n_dropped)
 
 

@@ -25,6 +25,7 @@ from coherence.inputs import (
     as_belief,
     as_contexts,
     require,
+    require_aligned,
     whole_number,
 )
 from coherence.result import CheckResult, Interval
@@ -139,6 +140,7 @@ def monotone_direction_test(
     >>> monotone_direction_test(belief, action, n_bins=3, rng=0).pvalue > 0.5
     True
     """
+    require_aligned(belief=belief, action=action, context=context)
     values = single_belief(belief, "monotone_direction_test")
     actions = as_actions(action, len(values))
     labels = actions.labels
@@ -192,7 +194,7 @@ def monotone_direction_test(
     return replace(
         undefined,
         statistic=best.largest,
-        interval=Interval(best.low, best.high, 0.95, METHODS[rule]),
+        interval=Interval(best.low, best.high, 0.95, METHODS[rule]).within(-1.0, 1.0),
         pvalue=best.pvalue,
         settings=settings | used_bins,
         details=pd.DataFrame({"action": seen_labels, "direction": direction, **shares}),

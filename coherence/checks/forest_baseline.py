@@ -19,6 +19,7 @@ from coherence.inputs import MIN_CONTEXTS, Codes, Floats, require, whole_number
 from coherence.result import CheckResult
 from coherence.statistics.mean_interval import NO_SPREAD, median_interval
 from coherence.statistics.resample import Seed, as_generator, context_folds
+from coherence.table.frames import require_frame
 from coherence.table.needs import CONDITIONALS
 from coherence.table.schema import feature_columns
 
@@ -133,6 +134,7 @@ def random_forest_baseline(
     ----------
     Breiman (2001), Machine Learning 45(1), for the forests.
     """
+    require_frame(runs)
     for column in (*KEY, "p_z"):
         hint = closest(column, runs.columns)
         require(

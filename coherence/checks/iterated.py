@@ -28,7 +28,9 @@ from coherence.statistics.mean_interval import (
     why_none,
 )
 from coherence.statistics.resample import Seed, as_generator, percentile_interval, sign_flip_pvalue
+from coherence.table.frames import require_frame
 from coherence.table.needs import CONDITIONALS
+from coherence.table.prompts import reference_prompt
 from coherence.table.schema import COMPUTED_KINDS, state_columns
 
 NULL = "the mean over contexts of E[P(theta|x)] - E[sum_j P(theta|x,z=j) P(z=j|x)] is zero"
@@ -46,7 +48,7 @@ def _under(runs: pd.DataFrame, reference: str) -> tuple[pd.DataFrame, list[str]]
         return runs, []
     conditional = runs["z_state"].notna()
     prompt = runs["prompt"].astype(str)
-    wanted = (prompt == str(reference)) | (conditional & runs["prompt"].isna())
+    wanted = (prompt == reference) | (conditional & runs["prompt"].isna())
     return runs[wanted], sorted(prompt[conditional & ~wanted].unique())
 
 
@@ -125,7 +127,7 @@ def _squares(gaps: pd.DataFrame, computed: bool) -> tuple[Floats, Floats] | None
 def iterated_expectation_test(
     runs: pd.DataFrame,
     *,
-    reference: str = "standard",
+    reference: str | None = None,
     n_flips: int = 9_999,
     n_bootstraps: int = 2000,
     published: bool = False,
@@ -143,8 +145,9 @@ def iterated_expectation_test(
         Ordinary rows have no ``z_state``; the other rows hold P(theta | x, z = z_state) in ``p``
         and P(z = z_state | x) in ``p_z``. Where ``belief_kind``, if there is one, calls all beliefs
         computed (stated:exact, token), there is no noise to be removed.
-    reference : str
-        Prompt whose rows are used. Rows with a ``z_state`` and without a prompt belong to it.
+    reference : str, optional
+        Prompt whose rows are used; None takes the one of `coherence.table.prompts`. Rows with a
+        ``z_state`` and without a prompt belong to it.
     n_flips : int
         Random sign assignments of the test.
     n_bootstraps : int
@@ -185,6 +188,7 @@ def iterated_expectation_test(
     _require_columns(runs)
     n_flips = whole_number(n_flips, "n_flips", 99)
     generator = as_generator(rng)
+    reference = reference_prompt(runs) if reference is None else str(reference)
     used, elsewhere = _under(runs, reference)
     # A state that only another prompt asked for is missing under this one.
     states = runs[runs["z_state"].notna()].groupby("z", observed=True)["z_state"].nunique()
@@ -213,7 +217,7 @@ def iterated_expectation_test(
         if elsewhere and not used["z_state"].notna().any():
             reason = (
                 f"beliefs given z are there under {', '.join(map(repr, elsewhere))} only, "
-                f"and none under the reference prompt {str(reference)!r}"
+                f"and none under the reference prompt {reference!r}"
             )
         return replace(result, reason=reason)
     relative = (gaps["gap"].abs() / gaps["p"].where(gaps["p"] > 0)).to_numpy(dtype=np.float64)
@@ -244,6 +248,7 @@ def iterated_expectation_test(
 
 
 def _require_columns(runs: pd.DataFrame) -> None:
+    require_frame(runs)
     states = state_columns(runs)
     require(
         len(states) < 2,
@@ -252,11 +257,8 @@ def _require_columns(runs: pd.DataFrame) -> None:
         "Test one state at a time: rename its column to 'p'.",
     )
     for column in (*KEY, "p", "z", "z_state", "p_z"):
-        hint = closest(column, runs.columns)
-        require(
-            column in runs.columns,
-            f"runs must have a column {column!r} for the iterated expectation. {hint}",
-        )
+        lack = f"runs must have a column {column!r} for the iterated expectation. "
+        require(column in runs.columns, lack + closest(column, runs.columns))
 
 
 def _measured(details: pd.DataFrame, measure: str) -> tuple[float, float, float]:

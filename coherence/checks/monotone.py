@@ -21,7 +21,7 @@ from scipy import stats
 from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Facts, Reach, Sentences
 from coherence.checks.direction import CHECK as DIRECTION
 from coherence.checks.direction import single_belief
-from coherence.errors import InputError
+from coherence.errors import InputError, closest
 from coherence.inputs import (
     MIN_CONTEXTS,
     Actions,
@@ -30,6 +30,7 @@ from coherence.inputs import (
     as_actions,
     as_contexts,
     require,
+    require_aligned,
     whole_number,
 )
 from coherence.result import CheckResult, Interval, rejects
@@ -133,8 +134,10 @@ def monotone_choice_test(
     Robertson, Wright and Dykstra (1988), Order Restricted Statistical Inference, section 2.3.
     """
     _require_options(pair, direction, method)
+    require_aligned(belief=belief, action=action, context=context)
     values = single_belief(belief, "monotone_choice_test")
     actions = as_actions(action, len(values))
+    _require_known(pair, action, actions)
     policies, labels = actions.probabilities is not None, actions.labels
     groups, contexts = as_contexts(context, len(values))
     n_bins = whole_number(n_bins, "n_bins", 2)
@@ -222,6 +225,24 @@ def _require_options(pair: tuple[Any, Any], direction: str, method: str) -> None
     )
 
 
+def _require_known(pair: tuple[Any, Any], action: Any, actions: Actions) -> None:
+    """Refuse a label that is no action, which a slip of the pen makes of one."""
+    offered = set(actions.labels)
+    if isinstance(action, pd.DataFrame):
+        offered |= set(action.columns)
+    elif isinstance(action, pd.Series) and isinstance(action.dtype, pd.CategoricalDtype):
+        offered |= set(action.cat.categories)
+    # Where every action that was seen is in the pair, the other one was simply never chosen.
+    unclaimed = set(actions.labels) - set(pair)
+    for label in pair:
+        require(
+            label in offered or not unclaimed,
+            f"pair must hold labels of action; received {label!r}. "
+            f"{closest(label, sorted(offered, key=str))} An action that was offered and never "
+            "chosen is known as a category (pandas.Categorical) or a column.",
+        )
+
+
 def _too_little(pair: tuple[Any, Any], chosen: list[Any], n_contexts: int) -> str:
     """Say why a pair cannot be tested; empty if it can."""
     if not chosen:
@@ -240,7 +261,7 @@ def _tested(
     return replace(
         result,
         statistic=float(drops.drop.max()),
-        interval=Interval(drops.low, drops.high, 0.95, method),
+        interval=Interval(drops.low, drops.high, 0.95, method).within(-1.0, 1.0),
         pvalue=drops.pvalue,
         settings={**result.settings, "n_draws": n_draws, "direction_tested": direction},
         details=details,

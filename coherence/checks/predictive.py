@@ -6,13 +6,13 @@ context is the unit of the interval and of the test.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from coherence.checks.check import (
@@ -24,14 +24,20 @@ from coherence.checks.check import (
     Reach,
     Sentences,
 )
+from coherence.choices import as_choices
 from coherence.errors import closest
-from coherence.inputs import Codes, Floats, as_choices, require, whole_number
+from coherence.inputs import Floats, require, require_aligned, whole_number
 from coherence.result import EXACT_REPORT, CheckResult, Interval
+from coherence.statistics.boosted_trees import (
+    DEPTHS,
+    MAX_ITERATIONS,
+    POLICY_ITERATIONS,
+    PUBLISHED_DEPTH,
+    BoostedTrees,
+)
 from coherence.statistics.learners import (
     Learner,
-    LearnerInputs,
     Logistic,
-    Predictor,
     RandomForest,
     as_features,
     cross_fitted_losses,
@@ -49,118 +55,16 @@ from coherence.table.needs import JUDGED_CHOICES
 NULL = "given belief{features}, truth does not help to predict the action out of sample"
 NO_PUBLISHED = "the published procedure takes chosen actions, and here actions are probabilities"
 UNIT = "% of log-loss"
-MAX_ITERATIONS = 1000
-# Probabilities without noise can be followed ever more closely, and nothing would stop the trees.
-POLICY_ITERATIONS = 200
-DEPTHS = (1, 4)  # stumps for weak additive signals, deeper trees for interactions
-PATIENCE = 5  # iterations without improvement on held-out contexts before a fit stops
-PUBLISHED_DEPTH = 6
+MODELS = ["without truth", "with truth", "gain"]
 # Every context also trains the models that judge the others, which the spread of gains between
 # contexts does not show. In simulations the variance of the mean gain is 1.35 to 1.55 times the one
 # from that spread (boosted trees, 60 to 1000 contexts, with and without a signal).
 TRAINING_VARIANCE = 1.5
 # folds and seeds of those simulations; with fewer the partition into folds adds variance of its own
 PROVED = 5
-# Without row sampling and score noise the nested fits share their randomness, which is the larger
-# part of the test's variance. 32 borders are finer than stated beliefs are.
-FAST_OPTIONS = {
-    "learning_rate": 0.3,
-    "border_count": 32,
-    "bootstrap_type": "No",
-    "random_strength": 0,
-}
-
-
-@dataclass(frozen=True)
-class _CatBoost:
-    """Boosted trees; depth and iterations are chosen on held-out contexts or as published."""
-
-    published: bool = False
-
-    def fit(
-        self,
-        design: LearnerInputs,
-        action: Codes,
-        held: NDArray[np.bool_],
-        seed: int,
-        weight: Floats | None = None,
-    ) -> Predictor:
-        options: dict[str, Any]
-        if self.published:
-            options = {"depth": PUBLISHED_DEPTH, "iterations": MAX_ITERATIONS}
-        else:
-            depth, iterations = _depth_and_iterations(design, action, held, seed, weight)
-            options = {"depth": depth, "iterations": iterations, **FAST_OPTIONS}
-        model = _classifier(seed, int(action.max()) + 1, **options)
-        model.fit(_pool(design, action, weight))
-        return lambda seen: np.asarray(model.predict_proba(_pool(seen)), dtype=np.float64)
-
-
-def _classifier(seed: int, n_actions: int, **options: Any) -> Any:
-    from catboost import CatBoostClassifier
-
-    # One thread: the caller decides what runs in parallel, and equal results must not depend on the
-    # machine.
-    return CatBoostClassifier(
-        loss_function="MultiClass" if n_actions > 2 else "Logloss",
-        random_seed=seed,
-        thread_count=1,
-        allow_writing_files=False,
-        verbose=False,
-        **options,
-    )
-
-
-def _pool(design: LearnerInputs, action: Codes | None = None, weight: Floats | None = None) -> Any:
-    from catboost import Pool
-
-    numeric = design.numeric
-    if design.words.shape[1] == 0:
-        return Pool(numeric, action, weight=weight)
-    table = pd.concat(
-        [pd.DataFrame(numeric), pd.DataFrame(design.words, dtype=object)], axis=1, ignore_index=True
-    )
-    words = list(range(numeric.shape[1], table.shape[1]))
-    return Pool(table, action, cat_features=words, weight=weight)
-
-
-def _depth_and_iterations(
-    design: LearnerInputs,
-    action: Codes,
-    held: NDArray[np.bool_],
-    seed: int,
-    weight: Floats | None = None,
-) -> tuple[int, int]:
-    """Choose by the log-loss on held-out contexts, stopping early."""
-    fitted = design.rows(~held)
-    seen, codes = np.unique(action[~held], return_inverse=True)
-    judged = held & np.isin(action, seen)
-    if seen.size < 2 or not judged.any() or not fitted.varies:
-        return DEPTHS[0], 1
-    of_train, of_test = (None, None) if weight is None else (weight[~held], weight[judged])
-    train, test = (
-        _pool(fitted, codes, of_train),
-        _pool(design.rows(judged), np.searchsorted(seen, action[judged]), of_test),
-    )
-    best = (math.inf, DEPTHS[0], 1)
-    for depth in DEPTHS:
-        model = _classifier(
-            seed,
-            seen.size,
-            depth=depth,
-            iterations=MAX_ITERATIONS if weight is None else POLICY_ITERATIONS,
-            early_stopping_rounds=PATIENCE,
-            use_best_model=True,
-            **FAST_OPTIONS,
-        )
-        model.fit(train, eval_set=test)
-        loss = float(next(iter(model.get_best_score()["validation"].values())))
-        best = min(best, (loss, depth, max(1, model.tree_count_)))
-    return best[1:]
-
 
 LEARNERS: dict[str, Learner] = {
-    "catboost": _CatBoost(),
+    "catboost": BoostedTrees(),
     "random_forest": RandomForest(),
     "logistic": Logistic(),
 }
@@ -173,6 +77,7 @@ def predictive_gain_test(
     *,
     features: pd.DataFrame | ArrayLike | None = None,
     context: ArrayLike | None = None,
+    positive: Any = None,
     learner: str = "catboost",
     n_folds: int = 5,
     n_seeds: int = 5,
@@ -198,6 +103,9 @@ def predictive_gain_test(
         becomes a category, missing values included.
     context : array-like, shape (n,), optional
         Ids of the evidence; without them every row is its own context.
+    positive : Any
+        Label of the state that a belief in one state is in: all others are then the other state.
+        Of two states it need not be known.
     learner : str
         "catboost" (boosted trees), "random_forest" or "logistic" (multinomial, linear splines of
         belief, truth by itself and times belief).
@@ -240,6 +148,7 @@ def predictive_gain_test(
     Contexts judge models that other contexts have trained, so that losses depend on each other; the
     variance between contexts is enlarged by half for it, a factor found by simulation with the
     boosted trees (the logistic regression needs none, and its interval is wider than it has to be).
+    The variance between repetitions with other folds is added to it.
 
     Probabilities of actions are learnt as rows that occur once for each action, weighed by its
     probability, and judged by the expected log-loss of an action drawn from them. The null is then
@@ -250,9 +159,9 @@ def predictive_gain_test(
     Dorogush, Ershov and Gulin (2018) for CatBoost; Nadeau and Bengio (2003) on tests of
     cross-validated losses.
     """
-    data = as_choices(belief, action, truth, context)
-    n_folds = whole_number(n_folds, "n_folds", 2)
-    n_seeds = whole_number(n_seeds, "n_seeds", 1)
+    require_aligned(belief=belief, features=features)
+    data = as_choices(belief, action, truth, context, positive=positive)
+    n_folds, n_seeds = whole_number(n_folds, "n_folds", 2), whole_number(n_seeds, "n_seeds", 1)
     n_bootstraps = whole_number(n_bootstraps, "n_bootstraps", 2)
     _require_learner(learner, published)
     generator = as_generator(rng)
@@ -263,11 +172,8 @@ def predictive_gain_test(
         "n_folds": n_folds,
         "n_seeds": n_seeds,
         "n_bootstraps": n_bootstraps,
+        **(_tree_settings(published, data.policy is None) if learner == "catboost" else {}),
     }
-    if learner == "catboost":
-        settings["depths"] = [PUBLISHED_DEPTH] if published else list(DEPTHS)
-        drawn = data.policy is None
-        settings["max_iterations"] = MAX_ITERATIONS if drawn else POLICY_ITERATIONS
     result = CheckResult(
         check="predictive_gain" if evidence is None else "predictive_gain:features",
         null=NULL.format(features="" if evidence is None else " and features"),
@@ -282,20 +188,22 @@ def predictive_gain_test(
     lack = NO_PUBLISHED if published and data.policy is not None else ""
     if data.degenerate or lack:
         return replace(result, reason=data.degenerate or lack)
-
-    model = _CatBoost(published=True) if published else LEARNERS[learner]
-    losses = np.zeros((2, data.n_rows))
-    for seed in generator.integers(2**31, size=n_seeds):
-        for position, design in enumerate(designs(data, evidence)):
-            held_out = cross_fitted_losses(model, design, data, n_folds, int(seed))
-            losses[position] += held_out / n_seeds
+    model = BoostedTrees(published=True) if published else LEARNERS[learner]
+    of_seeds = np.array(
+        [
+            [
+                cross_fitted_losses(model, design, data, n_folds, int(seed))
+                for design in designs(data, evidence)
+            ]
+            for seed in generator.integers(2**31, size=n_seeds)
+        ]
+    )
+    losses = of_seeds.mean(axis=0)
     without_truth, with_truth = (float(loss.mean()) for loss in losses)
-    gain = without_truth - with_truth
-    details = {
-        "model": ["without truth", "with truth", "gain"],
-        "log_loss": [without_truth, with_truth, gain],
-    }
-    estimate = replace(result, statistic=100 * gain / without_truth, details=pd.DataFrame(details))
+    details = pd.DataFrame(
+        {"model": MODELS, "log_loss": [without_truth, with_truth, without_truth - with_truth]}
+    )
+    estimate = replace(result, statistic=100 * (1 - with_truth / without_truth), details=details)
     gains = losses[0] - losses[1]
     if published:
         draws = bootstrap_ratio(gains, losses[0], n_resamples=n_bootstraps, rng=generator)
@@ -306,10 +214,18 @@ def predictive_gain_test(
             assumptions=("rows are independent", EXACT_REPORT),
         )
     interval, pvalue = _over_contexts(
-        *(context_sums(sums, data.context, data.n_contexts) for sums in (gains, losses[0]))
+        *(context_sums(sums, data.context, data.n_contexts) for sums in (gains, losses[0])),
+        of_seeds=(of_seeds[:, 0] - of_seeds[:, 1]).sum(axis=1),
     )
     assumed = ("contexts are independent", EXACT_REPORT, *_unproved(n_folds, n_seeds))
     return replace(estimate, interval=interval, pvalue=pvalue, assumptions=assumed)
+
+
+def _tree_settings(published: bool, drawn: bool) -> dict[str, Any]:
+    return {
+        "depths": [PUBLISHED_DEPTH] if published else list(DEPTHS),
+        "max_iterations": MAX_ITERATIONS if drawn else POLICY_ITERATIONS,
+    }
 
 
 def _require_learner(learner: str, published: bool) -> None:
@@ -335,28 +251,47 @@ def _unproved(n_folds: int, n_seeds: int) -> tuple[str, ...]:
     )
 
 
-def _over_contexts(gains: Floats, losses: Floats) -> tuple[Interval | None, float]:
-    """Interval for the gain in percent, and the p-value that it is at most zero, from totals."""
+def _over_contexts(
+    gains: Floats, losses: Floats, *, of_seeds: Floats
+) -> tuple[Interval | None, float]:
+    """Interval for the gain in percent, and the p-value that it is at most zero.
+
+    `gains` and `losses` are totals of contexts, `of_seeds` the total gain of each repetition of the
+    cross-validation.
+    """
     if np.ptp(gains) == 0:
         return None, 1.0  # two models that never differ: no gain, and no spread to judge it by
-    n = gains.size
+    n, n_seeds = gains.size, of_seeds.size
+    # What other folds would have given: where choices have hardly any noise, it is more than what
+    # contexts differ by, which all of them are judged by the same few fits.
+    partition = float(of_seeds.var(ddof=1)) / n_seeds if n_seeds > 1 else 0.0
+
+    def error(values: Floats, scale: float) -> tuple[float, float]:
+        """Standard error of a mean over contexts, of totals times a scale, with its degrees."""
+        parts = TRAINING_VARIANCE * float(values.var(ddof=1)) / n, partition * (scale / n) ** 2
+        # Welch and Satterthwaite: a few repetitions tell the second part only roughly.
+        total = sum(parts)
+        second = (parts[1] / total) ** 2 / max(n_seeds - 1, 1) if total > 0 else 0.0
+        first = (parts[0] / total) ** 2 / (n - 1) if total > 0 else 1 / (n - 1)
+        return math.sqrt(total), 1 / (first + second)
+
     # Delta method for a ratio of two sums over contexts.
     ratio = float(gains.sum() / losses.sum())
-    influence = 100 * (gains - ratio * losses) / losses.mean()
-    reach = (
-        float(stats.t.ppf(0.975, n - 1))
-        * math.sqrt(TRAINING_VARIANCE / n)
-        * float(influence.std(ddof=1))
-    )
-    method = "t over contexts, variance enlarged for shared training data"
-    interval = Interval(100 * ratio - reach, 100 * ratio + reach, 0.95, method)
-    spread = math.sqrt(TRAINING_VARIANCE) * float(gains.std(ddof=1))
-    return interval, float(stats.t.sf(math.sqrt(n) * gains.mean() / spread, n - 1))
+    scale = 100 / float(losses.mean())
+    spread, degrees = error(scale * (gains - ratio * losses), scale)
+    reach = float(stats.t.ppf(0.975, degrees)) * spread
+    method = "t over contexts, variance enlarged for shared training data and for the folds"
+    # No more can be gained than all of the loss.
+    ends = Interval(100 * ratio - reach, 100 * ratio + reach, 0.95, method)
+    spread, degrees = error(gains, 1.0)
+    pvalue = float(stats.t.sf(gains.mean() / spread, degrees))
+    return ends.within(-math.inf, 100.0), pvalue
 
 
 def _plan(facts: Facts) -> CallsAndNotes:
     arrays = facts.belief, facts.action, facts.truth
-    test = partial(predictive_gain_test, *arrays, context=facts.context, published=facts.published)
+    test = partial(predictive_gain_test, *arrays, context=facts.context, positive=facts.positive)
+    test = partial(test, published=facts.published)
     yield Call(test, facts.n_dropped)
     if facts.features is None:
         yield "no x_ columns: the context-adjusted gain was not run."

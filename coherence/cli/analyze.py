@@ -76,11 +76,44 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="processes; -1 for one per processor (default: 1)",
     )
+    _add_reading(parser)
+
+
+def _add_reading(parser: argparse.ArgumentParser) -> None:
+    """Declare how the table is to be understood."""
     columns = parser.add_argument_group(
         "columns", "names in your file, where they differ from those of the runs table"
     )
     for option, (column, holds) in _COLUMNS.items():
         columns.add_argument(f"--{option}", metavar="COLUMN", help=f"{holds} (default: {column})")
+    columns.add_argument(
+        "--ignore",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="column of your file to leave out; may be given several times",
+    )
+    meaning = parser.add_argument_group("labels", "what the values of these columns mean")
+    meaning.add_argument(
+        "--positive",
+        action="append",
+        metavar="LABEL",
+        help="state whose probability the belief is, as the truth names it; once for each task "
+        "(not needed for 0 and 1, no and yes, false and true)",
+    )
+    meaning.add_argument(
+        "--reference",
+        metavar="PROMPT",
+        help="wording whose beliefs are held against actions and states (default: standard, else "
+        "the one with the most actions)",
+    )
+    meaning.add_argument(
+        "--merge-labels",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="take labels that differ only by blanks, case, Unicode form or type for one, or keep "
+        "them apart (default: refuse the table and show them)",
+    )
     add_text_arguments(parser, percent="stated probabilities are percentages: 70 or 70%% is 0.7")
 
 
@@ -178,6 +211,9 @@ def run(args: argparse.Namespace) -> int:
         decimal=args.decimal,
         encoding=args.encoding,
         percent=args.percent,
+        ignore=args.ignore,
+        # Merged by the analysis, whose report says so.
+        merge_labels=None if args.merge_labels is None else False,
     )
     folder = None if args.out is None else _prepare_folder(args.out)
 
@@ -190,6 +226,9 @@ def run(args: argparse.Namespace) -> int:
             checks=checks,
             published=args.published,
             strict=args.strict,
+            positive=args.positive,
+            reference=args.reference,
+            merge_labels=args.merge_labels,
             n_jobs=args.n_jobs,
             rng=args.seed,
             progress=progress,

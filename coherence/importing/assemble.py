@@ -30,6 +30,7 @@ from coherence.importing.mapping import action_fields, belief_fields, check_mapp
 from coherence.importing.pairing import join_actions, number_repetitions, refuse_doubles
 from coherence.importing.tasks import split_by_task
 from coherence.importing.typed_table import NUMBER_COLUMNS, typed_table
+from coherence.table.empty_actions import with_empty_actions
 from coherence.table.faults import find_faults
 
 Reader = TypeVar("Reader", bound=Callable[..., object])
@@ -157,6 +158,8 @@ def assemble(
         rows, unpaired = join_actions(rows, chosen)
     notes = [f"{log.file}: {note}" for log in (*beliefs, *actions) for note in log.notes]
     runs = typed_table(rows, reading.positive)
+    if not actions:  # with a log of its own, an action that is not there was not asked for
+        runs = with_empty_actions(runs, [bool(row["told"]) for row in rows])
     # Wordings and models may be imported one by one, so a table need not allow a check by itself.
     faults = find_faults(runs, part=True)
     if faults:
@@ -231,6 +234,7 @@ def _belief_row(
             "raw_action": chosen.raw if chosen.raw is not None else row.get("raw_action"),
         }
     row["status"] = row_status(cells, _logged_status(record, fields))
+    row["told"] = _logged_status(record, fields) not in (None, "")
     return row
 
 

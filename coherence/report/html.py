@@ -7,6 +7,7 @@ only figures are inserted as markup, and those are rebuilt element by element fr
 import json
 import math
 import re
+import shlex
 import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -195,6 +196,12 @@ def _command(settings: Mapping[str, Any]) -> str:
         words.append("--strict")
     if settings.get("published"):
         words.append("--published")
+    for label in settings.get("positive", ()):
+        words.append(f"--positive {shlex.quote(wording.clean(label))}")
+    if settings.get("reference") is not None:
+        words.append(f"--reference {shlex.quote(wording.clean(settings['reference']))}")
+    if settings.get("merge_labels") is not None:
+        words.append("--merge-labels" if settings["merge_labels"] else "--no-merge-labels")
     checks = settings.get("checks")
     if checks:
         names = checks if isinstance(checks, str) else ",".join(map(str, checks))

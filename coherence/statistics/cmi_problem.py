@@ -10,23 +10,24 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from coherence.inputs import ChoiceData, Codes, Floats, one_dimensional, require
+from coherence.choices import ChoiceData, one_dimensional
+from coherence.inputs import Codes, Floats, require
 from coherence.statistics.bins import belief_bins
 from coherence.statistics.cmi_statistics import (
     TABLE_ROWS,
     Statistic,
-    binned_policy_statistic,
-    binned_statistic,
     calibrated,
     calibrated_statistic,
     general_statistic,
     one_dimensional_statistic,
     policy_statistic,
+    searched_policy_statistic,
+    searched_statistic,
     sorted_information,
 )
 from coherence.statistics.conditioning import Conditioning, gather_conditioning
 from coherence.statistics.grouping import vector_bins
-from coherence.statistics.information import information_bins
+from coherence.statistics.information import BinnedCounts
 from coherence.statistics.knn_general import general_information
 from coherence.statistics.resample import context_means
 
@@ -135,19 +136,38 @@ class Problem:
             return self.given.summary
         return context_means(self.belief, self.data.context, self.data.n_contexts)
 
-    def bins(self) -> Codes:
-        """Return the bin of each context."""
-        n_bins = information_bins(self.data.n_contexts)
-        cut = vector_bins if self.belief is None else belief_bins
-        return cut(self.summary, n_bins)
-
-    def statistic(self, bins: Codes, k: int) -> tuple[Statistic, int | None]:
-        """Choose the statistic by what is conditioned on and by the number of rows.
+    def counts(self, blocks: Codes, n_bins: int) -> BinnedCounts:
+        """Return the counts in bins that are made of whole blocks.
 
         Parameters
         ----------
-        bins : ndarray of int, shape (n_contexts,)
-            Bin of each context.
+        blocks : ndarray of int, shape (n_contexts,)
+            Contexts that may be exchanged.
+        n_bins : int
+            Bins wanted.
+
+        Returns
+        -------
+        BinnedCounts
+            Counts for any arrangement of the states.
+        """
+        data = self.data
+        columns = self.summary.reshape(data.n_contexts, -1).T
+        n_blocks = int(blocks.max()) + 1
+        # Every context at the centre of its block: bins never cut through equal values.
+        centres = [context_means(column, blocks, n_blocks)[blocks] for column in columns]
+        bins = (
+            vector_bins(np.stack(centres, axis=1), n_bins)
+            if self.belief is None
+            else belief_bins(centres[0], n_bins)
+        )
+        return BinnedCounts(blocks, bins, data.context, data.share, len(data.states))
+
+    def statistic(self, k: int) -> tuple[Statistic, int | None]:
+        """Choose the nearest-neighbour statistic by what is conditioned on and how many rows.
+
+        Parameters
+        ----------
         k : int
             Neighbours of the estimate.
 
@@ -156,27 +176,25 @@ class Problem:
         statistic : callable
             Truth -> estimate and statistic of the test.
         k_test : int or None
-            Neighbours of the latter; None where it is the information in bins.
+            Neighbours of the latter; None where searching for them would take too long.
         """
         data = self.data
         if data.policy is not None:
-            return self._policy_statistic(data.policy, bins, k)
+            return self._policy_statistic(data.policy, k)
         if self.belief is not None:
             k_test = min(neighbours_for_test(data.n_rows, k), data.n_rows - 1)
             build = calibrated_statistic if self.isotonic else one_dimensional_statistic
             return build(self.belief, data.action, k, k_test), k_test
         if data.n_rows > TABLE_ROWS:
-            return binned_statistic(self.given, bins[data.context], data.action, k), None
+            return searched_statistic(self.given, data.action, k), None
         n_cells = len(data.actions) * len(data.states)
         k_test = min(neighbours_for_general_test(data.n_rows, n_cells, k), data.n_rows - 1)
         return general_statistic(self.given, data.action, k, k_test), k_test
 
-    def _policy_statistic(
-        self, policy: Floats, bins: Codes, k: int
-    ) -> tuple[Statistic, int | None]:
+    def _policy_statistic(self, policy: Floats, k: int) -> tuple[Statistic, int | None]:
         n_rows = self.data.n_rows
         if n_rows > TABLE_ROWS:
-            return binned_policy_statistic(self.given, bins[self.data.context], policy, k), None
+            return searched_policy_statistic(self.given, policy, k), None
         k_test = min(neighbours_for_test(n_rows, k), n_rows - 1)
         return policy_statistic(self.given, policy, k, k_test), k_test
 

@@ -13,7 +13,6 @@ from scipy.optimize import isotonic_regression
 
 from coherence.inputs import Codes, Floats
 from coherence.statistics.conditioning import Conditioning
-from coherence.statistics.information import plug_in_information, plug_in_policy_information
 from coherence.statistics.knn import SortedNeighbours, as_levels, conditional_information
 from coherence.statistics.knn_general import general_information, neighbour_table
 from coherence.statistics.knn_policies import policy_information, policy_neighbours, scaled_policies
@@ -22,7 +21,7 @@ TABLE_ROWS = 2_000  # above this the table of all neighbours would take more tha
 
 Statistic = Callable[[Codes, bool], tuple[float, float]]
 """Takes the truth of each row and whether the estimate is wanted; returns the nearest-neighbour
-estimate (else NaN) and the test's statistic."""
+estimate (else NaN) and the one with many neighbours (NaN where it would take too long)."""
 
 
 def sorted_information(belief: Floats, action: Codes, truth: Codes, k: int) -> float:
@@ -92,17 +91,17 @@ def general_statistic(conditions: Conditioning, action: Codes, k: int, k_test: i
     return _with_both(table.information, k, k_test)
 
 
-def binned_statistic(conditions: Conditioning, bins: Codes, action: Codes, k: int) -> Statistic:
-    """Plug-in information in bins for the test, where a table of neighbours would not fit."""
+def searched_statistic(conditions: Conditioning, action: Codes, k: int) -> Statistic:
+    """Nearest-neighbour estimate alone, where a table of neighbours would not fit."""
 
     def statistic(truth: Codes, with_estimate: bool) -> tuple[float, float]:
-        # Searched for once: trees take little memory, but too long for every permutation.
+        # Searched for anew: trees take little memory, but too long for every permutation.
         estimate = (
             general_information(conditions.continuous, conditions.stratum, action, truth, k)
             if with_estimate
             else math.nan
         )
-        return estimate, plug_in_information(bins, action, truth)
+        return estimate, math.nan
 
     return statistic
 
@@ -113,10 +112,8 @@ def policy_statistic(conditions: Conditioning, share: Floats, k: int, k_test: in
     return _with_both(table.information, k, k_test)
 
 
-def binned_policy_statistic(
-    conditions: Conditioning, bins: Codes, share: Floats, k: int
-) -> Statistic:
-    """Plug-in information of drawn actions for the test, where a table of neighbours is too big."""
+def searched_policy_statistic(conditions: Conditioning, share: Floats, k: int) -> Statistic:
+    """Nearest-neighbour estimate for policies, where a table of neighbours would not fit."""
     scaled = scaled_policies(share)
 
     def statistic(truth: Codes, with_estimate: bool) -> tuple[float, float]:
@@ -125,6 +122,6 @@ def binned_policy_statistic(
             if with_estimate
             else math.nan
         )
-        return estimate, plug_in_policy_information(bins, share, truth)
+        return estimate, math.nan
 
     return statistic

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from coherence.inputs import ChoiceData, Floats
+from coherence.choices import ChoiceData
+from coherence.inputs import Floats
 from coherence.statistics.exchange import (
     ASYMMETRY,
     asymmetry,

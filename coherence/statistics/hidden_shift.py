@@ -13,7 +13,8 @@ import numpy as np
 from scipy import stats
 from scipy.optimize import brentq
 
-from coherence.inputs import ChoiceData, Floats
+from coherence.choices import ChoiceData
+from coherence.inputs import Floats
 from coherence.statistics.choice_model import fit_to_counts, merge_levels
 from coherence.statistics.residuals import Chooser, Residuals
 

@@ -2,9 +2,16 @@
 
 A nearest-neighbour estimate with few neighbours is nearly useless when repetitions share a context,
 because a row's neighbours are then its own repetitions; resampling with replacement makes it worse.
-The plug-in estimate in bins is a smooth function of counts that add up over contexts, so that the
+An estimate from counts in bins is a smooth function of sums over contexts, so that the
 delete-one-context jackknife removes its bias to first order and estimates its variance, in closed
 form.
+
+A bin holds several beliefs, and where action and truth both follow the belief they go together
+within it. What is counted in a bin is therefore compared with what exchanging truths within
+narrower blocks of contexts gives on average (the product of margins of each block), not with the
+product of the bin's own margins. That divergence is at most the information given the block (data
+processing inequality, Cover and Thomas 2006, section 2.8), and is equal to it where the bin is one
+block.
 """
 
 from dataclasses import dataclass
@@ -12,10 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from coherence.inputs import Codes, Floats
-from coherence.statistics.resample import jackknife_variance
+from coherence.statistics.resample import context_sums, jackknife_variance
 
 MAX_BINS = 20
 CONTEXTS_PER_BIN = 8
+TINY = 1e-9  # of a row: less than this is what rounding leaves of an empty cell
 
 
 @dataclass(frozen=True)
@@ -25,7 +33,7 @@ class BinnedInformation:
     Parameters
     ----------
     plug_in : float
-        Maximum-likelihood estimate, biased upwards.
+        Estimate from the counts as they are, biased upwards.
     corrected : float
         Jackknife estimate; may be negative.
     standard_error : float
@@ -45,100 +53,122 @@ def information_bins(n_contexts: int) -> int:
     return int(np.clip(n_contexts // CONTEXTS_PER_BIN, 2, MAX_BINS))
 
 
-def _n_log_n(counts: Floats) -> Floats:
-    # 0 log 0 is 0, the limit: an empty cell carries no information.
-    return counts * np.log(np.where(counts > 0, counts, 1.0))
+def _divergence(counted: Floats, expected: Floats) -> Floats:
+    """Sum of counted * log(counted / expected) over the last two axes."""
+    # 0 log 0 is 0, the limit. What is left of a count after subtraction may be a rounding error.
+    some = (counted > TINY) & (expected > 0)
+    ratio = np.where(some, counted, 1.0) / np.where(some, expected, 1.0)
+    return np.asarray((np.where(some, counted, 0.0) * np.log(ratio)).sum(axis=(-2, -1)))
 
 
-def _total_information(table: Floats) -> Floats:
-    """Information between the last two axes of tables of counts, times the number of rows."""
-    # N * I = sum n_at log n_at - sum n_a log n_a - sum n_t log n_t + N log N, from integers alone.
-    margins = _n_log_n(table.sum(axis=-1)).sum(axis=-1) + _n_log_n(table.sum(axis=-2)).sum(axis=-1)
-    return np.asarray(
-        _n_log_n(table).sum(axis=(-2, -1)) - margins + _n_log_n(table.sum(axis=(-2, -1)))
-    )
+class BinnedCounts:
+    """Counts of actions by state in bins, for many arrangements of the states over contexts.
 
-
-def plug_in_policy_information(bins: Codes, share: Floats, truth: Codes) -> float:
-    """Return the maximum-likelihood estimate for actions drawn from policies, in nats.
+    Contexts that are alone in their block have no like to be compared with; they are left out.
 
     Parameters
     ----------
-    bins, truth : ndarray of int, shape (n,)
-        Codes of the rows.
-    share : ndarray, shape (n, n_actions)
-        Probability of each action.
-
-    Returns
-    -------
-    float
-        I(action; truth | bin) under the mean policies of bins and truths.
-    """
-    table = np.zeros((int(bins.max()) + 1, int(truth.max()) + 1, share.shape[1]))
-    np.add.at(table, (bins, truth), share)
-    return float(_total_information(table).sum() / bins.size)
-
-
-def plug_in_information(bins: Codes, action: Codes, truth: Codes) -> float:
-    """Return the maximum-likelihood estimate of I(action; truth | bin) in nats.
-
-    Parameters
-    ----------
-    bins, action, truth : ndarray of int, shape (n,)
-        Codes of the rows.
-
-    Returns
-    -------
-    float
-        The estimate, biased upwards.
-    """
-    shape = (int(bins.max()) + 1, int(action.max()) + 1, int(truth.max()) + 1)
-    # One pass of counting over flattened cells, because permutation tests call this often.
-    cell = np.ravel_multi_index((bins, action, truth), shape)
-    table = (
-        np.bincount(cell, minlength=shape[0] * shape[1] * shape[2])
-        .reshape(shape)
-        .astype(np.float64)
-    )
-    return float(_total_information(table).sum() / bins.size)
-
-
-def binned_information(
-    bin_of_context: Codes, context: Codes, share: Floats, truth: Codes
-) -> BinnedInformation:
-    """Estimate I(action; truth | bin of belief).
-
-    Parameters
-    ----------
-    bin_of_context : ndarray of int, shape (n_contexts,)
-        Belief bin of each context.
-    context, truth : ndarray of int, shape (n,)
-        Codes of the rows.
+    blocks, bins : ndarray of int, shape (n_contexts,)
+        Block and bin of each context; every block lies within one bin.
+    context : ndarray of int, shape (n,)
+        Context of each row.
     share : ndarray, shape (n, n_actions)
         Probability of each action; 1 for the one that was chosen, where one was. Probabilities
         give the information of an action that is drawn from them, without the noise of drawing.
-
-    Returns
-    -------
-    BinnedInformation
-        See there.
+    n_states : int
+        Number of states.
     """
-    (n_rows, n_actions), n_contexts = share.shape, bin_of_context.size
-    n_states = int(truth.max()) + 1
-    by_state = np.zeros((n_contexts, n_states, n_actions))
-    np.add.at(by_state, (context, truth), share)
-    # Laid out as tables of actions by states, so that sums are added up in one and the same order.
-    by_context = np.ascontiguousarray(by_state.transpose(0, 2, 1))
-    table = np.zeros((int(bin_of_context.max()) + 1, n_actions, n_states))
-    np.add.at(table, bin_of_context, by_context)
-    by_bin = _total_information(table)
-    # Leaving out a context changes the table of its bin alone.
-    rest = _total_information(table[bin_of_context] - by_context)
-    left_out = by_bin.sum() - by_bin[bin_of_context] + rest
-    left_out /= n_rows - by_context.sum(axis=(1, 2))
-    plug_in = float(by_bin.sum() / n_rows)
-    # Quenouille's jackknife: what is left of the bias is of second order in 1 / n_contexts.
-    corrected = n_contexts * plug_in - (n_contexts - 1) * float(left_out.mean())
-    return BinnedInformation(
-        plug_in, corrected, float(np.sqrt(jackknife_variance(left_out))), table.shape[0]
-    )
+
+    def __init__(
+        self, blocks: Codes, bins: Codes, context: Codes, share: Floats, n_states: int
+    ) -> None:
+        self._kept = np.flatnonzero(np.bincount(blocks)[blocks] > 1)
+        self._block = np.unique(blocks[self._kept], return_inverse=True)[1]
+        self._bin = np.unique(bins[self._kept], return_inverse=True)[1]
+        by_action = [context_sums(column, context, blocks.size) for column in share.T]
+        self._chosen: Floats = np.stack(by_action, axis=1)[self._kept]
+        self._size: Floats = self._chosen.sum(axis=1)
+        self._total = float(self._size.sum())
+        self._n_states, self.n_bins = n_states, int(self._bin.max()) + 1
+        self._bin_of_block = np.zeros(int(self._block.max()) + 1, dtype=np.int64)
+        self._bin_of_block[self._block] = self._bin
+        self._of_block = self._sums(self._block, self._bin_of_block.size)
+        self._share = self._of_block / self._of_block.sum(axis=1, keepdims=True)
+
+    def _sums(self, group: Codes, n_groups: int) -> Floats:
+        """Sum the choices of contexts by group, shape (n_groups, n_actions)."""
+        sums = [np.bincount(group, weights=column, minlength=n_groups) for column in self._chosen.T]
+        return np.stack(sums, axis=1)
+
+    def _tables(self, state: Codes) -> tuple[Floats, Floats, Floats]:
+        """Counted and expected tables of bins, shape (n_bins, n_states, n_actions).
+
+        The last one holds rows by block and state, shape (n_blocks, n_states).
+        """
+        n_states, n_actions = self._n_states, self._chosen.shape[1]
+        shape = (self.n_bins, n_states, n_actions)
+        counted = self._sums(self._bin * n_states + state, self.n_bins * n_states).reshape(shape)
+        n_blocks = self._bin_of_block.size
+        of_state = context_sums(
+            self._size, self._block * n_states + state, n_blocks * n_states
+        ).reshape(n_blocks, n_states)
+        cell = (self._bin_of_block[:, None] * n_states + np.arange(n_states)).ravel()
+        expected = [
+            context_sums((of_state * column[:, None]).ravel(), cell, self.n_bins * n_states)
+            for column in self._share.T
+        ]
+        return counted, np.stack(expected, axis=1).reshape(shape), of_state
+
+    def plug_in(self, state: Codes) -> tuple[float, float]:
+        """Return the divergence in bins, and in one bin that holds everything, in nats.
+
+        Parameters
+        ----------
+        state : ndarray of int, shape (n_contexts,)
+            State of each context.
+
+        Returns
+        -------
+        in_bins, throughout : float
+            The first sees dependence of any direction in any bin, the second one that is alike at
+            all beliefs; both are biased upwards.
+        """
+        counted, expected, _ = self._tables(state[self._kept])
+        throughout = _divergence(counted.sum(axis=0), expected.sum(axis=0))
+        in_bins = _divergence(counted, expected).sum()
+        return float(in_bins) / self._total, float(throughout) / self._total
+
+    def estimate(self, state: Codes) -> BinnedInformation:
+        """Estimate I(action; truth | belief), contexts as units.
+
+        Parameters
+        ----------
+        state : ndarray of int, shape (n_contexts,)
+            State of each context.
+
+        Returns
+        -------
+        BinnedInformation
+            See there.
+        """
+        kept = state[self._kept]
+        counted, expected, of_state = self._tables(kept)
+        by_bin = _divergence(counted, expected)
+        # Leaving out a context changes the table of its bin alone, and there its block alone.
+        is_state = np.eye(self._n_states)[kept]
+        states, actions = of_state[self._block], self._of_block[self._block]
+        before = states[:, :, None] * self._share[self._block][:, None, :]
+        rows = (actions.sum(axis=1) - self._size)[:, None, None]
+        states, actions = states - is_state * self._size[:, None], actions - self._chosen
+        after = states[:, :, None] * actions[:, None, :] / rows
+        rest = _divergence(
+            counted[self._bin] - is_state[:, :, None] * self._chosen[:, None, :],
+            expected[self._bin] - before + after,
+        )
+        left_out = (by_bin.sum() - by_bin[self._bin] + rest) / (self._total - self._size)
+        plug_in, n = float(by_bin.sum()) / self._total, self._kept.size
+        # Quenouille's jackknife: what is left of the bias is of second order in 1 / n.
+        corrected = n * plug_in - (n - 1) * float(left_out.mean())
+        return BinnedInformation(
+            plug_in, corrected, float(np.sqrt(jackknife_variance(left_out))), self.n_bins
+        )

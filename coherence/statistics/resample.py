@@ -11,6 +11,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from coherence.errors import InputError
 from coherence.inputs import Codes, Floats
 from coherence.statistics.grouping import vector_blocks
 from coherence.statistics.knn import RESOLUTION, as_levels
@@ -24,7 +25,15 @@ BLOCK_SPAN = 0.1  # widest difference in belief within a block that joins differ
 
 def as_generator(rng: Seed) -> np.random.Generator:
     """Return a generator for a seed, a generator or None (fresh entropy)."""
-    return np.random.default_rng(rng)
+    try:
+        if isinstance(rng, bool):
+            raise TypeError
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise InputError(
+            "rng must be None, a whole number of at least 0 or a numpy.random.Generator; received "
+            f"{rng!r}."
+        ) from None
 
 
 def permutation_pvalue(observed: float, permuted: Floats, *, exact: bool = False) -> float:
@@ -49,6 +58,49 @@ def permutation_pvalue(observed: float, permuted: Floats, *, exact: bool = False
     margin = 1e-12 * max(1.0, abs(observed))
     as_large = np.count_nonzero(permuted >= observed - margin)
     return float(as_large / permuted.size if exact else (1 + as_large) / (1 + permuted.size))
+
+
+def combined_pvalue(
+    observed: Floats, permuted: Floats, weights: Floats, *, exact: bool = False
+) -> float:
+    """Combine several statistics of the same permutations into one p-value.
+
+    Every arrangement, the observed one among them, is scored by the weighted sum over statistics of
+    1 / sqrt(share of arrangements whose statistic is at least as large). That lies between Fisher's
+    sum of logarithms, which a few statistics without evidence drown, and the smallest share, which
+    makes nothing of several that agree. The score is itself ranked among the arrangements, so that
+    the level is exact however the statistics depend on each other.
+
+    Parameters
+    ----------
+    observed : ndarray, shape (n_statistics,)
+        Statistics on the data; large values speak against the null.
+    permuted : ndarray, shape (n_permutations, n_statistics)
+        Statistics on permuted data.
+    weights : ndarray, shape (n_statistics,)
+        Weights, positive.
+    exact : bool
+        `permuted` holds every arrangement, the observed one included.
+
+    Returns
+    -------
+    float
+        p-value; never 0.
+
+    References
+    ----------
+    Vovk and Wang (2020), Combining p-values via averaging, for means of powers; Pesarin and Salmaso
+    (2010), Permutation Tests for Complex Data, section 4.2, for the ranking.
+    """
+    every = permuted if exact else np.concatenate([observed[None], permuted])
+    scores: Floats = np.zeros(1 + len(permuted))
+    for column, weight in enumerate(weights):
+        values = np.concatenate([observed[None, column], permuted[:, column]])
+        # The same margin for ties as in `permutation_pvalue`.
+        reached = values - 1e-12 * np.maximum(1.0, np.abs(values))
+        below = np.searchsorted(np.sort(every[:, column]), reached, side="left")
+        scores += weight / np.sqrt(1.0 - below / len(every))
+    return permutation_pvalue(float(scores[0]), scores[1:], exact=exact)
 
 
 def context_sums(values: Floats, context: Codes, n_contexts: int) -> Floats:

@@ -6,6 +6,9 @@ import numpy as np
 import pandas as pd
 
 from coherence.errors import SchemaError, closest
+from coherence.table.column_names import column_faults
+from coherence.table.frames import require_frame
+from coherence.table.labels import label_faults
 from coherence.table.needs import EVIDENCE, missing
 from coherence.table.schema import (
     ACTION_PREFIX,
@@ -107,7 +110,8 @@ def _probability_faults(runs: pd.DataFrame) -> list[str]:
         column = runs[name].where(of_policies) if name in policies else runs[name]
         numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
         # True and False would pass as 1 and 0, and are no stated probabilities.
-        text = (np.isnan(numbers) & column.notna().to_numpy()) | pd.api.types.is_bool_dtype(column)
+        boolean = column.map(lambda value: isinstance(value, bool | np.bool_)).to_numpy(dtype=bool)
+        text = (np.isnan(numbers) & column.notna().to_numpy()) | boolean
         if text.any():
             faults.append(
                 f"column {name!r} must hold numbers; {int(text.sum())} of {len(column)} values "
@@ -288,7 +292,7 @@ def _key_faults(runs: pd.DataFrame) -> list[str]:
     return faults
 
 
-def find_faults(runs: pd.DataFrame, *, part: bool = False) -> list[str]:
+def find_faults(runs: pd.DataFrame, *, part: bool = False, labels_apart: bool = False) -> list[str]:
     """List every fault of a runs table.
 
     Parameters
@@ -297,7 +301,9 @@ def find_faults(runs: pd.DataFrame, *, part: bool = False) -> list[str]:
         Candidate runs table.
     part : bool
         Whether it is one of several that will be read together, so that it need not allow a check
-        by itself.
+        by itself; labels may then be merged once they are together.
+    labels_apart : bool
+        Whether labels that differ only in how they are written are meant to differ.
 
     Returns
     -------
@@ -320,13 +326,16 @@ def find_faults(runs: pd.DataFrame, *, part: bool = False) -> list[str]:
         _spread_faults,
         _status_faults,
         _key_faults,
+        column_faults,
+        label_faults,
     )
-    return [
-        fault for rule in rules if not (part and rule is _nothing_to_check) for fault in rule(runs)
-    ]
+    spared = {_nothing_to_check, label_faults} if part else {label_faults} if labels_apart else ()
+    return [fault for rule in rules if rule not in spared for fault in rule(runs)]
 
 
-def validate_runs(runs: pd.DataFrame, *, source: str = "runs table") -> None:
+def validate_runs(
+    runs: pd.DataFrame, *, source: str = "runs table", labels_apart: bool = False
+) -> None:
     """Raise if a table is not a valid runs table.
 
     Parameters
@@ -335,6 +344,9 @@ def validate_runs(runs: pd.DataFrame, *, source: str = "runs table") -> None:
         Candidate runs table; the columns are described in `COLUMNS`.
     source : str
         Name of the table in the message.
+    labels_apart : bool
+        Whether labels that differ only by blanks, case, Unicode form or type are meant to differ,
+        and no fault.
 
     Raises
     ------
@@ -349,6 +361,7 @@ def validate_runs(runs: pd.DataFrame, *, source: str = "runs table") -> None:
     coherence.errors.SchemaError: runs table has 1 fault: column 'p' must hold probabilities in \
 [0, 1]; 1 of 2 values do not, the first is 85 (row 1). Divide percentages by 100.
     """
-    faults = find_faults(runs)
+    require_frame(runs)
+    faults = find_faults(runs, labels_apart=labels_apart)
     if faults:
         raise SchemaError(faults, source)

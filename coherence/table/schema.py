@@ -71,7 +71,7 @@ COLUMNS = (
     Column(
         "p",
         "probability",
-        "Stated or revealed belief that theta = 1; "
+        "Stated or revealed belief that theta = 1, yes, true or the label named as positive; "
         "with several states one p_<state> column each instead.",
     ),
     Column(
@@ -113,6 +113,7 @@ COLUMNS = (
     ),
     Column("raw_belief", "text", "The belief answer as the model gave it."),
     Column("raw_action", "text", "The action answer as the model gave it."),
+    Column("raw_z", "text", "The answer on the probabilities of z as the model gave it."),
     Column(
         "answer_mass",
         "probability",

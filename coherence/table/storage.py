@@ -17,6 +17,8 @@ import pandas as pd
 from coherence.errors import InputError, closest
 from coherence.table.exact_csv import read_exact_csv
 from coherence.table.faults import validate_runs
+from coherence.table.frames import require_frame
+from coherence.table.labels import merge_alike
 from coherence.table.schema import COLUMN_NAMES, COLUMNS
 from coherence.table.text_files import (
     AS_IT_SAYS,
@@ -144,6 +146,16 @@ def _map_columns(runs: pd.DataFrame, columns: Mapping[str, str], source: Path) -
     return runs.rename(columns={**aside, **renamed})
 
 
+def _without(runs: pd.DataFrame, ignore: Collection[str], source: Path) -> pd.DataFrame:
+    names = [ignore] if isinstance(ignore, str) else list(ignore)
+    for name in names:
+        if name not in runs.columns:
+            raise InputError(
+                f"{source}: there is no column {name!r} to ignore. {closest(name, runs.columns)}"
+            )
+    return runs.drop(columns=names)
+
+
 def _restore_whole_labels(runs: pd.DataFrame) -> pd.DataFrame:
     """Undo what a missing value does to whole numbers: the label 1 must not come back as 1.0."""
     labels = [
@@ -166,6 +178,8 @@ def read_runs(
     decimal: str = ".",
     encoding: str | None = None,
     percent: bool = False,
+    ignore: Collection[str] = (),
+    merge_labels: bool | None = None,
 ) -> pd.DataFrame:
     """Read and validate a runs table.
 
@@ -185,6 +199,11 @@ def read_runs(
         Encoding of a text file; None: told by its first bytes (UTF-16, UTF-32), else UTF-8.
     percent : bool
         Whether stated probabilities are percentages, with a percent sign or without.
+    ignore : collection of str
+        Columns of the file to leave out.
+    merge_labels : bool, optional
+        What becomes of labels that differ only by blanks, case, Unicode form or type: True writes
+        them as the most frequent of them, False keeps them apart; None takes them for a fault.
 
     Returns
     -------
@@ -196,8 +215,8 @@ def read_runs(
     Raises
     ------
     InputError
-        The path does not exist, cannot be read, is empty, or a mapped column is missing; signs,
-        commas or bytes need an option, which is named.
+        The path does not exist, cannot be read, is empty, or a mapped or ignored column is missing;
+        signs, commas or bytes need an option, which is named.
     SchemaError
         The table breaks the schema; the message lists every fault.
     """
@@ -213,10 +232,12 @@ def read_runs(
     runs = _read_folder(source) if source.is_dir() else _read_file(source, texts, form)
     if len(runs) == 0:
         raise InputError(f"{source}: the table has no rows. Check the export that wrote it.")
-    runs = _map_columns(runs, columns or {}, source)
+    runs = _map_columns(_without(runs, ignore, source), columns or {}, source)
     runs = as_probabilities(runs, percent=percent, decimal=decimal, source=str(source))
     runs = _restore_whole_labels(runs)
-    validate_runs(runs, source=str(source))
+    if merge_labels:
+        runs, _ = merge_alike(runs)
+    validate_runs(runs, source=str(source), labels_apart=merge_labels is False)
     return runs
 
 
@@ -248,6 +269,7 @@ def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     InputError
         Unknown ending, or the folder is missing or not writable.
     """
+    require_frame(runs)
     target = Path(path)
     suffix = target.suffix.lower()
     if suffix not in (".parquet", ".csv", *_JSON_SUFFIXES):

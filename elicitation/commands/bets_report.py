@@ -32,17 +32,8 @@ def bets_report(scores: "BetScores", comparison: "pd.DataFrame") -> str:
     from coherence.report.wording import clean, format_pvalue
 
     lines: list[str] = []
-    header = [
-        "question",
-        "truth",
-        "method",
-        "n",
-        "right",
-        "95% interval",
-        "chance",
-        "p exact",
-        "p z test",
-    ]
+    header = ["question", "truth", "method", "n", "right", "95% interval", "chance", "always"]
+    header += ["p exact", "p z test"]
     for model, rows in scores.accuracy.groupby("model", sort=False):
         cells = [header]
         for row in rows.to_dict("records"):
@@ -51,11 +42,12 @@ def bets_report(scores: "BetScores", comparison: "pd.DataFrame") -> str:
                 percent(row["accuracy"]),
                 between(row, ".0%"),
                 percent(row["chance"]),
+                always(row),
             ]
             numbers += [format_pvalue(row["p_exact"]), format_pvalue(row["p_z"])]
             # Names come from files of answers and may hold terminal commands.
             cells.append([clean(row["template"]), row["truth"], row["method"], *numbers])
-        lines += [f"{clean(model)}", *aligned(cells, right=range(3, 9)), ""]
+        lines += [f"{clean(model)}", *aligned(cells, right=range(3, 10)), ""]
     for (model, modality), fit in scores.ladders.items():
         lines += [
             f"{clean(model)}, ladder of a {clean(modality)}: probabilities that choices act on"
@@ -74,7 +66,7 @@ def bets_report(scores: "BetScores", comparison: "pd.DataFrame") -> str:
             )
         lines += [*aligned(cells, right=range(4)), *_weighting(fit), ""]
     if "model" in comparison and comparison["model"].nunique() > 1:
-        cells = [["all models", "model", "n", "right", "95% interval", "chance"]]
+        cells = [["all models", "model", "n", "right", "95% interval", "chance", "always"]]
         for row in comparison.to_dict("records"):
             cells.append(
                 [
@@ -84,9 +76,10 @@ def bets_report(scores: "BetScores", comparison: "pd.DataFrame") -> str:
                     percent(row["accuracy"]),
                     between(row, ".0%"),
                     percent(row["chance"]),
+                    always(row),
                 ]
             )
-        lines += [*aligned(cells, right=range(2, 6)), ""]
+        lines += [*aligned(cells, right=range(2, 7)), ""]
     return "\n".join([*lines, *(f"note: {clean(note)}" for note in scores.notes)]).rstrip()
 
 
@@ -121,6 +114,11 @@ def _signed(value: float) -> str:
 def percent(share: float) -> str:
     """Return a share as a cell."""
     return _NONE if math.isnan(share) else f"{share:.1%}"
+
+
+def always(row: "Mapping[Any, Any]") -> str:
+    """Return the constant answer that is right most often, and how often, as a cell."""
+    return f"{row['constant']} {percent(row['constant_rate'])}" if row["constant"] else _NONE
 
 
 def between(row: "Mapping[Any, Any] | pd.Series[Any]", form: str) -> str:

@@ -353,8 +353,8 @@ def _print_masses(masses: "tuple[float, ...]") -> None:
 
     median = statistics.median(masses)
     print(
-        f"answers in the form asked for have probability {median:.2g} (median) and "
-        f"{min(masses):.2g} (smallest)",
+        f"answers in the form asked for have probability {median:.2g} (median over rows; of a row "
+        f"the least of its answers) and {min(masses):.2g} (smallest)",
         file=sys.stderr,
     )
     if median < 0.5:

@@ -47,9 +47,18 @@ class _Reading:
 
     @property
     def raw(self) -> str:
-        """The answer as it came; of many draws, how often each came."""
-        if self.first.question.way != "sampled":
-            return self.first.stored.text
+        """The answer as it came; of many draws, how often each came; a distribution by its line."""
+        question, text = self.first.question, self.first.stored.text
+        if question.way == "exact":
+            parts = json.loads(text)
+            # The numbers of a line are those of its label: of No and Yes, the probability of No.
+            lines = question.lines if question.form == "lines" else ("Yes",)
+            in_lines = question.role not in ("decision", "choice")
+            return json.dumps(
+                dict(zip(lines, parts, strict=False)) if in_lines else parts[0], ensure_ascii=False
+            )
+        if question.way != "sampled":
+            return text
         texts = Counter(answer.stored.text for answer in self.answers)
         return json.dumps(dict(texts.most_common()), ensure_ascii=False)
 

@@ -36,7 +36,7 @@ class Tally:
     truncated : int
         Answers that were cut, or still thinking, before they were complete.
     masses : tuple of float
-        Answer masses of what was read off probabilities, or drawn from a form.
+        Answer masses of the rows that were read off probabilities, or drawn from a form.
     """
 
     asked: int
@@ -201,5 +201,5 @@ def run_plan(
         repaired=sum(answer.decoded.status.startswith("repaired:") for answer in read),
         thought=sum(answer.thought_aloud for answer in read),
         truncated=sum(answer.decoded.status == TRUNCATED for answer in read),
-        masses=tuple(answer.answer_mass for answer in read if answer.answer_mass is not None),
+        masses=tuple(runs["answer_mass"].dropna()),
     )

@@ -10,11 +10,10 @@ from coherence import InputError
 from coherence.inputs import (
     as_actions,
     as_belief,
-    as_choices,
     as_codes,
     as_contexts,
-    one_dimensional,
     require,
+    require_aligned,
     whole_number,
 )
 
@@ -127,49 +126,6 @@ def test_without_ids_every_row_is_a_context():
     assert as_contexts(["u", "v", "u"], 3)[0].tolist() == [0, 1, 0]
 
 
-def test_choices_hold_codes_and_labels():
-    data = as_choices([0.1, 0.2, 0.3], ["x", "y", "x"], [0, 1, 0], ["c", "d", "c"])
-    assert (data.n_rows, data.n_contexts) == (3, 2)
-    assert (data.actions, data.states, data.contexts) == (("x", "y"), (0, 1), ("c", "d"))
-    assert (data.action.tolist(), data.context.tolist()) == ([0, 1, 0], [0, 1, 0])
-
-
-def test_truth_is_constant_within_a_context():
-    message = (
-        "truth must be constant within a context; in context 'c' it is 'no' and, at position 2, "
-        "'yes'. Give every realised state its own context id."
-    )
-    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
-        as_choices([0.1] * 4, list("abab"), ["no", "no", "yes", "no"], ["c", "d", "c", "c"])
-
-
-@pytest.mark.parametrize(
-    ("action", "truth", "reason"),
-    [
-        (["x"] * 10, [0, 1] * 5, "only one action was seen ('x')"),
-        (["x", "y"] * 5, [1] * 10, "truth is constant (1)"),
-        (["x", "y"] * 5, [0, 1] * 5, ""),
-        (["x", "y"] * 4 + ["x"], [0, 1] * 4 + [0], "9 contexts are fewer than 10"),
-    ],
-)
-def test_degenerate_data_say_why(action, truth, reason):
-    assert as_choices(np.full(len(action), 0.5), action, truth, None).degenerate == reason
-
-
-def test_two_states_are_one_number():
-    def data(belief):
-        return as_choices(belief, ["x", "y"], [0, 1], None)
-
-    assert one_dimensional(data([0.1, 0.2]), "cmi").tolist() == [0.1, 0.2]
-    assert one_dimensional(data([[0.9, 0.1], [0.8, 0.2]]), "cmi").tolist() == [0.1, 0.2]
-    message = (
-        "cmi needs one-dimensional beliefs; received beliefs over 3 states. Pass the belief in "
-        "one state against the rest."
-    )
-    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
-        one_dimensional(data([[0.5, 0.25, 0.25]] * 2), "cmi")
-
-
 def test_probabilities_name_their_actions_and_keep_the_order_of_labels():
     frame = pd.DataFrame({"yes": [0.2, 1.0], "no": [0.8, 0.0], "never": [0.0, 0.0]})
     actions = as_actions(frame, 2)
@@ -214,6 +170,31 @@ def test_what_is_no_policy_is_refused(values, message):
         as_actions(values, 2)
 
 
-def test_one_action_with_all_probability_is_one_action():
-    data = as_choices([0.5] * 12, [[1.0, 0.0]] * 12, [0, 1] * 6, None)
-    assert data.degenerate == "only one action was seen (0)"
+@pytest.mark.parametrize(
+    "values", [[True, False], pd.Series([True, False]), [0.5, True], pd.array([True, None])]
+)
+def test_true_and_false_are_no_beliefs(values):
+    with pytest.raises(InputError, match="belief must hold probabilities .* received true and fal"):
+        as_belief(values)
+
+
+def test_one_column_of_beliefs_says_what_it_may_be():
+    with pytest.raises(InputError, match="received one column. Pass it as one dimension"):
+        as_belief([[0.2], [0.8]])
+
+
+def test_indicators_of_actions_are_choices():
+    frame = pd.DataFrame({"go": [True, False], "stay": [False, True]})
+    assert as_actions(frame, 2).codes.tolist() == [0, 1]
+
+
+def test_rows_are_not_matched_by_position_against_their_index():
+    belief = pd.Series([0.1, 0.2, 0.3])
+    require_aligned(belief=belief, action=["a", "b", "c"], truth=belief + 1, context=None)
+    with pytest.raises(InputError) as error:
+        require_aligned(belief=belief, action=belief[::-1])
+    assert str(error.value) == (
+        "belief and action must have the same index; at position 0 they have 0 and 2. Align them "
+        "(action.loc[belief.index]), or pass values alone (action.to_numpy()) if their order is "
+        "right."
+    )

@@ -82,3 +82,9 @@ def test_adjusted_pvalues_stand_in_the_row():
 )
 def test_only_a_missing_number_is_called_undefined(changes, line):
     assert str(result(**changes, reason="too few")).splitlines()[-1] == line
+
+
+def test_an_interval_ends_where_its_quantity_does():
+    assert Interval(-0.66, 2.5, 0.9, "by hand").within(-1, 1) == Interval(-0.66, 1, 0.9, "by hand")
+    assert Interval(1.1, 1.2).within(-1, 1) == Interval(1, 1)
+    assert Interval(-0.5, 0.5).within(-1, 1) == Interval(-0.5, 0.5)

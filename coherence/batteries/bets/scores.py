@@ -15,6 +15,7 @@ import pandas as pd
 
 from coherence.batteries.bets.accuracy import crossed_interval, exact_test, z_test
 from coherence.batteries.bets.answers import BetAnswers, join_answers
+from coherence.batteries.bets.constant_answers import best_constant, constant_notes
 from coherence.batteries.bets.gains import BetRule, bet_gains, break_evens
 from coherence.batteries.bets.ladder import LadderFit, fit_ladder
 from coherence.batteries.bets.predictions import threshold_sets, tune_threshold
@@ -40,7 +41,7 @@ BELIEF_TEMPLATE = "choice-valuable"
 BCA = "belief-conditioned"
 MEASURES = ("values", "bets", "bets by own values")
 _ASKED = ["model", "kind", "template", "truth", "method", "n"]
-_RESULTS = ["n_right", "accuracy", "chance", "low", "high", "p_exact"]
+_RESULTS = ["n_right", "accuracy", "chance", "constant", "constant_rate", "low", "high", "p_exact"]
 _COLUMNS = [*_ASKED, *_RESULTS, "z", "p_z", "threshold", "dev_accuracy", "n_tied", "n_unread"]
 
 _Row = dict[str, object]
@@ -54,10 +55,13 @@ class BetScores:
     ----------
     accuracy : DataFrame
         One row per model, kind, template, truth and method: ``n`` questions, ``n_right``,
-        ``accuracy``, ``chance`` (of a random guess, by enumeration), ``low`` and ``high`` (95%,
-        things as crossed clusters), ``p_exact`` (exact, one-sided), ``z`` and ``p_z`` (the paper's
-        test), ``threshold`` and ``dev_accuracy`` where one was tuned, ``n_tied`` (answers without a
-        single choice), ``n_unread`` (answers that could not be read; both count as wrong).
+        ``accuracy``, ``chance`` (of a random guess, by enumeration), ``constant`` and
+        ``constant_rate`` (the answer that is right most often when it is always given, and how
+        often), ``low`` and ``high`` (95%, things as crossed clusters), ``p_exact`` (exact,
+        one-sided), ``z`` and ``p_z`` (the test of the paper), both against the guess or the
+        constant answer, whichever is right more often, ``threshold`` and ``dev_accuracy`` where one
+        was tuned, ``n_tied`` (answers without a single choice), ``n_unread`` (answers that could
+        not be read; both count as wrong).
     ladders : mapping of (str, str) to LadderFit
         By model and modality; empty where no ladder was answered. Answers without a single choice
         are left out.
@@ -123,6 +127,7 @@ def score_bets(
         if not len(test.questions):
             notes.append(f"{_where(group)}: no answers to questions of split {split!r}.")
             continue
+        notes += constant_notes(test, correct_choices(test, rule))
         rows.append(_row(test, "correct", STANDARD, test.choice, correct_choices(test, rule)))
         if group.kind == "bet" and group.model in beliefs:
             rational = rational_choices(test, beliefs[group.model], rule)
@@ -233,15 +238,16 @@ def _row(group: BetAnswers, truth: str, method: str, codes: Codes, right: Truths
     kept = asked(right)
     names = (group.model, group.kind, group.template, truth, method, int(kept.sum()))
     row: _Row = dict(zip(_ASKED, names, strict=True))
-    chance = random_rate(right)
-    row |= _share_right([(group.questions, codes, right)]) | {"chance": chance}
+    row |= _share_right([(group.questions, codes, right)]) | {"chance": random_rate(right)}
     row |= {"z": math.nan, "p_z": math.nan, "threshold": math.nan, "dev_accuracy": math.nan}
     row["n_unread"] = int(group.unread[kept].sum())
     row["n_tied"] = int((group.choice[kept] == NO_CHOICE).sum()) if method == STANDARD else 0
     # The paper estimates the variance with n - 1, which one question does not allow.
     if kept.sum() > 1:
         n_right = int(is_right(codes[kept], right[kept]).sum())
-        paper = z_test(n_right, int(kept.sum()), chance)
+        # The paper's rate is the guess; who always answers alike would pass for rational.
+        rate = max(random_rate(right), best_constant([(group.questions, right)])[1])
+        paper = z_test(n_right, int(kept.sum()), rate)
         row |= {"z": paper.z, "p_z": paper.pvalue}
     return row
 
@@ -254,15 +260,18 @@ def _share_right(parts: list[tuple[pd.DataFrame, Codes, Truths]]) -> _Row:
         [is_right(codes[keep], truth[keep]) for (_, codes, truth), keep in answered]
     )
     if right.size == 0:
-        return {"n_right": 0} | dict.fromkeys(_RESULTS[1:], math.nan)
+        return {"n_right": 0} | dict.fromkeys(_RESULTS[1:], math.nan) | {"constant": ""}
     things = pd.concat([questions[keep] for (questions, _, _), keep in answered])
     # Where gains are equal more than one choice is right, and a guess is right more often.
     chances = np.concatenate([truth[keep].mean(axis=1) for (_, _, truth), keep in answered])
     interval = crossed_interval(right, things["high"], things["low"])
-    n_right = int(right.sum())
-    ends = (interval.low, interval.high)
-    values = (n_right, n_right / right.size, float(chances.mean()), *ends)
-    return dict(zip(_RESULTS, (*values, exact_test(n_right, chances)), strict=True))
+    n_right, chance = int(right.sum()), float(chances.mean())
+    constant = best_constant([(questions, truth) for questions, _, truth in parts])
+    if constant[1] > chance:
+        chances = np.full(right.size, constant[1])
+    pvalue = exact_test(n_right, chances)
+    values = (n_right, n_right / right.size, chance, *constant, interval.low, interval.high, pvalue)
+    return dict(zip(_RESULTS, values, strict=True))
 
 
 def compare_models(
@@ -285,8 +294,9 @@ def compare_models(
     -------
     DataFrame
         One row per measure of `MEASURES` and model that was asked: ``measure``, ``model``, ``n``,
-        ``n_right``, ``accuracy``, ``chance`` (of a guess), ``low``, ``high`` (95%, things as
-        crossed clusters) and ``p_exact`` (one-sided, against guesses); within a measure the best
+        ``n_right``, ``accuracy``, ``chance`` (of a guess), ``constant`` and ``constant_rate`` (the
+        best constant answer), ``low``, ``high`` (95%, things as crossed clusters) and ``p_exact``
+        (one-sided, against the better of the two); within a measure the best
         model first, equal ones by name.
     """
     rows: list[_Row] = []

@@ -27,7 +27,7 @@ CHOSEN = ")"
 _TOLERANCE = 1e-12
 """Of token sequences that are given up: far below the usual one, since a divergence looks at the
 logarithm of improbable outcomes."""
-_RELATIVE_TOLERANCE = 1e-3
+_RELATIVE_GAP = 1e-3
 """Most that may have been given up beside the least probable outcome: a thousandth in its
 logarithm."""
 _FINER = 1e-6
@@ -51,7 +51,11 @@ _MARKS = ("", "(", "**", "**(", "[")
 """What a chat model may put before the letter that it chooses."""
 _SENTENCE = tuple(f" {letter}".encode() for letter in string.ascii_lowercase)
 _OPENING_MARKS = ("", "**", '"', "(")
-_OPENING_TOLERANCE = 1e-6
+_OPENING_TOLERANCE = 1e-5
+_LEAST_OPENING_TOLERANCE = 1e-6
+"""Many forms of improbable answers would be followed for nothing: what has less is unread."""
+_OPENING_GAP = 2e-3
+"""Of the mass of all outcomes in their many forms: most that may have been given up beside it."""
 OPENED = ":"
 """Ends the name of an outcome that is read in all the forms of `opening_spellings`."""
 # "man or woman", "1 0", "Heads/Tails" begin with an outcome and do not choose it.
@@ -156,12 +160,7 @@ def read_masses(
         groups: dict[tuple[tuple[str, ...], bool, bool, bool], list[Draw]] = {}
         for draw in missing:
             question = question_of[draw]
-            form = (
-                question.outcomes,
-                question.ignore_case,
-                question.lettered,
-                question.opened,
-            )
+            form = (question.outcomes, question.ignore_case, question.lettered, question.opened)
             groups.setdefault(form, []).append(draw)
         for group in groups.values():
             for start in range(0, len(group), portion):
@@ -319,9 +318,7 @@ def _openings(outcomes: tuple[str, ...]) -> list[Spelling]:
 def _read(model: ScoringModel, questions: Sequence[OutcomeQuestion]) -> list[Masses]:
     """Read questions of the same outcomes; where too little is known, all have probability 0."""
     texts, first = [question.text for question in questions], questions[0]
-    if first.opened:
-        read = _masses_of(model, texts, opening_spellings(first.outcomes), _OPENING_TOLERANCE)
-    elif first.lettered:
+    if first.lettered:
         read = _masses_of(model, texts, letter_spellings(first.outcomes), _LETTER_TOLERANCE)
     else:
         read = _read_closely(model, texts, first)
@@ -331,30 +328,42 @@ def _read(model: ScoringModel, questions: Sequence[OutcomeQuestion]) -> list[Mas
 def _read_closely(
     model: ScoringModel, texts: Sequence[str], question: OutcomeQuestion
 ) -> list[tuple[Masses, float]]:
-    """Read outcomes whose probabilities are compared by their logarithms, the improbable as well.
+    """Read outcomes, and read those once more of which too much was given up.
 
     Where all answers together have next to no mass, a tolerance that is small beside 1 is large
     beside an outcome: it would come back as impossible, and its divergence as infinite.
     """
+
+    def bound(masses: Masses) -> float:
+        of_each = [masses[outcome] for outcome in question.outcomes]
+        # Rates are shares in the mass of all outcomes; divergences look at the least of them.
+        return _OPENING_GAP * sum(of_each) if question.opened else _RELATIVE_GAP * min(of_each)
+
     read: list[tuple[Masses, float]] = [({}, 0.0)] * len(texts)
-    left, tolerance = list(range(len(texts))), _TOLERANCE
+    left = list(range(len(texts)))
+    tolerance = _OPENING_TOLERANCE if question.opened else _TOLERANCE
+    least = _LEAST_OPENING_TOLERANCE if question.opened else 0.0
     for _ in range(_ROUNDS):
         finer = _read_once(model, [texts[i] for i in left], question, tolerance)
         for i, row in zip(left, finer, strict=True):
             read[i] = row
-        least = {i: min(read[i][0][outcome] for outcome in question.outcomes) for i in left}
-        left = [i for i in left if read[i][1] > _RELATIVE_TOLERANCE * least[i]]
+        left = [i for i in left if read[i][1] > bound(read[i][0])]
         if not left:
             break
         # Of an outcome that was given up nothing is known but that it is less than the tolerance.
-        wanted = min(least[i] for i in left) * _RELATIVE_TOLERANCE
-        tolerance = min(wanted if wanted > 0 else tolerance, tolerance * _FINER)
+        wanted = min(bound(read[i][0]) for i in left)
+        finest = max(wanted if wanted > 0 else tolerance * _FINER, least)
+        if finest >= tolerance:
+            break
+        tolerance = finest
     return read
 
 
 def _read_once(
     model: ScoringModel, texts: Sequence[str], question: OutcomeQuestion, tolerance: float
 ) -> list[tuple[Masses, float]]:
+    if question.opened:
+        return _masses_of(model, texts, opening_spellings(question.outcomes), tolerance)
     if question.numeric:
         # Both readings of a number in one pass; they overlap by intention, which
         # outcome_probabilities would refuse.

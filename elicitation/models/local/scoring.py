@@ -132,16 +132,17 @@ def spelling_masses(
         Probability of what was given up, at most `tolerance`.
     """
     reading = _Reading(trees, graph, order, n_spellings, parts)
-    unresolved = np.zeros(len(trees.roots))
-    level = reading.read(trees.roots[:, None], [[_Node(0, 1.0, ROOT, ())] for _ in trees.roots])
-    # Each level is one forward pass, or several where its logits would not fit.
+    # Nodes that have not grown: what they may still add is no more than their own probability.
+    waiting = reading.read(trees.roots[:, None], [[_Node(0, 1.0, ROOT, ())] for _ in trees.roots])
+    # A level is one forward pass, or several where its logits would not fit.
     n_grown, portion = 0, max(1, _LOGITS // trees.roots.numel())
     while True:
+        level = [_to_grow(nodes, tolerance) for nodes in waiting]
+        if not any(level):
+            return reading.masses, np.array([_sum_of(nodes) for nodes in waiting])
         for row, nodes in enumerate(level):
-            # Half of what is left for this level, so that something is left for those below.
-            level[row], lost = _prune(nodes, (tolerance - unresolved[row]) / 2)
-            unresolved[row] += lost
-        below: list[list[_Node]] = [[] for _ in level]
+            growing_now = set(nodes)
+            waiting[row] = [node for node in waiting[row] if node not in growing_now]
         for first in range(0, max(map(len, level)), portion):
             # Trees are cut alike, so that the numbers of their nodes keep pace.
             growing = [nodes[first : first + portion] for nodes in level]
@@ -153,11 +154,8 @@ def spelling_masses(
                 for nodes in growing
             ]
             n_grown += logits.shape[1]
-            for nodes, children in zip(below, reading.read(logits, numbered), strict=True):
+            for nodes, children in zip(waiting, reading.read(logits, numbered), strict=True):
                 nodes += children
-        if not any(below):
-            return reading.masses, unresolved
-        level = below
 
 
 class _Reading:
@@ -300,11 +298,21 @@ def _take(
     return np.split(read.cpu().numpy(), np.cumsum(counts)[:-1])
 
 
-def _prune(nodes: list[_Node], most: float) -> tuple[list[_Node], float]:
-    """Give up the least probable nodes, as long as they sum to `most` at most."""
-    nodes = sorted(nodes, key=lambda node: (node.mass, node.tokens))
-    sums = np.cumsum([node.mass for node in nodes])
-    # To the right: what cannot happen is given up even where nothing else may be.
-    n_lost = int(np.searchsorted(sums, max(most, 0.0), side="right"))
-    lost = float(sums[n_lost - 1]) if n_lost else 0.0
-    return sorted(nodes[n_lost:], key=lambda node: node.tokens), lost
+def _to_grow(nodes: list[_Node], tolerance: float) -> list[_Node]:
+    """Choose which nodes grow next: the most probable, none if all may be given up.
+
+    The others wait, and are given up if at the end all that wait sum to the tolerance at most.
+    Nothing is given up level by level: what a level may lose would shrink with every one below it,
+    and a long spelling would be followed in all its tokens, however improbable.
+    """
+    ordered = sorted(nodes, key=lambda node: (node.mass, node.tokens))
+    sums = np.cumsum([node.mass for node in ordered])
+    if not nodes or sums[-1] <= tolerance:
+        return []
+    # Half of it for those that wait: with all of it, every pass would end in a nearly equal one.
+    n_waiting = int(np.searchsorted(sums, tolerance / 2, side="right"))
+    return sorted(ordered[n_waiting:], key=lambda node: node.tokens)
+
+
+def _sum_of(nodes: list[_Node]) -> float:
+    return float(np.cumsum(sorted(node.mass for node in nodes))[-1]) if nodes else 0.0

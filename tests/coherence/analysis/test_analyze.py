@@ -151,6 +151,31 @@ def test_several_states(runs):
     )
 
 
+def test_the_reference_does_not_depend_on_the_order_of_rows():
+    """Two wordings, neither of them the usual one, with an action under both."""
+    runs = simulate("leaky", n_contexts=60, n_reps=1, prompts=("standard",), iterated=False, rng=1)
+    runs = runs[["context", "p", "action", "theta"]]
+    other = runs.assign(prompt="b", p=(runs["p"] ** 2).round(2))
+    both = pd.concat([runs.assign(prompt="a"), other], ignore_index=True)
+    first, second = (
+        analyze(table, checks=["residual_covariance"], rng=1)
+        for table in (both, both.iloc[::-1].reset_index(drop=True))
+    )
+    assert first.results["pvalue"].tolist() == pytest.approx(second.results["pvalue"].tolist())
+    note = (
+        "the reference prompt is 'a': 60 of 120 rows are under others (b) and enter prompt "
+        "consistency alone, 60 of them with an action (--reference NAME takes another)."
+    )
+    assert note in first.units[0].notes
+    assert note in second.units[0].notes
+    named = analyze(both, checks=["residual_covariance"], reference="b", rng=1)
+    alone = analyze(other, checks=["residual_covariance"], rng=1)
+    assert named.results["statistic"].tolist() == alone.results["statistic"].tolist()
+    assert named.settings["reference"] == "b"
+    with pytest.raises(InputError, match="reference must be a prompt of the table; received 'c'"):
+        analyze(both, reference="c")
+
+
 def test_two_state_columns_are_one_belief(runs):
     table = runs[runs["action"].notna()].assign(p_0=lambda t: 1 - t["p"], p_1=lambda t: t["p"])
     from_states = analyze(table.drop(columns="p"), checks=["cmi"], rng=1).results["statistic"]
@@ -623,3 +648,12 @@ def test_notes_on_chosen_actions_are_no_probabilities(runs):
     silent = noted.assign(task="silent", action=None)
     report = analyze(pd.concat([noted, silent]), checks=["calibration"], rng=1)
     assert [unit.answering.policies for unit in report.units] == [False, False]
+
+
+def test_checks_are_a_list_and_a_seed_is_a_number():
+    table = pd.DataFrame({"p": np.linspace(0, 1, 20), "theta": [0, 1] * 10})
+    with pytest.raises(InputError, match=r"received the text 'cmi'. Write \['cmi'\]"):
+        analyze(table, checks="cmi")
+    for seed in (-1, 0.5, "seven", True):
+        with pytest.raises(InputError, match="rng must be None, a whole number of at least 0 or a"):
+            analyze(table, rng=seed)

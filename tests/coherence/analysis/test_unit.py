@@ -8,10 +8,11 @@ from coherence.analysis.unit import UnitRows, joined_names, unreadable
 from coherence.table.needs import CHOICES, JUDGED_CHOICES, TARGETS
 
 
-def unit(**columns):
+def unit(positive=None, labels=None, reference=None, **columns):
     n = max(len(values) for values in columns.values())
     base = {"context": np.arange(n), "rep": 0, "prompt": "standard", "z_state": None}
-    return UnitRows(pd.DataFrame({**base, **columns}))
+    rows = pd.DataFrame({**base, **columns})
+    return UnitRows(rows, positive=positive, labels=labels, reference=reference)
 
 
 def test_rows_are_those_that_hold_what_is_needed():
@@ -36,11 +37,17 @@ def test_rows_are_those_that_hold_what_is_needed():
     assert stated.features is None
 
 
-def test_the_reference_is_the_usual_prompt_or_the_first():
-    assert unit(p=[0.1, 0.2], prompt=["mse", "standard"]).reference == "standard"
-    assert unit(p=[0.1, 0.2], prompt=["mse", "bayes"]).reference == "mse"
+def test_rows_under_other_prompts_are_set_aside():
+    rows = unit(p=[0.1, 0.2, 0.3], prompt=["mse", "standard", "bayes"])
+    assert (rows.reference, list(rows.asked.index), list(rows.elsewhere.index)) == (
+        "standard",
+        [1],
+        [0, 2],
+    )
+    named = unit(p=[0.1, 0.2], prompt=["mse", "standard"], reference="mse")
+    assert list(named.asked.index) == [0]
     given_z = unit(p=[0.1, 0.2], prompt=["mse", None], z_state=[None, "a"])
-    assert (given_z.reference, len(given_z.asked)) == ("mse", 1)
+    assert (given_z.reference, len(given_z.asked), len(given_z.elsewhere)) == ("mse", 1, 0)
 
 
 def test_two_columns_are_normalised_and_three_stay_apart():
@@ -58,14 +65,40 @@ def test_two_columns_are_normalised_and_three_stay_apart():
         ([0, 1, 1], [0, 1, 1], ""),
         (["no", "yes", "yes"], [0, 1, 1], ""),
         ([1, 1, 1], [1, 1, 1], ""),
-        (["dry", "wet", "wet"], [0, 1, 1], "probability of 'wet', the second"),
+        (["no", "Yes", "Yes"], [0, 1, 1], ""),
+        (["no", "no", "no"], [0, 0, 0], ""),
+        (["wet", "dry", "dry"], [np.nan] * 3, "theta is 'dry' or 'wet': nothing says which"),
+        (["wet", "wet", "wet"], [np.nan] * 3, "theta is 'wet': nothing says which"),
     ],
 )
-def test_states_are_read_as_0_and_1_and_a_guess_is_noted(theta, state, note):
+def test_states_are_read_as_0_and_1_and_never_guessed(theta, state, note):
     rows = unit(p=[0.1, 0.2, 0.3], theta=theta)
-    assert rows.state.tolist() == state
+    assert rows.state.tolist() == pytest.approx(state, nan_ok=True)
     assert note in rows.state_note
     assert bool(note) == bool(rows.state_note)
+
+
+def test_the_state_that_was_named_is_1():
+    rows = unit(p=[0.1, 0.2, 0.3], theta=["wet", "dry", "dry"], positive="dry")
+    assert rows.state.tolist() == [0, 1, 1]
+    assert rows.facts(TARGETS, False).positive == "dry"
+    assert rows.state_note == "theta: p is the probability of 'dry', as was said."
+    # A model whose readable rows have one state still belongs to a task of two.
+    alone = unit(p=[0.1], theta=["wet"], positive="dry", labels=("dry", "wet"))
+    assert alone.state.tolist() == [0]
+    several = unit(p=[0.1, 0.2, 0.3], theta=["a", "b", "c"], positive="b")
+    assert (several.state.tolist(), several.n_states_seen) == ([0, 1, 0], 0)
+
+
+def test_of_two_columns_the_named_state_is_the_belief():
+    two = {"p_wet": [0.3, 0.2], "p_dry": [0.7, 0.8], "theta": ["wet", "dry"]}
+    dry = unit(**two, positive="dry")
+    assert dry.belief(dry.rows).tolist() == pytest.approx([0.7, 0.8])
+    assert dry.state.tolist() == [0, 1]
+    assert dry.state_note == "theta: beliefs are those of the column p_dry, as was said."
+    known = unit(p_Yes=[0.3, 0.2], p_no=[0.7, 0.8], theta=["Yes", "no"])
+    assert known.belief(known.rows).tolist() == pytest.approx([0.3, 0.2])
+    assert (known.positive, known.state_note) == ("Yes", "")
 
 
 def test_three_states_are_no_state_of_two():

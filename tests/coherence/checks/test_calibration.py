@@ -101,8 +101,23 @@ def test_wrong_input():
         calibration_estimates([0.1, 0.9])
     with pytest.raises(InputError, match="p_true must have one value per belief"):
         calibration_estimates([0.1, 0.9], [0, 1], p_true=[0.1])
-    with pytest.raises(InputError, match="truth must be 0 or 1"):
-        calibration_estimates([0.1, 0.9], [0.2, 1])
+    with pytest.raises(InputError, match="truth is 0.2 or 1.0, and nothing says"):
+        calibration_estimates([0.1, 0.9], [0.2, 1.0])
+    with pytest.raises(InputError, match="truth has the labels 'a', 'b', 'c', and nothing says"):
+        calibration_estimates([0.1, 0.9, 0.5], ["a", "b", "c"])
+
+
+def test_labels_are_read_as_the_user_says():
+    """Correct comes before incorrect in the alphabet; the belief is that the answer is correct."""
+    rng = np.random.default_rng(0)
+    belief = rng.uniform(size=200)
+    happened = rng.random(200) < belief
+    label = np.where(happened, "correct", "incorrect")
+    (brier, *_) = calibration_estimates(belief, label, positive="correct")
+    assert brier.statistic == pytest.approx(((belief - happened) ** 2).mean())
+    assert brier == calibration_estimates(belief, happened)[0]
+    (reverse, *_) = calibration_estimates(belief, label, positive="incorrect")
+    assert reverse.statistic > 2 * brier.statistic
 
 
 def test_noise_is_removed_from_the_calibration_error():

@@ -19,6 +19,7 @@ def facts(**changes):
         "action": values,
         "truth": values,
         "state": values,
+        "positive": None,
         "exact": values,
         "context": values,
         "features": None,

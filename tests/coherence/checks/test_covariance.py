@@ -92,18 +92,28 @@ def test_many_contexts_use_the_normal_limit_of_the_signs(monkeypatch):
     )
 
 
+def test_of_labels_that_say_nothing_one_must_be_named():
+    arrays, context = columns(n_contexts=50, n_reps=2)
+    labels = np.where(arrays[2] == 1, "hit", "miss")
+    with pytest.raises(InputError, match="Name it: positive='hit' or positive='miss'"):
+        residual_covariance_test(arrays[0], arrays[1], labels, context=context)
+
+
 def test_does_not_depend_on_labels_or_row_order():
     arrays, context = columns(n_contexts=50, n_reps=2)
     first = residual_covariance_test(*arrays, context=context, n_draws=199, rng=2)
-    renamed = residual_covariance_test(
-        arrays[0],
-        [f"do {a}" for a in arrays[1]],
-        np.where(arrays[2] == 1, "z", "a"),
-        context=context,
-        n_draws=199,
-        rng=2,
-    )
-    assert renamed.statistic == pytest.approx(first.statistic, abs=1e-9)
+    for one, other in (("z", "a"), ("a", "z")):  # one alphabet and the other
+        renamed = residual_covariance_test(
+            arrays[0],
+            [f"do {a}" for a in arrays[1]],
+            np.where(arrays[2] == 1, one, other),
+            positive=one,
+            context=context,
+            n_draws=199,
+            rng=2,
+        )
+        assert renamed.statistic == pytest.approx(first.statistic, abs=1e-9)
+        assert renamed.interval.high == pytest.approx(first.interval.high, abs=1e-9)
     shuffled = np.random.default_rng(0).permutation(len(context))
     moved = residual_covariance_test(
         *(a[shuffled] for a in arrays), context=context[shuffled], n_draws=199, rng=2

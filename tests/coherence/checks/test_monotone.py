@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -339,3 +340,22 @@ def test_every_pair_of_a_table_is_tested_with_its_contexts(planned):
         ["only the action 'no' was seen: monotone choice was not tested."],
         [],
     )
+
+
+def test_a_label_that_is_no_action_is_refused():
+    belief, action = np.linspace(0, 1, 40), pd.Series(["yes", "no"] * 20)
+    with pytest.raises(InputError, match="received 'yse'. Closest name found: 'yes'"):
+        monotone_choice_test(belief, action, pair=("yse", "no"), rng=0)
+    offered = action.astype(pd.CategoricalDtype(["defer", "no", "yes"]))
+    result = monotone_choice_test(belief, offered, pair=("yes", "defer"), rng=0)
+    assert result.reason == "of 'yes' and 'defer' only 'yes' was chosen"
+
+
+def test_a_drop_of_shares_ends_at_one():
+    """Choices that turn at one belief: the widest drop that there can be."""
+    rng = np.random.default_rng(3)
+    belief = np.repeat(np.linspace(0.1, 0.9, 5), 6)
+    action = np.where(rng.random(30) < np.repeat([1, 1, 0.5, 0, 0], 6), "yes", "no")
+    result = monotone_choice_test(belief, action, pair=("yes", "no"), n_draws=999, rng=0)
+    assert result.interval.high == 1.0
+    assert result.interval.low < result.statistic <= 1.0

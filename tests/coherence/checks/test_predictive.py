@@ -8,9 +8,8 @@ import pytest
 from scipy import stats
 
 from coherence import InputError, predictive_gain_test, simulate
-from coherence.checks import predictive
-from coherence.checks.predictive import CHECK, _depth_and_iterations, _over_contexts
-from coherence.inputs import as_choices
+from coherence.checks.predictive import CHECK, _over_contexts
+from coherence.choices import as_choices
 from coherence.statistics.learners import as_features, cross_fitted_losses, designs, mixed_losses
 
 FAST = {"n_seeds": 1, "n_bootstraps": 200}
@@ -321,7 +320,7 @@ def test_one_belief_throughout_compares_with_the_plain_shares():
 def test_interval_and_pvalue_over_contexts_by_hand():
     """Totals of four contexts; the variance between them counts one and a half times."""
     gains, losses = np.array([0.1, 0.3, -0.1, 0.5]), np.array([1.0, 2.0, 3.0, 2.0])
-    interval, pvalue = _over_contexts(gains, losses)
+    interval, pvalue = _over_contexts(gains, losses, of_seeds=np.full(5, 0.8))
     # 10% of the losses; the four gains leave -0, .1, -.4 and .3 of theirs, 2 being the mean loss.
     spread = 100 * np.std([0.0, 0.1, -0.4, 0.3], ddof=1) / 2
     reach = stats.t.ppf(0.975, 3) * spread * math.sqrt(1.5 / 4)
@@ -329,10 +328,24 @@ def test_interval_and_pvalue_over_contexts_by_hand():
     studentised = 0.2 / (np.std(gains, ddof=1) * math.sqrt(1.5 / 4))
     assert pvalue == pytest.approx(stats.t.sf(studentised, 3))
     # The unit of the losses does not matter, and equal shares of them leave no doubt.
-    scaled, same = _over_contexts(7 * gains, 7 * losses)
+    scaled, same = _over_contexts(7 * gains, 7 * losses, of_seeds=np.full(5, 5.6))
     assert (scaled.low, scaled.high, same) == pytest.approx((interval.low, interval.high, pvalue))
-    certain, _ = _over_contexts(losses / 5, losses)
+    certain, _ = _over_contexts(losses / 5, losses, of_seeds=np.full(5, 1.6))
     assert (certain.low, certain.high) == pytest.approx((20, 20))
+
+
+def test_what_folds_differ_by_is_added_with_its_own_degrees_of_freedom():
+    gains, losses = np.array([0.1, 0.3, -0.1, 0.5]), np.array([1.0, 2.0, 3.0, 2.0])
+    of_seeds = np.array([0.4, 0.8, 1.2])  # totals: their mean is that of the gains
+    _, pvalue = _over_contexts(gains, losses, of_seeds=of_seeds)
+    contexts = 1.5 * np.var(gains, ddof=1) / 4
+    folds = np.var(of_seeds / 4, ddof=1) / 3
+    degrees = (contexts + folds) ** 2 / (contexts**2 / 3 + folds**2 / 2)
+    assert pvalue == pytest.approx(stats.t.sf(0.2 / math.sqrt(contexts + folds), degrees))
+    # Contexts that all gain alike say nothing of what other folds would have given.
+    interval, _ = _over_contexts(losses / 5, losses, of_seeds=np.array([1.0, 1.6, 2.2]))
+    reach = stats.t.ppf(0.975, 2) * 100 * 0.6 / math.sqrt(3) / 8
+    assert (interval.low, interval.high) == pytest.approx((20 - reach, 20 + reach))
 
 
 def losses_of_rows(seen):
@@ -362,7 +375,9 @@ def test_losses_are_averaged_over_seeds_and_summed_over_contexts(monkeypatch):
     # Gains are half of the losses in every context.
     assert (result.interval.low, result.interval.high) == pytest.approx((50, 50))
     totals = np.bincount(context, weights=loss / 2)
-    assert result.pvalue == pytest.approx(_over_contexts(totals, 2 * totals)[1])
+    assert result.pvalue == pytest.approx(
+        _over_contexts(totals, 2 * totals, of_seeds=np.ones(40))[1]
+    )
     assert seen[::2] == seen[1::2]
     assert len(set(seen)) == 40
     assert all(0 <= seed < 2**31 for seed in seen)
@@ -386,43 +401,6 @@ def test_default_options_and_what_they_are_said_to_be_good_for(monkeypatch):
     for few in ({"n_folds": 4}, {"n_seeds": 4}):
         said = predictive_gain_test(belief, action, truth, rng=0, **few).assumptions[2]
         assert said.startswith("interval and p-value were validated with 5 folds and seeds")
-
-
-def test_trees_without_anything_to_learn_from_are_the_smallest():
-    """One belief throughout, one action, or no row held out: one stump, which is the share."""
-    belief, held = np.linspace(0, 1, 20), np.arange(20) % 4 == 0
-    truth, action = np.arange(20) % 2, np.arange(20) // 2 % 2
-    varied = designs(as_choices(belief, action, truth, None), None)[0]
-    constant = designs(as_choices(np.full(20, 0.5), action, truth, None), None)[0]
-    for design, actions, judged in (
-        (constant, action, held),
-        (varied, np.zeros(20, dtype=int), held),
-        (varied, action, np.zeros(20, dtype=bool)),
-    ):
-        assert _depth_and_iterations(design, actions, judged, 0) == (1, 1)
-
-
-def test_published_models_are_deep_and_never_stop_early(monkeypatch):
-    """Depth 6 and 1000 iterations against a depth and a number chosen on held-out contexts."""
-    built = []
-
-    def classifier(seed, n_actions, **options):
-        built.append(options)
-        return known(seed, n_actions, **(options | {"iterations": 2}))
-
-    known = predictive._classifier
-    monkeypatch.setattr(predictive, "_classifier", classifier)
-    _, arrays = columns("leaky", 12, 1)
-    predictive_gain_test(*arrays, published=True, n_folds=2, n_seeds=1, n_bootstraps=2, rng=0)
-    assert built == [{"depth": 6, "iterations": 1000}] * 4
-    built.clear()
-    predictive_gain_test(*arrays, n_folds=2, n_seeds=1, rng=0)
-    chosen = [options for options in built if "early_stopping_rounds" not in options]
-    assert len(chosen) == 4
-    for options in built:
-        assert options["depth"] in (1, 4)
-        # Without row sampling and score noise the nested fits share their randomness.
-        assert (options["bootstrap_type"], options["random_strength"]) == ("No", 0)
 
 
 def test_a_table_is_tested_with_its_contexts_and_its_evidence(planned):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import coherence
 import coherence.analysis.analyze
 from coherence.cli import analyze as command
 from coherence.cli.main import main
@@ -76,6 +77,13 @@ def test_columns_and_options_reach_the_analysis(runs, analyze, capsys):
                 "2",
                 "--published",
                 "--strict",
+                "--positive",
+                "Yes",
+                "--positive",
+                "hit",
+                "--reference",
+                "mse",
+                "--no-merge-labels",
                 "--checks",
                 "cmi, calibration",
             ]
@@ -89,6 +97,9 @@ def test_columns_and_options_reach_the_analysis(runs, analyze, capsys):
         "checks": ["cmi", "calibration"],
         "published": True,
         "strict": True,
+        "positive": ["Yes", "hit"],
+        "reference": "mse",
+        "merge_labels": False,
         "n_jobs": 2,
         "rng": 7,
         "progress": None,
@@ -180,6 +191,47 @@ def test_wrong_options_end_with_2_and_one_line(runs, capsys, arguments, message)
     err = capsys.readouterr().err
     assert message in err
     assert err.count("\n") == 1
+
+
+def test_labels_of_ones_own_need_a_word(tmp_path, capsys):
+    """The hidden shift has the sign of the state that was named, whatever the alphabet says."""
+    runs = coherence.simulate("leaky", n_contexts=60, n_reps=1, prompts=("standard",), rng=1)
+    runs = runs[runs["z_state"].isna()][["context", "p", "action", "theta"]]
+    path = tmp_path / "own.csv"
+    runs.assign(theta=runs["theta"].map({0: "incorrect", 1: "correct"})).to_csv(path, index=False)
+    options = ["analyze", str(path), "--checks", "residual_covariance,calibration"]
+    assert main(options) == 2
+    assert "(--positive correct or --positive incorrect)" in capsys.readouterr().err
+    briers = {}
+    for label in ("correct", "incorrect"):
+        out = tmp_path / label
+        assert main([*options, "--positive", label, "--out", str(out)]) == 0
+        assert f"--positive {label}" in (out / "report.html").read_text(encoding="utf-8")
+        table = pd.read_parquet(out / "results.parquet").set_index("check")["statistic"]
+        briers[label] = table["calibration:brier"]
+    expected = ((runs["p"] - runs["theta"]) ** 2).mean()
+    assert briers["correct"] == pytest.approx(expected)
+    assert briers["incorrect"] > 2 * expected
+
+
+def test_columns_and_labels_that_are_nearly_right_end_with_2(tmp_path, capsys):
+    runs = coherence.simulate("leaky", n_contexts=30, n_reps=1, prompts=("standard",), rng=1)
+    runs = runs[runs["z_state"].isna()][["context", "p", "action", "theta"]]
+    path = tmp_path / "own.csv"
+    runs.rename(columns={"action": "acton"}).to_csv(path, index=False)
+    options = ["analyze", str(path), "--checks", "calibration"]
+    assert main(options) == 2
+    assert "'acton' is not read, and its name is close to 'action'" in capsys.readouterr().err
+    assert main([*options, "--ignore", "acton"]) == 0
+    assert main([*options, "--action", "acton"]) == 0
+    runs.loc[runs.index[:3], "action"] = runs["action"].str.upper() + " "
+    runs.to_csv(path, index=False)
+    capsys.readouterr()
+    assert main(options) == 2
+    assert "merge them (--merge-labels" in capsys.readouterr().err
+    assert main([*options, "--merge-labels"]) == 0
+    assert "labels of 'action' were merged" in capsys.readouterr().out
+    assert main([*options, "--no-merge-labels"]) == 0
 
 
 def test_missing_file_ends_with_2(capsys, tmp_path):

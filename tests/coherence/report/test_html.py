@@ -166,6 +166,12 @@ def test_everything_found_is_said(report):
     assert "coherence analyze RUNS --seed 0" in page.words
 
 
+def test_the_command_names_state_and_reference_as_a_shell_reads_it(report):
+    settings = {**report.settings, "positive": ["ja", "not today"], "reference": "mse"}
+    words = Page(Report(report.units[:1], settings).to_html()).words
+    assert "--positive ja --positive 'not today' --reference mse" in words
+
+
 def test_overview_only_for_several_units(report):
     assert "Overview" in Page(report.to_html()).words
     assert "Overview" not in Page(Report(report.units[:1], report.settings).to_html()).words

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from coherence.choices import as_choices
 from coherence.errors import InputError
-from coherence.inputs import as_choices
 from coherence.statistics.bins import belief_bins
 from coherence.statistics.cmi_problem import (
     neighbours_for_general_test,
@@ -14,12 +14,9 @@ from coherence.statistics.cmi_problem import (
 )
 from coherence.statistics.cmi_statistics import TABLE_ROWS, calibrated, sorted_information
 from coherence.statistics.grouping import vector_bins
-from coherence.statistics.information import (
-    binned_information,
-    information_bins,
-    plug_in_information,
-)
+from coherence.statistics.information import BinnedCounts
 from coherence.statistics.knn_general import general_information
+from coherence.statistics.resample import context_blocks
 
 
 def choices(n_states=2, n_contexts=40, n_reps=3, seed=0):
@@ -41,6 +38,16 @@ def features(data, seed=1):
     return pd.DataFrame(columns).iloc[data.context].reset_index(drop=True)
 
 
+def same_counts(data, blocks, bins, counts):
+    """Bins of whole blocks: each block has one, and the counts are those of these bins."""
+    assert all(np.unique(bins[blocks == block]).size == 1 for block in blocks)
+    state = np.zeros(data.n_contexts, dtype=int)
+    state[data.context] = data.truth
+    by_hand = BinnedCounts(blocks, bins, data.context, data.share, len(data.states))
+    assert counts.n_bins == by_hand.n_bins > 2
+    assert counts.estimate(state) == by_hand.estimate(state)
+
+
 @pytest.mark.parametrize(("n_rows", "k", "expected"), [(20, 3, 3), (100, 3, 15), (100, 40, 40)])
 def test_the_test_looks_at_a_share_of_the_rows_and_never_at_fewer_than_the_estimate(
     n_rows, k, expected
@@ -60,8 +67,9 @@ def test_one_belief_is_compared_by_its_mean_and_cut_into_quantile_bins():
     problem = pose(data, None, False)
     means = [data.belief[data.context == code].mean() for code in range(data.n_contexts)]
     assert problem.summary == pytest.approx(means)
-    expected = belief_bins(np.array(means), information_bins(data.n_contexts))
-    assert problem.bins().tolist() == expected.tolist()
+    blocks = context_blocks(problem.summary)
+    centres = [problem.summary[blocks == block].mean() for block in blocks]
+    same_counts(data, blocks, belief_bins(np.array(centres), 5), problem.counts(blocks, 5))
 
 
 def test_two_columns_pose_the_problem_of_the_second():
@@ -79,8 +87,9 @@ def test_several_columns_are_compared_in_all_of_them(named):
     problem = pose(data, features(data) if named else None, False)
     assert problem.belief is None
     assert problem.summary.shape == (data.n_contexts, problem.given.summary.shape[1])
-    expected = vector_bins(problem.given.summary, information_bins(data.n_contexts))
-    assert problem.bins().tolist() == expected.tolist()
+    blocks = context_blocks(problem.summary)
+    centres = [problem.summary[blocks == block].mean(axis=0) for block in blocks]
+    same_counts(data, blocks, vector_bins(np.array(centres), 4), problem.counts(blocks, 4))
     assert problem.given.numeric == (("size",) if named else ())
     assert problem.given.discrete == (("word",) if named else ())
 
@@ -116,7 +125,7 @@ def test_calibration_is_fitted_to_the_chosen_rows():
 def test_statistic_of_one_belief(isotonic):
     data = choices()
     problem = pose(data, None, isotonic)
-    statistic, k_test = problem.statistic(problem.bins(), 3)
+    statistic, k_test = problem.statistic(3)
     assert k_test == 18  # .15 of 120 rows
     rows = np.arange(data.n_rows)
     expected = problem.estimate(rows, 3), problem.estimate(rows, 18)
@@ -124,25 +133,23 @@ def test_statistic_of_one_belief(isotonic):
 
 
 def test_statistic_given_several_columns(monkeypatch):
-    """A search up to a number of rows, the information in bins of contexts beyond it."""
+    """A search with many neighbours up to a number of rows, none beyond it."""
     data = choices(3)
     problem = pose(data, None, False)
-    bins, rows = problem.bins(), np.arange(data.n_rows)
-    statistic, k_test = problem.statistic(bins, 3)
+    rows = np.arange(data.n_rows)
+    statistic, k_test = problem.statistic(3)
     assert k_test == 8  # .6 of 120 rows over three actions and three truths
     expected = problem.estimate(rows, 3), problem.estimate(rows, 8)
     assert statistic(data.truth, True) == pytest.approx(expected, abs=1e-12)
     name = "coherence.statistics.cmi_problem.TABLE_ROWS"
     monkeypatch.setattr(name, data.n_rows)
-    assert problem.statistic(bins, 3)[1] == 8
+    assert problem.statistic(3)[1] == 8
     monkeypatch.setattr(name, data.n_rows - 1)
-    binned, none = problem.statistic(bins, 3)
-    estimate, plug_in = binned(data.truth, True)
+    searched, none = problem.statistic(3)
+    estimate, left_out = searched(data.truth, True)
     assert none is None
     assert estimate == problem.estimate(rows, 3)
-    assert plug_in == plug_in_information(bins[data.context], data.action, data.truth)
-    by_context = binned_information(bins, data.context, data.share, data.truth)
-    assert plug_in == pytest.approx(by_context.plug_in)
+    assert np.isnan(left_out)
     assert TABLE_ROWS == 2_000
 
 
@@ -151,8 +158,8 @@ def test_neighbours_of_the_test_are_fewer_than_the_rows(n_states):
     """Twelve rows and eleven neighbours for the estimate leave no more for the test."""
     data = choices(n_states, n_contexts=12, n_reps=1)
     problem = pose(data, None, False)
-    assert problem.statistic(problem.bins(), 11)[1] == 11
-    assert problem.statistic(problem.bins(), 20)[1] == 11
+    assert problem.statistic(11)[1] == 11
+    assert problem.statistic(20)[1] == 11
 
 
 def test_only_one_belief_in_one_of_two_states_can_be_calibrated():

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 from scipy.special import expit, softmax
 
-from coherence.inputs import as_choices
+from coherence.choices import as_choices
 from coherence.statistics.choice_model import ChoiceModel
 from coherence.statistics.hidden_shift import hidden_shift
 from coherence.statistics.residuals import Chooser, Residuals, residuals

@@ -5,11 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from coherence.statistics.information import (
-    binned_information,
-    information_bins,
-    plug_in_information,
-)
+from coherence.statistics.information import BinnedCounts, information_bins
 
 
 def plug_in(bins, context, action, truth):
@@ -28,24 +24,79 @@ def plug_in(bins, context, action, truth):
     return total
 
 
-def test_equals_leaving_out_each_context():
+def of_rows(bins, context, action, truth, blocks=None):
+    """Counts of chosen actions; every bin is one block unless blocks are named."""
+    share = np.eye(action.max() + 1)[action]
+    blocks = bins if blocks is None else blocks
+    return BinnedCounts(blocks, bins, context, share, int(truth.max()) + 1)
+
+
+def divergence(blocks, bins, context, action, truth):
+    """Sum over cells of a bin of p log(p / product of margins of its blocks), by hand."""
+    block, bin_, total = blocks[context], bins[context], 0.0
+    for b in np.unique(bins):
+        for a in np.unique(action):
+            for t in np.unique(truth):
+                both = ((bin_ == b) & (action == a) & (truth == t)).mean()
+                expected = sum(
+                    ((block == each) & (action == a)).mean()
+                    * ((block == each) & (truth == t)).mean()
+                    / (block == each).mean()
+                    for each in np.unique(block[bin_ == b])
+                )
+                total += both * math.log(both / expected) if both else 0.0
+    return total
+
+
+@pytest.mark.parametrize("n_blocks", [3, 6])
+def test_equals_leaving_out_each_context(n_blocks):
+    """Blocks that are bins, and bins of two blocks each."""
     rng = np.random.default_rng(0)
-    bins = rng.integers(0, 3, 15)
-    context = np.concatenate([np.arange(15), rng.integers(0, 15, 30)])
-    action, truth = rng.integers(0, 3, 45), rng.integers(0, 2, 15)[context]
-    result = binned_information(bins, context, np.eye(action.max() + 1)[action], truth)
+    blocks = np.arange(24) % n_blocks
+    bins = blocks // (n_blocks // 3)
+    context = np.concatenate([np.arange(24), rng.integers(0, 24, 30)])
+    action, state = rng.integers(0, 3, 54), rng.integers(0, 2, 24)
+    truth = state[context]
+    result = of_rows(bins, context, action, truth, blocks).estimate(state)
     left_out = []
-    for gone in range(15):
+    for gone in range(24):
         keep = context != gone
-        left_out.append(plug_in(bins, context[keep], action[keep], truth[keep]))
-    assert result.plug_in == pytest.approx(plug_in(bins, context, action, truth))
-    assert plug_in_information(bins[context], action, truth) == pytest.approx(
-        result.plug_in, abs=1e-15
-    )
-    assert result.corrected == pytest.approx(15 * result.plug_in - 14 * np.mean(left_out))
+        left_out.append(divergence(blocks, bins, context[keep], action[keep], truth[keep]))
+    by_hand = divergence(blocks, bins, context, action, truth)
+    assert result.plug_in == pytest.approx(by_hand)
+    if n_blocks == 3:
+        assert result.plug_in == pytest.approx(plug_in(bins, context, action, truth))
+    assert result.corrected == pytest.approx(24 * result.plug_in - 23 * np.mean(left_out))
     assert result.standard_error == pytest.approx(
-        math.sqrt(14 / 15 * ((left_out - np.mean(left_out)) ** 2).sum())
+        math.sqrt(23 / 24 * ((left_out - np.mean(left_out)) ** 2).sum())
     )
+    in_bins, throughout = of_rows(bins, context, action, truth, blocks).plug_in(state)
+    assert in_bins == pytest.approx(by_hand)
+    assert throughout == pytest.approx(divergence(blocks, 0 * bins, context, action, truth))
+
+
+def test_what_belief_brings_within_a_bin_is_no_information():
+    """Low beliefs go with the first action and mostly with the first state, high ones likewise.
+
+    One bin of both: the counts depend, those given the block do not.
+    """
+    blocks, state = np.repeat([0, 1], 10), np.tile([0, 0, 0, 0, 1], 4)
+    state[10:] = 1 - state[10:]
+    action, context = blocks.copy(), np.arange(20)
+    assert plug_in(0 * blocks, context, action, state) > 0.1
+    estimate = of_rows(0 * blocks, context, action, state, blocks).estimate(state)
+    assert estimate.corrected == pytest.approx(0, abs=1e-12)
+    assert estimate.plug_in == pytest.approx(0, abs=1e-12)
+
+
+def test_contexts_without_a_like_are_left_out():
+    rng = np.random.default_rng(4)
+    blocks = np.array([0] * 8 + [1] * 8 + [2])
+    state, action = rng.integers(0, 2, 17), rng.integers(0, 2, 17)
+    every = np.arange(17)
+    with_it = of_rows(blocks, every, action, state).estimate(state)
+    without = of_rows(blocks[:16], every[:16], action[:16], state[:16]).estimate(state[:16])
+    assert with_it == without
 
 
 @pytest.mark.parametrize(
@@ -56,21 +107,19 @@ def test_there_is_a_bin_for_every_eight_contexts(n_contexts, n_bins):
 
 
 def test_bins_are_those_that_were_used():
-    bins = np.array([0, 2, 1, 2])
-    result = binned_information(bins, np.arange(4), np.eye(2)[[0, 1, 0, 1]], np.array([1, 0, 0, 1]))
+    bins = np.array([0, 3, 1, 3, 0, 1])
+    state = np.array([1, 0, 0, 1, 0, 1])
+    result = of_rows(bins, np.arange(6), np.array([0, 1, 0, 1, 1, 1]), state).estimate(state)
     assert result.n_bins == 3
 
 
 def test_bias_is_removed_under_independence():
     """Independent coins in ten bins of thirty, where theory has a bias of 10 / (2 * 300)."""
     rng = np.random.default_rng(1)
-    every = np.arange(300)
-    draws = [
-        binned_information(
-            every % 10, every, np.eye(2)[rng.integers(0, 2, 300)], rng.integers(0, 2, 300)
-        )
-        for _ in range(600)
-    ]
+    every, draws = np.arange(300), []
+    for _ in range(600):
+        action, state = rng.integers(0, 2, 300), rng.integers(0, 2, 300)
+        draws.append(of_rows(every % 10, every, action, state).estimate(state))
     assert np.mean([draw.plug_in for draw in draws]) == pytest.approx(10 / 600, rel=0.1)
     assert abs(np.mean([draw.corrected for draw in draws])) < 0.002
 
@@ -80,8 +129,7 @@ def test_known_information():
     rng = np.random.default_rng(2)
     truth = rng.integers(0, 2, 20000)
     action = np.where(rng.random(20000) < 0.9, truth, 1 - truth)
-    result = binned_information(
-        np.arange(20000) % 5, np.arange(20000), np.eye(action.max() + 1)[action], truth
-    )
+    every = np.arange(20000)
+    result = of_rows(every % 5, every, action, truth).estimate(truth)
     exact = math.log(2) + 0.9 * math.log(0.9) + 0.1 * math.log(0.1)
     assert abs(result.corrected - exact) < 3 * result.standard_error

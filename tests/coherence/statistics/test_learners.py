@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from coherence import InputError
-from coherence.inputs import as_choices
+from coherence.choices import as_choices
 from coherence.statistics import learners
 from coherence.statistics.learners import (
     LearnerInputs,

@@ -13,6 +13,7 @@ from coherence.statistics.resample import (
     as_generator,
     bootstrap_counts,
     bootstrap_ratio,
+    combined_pvalue,
     context_blocks,
     context_folds,
     context_means,
@@ -240,3 +241,46 @@ def test_rounding_is_no_gap():
     """Beliefs that average out exactly leave gaps of the last bit, whose signs say nothing."""
     gaps = np.full(40, 2e-17)
     assert math.isnan(sign_flip_pvalue(gaps, n_flips=99, rng=np.random.default_rng(0)))
+
+
+def by_loops(every, weights):
+    """Score of each arrangement: weighted sum of 1 / sqrt(share of arrangements as large)."""
+    return [
+        sum(w / math.sqrt(np.mean(every[:, j] >= one[j])) for j, w in enumerate(weights))
+        for one in every
+    ]
+
+
+def test_combined_pvalue_ranks_the_scores_of_all_arrangements():
+    rng = np.random.default_rng(0)
+    every, weights = rng.integers(0, 12, (40, 3)).astype(float), np.array([2.0, 1.0, 1.0])
+    scores = by_loops(every, weights)
+    for seen in (0, 7, 23):
+        expected = np.mean([score >= scores[seen] - 1e-12 for score in scores])
+        drawn = np.delete(every, seen, axis=0)
+        assert combined_pvalue(every[seen], drawn, weights) == expected
+        assert combined_pvalue(every[seen], every, weights, exact=True) == expected
+
+
+def test_one_statistic_combined_is_that_statistic():
+    rng = np.random.default_rng(1)
+    permuted = rng.normal(size=(99, 1))
+    for observed in (np.array([-0.5]), permuted[3], np.array([9.0])):
+        alone = permutation_pvalue(float(observed[0]), permuted[:, 0])
+        assert combined_pvalue(observed, permuted, np.array([3.0])) == alone
+
+
+def test_combined_level_is_exact_for_dependent_statistics():
+    """Any of 20 exchangeable arrangements may be the observed one: p <= .05 for one of them."""
+    rng = np.random.default_rng(2)
+    first = rng.normal(size=20)
+    every = np.stack([first, first**2, rng.normal(size=20) + first], axis=1)
+    pvalues = [combined_pvalue(one, every, np.ones(3), exact=True) for one in every]
+    assert sum(p <= 0.05 for p in pvalues) <= 1
+    assert sorted(pvalues) == pytest.approx(np.arange(1, 21) / 20, abs=0.051)
+
+
+def test_combined_pvalue_does_not_hang_on_the_last_bit():
+    observed = np.array([0.1 + 0.2, 1.0])
+    permuted = np.tile([0.3, 1.0], (9, 1))
+    assert combined_pvalue(observed, permuted, np.ones(2)) == 1.0

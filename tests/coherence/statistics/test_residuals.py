@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from coherence.inputs import as_choices
+from coherence.choices import as_choices
 from coherence.statistics.residuals import in_several_states, residuals, separated
 
 

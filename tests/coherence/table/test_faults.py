@@ -90,7 +90,8 @@ def test_all_faults_come_at_once():
 
 
 def test_missing_columns_name_the_closest():
-    missing, nothing = find_faults(pd.DataFrame({"Belief": [0.1], "acton": ["a"], "y": [1]}))
+    missing, nothing, slip = find_faults(pd.DataFrame({"Belief": [0.1], "acton": ["a"], "y": [1]}))
+    assert slip.startswith("column 'acton' is not read, and its name is close to 'action'")
     assert (
         missing == "column 'p' (the stated belief) is missing. Closest name found: 'Belief'. "
         "Map it, for example --belief NAME."

@@ -87,6 +87,22 @@ def test_an_outcome_is_never_given_up_where_all_answers_are_improbable(store, te
     assert min(model.tolerances) > 1e-40
 
 
+def test_openings_are_read_finer_where_they_have_little_mass_and_no_further(store, teller):
+    """Breaks if the share of an outcome is off by more than .002, or forms are followed forever."""
+    beliefs = {"weak": {"1": 1e-3, "0": 5e-6}, "strong": {"1": 0.5, "0": 5e-6}}
+    model = Pruning(teller(beliefs))
+    questions = [OutcomeQuestion(text, ("0", "1"), opened=True) for text in beliefs]
+    (weak, strong), _ = read_masses(model, questions, store)
+    assert (weak["0"], weak["1"]) == (5e-6, 1e-3)
+    assert (strong["0"], strong["1"]) == (0, 0.5)
+    assert model.tolerances == [1e-5, pytest.approx(2e-6)]
+    nearly = Pruning(teller({"none": {"1": 1e-8}}))
+    nearly.fingerprint = "nearly"
+    (none,), _ = read_masses(nearly, [OutcomeQuestion("none", ("0", "1"), opened=True)], store)
+    assert set(none.values()) == {0}
+    assert nearly.tolerances == [1e-5, 1e-6]
+
+
 def test_what_is_impossible_is_not_looked_for_again(store, teller):
     model = Pruning(teller({"a": {" 1": 0.5}}))
     (masses,), _ = read_masses(model, [OutcomeQuestion("a", ("1", "2"))], store)

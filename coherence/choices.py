@@ -1,0 +1,198 @@
+"""Belief, action and truth of one unit, aligned and validated: what the checks of choices take."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from coherence.errors import InputError
+from coherence.inputs import (
+    MIN_CONTEXTS,
+    Actions,
+    Codes,
+    Floats,
+    as_actions,
+    as_belief,
+    as_codes,
+    as_contexts,
+    require,
+    require_aligned,
+)
+from coherence.table.states import unknown_pair, zero_or_one
+
+
+@dataclass(frozen=True)
+class ChoiceData:
+    """Validated belief, action and truth of one unit.
+
+    Parameters
+    ----------
+    belief : ndarray, shape (n,) or (n, n_states)
+        Stated beliefs.
+    action : ndarray of int, shape (n,)
+        Codes of the chosen actions; empty where actions are probabilities.
+    truth, context : ndarray of int, shape (n,)
+        Codes.
+    actions, states, contexts : tuple
+        Labels of the codes, in the order of the codes.
+    policy : ndarray, shape (n, n_actions), or None
+        Probability of each action; None where actions were chosen.
+    """
+
+    belief: Floats
+    action: Codes
+    truth: Codes
+    context: Codes
+    actions: tuple[Any, ...]
+    states: tuple[Any, ...]
+    contexts: tuple[Any, ...]
+    policy: Floats | None = None
+
+    @property
+    def share(self) -> Floats:
+        """Probability of each action in each row; 0 or 1 where one was chosen."""
+        return Actions(self.action, self.actions, self.policy).share
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.belief)
+
+    @property
+    def n_contexts(self) -> int:
+        """Number of contexts."""
+        return len(self.contexts)
+
+    @property
+    def degenerate(self) -> str:
+        """Why no check of belief, action and truth can say anything; empty if one can."""
+        if len(self.actions) < 2:
+            return f"only one action was seen ({self.actions[0]!r})"
+        if len(self.states) < 2:
+            return f"truth is constant ({self.states[0]!r})"
+        if self.n_contexts < MIN_CONTEXTS:
+            return f"{self.n_contexts} contexts are fewer than {MIN_CONTEXTS}"
+        return ""
+
+
+def as_choices(
+    belief: ArrayLike,
+    action: ArrayLike,
+    truth: ArrayLike,
+    context: ArrayLike | None,
+    *,
+    positive: Any = None,
+    oriented: bool = False,
+) -> ChoiceData:
+    """Validate the three aligned arrays and their contexts.
+
+    Parameters
+    ----------
+    belief, truth : array-like
+        See `ChoiceData`.
+    action : array-like, shape (n,) or (n, n_actions)
+        Labels, or probabilities; see `as_actions`.
+    context : array-like or None
+        Ids of the evidence; None makes every row its own context.
+    positive : Any
+        Label of the state that a belief in one state is in; all others are then the other state.
+        None where the labels say it; see `coherence.table.states`.
+    oriented : bool
+        Whether the caller must know which of two states the belief is in.
+
+    Returns
+    -------
+    ChoiceData
+        Codes and labels; the belief in one of two states is in the last of `states`, where that is
+        known.
+
+    Raises
+    ------
+    InputError
+        Any array breaks its rule, `truth` varies within a context, or it is not known which state
+        the belief is in where that must be known.
+    """
+    require_aligned(belief=belief, action=action, truth=truth, context=context)
+    checked = as_belief(belief)
+    n_rows = len(checked)
+    chosen = as_actions(action, n_rows)
+    truth_codes, states = as_codes(truth, "truth", n_rows)
+    context_codes, contexts = as_contexts(context, n_rows)
+    # Assigned from the last row to the first, so that what stays is each context's first truth.
+    first = np.zeros(len(contexts), dtype=np.int64)
+    first[context_codes[::-1]] = truth_codes[::-1]
+    varies = first[context_codes] != truth_codes
+    if varies.any():
+        position = int(np.flatnonzero(varies)[0])
+        raise InputError(
+            "truth must be constant within a context; in context "
+            f"{contexts[context_codes[position]]!r} it is "
+            f"{states[first[context_codes[position]]]!r} and, at position {position}, "
+            f"{states[truth_codes[position]]!r}. Give every realised state its own context id."
+        )
+    in_one = checked.ndim == 1 or checked.shape[1] == 2
+    require(
+        in_one or positive is None,
+        f"positive names the state of a belief in one; received {positive!r} with beliefs over "
+        f"{checked.shape[-1]} states. Leave it out.",
+    )
+    if in_one and (oriented or positive is not None):
+        truth_codes, states = _oriented(truth_codes, states, positive)
+    return ChoiceData(
+        checked,
+        chosen.codes,
+        truth_codes,
+        context_codes,
+        chosen.labels,
+        states,
+        contexts,
+        chosen.probabilities,
+    )
+
+
+def _oriented(
+    truth: Codes, states: tuple[Any, ...], positive: Any
+) -> tuple[Codes, tuple[Any, ...]]:
+    """Give the code 1 to the state that the belief is in, and 0 to what else came true."""
+    codes = zero_or_one(states, positive)
+    if codes is None and len(states) == 2:
+        raise InputError(unknown_pair(states, "truth"))
+    if codes is None or len(set(codes)) < 2:
+        return truth, states  # a single state came true, or more than two
+    of_other, of_belief = (
+        [label for label, code in zip(states, codes, strict=True) if code == wanted]
+        for wanted in (0, 1)
+    )
+    other = of_other[0] if len(of_other) == 1 else f"not {of_belief[0]}"
+    return np.asarray(codes, dtype=np.int64)[truth], (other, of_belief[0])
+
+
+def one_dimensional(data: ChoiceData, check: str) -> Floats:
+    """Return the belief as one number per row, or refuse.
+
+    Parameters
+    ----------
+    data : ChoiceData
+        Validated data.
+    check : str
+        Name of the check, for the message.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        Belief in the last of two states.
+
+    Raises
+    ------
+    InputError
+        Beliefs over more than two states.
+    """
+    if data.belief.ndim == 1:
+        return data.belief
+    require(
+        data.belief.shape[1] == 2,
+        f"{check} needs one-dimensional beliefs; received beliefs over {data.belief.shape[1]} "
+        "states. Pass the belief in one state against the rest.",
+    )
+    return data.belief[:, 1]

@@ -1,0 +1,100 @@
+"""Columns that nothing reads: one whose name is a slip of the pen away from a known one is a fault.
+
+``acton`` in place of ``action`` would leave a table without actions, and every check of them would
+be passed over as if none had been asked.
+"""
+
+import re
+
+import pandas as pd
+
+from coherence.table.schema import (
+    ACTION_PREFIX,
+    COLUMN_NAMES,
+    COLUMNS,
+    FEATURE_PREFIX,
+    action_columns,
+    feature_columns,
+    state_columns,
+)
+
+# What checks read; a missing note on an answer changes no number.
+_READ = tuple(column.name for column in COLUMNS if column.kind in ("label", "probability"))
+# Names of up to three letters are a slip away from too many words.
+_SHORTEST = 4
+# Words of their own, which tables of answers have.
+_OTHER_WORDS = frozenset({"ask", "content", "contest", "mask", "modal", "mode", "state"})
+
+
+def unknown_columns(runs: pd.DataFrame) -> list[str]:
+    """Return the names of the columns that nothing reads, in table order."""
+    read = {*COLUMN_NAMES, *feature_columns(runs), *state_columns(runs), *action_columns(runs)}
+    return [str(name) for name in runs.columns if str(name) not in read]
+
+
+def one_slip_apart(first: str, second: str) -> bool:
+    """Tell whether one letter too many, too few or wrong, or two swapped ones, tell names apart.
+
+    Examples
+    --------
+    >>> one_slip_apart("acton", "action"), one_slip_apart("thtea", "theta")
+    (True, True)
+    >>> one_slip_apart("section", "action")
+    False
+    """
+    while first and second and first[0] == second[0]:
+        first, second = first[1:], second[1:]
+    while first and second and first[-1] == second[-1]:
+        first, second = first[:-1], second[:-1]
+    swapped = len(first) == 2 and first == second[::-1]
+    return swapped or max(len(first), len(second)) <= 1
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^0-9a-z]+", "_", name.casefold()).strip("_")
+
+
+def column_meant(name: str, names: list[str]) -> str | None:
+    """Return the known column that an unknown name seems to mean.
+
+    Parameters
+    ----------
+    name : str
+        Name of a column that nothing reads.
+    names : list of str
+        All columns of the table; what is there already is not meant.
+
+    Returns
+    -------
+    str or None
+        A column of the runs table, or a prefix with an ellipsis.
+
+    Examples
+    --------
+    >>> column_meant("Contexts", ["p", "Contexts"]), column_meant("X-age", ["p", "X-age"])
+    ('context', 'x_...')
+    >>> column_meant("confidence", ["confidence"])
+    """
+    plain = _plain(name)
+    for known in _READ:
+        if known in names:
+            continue
+        if plain == known or (plain == f"{known}s" and len(known) > 2):
+            return known
+        long_enough = len(known.removeprefix("p_")) >= _SHORTEST and plain not in _OTHER_WORDS
+        if long_enough and one_slip_apart(plain, known):
+            return known
+    prefixes = [FEATURE_PREFIX] + ([] if "action" in names else [ACTION_PREFIX])
+    prefixes += [] if "p" in names else ["p_"]
+    return next((f"{prefix}..." for prefix in prefixes if plain.startswith(prefix)), None)
+
+
+def column_faults(runs: pd.DataFrame) -> list[str]:
+    """Say which columns are passed over although they seem to be meant as known ones."""
+    names = [str(name) for name in runs.columns]
+    return [
+        f"column {name!r} is not read, and its name is close to {meant!r}, which is missing. "
+        f"Rename it if that is meant; else drop it (--ignore {name})."
+        for name in unknown_columns(runs)
+        if (meant := column_meant(name, names)) is not None
+    ]

@@ -1,0 +1,59 @@
+"""What an empty action means: an answer that could not be read, unless its row says otherwise.
+
+Under the reference prompt an empty cell beside others that are filled is an answer that is missing,
+and widens the bounds. Only a row's own status can say that no action was asked for: a readable one,
+beside a belief and no action. A program that writes statuses for a table that had none must not
+turn the one into the other.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from coherence.table.audit import asked_for_action
+from coherence.table.prompts import REFERENCE, reference_prompt
+from coherence.table.schema import READABLE, has_action
+
+
+def with_empty_actions(runs: pd.DataFrame, told: Sequence[bool]) -> pd.DataFrame:
+    """Give rows with an empty action the status of an answer that could not be read.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        A runs table with a column ``status``.
+    told : sequence of bool
+        For each row, whether its source has a status of its own, which then stands.
+
+    Returns
+    -------
+    DataFrame
+        A copy in which rows that asked for an action and hold none are "unparsed", where they were
+        readable; rows as `asked_for_action` finds them without statuses.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"p": [0.2, 0.4], "action": ["yes", None], "status": "ok"})
+    >>> with_empty_actions(rows, [False, False])["status"].tolist()
+    ['ok', 'unparsed']
+    >>> with_empty_actions(rows, [False, True])["status"].tolist()
+    ['ok', 'ok']
+    """
+    table = runs.reset_index(drop=True)
+    if "z_state" not in table.columns:
+        table = table.assign(z_state=None)
+    prompt = table["prompt"] if "prompt" in table.columns else pd.Series(None, index=table.index)
+    table = table.assign(prompt=prompt.astype(object).where(prompt.notna(), REFERENCE).astype(str))
+    names = [name for name in ("task", "model") if name in table.columns]
+    unit_of = table.groupby(names, dropna=False).ngroup() if names else np.zeros(len(table))
+    missing = np.zeros(len(table), dtype=bool)
+    for number in np.unique(unit_of):
+        rows = np.flatnonzero(unit_of == number)
+        unit = table.iloc[rows].drop(columns="status")
+        asked = asked_for_action(unit, reference_prompt(unit))
+        missing[rows] = asked & ~has_action(unit)
+    readable = table["status"].isin(READABLE).to_numpy()
+    changed = missing & readable & ~np.asarray(told, dtype=bool)
+    status = table["status"].mask(changed, "unparsed")
+    return runs.assign(status=status.to_numpy()).astype({"status": runs["status"].dtype})

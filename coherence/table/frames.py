@@ -1,0 +1,24 @@
+"""What is a table here: a pandas DataFrame, and how other things become one."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from coherence.errors import InputError
+
+
+def require_frame(runs: Any, name: str = "runs") -> None:
+    """Raise `InputError` unless a table is a pandas DataFrame, and say how to make it one."""
+    if isinstance(runs, pd.DataFrame):
+        return
+    kind = f"{type(runs).__module__}.{type(runs).__name__}".removeprefix("builtins.")
+    if isinstance(runs, str | os.PathLike):
+        remedy = f"Read the file first: coherence.read_runs({str(runs)!r})."
+    elif isinstance(runs, Mapping | list | tuple | np.ndarray):
+        remedy = f"Make it one: pandas.DataFrame({name})."
+    else:  # polars, pyarrow and others of their kind have this method
+        remedy = f"Convert it: {name}.to_pandas()."
+    raise InputError(f"{name} must be a pandas DataFrame; received {kind}. {remedy}")

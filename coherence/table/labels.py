@@ -1,0 +1,195 @@
+"""Labels that are written differently and look like one: ``yes``, ``YES`` and ``"yes "``.
+
+Taken as different they double contexts and split actions, and every p-value is off; taken as one
+they may hide a distinction that was meant. So a table that has them is at fault until its owner
+says which.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from coherence.table.schema import COLUMNS
+
+# Their values come from lists of their own.
+_LISTED = ("belief_kind", "status")
+LABELS = tuple(
+    column.name for column in COLUMNS if column.kind == "label" and column.name not in _LISTED
+)
+_WHOLE = re.compile(r"(-?[0-9]+)\.0+")
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Labels of one column that differ only in how they are written.
+
+    Parameters
+    ----------
+    column : str
+        Column of the runs table.
+    task : str
+        The task whose labels they are; empty for the labels of tasks and models themselves, and
+        in a table without tasks.
+    counts : tuple of (label, int)
+        The labels and their rows, the most frequent first.
+    """
+
+    column: str
+    task: str
+    counts: tuple[tuple[Any, int], ...]
+
+    @property
+    def common(self) -> Any:
+        """The most frequent way to write the label, without blanks around it."""
+        rows: dict[Any, int] = {}
+        for label, count in self.counts:
+            tidy = _tidy(label) if isinstance(label, str) else label
+            rows[tidy] = rows.get(tidy, 0) + count
+        return max(rows, key=lambda label: rows[label])
+
+    def __str__(self) -> str:
+        """Return the labels side by side, such that they can be told apart."""
+        texts = [repr(label) for label, _ in self.counts]
+        if len({_tidy(text) for text in texts}) < len(texts):
+            # Accents that are one character or two look the same.
+            texts = [ascii(label) for label, _ in self.counts]
+        numbers = [f"{count} row{'s' if count > 1 else ''}" for _, count in self.counts]
+        return ", ".join(f"{text} ({n})" for text, n in zip(texts, numbers, strict=True))
+
+
+def _tidy(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def form_of(label: Any) -> str:
+    """Return what labels have in common that differ by blanks, case, Unicode form or type.
+
+    Parameters
+    ----------
+    label : Any
+        A label; numbers count as the text that writes them.
+
+    Returns
+    -------
+    str
+        The common form.
+
+    Examples
+    --------
+    >>> form_of(" Yes"), form_of(1), form_of("1.0"), form_of("007")
+    ('yes', '1', '1', '007')
+    """
+    text = _tidy(_tidy(str(label)).casefold())
+    whole = _WHOLE.fullmatch(text)
+    return whole[1] if whole else text
+
+
+def labels_alike(runs: pd.DataFrame) -> list[Alike]:
+    """Find labels that differ only in how they are written.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Candidate runs table.
+
+    Returns
+    -------
+    list of Alike
+        By column and task; contexts, actions, states and prompts are compared within a task.
+    """
+    found: list[Alike] = []
+    for name in LABELS:
+        # Numbers of one type are written in one way.
+        if name not in runs.columns or pd.api.types.is_numeric_dtype(runs[name]):
+            continue
+        codes, labels = pd.factorize(runs[name].astype(object))
+        of_task, tasks = pd.factorize(_tasks(runs, name))
+        pairs = of_task * (len(labels) + 1) + codes + 1  # one number for task and label
+        seen, counts = np.unique(pairs, return_counts=True)
+        by_form: dict[tuple[str, str], list[tuple[Any, int]]] = {}
+        for pair, count in zip(seen.tolist(), counts.tolist(), strict=True):
+            number, code = divmod(pair, len(labels) + 1)
+            if code > 0:  # a missing label has none
+                label = labels[code - 1]
+                key = (str(tasks[number]), form_of(label))
+                by_form.setdefault(key, []).append((label, count))
+        for (task, _), group in sorted(by_form.items()):
+            if len({_written(label) for label, _ in group}) > 1:
+                by_size = sorted(group, key=lambda each: (-each[1], _written(each[0])))
+                found.append(Alike(name, task, tuple(by_size)))
+    return found
+
+
+def _tasks(runs: pd.DataFrame, column: str) -> pd.Series:
+    """Return the task within which each label of a column is compared."""
+    if column in ("task", "model") or "task" not in runs.columns:
+        return pd.Series("", index=runs.index, dtype=object)
+    return runs["task"].astype(object).where(runs["task"].notna(), "").astype(str).astype(object)
+
+
+def _written(label: Any) -> str:
+    # 1 and 1.0 are one label to Python, and their difference is no one's intention.
+    if isinstance(label, float) and label.is_integer():
+        label = int(label)
+    return f"{'text' if isinstance(label, str) else 'number'} {label}"
+
+
+def _side_by_side(texts: list[str]) -> str:
+    more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
+    return "; ".join(texts[:_SHOWN]) + more
+
+
+def label_faults(runs: pd.DataFrame) -> list[str]:
+    """Say which labels differ only in how they are written, one sentence for each column."""
+    faults = []
+    alike = labels_alike(runs)
+    for column in dict.fromkeys(group.column for group in alike):
+        groups = [group for group in alike if group.column == column]
+        shown = _side_by_side([str(group) for group in groups])
+        faults.append(
+            f"column {column!r} has labels that differ only by blanks, case, Unicode form or type: "
+            f"{shown}. If they are one, merge them (--merge-labels, merge_labels=True); if they "
+            "are meant to differ, keep them apart (--no-merge-labels, merge_labels=False)."
+        )
+    return faults
+
+
+def merge_alike(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Write labels that differ only in how they are written as the most frequent of them.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Candidate runs table.
+
+    Returns
+    -------
+    runs : DataFrame
+        A copy where labels had to be merged; other labels stay as they are.
+    notes : list of str
+        What was merged, one sentence for each column.
+    """
+    notes: dict[str, list[str]] = {}
+    # Tasks first: which labels are compared is known only once their task has one name.
+    while alike := labels_alike(runs):
+        groups = [group for group in alike if group.column in ("task", "model")] or alike
+        for name in dict.fromkeys(group.column for group in groups):
+            of_column = [group for group in groups if group.column == name]
+            runs = runs.assign(**{name: _merged(runs, name, of_column)})
+            notes.setdefault(name, []).extend(f"{group} as {group.common!r}" for group in of_column)
+    return runs, [
+        f"labels of {name!r} were merged: {_side_by_side(texts)}." for name, texts in notes.items()
+    ]
+
+
+def _merged(runs: pd.DataFrame, name: str, groups: Sequence[Alike]) -> pd.Series:
+    column = runs[name].astype(object)
+    common = {(group.task, label): group.common for group in groups for label, _ in group.counts}
+    keys = zip(_tasks(runs, name), column, strict=True)
+    return pd.Series([common.get(key, key[1]) for key in keys], index=runs.index, dtype=object)

@@ -1,0 +1,132 @@
+"""Which of two labels of the state a belief is in.
+
+A column `p` of probabilities does not say itself what it is the probability of. Where the two
+labels are 0 and 1, no and yes, or false and true, everybody means the second; of any other two
+labels the user has to name one, because the wrong one turns every score and every sign around.
+"""
+
+import math
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from coherence.errors import InputError, closest
+
+KNOWN_PAIRS = (("no", "yes"), ("false", "true"), ("0", "1"))
+"""Two labels of which the second is the one that a belief is in; case does not matter."""
+
+
+def folded(label: Any) -> str:
+    """Return the form in which labels of the state are compared: no blanks, no case, 1 for 1.0."""
+    text = str(label).strip().casefold()
+    # A column of numbers with empty cells holds 1.0 where its author wrote 1.
+    return text.removesuffix(".0") if text in ("0.0", "1.0") else text
+
+
+def known_pair(labels: Collection[Any]) -> tuple[str, str] | None:
+    """Return the entry of `KNOWN_PAIRS` that some labels are out of; None if there is none.
+
+    Examples
+    --------
+    >>> known_pair(["NO", "Yes"]), known_pair([1.0]), known_pair(["no", 1])
+    (('no', 'yes'), ('0', '1'), None)
+    """
+    seen = {folded(label) for label in labels}
+    return next((pair for pair in KNOWN_PAIRS if seen and seen <= set(pair)), None)
+
+
+def meant_by(wanted: Any, labels: Sequence[Any]) -> list[Any]:
+    """Return the labels that a user's word may mean; see `named_state`."""
+    exact = [label for label in labels if label == wanted or str(label) == str(wanted)]
+    return exact or [label for label in labels if _plain(label) == _plain(wanted)]
+
+
+def named_state(labels: Sequence[Any], wanted: Any, *, name: str = "truth") -> Any:
+    """Return the one of `labels` that a user's word means.
+
+    Parameters
+    ----------
+    labels : sequence
+        Different labels of the state.
+    wanted : Any
+        A label as it is written there, or up to case, blanks at its ends and the .0 of numbers.
+    name : str
+        What holds the labels, for the message.
+
+    Returns
+    -------
+    Any
+        An element of `labels`.
+
+    Raises
+    ------
+    InputError
+        None of them is meant, or several are.
+
+    Examples
+    --------
+    >>> named_state(["dry", "rain"], "Rain"), named_state([2.0, 10.0], 10)
+    ('rain', 10.0)
+    """
+    alike = meant_by(wanted, labels)
+    if len(alike) == 1:
+        return alike[0]
+    hint = closest(wanted, labels)
+    if alike:
+        hint = f"It may be {' or '.join(map(repr, alike))}; write it as it stands there."
+    raise InputError(f"positive must be a label of {name}; received {wanted!r}. {hint}")
+
+
+def _plain(label: Any) -> str:
+    if isinstance(label, float) and math.isfinite(label) and label.is_integer():
+        return str(int(label))
+    return folded(label)
+
+
+def zero_or_one(
+    labels: Sequence[Any], positive: Any = None, *, name: str = "truth"
+) -> tuple[int, ...] | None:
+    """Say of each label of the state whether a belief in one state is in it.
+
+    Parameters
+    ----------
+    labels : sequence
+        Different labels of the state.
+    positive : Any
+        The user's word for the state that the belief is in; all others are then not it. None leaves
+        it to `KNOWN_PAIRS`.
+    name : str
+        What holds the labels, for the message.
+
+    Returns
+    -------
+    tuple of int or None
+        1 or 0 for each label; None where nothing says it.
+
+    Raises
+    ------
+    InputError
+        `positive` is none of several labels.
+
+    Examples
+    --------
+    >>> zero_or_one(["Yes", "no"]), zero_or_one(["dry", "rain", "snow"], "rain")
+    ((1, 0), (0, 1, 0))
+    """
+    if positive is not None:
+        # A single state that came true need not be the one that the belief is in.
+        if len(labels) == 1 and _plain(labels[0]) != _plain(positive):
+            return (0,)
+        meant = named_state(labels, positive, name=name)
+        return tuple(int(label is meant) for label in labels)
+    pair = known_pair(labels)
+    return None if pair is None else tuple(pair.index(folded(label)) for label in labels)
+
+
+def unknown_pair(labels: Sequence[Any], name: str) -> str:
+    """Say that of two labels nothing tells which one the belief is in, and what to do."""
+    first, second = labels
+    return (
+        f"{name} is {first!r} or {second!r}, and nothing says which of the two the belief is in. "
+        f"Name it: positive={first!r} or positive={second!r} (--positive {first} or "
+        f"--positive {second})."
+    )

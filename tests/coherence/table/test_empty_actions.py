@@ -1,0 +1,67 @@
+"""An empty action means the same to `analyze` and to `import` and then `analyze`."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from coherence import analyze, read_runs, simulate
+from coherence.cli.main import main
+from coherence.table.empty_actions import with_empty_actions
+
+
+@pytest.fixture
+def table(tmp_path):
+    runs = simulate("rational", n_contexts=40, n_reps=1, prompts=("standard",), rng=1)
+    runs = runs[runs["z_state"].isna()][["context", "p", "action", "theta"]].reset_index(drop=True)
+    runs.loc[:8, "action"] = None
+    path = tmp_path / "own.csv"
+    runs.to_csv(path, index=False)
+    return path
+
+
+def unreadable(runs):
+    (unit,) = analyze(runs, checks=["monotone_choice"], rng=1).units
+    rates = unit.bounds[unit.bounds["quantity"] == "choice rate"]
+    return rates[["asked", "unreadable", "low", "high"]].to_numpy().tolist()
+
+
+def test_an_import_keeps_what_is_unreadable(table, tmp_path):
+    """Nine empty cells were nine unreadable answers to one way, and none to the other."""
+    out = tmp_path / "runs.csv"
+    assert main(["import", str(table), "--out", str(out)]) == 0
+    imported = read_runs(out)
+    assert imported["status"].value_counts().to_dict() == {"ok": 31, "unparsed": 9}
+    direct = unreadable(read_runs(table))
+    assert [row[:2] for row in direct] == [[40, 9]] * len(direct)
+    np.testing.assert_allclose(unreadable(imported), direct)
+
+
+def test_a_status_of_the_source_says_that_no_action_was_asked_for(table, tmp_path):
+    told = pd.read_csv(table).assign(status="ok")
+    path, out = tmp_path / "told.csv", tmp_path / "runs.csv"
+    told.to_csv(path, index=False)
+    assert main(["import", str(path), "--out", str(out)]) == 0
+    assert set(read_runs(out)["status"]) == {"ok"}
+    assert [row[:2] for row in unreadable(read_runs(out))] == [[31, 0]] * len(
+        unreadable(read_runs(path))
+    )
+
+
+def test_rows_that_ask_for_no_action_keep_their_status():
+    rows = pd.DataFrame(
+        {
+            "model": ["a", "a", "a", "a", "b"],
+            "prompt": ["standard", None, "mse", None, "standard"],
+            "z_state": [None, None, None, "low", None],
+            "p": 0.5,
+            "action": ["yes", None, None, None, None],
+            "status": ["ok", "ok", "ok", "ok", "ok"],
+        }
+    )
+    # Another wording, a belief given z, and a model that was asked for beliefs alone.
+    assert with_empty_actions(rows, [False] * 5)["status"].tolist() == [
+        *("ok", "unparsed"),
+        *("ok", "ok", "ok"),
+    ]
+    refused = rows.assign(status=["ok", "refused", "ok", "ok", "ok"])
+    assert with_empty_actions(refused, [False] * 5)["status"].tolist()[1] == "refused"

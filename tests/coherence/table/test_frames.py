@@ -1,0 +1,30 @@
+"""What is no table is refused with the way to make it one."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pyarrow
+import pytest
+
+from coherence import InputError, analyze, validate_runs
+from coherence.table.frames import require_frame
+
+
+@pytest.mark.parametrize(
+    ("runs", "message"),
+    [
+        ("runs.csv", "received str. Read the file first: coherence.read_runs('runs.csv')."),
+        (Path("a/b.csv"), "Read the file first: coherence.read_runs('a/b.csv')."),
+        ({"p": [0.5]}, "received dict. Make it one: pandas.DataFrame(runs)."),
+        (np.zeros(3), "received numpy.ndarray. Make it one"),
+        (pyarrow.table({"p": [0.5]}), "received pyarrow.lib.Table. Convert it: runs.to_pandas()."),
+    ],
+)
+def test_what_is_no_frame_says_how_to_make_it_one(runs, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        require_frame(runs)
+    with pytest.raises(InputError, match="^runs must be a pandas DataFrame"):
+        analyze(runs)
+    with pytest.raises(InputError, match="^runs must be a pandas DataFrame"):
+        validate_runs(runs)

@@ -1,0 +1,114 @@
+"""Labels that look like one: found, shown side by side, merged or kept apart."""
+
+import unicodedata
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from coherence import SchemaError, analyze, read_runs, simulate, validate_runs
+from coherence.table.labels import form_of, label_faults, labels_alike, merge_alike
+
+DECOMPOSED = unicodedata.normalize("NFD", "caf\u00e9")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("yes", "YES"),
+        ("yes", "yes "),
+        ("c1", "\tc1"),
+        ("not now", "not\u00a0 now"),  # a no-break space
+        ("caf\u00e9", DECOMPOSED),
+        (1, "1"),
+        (1.0, "1"),
+        (1, "1.0"),
+        ("Stra\u00dfe", "STRASSE"),
+    ],
+)
+def test_labels_that_look_like_one_are_alike(one, other):
+    assert form_of(one) == form_of(other)
+    runs = pd.DataFrame({"action": pd.Series([one, other, one], dtype=object)})
+    (group,) = labels_alike(runs)
+    assert sorted(count for _, count in group.counts) == [1, 2]
+    assert merge_alike(runs)[0]["action"].nunique() == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("007", "7"), ("a-1", "a1"), (1, 2), ("1.5", "1"), (1, 1.0), ("x", None)]
+)
+def test_other_labels_are_not(one, other):
+    assert labels_alike(pd.DataFrame({"context": pd.Series([one, other], dtype=object)})) == []
+
+
+def test_the_fault_shows_them_side_by_side_and_names_the_option():
+    runs = pd.DataFrame({"p": 0.5, "theta": [0, 1, 0, 1], "context": ["c1", "c1 ", "c2", "C2"]})
+    with pytest.raises(SchemaError) as error:
+        validate_runs(runs)
+    assert error.value.faults == [
+        "column 'context' has labels that differ only by blanks, case, Unicode form or type: "
+        "'c1' (1 row), 'c1 ' (1 row); 'C2' (1 row), 'c2' (1 row). If they are one, merge them "
+        "(--merge-labels, merge_labels=True); if they are meant to differ, keep them apart "
+        "(--no-merge-labels, merge_labels=False)."
+    ]
+    validate_runs(runs, labels_apart=True)
+
+
+def test_accents_that_look_the_same_are_spelt_out():
+    (fault,) = label_faults(pd.DataFrame({"action": ["caf\u00e9", DECOMPOSED]}))
+    assert "'cafe\\u0301' (1 row), 'caf\\xe9' (1 row)" in fault
+
+
+def test_the_most_frequent_writing_stays():
+    runs = pd.DataFrame({"action": ["YES", "yes", " yes", "No", "other "], "context": 1})
+    merged, notes = merge_alike(runs)
+    assert merged["action"].tolist() == ["yes", "yes", "yes", "No", "other "]
+    assert notes == [
+        "labels of 'action' were merged: ' yes' (1 row), 'YES' (1 row), 'yes' (1 row) as 'yes'."
+    ]
+    assert runs["action"].tolist()[0] == "YES"
+    assert merge_alike(merged) == (merged, []) or merge_alike(merged)[1] == []
+
+
+def test_labels_of_different_tasks_are_not_compared_until_the_tasks_are_one():
+    runs = pd.DataFrame({"task": ["t", "u"], "context": ["a", "A"]})
+    assert labels_alike(runs) == []
+    merged, _ = merge_alike(runs.assign(task=["t", "T"]))
+    assert merged["task"].nunique() == 1
+    assert merged["context"].nunique() == 1
+
+
+@pytest.fixture
+def doubled():
+    """Half of the answers to each context bear its name with a blank behind it."""
+    runs = simulate("rational", n_contexts=40, n_reps=4, prompts=("standard",), rng=2)
+    runs = runs[runs["z_state"].isna()][["context", "p", "action", "theta"]]
+    runs["context"] = "c" + runs["context"].astype(str)
+    second = np.arange(len(runs)) % 2 == 1
+    blank = runs.assign(context=runs["context"].where(~second, runs["context"] + " "))
+    return runs.reset_index(drop=True), blank.reset_index(drop=True)
+
+
+def test_contexts_do_not_double(doubled):
+    whole, split = doubled
+    options = {"checks": ["residual_covariance"], "rng": 1}
+    with pytest.raises(SchemaError, match="column 'context' has labels that differ only by"):
+        analyze(split, **options)
+    merged, apart = (analyze(split, merge_labels=wish, **options) for wish in (True, False))
+    expected = analyze(whole, **options).results
+    assert merged.results["n_contexts"].tolist() == [40]
+    assert merged.results["pvalue"].tolist() == expected["pvalue"].tolist()
+    assert apart.results["n_contexts"].tolist() == [80]
+    assert any("labels of 'context' were merged" in note for note in merged.units[0].notes)
+    assert any("were kept apart: 'c" in note for note in apart.units[0].notes)
+    assert merged.settings["merge_labels"] is True
+    assert "--merge-labels" in merged.to_html()
+
+
+def test_files_are_read_as_the_user_says(doubled, tmp_path):
+    path = tmp_path / "runs.csv"
+    doubled[1].to_csv(path, index=False)
+    with pytest.raises(SchemaError, match="--merge-labels"):
+        read_runs(path)
+    assert read_runs(path, merge_labels=True)["context"].nunique() == 40
+    assert read_runs(path, merge_labels=False)["context"].nunique() == 80

@@ -1,0 +1,48 @@
+"""The reference prompt: found without looking at the order of rows."""
+
+import itertools
+
+import pandas as pd
+import pytest
+
+from coherence import InputError
+from coherence.table.prompts import reference_prompt
+
+
+@pytest.mark.parametrize(
+    ("prompts", "actions", "reference"),
+    [
+        (["mse", "standard", "mse"], ["no", None, "yes"], "standard"),
+        (["mse", None, "mse"], ["no", None, "yes"], "standard"),  # an empty cell is the usual one
+        (["b", "a", "b"], [None] * 3, "b"),
+        (["b", "a"], [None] * 2, "a"),
+        (["b", "a", "a"], ["yes", None, None], "b"),  # actions stand on its rows alone
+        (["b", "a", "a"], ["yes", "no", None], "a"),
+        ([2, 10, 10], [None] * 3, "10"),
+    ],
+)
+def test_the_reference_does_not_depend_on_the_order_of_rows(prompts, actions, reference):
+    rows = pd.DataFrame({"prompt": prompts, "action": actions})
+    for order in itertools.permutations(rows.index):
+        assert reference_prompt(rows.loc[list(order)]) == reference
+
+
+def test_an_action_that_could_not_be_read_was_asked_for():
+    rows = pd.DataFrame(
+        {"prompt": ["b", "a", "a"], "action": None, "raw_action": ["?", None, None]}
+    )
+    assert reference_prompt(rows) == "b"
+
+
+def test_beliefs_given_z_have_no_part_in_it():
+    rows = pd.DataFrame({"prompt": ["a", "b", "b"], "z_state": [None, "low", "high"]})
+    assert reference_prompt(rows) == "a"
+    assert reference_prompt(rows.iloc[1:]) == "standard"
+    assert reference_prompt(pd.DataFrame({"p": [0.1]})) == "standard"
+
+
+def test_a_name_comes_first_and_must_be_there():
+    rows = pd.DataFrame({"prompt": ["standard", "mse"]})
+    assert reference_prompt(rows, "mse") == "mse"
+    with pytest.raises(InputError, match="of task 'x'; received 'msee'. Closest name found: 'mse'"):
+        reference_prompt(rows, "msee", where="task 'x'")
