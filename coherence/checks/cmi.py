@@ -389,7 +389,7 @@ CHECK = Check(
     needs=JUDGED_CHOICES,
     sentences={
         "": Sentences(
-            rejected="The action depends on the state beyond the {belief}: it is not the one acted on.",
+            rejected="The action depends on the state beyond the {belief}: it is not acted on.",
             sign="the action depends on the realised state beyond the {belief}",
             one_sided=True,
             scatter_misleads=True,
