@@ -286,7 +286,7 @@ def residual_covariance_of_means(
     InputError
         As for `residual_covariance_test`.
     """
-    data = as_choices(belief, action, truth, context, positive=positive)
+    data = as_choices(belief, action, truth, context, positive=positive, oriented=True)
     sizes = np.bincount(data.context)
 
     def means(values: Floats) -> Floats:
