@@ -238,6 +238,6 @@ def _still_possible(kept: Sequence[CheckResult]) -> str:
     """Say what the first test with an interval leaves open; the order of checks puts it first."""
     for result in kept:
         if result.interval is not None and not math.isnan(result.interval.high):
-            reach = furthest(result.interval, sentences_of(result.check)[0].reach)
+            reach = furthest(result.interval, sentences_of(result.check)[0].one_sided)
             return f"Passing proves nothing: {clean(result.check)} {room_for(result, reach)}."
     return "Passing proves nothing, and without an interval it is not known what was missed."

@@ -11,7 +11,7 @@ import math
 from scipy import stats
 
 from coherence.checks.catalogue import sentences_of
-from coherence.checks.check import Reach, Sentences
+from coherence.checks.check import Sentences
 from coherence.errors import InputError
 from coherence.report.wording import clean, format_numbers
 from coherence.result import LEVEL, CheckResult, Interval, Outcome
@@ -48,14 +48,14 @@ def sign_of(result: CheckResult, belief: str) -> str:
     return _filled(_declared(sentences.sign, "a sign", result), result, variant, belief)
 
 
-def furthest(interval: Interval, reach: Reach) -> float:
+def furthest(interval: Interval, one_sided: bool) -> float:
     """Return the largest effect that an interval leaves open; 0 where it leaves none."""
-    if reach is Reach.ABOVE:
+    if one_sided:
         return max(interval.high, 0.0)
     return max(abs(interval.low), abs(interval.high))
 
 
-def detectable(result: CheckResult, reach: Reach, *, alpha: float = LEVEL) -> float:
+def detectable(result: CheckResult, one_sided: bool, *, alpha: float = LEVEL) -> float:
     """Return the effect that rejects in 80% of tables like the one tested.
 
     Parameters
@@ -63,8 +63,8 @@ def detectable(result: CheckResult, reach: Reach, *, alpha: float = LEVEL) -> fl
     result : CheckResult
         With an interval of the statistic that is tested, of half a width that is a quantile of t
         times the standard error.
-    reach : Reach
-        Sides of the test.
+    one_sided : bool
+        Whether the test looks for effects above 0 alone.
     alpha : float
         Level of the single test.
 
@@ -79,7 +79,9 @@ def detectable(result: CheckResult, reach: Reach, *, alpha: float = LEVEL) -> fl
     # An end may stop where the quantity does; the other one then has the whole width.
     half = max(interval.high - result.statistic, result.statistic - interval.low)
     error = half / float(stats.t.ppf((1 + interval.level) / 2, n_free))
-    return error * float(stats.t.ppf(1 - alpha / reach.value, n_free) + stats.norm.ppf(POWER))
+    return error * float(
+        stats.t.ppf(1 - alpha / (1 if one_sided else 2), n_free) + stats.norm.ppf(POWER)
+    )
 
 
 def amounts(result: CheckResult, *values: float) -> list[str]:
@@ -92,10 +94,10 @@ def _left_open(result: CheckResult, sentences: Sentences, alpha: float) -> str:
     """Say which effects a test that does not reject leaves open, and which it would have shown."""
     if result.interval is None or math.isnan(result.interval.high):
         return NO_INTERVAL
-    room = f"The interval {room_for(result, furthest(result.interval, sentences.reach))}"
+    room = f"The interval {room_for(result, furthest(result.interval, sentences.one_sided))}"
     if not sentences.powered:
         return f"{room}."
-    effect = detectable(result, sentences.reach, alpha=alpha)
+    effect = detectable(result, sentences.one_sided, alpha=alpha)
     # Nothing can be further off than that, however little the table would show.
     possible = not (result.unit in BOUNDED and effect > 1)
     which = f"one of {amounts(result, effect)[0]}" if possible else "not even the largest possible"
@@ -143,7 +145,9 @@ def _tested(
     variant = sentences_of(result.check)[1]
     outcome = result.outcome(alpha=alpha)
     if outcome is Outcome.KEPT:
-        kept = _declared(sentences.kept, "a test", result)
+        kept = sentences.kept
+        if not kept:
+            kept = f"No sign that {_declared(sentences.sign, 'a test', result)}."
         return f"{_filled(kept, result, variant, belief)} {_left_open(result, sentences, alpha)}"
     if outcome is Outcome.UNCORRECTED:
         tests = f"{result.n_tests} tests" if result.n_tests else "all tests of the report"

@@ -7,7 +7,6 @@ of a unit and hands them over as `Facts`.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
 import pandas as pd
@@ -18,13 +17,6 @@ from coherence.result import CheckResult
 ANY = "*"
 """Key of the sentences of variants that data name, such as pairs of actions."""
 INTERVAL_ALONE = "The published interval {position}; its error rate is not controlled."
-
-
-class Reach(Enum):
-    """On which side of 0 the effect of a test lies."""
-
-    EITHER = 2
-    ABOVE = 1
 
 
 @dataclass(frozen=True)
@@ -39,7 +31,7 @@ class Sentences:
     Parameters
     ----------
     rejected, kept : str
-        The test rejects, or does not; both are empty for what is an estimate and no test.
+        The test rejects, or does not ("No sign that ...", with `sign`, where it is left out).
     sign : str
         What the test looks for, as a clause behind "that": what is said where it rejects alone and
         not after the correction, or where scatter of reports may be why.
@@ -47,8 +39,8 @@ class Sentences:
         There is no test.
     published : str
         The papers' own procedure was run.
-    reach : Reach
-        Which effects the interval of a test may leave open.
+    one_sided : bool
+        Whether the test looks for effects above 0 alone.
     powered : bool
         Whether the interval belongs to the statistic that is tested, so that its width tells what
         the test would have shown.
@@ -61,7 +53,7 @@ class Sentences:
     sign: str = ""
     estimate: str = ""
     published: str = ""
-    reach: Reach = Reach.EITHER
+    one_sided: bool = False
     powered: bool = False
     scatter_misleads: bool = False
 

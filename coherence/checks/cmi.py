@@ -16,15 +16,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from coherence.checks.check import (
-    INTERVAL_ALONE,
-    Call,
-    CallsAndNotes,
-    Check,
-    Facts,
-    Reach,
-    Sentences,
-)
+from coherence.checks.check import INTERVAL_ALONE, Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.choices import as_choices
 from coherence.inputs import Codes, Floats, require, require_aligned, whole_number
 from coherence.result import EXACT_REPORT, CheckResult, Interval
@@ -397,11 +389,9 @@ CHECK = Check(
     needs=JUDGED_CHOICES,
     sentences={
         "": Sentences(
-            rejected="The action depends on the realised state beyond the {belief}: "
-            "it is not the belief acted on.",
+            rejected="The action depends on the state beyond the {belief}: it is not acted on.",
             sign="the action depends on the realised state beyond the {belief}",
-            kept="No sign that the action uses more than the {belief}.",
-            reach=Reach.ABOVE,
+            one_sided=True,
             scatter_misleads=True,
             published=INTERVAL_ALONE,
         )

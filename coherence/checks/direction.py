@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Reach, Sentences
+from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.errors import InputError
 from coherence.inputs import (
     MIN_CONTEXTS,
@@ -226,7 +226,7 @@ CHECK = Check(
             sign="choices rise with the {belief} under no order of the actions",
             kept="Choices over all actions can be explained by some order "
             "that rises with the {belief}.",
-            reach=Reach.ABOVE,
+            one_sided=True,
         )
     },
     plan=_plan,

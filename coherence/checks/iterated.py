@@ -386,8 +386,7 @@ CHECK = Check(
             "they are no single probability distribution.",
             sign="beliefs do not average out over the auxiliary variable",
             powered=True,
-            kept="No sign of a gap in one direction; "
-            "gaps that cancel between contexts show in the noise-removed figure.",
+            kept="No sign of a gap in one direction; the noise-removed one shows gaps that cancel.",
             published=_HALF,
         ),
         "relative": Sentences(estimate=_HALF),

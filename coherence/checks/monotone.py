@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Facts, Reach, Sentences
+from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.checks.direction import CHECK as DIRECTION
 from coherence.checks.direction import single_belief
 from coherence.errors import InputError, closest
@@ -371,7 +371,7 @@ CHECK = Check(
             "no expected-utility maximiser who believes it chooses so.",
             sign="the choice share moves against the {belief}",
             kept="No sign that the choice share moves against the {belief}.",
-            reach=Reach.ABOVE,
+            one_sided=True,
             published="{value:.0%} of bin pairs violate the order significantly (uncorrected).",
         )
     },

@@ -15,15 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from coherence.checks.check import (
-    INTERVAL_ALONE,
-    Call,
-    CallsAndNotes,
-    Check,
-    Facts,
-    Reach,
-    Sentences,
-)
+from coherence.checks.check import INTERVAL_ALONE, Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.choices import as_choices
 from coherence.errors import closest
 from coherence.inputs import Floats, require, require_aligned, whole_number
@@ -308,7 +300,7 @@ CHECK = Check(
             "information was used that is not in it.",
             sign="the realised state helps to predict the action beyond the {belief}",
             kept="No sign that the realised state helps to predict the action beyond the {belief}.",
-            reach=Reach.ABOVE,
+            one_sided=True,
             powered=True,
             scatter_misleads=True,
             published=INTERVAL_ALONE,
@@ -320,7 +312,7 @@ CHECK = Check(
             "beyond the {belief}",
             kept="No sign that, given the evidence, the realised state helps to predict the action "
             "beyond the {belief}.",
-            reach=Reach.ABOVE,
+            one_sided=True,
             powered=True,
             scatter_misleads=True,
             published=INTERVAL_ALONE,

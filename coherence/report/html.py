@@ -17,7 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from coherence.report import wording
-from coherence.report.answering import answering_sentences, belief_noun
+from coherence.report.answering import STATED, answering_sentences, belief_noun
 from coherence.report.json import to_plain
 from coherence.report.page_figures import unit_figures
 from coherence.report.result_columns import COLUMNS
@@ -183,8 +183,9 @@ def _unit_context(unit: Unit, key: str, checks: list[str]) -> dict[str, Any]:
 def _question(units: Sequence[Unit]) -> str:
     """Ask what the page answers, of the kind of belief that it is about."""
     nouns = {belief_noun(unit.answering) for unit in units}
-    noun = nouns.pop() if len(nouns) == 1 else "belief"
-    return f"Could the {noun} be the belief acted on?"
+    if len(nouns) > 1:
+        return "Could these beliefs be the ones acted on?"
+    return f"Could the {next(iter(nouns), STATED)} be the belief acted on?"
 
 
 def _command(settings: Mapping[str, Any]) -> str:

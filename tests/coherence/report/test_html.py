@@ -198,7 +198,7 @@ def test_titles_name_the_kind_of_belief(unit):
     assert "Histograms of the revealed belief" in words
     assert "stated belief" not in words
     mixed = Page(Report((revealed, unit()), {}).to_html()).words
-    assert "Could the belief be the belief acted on?" in mixed
+    assert "Could these beliefs be the ones acted on?" in mixed
 
 
 def test_long_raw_answers_are_cut_with_a_note(unit):
