@@ -155,7 +155,11 @@ def test_column_mapping(tmp_path):
         ("a.jsonl", b"[1, 2]\n", "line 1 is a JSON list, not an object"),
         ("a.xlsx", b"x", "must be .parquet, .csv, .tsv or .jsonl, not '.xlsx'"),
         ("a.csv", b"\xff\xfe\x00p\x00", "cannot be read as text .*or check that the file is"),
-        ("a.csv.gz", gzip.compress(TABLE.encode(), mtime=0)[:-9], "gzip file is damaged or cut short"),
+        (
+            "a.csv.gz",
+            gzip.compress(TABLE.encode(), mtime=0)[:-9],
+            "gzip file is damaged or cut short",
+        ),
         ("a.csv", TABLE.encode("utf-16-le"), "zero bytes.*--encoding utf-16-le"),
         ("a.csv", TABLE.replace("rest", "Krücke").encode("latin-1"), "--encoding latin-1"),
         ("a.jsonl", '{"p": 0.1, "action": "Krücke"}'.encode("latin-1"), "--encoding latin-1"),

@@ -182,7 +182,9 @@ def test_nothing_but_the_question_is_sent_and_no_proxy_sees_it(monkeypatch):
 
 
 def test_a_packed_body_is_not_unpacked():
-    packed = raw(200, gzip.compress(b" " * (1 << 20) + b"{}", mtime=0), {"Content-Encoding": "gzip"})
+    packed = raw(
+        200, gzip.compress(b" " * (1 << 20) + b"{}", mtime=0), {"Content-Encoding": "gzip"}
+    )
     with serving(Fake(lambda body, n: packed)) as address:
         connection = Connection(Address.parse(address), limits=QUICK)
         with pytest.raises(CallError, match="the response is not JSON"):
