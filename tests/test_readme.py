@@ -25,7 +25,9 @@ LENGTHY = re.compile(r"coherence (?:organisms|reveal|bets train|elicit|import)|_
 
 def marks_of(body):
     if "coherence models fetch" in body:
-        return [pytest.mark.smollm2]
+        # Whole batteries take a real model minutes.
+        whole = re.search(r"coherence (?:mix|bets) ", body)
+        return [pytest.mark.smollm2, *([pytest.mark.slow] if whole else [])]
     return [pytest.mark.lengthy] if LENGTHY.search(body) else []
 
 
