@@ -109,8 +109,8 @@ def _of_largest(result: CheckResult, sums: Sums, n_pairs: int) -> CheckResult:
 
 def _no_shift(data: ChoiceData, chooser: Chooser, shift: Shift, exchanged: bool) -> str:
     """Return why the hidden shift is not the effect that is reported; empty where it is."""
-    # An interval over all that a shift can be says nothing.
-    if not math.isfinite(shift.estimate) or (shift.low <= -1 and shift.high >= 1):
+    # Where the score test rejects no shift on one side, the curve was followed far from the data.
+    if not math.isfinite(shift.estimate) or max(-shift.low, shift.high) >= 1:
         return UNIDENTIFIED
     if exchanged:
         return "a rare action and a rare state are seen together too seldom"
