@@ -55,7 +55,8 @@ def choice_misfit(
     level, centre = merge_levels(belief)
     n_actions, rows = share.shape[1], np.bincount(level)
     fitted = model.share(centre)
-    bins = np.eye(MOST_BINS)[_bins(centre, level, context, n_contexts)]
+    bin_of_level = _bins(centre, level, context, n_contexts)
+    bins = np.eye(MOST_BINS)[bin_of_level]
     powers = (2 * centre - 1)[:, None] ** np.arange(model.degree + 1)
     # Information of the multinomial logit: size * (diag(share) - share share') between actions.
     weight = rows[:, None, None] * (
@@ -73,11 +74,21 @@ def choice_misfit(
     held = bins.T @ rows
     if (np.abs(bins.T @ of_level) <= TRIFLE * held[:, None]).all():
         return 1.0
-    # Sums by context and level first: there are far fewer columns of remains than scores.
-    scores = np.zeros((n_contexts, MOST_BINS * n_actions))
-    of_rows = (bins[level][:, :, None] * remains[:, None]).reshape(len(share), -1)
-    of_rows -= (powers[level][:, :, None] * remains[:, None]).reshape(len(share), -1) @ taken.T
-    np.add.at(scores, context, of_rows)
+    # Sums by context, column by column: rows times all columns would not fit in memory.
+    in_bin = context * MOST_BINS + bin_of_level[level]
+    scores = np.stack(
+        [
+            np.bincount(in_bin, weights=column, minlength=n_contexts * MOST_BINS)
+            for column in remains.T
+        ],
+        axis=-1,
+    ).reshape(n_contexts, -1)
+    of_curve = [
+        np.bincount(context, weights=power[level] * column, minlength=n_contexts)
+        for power in powers.T
+        for column in remains.T
+    ]
+    scores -= np.stack(of_curve, axis=1) @ taken.T
     values, vectors = np.linalg.eigh(scores.T @ scores)
     there = values > _SINGULAR * values[-1]
     if values[-1] <= 0 or not there.any():
