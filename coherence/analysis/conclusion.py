@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from coherence.analysis.unit import UnitRows, joined_names
 from coherence.analysis.verdict import caused_by, furthest, misled, room_for, sign_of, verdict
 from coherence.checks.catalogue import sentences_of
-from coherence.report.answering import REVEALED, belief_noun
+from coherence.report.answering import belief_noun
 from coherence.report.wording import clean, format_numbers
 from coherence.result import LEVEL, CheckResult, Outcome
 from coherence.statistics.scatter import Scatter, scatter_within
@@ -66,7 +66,7 @@ def say(results: Sequence[CheckResult], unit: UnitRows, way: Answering) -> Said:
         Verdicts in the order of the results, and what stands above them.
     """
     belief = belief_noun(way)
-    computed = bool(way.kinds) and set(way.kinds) <= {REVEALED, *COMPUTED_KINDS}
+    computed = bool(way.kinds) and set(way.kinds) <= set(COMPUTED_KINDS)
     scatter = unit_scatter(unit, computed=computed)
     return Said(
         belief=belief,

@@ -69,7 +69,7 @@ def prompt_consistency(
     runs : DataFrame
         Columns ``context``, ``prompt`` and ``p``; rows without a belief, and rows conditional on a
         ``z_state``, are left out. Beliefs that ``belief_kind``, if there is one, calls computed
-        (stated:exact, token) have no noise, so that one repetition is enough.
+        (stated:exact, token, revealed) have no noise, so that one repetition is enough.
     reference : str, optional
         Prompt that the others are compared with; None takes "standard", else the one with the most
         beliefs, and of several the first by name.

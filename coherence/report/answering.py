@@ -19,7 +19,7 @@ KINDS = {
     "stated:exact": "stated, the mean of the distribution over all answers that have the form",
     "token": "the probability of the next token",
     "sampled": "the share of drawn answers",
-    REVEALED: "revealed by choices",
+    REVEALED: "revealed by how texts go on",
 }
 NOUNS = {
     "stated:drawn": "stated belief",

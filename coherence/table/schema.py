@@ -147,7 +147,7 @@ BELIEF_KINDS = (
     "sampled",
     "revealed",
 )
-COMPUTED_KINDS = ("stated:exact", "token")
+COMPUTED_KINDS = ("stated:exact", "token", "revealed")
 """Kinds of belief that are computed from a model's distribution, without the noise of drawing."""
 ACTION_SUM_TOLERANCE = 1e-6  # probabilities of actions are computed, not stated
 PROBABILITIES = tuple(column.name for column in COLUMNS if column.kind == "probability")
