@@ -32,6 +32,7 @@ from coherence.importing.tasks import split_by_task
 from coherence.importing.typed_table import NUMBER_COLUMNS, typed_table
 from coherence.table.empty_actions import with_empty_actions
 from coherence.table.faults import find_faults
+from coherence.table.percentages import check_percentages
 
 Reader = TypeVar("Reader", bound=Callable[..., object])
 
@@ -132,6 +133,7 @@ def assemble(
     # Contexts that gather samples make the log's own numbers repeat within them.
     counted = "context" in mapping and "rep" not in mapping
     mapped, rows = [], []
+    percentages: list[str] = []
     # One wording needs no name: the table's default is the standard prompt.
     several = len({log.name for log in beliefs}) > 1
     for log in beliefs:
@@ -142,7 +144,13 @@ def assemble(
             "model": log.model or model,
             "prompt": log.name if several else None,
         }
-        rows += [_belief_row(record, log, fields, reading, shared) for record in log.records]
+        scored = any(name.startswith("probability.") for name in fields.values())
+        # Shares of log-likelihoods are probabilities whatever the question asked for.
+        percent = reading.percent and not scored
+        if percent and (note := check_percentages(_bare_numbers(log, fields), log.file)):
+            percentages.append(f"{log.file}: {note}")
+        scale = 100.0 if percent else 1.0
+        rows += [_belief_row(record, log, fields, reading, shared, scale) for record in log.records]
     number_repetitions(rows, counted=counted)
     refuse_doubles(rows, ("prompt", "z", "z_state"))
     unpaired: list[str] = []
@@ -157,6 +165,7 @@ def assemble(
         refuse_doubles(chosen, ())
         rows, unpaired = join_actions(rows, chosen)
     notes = [f"{log.file}: {note}" for log in (*beliefs, *actions) for note in log.notes]
+    notes += percentages
     runs = typed_table(rows, reading.positive)
     if not actions:  # with a log of its own, an action that is not there was not asked for
         runs = with_empty_actions(runs, [bool(row["told"]) for row in rows])
@@ -172,6 +181,24 @@ def _line(role: str, log: AnswerLog, fields: Mapping[str, str]) -> str:
     columns = sorted(fields, key=lambda column: not is_belief(column) and column != "action")
     sources = (name if name == fields[name] else f"{name} = {fields[name]}" for name in columns)
     return f"{role} from {log.name} ({log.file}): {', '.join(sources)}"
+
+
+def _bare_numbers(log: AnswerLog, fields: Mapping[str, str]) -> dict[str, list[float]]:
+    """Numbers of the belief columns of a log that stand alone, without a percent sign."""
+    numbers = {}
+    for column, name in fields.items():
+        if is_belief(column):
+            # What the log picked out of a reply is what will be read.
+            answers = [
+                picked[0] if (picked := _picked(record, log, name)) else record.get(name)
+                for record in log.records
+            ]
+            read = [
+                as_number(answer.replace(",", ".") if isinstance(answer, str) else answer)
+                for answer in answers
+            ]
+            numbers[column] = [number for number in read if number is not None]
+    return numbers
 
 
 def _plain(record: Record, fields: Mapping[str, str], log: AnswerLog) -> dict[str, object]:
@@ -201,10 +228,8 @@ def _belief_row(
     fields: Mapping[str, str],
     reading: Reading,
     shared: Mapping[str, object],
+    scale: float,
 ) -> dict[str, object]:
-    scored = any(name.startswith("probability.") for name in fields.values())
-    # Shares of log-likelihoods are probabilities whatever the question asked for.
-    scale = 100.0 if reading.percent and not scored else 1.0
     row = {**shared, **_plain(record, fields, log)}
     stated = {column: record.get(name) for column, name in fields.items() if is_belief(column)}
     if "p" in stated:

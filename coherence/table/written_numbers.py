@@ -4,14 +4,18 @@ A number is taken as something else than it looks like only where the user says 
 commas stand in a column of probabilities and nothing was said, the error names the option.
 """
 
+import logging
+import math
 import re
-from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 
 from coherence.errors import InputError
+from coherence.table.percentages import check_percentages
 from coherence.table.schema import PROBABILITIES, action_columns, state_columns
 
+logger = logging.getLogger(__name__)
 _WRITTEN = re.compile(r"\s*(?P<number>[+-]?(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+))\s*(?P<sign>%?)\s*")
 _STATED = ("p", "p_sd", "p_q05", "p_q95", "p_z")
 """Columns of what was stated; exact probabilities are a program's, and no answer in percent."""
@@ -41,8 +45,8 @@ def as_probabilities(
     Raises
     ------
     InputError
-        There are signs or commas of which nothing was said, or no stated number is above 1 though
-        they are said to be percentages.
+        There are signs or commas of which nothing was said, or no number of a stated column is
+        above 1 though they are said to be percentages.
 
     Examples
     --------
@@ -51,10 +55,10 @@ def as_probabilities(
     [0.705, 0.2]
     """
     states = state_columns(runs)
-    stated = [name for name in (*_STATED, *states) if name in runs.columns]
+    stated = _stated_columns(runs)
     numbers = [name for name in PROBABILITIES if name in runs.columns]
-    if percent:
-        _check_are_percentages(runs, stated, source)
+    if percent and (note := note_on_percentages(runs, decimal=decimal, source=source)):
+        logger.warning("%s: %s", source, note)
     read = {}
     for name in (*numbers, *states, *action_columns(runs)):
         column = runs[name]
@@ -103,16 +107,55 @@ def _as_number(cell: object, *, bare: float, percent: bool, decimal: str, where:
     return number / 100.0 if written["sign"] else number / bare
 
 
-def _check_are_percentages(runs: pd.DataFrame, stated: Sequence[str], source: str) -> None:
-    """Raise where no stated number is above 1: probabilities would become a hundredth each."""
-    bare = [
-        number
-        for name in stated
-        for number in pd.to_numeric(runs[name], errors="coerce").dropna().tolist()
+def _bare_numbers(column: "pd.Series[Any]", decimal: str) -> list[float]:
+    """Numbers of a column that have no percent sign."""
+    if pd.api.types.is_bool_dtype(column):
+        return []
+    if pd.api.types.is_numeric_dtype(column):
+        return [float(cell) for cell in column.dropna()]
+    cells = [
+        _as_number(cell, bare=1.0, percent=True, decimal=decimal, where="")
+        for cell in column
+        if not (isinstance(cell, str) and "%" in cell) and not _has_other_mark(cell, decimal)
     ]
-    if bare and 0 < max(bare) <= 1:
-        raise InputError(
-            f"{source}: stated probabilities are said to be percentages, and the largest is "
-            f"{max(bare):g}. Leave percent (--percent) out if they are probabilities; if all of "
-            "them are below one percent, divide them by 100 yourself."
-        )
+    return [cell for cell in cells if isinstance(cell, float) and not math.isnan(cell)]
+
+
+def _has_other_mark(cell: object, decimal: str) -> bool:
+    # The cell is refused later, with its column.
+    return isinstance(cell, str) and "," in cell and decimal != ","
+
+
+def note_on_percentages(runs: pd.DataFrame, *, decimal: str, source: str) -> str:
+    """Refuse stated columns that cannot be percentages, and say what is below 1 in the others.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        A table under the names of the runs table, as it was written.
+    decimal : {".", ","}
+        The decimal mark of numbers that are text.
+    source : str
+        Name of the table, for messages.
+
+    Returns
+    -------
+    str
+        A note; empty where there is nothing to say.
+
+    Raises
+    ------
+    InputError
+        A column has no value above 1.
+
+    Examples
+    --------
+    >>> note_on_percentages(pd.DataFrame({"p": [70, 0.7]}), decimal=".", source="mine.csv")
+    "1 of 2 values of 'p' is below 1 and was taken as a percentage: 0.7 as 0.7%"
+    """
+    bare = {name: _bare_numbers(runs[name], decimal) for name in _stated_columns(runs)}
+    return check_percentages(bare, source)
+
+
+def _stated_columns(runs: pd.DataFrame) -> list[str]:
+    return [name for name in (*_STATED, *state_columns(runs)) if name in runs.columns]

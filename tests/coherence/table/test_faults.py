@@ -117,7 +117,14 @@ def test_missing_columns_name_the_closest():
         ({"z": [None, "s"], "z_state": [None, "a"], "p_z": [None, 0.4]}, {"iterated_expectation"}),
         (
             {"action": ["a", "b"], "theta": [0, 1]},
-            {"residual_covariance", "cmi", "predictive_gain", "monotone_choice", "calibration"},
+            {
+                "residual_covariance",
+                "cmi",
+                "predictive_gain",
+                "monotone_choice",
+                "calibration",
+                "rational_agent",
+            },
         ),
     ],
     ids=lambda value: ", ".join(value) if isinstance(value, dict) else "",

@@ -31,12 +31,33 @@ def test_signs_and_commas_need_the_users_word():
         read(p=["70%", "20%"])
     with pytest.raises(InputError, match=r"column 'p_true' has decimal commas.*--decimal"):
         read(p=[0.5], p_true=["0,5"])
-    assert read(p=["0,5", "20"], decimal=",", percent=True)["p"].tolist() == [0.005, 0.2]
+    assert read(p=["1,5", "20"], decimal=",", percent=True)["p"].tolist() == [0.015, 0.2]
 
 
-def test_probabilities_are_not_divided_by_a_hundred():
-    with pytest.raises(InputError, match="the largest is 0.9. Leave percent"):
-        read(percent=True, p=[0.7, 0.9])
+@pytest.mark.parametrize("column", [[0.7, 0.9], ["0.7", "0.9"], ["0.7", "20%", "0.9"]])
+def test_probabilities_are_not_divided_by_a_hundred(column):
+    with pytest.raises(
+        InputError, match=r"p is said to hold percentages, and the largest.* is 0.9"
+    ):
+        read(percent=True, p=column)
+
+
+def test_every_column_is_judged_by_itself():
+    """P(z|x) left as probabilities beside percentages in p: divided, it would be lost."""
+    with pytest.raises(InputError, match=r"mine.csv: p_z is said to hold percentages"):
+        read(percent=True, p=[70, 20], p_z=[0.5, 0.25])
+    assert read(percent=True, p=[0, 0])["p"].tolist() == [0, 0]
+
+
+def test_values_below_one_are_percentages_and_counted(caplog):
+    runs = read(percent=True, p=["0,7", "70", "0.4%"], decimal=",")
+    assert runs["p"].tolist() == pytest.approx([0.007, 0.7, 0.004])
+    assert caplog.messages == [
+        "mine.csv: 1 of 2 values of 'p' is below 1 and was taken as a percentage: 0.7 as 0.7%"
+    ]
+    caplog.clear()
+    read(percent=True, p=[70.0, 1.0, 0.0, np.nan])
+    assert caplog.messages == []
 
 
 def test_what_is_no_number_is_left_to_the_validator():
