@@ -2,8 +2,9 @@
 
 If the stated belief is the belief acted on, the realised state tells nothing more about the action.
 Counts in belief bins give the effect; they and Mesner and Shalizi's nearest neighbours are the
-statistics of the test. The null distribution comes from exchanging the realised states of whole
-contexts with similar belief, so that repetitions of a context stay together.
+statistics of the test (`coherence.statistics.cmi_exchange`). The null distribution comes from
+exchanging the realised states of whole contexts with similar belief, so that repetitions of a
+context stay together.
 """
 
 import math
@@ -14,23 +15,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from coherence.checks.check import INTERVAL_ALONE, Call, CallsAndNotes, Check, Facts, Sentences
-from coherence.choices import as_choices
-from coherence.inputs import Codes, Floats, require, require_aligned, whole_number
-from coherence.result import EXACT_REPORT, CheckResult, Interval
+from coherence.inputs import Floats, require, require_aligned, whole_number
+from coherence.result import EXACT_REPORT, CheckResult, Interval, rejects
+from coherence.statistics.choices import as_choices
+from coherence.statistics.cmi_exchange import exchange_test
 from coherence.statistics.cmi_problem import Problem, pose
-from coherence.statistics.information import BinnedCounts, information_bins
+from coherence.statistics.information_interval import centred_information
 from coherence.statistics.resample import (
     Seed,
     as_generator,
-    combined_pvalue,
-    context_blocks,
     count_arrangements,
     percentile_interval,
-    permutation_pvalue,
-    permute_contexts,
 )
 from coherence.table.needs import JUDGED_CHOICES
 
@@ -40,22 +37,6 @@ NULL = (
 )
 NO_PUBLISHED = "the published estimate takes chosen actions, and here actions are probabilities"
 UNIT = "nats"
-# rows, over all arrangements, of nearest-neighbour estimates that each need their own search
-SEARCHED_ROWS = 200_000
-# arrangements for which the nearest-neighbour estimate is computed beside the statistic of the test
-PERMUTED_ESTIMATES = 199
-# exchanges that give the information in bins its centre and its spread
-CENTRED = 50
-# Statistics of the test and their weights. Wide neighbourhoods see a dependence that changes slowly
-# with belief, bins one of any direction at any belief, halves one that turns between low and high
-# beliefs, and the whole range one that is alike at all beliefs, whatever actions it is between.
-STATISTICS = (
-    "nearest-neighbour statistic",
-    "statistic in bins",
-    "statistic in halves",
-    "statistic throughout",
-)
-WEIGHTS = np.array([3.0, 1.0, 1.0, 1.0])
 SETTLED = (
     "contexts of similar {similar} all choose alike, so that exchanging their truths changes no "
     "count; how large an information such choices could hide is not estimated"
@@ -124,15 +105,20 @@ def cmi_test(
     CheckResult
         `statistic` is the information in nats: the divergence of what is counted in belief bins
         from what exchanges of contexts within narrower blocks give on average, with its bias
-        removed by the jackknife over contexts, which also gives the interval (see
-        `coherence.statistics.information`), and by subtracting what it averages over exchanges.
-        `details` holds its parts, the nearest-neighbour estimate, the mean of that estimate over
-        the permutations, their difference (excess information), and the statistics that the
-        p-value combines, each with the p-value that it has alone. Where contexts of similar belief
-        all choose alike there is no interval, with a reason. With ``published=True`` the statistic
-        is the raw nearest-neighbour estimate and there is no p-value. NaN with a reason if fewer
-        than half of the contexts have a neighbour to be exchanged with, or if exchanges change
-        nothing. Contexts without such a neighbour do not enter the counts.
+        removed by the jackknife over contexts (see `coherence.statistics.information`) and by
+        subtracting what it averages over exchanges; it may be below 0. The interval holds every
+        information at which the estimate would not be unusual (see
+        `coherence.statistics.information_interval`); it lies between 0 and the logarithm of the
+        number of actions or of states, whichever is less, and starts at 0 wherever the test does
+        not reject at .05. It may start at 0 where the test does reject: the test looks in several
+        directions, the interval at their sum. `details` holds the parts, the nearest-neighbour
+        estimate, the mean of that estimate over the permutations, their difference (excess
+        information), and the statistics that the p-value combines, each with the p-value that it
+        has alone. Where contexts of similar belief all choose alike there is no interval, with a
+        reason. With ``published=True`` the statistic is the raw nearest-neighbour estimate and
+        there is no p-value. NaN with a reason if fewer than half of the contexts have a neighbour
+        to be exchanged with, or if exchanges change nothing. Contexts without such a neighbour do
+        not enter the counts.
 
     Raises
     ------
@@ -143,16 +129,18 @@ def cmi_test(
     Notes
     -----
     Assumes that contexts are independent and that, among contexts with similar belief, the truth is
-    exchangeable under the null. The p-value ranks, among the same exchanges, a combination of four
-    statistics: the nearest-neighbour estimate with many neighbours (see
-    `coherence.statistics.cmi_problem`), and the divergence in bins, in halves and over the whole
-    range of belief (`coherence.statistics.resample.combined_pvalue`). Above 2,000 rows, the test
-    given several columns leaves out the first, and the permuted nearest-neighbour estimates are
-    averaged over the first 2 to 19 permutations. Ties in belief are exact to 1e-9. Beliefs and
-    features that vary within a context are compared by their context mean when contexts are
-    exchanged, within a tenth of the range of a belief (.4 standard deviations of a numeric
-    feature). The information in bins is the same with and without `isotonic`: quantile bins of the
-    belief are kept by an increasing calibration.
+    exchangeable under the null. The p-value ranks, among the same exchanges, a combination of five
+    statistics (`coherence.statistics.resample.combined_pvalue`): how much further actions and
+    truths go together in the direction in which the belief takes them; the divergence in bins, in
+    halves and over the whole range of belief (`coherence.statistics.information`); and the
+    nearest-neighbour estimate with many neighbours (`coherence.statistics.cmi_problem`). Above
+    2,000 rows the last is left out, and the permuted nearest-neighbour estimates are averaged over
+    the first 2 to 20 permutations. Ties in belief are exact to 1e-9. Blocks and bins end where the
+    shares of actions step (`coherence.statistics.choice_segments`). Beliefs and features that vary
+    within a context are compared by their context mean when contexts are exchanged, within a tenth
+    of the range of a belief (.4 standard deviations of a numeric feature). The information in bins
+    is the same with and without `isotonic`, which changes the nearest-neighbour parts alone: an
+    increasing calibration keeps the order of beliefs.
 
     Probabilities of actions give the information of an action that is drawn from them, so that the
     effect is that of drawn actions without the noise of drawing. The test compares the
@@ -229,36 +217,30 @@ def _permuted(
     rng: np.random.Generator,
 ) -> CheckResult:
     """Test by exchanging the truths of contexts of similar belief, and estimate in bins."""
-    data = problem.data
-    blocks = context_blocks(problem.summary)
+    data, blocks = problem.data, problem.blocks
     movable = int((np.bincount(blocks)[blocks] > 1).sum())
     if movable < data.n_contexts / 2:
         few = f"only {movable} of {data.n_contexts} contexts have a neighbour of similar {similar}"
         settings = {**result.settings, "k_test": None}
         return replace(result, settings=settings, reason=f"{few} to be exchanged with")
-    state_of_context = np.zeros(data.n_contexts, dtype=np.int64)
-    state_of_context[data.context] = data.truth
-    n_arrangements = count_arrangements(blocks, state_of_context, n_permutations)
+    state = np.zeros(data.n_contexts, dtype=np.int64)
+    state[data.context] = data.truth
+    n_arrangements = count_arrangements(blocks, state, n_permutations)
     if n_arrangements == 1:
         alike = f"contexts of similar {similar} all share their truth"
         return replace(result, reason=f"{alike}: exchanging them changes nothing")
-
-    sources = permute_contexts(blocks, n_permutations, rng, state=state_of_context)
-    # Whole contexts trade their truths, so that repetitions stay together.
-    exchanged = state_of_context[sources]
-    counts = problem.counts(blocks, information_bins(data.n_contexts))
-    halves = problem.counts(blocks, 2)
     exact = n_arrangements <= n_permutations
-    pvalue, parts, k_test = _tested(
-        problem, (counts, halves), k, state_of_context, exchanged, exact
+    test = exchange_test(
+        problem, k, state, n_arrangements if exact else n_permutations, rng, exact=exact
     )
-    information = counts.estimate(state_of_context)
-    centre, spread = _under_null(exchanged, counts)
-    effect = information.corrected - centre
-    error = max(information.standard_error, spread)
-    half = float(stats.t.ppf(0.975, data.n_contexts - 1)) * error
+    most = math.log(min(len(data.actions), len(data.states)))
+    information = centred_information(problem.counts, state, test.some, test.in_bins, most=most)
+    interval = information.interval
+    # The interval holds 0 unless the test rejects it as well.
+    if interval is not None and not rejects(test.pvalue):
+        interval = replace(interval, low=0.0)
     chosen = {
-        "k_test": "binned" if k_test is None else k_test,
+        "k_test": "binned" if test.k_test is None else test.k_test,
         "n_permutations": n_permutations,
         "exact": exact,
         "n_blocks": int(blocks.max()) + 1,
@@ -266,95 +248,25 @@ def _permuted(
     }
     in_bins = [
         ("information, jackknifed in belief bins", math.nan, information.corrected),
-        ("mean of permuted information in bins", math.nan, centre),
-        ("centred information in bins", math.nan, effect),
+        ("mean of permuted information in bins", math.nan, information.centre),
+        ("centred information in bins", math.nan, information.corrected - information.centre),
         ("plug-in information in belief bins", math.nan, information.plug_in),
     ]
     details = pd.DataFrame(in_bins, columns=["quantity", "neighbours", "nats"])
-    method = "jackknife over contexts, not below the spread under exchange"
-    # Rounding alone makes differences of this size between equal tables.
-    settled = error < 1e-12
     return replace(
         result,
-        statistic=0.0 if settled else effect,
-        interval=None if settled else Interval(effect - half, effect + half, 0.95, method),
-        pvalue=pvalue,
+        statistic=information.effect,
+        interval=interval,
+        pvalue=test.pvalue,
         settings={**result.settings, **chosen},
-        details=pd.concat([details, parts], ignore_index=True),
-        reason=SETTLED.format(similar=similar) if settled else "",
+        details=pd.concat([details, test.parts], ignore_index=True),
+        reason=SETTLED.format(similar=similar) if interval is None else "",
         assumptions=(
             "contexts are independent",
             EXACT_REPORT,
             f"among contexts of similar {similar} the truth is exchangeable under the null",
         ),
     )
-
-
-def _tested(
-    problem: Problem,
-    counts: tuple[BinnedCounts, BinnedCounts],
-    k: int,
-    state_of_context: Codes,
-    exchanged: Codes,
-    exact: bool,
-) -> tuple[float, pd.DataFrame, int | None]:
-    """Combine nearest neighbours, bins, halves and the whole range: p-value, parts, neighbours."""
-    in_bins, in_halves = counts
-
-    def counted(states: Codes) -> tuple[float, float, float]:
-        return in_bins.plug_in(states)[0], *in_halves.plug_in(states)
-
-    near, permuted, k_test = _statistics(problem, k, exchanged)
-    observed = np.array([near[1], *counted(state_of_context)])
-    drawn = np.array([counted(states) for states in exchanged])
-    drawn = np.column_stack([permuted[:, 1], drawn])
-    used = slice(1 if k_test is None else 0, None)
-    pvalue = combined_pvalue(observed[used], drawn[:, used], WEIGHTS[used], exact=exact)
-    bias, of_test = float(np.nanmean(permuted[:, 0])), math.nan if k_test is None else k_test
-    rows: list[tuple[str, float, float, float]] = [
-        ("nearest-neighbour estimate", k, near[0], math.nan),
-        ("mean of permuted estimates", k, bias, math.nan),
-        ("excess information", k, near[0] - bias, math.nan),
-    ]
-    for number, name in list(enumerate(STATISTICS))[used]:
-        alone = permutation_pvalue(observed[number], drawn[:, number], exact=exact)
-        neighbours = of_test if number == 0 else math.nan
-        rows += [
-            (name, neighbours, observed[number], alone),
-            (f"{name}, mean of permuted", neighbours, float(drawn[:, number].mean()), math.nan),
-        ]
-    columns = ["quantity", "neighbours", "nats", "pvalue"]
-    return pvalue, pd.DataFrame(rows, columns=columns), k_test
-
-
-def _statistics(
-    problem: Problem, k: int, exchanged: Codes
-) -> tuple[tuple[float, float], Floats, int | None]:
-    """Nearest-neighbour estimate and statistic, observed and under exchange; its neighbours."""
-    data = problem.data
-    statistic, k_test = problem.statistic(k)
-    # The mean of the permuted estimates settles long before a p-value does; searching several
-    # columns of many rows is dear.
-    n_estimates = PERMUTED_ESTIMATES
-    if k_test is None:
-        n_estimates = int(np.clip(SEARCHED_ROWS // data.n_rows, 2, 20))
-    permuted = [
-        statistic(states[data.context], number < n_estimates)
-        for number, states in enumerate(exchanged)
-    ]
-    return statistic(data.truth, True), np.array(permuted), k_test
-
-
-def _under_null(exchanged: Codes, counts: BinnedCounts) -> tuple[float, float]:
-    """Mean and standard deviation of the information in bins over some of the exchanges.
-
-    What the jackknife leaves of the bias (much, where few contexts leave the choice that all others
-    of their bin make) is in the mean. Near independence the information is a square of small
-    numbers, of whose spread leaving out single contexts shows too little.
-    """
-    evenly = np.unique(np.linspace(0, len(exchanged) - 1, CENTRED).astype(np.int64))
-    information = [counts.estimate(states).corrected for states in exchanged[evenly]]
-    return float(np.mean(information)), float(np.std(information))
 
 
 def _published(

@@ -5,14 +5,16 @@ features of the evidence, need one in several columns (`coherence.statistics.knn
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from coherence.choices import ChoiceData, one_dimensional
 from coherence.inputs import Codes, Floats, require
 from coherence.statistics.bins import belief_bins
+from coherence.statistics.choice_segments import choice_segments, segment_bins, segment_blocks
+from coherence.statistics.choices import ChoiceData, one_dimensional
 from coherence.statistics.cmi_statistics import (
     TABLE_ROWS,
     Statistic,
@@ -27,9 +29,9 @@ from coherence.statistics.cmi_statistics import (
 )
 from coherence.statistics.conditioning import Conditioning, gather_conditioning
 from coherence.statistics.grouping import vector_bins
-from coherence.statistics.information import BinnedCounts
+from coherence.statistics.information import BinnedCounts, information_bins
 from coherence.statistics.knn_general import general_information
-from coherence.statistics.resample import context_means
+from coherence.statistics.resample import context_blocks, context_means, context_sums
 
 TEST_SHARE = 0.15  # neighbours of the test statistic, as a share of the rows
 # The same given several columns, as a share of the mean number of rows with one action and one
@@ -136,32 +138,55 @@ class Problem:
             return self.given.summary
         return context_means(self.belief, self.data.context, self.data.n_contexts)
 
-    def counts(self, blocks: Codes, n_bins: int) -> BinnedCounts:
-        """Return the counts in bins that are made of whole blocks.
+    @cached_property
+    def segments(self) -> Codes:
+        """Range of belief of each context within which choices are alike, shape (n_contexts,).
 
-        Parameters
-        ----------
-        blocks : ndarray of int, shape (n_contexts,)
-            Contexts that may be exchanged.
-        n_bins : int
-            Bins wanted.
-
-        Returns
-        -------
-        BinnedCounts
-            Counts for any arrangement of the states.
+        One for all where several columns are conditioned on.
         """
         data = self.data
-        columns = self.summary.reshape(data.n_contexts, -1).T
-        n_blocks = int(blocks.max()) + 1
-        # Every context at the centre of its block: bins never cut through equal values.
-        centres = [context_means(column, blocks, n_blocks)[blocks] for column in columns]
-        bins = (
-            vector_bins(np.stack(centres, axis=1), n_bins)
+        if self.belief is None:
+            return np.zeros(data.n_contexts, dtype=np.int64)
+        chosen = [context_sums(column, data.context, data.n_contexts) for column in data.share.T]
+        return choice_segments(self.summary, np.stack(chosen, axis=1))
+
+    @cached_property
+    def blocks(self) -> Codes:
+        """Block of each context, within which its state may be exchanged, shape (n_contexts,)."""
+        if self.belief is None:
+            return context_blocks(self.summary)
+        return segment_blocks(self.summary, self.segments)
+
+    @cached_property
+    def counts(self) -> BinnedCounts:
+        """Counts, for any arrangement of the states, in bins that lie within segments."""
+        n_bins = information_bins(self.data.n_contexts)
+        centres = self._centres
+        return self._counts(
+            vector_bins(centres, n_bins)
             if self.belief is None
-            else belief_bins(centres[0], n_bins)
+            else segment_bins(centres[:, 0], self.segments, n_bins)
         )
-        return BinnedCounts(blocks, bins, data.context, data.share, len(data.states))
+
+    @cached_property
+    def halves(self) -> BinnedCounts:
+        """Counts in two halves of the contexts."""
+        centres = self._centres
+        return self._counts(
+            vector_bins(centres, 2) if self.belief is None else belief_bins(centres[:, 0], 2)
+        )
+
+    @property
+    def _centres(self) -> Floats:
+        """Every context at the centre of its block: bins never cut through equal values."""
+        columns = self.summary.reshape(self.data.n_contexts, -1).T
+        n_blocks = int(self.blocks.max()) + 1
+        means = [context_means(column, self.blocks, n_blocks)[self.blocks] for column in columns]
+        return np.stack(means, axis=1)
+
+    def _counts(self, bins: Codes) -> BinnedCounts:
+        data = self.data
+        return BinnedCounts(self.blocks, bins, data.context, data.share, len(data.states))
 
     def statistic(self, k: int) -> tuple[Statistic, int | None]:
         """Choose the nearest-neighbour statistic by what is conditioned on and how many rows.
@@ -176,13 +201,14 @@ class Problem:
         statistic : callable
             Truth -> estimate and statistic of the test.
         k_test : int or None
-            Neighbours of the latter; None where searching for them would take too long.
+            Neighbours of the latter; None where so many rows would take too long.
         """
         data = self.data
         if data.policy is not None:
             return self._policy_statistic(data.policy, k)
         if self.belief is not None:
-            k_test = min(neighbours_for_test(data.n_rows, k), data.n_rows - 1)
+            many = min(neighbours_for_test(data.n_rows, k), data.n_rows - 1)
+            k_test = many if data.n_rows <= TABLE_ROWS else None
             build = calibrated_statistic if self.isotonic else one_dimensional_statistic
             return build(self.belief, data.action, k, k_test), k_test
         if data.n_rows > TABLE_ROWS:

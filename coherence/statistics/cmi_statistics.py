@@ -6,7 +6,7 @@ Estimates follow Mesner and Shalizi (2021), algorithm 1; see `coherence.statisti
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.optimize import isotonic_regression
@@ -17,7 +17,9 @@ from coherence.statistics.knn import SortedNeighbours, as_levels, conditional_in
 from coherence.statistics.knn_general import general_information, neighbour_table
 from coherence.statistics.knn_policies import policy_information, policy_neighbours, scaled_policies
 
-TABLE_ROWS = 2_000  # above this the table of all neighbours would take more than 200 MB
+# Above this the table of all neighbours would take more than 200 MB, and a thousand searches in
+# one belief, many seconds.
+TABLE_ROWS = 2_000
 
 Statistic = Callable[[Codes, bool], tuple[float, float]]
 """Takes the truth of each row and whether the estimate is wanted; returns the nearest-neighbour
@@ -54,18 +56,25 @@ def calibrated(belief: Floats, truth: Codes) -> Floats:
 
 
 def _with_both(
-    information: Callable[[Codes, tuple[int, ...]], list[float]], k: int, k_test: int
+    information: Callable[[Codes, Sequence[int]], list[float]], k: int, k_test: int | None
 ) -> Statistic:
     """Estimate with `k` neighbours only where it is wanted: permutations need `k_test` alone."""
 
     def statistic(truth: Codes, with_estimate: bool) -> tuple[float, float]:
-        estimates = information(truth, (k, k_test) if with_estimate else (k_test,))
-        return estimates[0] if with_estimate else math.nan, estimates[-1]
+        wanted = [k] if with_estimate else []
+        wanted += [] if k_test is None else [k_test]
+        estimates = information(truth, wanted) if wanted else []
+        return (
+            estimates[0] if with_estimate else math.nan,
+            math.nan if k_test is None else estimates[-1],
+        )
 
     return statistic
 
 
-def one_dimensional_statistic(belief: Floats, action: Codes, k: int, k_test: int) -> Statistic:
+def one_dimensional_statistic(
+    belief: Floats, action: Codes, k: int, k_test: int | None
+) -> Statistic:
     """Nearest-neighbour estimates given one belief, with few and with many neighbours."""
     levels = as_levels(belief)
     order = np.argsort(levels, kind="stable")
@@ -73,10 +82,12 @@ def one_dimensional_statistic(belief: Floats, action: Codes, k: int, k_test: int
     return _with_both(lambda truth, sizes: prepared.information(truth[order], sizes), k, k_test)
 
 
-def calibrated_statistic(belief: Floats, action: Codes, k: int, k_test: int) -> Statistic:
+def calibrated_statistic(belief: Floats, action: Codes, k: int, k_test: int | None) -> Statistic:
     """Nearest-neighbour estimates given the calibrated belief."""
 
     def statistic(truth: Codes, with_estimate: bool) -> tuple[float, float]:
+        if not with_estimate and k_test is None:
+            return math.nan, math.nan
         # The calibration uses the truth, so that it belongs to what is permuted: it is fitted anew.
         return one_dimensional_statistic(calibrated(belief, truth), action, k, k_test)(
             truth, with_estimate

@@ -61,6 +61,38 @@ def _divergence(counted: Floats, expected: Floats) -> Floats:
     return np.asarray((np.where(some, counted, 0.0) * np.log(ratio)).sum(axis=(-2, -1)))
 
 
+def _along(counted: Floats, expected: Floats) -> Floats:
+    """Sum of (counted - expected) * log(lift of the expected table) over the last two axes."""
+    some = expected > TINY
+    margins = expected.sum(axis=-1, keepdims=True) * expected.sum(axis=-2, keepdims=True)
+    total = expected.sum(axis=(-2, -1), keepdims=True)
+    lift = np.where(some, expected * total, 1.0) / np.where(some, margins, 1.0)
+    return np.asarray(((counted - expected) * np.log(lift)).sum(axis=(-2, -1)))
+
+
+@dataclass(frozen=True)
+class Divergences:
+    """Divergence of what is counted from what exchanges give on average, by arrangement.
+
+    Parameters
+    ----------
+    in_bins : ndarray, shape (n_arrangements,)
+        Over bins, in nats: sees dependence of any direction in any bin.
+    throughout : ndarray, shape (n_arrangements,)
+        In one bin that holds everything, in nats: sees dependence that is alike at all beliefs,
+        whatever actions it is between.
+    along : ndarray, shape (n_arrangements,)
+        Mean excess, in nats, of the logarithm by which the belief alone makes an action and a state
+        go together: large where they go together further in the direction in which the belief
+        already takes them, as they do when the belief acted on knows more than the stated one.
+        That is the score of such a shift in a choice whose log odds are linear in the belief.
+    """
+
+    in_bins: Floats
+    throughout: Floats
+    along: Floats
+
+
 class BinnedCounts:
     """Counts of actions by state in bins, for many arrangements of the states over contexts.
 
@@ -94,6 +126,12 @@ class BinnedCounts:
         self._bin_of_block[self._block] = self._bin
         self._of_block = self._sums(self._block, self._bin_of_block.size)
         self._share = self._of_block / self._of_block.sum(axis=1, keepdims=True)
+        # In the order of bins: what a context adds to counted and to expected tables.
+        self._in_order = np.argsort(self._bin, kind="stable")
+        self._edges = np.concatenate(([0], np.cumsum(np.bincount(self._bin))))
+        added = [self._chosen, self._size[:, None] * self._share[self._block]]
+        self._added: Floats = np.concatenate(added, axis=1)[self._in_order]
+        self._of_bin = np.add.reduceat(self._added, self._edges[:-1], axis=0)
 
     def _sums(self, group: Codes, n_groups: int) -> Floats:
         """Sum the choices of contexts by group, shape (n_groups, n_actions)."""
@@ -119,24 +157,36 @@ class BinnedCounts:
         ]
         return counted, np.stack(expected, axis=1).reshape(shape), of_state
 
-    def plug_in(self, state: Codes) -> tuple[float, float]:
-        """Return the divergence in bins, and in one bin that holds everything, in nats.
+    def divergences(self, states: Codes) -> Divergences:
+        """Return the divergences of many arrangements at once.
 
         Parameters
         ----------
-        state : ndarray of int, shape (n_contexts,)
+        states : ndarray of int, shape (n_arrangements, n_contexts)
             State of each context.
 
         Returns
         -------
-        in_bins, throughout : float
-            The first sees dependence of any direction in any bin, the second one that is alike at
-            all beliefs; both are biased upwards.
+        Divergences
+            See there.
         """
-        counted, expected, _ = self._tables(state[self._kept])
-        throughout = _divergence(counted.sum(axis=0), expected.sum(axis=0))
-        in_bins = _divergence(counted, expected).sum()
-        return float(in_bins) / self._total, float(throughout) / self._total
+        kept = states[:, self._kept[self._in_order]]
+        n_actions = self._chosen.shape[1]
+        tables = np.zeros((len(states), self.n_bins, self._n_states, 2 * n_actions))
+        for number in range(self.n_bins):
+            inside = slice(self._edges[number], self._edges[number + 1])
+            for state in range(1, self._n_states):
+                held = (kept[:, inside] == state).astype(np.float64)
+                tables[:, number, state] = held @ self._added[inside]
+            # The first state is what the others leave.
+            tables[:, number, 0] = self._of_bin[number] - tables[:, number].sum(axis=1)
+        counted, expected = tables[..., :n_actions], tables[..., n_actions:]
+        whole = counted.sum(axis=1), expected.sum(axis=1)
+        return Divergences(
+            in_bins=_divergence(counted, expected).sum(axis=1) / self._total,
+            throughout=_divergence(*whole) / self._total,
+            along=_along(*whole) / self._total,
+        )
 
     def estimate(self, state: Codes) -> BinnedInformation:
         """Estimate I(action; truth | belief), contexts as units.

@@ -8,6 +8,7 @@ row's own cell of discrete values need a search: k-d trees for one estimate, a s
 neighbours where many states are tried on the same points.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -119,7 +120,7 @@ class NeighbourTable:
     action_count: Codes
     psi: Floats
 
-    def information(self, truth: Codes, neighbours: tuple[int, ...]) -> list[float]:
+    def information(self, truth: Codes, neighbours: Sequence[int]) -> list[float]:
         """Estimate I(action; truth | columns of the table) in nats.
 
         Parameters

@@ -7,6 +7,7 @@ is estimated is I(policy; truth | columns), the information of all probabilities
 drawn from them carries less (data processing inequality).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,7 +124,7 @@ class PolicyNeighbours:
     within_given: Counts
     psi: Floats
 
-    def information(self, truth: Codes, neighbours: tuple[int, ...]) -> list[float]:
+    def information(self, truth: Codes, neighbours: Sequence[int]) -> list[float]:
         """Estimate I(policy; truth | columns) in nats.
 
         Parameters

@@ -20,6 +20,7 @@ Seed = np.random.Generator | int | None
 
 BLOCK_SIZE = 8  # contexts per permutation block where beliefs do not tie
 VECTOR_BLOCK_SIZE = 4  # the same in several columns, where as many contexts would spread wider
+EXCHANGED_STATES = 200_000  # states in a portion of exchanges
 BLOCK_SPAN = 0.1  # widest difference in belief within a block that joins different beliefs
 
 
@@ -255,6 +256,46 @@ def permute_contexts(
     permuted = np.empty((n_permutations, blocks.size), dtype=np.int64)
     permuted[:, home] = home[np.argsort(keys, axis=1)]
     return permuted
+
+
+def exchanged_states(
+    blocks: Codes, state: Codes, n_permutations: int, rng: np.random.Generator
+) -> Iterator[Codes]:
+    """Exchange states within blocks, in portions that a cache holds; list all if they are few.
+
+    Parameters
+    ----------
+    blocks, state : ndarray of int, shape (n_contexts,)
+        Block and state of each context.
+    n_permutations : int
+        Number of draws. If there are no more distinct arrangements than that, each of them comes
+        once, the observed one included, as in `permute_contexts`.
+    rng : Generator
+        Source of randomness; not used when arrangements are listed.
+
+    Yields
+    ------
+    ndarray of int, shape (n_portion, n_contexts)
+        Arrangements of the states.
+    """
+    if count_arrangements(blocks, state, n_permutations) <= n_permutations:
+        yield state[_all_arrangements(blocks, state)]
+        return
+    home = np.argsort(blocks, kind="stable")
+    # One sort of whole numbers shuffles every block and carries the states along: the block comes
+    # first, then random bits, then the state. 40 random bits hardly ever tie.
+    state_bits = max(int(state.max()).bit_length(), 1)
+    random_bits = 63 - state_bits - int(blocks.max()).bit_length()
+    packed = (blocks[home] << (63 - int(blocks.max()).bit_length())) | state[home]
+    portion = max(1, EXCHANGED_STATES // blocks.size)
+    for start in range(0, n_permutations, portion):
+        shape = (min(portion, n_permutations - start), blocks.size)
+        keys = rng.integers(0, 1 << random_bits, size=shape) << state_bits
+        keys |= packed
+        keys.sort(axis=1)
+        exchanged = np.empty(shape, dtype=np.int64)
+        exchanged[:, home] = keys & ((1 << state_bits) - 1)
+        yield exchanged
 
 
 def jackknife_groups(n_contexts: int, n_groups: int, rng: np.random.Generator) -> Codes:

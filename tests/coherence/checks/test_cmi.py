@@ -2,7 +2,6 @@
 
 import math
 from itertools import permutations
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,13 +11,14 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import mutual_info_score
 
 from coherence import AGENTS, InputError, cmi_test, simulate
-from coherence.checks.cmi import CHECK, _statistics
+from coherence.checks.cmi import CHECK
 from coherence.statistics.cmi_statistics import calibrated
 from coherence.statistics.conditioning import gather_conditioning
 from coherence.statistics.information import BinnedCounts
+from coherence.statistics.information_interval import centred_information
 from coherence.statistics.knn import conditional_information
 from coherence.statistics.knn_general import general_information
-from coherence.statistics.resample import permute_contexts
+from coherence.statistics.resample import exchanged_states
 
 
 def arrays(name="rational", seed=1, n_contexts=60, n_reps=3, **changes):
@@ -54,7 +54,8 @@ def test_details_relate_as_they_say():
         - nats["mean of permuted information in bins"],
         abs=1e-15,
     )
-    assert result.interval.low < result.statistic < result.interval.high
+    assert nats["centred information in bins"] == pytest.approx(result.statistic, abs=1e-15)
+    assert result.interval.high > result.statistic
 
 
 def test_same_seed_same_result_and_labels_do_not_matter():
@@ -452,23 +453,25 @@ def test_few_arrangements_give_an_exact_pvalue():
     alone = result.details.dropna(subset="pvalue")
     assert alone["nats"].tolist() == pytest.approx(observed, abs=1e-12)
     assert alone["pvalue"].tolist() == at_least(observed).tolist()
-    scores = [at_least(one) ** -0.5 @ [3, 1, 1, 1] for one in values]
-    score = at_least(observed) ** -0.5 @ [3, 1, 1, 1]
+    scores = [at_least(one) ** -0.5 @ [3, 1, 2, 1, 1] for one in values]
+    score = at_least(observed) ** -0.5 @ [3, 1, 2, 1, 1]
     assert result.pvalue == np.mean(np.array(scores) >= score - 1e-12)
 
 
 def statistics_by_hand(levels, action, states):
-    """Nearest neighbours; then two beliefs that are the two blocks, bins and halves; then all."""
+    """Two beliefs that are the two blocks, bins and halves."""
     six = slice(0, 6), slice(6, 12)
     in_bins = sum(mutual_info_score(action[part], states[part]) for part in six) / 2
-    throughout = 0.0
+    throughout = along = 0.0
     for a in (0, 1):
         for t in (0, 1):
             expected = sum((action[p] == a).mean() * (states[p] == t).mean() for p in six) / 2
             share = ((action == a) & (states == t)).mean()
             throughout += share * math.log(share / expected) if share else 0.0
+            lift = expected / ((action == a).mean() * (states == t).mean())
+            along += (share - expected) * math.log(lift)
     near = conditional_information(levels, action, states, 2)
-    return near, in_bins, in_bins, throughout
+    return along, in_bins, in_bins, throughout, near
 
 
 def test_exchanges_that_change_nothing_are_undefined():
@@ -627,34 +630,7 @@ def test_bare_estimates_under_a_true_null():
     assert np.mean(plug_in) == pytest.approx(0.017, abs=0.002)
 
 
-def test_interval_is_not_narrower_than_the_spread_under_exchange():
-    """Every context with its like: leaving one out changes next to nothing, exchanges do.
-
-    At each of two beliefs the four combinations of action and state are equally frequent, so that
-    the information is 0 whichever context is left out, to first order.
-    """
-    belief = np.repeat([0.3, 0.7], 40)
-    action, truth = np.tile([0, 0, 1, 1], 20), np.tile([0, 1], 40)
-    result = cmi_test(belief, action, truth, n_permutations=199, rng=0)
-    blocks = [np.arange(40), np.arange(40, 80)]
-    rng = np.random.default_rng(5)
-    bins = np.repeat([0, 1], 40)
-    counts = BinnedCounts(bins, bins, np.arange(80), np.eye(2)[action], 2)
-    spread = np.std(
-        [
-            counts.estimate(
-                np.concatenate([truth[rng.permutation(block)] for block in blocks])
-            ).corrected
-            for _ in range(400)
-        ]
-    )
-    observed = counts.estimate(truth)
-    assert observed.standard_error < 0.1 * spread
-    reach = (result.interval.high - result.interval.low) / 2
-    assert reach == pytest.approx(stats.t.ppf(0.975, 79) * spread, rel=0.5)
-
-
-def test_interval_reaches_as_far_as_t_of_fifty_exchanges_spread_evenly():
+def test_interval_is_that_of_fifty_exchanges_spread_evenly():
     """Of 99 exchanges every second one counts, from the first to the last.
 
     At each of two beliefs the four combinations of action and state are equally frequent, so that
@@ -664,29 +640,38 @@ def test_interval_reaches_as_far_as_t_of_fifty_exchanges_spread_evenly():
     action, truth = np.tile([0, 0, 1, 1], 20), np.tile([0, 1], 40)
     result = cmi_test(belief, action, truth, n_permutations=99, rng=0)
     blocks = np.repeat([0, 1], 40)
-    sources = permute_contexts(blocks, 99, np.random.default_rng(0), state=truth)
+    (exchanged,) = exchanged_states(blocks, truth, 99, np.random.default_rng(0))
     counts = BinnedCounts(blocks, blocks, np.arange(80), np.eye(2)[action], 2)
-    information = [counts.estimate(truth[source]).corrected for source in sources[::2]]
-    assert len(information) == 50
-    reach = (result.interval.high - result.interval.low) / 2
-    assert reach == pytest.approx(stats.t.ppf(0.975, 79) * np.std(information), abs=1e-12)
+    plug_ins = counts.divergences(exchanged).in_bins
+    expected = centred_information(counts, truth, exchanged[::2], plug_ins, most=math.log(2))
+    assert len(exchanged[::2]) == 50
+    assert result.statistic == pytest.approx(expected.effect, abs=1e-15)
+    assert result.interval == expected.interval
+    assert result.interval.high >= stats.t.ppf(0.975, 79) * np.std(
+        [counts.estimate(states).corrected for states in exchanged[::2]]
+    )
 
 
-@pytest.mark.parametrize(
-    ("n_rows", "searched"), [(2_001, 20), (10_500, 19), (40_000, 5), (900_000, 2)]
-)
-def test_dear_estimates_are_made_for_few_exchanges_and_the_statistic_for_all(n_rows, searched):
-    """Two hundred thousand rows in all, over two exchanges at least and twenty at most."""
-    calls = []
+@pytest.mark.parametrize(("signal", "fewest", "most"), [(0.0, 0, 3), (0.15, 1, 12), (0.5, 10, 12)])
+def test_an_interval_above_zero_stands_beside_a_rejection_alone(signal, fewest, most):
+    """And where there is one, it stays within what two states can tell."""
+    above = 0
+    for seed in range(12):
+        belief, action, truth, context = greedy(seed, 60, 3, 0.01, 0.05, signal=signal)
+        result = cmi_test(belief, action, truth, context=context, n_permutations=99, rng=0)
+        assert 0 <= result.interval.low <= result.interval.high <= math.log(2)
+        assert result.interval.low == 0 or result.pvalue <= 0.05
+        above += result.interval.low > 0
+    assert fewest <= above <= most
 
-    def statistic(truth, with_estimate):
-        calls.append(with_estimate)
-        return 0.0, 0.0
 
-    data = SimpleNamespace(n_rows=n_rows, context=np.zeros(3, dtype=int), truth=np.zeros(3))
-    problem = SimpleNamespace(data=data, statistic=lambda k: (statistic, None))
-    _statistics(problem, 3, np.zeros((60, 1), dtype=int))
-    assert calls == [True] * searched + [False] * (60 - searched) + [True]
+def test_information_of_all_that_two_states_can_tell_ends_the_interval():
+    """Actions are the states: log 2 of them, estimated without error."""
+    truth = np.tile([0, 1], 40)
+    result = cmi_test(np.full(80, 0.5), np.array(["a", "b", "c"])[truth], truth, rng=0)
+    assert result.pvalue == 0.001
+    assert result.interval.high == math.log(2)
+    assert result.interval.low > 0.6
 
 
 def test_statistic_of_the_test_has_its_own_neighbours():

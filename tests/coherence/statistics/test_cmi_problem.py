@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.choices import as_choices
 from coherence.errors import InputError
 from coherence.statistics.bins import belief_bins
+from coherence.statistics.choice_segments import segment_bins, segment_blocks
+from coherence.statistics.choices import as_choices
 from coherence.statistics.cmi_problem import (
     neighbours_for_general_test,
     neighbours_for_test,
@@ -14,7 +15,7 @@ from coherence.statistics.cmi_problem import (
 )
 from coherence.statistics.cmi_statistics import TABLE_ROWS, calibrated, sorted_information
 from coherence.statistics.grouping import vector_bins
-from coherence.statistics.information import BinnedCounts
+from coherence.statistics.information import BinnedCounts, information_bins
 from coherence.statistics.knn_general import general_information
 from coherence.statistics.resample import context_blocks
 
@@ -44,7 +45,7 @@ def same_counts(data, blocks, bins, counts):
     state = np.zeros(data.n_contexts, dtype=int)
     state[data.context] = data.truth
     by_hand = BinnedCounts(blocks, bins, data.context, data.share, len(data.states))
-    assert counts.n_bins == by_hand.n_bins > 2
+    assert counts.n_bins == by_hand.n_bins > 1
     assert counts.estimate(state) == by_hand.estimate(state)
 
 
@@ -67,9 +68,25 @@ def test_one_belief_is_compared_by_its_mean_and_cut_into_quantile_bins():
     problem = pose(data, None, False)
     means = [data.belief[data.context == code].mean() for code in range(data.n_contexts)]
     assert problem.summary == pytest.approx(means)
-    blocks = context_blocks(problem.summary)
-    centres = [problem.summary[blocks == block].mean() for block in blocks]
-    same_counts(data, blocks, belief_bins(np.array(centres), 5), problem.counts(blocks, 5))
+    assert problem.segments.tolist() == [0] * data.n_contexts  # random choices have no steps
+    blocks = problem.blocks
+    assert blocks.tolist() == segment_blocks(problem.summary, problem.segments).tolist()
+    centres = np.array([problem.summary[blocks == block].mean() for block in blocks])
+    bins = segment_bins(centres, problem.segments, information_bins(data.n_contexts))
+    same_counts(data, blocks, bins, problem.counts)
+    same_counts(data, blocks, belief_bins(centres, 2), problem.halves)
+
+
+def test_steps_of_choices_bound_blocks_and_bins():
+    """All choose one action below .52 and another above: the block that would straddle is cut."""
+    belief = np.arange(100) / 100
+    action, truth = (belief >= 0.52).astype(int), np.tile([0, 1], 50)
+    problem = pose(as_choices(belief, action, truth, None), None, False)
+    assert problem.segments.tolist() == action.tolist()
+    straddled = context_blocks(problem.summary)
+    assert straddled[51] == straddled[52]
+    assert problem.blocks[51] != problem.blocks[52]
+    assert problem.counts.n_bins == 12
 
 
 def test_two_columns_pose_the_problem_of_the_second():
@@ -87,9 +104,11 @@ def test_several_columns_are_compared_in_all_of_them(named):
     problem = pose(data, features(data) if named else None, False)
     assert problem.belief is None
     assert problem.summary.shape == (data.n_contexts, problem.given.summary.shape[1])
-    blocks = context_blocks(problem.summary)
+    blocks = problem.blocks
+    assert blocks.tolist() == context_blocks(problem.summary).tolist()
     centres = [problem.summary[blocks == block].mean(axis=0) for block in blocks]
-    same_counts(data, blocks, vector_bins(np.array(centres), 4), problem.counts(blocks, 4))
+    same_counts(data, blocks, vector_bins(np.array(centres), 5), problem.counts)
+    same_counts(data, blocks, vector_bins(np.array(centres), 2), problem.halves)
     assert problem.given.numeric == (("size",) if named else ())
     assert problem.given.discrete == (("word",) if named else ())
 
@@ -130,6 +149,21 @@ def test_statistic_of_one_belief(isotonic):
     rows = np.arange(data.n_rows)
     expected = problem.estimate(rows, 3), problem.estimate(rows, 18)
     assert statistic(data.truth, True) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("isotonic", [False, True])
+def test_many_rows_of_one_belief_have_an_estimate_alone(isotonic, monkeypatch):
+    data = choices()
+    problem, rows = pose(data, None, isotonic), np.arange(data.n_rows)
+    name = "coherence.statistics.cmi_problem.TABLE_ROWS"
+    monkeypatch.setattr(name, data.n_rows)
+    assert problem.statistic(3)[1] == 18
+    monkeypatch.setattr(name, data.n_rows - 1)
+    statistic, none = problem.statistic(3)
+    assert none is None
+    estimate, left_out = statistic(data.truth, True)
+    assert estimate == pytest.approx(problem.estimate(rows, 3), abs=1e-12)
+    assert np.isnan([left_out, *statistic(data.truth, False)]).all()
 
 
 def test_statistic_given_several_columns(monkeypatch):

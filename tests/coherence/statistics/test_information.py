@@ -70,9 +70,79 @@ def test_equals_leaving_out_each_context(n_blocks):
     assert result.standard_error == pytest.approx(
         math.sqrt(23 / 24 * ((left_out - np.mean(left_out)) ** 2).sum())
     )
-    in_bins, throughout = of_rows(bins, context, action, truth, blocks).plug_in(state)
-    assert in_bins == pytest.approx(by_hand)
-    assert throughout == pytest.approx(divergence(blocks, 0 * bins, context, action, truth))
+    everything = of_rows(bins, context, action, truth, blocks).divergences(state[None])
+    assert everything.in_bins == pytest.approx([by_hand])
+    assert everything.throughout == pytest.approx(
+        [divergence(blocks, 0 * bins, context, action, truth)]
+    )
+
+
+def along(blocks, context, action, truth):
+    """Sum over cells of (p - product of margins of blocks) times the log lift of the latter."""
+    block = blocks[context]
+    expected = np.zeros((action.max() + 1, truth.max() + 1))
+    counted = np.zeros_like(expected)
+    for a, t in np.ndindex(*expected.shape):
+        counted[a, t] = ((action == a) & (truth == t)).mean()
+        for each in np.unique(block):
+            inside = block == each
+            shares = (action[inside] == a).mean(), (truth[inside] == t).mean()
+            expected[a, t] += inside.mean() * shares[0] * shares[1]
+    total = 0.0
+    for a, t in np.ndindex(*expected.shape):
+        if expected[a, t]:
+            lift = expected[a, t] / (expected[a].sum() * expected[:, t].sum())
+            total += (counted[a, t] - expected[a, t]) * math.log(lift)
+    return total
+
+
+@pytest.mark.parametrize("n_states", [2, 3])
+def test_many_arrangements_at_once_are_each_as_by_hand(n_states):
+    """Contexts of unequal sizes; one that is alone in its block does not count."""
+    rng = np.random.default_rng(6)
+    blocks = np.array([*np.repeat(np.arange(6), 5), 6])
+    bins = np.minimum(blocks, 5) // 2
+    context = np.concatenate([np.arange(31), rng.integers(0, 31, 40)])
+    action = np.minimum(blocks[context] // 3 + rng.integers(0, 2, 71), 2)
+    states = np.stack(
+        [rng.permutation(np.maximum(blocks // 2 - 1, 0) * (n_states - 1) // 2) for _ in range(4)]
+    )
+    states[:, :n_states] = np.arange(n_states)
+    counts = BinnedCounts(blocks, bins, context, np.eye(3)[action], n_states)
+    together = counts.divergences(states)
+    inside = blocks[context] < 6
+    for number, state in enumerate(states):
+        rows = context[inside], action[inside], state[context][inside]
+        assert together.in_bins[number] == pytest.approx(divergence(blocks, bins, *rows))
+        assert together.throughout[number] == pytest.approx(divergence(blocks, 0 * bins, *rows))
+        assert together.along[number] == pytest.approx(along(blocks, *rows), abs=1e-12)
+        assert counts.estimate(state).plug_in == pytest.approx(together.in_bins[number])
+
+
+def test_going_further_with_the_belief_has_a_sign():
+    """High blocks go with action 1 and state 1; within them the action follows the state, or flees.
+
+    A dependence between two actions that the belief does not distinguish leaves it at 0.
+    """
+    blocks, state = np.repeat([0, 1], 8), np.tile([0, 1], 8)
+    state[:2] = 0
+    state[-2:] = 1
+    action = blocks.copy()
+    action[[7, 8]] = [1, 0]
+    assert state[7] == 1
+    assert state[8] == 0
+    every = np.arange(16)
+    follows = of_rows(blocks, every, action, state).divergences(state[None])
+    action[[7, 8]], action[[6, 9]] = [0, 1], [1, 0]
+    flees = of_rows(blocks, every, action, state).divergences(state[None])
+    assert follows.along[0] > 0.01
+    assert flees.along[0] < -0.005
+    neutral = np.where(np.tile([0, 1, 0, 1], 4) == 1, 2, 3)
+    aside = of_rows(blocks, every, neutral, np.tile([0, 1], 8)).divergences(
+        np.tile([0, 1], 8)[None]
+    )
+    assert aside.throughout[0] > 0.5
+    assert aside.along[0] == pytest.approx(0, abs=1e-12)
 
 
 def test_what_belief_brings_within_a_bin_is_no_information():
