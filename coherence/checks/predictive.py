@@ -6,6 +6,7 @@ context is the unit of the interval and of the test.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -16,7 +17,6 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from coherence.checks.check import INTERVAL_ALONE, Call, CallsAndNotes, Check, Facts, Sentences
-from coherence.choices import as_choices
 from coherence.errors import closest
 from coherence.inputs import Floats, require, require_aligned, whole_number
 from coherence.result import EXACT_REPORT, CheckResult, Interval
@@ -25,10 +25,15 @@ from coherence.statistics.boosted_trees import (
     MAX_ITERATIONS,
     POLICY_ITERATIONS,
     PUBLISHED_DEPTH,
-    BoostedTrees,
+    PublishedTrees,
+    TreeCrossFit,
 )
+from coherence.statistics.canonical import in_canonical_order
+from coherence.statistics.cells import N_BORDERS
+from coherence.statistics.choices import ChoiceData, as_choices
 from coherence.statistics.learners import (
     Learner,
+    LearnerInputs,
     Logistic,
     RandomForest,
     as_features,
@@ -49,17 +54,19 @@ NO_PUBLISHED = "the published procedure takes chosen actions, and here actions a
 UNIT = "% of log-loss"
 MODELS = ["without truth", "with truth", "gain"]
 # Every context also trains the models that judge the others, which the spread of gains between
-# contexts does not show. In simulations the variance of the mean gain is 1.35 to 1.55 times the one
-# from that spread (boosted trees, 60 to 1000 contexts, with and without a signal).
+# contexts does not show. In simulations the variance of the mean gain is .7 to 1.8 times the one
+# from that spread (boosted trees, 60 or 200 contexts, with and without a signal).
 TRAINING_VARIANCE = 1.5
+# A gain of choices is the logarithm of a ratio of likelihoods: its variance grows with its mean, by
+# twice as much where models are near each other. Samples in which the trees miss a weak
+# signal have small gains that look precise: what would be seen under a larger gain is less so.
+VARIANCE_OF_GAIN = 2.0
+ROUNDING = 1e-9  # of the losses: models that are the same differ by it
 # folds and seeds of those simulations; with fewer the partition into folds adds variance of its own
 PROVED = 5
 
-LEARNERS: dict[str, Learner] = {
-    "catboost": BoostedTrees(),
-    "random_forest": RandomForest(),
-    "logistic": Logistic(),
-}
+OF_ROWS: dict[str, Learner] = {"random_forest": RandomForest(), "logistic": Logistic()}
+LEARNERS = ("catboost", *OF_ROWS)
 
 
 def predictive_gain_test(
@@ -105,6 +112,7 @@ def predictive_gain_test(
         Folds, dealt by context.
     n_seeds : int
         Repetitions of the whole cross-validation with other folds; losses are averaged over them.
+        Folds depend on the number of the repetition and on what contexts hold, and on nothing else.
     n_bootstraps : int
         Resamples of rows for the published interval.
     published : bool
@@ -112,7 +120,8 @@ def predictive_gain_test(
         rows. It overfits small tables: on a true null it loses several percent, and a moderate
         signal stays hidden.
     rng : Generator, int or None
-        Source of folds and of the seeds of the learners.
+        Source of folds, seeds and resamples of the published procedure. Otherwise it is not used:
+        the same data give the same result, in any order of the rows and under any context ids.
 
     Returns
     -------
@@ -131,16 +140,26 @@ def predictive_gain_test(
 
     Notes
     -----
-    Assumes independent contexts. Depth (1 or 4) and iterations (at most 1000, or 200 where actions
-    are probabilities) of the trees, the
-    leaf size of the forest and the penalty of the regression are chosen for each model on held-out
-    contexts of the training folds. Under the null the gain is at or below zero on average, because
-    the larger model spends its freedom on noise; the test is then conservative. The interval
-    describes the procedure fitted to samples of this size, not the best possible prediction.
-    Contexts judge models that other contexts have trained, so that losses depend on each other; the
-    variance between contexts is enlarged by half for it, a factor found by simulation with the
-    boosted trees (the logistic regression needs none, and its interval is wider than it has to be).
-    The variance between repetitions with other folds is added to it.
+    Assumes independent contexts. Contexts are ordered by their beliefs, states, evidence and
+    actions, and a permutation that is fixed for each repetition deals them to folds.
+
+    The trees are CatBoost's, without its random parts. Numbers are cut into at most 33 bins,
+    categories of up to 255 levels are spelled out, and rows that are then equal are learnt once,
+    with the weight of all, which gives the model that all rows give. Iterations (at most 1000, or
+    200 where actions are probabilities) with which a fold is predicted are those that lose least on
+    the other folds, and so is the depth (1 or 4) in the first repetition; the others keep the depth
+    that most folds had. The leaf size of the forest and the penalty of the regression are chosen
+    for each model on held-out contexts of the training folds.
+
+    Under the null the gain is at or below zero on average, because the larger model spends its
+    freedom on noise; the test is then conservative. The interval describes the procedure fitted to
+    samples of this size, not the best possible prediction. Contexts judge models that other
+    contexts have trained, so that losses depend on each other; the variance between contexts is
+    enlarged by half for it, a factor found by simulation with the boosted trees (the logistic
+    regression needs none, and its interval is wider than it has to be). The variance between
+    repetitions with other folds is added to it. The interval of choices reaches further up than
+    down, because a larger gain varies more: by 2 nats squared for each nat, as logarithms of
+    likelihood ratios do.
 
     Probabilities of actions are learnt as rows that occur once for each action, weighed by its
     probability, and judged by the expected log-loss of an action drawn from them. The null is then
@@ -164,6 +183,7 @@ def predictive_gain_test(
         "n_folds": n_folds,
         "n_seeds": n_seeds,
         "n_bootstraps": n_bootstraps,
+        "folds": "drawn" if published else "by content",
         **(_tree_settings(published, data.policy is None) if learner == "catboost" else {}),
     }
     result = CheckResult(
@@ -180,16 +200,11 @@ def predictive_gain_test(
     lack = NO_PUBLISHED if published and data.policy is not None else ""
     if data.degenerate or lack:
         return replace(result, reason=data.degenerate or lack)
-    model = BoostedTrees(published=True) if published else LEARNERS[learner]
-    of_seeds = np.array(
-        [
-            [
-                cross_fitted_losses(model, design, data, n_folds, int(seed))
-                for design in designs(data, evidence)
-            ]
-            for seed in generator.integers(2**31, size=n_seeds)
-        ]
-    )
+    seeds: Any = generator.integers(2**31, size=n_seeds) if published else range(n_seeds)
+    if not published:
+        data, evidence = in_canonical_order(data, evidence)
+    models = [_losses(learner, published, design, data) for design in designs(data, evidence)]
+    of_seeds = np.array([[model(n_folds, int(seed)) for model in models] for seed in seeds])
     losses = of_seeds.mean(axis=0)
     without_truth, with_truth = (float(loss.mean()) for loss in losses)
     details = pd.DataFrame(
@@ -208,16 +223,27 @@ def predictive_gain_test(
     interval, pvalue = _over_contexts(
         *(context_sums(sums, data.context, data.n_contexts) for sums in (gains, losses[0])),
         of_seeds=(of_seeds[:, 0] - of_seeds[:, 1]).sum(axis=1),
+        drawn=data.policy is None,
     )
     assumed = ("contexts are independent", EXACT_REPORT, *_unproved(n_folds, n_seeds))
     return replace(estimate, interval=interval, pvalue=pvalue, assumptions=assumed)
 
 
+def _losses(
+    learner: str, published: bool, design: LearnerInputs, data: ChoiceData
+) -> Callable[[int, int], Floats]:
+    """Out-of-fold losses of one model, by the number of folds and the seed that deals them."""
+    if learner == "catboost" and not published:
+        return TreeCrossFit(design, data).losses
+    model = PublishedTrees() if published else OF_ROWS[learner]
+    return partial(cross_fitted_losses, model, design, data)
+
+
 def _tree_settings(published: bool, drawn: bool) -> dict[str, Any]:
-    return {
-        "depths": [PUBLISHED_DEPTH] if published else list(DEPTHS),
-        "max_iterations": MAX_ITERATIONS if drawn else POLICY_ITERATIONS,
-    }
+    if published:
+        return {"depths": [PUBLISHED_DEPTH], "max_iterations": MAX_ITERATIONS}
+    limit = MAX_ITERATIONS if drawn else POLICY_ITERATIONS
+    return {"depths": list(DEPTHS), "max_iterations": limit, "borders": N_BORDERS}
 
 
 def _require_learner(learner: str, published: bool) -> None:
@@ -244,14 +270,14 @@ def _unproved(n_folds: int, n_seeds: int) -> tuple[str, ...]:
 
 
 def _over_contexts(
-    gains: Floats, losses: Floats, *, of_seeds: Floats
+    gains: Floats, losses: Floats, *, of_seeds: Floats, drawn: bool = True
 ) -> tuple[Interval | None, float]:
     """Interval for the gain in percent, and the p-value that it is at most zero.
 
     `gains` and `losses` are totals of contexts, `of_seeds` the total gain of each repetition of the
-    cross-validation.
+    cross-validation; `drawn` tells choices from policies, whose gains have no noise of choosing.
     """
-    if np.ptp(gains) == 0:
+    if np.ptp(gains) <= ROUNDING * losses.mean():
         return None, 1.0  # two models that never differ: no gain, and no spread to judge it by
     n, n_seeds = gains.size, of_seeds.size
     # What other folds would have given: where choices have hardly any noise, it is more than what
@@ -271,10 +297,14 @@ def _over_contexts(
     ratio = float(gains.sum() / losses.sum())
     scale = 100 / float(losses.mean())
     spread, degrees = error(scale * (gains - ratio * losses), scale)
-    reach = float(stats.t.ppf(0.975, degrees)) * spread
-    method = "t over contexts, variance enlarged for shared training data and for the folds"
+    quantile = float(stats.t.ppf(0.975, degrees))
+    below = quantile * spread
+    # The gain above which the one seen would be too small, given the variance that it would have.
+    growth = quantile**2 * VARIANCE_OF_GAIN * scale / n if drawn else 0.0
+    above = growth / 2 + math.hypot(growth / 2, below)
+    method = "t over contexts, variance enlarged for shared training data, folds and larger gains"
     # No more can be gained than all of the loss.
-    ends = Interval(100 * ratio - reach, 100 * ratio + reach, 0.95, method)
+    ends = Interval(100 * ratio - below, 100 * ratio + above, 0.95, method)
     spread, degrees = error(gains, 1.0)
     pvalue = float(stats.t.sf(gains.mean() / spread, degrees))
     return ends.within(-math.inf, 100.0), pvalue

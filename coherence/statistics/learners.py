@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from coherence.choices import ChoiceData
 from coherence.inputs import Codes, Floats, require
+from coherence.statistics.choices import ChoiceData
 from coherence.statistics.resample import context_folds
 
 N_INNER_FOLDS = 4  # one of them judges the free constants

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from coherence import InputError, simulate
+from coherence.checks import forest_baseline
 from coherence.checks.forest_baseline import CHECK, _ordinal, _questions, random_forest_baseline
 from coherence.table.schema import feature_columns
 
@@ -17,7 +18,7 @@ def runs():
 
 
 def quick(table, **options):
-    return random_forest_baseline(table, **{"n_trees": 10, "rng": 0} | options)
+    return random_forest_baseline(table, **{"n_trees": 4} | options)
 
 
 def test_gap_is_that_of_the_predictions(runs):
@@ -38,11 +39,41 @@ def test_constant_posteriors_leave_no_gap(runs):
     assert result.statistic == pytest.approx(0, abs=1e-12)
 
 
-def test_stated_beliefs_do_not_enter(runs):
-    assert quick(runs.assign(p=0.5)) == quick(runs)
+def test_cases_alone_decide(runs):
+    """Two models that were asked the same have the same baseline, whatever they said, in which
+    order the answers came, and what the contexts were called."""
+    exact = runs.assign(p_z_true=runs["p_z"])
+    first = quick(exact)
+    rng = np.random.default_rng(0)
+    assert quick(exact.assign(p=0.5, p_z=rng.random(len(runs)))) == first
+    names = {name: f"{k}" for k, name in enumerate(rng.permutation(runs["context"].unique()))}
+    other = exact.sample(frac=1, random_state=1)
+    other = other.assign(context=other["context"].map(names))
+    again = quick(other)
+    assert (again.statistic, again.interval) == (first.statistic, first.interval)
+    table = again.details.assign(
+        context=again.details["context"].map({v: k for k, v in names.items()})
+    )
+    wanted = first.details.set_index("context")["gap"]
+    assert (table.set_index("context")["gap"].reindex(wanted.index) == wanted).all()
 
 
-def test_predictions_are_out_of_fold(runs):
+def test_large_tables_are_cut_to_the_same_contexts_and_say_so(runs, monkeypatch):
+    monkeypatch.setattr(forest_baseline, "MAX_CONTEXTS", 40)
+    result = quick(runs)
+    assert (result.n_contexts, len(result.details)) == (40, 40)
+    assert result.settings["max_contexts"] == 40
+    assert result.assumptions[1:] == (
+        "40 of 60 contexts stand for all, the same ones for every model",
+    )
+    assert quick(runs.sample(frac=1, random_state=1)).statistic == result.statistic
+    beliefs = result.details["p_true"]
+    assert 0 < (beliefs < runs["p_true"].median()).sum() < 40  # not one end of the evidence
+    monkeypatch.setattr(forest_baseline, "MAX_CONTEXTS", 60)
+    assert quick(runs).assumptions == ("contexts are independent",)
+
+
+def test_predictions_are_out_of_sample(runs):
     """A feature that identifies the context would let a forest that has seen it repeat its
     posterior."""
     noise = runs.drop(columns=[f"x_{i}" for i in range(2, 7)]).assign(
@@ -85,8 +116,8 @@ def test_what_is_missing_is_said(runs):
     assert "0 contexts" in quick(runs[runs["z_state"].isna()]).reason
     with pytest.raises(InputError, match="runs must have a column 'z_state'"):
         quick(runs.drop(columns="z_state"))
-    with pytest.raises(InputError, match="n_folds must be a whole number of at least 2"):
-        quick(runs, n_folds=1)
+    with pytest.raises(InputError, match="n_trees must be a whole number of at least 1"):
+        quick(runs, n_trees=0)
 
 
 def test_equal_gaps_have_no_interval_and_say_so(runs):
@@ -111,8 +142,8 @@ def test_names_of_rows_and_kinds_of_labels_do_not_matter(runs):
 
 def test_forests_need_exact_posteriors_and_evidence(planned, runs):
     notes, (call,) = planned(CHECK, runs)
-    assert (notes, call.n_dropped, call.draws) == ([], None, True)
-    assert call.function(n_trees=2, rng=0).n_contexts == 60
+    assert (notes, call.n_dropped, call.draws) == ([], None, False)
+    assert call.function(n_trees=2).n_contexts == 60
     for lacking in (["p_true"], feature_columns(runs)):
         notes, calls = planned(CHECK, runs.drop(columns=lacking))
         assert calls == []
@@ -131,7 +162,7 @@ def test_a_prediction_of_zero_has_no_relative_gap(runs):
     assert result.reason == "fewer than 10 contexts have a prediction above 0"
 
 
-def test_five_folds_and_a_hundred_trees_unless_told_otherwise(runs):
+def test_fifty_trees_predict_each_context_unless_told_otherwise(runs):
     unfitted = random_forest_baseline(runs.drop(columns="p_true"))
-    assert unfitted.settings == {"n_folds": 5, "n_trees": 100}
+    assert unfitted.settings == {"n_trees": 50, "max_contexts": 2000}
     assert (unfitted.n_rows, unfitted.n_contexts) == (len(runs), 60)

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from coherence import InputError
-from coherence.choices import as_choices
 from coherence.statistics import learners
+from coherence.statistics.choices import as_choices
 from coherence.statistics.learners import (
     LearnerInputs,
     Logistic,
