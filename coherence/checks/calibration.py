@@ -29,6 +29,7 @@ from coherence.result import CheckResult, Interval
 from coherence.statistics.bins import belief_bins
 from coherence.statistics.mean_interval import mean_interval, why_none
 from coherence.statistics.resample import context_sums
+from coherence.statistics.square_interval import squares_interval
 from coherence.table.needs import TARGETS
 from coherence.table.states import unknown_pair, zero_or_one
 
@@ -82,31 +83,30 @@ def _calibration_error(
 ) -> tuple[float, Interval | None, str]:
     """Root-mean-square gap of the bins without the part that chance adds, by the jackknife.
 
-    Contexts are left out one at a time. Where the gaps in a data set happen to be near 0, leaving
-    out a context hardly moves their squares, in a single bin above all, and the jackknife takes the
-    estimate for certain. So its error is not taken below the one that chance gives where the true
-    gaps are 0.
+    The interval treats the gaps of bins as normal means with the covariance of context totals.
     """
     gaps, rows = np.zeros((2, n_contexts, int(bins.max()) + 1))
     np.add.at(gaps, (context, bins), belief - target)
     np.add.at(rows, (context, bins), 1.0)
-    others = rows.sum(axis=0) - rows
+    total = rows.sum(axis=0)
+    others = total - rows
     # A bin that one context fills alone is empty without it.
     without = np.divide(
         (gaps.sum(axis=0) - gaps) ** 2, others, out=np.zeros_like(gaps), where=others > 0
     ).sum(axis=1) / others.sum(axis=1)
-    square = float((gaps.sum(axis=0) ** 2 / rows.sum(axis=0)).sum() / rows.sum())
+    square = float((gaps.sum(axis=0) ** 2 / total).sum() / total.sum())
     # Efron and Stein (1981): the mean of the pseudo-values is free of the bias of order 1 / n that
-    # chance adds to a square; their spread gives the interval.
+    # chance adds to a square.
     pseudo = n_contexts * square - (n_contexts - 1) * without
-    # Where the true gaps are 0, the mean square is a quadratic form of normal gaps that have the
-    # covariance of context totals (n / (n - 1) because their means were estimated): its variance is
-    # twice the trace of the square.
-    rest = gaps - rows * (gaps.sum(axis=0) / rows.sum(axis=0))
-    chance = rest.T @ rest / rows.sum(axis=0) * n_contexts / (n_contexts - 1) / rows.sum()
-    interval = mean_interval(
-        pseudo, root=True, least_error=math.sqrt(2 * float((chance * chance.T).sum()))
-    )
+    weighted = gaps.sum(axis=0) / np.sqrt(total * total.sum())
+    rest = (gaps - rows * (gaps.sum(axis=0) / total)) / np.sqrt(total * total.sum())
+    # The mean of a bin of k contexts was estimated from them, which costs one of the k.
+    of_bin = (rows > 0).sum(axis=0).astype(np.float64)
+    several = of_bin > 1
+    larger = np.where(several, of_bin / np.maximum(of_bin - 1, 1), n_contexts / (n_contexts - 1))
+    covariance = rest.T @ rest * np.sqrt(np.outer(larger, larger))
+    degrees = min(n_contexts - 1.0, max(float((of_bin - 1).sum()), 1.0))
+    interval = squares_interval(weighted, covariance, degrees)
     return (
         math.sqrt(max(float(pseudo.mean()), 0.0)),
         interval,
@@ -162,9 +162,10 @@ def calibration_estimates(
     Notes
     -----
     Assumes independent contexts; the limits of the bins are taken as fixed. The share of chance in
-    the squared calibration error is removed by a jackknife over contexts, whose pseudo-values give
-    the interval. What is left may fall below 0; its root is then 0. The standard error is not taken
-    below the one that chance alone gives without any true error.
+    the squared calibration error is removed by a jackknife over contexts. What is left may fall
+    below 0; its root is then 0. The interval inverts the distribution of the squared gaps of bins
+    (`coherence.statistics.square_interval`); where the true error is near 0 it starts at 0 and
+    covers more often than stated.
 
     References
     ----------

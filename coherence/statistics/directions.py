@@ -203,6 +203,15 @@ class Best:
         Its largest drop.
     low, high : float
         95% interval for the smallest largest drop over all candidates.
+
+    Notes
+    -----
+    The interval holds the truth more often than stated, because the smallest of several candidates
+    is hardly ever missed by all of them: in 150 simulated tables each of the violated designs in
+    ``tests/validity/designs.py`` in .97 to 1.00, and in .98 where all orders tie at a drop of .4.
+    Two tighter ones failed: the law of the minimum of maxima with the near-binding ones selected
+    (Fang and Santos 2019) holds it in .72 to .92, and ends at level .95 on both sides in .93 to
+    .99 there, but in .90 in the limit where one order and one drop are clearly the best.
     """
 
     candidate: int
@@ -220,9 +229,11 @@ def _best_candidate(scan: Scan, directions: Floats, members: Codes) -> Best:
     read = [scan.drops(direction) for direction in directions]
     observed = np.array([(drop / spread).max() for drop, spread, _ in read])
     highest, furthest = (np.empty((len(directions), len(scan.draws))) for _ in range(2))
+    single = np.empty(len(directions))
     for position, direction in enumerate(directions):
         null = scan.null(direction)
         highest[position], furthest[position] = null.max(axis=1), np.abs(null).max(axis=1)
+        single[position] = np.quantile(np.abs(null), 0.95)
     largest = observed[members].max(axis=1)
     pvalues = np.array(
         [
@@ -233,7 +244,8 @@ def _best_candidate(scan: Scan, directions: Floats, members: Codes) -> Best:
     # Ties (every draw exceeds a negative drop) go to the candidate that rises most clearly.
     best = int(np.lexsort((largest, -pvalues))[0])
     reach = float(np.quantile(furthest.max(axis=0), 0.99))
-    low, high = _smallest_largest(scan, directions, members, read, reach)
+    near = float(single.max())
+    low, high = _smallest_largest(scan, directions, members, read, reach, near)
     drops = max(float(read[along][0].max()) for along in members[best])
     return Best(best, float(pvalues[best]), drops, low, high)
 
@@ -244,28 +256,33 @@ def _smallest_largest(
     members: Codes,
     read: list[tuple[Floats, Floats, Floats]],
     reach: float,
+    near: float,
 ) -> tuple[float, float]:
     """Return a 95% interval for the smallest, over candidates, of the largest drop.
 
-    `reach` standard errors bound every drop at once, at level .99. A lower end that holds for each
-    candidate by itself holds for the smallest. An upper end must hold for every candidate that
-    could be the smallest, at once. Only candidates and drops that `reach` leaves in the race are
-    looked at.
+    `reach` standard errors bound every drop at once, at level .99; only candidates and drops that
+    this leaves in the race are looked at. A lower end that holds for each candidate by itself holds
+    for the smallest. The upper end fails only where that of some candidate lies below its own
+    largest drop: one drop of each candidate that may be the smallest must be held, all of these
+    together. One that is `near` standard errors away, which bound a single drop, may be it.
     """
     drops, spreads = (np.stack([along[part] for along in read]) for part in (0, 1))
     surely = (drops - reach * spreads).max(axis=1)[members].max(axis=1)
     possibly = (drops + reach * spreads).max(axis=1)[members].max(axis=1)
-    lows, tops, furthest = [], [], np.zeros(len(scan.draws))
+    smallest = drops.max(axis=1)[members].max(axis=1).min()
+    lows, tops, lowest = [], [], np.full(len(scan.draws), -np.inf)
     for candidate in np.flatnonzero(surely <= possibly.min()):
         along = members[candidate]
-        kept = (drops + reach * spreads)[along] >= surely[candidate]
-        drop, spread = drops[along][kept], spreads[along][kept]
-        null = np.stack([scan.null(directions[member]) for member in along], axis=1)[:, kept]
-        below = float(np.quantile(null.max(axis=1), 0.975))
-        lows.append(float((drop - below * spread).max()))
-        furthest = np.maximum(furthest, np.abs(null).max(axis=1))
+        drop, spread = drops[along], spreads[along]
+        null = np.stack([scan.null(directions[member]) for member in along], axis=1)
+        kept = drop + reach * spread >= surely[candidate]
+        below = float(np.quantile(null[:, kept].max(axis=1), 0.975))
+        lows.append(float((drop - below * spread)[kept].max()))
+        top = np.unravel_index(int(drop.argmax()), drop.shape)
+        if drop[top] - near * spread[top] <= smallest:
+            lowest = np.maximum(lowest, -null[:, top[0], top[1]])
         tops.append((drop, spread))
-    above = float(np.quantile(furthest, 0.95))
+    above = float(np.quantile(lowest, 0.975))
     return min(lows), min(float((drop + above * spread).max()) for drop, spread in tops)
 
 

@@ -2,7 +2,8 @@
 
 Squared errors are skewed, and a percentile or t interval for their mean misses large true values
 too often. Hall's cubic transformation takes the skewness out of the studentised mean and is
-inverted in closed form, without resampling.
+inverted in closed form, without resampling. Heavy tails, with which the spread is estimated badly,
+cost degrees of freedom.
 """
 
 import math
@@ -16,6 +17,7 @@ from coherence.result import Interval
 METHOD = "skewness-adjusted t, contexts as units"
 NO_SPREAD = "no interval, because all contexts have the same {what}"
 ALL_BELOW = "no interval, because chance has pushed both of its ends below 0"
+_LEAST_DEGREES = 4.0
 MEDIAN_METHOD = "inverted test of the share below, contexts as units"
 
 
@@ -34,7 +36,6 @@ def mean_interval(
     *,
     weights: Floats | None = None,
     root: bool = False,
-    least_error: float = 0.0,
     level: float = 0.95,
 ) -> Interval | None:
     """Return an interval for a mean over contexts.
@@ -47,9 +48,6 @@ def mean_interval(
         Rows of each context, where the mean is over rows; values are then means of contexts.
     root : bool
         Whether to return the interval of the square root; a low end below 0 becomes 0.
-    least_error : float
-        Standard error of the mean below which that of the values is not taken, where chance alone
-        is known to give as much.
     level : float
         Nominal coverage.
 
@@ -57,19 +55,21 @@ def mean_interval(
     -------
     Interval or None
         Ends in the unit of the values, or of their root. None where all values are equal up to
-        rounding and `least_error` is 0: they show nothing of how far off their mean may be, and an
-        interval without width would claim that it is certain. None, too, where the high end of a
-        root would be 0 or below, for the same reason.
+        rounding: they show nothing of how far off their mean may be, and an interval without width
+        would claim that it is certain. None, too, where the high end of a root would be 0 or below,
+        for the same reason.
 
     Notes
     -----
-    Assumes independent contexts with a finite third moment. With weights the values enter through
-    their influence on the weighted mean.
+    Assumes independent contexts with a finite fourth moment. With weights the values enter through
+    their influence on the weighted mean. Where a tenth of 30 or 50 contexts holds nearly all of the
+    sum and differs greatly within, coverage is .75 to .85, with this and every other method tried:
+    the few large values do not show how large others may be.
 
     References
     ----------
     Hall (1992), On the removal of skewness by transformation, JRSS B 54(1), the monotone cubic
-    transformation.
+    transformation; Satterthwaite (1946), Biometrics Bulletin 2(6), for the degrees of freedom.
 
     Examples
     --------
@@ -77,20 +77,15 @@ def mean_interval(
     >>> round(interval.low, 1), round(interval.high, 1)
     (74.4, 185.7)
     """
-    if _all_equal(values) and least_error <= 1e-12:
+    if _all_equal(values):
         return None
     # A weighted mean is a ratio of means; to first order it varies as the mean of this influence.
     share = np.ones(values.size) if weights is None else weights / weights.mean()
     mean = float((share * values).mean())
     influence = share * (values - mean)
     n, spread = values.size, float(np.std(influence, ddof=1))
-    skewness = 0.0 if _all_equal(values) else float(stats.skew(influence))
-    least = least_error * math.sqrt(n)
-    # What is added is taken as symmetric: the third moment stays, the skewness falls by the cube.
-    if spread < least:
-        skewness, spread = skewness * (spread / least) ** 3, least
-    # t rather than normal quantiles: with few contexts the spread is estimated badly too.
-    reach = float(stats.t.ppf((1 + level) / 2, n - 1)) / math.sqrt(n)
+    skewness = _standardised_moment(influence, 3)
+    reach = float(stats.t.ppf((1 + level) / 2, _degrees(influence))) / math.sqrt(n)
 
     def studentised(position: float) -> float:
         # Hall's cubic is the identity then, and its inverse below would divide by 0.
@@ -104,6 +99,23 @@ def mean_interval(
             return None
         low, high = math.sqrt(max(low, 0.0)), math.sqrt(high)
     return Interval(low, high, level, METHOD)
+
+
+def _degrees(values: Floats) -> float:
+    """Degrees of freedom of the spread of values, fewer where they have heavy tails.
+
+    A variance of n values has the relative variance (kurtosis - 1) / n, that of a chi-square with
+    2 n / (kurtosis - 1) degrees of freedom.
+    """
+    most = values.size - 1.0
+    kurtosis = _standardised_moment(values, 4)
+    return min(most, max(_LEAST_DEGREES, 2 * values.size / max(kurtosis - 1, 1e-9)))
+
+
+def _standardised_moment(values: Floats, order: int) -> float:
+    # scipy's take a millisecond each, and inversions ask for them hundreds of times.
+    away = values - values.mean()
+    return float((away**order).mean() / (away @ away / values.size) ** (order / 2))
 
 
 def median_interval(values: Floats, context: Codes, *, level: float = 0.95) -> Interval | None:

@@ -261,13 +261,17 @@ def test_summaries_by_hand():
         "root-mean-square gap": math.sqrt(square),
         "root-mean-square gap, noise removed": math.sqrt(square),
         "noise floor (root-mean-square gap from repetitions alone)": 0.0,
+        "rounding floor (root-mean-square gap that rounded reports alone imply)": 0.0,
+        "root-mean-square gap, noise and rounding removed": math.sqrt(square),
         "sum of P(z|x) minus 1": 0.0,
     }
     table = result.details.set_index("measure")["value"]
     assert table.to_dict() == pytest.approx(expected, abs=1e-7)
     assert (result.n_rows, result.n_contexts) == (24, 12)
     settings = {"reference": "standard", "published": False, "n_flips": 9_999}
-    assert result.settings == settings | {"n_bootstraps": 2000}
+    # Two different beliefs may be exact: they show no grid.
+    grids = dict.fromkeys(("p", "p given z", "p_z"), "no steps")
+    assert result.settings == settings | {"n_bootstraps": 2000, "grids": grids}
 
 
 def test_names_and_kinds_of_columns_do_not_matter():
@@ -301,3 +305,92 @@ def test_a_table_is_tested_under_its_reference_prompt(planned, published):
         ["no z, z_state and p_z columns: the law of iterated expectation was not checked."],
         [],
     )
+
+
+def rounded_agent(step, *, gap=0.0, scatter=0.0, n_contexts=150, n_reps=3, seed=0):
+    """Beliefs `gap` away from an average of beliefs given z, reported in steps."""
+    rng = np.random.default_rng(seed)
+    exact = rng.uniform(gap, 1 - gap, n_contexts)
+    share = rng.uniform(0.2, 0.8, n_contexts)
+    apart = rng.uniform(-1, 1, n_contexts) * (np.minimum(exact, 1 - exact) - gap)
+    context = np.repeat(np.arange(n_contexts), n_reps)
+
+    def reported(values):
+        stated = values[context] + scatter * rng.normal(size=context.size)
+        return np.clip(np.round(np.round(stated / step) * step, 10), 0, 1)
+
+    weight = reported(share)
+    common = {"context": context, "rep": np.tile(np.arange(n_reps), n_contexts)}
+    p = reported(exact + gap * rng.choice([-1.0, 1.0], n_contexts))
+    plain = pd.DataFrame({**common, "p": p, "z": None, "z_state": None, "p_z": np.nan})
+    given = [
+        pd.DataFrame({**common, "p": reported(value), "z": "z", "z_state": state, "p_z": stated})
+        for state, value, stated in (
+            ("0", exact - share * apart, 1 - weight),
+            ("1", exact + (1 - share) * apart, weight),
+        )
+    ]
+    return pd.concat([plain, *given], ignore_index=True)
+
+
+FLOOR = "rounding floor (root-mean-square gap that rounded reports alone imply)"
+BEYOND = "root-mean-square gap, noise and rounding removed"
+
+
+@pytest.mark.parametrize("step", [0.05, 0.25])
+def test_rounding_is_not_called_incoherence(step):
+    """All repetitions round alike, so that noise removal leaves the rounding in."""
+    result = iterated_expectation_test(rounded_agent(step), rng=0)
+    table = result.details.set_index("measure")
+    noiseless = table.loc["root-mean-square gap, noise removed"]
+    assert noiseless.low > 0.25 * step
+    assert table.loc[FLOOR, "value"] == pytest.approx(noiseless.value, rel=0.15)
+    assert table.loc[BEYOND, "low"] == 0
+    steps = f"steps of {step:g}"
+    assert result.settings["grids"] == {"p": steps, "p given z": steps, "p_z": steps}
+
+
+def test_gaps_beyond_rounding_are_found_and_sized():
+    for seed in range(3):
+        result = iterated_expectation_test(rounded_agent(0.05, gap=0.1, seed=seed), rng=0)
+        row = result.details.set_index("measure").loc[BEYOND]
+        assert 0.09 < row.low < row.value < row.high < 0.11
+        assert row.value == pytest.approx(0.1, abs=0.003)
+
+
+def test_scatter_wider_than_a_step_averages_rounding_out():
+    """The noise estimate holds it already: taken off twice, it would make gaps too small."""
+    runs = rounded_agent(0.05, gap=0.05, scatter=0.05, n_reps=5)
+    result = iterated_expectation_test(runs, rng=0)
+    assert value(result, FLOOR) < 0.003
+    assert value(result, BEYOND) == pytest.approx(
+        value(result, "root-mean-square gap, noise removed"), abs=0.0005
+    )
+
+
+def test_without_repetitions_rounding_alone_is_removed():
+    result = iterated_expectation_test(rounded_agent(0.1, n_reps=1), rng=0)
+    table = result.details.set_index("measure")
+    assert math.isnan(table.loc[BEYOND, "value"])
+    assert "two repetitions" in table.loc[BEYOND, "reason"]
+    row = table.loc["root-mean-square gap, rounding removed and noise not"]
+    assert row.low == 0
+    assert row.high < table.loc["root-mean-square gap", "low"]
+
+
+def test_names_of_contexts_change_nothing_that_rounding_removes():
+    runs = rounded_agent(0.1, gap=0.05, n_contexts=40)
+    other = runs.assign(context="c" + runs["context"].astype(str))
+    assert value(iterated_expectation_test(other, rng=0), BEYOND) == pytest.approx(
+        value(iterated_expectation_test(runs, rng=0), BEYOND), abs=1e-9
+    )
+
+
+def test_intervals_end_where_gaps_do():
+    """Ten contexts, of which one is as wrong as can be: a mean gap is at most 1."""
+    runs = hand_made(n_contexts=10)
+    runs.loc[runs["z_state"].isna(), "p"] = np.where(np.arange(10) < 9, 1.0, 0.0)
+    runs.loc[runs["z_state"].notna(), "p"] = np.repeat(np.where(np.arange(10) < 9, 0.0, 1.0), 2)
+    table = iterated_expectation_test(runs, rng=0).details.set_index("measure")
+    assert table.loc["mean signed gap", "high"] <= 1
+    assert -1 <= table.loc["mean signed gap", "low"] < 0.8

@@ -1,0 +1,303 @@
+"""The grid of reported probabilities, and what true values a rounded report may stand for.
+
+Models answer in steps of .05 or .1. Which steps is read off the reports: a grid that holds all of
+them gets the more credit the fewer other values it has, so that .35, .6 and .85 speak for .05 and
+not for .01; a column may mix several (McLachlan and Peel 2000, Finite Mixture Models, chapter 2).
+Where a context is asked repeatedly, its reports scatter around a true value before they are
+rounded; how far is fitted too, because scatter wider than a step lets rounding average out.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from coherence.inputs import Codes, Floats
+
+STEPS = (0.25, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001)
+CONTINUOUS = 0.0
+LEAST_VALUES = 3
+"""Different values below which a column shows no grid: what is always .5 may well be exact."""
+_GAIN = 4.0  # log likelihood that a further grid must add; chance gives as much in 1 of 200 columns
+_CONTINUOUS_CHANCE = 1e-6  # of one value among those that a report without a grid could have
+
+SCATTERS = (0.0, 0.06, 0.12, 0.2, 0.3, 0.45, 0.7, 1.2, 2.0)
+"""Standard deviations of reports before rounding, in steps, of which mixtures are fitted."""
+_WIDEST = 6  # steps between reports of one value beyond which rounding averages out by itself
+_PHASES = 1024
+
+
+def _sawtooth() -> Floats:
+    """Expected rounding error by scatter and by place within a step, shape (n_scatters, n_phases).
+
+    In steps. Its Fourier series loses the high frequencies to normal scatter.
+    """
+    phase = (np.arange(_PHASES) + 0.5) / _PHASES
+    table = [np.round(phase) - phase]
+    for scatter in SCATTERS[1:]:
+        k = np.arange(1, 31)[:, None]
+        size = (-1.0) ** k / (np.pi * k) * np.exp(-2 * (np.pi * k * scatter) ** 2)
+        table.append((size * np.sin(2 * np.pi * k * phase)).sum(axis=0))
+    return np.array(table)
+
+
+_ERROR = _sawtooth()
+
+
+def rounding_error(value: Floats, step: Floats, scatter: NDArray[np.int64]) -> Floats:
+    """Return how far the expected report of a value lies above it.
+
+    Parameters
+    ----------
+    value : ndarray
+        True values.
+    step : ndarray
+        Steps of the grid, 0 where there is none.
+    scatter : ndarray of int
+        Positions in `SCATTERS`.
+
+    Returns
+    -------
+    ndarray
+        Of the same shape; 0 without a grid.
+
+    Examples
+    --------
+    >>> error = rounding_error(np.array([0.32]), np.array([0.1]), np.array([0]))
+    >>> error.round(3).tolist()
+    [-0.02]
+    """
+    places = value / np.where(step > 0, step, 1.0)
+    phase = ((places - np.floor(places)) * _PHASES).astype(np.int64) % _PHASES
+    return np.asarray(_ERROR[scatter, phase] * step)
+
+
+def on_grid(values: Floats, step: float) -> NDArray[np.bool_]:
+    """Tell which values are whole multiples of a step, up to what floating point loses."""
+    places = values / step
+    return np.asarray(np.abs(places - np.round(places)) < 1e-6)
+
+
+def grid_weights(values: Floats) -> dict[float, float]:
+    """Fit the mixture of grids from which a column of reports was taken.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n,)
+        Reports in [0, 1]; of one evidence every different report once.
+
+    Returns
+    -------
+    dict of float to float
+        Step -> share of reports; the step 0 stands for reports without a grid. Grids are added as
+        long as the likelihood grows by more than chance would give.
+
+    Examples
+    --------
+    >>> grid_weights(np.arange(1, 20) / 20)
+    {0.05: 1.0}
+    >>> grid_weights(np.random.default_rng(0).random(20))
+    {0.0: 1.0}
+    """
+    # 0 and 1 lie on every grid, and answers without one end there too.
+    inner = values[(values > 0) & (values < 1)]
+    if np.unique(np.round(inner, 9)).size < LEAST_VALUES:
+        return {CONTINUOUS: 1.0}
+    values = inner
+    levels = (*STEPS, CONTINUOUS)
+    chance = np.array(
+        [on_grid(values, step) / (round(1 / step) + 1) for step in STEPS]
+        + [np.full(values.size, _CONTINUOUS_CHANCE)]
+    )
+    patterns, counts = np.unique(chance, axis=1, return_counts=True)
+    chosen: list[int] = []
+    weights, best = np.ones(0), -np.inf
+    while len(chosen) < len(levels):
+        tried = {}
+        for level in set(range(len(levels))) - set(chosen):
+            some = patterns[[*chosen, level]]
+            tried[level] = _mixture(some, counts) if some.any(axis=0).all() else (some, -np.inf)
+        level = max(sorted(tried), key=lambda each: tried[each][1])
+        if not tried[level][1] > best + (_GAIN if chosen else 0.0):
+            break
+        chosen.append(level)
+        weights, best = tried[level]
+    return {levels[level]: float(weight) for level, weight in zip(chosen, weights, strict=True)}
+
+
+def _mixture(chance: Floats, counts: Codes) -> tuple[Floats, float]:
+    """Fit weights of components, shape (n_components, n_patterns), by the EM algorithm."""
+    weights = np.full(len(chance), 1 / len(chance))
+    for _ in range(200):
+        joint = weights[:, None] * chance
+        weights = (joint / joint.sum(axis=0) * counts).sum(axis=1) / counts.sum()
+    return weights, float(counts @ np.log((weights[:, None] * chance).sum(axis=0)))
+
+
+@dataclass(frozen=True)
+class TrueValues:
+    """Draws of what reports may stand for, shape (n_units, n_draws) each.
+
+    Parameters
+    ----------
+    value : ndarray
+        True values.
+    step : ndarray
+        Steps of the grid, 0 where there is none.
+    scatter : ndarray of int
+        Positions in `SCATTERS`.
+    """
+
+    value: Floats
+    step: Floats
+    scatter: NDArray[np.int64]
+
+    def expected(self) -> Floats:
+        """Return the expected reports of the true values."""
+        return self.value + rounding_error(self.value, self.step, self.scatter)
+
+
+def draw_true_values(
+    reports: Floats, unit: Codes, weights: dict[float, float], uniforms: Floats, *, repeated: bool
+) -> TrueValues:
+    """Draw the true value of every unit given its reports.
+
+    Parameters
+    ----------
+    reports : ndarray, shape (n_reports,)
+        In [0, 1].
+    unit : ndarray of int, shape (n_reports,)
+        Codes without gaps; what has one true value.
+    weights : dict of float to float
+        From `grid_weights`.
+    uniforms : ndarray, shape (n_draws, 2)
+        Points of the unit square; the same for all units, so that names and order do not matter.
+    repeated : bool
+        Whether reports of a unit scatter before they are rounded; else there is one of each.
+
+    Returns
+    -------
+    TrueValues
+        Of units.
+
+    Notes
+    -----
+    True values are taken as locally uniform over steps of the grid, scatter as normal.
+    """
+    n_units, n_draws = int(unit.max()) + 1, len(uniforms)
+    counts = np.bincount(unit)
+    mean = np.bincount(unit, weights=reports) / counts
+    draws = TrueValues(
+        np.repeat(mean[:, None], n_draws, axis=1),
+        np.zeros((n_units, n_draws)),
+        np.full((n_units, n_draws), len(SCATTERS) - 1),
+    )
+    pairs = np.unique(np.stack([unit, np.round(reports * 1e9)]), axis=1)
+    pairs = pairs[:, (pairs[1] > 0) & (pairs[1] < 1e9)]  # 0 and 1 say nothing of the grid
+    of_unit, different = pairs[0].astype(np.int64), pairs[1] / 1e9
+    n_different = np.bincount(of_unit, minlength=n_units)
+    chance = np.empty((len(weights), n_units))
+    for position, (step, weight) in enumerate(weights.items()):
+        inside: Floats = np.ones(different.size)
+        base = _CONTINUOUS_CHANCE
+        if step:
+            inside = on_grid(different, step).astype(np.float64)
+            base = 1 / (round(1 / step) + 1)
+        misses = np.bincount(of_unit, weights=1 - inside, minlength=n_units)
+        chance[position] = weight * np.where(misses > 0, 0.0, base**n_different)
+    # A report beside all grids that were found counts as one without.
+    total = chance.sum(axis=0)
+    bounds = np.cumsum(np.divide(chance, total, out=np.zeros_like(chance), where=total > 0), axis=0)
+    level = (uniforms[None, :, 0] >= bounds[:-1, :, None]).sum(axis=0)
+    for position, step in enumerate(weights):
+        if not step:
+            continue
+        units = np.flatnonzero(chance[position] > 0)
+        if units.size:
+            taken = (level == position)[units] & (total > 0)[units][:, None]
+            _fill(draws, reports, unit, units, taken, step, uniforms[:, 1], repeated)
+    # A report of 0 stands for values above it only: half a step is folded onto the other.
+    folded = np.abs(draws.value)
+    return replace(draws, value=np.where(folded > 1, 2 - folded, folded))
+
+
+def _fill(
+    draws: TrueValues,
+    reports: Floats,
+    unit: Codes,
+    units: Codes,
+    taken: NDArray[np.bool_],
+    step: float,
+    uniform: Floats,
+    repeated: bool,
+) -> None:
+    """Put the draws of units on one grid where they are taken."""
+    code = np.full(int(unit.max()) + 1, -1)
+    code[units] = np.arange(units.size)
+    within = code[unit] >= 0
+    at, place = code[unit[within]], np.round(reports[within] / step).astype(np.int64)
+    lowest = np.full(units.size, np.iinfo(np.int64).max)
+    np.minimum.at(lowest, at, place)
+    above = place - lowest[at]
+    wide = np.bincount(at, weights=above > _WIDEST, minlength=units.size) > 0
+    if wide.all():
+        return
+    narrow = ~wide[at]
+    offsets = np.zeros((units.size, _WIDEST + 1), dtype=np.int64)
+    np.add.at(offsets, (at[narrow], above[narrow]), 1)
+    patterns, pattern = np.unique(offsets[~wide], axis=0, return_inverse=True)
+    centres, posterior = _posterior(patterns, np.bincount(pattern.ravel()), repeated)
+    some = np.flatnonzero(~wide)
+    value, scatter = np.empty((2, len(patterns), uniform.size))
+    for position, cells in enumerate(posterior):
+        bounds = np.cumsum(cells.ravel())
+        cell = np.minimum(np.searchsorted(bounds, uniform * bounds[-1]), bounds.size - 1)
+        # What is left of the uniform number within its cell is uniform again.
+        rest = (bounds[cell] - uniform * bounds[-1]) / cells.ravel()[cell]
+        width = centres[1] - centres[0]
+        value[position] = centres[cell % centres.size] + (np.clip(rest, 0, 1) - 0.5) * width
+        scatter[position] = cell // centres.size
+    of_unit = pattern.ravel()
+    here = taken[some]
+    rows, columns = some[np.nonzero(here)[0]], np.nonzero(here)[1]
+    drawn = of_unit[np.nonzero(here)[0]]
+    draws.value[units[rows], columns] = step * (lowest[rows] + value[drawn, columns])
+    draws.scatter[units[rows], columns] = scatter[drawn, columns].astype(np.int64)
+    draws.step[units[rows], columns] = step
+
+
+def _posterior(patterns: Codes, counts: Codes, repeated: bool) -> tuple[Floats, Floats]:
+    """Return places of a true value and their joint distribution with its scatter.
+
+    Parameters
+    ----------
+    patterns : ndarray of int, shape (n_patterns, n_places)
+        Reports at each step above the lowest one.
+    counts : ndarray of int, shape (n_patterns,)
+        Units of each pattern.
+    repeated : bool
+        Whether there is any scatter.
+
+    Returns
+    -------
+    centres : ndarray, shape (n_centres,)
+        Places in steps from the lowest report.
+    posterior : ndarray, shape (n_patterns, n_scatters, n_centres)
+        Not normalised.
+    """
+    # Cells must not straddle the ends of a step, where rounding without scatter jumps.
+    centres = np.arange(-2.5, patterns.shape[1] + 1.5, 0.1) + 0.05
+    steps = np.arange(patterns.shape[1])[None, None, :] - centres[None, :, None]
+    scatters = np.array(SCATTERS if repeated else SCATTERS[:1])[:, None, None]
+    spread = np.maximum(scatters, 1e-6)
+    chance = stats.norm.cdf((steps + 0.5) / spread) - stats.norm.cdf((steps - 0.5) / spread)
+    logs = np.log(np.maximum(chance, 1e-300))
+    likelihood = np.exp(np.maximum(np.einsum("po,kco->pkc", patterns, logs), -700.0))
+    marginal = np.maximum(likelihood.sum(axis=2), 1e-300)
+    weights = np.full(len(scatters), 1 / len(scatters))
+    for _ in range(200 if repeated else 0):
+        joint = weights * marginal
+        weights = (joint / joint.sum(axis=1, keepdims=True) * counts[:, None]).sum(axis=0)
+        weights /= counts.sum()
+    return centres, likelihood * weights[None, :, None]
