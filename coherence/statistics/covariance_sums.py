@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from coherence.choices import ChoiceData
 from coherence.inputs import Floats
+from coherence.statistics.choices import ChoiceData
 from coherence.statistics.exchange import (
     ASYMMETRY,
     asymmetry,
@@ -27,6 +27,9 @@ from coherence.statistics.resample import (
     permutation_pvalue,
 )
 from coherence.statistics.residuals import Residuals, in_several_states
+
+# The hidden shift looks where a hidden signal shows; the other components share the rest.
+SHIFT_WEIGHT = 0.8
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ import numpy as np
 from scipy import stats
 from scipy.optimize import brentq
 
-from coherence.choices import ChoiceData
 from coherence.inputs import Floats
 from coherence.statistics.choice_model import fit_to_counts, merge_levels
+from coherence.statistics.choices import ChoiceData
 from coherence.statistics.residuals import Chooser, Residuals
 
 BRACKETS = (0.05, 0.1, 0.2, 0.4, 0.7, 1.0)

@@ -9,9 +9,9 @@ from functools import partial
 
 import numpy as np
 
-from coherence.choices import ChoiceData, one_dimensional
 from coherence.inputs import Codes, Floats
 from coherence.statistics.choice_model import ChoiceModel, fit_choice_model
+from coherence.statistics.choices import ChoiceData, one_dimensional
 from coherence.statistics.knn import RESOLUTION, as_levels
 from coherence.statistics.resample import context_folds
 from coherence.statistics.smoothing import SmoothFit, regress

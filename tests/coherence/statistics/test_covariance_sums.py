@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from coherence.choices import as_choices
+from coherence.statistics.choices import as_choices
 from coherence.statistics.covariance_sums import (
     component_estimates,
     pair_components,

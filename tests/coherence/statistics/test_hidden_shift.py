@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 from scipy.special import expit, softmax
 
-from coherence.choices import as_choices
 from coherence.statistics.choice_model import ChoiceModel
+from coherence.statistics.choices import as_choices
 from coherence.statistics.hidden_shift import hidden_shift
 from coherence.statistics.residuals import Chooser, Residuals, residuals
 from coherence.statistics.smoothing import SmoothFit

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from coherence.choices import as_choices
+from coherence.statistics.choices import as_choices
 from coherence.statistics.residuals import in_several_states, residuals, separated
 
 

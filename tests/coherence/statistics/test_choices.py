@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from coherence import InputError
-from coherence.choices import as_choices, one_dimensional
+from coherence.statistics.choices import as_choices, one_dimensional
 
 
 def test_choices_hold_codes_and_labels():
