@@ -26,6 +26,7 @@ from .checks.forest_baseline import random_forest_baseline as random_forest_base
 from .checks.iterated import iterated_expectation_test as iterated_expectation_test
 from .checks.monotone import monotone_choice_test as monotone_choice_test
 from .checks.predictive import predictive_gain_test as predictive_gain_test
+from .checks.rational import rational_agent_test as rational_agent_test
 from .decoding.decode import decode_belief as decode_belief
 from .decoding.decode import decode_choice as decode_choice
 from .decoding.decode import decode_decision as decode_decision
@@ -33,6 +34,12 @@ from .decoding.decode import decode_distribution as decode_distribution
 from .errors import CoherenceError as CoherenceError
 from .errors import InputError as InputError
 from .errors import SchemaError as SchemaError
+from .rational.agent import RationalAgent as RationalAgent
+from .rational.distance import rational_distance as rational_distance
+from .rational.fit import fit_rational_agent as fit_rational_agent
+from .rational.sensitivity import noise_sensitivity as noise_sensitivity
+from .rational.twin import sample_twin as sample_twin
+from .rational.twin import twin_results as twin_results
 from .report.report import Report as Report
 from .result import CheckResult as CheckResult
 from .result import Interval as Interval

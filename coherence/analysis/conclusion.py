@@ -10,7 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from coherence.analysis.unit import UnitRows, joined_names
-from coherence.analysis.verdict import caused_by, furthest, misled, room_for, sign_of, verdict
+from coherence.analysis.verdict import (
+    allowing,
+    caused_by,
+    furthest,
+    misled,
+    room_for,
+    settled,
+    sign_of,
+    verdict,
+)
 from coherence.checks.catalogue import sentences_of
 from coherence.report.answering import belief_noun
 from coherence.report.wording import clean, format_numbers
@@ -68,10 +77,13 @@ def say(results: Sequence[CheckResult], unit: UnitRows, way: Answering) -> Said:
     belief = belief_noun(way)
     computed = bool(way.kinds) and set(way.kinds) <= set(COMPUTED_KINDS)
     scatter = unit_scatter(unit, computed=computed)
+    allowed = allowing(results)
     return Said(
         belief=belief,
         scatter=scatter,
-        verdicts=tuple(verdict(result, belief=belief, scatter=scatter) for result in results),
+        verdicts=tuple(
+            verdict(result, belief=belief, scatter=scatter, allowed=allowed) for result in results
+        ),
         conclusion=conclude(results, belief=belief, scatter=scatter),
         cautions=cautions(results, scatter),
     )
@@ -134,7 +146,8 @@ def cautions(results: Sequence[CheckResult], scatter: Scatter) -> tuple[str, ...
         f"{scatter.across} (standard deviation, {scatter.n_groups} contexts)"
     )
     if scatter.misleads:
-        return (f"caution: {size}. {exact}: {alone}.",)
+        allowed = "; rational_agent allows for it" if allowing(results) is not None else ""
+        return (f"caution: {size}. {exact}: {alone}{allowed}.",)
     return (f"{size}; {exact}.",)
 
 
@@ -172,7 +185,7 @@ def conclude(
         return (
             f"{len(rejected)} of {n} tests {'rejects' if len(rejected) == 1 else 'reject'}"
             f"{_corrected(rejected[0])}: {_signs(rejected, belief)}{without}.",
-            _trust(rejected, scatter),
+            _trust(rejected, scatter, allowing(results)),
         )
     count = f"None of {n} tests rejects" if n > 1 else "The one test does not reject"
     signs = _of(results, Outcome.UNCORRECTED)
@@ -209,10 +222,22 @@ def _signs(rejected: Sequence[CheckResult], belief: str) -> str:
     return "; ".join(f"{sign} ({_named(of_sign)})" for sign, of_sign in by_sign.items())
 
 
-def _trust(rejected: Sequence[CheckResult], scatter: Scatter | None) -> str:
+def _trust(
+    rejected: Sequence[CheckResult], scatter: Scatter | None, allowed: CheckResult | None
+) -> str:
     suspect = [result for result in rejected if misled(result, scatter)]
     if suspect and scatter is not None:
         cause = caused_by(scatter)
+        if allowed is not None and allowed.outcome() is Outcome.REJECTED:
+            return (
+                f"A coherent agent fails anywhere in at most {LEVEL:.0%} of reports, as long as "
+                f"contexts are independent; {cause} does not explain it: {settled(allowed)}."
+            )
+        if allowed is not None and len(suspect) == len(rejected):
+            return (
+                f"That does not show incoherence: {cause} suffices to explain it; "
+                f"{settled(allowed)}."
+            )
         if len(suspect) == len(rejected):
             return (
                 f"That does not show incoherence: {cause} could cause it alone, in an agent that "

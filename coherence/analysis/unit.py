@@ -17,6 +17,7 @@ from coherence.table.needs import ACTION, THETA
 from coherence.table.prompts import reference_prompt
 from coherence.table.schema import (
     ACTION_PREFIX,
+    COMPUTED_KINDS,
     READABLE,
     action_columns,
     feature_columns,
@@ -237,6 +238,12 @@ class UnitRows:
         named = {name: name.removeprefix(ACTION_PREFIX) for name in self.policies}
         return rows[self.policies].astype(np.float64).rename(columns=named)
 
+    @property
+    def computed(self) -> bool:
+        """Whether all beliefs were computed from a model's distribution, and have no noise."""
+        kinds = set(self.rows["belief_kind"].dropna()) if "belief_kind" in self.rows else set()
+        return bool(kinds) and kinds <= set(COMPUTED_KINDS)
+
     def facts(self, needs: Sequence[str], published: bool) -> Facts:
         """Return the rows that hold what a check needs, as aligned arrays."""
         rows = self.judged if THETA in needs else self.choices if ACTION in needs else self.stated
@@ -255,6 +262,7 @@ class UnitRows:
             runs=self.rows,
             reference=self.reference,
             published=published,
+            computed=self.computed,
         )
 
     def shown(self) -> pd.DataFrame:

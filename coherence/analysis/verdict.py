@@ -7,6 +7,7 @@ may have misled.
 """
 
 import math
+from collections.abc import Sequence
 
 from scipy import stats
 
@@ -18,6 +19,8 @@ from coherence.result import LEVEL, CheckResult, Interval, Outcome
 from coherence.statistics.scatter import Scatter
 
 POWER = 0.8
+RATIONAL = "rational_agent"
+"""The test that allows for scatter, and so tells whether scatter suffices."""
 # Units in which no effect is larger than 1.
 BOUNDED = ("belief", "probability", "share")
 NO_INTERVAL = "There is no interval: what effect was missed is not known."
@@ -40,6 +43,28 @@ def misled(result: CheckResult, scatter: Scatter | None) -> bool:
     """
     suspect = result.pvalue is not None and sentences_of(result.check)[0].scatter_misleads
     return suspect and scatter is not None and scatter.misleads
+
+
+def allowing(results: Sequence[CheckResult]) -> CheckResult | None:
+    """Return the test that allows for scatter of reports, where it was run and has a p-value."""
+    for result in results:
+        if result.check == RATIONAL and result.pvalue is not None:
+            return None if math.isnan(result.pvalue) else result
+    return None
+
+
+def settled(allowed: CheckResult) -> str:
+    """Say what the test that allows for scatter sees beyond it."""
+    if allowed.outcome() is Outcome.REJECTED:
+        return "rational_agent, which allows for scatter of reports, rejects too"
+    seen = (
+        "sees no more" if allowed.outcome() is Outcome.KEPT else "does not survive the correction"
+    )
+    return (
+        f"rational_agent, which allows for it, {seen} (p = {format_numbers([allowed.pvalue])[0]})"
+        if allowed.pvalue is not None
+        else ""
+    )
 
 
 def sign_of(result: CheckResult, belief: str) -> str:
@@ -140,6 +165,7 @@ def _tested(
     alpha: float,
     belief: str,
     scatter: Scatter | None,
+    allowed: CheckResult | None,
 ) -> str:
     """Say how a test ended."""
     variant = sentences_of(result.check)[1]
@@ -158,7 +184,11 @@ def _tested(
     if misled(result, scatter):
         assert scatter is not None
         sign = sign_of(result, belief)
-        return f"{sign[:1].upper()}{sign[1:]}, which {caused_by(scatter)} could cause alone."
+        capital = f"{sign[:1].upper()}{sign[1:]}"
+        if allowed is None:
+            return f"{capital}, which {caused_by(scatter)} could cause alone."
+        if allowed.outcome() is not Outcome.REJECTED:
+            return f"{capital}, which {caused_by(scatter)} suffices to explain: {settled(allowed)}."
     return _filled(_declared(sentences.rejected, "a test", result), result, variant, belief)
 
 
@@ -176,6 +206,7 @@ def verdict(
     alpha: float = LEVEL,
     belief: str = "stated belief",
     scatter: Scatter | None = None,
+    allowed: CheckResult | None = None,
 ) -> str:
     """Say what a result means.
 
@@ -189,6 +220,8 @@ def verdict(
         Kind of belief that was checked.
     scatter : Scatter, optional
         How far reports of equal evidence lie apart.
+    allowed : CheckResult, optional
+        The test of the same rows that allows for scatter; see `allowing`.
 
     Returns
     -------
@@ -209,7 +242,7 @@ def verdict(
         # An effect may stand where its test is undefined, as when every gap is exactly 0.
         if sentences.rejected and math.isnan(result.pvalue):
             return f"Not tested: {result.reason}."
-        sentence = _tested(result, sentences, alpha, belief, scatter)
+        sentence = _tested(result, sentences, alpha, belief, scatter, allowed)
     else:
         what = "the published procedure" if published else "an estimate"
         template = sentences.published if published else sentences.estimate

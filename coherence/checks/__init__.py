@@ -12,6 +12,7 @@ CHECKS = {
     "prompt_consistency": "consistency",
     "iterated_expectation": "iterated",
     "calibration": "calibration",
+    "rational_agent": "rational",
 }
 """Name of a check -> its module in this folder, a line each, in the order of random streams.
 

@@ -89,6 +89,8 @@ class Facts:
         The prompt of all rows above.
     published : bool
         Whether the papers' own procedures were asked for.
+    computed : bool
+        Whether beliefs were computed from a model's distribution, so that they have no noise.
     """
 
     belief: Floats
@@ -103,6 +105,7 @@ class Facts:
     runs: pd.DataFrame
     reference: str
     published: bool
+    computed: bool = False
 
     @property
     def actions(self) -> list[str]:

@@ -19,11 +19,12 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Sentences
-from coherence.choices import ChoiceData, as_choices
 from coherence.inputs import Floats, whole_number
 from coherence.result import EXACT_REPORT, CheckResult, Interval
 from coherence.statistics.choice_fit import choice_misfit
+from coherence.statistics.choices import ChoiceData, as_choices
 from coherence.statistics.covariance_sums import (
+    SHIFT_WEIGHT,
     Component,
     Sums,
     component_estimates,
@@ -54,8 +55,6 @@ ALONE = (
 UNIDENTIFIED = "choice does not follow the belief"
 METHOD = "sandwich error, contexts as units"
 SCORE_METHOD = "shifts that the score test does not reject, contexts as units"
-# The hidden shift looks where a hidden signal shows; the other components share the rest.
-SHIFT_WEIGHT = 0.8
 # P-value of the fit of the choice curve below which no hidden shift is read off it.
 MISFIT = 0.05
 

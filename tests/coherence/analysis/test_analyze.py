@@ -408,7 +408,7 @@ EXACT = {"calibration:rmse", "calibration:calibration_error_exact", "calibration
 HAPPENED = {"calibration:brier", "calibration:calibration_error", "calibration:ece"}
 NO_ACTION = (
     "no action column (--action NAME, if it has another name): "
-    "residual covariance, cmi, predictive gain and monotone choice were not run."
+    "residual covariance, cmi, predictive gain, monotone choice and rational agent were not run."
 )
 
 
@@ -482,8 +482,8 @@ def test_actions_without_states_are_tested_for_order_alone(runs):
     assert report.results["pvalue"].tolist() == same.results["pvalue"].tolist()
     notes = report.units[0].notes
     assert (
-        "no theta column (--truth NAME, if it has another name): residual covariance, cmi and "
-        "predictive gain were not run." in notes
+        "no theta column (--truth NAME, if it has another name): residual covariance, cmi, "
+        "predictive gain and rational agent were not run." in notes
     )
     assert "neither theta nor p_true: calibration was not estimated." in notes
 
@@ -500,8 +500,8 @@ def test_empty_columns_say_so(runs):
     asked = runs[runs["action"].notna()].assign(action=None, theta=None)
     notes = analyze(asked, rng=1).units[0].notes
     assert (
-        "no actions: residual covariance, cmi, predictive gain and monotone choice were not run."
-        in notes
+        "no actions: residual covariance, cmi, predictive gain, monotone choice and "
+        "rational agent were not run." in notes
     )
     table = runs[runs["action"].notna()].assign(theta=None)
     assert (

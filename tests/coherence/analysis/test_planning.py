@@ -36,6 +36,7 @@ def test_checks_come_by_evidence_and_what_is_not_there_is_noted():
         "residual_covariance",
         "cmi",
         "predictive_gain",
+        "rational_agent",
         "monotone_choice",
         "calibration",
     ]

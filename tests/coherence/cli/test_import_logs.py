@@ -76,8 +76,8 @@ def test_beliefs_alone_are_imported_and_analysed(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "\n  the table allows calibration\n" in printed
     assert (
-        "\n  no action: residual_covariance, cmi, predictive_gain, monotone_choice cannot be run\n"
-        in printed
+        "\n  no action: residual_covariance, cmi, predictive_gain, monotone_choice, rational_agent "
+        "cannot be run\n" in printed
     )
     assert list(read_runs(out).columns) == ["context", "rep", "p", "theta", "status"]
     assert main(["analyze", str(out)]) == 0

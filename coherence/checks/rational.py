@@ -1,0 +1,186 @@
+"""The nearest rational agent as a check: what actions know beyond the belief behind the reports.
+
+Tests that take a report as the belief itself reject coherent agents whose reports scatter. Here the
+belief behind the reports is fitted with the noise around it (`coherence.rational`), and the test
+asks what actions know of the state beyond that belief.
+"""
+
+import math
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Sentences
+from coherence.inputs import whole_number
+from coherence.rational.agent import RationalAgent
+from coherence.rational.fit import fit_rational_agent, lacking
+from coherence.result import CheckResult
+from coherence.statistics.choices import as_choices
+from coherence.statistics.resample import Seed
+from coherence.table.needs import JUDGED_CHOICES
+
+NULL = (
+    "given the belief behind the reports, of which these are noisy copies, action and truth are "
+    "uncorrelated in every direction"
+)
+UNIT = "belief"
+COLUMNS = ("quantity", "value", "low", "high")
+UNIDENTIFIED = "choice hardly follows the belief, so that no hidden shift can be read off it"
+NO_SCATTER = "reports of a context do not scatter"
+
+
+def rational_agent_test(
+    belief: ArrayLike,
+    action: ArrayLike,
+    truth: ArrayLike,
+    *,
+    context: ArrayLike | None = None,
+    positive: Any = None,
+    noise: float | None = None,
+    n_draws: int = 9_999,
+    rng: Seed = None,
+) -> CheckResult:
+    """Test whether actions know more of the state than the belief behind the reports.
+
+    Null: every context has a belief, of which its reports are noisy copies; given it, action and
+    state are uncorrelated.
+
+    Parameters
+    ----------
+    belief, action, truth, context, positive, noise
+        As for `coherence.fit_rational_agent`.
+    n_draws : int
+        Random sign assignments for the null distribution of the largest component.
+    rng : Generator, int or None
+        Source of the signs.
+
+    Returns
+    -------
+    CheckResult
+        `statistic` is the hidden shift at equal belief held: how much higher the belief acted on is
+        when the state is true, with the noise of reports taken off; its interval takes contexts as
+        units. Where choices hardly follow the belief it is the difference in choice probability
+        with the smallest p-value, named in `settings`, with an interval for all differences at
+        once. `details` lists the noise of the reports, thresholds and costs of the agent, and the
+        components of the test. Where reports do not scatter there is no p-value, because the test
+        is then that of `residual_covariance_test`.
+
+    Raises
+    ------
+    InputError
+        As for `coherence.fit_rational_agent`; data to which no agent can be fitted give a result
+        with a reason instead.
+    """
+    data = as_choices(belief, action, truth, context, positive=positive, oriented=True)
+    n_draws = whole_number(n_draws, "n_draws", 99)
+    undefined = CheckResult(
+        check="rational_agent",
+        null=NULL,
+        statistic=math.nan,
+        unit=UNIT,
+        interval=None,
+        pvalue=math.nan,
+        n_rows=data.n_rows,
+        n_contexts=data.n_contexts,
+        settings={"n_draws": n_draws},
+    )
+    lack = lacking(data)
+    if lack:
+        return replace(undefined, reason=lack)
+    agent = fit_rational_agent(
+        belief, action, truth, context=context, positive=positive, noise=noise
+    )
+    shift, interval = agent.hidden_shift
+    result = replace(
+        undefined,
+        statistic=shift,
+        interval=None if interval is None else interval.within(-1.0, 1.0),
+        settings={**undefined.settings, **agent.settings, "converged": agent.converged},
+        assumptions=(
+            "contexts are independent",
+            "reports of a context scatter independently around one belief",
+            "action and truth depend smoothly on belief",
+        ),
+    )
+    if not agent.noisy:
+        why = "; ".join([*agent.cautions, *([UNIDENTIFIED] if interval is None else [])])
+        why = why or NO_SCATTER
+        return replace(result, pvalue=None, details=_details(agent), reason=why)
+    verdict = agent.test(n_draws=n_draws, rng=rng)
+    settings = {**result.settings, "null_distribution": verdict.null_distribution}
+    if interval is None and verdict.surest is not None:
+        name, difference, ends = verdict.surest
+        settings |= {"component": name}
+        result = replace(result, statistic=difference, unit="probability", interval=ends)
+    return replace(
+        result,
+        pvalue=verdict.pvalue,
+        settings=settings,
+        details=_details(agent, verdict.components),
+        reason="; ".join([*agent.cautions, *([verdict.reason] if verdict.reason else [])]),
+    )
+
+
+def _details(agent: RationalAgent, components: pd.DataFrame | None = None) -> pd.DataFrame:
+    """One line per quantity of the agent: noise, thresholds, costs, lapses, components."""
+
+    def line(quantity: str, *values: object) -> tuple[object, ...]:
+        return quantity, *values, *[math.nan] * (3 - len(values))
+
+    _, sd, low, high = agent.noise.to_numpy()[0]
+    lines = [line("standard deviation of reports around the belief", sd, low, high)]
+    for row in agent.thresholds.to_dict("records"):
+        change = f"{row['above']} overtakes {row['below']}"
+        lines.append(line(f"belief at which {change}", row["belief"], row["low"], row["high"]))
+        # The ratio rises with the weight; ends of the threshold give those of the ratio.
+        ratio = [
+            w / (1 - w) if w < 1 else math.inf for w in agent.weight([row["low"], row["high"]])
+        ]
+        wrong = f"cost of a wrong {row['above']} in gains of a right one, at {row['below']}"
+        lines.append(line(wrong, row["cost_ratio"], *ratio))
+    lines.append(line("share of lapses", agent.lapses))
+    if components is not None:
+        estimates = zip(components["component"], components["estimate"], strict=True)
+        lines += [line(f"beyond belief: {name}", value) for name, value in estimates]
+    return pd.DataFrame(lines, columns=list(COLUMNS))
+
+
+def _plan(facts: Facts) -> CallsAndNotes:
+    if facts.published:  # no paper has published a procedure to reproduce
+        return
+    if facts.belief.ndim == 2 and facts.belief.shape[1] > 2:
+        yield "rational_agent was not fitted: it takes beliefs in one of two states."
+        return
+    yield Call(
+        partial(
+            rational_agent_test,
+            facts.belief,
+            facts.action,
+            facts.truth,
+            context=facts.context,
+            positive=facts.positive,
+            noise=0.0 if facts.computed else None,
+        ),
+        facts.n_dropped,
+    )
+
+
+CHECK = Check(
+    name="rational_agent",
+    needs=JUDGED_CHOICES,
+    sentences={
+        "": Sentences(
+            rejected="Choices move with the realised state even at equal belief behind the "
+            "reports: their scatter does not explain it.",
+            sign="choices move with the realised state even at equal belief behind the reports",
+            estimate="The nearest rational agent takes the reports as its belief, so that residual "
+            "covariance is its test.",
+            powered=True,
+        ),
+    },
+    plan=_plan,
+    states_named=True,
+)

@@ -1,0 +1,1 @@
+"""The nearest rational agent: a latent belief behind noisy reports, and the choices it explains."""

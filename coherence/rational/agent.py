@@ -1,0 +1,289 @@
+"""The nearest rational agent: one latent belief per context behind noisy reports and choices.
+
+`coherence.rational.fit` fits it; what it returns tells what the agent believes, wants and reports,
+and tests whether its actions know more of the state than its belief does.
+"""
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from coherence.inputs import Floats
+from coherence.rational.choice import ChoiceModel
+from coherence.rational.engine import FittedBeliefs, FittedChoices, fit_choices, influences
+from coherence.rational.estimate import METHOD, ends, reach, with_errors
+from coherence.rational.latent import LatentModel
+from coherence.rational.reports import TAIL, spread_at, tail_share
+from coherence.rational.structure import CURVE, THRESHOLD_COLUMNS, crossing, threshold_table
+from coherence.rational.sufficiency import Verdict, beyond_belief
+from coherence.rational.weighting import powers
+from coherence.result import Interval
+from coherence.statistics.choices import ChoiceData
+from coherence.statistics.resample import Seed, as_generator
+
+FEWEST_F = 10.0  # Staiger and Stock's rule for ratios whose denominator may be nothing
+
+
+@dataclass(frozen=True)
+class RationalAgent:
+    """A fitted rational agent.
+
+    Parameters
+    ----------
+    data : ChoiceData
+        What it was fitted to.
+    latent : FittedBeliefs
+        Its beliefs, the noise of its reports and its calibration.
+    chosen : FittedChoices
+        Its utilities.
+    settings : mapping
+        Options that shaped the fit.
+    cautions : tuple of str
+        What a reader must know before the numbers.
+    """
+
+    data: ChoiceData = field(repr=False)
+    latent: FittedBeliefs = field(repr=False)
+    chosen: FittedChoices = field(repr=False)
+    settings: dict[str, Any]
+    cautions: tuple[str, ...]
+
+    @property
+    def noisy(self) -> bool:
+        """Whether reports scatter around the belief."""
+        return isinstance(self.latent.model, LatentModel)
+
+    @property
+    def converged(self) -> bool:
+        """Whether every fit came to its end."""
+        return self.latent.summit.converged and self.chosen.summit.converged
+
+    @cached_property
+    def _influence(self) -> Floats:
+        return influences(self.latent, self.chosen)[0]
+
+    @cached_property
+    def _times(self) -> float:
+        return reach(self.data.n_contexts)
+
+    @cached_property
+    def thresholds(self) -> pd.DataFrame:
+        """Beliefs at which the best action changes, with 95% intervals.
+
+        Columns below, above (actions), belief, low, high, weight (what the weighting makes of the
+        belief), cost_ratio (what choosing `above` wrongly costs, in units of what choosing it
+        rightly gains).
+        """
+        model = self.chosen.model
+        table, pairs = threshold_table(model, self.chosen.parameters, self.data.actions)
+        if not pairs:
+            return table.assign(low=[], high=[])[[*THRESHOLD_COLUMNS[:3], "low", "high"]]
+        first = self.latent.parameters.size
+
+        def beliefs(parameters: Floats) -> Floats:
+            at = [crossing(model, parameters[first:], *pair)[0] for pair in pairs]
+            return np.array(at)
+
+        values, errors = with_errors(beliefs, self._both, self._influence)
+        low, high = ends(values, errors, self._times, least=0.0, most=1.0)
+        return table.assign(low=low, high=high)[
+            ["below", "above", "belief", "low", "high", "weight", "cost_ratio"]
+        ]
+
+    @cached_property
+    def utilities(self) -> pd.DataFrame:
+        """Utility of each action in each state, in units of the extreme-value shock.
+
+        Columns action, if_false, if_true, slope, standard_error (of the slope); the mean over
+        actions is 0 in each state, because only differences count.
+        """
+        model, first = self.chosen.model, self.latent.parameters.size
+
+        def in_states(parameters: Floats) -> Floats:
+            constant, slope = model.utilities(parameters[first:])
+            both = np.stack([constant - slope, constant + slope, 2 * slope])
+            return np.asarray((both - both.mean(axis=1, keepdims=True)).ravel())
+
+        values, errors = with_errors(in_states, self._both, self._influence)
+        values, errors = values.reshape(3, -1), errors.reshape(3, -1)
+        return pd.DataFrame(
+            {
+                "action": list(self.data.actions),
+                "if_false": values[0],
+                "if_true": values[1],
+                "slope": values[2],
+                "standard_error": errors[2],
+            }
+        )
+
+    @property
+    def lapses(self) -> float:
+        """Share of choices that are any action, equally likely."""
+        return self.chosen.model.lapses(self.chosen.parameters)
+
+    @cached_property
+    def weighting(self) -> pd.DataFrame:
+        """Parameters of the weighting with 95% intervals; no rows where beliefs count as they are.
+
+        Columns parameter, value, low, high.
+        """
+        weighting, first = self.chosen.model.weighting, self.latent.parameters.size
+        if not weighting.names:
+            return pd.DataFrame({"parameter": [], "value": [], "low": [], "high": []})
+
+        def shape(parameters: Floats) -> Floats:
+            return np.asarray(self.chosen.model.shape(parameters[first:]))
+
+        values, errors = with_errors(shape, self._both, self._influence)
+        low, high = ends(values, errors, self._times)
+        return pd.DataFrame(
+            {
+                "parameter": list(weighting.names),
+                "value": np.exp(values),
+                "low": np.exp(low),
+                "high": np.exp(high),
+            }
+        )
+
+    def weight(self, belief: ArrayLike = CURVE) -> Floats:
+        """Return what the weighting makes of beliefs, in [0, 1]."""
+        points = np.asarray(belief, dtype=np.float64)
+        shape = self.chosen.model.shape(self.chosen.parameters)
+        columns = self.chosen.model.weighting.columns(points, shape, 0.0)
+        return np.asarray((columns[:, 1] + 1) / 2)
+
+    @cached_property
+    def noise(self) -> pd.DataFrame:
+        """Noise of reports: standard deviation around the belief, before rounding.
+
+        Columns belief (NaN for the mean over beliefs held), sd, low, high. `settings` has the grid
+        of the reports, the shares of round numbers and of reports in the tails.
+        """
+        at = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
+        model = self.latent.model
+        if not isinstance(model, LatentModel):
+            zero = np.zeros(at.size + 1)
+            return pd.DataFrame({"belief": [np.nan, *at], "sd": zero, "low": zero, "high": zero})
+        latent_model: LatentModel = model
+        first = self.latent.parameters.size
+
+        def log_spread(parameters: Floats) -> Floats:
+            latent = parameters[:first]
+            noise = latent_model.noise(latent)
+            wider = 0.5 * math.log(1 + (TAIL**2 - 1) * tail_share(noise))
+            points = spread_at(noise, latent_model.points)
+            mean = 0.5 * math.log(float(latent_model.prior(latent) @ points**2))
+            return np.asarray(np.r_[mean, np.log(spread_at(noise, at))] + wider)
+
+        values, errors = with_errors(log_spread, self._both, self._influence)
+        low, high = ends(values, errors, self._times)
+        return pd.DataFrame(
+            {
+                "belief": [np.nan, *at],
+                "sd": np.exp(values),
+                "low": np.exp(low),
+                "high": np.exp(high),
+            }
+        )
+
+    @cached_property
+    def calibration(self) -> pd.DataFrame:
+        """Probability of the state by belief held, with 95% intervals.
+
+        Columns belief, probability, low, high.
+        """
+        model, first = self.latent.model, self.latent.parameters.size
+        points = model.points
+        wanted = np.r_[0.0, CURVE, 1.0]
+        at = np.unique(np.abs(points[:, None] - wanted).argmin(axis=0))
+
+        def log_odds(parameters: Floats) -> Floats:
+            chance = model.calibration(parameters[:first])[at].clip(1e-9, 1 - 1e-9)
+            return np.asarray(np.log(chance / (1 - chance)))
+
+        values, errors = with_errors(log_odds, self._both, self._influence)
+        low, high = ends(values, errors, self._times)
+        table = {"belief": points[at]}
+        for name, odds in (("probability", values), ("low", low), ("high", high)):
+            table[name] = 1 / (1 + np.exp(-odds))
+        return pd.DataFrame(table)
+
+    @cached_property
+    def beliefs(self) -> pd.DataFrame:
+        """Belief of each context given its reports and its state: columns context, mean, sd."""
+        weight, points = self.latent.posterior.given_truth, self.latent.model.points
+        mean = np.asarray(weight @ points)
+        spread = np.sqrt(np.maximum(np.asarray(weight @ points**2) - mean**2, 0.0))
+        return pd.DataFrame({"context": list(self.data.contexts), "mean": mean, "sd": spread})
+
+    @cached_property
+    def shifted(self) -> FittedChoices:
+        """The agent's utilities with a belief that the state shifts; the shift is its last."""
+        model = ChoiceModel(
+            self.latent.model.points, len(self.data.actions), powers(1, shifted=True)
+        )
+        return fit_choices(self.latent, self.chosen.choices, model)
+
+    @cached_property
+    def strength(self) -> float:
+        """How surely choices follow the belief: F of all slopes of the utilities being equal."""
+        model, n_actions = self.shifted.model, len(self.data.actions)
+        slopes = model.utilities(self.shifted.parameters)[1]
+        first = self.latent.parameters.size + n_actions
+        influence = self._of_shifted[:, first : first + n_actions]
+        centred = slopes - slopes.mean(), influence - influence.mean(axis=1, keepdims=True)
+        n = len(influence)
+        covariance = centred[1].T @ centred[1] / (n * (n - 1))
+        inverse = np.linalg.pinv(covariance, rcond=1e-9)
+        return float(centred[0] @ inverse @ centred[0] / (n_actions - 1))
+
+    @cached_property
+    def _of_shifted(self) -> Floats:
+        return influences(self.latent, self.shifted)[0]
+
+    @cached_property
+    def hidden_shift(self) -> tuple[float, Interval | None]:
+        """How much higher the belief acted on is when the state is true, and its 95% interval.
+
+        At equal belief held, that is with the noise of reports taken off. NaN without an interval
+        where choices hardly follow the belief (`strength` below 10), because a shift is then read
+        off slopes that may as well be none.
+        """
+        if not self.strength >= FEWEST_F:
+            return math.nan, None
+        influence = self._of_shifted[:, -1]
+        value = float(self.shifted.parameters[-1])
+        error = math.sqrt(float((influence**2).sum()) / (len(influence) * (len(influence) - 1)))
+        reached = self._times * error
+        return value, Interval(value - reached, value + reached, 0.95, METHOD)
+
+    def test(self, *, n_draws: int = 9_999, rng: Seed = None) -> Verdict:
+        """Test whether actions know more of the state than the belief does.
+
+        Null: given the belief held, of which reports are noisy copies, action and state are
+        independent.
+
+        Parameters
+        ----------
+        n_draws : int
+            Random sign assignments for the null distribution of the largest component.
+        rng : Generator, int or None
+            Source of the signs.
+
+        Returns
+        -------
+        Verdict
+            p-value and components.
+        """
+        return beyond_belief(
+            self.data, self.latent, self.chosen.choices, n_draws, as_generator(rng)
+        )
+
+    @property
+    def _both(self) -> Floats:
+        return np.concatenate([self.latent.parameters, self.chosen.parameters])

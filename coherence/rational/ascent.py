@@ -1,0 +1,103 @@
+"""Maximum likelihood where every unit's score is at hand: steps by the outer product of scores.
+
+Berndt, Hall, Hall and Hausman (1974). The penalty keeps what the data do not tell near a centre.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from coherence.inputs import Floats
+
+MOST_STEPS = 200
+CLOSE = 1e-10  # expected gain of a step, in log-likelihood per unit, below which none is made
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """Half a weighted sum of squares about a centre."""
+
+    weight: Floats
+    centre: Floats
+
+    def value(self, parameters: Floats) -> float:
+        """Return what is taken off the log-likelihood."""
+        return float(0.5 * (self.weight * (parameters - self.centre) ** 2).sum())
+
+    def slope(self, parameters: Floats) -> Floats:
+        """Return the derivative of the value."""
+        return self.weight * (parameters - self.centre)
+
+
+@dataclass(frozen=True)
+class Slope:
+    """Log-likelihood, its gradient, and its curvature by the outer product of scores."""
+
+    value: float
+    gradient: Floats
+    curvature: Floats
+
+
+@dataclass(frozen=True)
+class Summit:
+    """Where an ascent ended."""
+
+    parameters: Floats
+    value: float
+    converged: bool
+    n_steps: int
+
+
+def ascend(
+    value: Callable[[Floats], float],
+    slope: Callable[[Floats], Slope],
+    start: Floats,
+    penalty: Penalty,
+    n_units: int,
+) -> Summit:
+    """Climb until a step would gain next to nothing.
+
+    Parameters
+    ----------
+    value : callable
+        Parameters -> log-likelihood.
+    slope : callable
+        Parameters -> the same with gradient and curvature.
+    start : ndarray
+        Where to begin.
+    penalty : Penalty
+        Taken off the log-likelihood.
+    n_units : int
+        Units of the likelihood.
+
+    Returns
+    -------
+    Summit
+        With `converged` False after `MOST_STEPS` steps, or where no step leads upwards.
+    """
+    parameters = start.copy()
+    damping = 1e-6
+    for step in range(MOST_STEPS):
+        here = slope(parameters)
+        height = here.value - penalty.value(parameters)
+        gradient = here.gradient - penalty.slope(parameters)
+        curvature = here.curvature + np.diag(penalty.weight)
+        while True:
+            scaled = curvature + damping * np.diag(np.diag(curvature) + 1e-9)
+            move = np.linalg.solve(scaled, gradient)
+            # Logits and log-deviations: a step of more than 2 leaves what the curvature knows.
+            move *= min(1.0, 2.0 / max(float(np.abs(move).max()), 1e-300))
+            promised = float(gradient @ move) / 2
+            if promised < CLOSE * n_units:
+                return Summit(parameters, height, True, step)
+            gained = value(parameters + move) - penalty.value(parameters + move) - height
+            if gained > 0.1 * promised:
+                break
+            damping = max(damping, 1e-4) * 8
+            if damping > 1e8:
+                return Summit(parameters, height, False, step)
+        # Levenberg's rule, with a longer step where the outer product overstates the curvature.
+        damping = max(damping / 16, 1e-9)
+        parameters = parameters + move
+    return Summit(parameters, height, False, MOST_STEPS)

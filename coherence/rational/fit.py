@@ -1,0 +1,238 @@
+"""Fitting the nearest rational agent: validation, the two stages, and what a reader must know."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from coherence.errors import InputError, closest
+from coherence.inputs import Floats, require
+from coherence.rational.agent import RationalAgent
+from coherence.rational.ascent import Summit
+from coherence.rational.choice import ChoiceModel, Choices
+from coherence.rational.engine import FittedBeliefs, fit_choices
+from coherence.rational.exact import ExactBeliefs, exact_beliefs
+from coherence.rational.latent import LatentModel, Reports
+from coherence.rational.reports import round_shares, scale_of, tail_share
+from coherence.rational.weighting import WEIGHTINGS
+from coherence.statistics.choices import ChoiceData, as_choices, one_dimensional
+from coherence.statistics.resample import context_sums
+
+CALIBRATIONS = ("logistic", "isotonic")
+FEWEST_CONTEXTS = 20
+SEVERAL = "a rational agent is fitted to beliefs in one of two states; received {n} states"
+FEW = "{n} contexts are fewer than {fewest}"
+ONE_REPORT = (
+    "no context has two reports, so that their noise cannot be seen and is taken to be none; "
+    "give it (noise=), or see how much of it would matter (noise_sensitivity)"
+)
+NOT_CONVERGED = "the fit of {what} did not converge: take its numbers with caution"
+FLAT = "the weighting is hardly identified: its interval spans most of what can occur"
+
+
+def fit_rational_agent(
+    belief: ArrayLike,
+    action: ArrayLike,
+    truth: ArrayLike,
+    *,
+    context: ArrayLike | None = None,
+    positive: Any = None,
+    noise: float | None = None,
+    shared_noise: float = 0.0,
+    weighting: str = "identity",
+    lapses: bool = True,
+    calibration: str = "logistic",
+) -> RationalAgent:
+    """Fit the rational agent that comes nearest to reports and choices.
+
+    Every context has one belief. Reports scatter around it, choices maximise a random utility that
+    is linear in a weight of it, and the state is true with a probability that depends on it. Given
+    the belief, reports, choices and state are independent; choices of one context may depend on
+    each other.
+
+    Parameters
+    ----------
+    belief : array-like, shape (n,) or (n, 2)
+        Reports, probabilities in [0, 1] of the state `positive`.
+    action : array-like, shape (n,) or (n, n_actions)
+        Labels, or the probability of each action; a DataFrame's columns name the actions.
+    truth : array-like, shape (n,)
+        Realised state, two labels, constant within a context.
+    context : array-like, shape (n,), optional
+        Ids of the evidence; without them every row is its own context.
+    positive : Any
+        Label of the state that a belief in one state is in; may be left out where the labels are 0
+        and 1, no and yes, or false and true.
+    noise : float, optional
+        Standard deviation of reports around the belief, in [0, 1]. None estimates it from
+        repetitions; 0 takes reports as the belief itself, as computed beliefs are.
+    shared_noise : float
+        Standard deviation of noise that all reports of a context share, in [0, 1]. It cannot be
+        estimated: it is for asking what would be if there were so much.
+    weighting : str
+        "identity", "prelec" or "gonzalez-wu": what beliefs count for in utilities.
+    lapses : bool
+        Whether a share of choices may be any action, equally likely.
+    calibration : str
+        "logistic" (smooth) or "isotonic" (smooth and made to rise with belief).
+
+    Returns
+    -------
+    RationalAgent
+        With thresholds, utilities, noise, calibration, and a test.
+
+    Raises
+    ------
+    InputError
+        An array breaks its rule, there are more than two states or fewer than 20 contexts, one
+        action or one state alone was seen, or an option is unknown.
+
+    Notes
+    -----
+    Beliefs follow a smooth distribution with possible masses at 0 and 1; noise is Gaussian, ended
+    at 0 and 1, with a standard deviation that may change with belief, heavier tails and round
+    numbers. Where no reports of a context ever differ, there is no noise. A context whose belief
+    itself changes from one answer to the next, utilities that depend on the evidence beside the
+    belief, and beliefs over more than two states are outside the model.
+
+    References
+    ----------
+    McFadden (1973) for random utility; Prelec (1998), Gonzalez and Wu (1999) for the weights; Efron
+    (2016), Empirical Bayes deconvolution estimates, for the beliefs; Schennach (2016) on
+    measurement error; Godambe (1960) for the standard errors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> belief = rng.random(300).repeat(4)
+    >>> truth = (rng.random(300) < belief[::4]).repeat(4).astype(int)
+    >>> reports = np.clip(belief + 0.1 * rng.normal(size=1200), 0, 1).round(2)
+    >>> acts = rng.random(1200) < 1 / (1 + np.exp(-8 * (belief - 0.3)))
+    >>> agent = fit_rational_agent(
+    ...     reports, np.where(acts, "treat", "wait"), truth, context=np.arange(1200) // 4
+    ... )
+    >>> agent.thresholds[["below", "above", "belief"]].round(1).values.tolist()
+    [['wait', 'treat', 0.3]]
+    """
+    data = as_choices(belief, action, truth, context, positive=positive, oriented=True)
+    _require_options(weighting, calibration, noise, shared_noise)
+    lack = lacking(data)
+    if lack:
+        raise InputError(f"a rational agent cannot be fitted: {lack}.")
+    return fitted(
+        data,
+        noise=noise,
+        shared_noise=shared_noise,
+        weighting=weighting,
+        lapses=lapses,
+        calibration=calibration,
+    )
+
+
+def fitted(
+    data: ChoiceData,
+    *,
+    noise: float | None,
+    shared_noise: float,
+    weighting: str = "identity",
+    lapses: bool = True,
+    calibration: str = "logistic",
+) -> RationalAgent:
+    """Fit validated data; see `fit_rational_agent`."""
+    reports = one_dimensional(data, "fit_rational_agent")
+    latent, cautions = _fit_beliefs(data, reports, noise, shared_noise, calibration == "isotonic")
+    sums = np.stack(
+        [context_sums(column, data.context, data.n_contexts) for column in data.share.T], axis=1
+    )
+    choices = Choices(sums, latent.reports.truth)
+    model = ChoiceModel(
+        latent.model.points, len(data.actions), WEIGHTINGS[weighting], lapses=lapses
+    )
+    chosen = fit_choices(latent, choices, model)
+    if not chosen.summit.converged:
+        cautions.append(NOT_CONVERGED.format(what="choices"))
+    settings: dict[str, Any] = {
+        "weighting": weighting,
+        "calibration": calibration,
+        "noise": "estimated" if noise is None and not cautions else noise,
+    }
+    if shared_noise:
+        settings["shared_noise"] = shared_noise
+    if isinstance(latent.model, LatentModel):
+        of_noise = latent.model.noise(latent.parameters)
+        scale = latent.model.scale
+        settings["grid"] = scale.spacing
+        settings["tail_share"] = tail_share(of_noise)
+        shares = round_shares(of_noise)[1:]
+        settings["round_shares"] = dict(zip(scale.coarser, map(float, shares), strict=True))
+    agent = RationalAgent(data, latent, chosen, settings, tuple(cautions))
+    table = agent.weighting
+    if len(table) and bool((table["high"] > 4 * table["low"]).any()):
+        return RationalAgent(data, latent, chosen, settings, (*agent.cautions, FLAT))
+    return agent
+
+
+def lacking(data: ChoiceData) -> str:
+    """Say why no rational agent can be fitted; empty if one can."""
+    if data.degenerate:
+        return data.degenerate
+    if data.belief.ndim == 2 and data.belief.shape[1] > 2:
+        return SEVERAL.format(n=data.belief.shape[1])
+    if len(data.states) > 2:
+        return SEVERAL.format(n=len(data.states))
+    if data.n_contexts < FEWEST_CONTEXTS:
+        return FEW.format(n=data.n_contexts, fewest=FEWEST_CONTEXTS)
+    return ""
+
+
+def _require_options(
+    weighting: str, calibration: str, noise: float | None, shared_noise: float
+) -> None:
+    for name, value, known in (
+        ("weighting", weighting, tuple(WEIGHTINGS)),
+        ("calibration", calibration, CALIBRATIONS),
+    ):
+        require(
+            value in known,
+            f"{name} must be one of {', '.join(map(repr, known))}; received {value!r}. "
+            f"{closest(str(value), known)}",
+        )
+    for name, sd in (("noise", noise), ("shared_noise", shared_noise)):
+        require(
+            sd is None or (isinstance(sd, int | float) and 0 <= sd <= 1),
+            f"{name} must be a standard deviation from 0 to 1; received {sd!r}. "
+            "It is in units of probability.",
+        )
+
+
+def _fit_beliefs(
+    data: ChoiceData, belief: Floats, noise: float | None, shared: float, isotonic: bool
+) -> tuple[FittedBeliefs, list[str]]:
+    truth = np.zeros(data.n_contexts)
+    truth[data.context] = data.truth
+    scale = scale_of(belief)
+    codes = data.context * scale.levels.size + scale.codes(belief)
+    counts = np.bincount(codes, minlength=data.n_contexts * scale.levels.size)
+    reports = Reports(scale, counts.reshape(data.n_contexts, -1).astype(np.float64), truth)
+    scatter, cautions = reports.scatter, []
+    if noise is None and math.isnan(scatter):
+        cautions.append(ONE_REPORT)
+    exact = noise == 0 or (noise is None and not scatter > 0)
+    if exact and not shared:
+        beliefs = exact_beliefs(belief, data.context, data.n_contexts)
+        return _at_solution(beliefs, reports, beliefs.fit(reports), cautions), cautions
+    model = LatentModel(scale, sd=0.0 if exact else noise, shared=shared, isotonic=isotonic)
+    starts = [scatter, 0.5 * scatter] if noise is None and scatter > 0 else [noise or 0.0]
+    summit = max((model.fit(reports, sd) for sd in starts), key=lambda end: end.value)
+    return _at_solution(model, reports, summit, cautions), cautions
+
+
+def _at_solution(
+    model: LatentModel | ExactBeliefs, reports: Reports, summit: Summit, cautions: list[str]
+) -> FittedBeliefs:
+    if not summit.converged:
+        cautions.append(NOT_CONVERGED.format(what="beliefs and their noise"))
+    posterior = model.posterior(summit.parameters, reports)
+    return FittedBeliefs(model, reports, summit.parameters, posterior, model.penalty, summit)

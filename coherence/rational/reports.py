@@ -1,0 +1,159 @@
+"""How a reported belief scatters around the belief held.
+
+A report is the belief plus noise, ended at 0 and 1 and rounded to the grid that reports show, now
+and then to a coarser one (round numbers). Noise is Gaussian with a standard deviation that may
+change with the belief; a share of reports has three times that deviation, so that tails may be
+heavier than a Gaussian's.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, log_softmax, ndtr
+
+from coherence.inputs import Codes, Floats
+
+SPACINGS = (0.25, 0.2, 0.1, 0.05, 0.02, 0.01)
+ROUND_NUMBERS = (0.05, 0.1, 0.25)
+TAIL = 3.0  # deviation of the reports in the tails, in ordinary ones
+MOST_TAILS = 0.3  # largest share of reports in the tails
+LEAST_SD, MOST_SD = 0.003, 1.0
+_TINY = 1e-12  # probability of a report that no noise explains: finite, so that it costs and counts
+
+
+@dataclass(frozen=True)
+class ReportScale:
+    """Values that reports take.
+
+    Parameters
+    ----------
+    spacing : float
+        Distance of neighbouring values; reports between them are counted with the nearest one.
+    coarser : tuple of float
+        Spacings of round numbers that reports may prefer.
+    """
+
+    spacing: float
+    coarser: tuple[float, ...]
+
+    @property
+    def levels(self) -> Floats:
+        """Every value from 0 to 1."""
+        return np.asarray(np.arange(round(1 / self.spacing) + 1) * self.spacing, dtype=np.float64)
+
+    def codes(self, reports: Floats) -> Codes:
+        """Return the position of each report among the levels."""
+        return np.rint(reports / self.spacing).astype(np.int64)
+
+    @property
+    def n_parameters(self) -> int:
+        """Three of the standard deviation, one of each kind of round numbers, one of the tails."""
+        return 3 + len(self.coarser) + 1
+
+
+def scale_of(reports: Floats) -> ReportScale:
+    """Find the coarsest grid on which all reports lie; finer ones are taken in hundredths.
+
+    Parameters
+    ----------
+    reports : ndarray, shape (n,)
+        Beliefs in [0, 1].
+
+    Returns
+    -------
+    ReportScale
+        Spacing, and the multiples of it that count as round numbers.
+
+    Examples
+    --------
+    >>> scale_of(np.array([0.1, 0.45, 1.0]))
+    ReportScale(spacing=0.05, coarser=(0.1, 0.25))
+    """
+
+    def on_grid(spacing: float) -> bool:
+        steps = reports / spacing
+        return bool((np.abs(steps - np.rint(steps)) < 1e-6).all())
+
+    spacing = next(filter(on_grid, SPACINGS), SPACINGS[-1])
+    coarser = [
+        wider
+        for wider in ROUND_NUMBERS
+        if wider > spacing and abs(wider / spacing - round(wider / spacing)) < 1e-9
+    ]
+    return ReportScale(spacing, tuple(coarser))
+
+
+def shape_of_spread(points: Floats) -> Floats:
+    """Return how the logarithm of the standard deviation may change with belief, shape (n, 3)."""
+    centred = 2 * points - 1
+    return np.stack([np.ones_like(centred), centred, centred**2 - 1 / 3], axis=1)
+
+
+def spread_at(parameters: Floats, points: Floats) -> Floats:
+    """Return the standard deviation of ordinary reports at each belief, shape (n,)."""
+    exponent = shape_of_spread(points) @ parameters[:3]
+    return np.exp(np.clip(exponent, math.log(LEAST_SD), math.log(MOST_SD)))
+
+
+def tail_share(parameters: Floats) -> float:
+    """Return the share of reports in the tails."""
+    return float(MOST_TAILS * expit(parameters[-1]))
+
+
+def round_shares(parameters: Floats) -> Floats:
+    """Return the share of reports that are rounded to the grid and to each coarser one."""
+    return np.exp(log_softmax(np.concatenate([[0.0], parameters[3:-1]])))
+
+
+def _cells(spacing: float, points: Floats, spread: Floats) -> tuple[Floats, Floats]:
+    """Probability of each value of a grid, and its derivative by the logarithm of the spread."""
+    edges = (np.arange(round(1 / spacing)) + 0.5) * spacing
+    away = (edges[:, None] - points) / spread
+    ends = np.zeros((1, points.size))
+    # What lies beyond 0 or 1 is reported as 0 or 1.
+    below = np.concatenate([ends, ndtr(away), ends + 1])
+    density = np.exp(-(away**2) / 2) / math.sqrt(2 * math.pi)
+    slope = np.concatenate([ends, -away * density, ends])
+    return np.diff(below, axis=0), np.diff(slope, axis=0)
+
+
+def report_table(scale: ReportScale, parameters: Floats, points: Floats) -> tuple[Floats, Floats]:
+    """Log-probability of every report at every belief, and its derivatives.
+
+    Parameters
+    ----------
+    scale : ReportScale
+        Values of reports.
+    parameters : ndarray, shape (scale.n_parameters,)
+        Log standard deviation at the middle and how it changes, odds of round numbers, of tails.
+    points : ndarray, shape (n_points,)
+        Beliefs held.
+
+    Returns
+    -------
+    table : ndarray, shape (n_levels, n_points)
+        Log-probabilities.
+    derivatives : ndarray, shape (n_parameters - 2, n_levels, n_points)
+        By the logarithm of the standard deviation at each point, then by the other parameters.
+    """
+    spread, tails = spread_at(parameters, points), tail_share(parameters)
+    n_levels = scale.levels.size
+    parts: list[Floats] = []
+    for spacing in (scale.spacing, *scale.coarser):
+        rows = np.rint(np.arange(round(1 / spacing) + 1) * spacing / scale.spacing).astype(int)
+        near, near_slope = _cells(spacing, points, spread)
+        far, far_slope = _cells(spacing, points, TAIL * spread)
+        mixed = np.zeros((3, n_levels, points.size))
+        mixed[:, rows] = (
+            (1 - tails) * near + tails * far,
+            (1 - tails) * near_slope + tails * far_slope,
+            far - near,
+        )
+        parts.append(mixed)
+    shares = round_shares(parameters)
+    chance, slope, shift = np.tensordot(shares, np.stack(parts), axes=1)
+    rounder = [share * (part[0] - chance) for share, part in zip(shares, parts, strict=True)][1:]
+    by_tails = shift * tails * (1 - tails / MOST_TAILS)
+    bounded = chance + _TINY
+    return np.log(bounded), np.stack([slope, *rounder, by_tails]) / bounded

@@ -1,0 +1,141 @@
+"""How much unseen noise would explain a violation away.
+
+Repetitions show the noise that differs between them, and nothing of noise that all reports of a
+context share. The hidden shift is estimated again under growing amounts of it: the amount at which
+nothing is left of the shift, and the one at which its interval reaches 0, say how robust the
+violation is, as the E-value does for confounding (VanderWeele and Ding 2017; Cinelli and Hazlett
+2020).
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+from scipy.optimize import brentq
+
+from coherence.errors import InputError
+from coherence.rational.agent import RationalAgent
+from coherence.rational.fit import fitted
+
+AMOUNTS = (0.0, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3)
+MOST = 0.4  # reports that miss by more are hardly reports of a belief
+PRECISION = 0.002
+COLUMNS = ("shared_noise", "hidden_shift", "low", "high")
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """What is left of the hidden shift under noise that all reports of a context share.
+
+    Parameters
+    ----------
+    curve : DataFrame
+        Columns shared_noise (standard deviation), hidden_shift, low, high.
+    explains_interval : float
+        Least shared noise under which the interval of the shift reaches 0; 0 where it does without
+        any, NaN where .4 is not enough.
+    explains_all : float
+        Shared noise under which nothing is left of the estimate; NaN where .4 is not enough.
+    """
+
+    curve: pd.DataFrame
+    explains_interval: float
+    explains_all: float
+
+    def __str__(self) -> str:
+        """Say it in a sentence."""
+
+        def amount(value: float) -> str:
+            return f"more than {MOST}" if math.isnan(value) else f"{value:.3f}"
+
+        if self.explains_interval == 0:
+            return "The hidden shift may be 0 without any noise that reports of a context share."
+        return (
+            "Noise that all reports of a context share, and no repetition shows, would have to "
+            f"have a standard deviation of {amount(self.explains_interval)} to leave no sign of a "
+            f"hidden shift, and of {amount(self.explains_all)} to explain all of it."
+        )
+
+
+def noise_sensitivity(
+    agent: RationalAgent, *, shared_noise: Sequence[float] = AMOUNTS
+) -> Sensitivity:
+    """Estimate the hidden shift under growing shared noise.
+
+    Parameters
+    ----------
+    agent : RationalAgent
+        A fitted agent; its options for the noise of single reports are kept.
+    shared_noise : sequence of float
+        Standard deviations of the curve, in [0, .4].
+
+    Returns
+    -------
+    Sensitivity
+        The curve and the two tipping points.
+
+    Raises
+    ------
+    InputError
+        An amount out of range, or choices that hardly follow the belief.
+
+    Examples
+    --------
+    >>> import coherence
+    >>> runs = coherence.simulate("leaky", n_contexts=80, n_reps=3, rng=1)
+    >>> rows = runs[runs["action"].notna()]
+    >>> agent = coherence.fit_rational_agent(
+    ...     rows["p"], rows["action"], rows["theta"], context=rows["context"]
+    ... )
+    >>> found = noise_sensitivity(agent, shared_noise=[0.0, 0.1])
+    >>> 0 < found.explains_interval < found.explains_all
+    True
+    """
+    outside = [sd for sd in shared_noise if not 0 <= sd <= MOST]
+    if outside:
+        raise InputError(
+            f"shared_noise must hold standard deviations from 0 to {MOST}; received {outside[0]!r}."
+        )
+    noise = agent.settings["noise"]
+    known: dict[float, tuple[float, float, float]] = {}
+
+    def shift(sd: float) -> tuple[float, float, float]:
+        if sd not in known:
+            again = fitted(
+                agent.data,
+                noise=None if noise == "estimated" else noise,
+                shared_noise=sd,
+                weighting=agent.settings["weighting"],
+                calibration=agent.settings["calibration"],
+            )
+            value, interval = again.hidden_shift
+            if interval is None:
+                raise InputError(
+                    "agent must choose by its belief; here choices hardly follow it, so that "
+                    "there is no hidden shift for noise to explain."
+                )
+            known[sd] = value, interval.low, interval.high
+        return known[sd]
+
+    sign = 1.0 if shift(0.0)[0] >= 0 else -1.0
+
+    def nearest(sd: float) -> float:
+        """End of the interval on the side of 0, positive where 0 is outside."""
+        _, low, high = shift(sd)
+        return low if sign > 0 else -high
+
+    def left(sd: float) -> float:
+        return sign * shift(sd)[0]
+
+    curve = pd.DataFrame([(sd, *shift(sd)) for sd in shared_noise], columns=list(COLUMNS))
+    return Sensitivity(curve, _root(nearest), _root(left))
+
+
+def _root(function: Callable[[float], float]) -> float:
+    """Return where a function falls to 0; 0 where it never was above, NaN where it stays."""
+    if function(0.0) <= 0:
+        return 0.0
+    if function(MOST) > 0:
+        return math.nan
+    return float(brentq(function, 0.0, MOST, xtol=PRECISION))

@@ -1,0 +1,147 @@
+"""Twins of a fitted agent: rational by construction, with its noise, utilities and contexts.
+
+A twin has a belief per context, drawn from what the reports tell of it; reports scatter around it,
+choices follow the fitted utilities and the state the fitted calibration. What a check finds in many
+twins is what it finds where nothing is amiss but noise: a parametric bootstrap of any statistic.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+
+from coherence.inputs import Codes, Floats, whole_number
+from coherence.rational.agent import RationalAgent
+from coherence.rational.latent import LatentModel
+from coherence.rational.reports import report_table
+from coherence.result import CheckResult
+from coherence.statistics.resample import Seed, as_generator
+
+Test = Callable[..., CheckResult]
+
+
+def sample_twin(agent: RationalAgent, rng: Seed = None) -> pd.DataFrame:
+    """Draw a twin of the data that an agent was fitted to.
+
+    Parameters
+    ----------
+    agent : RationalAgent
+        A fitted agent.
+    rng : Generator, int or None
+        Source of randomness.
+
+    Returns
+    -------
+    DataFrame
+        Columns context, rep, p, action, theta, with as many rows of each context as there were. The
+        choices of a context are independent given its belief.
+
+    Examples
+    --------
+    >>> import coherence
+    >>> runs = coherence.simulate("noisy", n_contexts=60, n_reps=3, rng=1)
+    >>> rows = runs[runs["action"].notna()]
+    >>> agent = coherence.fit_rational_agent(
+    ...     rows["p"], rows["action"], rows["theta"], context=rows["context"]
+    ... )
+    >>> sample_twin(agent, rng=1).shape
+    (180, 5)
+    """
+    generator = as_generator(rng)
+    data, latent, model = agent.data, agent.latent, agent.latent.model
+    point = _belief_points(latent.posterior.given_truth, generator)
+    state = generator.random(data.n_contexts) < model.calibration(latent.parameters)[point]
+    of_row = point[data.context]
+    if isinstance(model, LatentModel):
+        table, _ = report_table(model.scale, model.noise(latent.parameters), model.points)
+        centre = of_row
+        if model.blur is not None:
+            centre = _drawn(model.blur[point], generator)[data.context]
+        reports = model.scale.levels[_drawn(np.exp(table.T)[centre], generator)]
+    else:
+        reports = model.points[of_row]
+    share = agent.chosen.model.probabilities(agent.chosen.parameters)[0]
+    action = _drawn(share[of_row], generator)
+    # Positions within a context, in the order of rows.
+    order = np.argsort(data.context, kind="stable")
+    rep = np.empty(data.n_rows, dtype=np.int64)
+    first = np.searchsorted(data.context[order], data.context[order])
+    rep[order] = np.arange(data.n_rows) - first
+    labels = np.array(data.actions, dtype=object)
+    return pd.DataFrame(
+        {
+            "context": np.array(data.contexts, dtype=object)[data.context],
+            "rep": rep,
+            "p": np.round(reports, 10),
+            "action": labels[action],
+            "theta": np.array(data.states, dtype=object)[state.astype(np.int64)][data.context],
+        }
+    )
+
+
+def twin_results(
+    agent: RationalAgent, test: Test, *, n_twins: int = 200, n_jobs: int = 1, rng: Seed = None
+) -> pd.DataFrame:
+    """Run a check on twins of an agent: what it finds where nothing is amiss but noise.
+
+    Parameters
+    ----------
+    agent : RationalAgent
+        A fitted agent.
+    test : callable
+        A check of belief, action and truth, such as `coherence.residual_covariance_test`; it is
+        called with context, positive and rng.
+    n_twins : int
+        Twins.
+    n_jobs : int
+        Processes of joblib; results do not depend on it.
+    rng : Generator, int or None
+        Source of twins and of the draws of the check.
+
+    Returns
+    -------
+    DataFrame
+        Columns statistic and pvalue, a line per twin. An observed statistic within their middle
+        95% is one that noise suffices to explain.
+
+    Raises
+    ------
+    InputError
+        `n_twins` below 1.
+    """
+    n_twins = whole_number(n_twins, "n_twins", 1)
+    streams = as_generator(rng).spawn(n_twins)
+    found = Parallel(n_jobs=n_jobs)(delayed(_of_twin)(agent, test, stream) for stream in streams)
+    return pd.DataFrame(found, columns=["statistic", "pvalue"])
+
+
+def _of_twin(agent: RationalAgent, test: Test, rng: np.random.Generator) -> tuple[float, float]:
+    twin = sample_twin(agent, rng)
+    result = test(
+        twin["p"],
+        twin["action"],
+        twin["theta"],
+        context=twin["context"],
+        positive=agent.data.states[1],
+        rng=rng,
+    )
+    return result.statistic, float("nan") if result.pvalue is None else result.pvalue
+
+
+def _belief_points(weight: Any, rng: np.random.Generator) -> Codes:
+    """Draw the belief of each context as the position of a point."""
+    if isinstance(weight, np.ndarray):
+        return _drawn(weight, rng)
+    # Rows of a sparse array add up to 1 each, so that one running sum serves all of them.
+    n = weight.shape[0]
+    at = np.searchsorted(np.cumsum(weight.data), np.arange(n) + rng.random(n))
+    return np.asarray(weight.indices[np.minimum(at, weight.indptr[1:] - 1)], dtype=np.int64)
+
+
+def _drawn(weight: Floats, rng: np.random.Generator) -> Codes:
+    """Draw a column of every row with these weights."""
+    below = weight.cumsum(axis=1)
+    at = rng.random(len(weight)) * below[:, -1]
+    return np.asarray((below < at[:, None]).sum(axis=1), dtype=np.int64)

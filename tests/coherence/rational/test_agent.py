@@ -1,0 +1,102 @@
+"""RationalAgent: what it says of an agent whose every parameter is known."""
+
+import numpy as np
+import pytest
+
+from coherence.rational.fit import fit_rational_agent
+from coherence.rational.weighting import prelec_weight
+
+
+@pytest.fixture(scope="module")
+def agent(drawn):
+    data = drawn(11, n=1500, sd=0.12)
+    return fit_rational_agent(*data.arrays, context=data.context)
+
+
+def test_thresholds_costs_and_utilities(agent):
+    table = agent.thresholds
+    assert list(zip(table["below"], table["above"], strict=True)) == [
+        ("no", "defer"),
+        ("defer", "yes"),
+    ]
+    assert table["belief"].tolist() == pytest.approx([0.3167, 0.6833], abs=0.03)
+    assert (table["low"] < table["belief"]).all()
+    assert (table["belief"] < table["high"]).all()
+    assert table["cost_ratio"].tolist() == pytest.approx([0.463, 2.158], rel=0.12)
+    utilities = agent.utilities.set_index("action")
+    slopes = utilities["slope"]
+    assert (slopes["yes"] - slopes["no"]) == pytest.approx(12, rel=0.1)
+    assert utilities[["if_false", "if_true", "slope"]].sum().abs().max() < 1e-9
+    assert (utilities["if_true"] - utilities["if_false"]).to_numpy() == pytest.approx(
+        slopes.to_numpy()
+    )
+
+
+def test_noise_and_calibration(agent):
+    noise = agent.noise
+    assert noise["sd"][0] == pytest.approx(0.12, rel=0.05)
+    assert (noise["low"] <= 0.125).all()
+    assert (noise["high"] >= 0.115).all()
+    calibration = agent.calibration.set_index("belief")
+    assert calibration["probability"][0.5] == pytest.approx(0.5, abs=0.06)
+    assert calibration["low"][0.2] < 0.2 < calibration["high"][0.2]
+
+
+def test_beliefs_of_contexts(agent, drawn):
+    held = drawn(11, n=1500, sd=0.12).belief
+    table = agent.beliefs
+    inside = np.abs(table["mean"] - held) < 1.96 * table["sd"]
+    assert inside.mean() == pytest.approx(0.95, abs=0.03)
+
+
+def test_the_hidden_shift_is_free_of_noise(drawn):
+    data = drawn(12, n=800, sd=0.15, signal=0.2)
+    value, interval = fit_rational_agent(*data.arrays, context=data.context).hidden_shift
+    assert interval.low < 0.2 < interval.high
+    assert value == pytest.approx(0.2, abs=0.07)
+
+
+def test_a_weighting_is_recovered_and_shown(drawn):
+    rng = np.random.default_rng(1)
+    belief = np.repeat(rng.random(800), 4)
+    truth = np.repeat((rng.random(800) < belief[::4]).astype(int), 4)
+    weight = prelec_weight(belief, 0.6)
+    utility = np.stack([8 * (weight - 0.6), 8 * (0.4 - weight), np.full(3200, 0.5)], axis=1)
+    chosen = np.array(["yes", "no", "defer"])[np.argmax(utility + rng.gumbel(size=(3200, 3)), 1)]
+    report = np.clip(belief + 0.1 * rng.normal(size=3200), 0, 1).round(2)
+    agent = fit_rational_agent(
+        report, chosen, truth, context=np.arange(3200) // 4, weighting="prelec"
+    )
+    line = agent.weighting.iloc[0]
+    assert line["parameter"] == "alpha"
+    assert line["value"] == pytest.approx(0.6, rel=0.35)
+    assert line["low"] < 0.6 < line["high"]
+    assert agent.weight([0.1])[0] == pytest.approx(prelec_weight(np.array([0.1]), 0.6)[0], abs=0.07)
+
+
+def test_reports_without_scatter_have_no_noise(drawn):
+    data = drawn(2, n=60, sd=0.0)
+    agent = fit_rational_agent(*data.arrays, context=data.context)
+    assert not agent.noisy
+    assert agent.noise["sd"].tolist() == [0.0] * 6
+    assert len(agent.weighting) == 0
+    assert agent.beliefs["mean"].to_numpy() == pytest.approx(data.report[::5])
+
+
+def test_an_agent_that_never_changes_its_mind_has_no_threshold(drawn):
+    data = drawn(2, n=60)
+    action = np.where(np.arange(300) % 10, "wait", "act")  # act in a tenth, whatever the belief
+    agent = fit_rational_agent(data.report, action, data.truth, context=data.context)
+    assert len(agent.thresholds) == 0
+    assert list(agent.thresholds.columns[:5]) == ["below", "above", "belief", "low", "high"]
+
+
+def test_a_shift_is_not_read_off_slopes_that_may_be_none(drawn):
+    """Answers of a real model once had a shift of -.43 [-.58, -.28] beside p = .43."""
+    data = drawn(6, n=80, sd=0.25)
+    action = np.random.default_rng(1).choice(["yes", "no"], data.report.size)
+    agent = fit_rational_agent(data.report, action, data.truth, context=data.context)
+    assert agent.strength < 10
+    assert np.isnan(agent.hidden_shift[0])
+    assert agent.hidden_shift[1] is None
+    assert fit_rational_agent(*data.arrays, context=data.context).strength > 10

@@ -1,0 +1,103 @@
+"""fit_rational_agent: options, faults of the input, and invariances."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from coherence import InputError, fit_rational_agent
+from coherence.rational.fit import ONE_REPORT
+
+
+def test_the_order_of_rows_and_names_of_contexts_do_not_matter(drawn):
+    data = drawn(1, n=60)
+    order = np.random.default_rng(1).permutation(300)
+    agent = fit_rational_agent(*data.arrays, context=data.context)
+    again = fit_rational_agent(
+        *(values[order] for values in data.arrays), context=[f"c{i}" for i in data.context[order]]
+    )
+    assert again.thresholds["belief"].to_numpy() == pytest.approx(
+        agent.thresholds["belief"].to_numpy(), abs=1e-6
+    )
+    assert again.noise["sd"][0] == pytest.approx(agent.noise["sd"][0], abs=1e-6)
+
+
+def test_pairing_of_reports_and_choices_within_a_context_does_not_matter(drawn):
+    """They are asked in separate contexts: which report stands beside which choice is chance."""
+    data = drawn(1, n=60)
+    shifted = np.roll(data.action.reshape(60, 5), 2, axis=1).ravel()
+    one, two = (
+        fit_rational_agent(data.report, action, data.truth, context=data.context)
+        for action in (data.action, shifted)
+    )
+    assert one.utilities["slope"].tolist() == two.utilities["slope"].tolist()
+
+
+def test_policies_stand_for_the_choices_that_they_give(drawn):
+    data = drawn(2, n=100)
+    counts = pd.get_dummies(data.action).groupby(data.context).mean()
+    policy = counts.loc[data.context].reset_index(drop=True)
+    chosen, computed = (
+        fit_rational_agent(data.report, action, data.truth, context=data.context)
+        for action in (data.action, policy)
+    )
+    assert computed.thresholds["belief"].to_numpy() == pytest.approx(
+        chosen.thresholds["belief"].to_numpy(), abs=1e-6
+    )
+
+
+def test_one_report_per_context_is_taken_as_the_belief_and_said(drawn):
+    data = drawn(3, n=100, reps=1)
+    agent = fit_rational_agent(*data.arrays)
+    assert not agent.noisy
+    assert agent.cautions == (ONE_REPORT,)
+    known = fit_rational_agent(*data.arrays, noise=0.15)
+    assert known.noisy
+    assert known.cautions == ()
+    assert known.noise["sd"][0] == pytest.approx(0.15, rel=1e-3)
+
+
+def test_options_are_kept_in_the_settings(drawn):
+    data = drawn(4, n=60)
+    agent = fit_rational_agent(*data.arrays, context=data.context, calibration="isotonic")
+    assert agent.settings["grid"] == 0.05
+    assert agent.settings["noise"] == "estimated"
+    assert set(agent.settings["round_shares"]) == {0.1, 0.25}
+    assert (np.diff(agent.calibration["probability"]) >= -1e-9).all()
+    assert agent.converged
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"weighting": "prelek"}, "weighting must be one of .* Closest name found: 'prelec'"),
+        ({"calibration": "spline"}, "calibration must be one of 'logistic', 'isotonic'"),
+        ({"noise": -0.1}, "noise must be a standard deviation from 0 to 1; received -0.1"),
+        ({"shared_noise": 2}, "shared_noise must be a standard deviation from 0 to 1"),
+        ({"noise": "much"}, "noise must be a standard deviation from 0 to 1; received 'much'"),
+    ],
+)
+def test_wrong_options_are_named(drawn, options, message):
+    data = drawn(4, n=60)
+    with pytest.raises(InputError, match=message):
+        fit_rational_agent(*data.arrays, context=data.context, **options)
+
+
+def test_what_cannot_be_fitted_is_refused(drawn):
+    data = drawn(4, n=60)
+    report, action, truth = data.arrays
+    with pytest.raises(InputError, match="only one action was seen"):
+        fit_rational_agent(report, ["yes"] * 300, truth, context=data.context)
+    with pytest.raises(InputError, match="12 contexts are fewer than 20"):
+        fit_rational_agent(report[:60], action[:60], truth[:60], context=data.context[:60])
+    thirds = np.full((300, 3), 1 / 3)
+    with pytest.raises(InputError, match="beliefs in one of two states; received 3 states"):
+        fit_rational_agent(thirds, action, truth, context=data.context)
+
+
+def test_a_dependence_on_noise_that_all_reports_share_can_be_asked_for(drawn):
+    data = drawn(5, n=300, signal=0.1)
+    shifts = [
+        fit_rational_agent(*data.arrays, context=data.context, shared_noise=sd).hidden_shift[0]
+        for sd in (0.0, 0.1, 0.2)
+    ]
+    assert shifts[0] > shifts[1] > shifts[2]
