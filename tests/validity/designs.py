@@ -38,6 +38,14 @@ class Design:
     wording: float = 0.0  # spread of a utility shock of every row, which its policy shows
     greedy: bool = False  # policies put all probability on the best action
     heaped: bool = False  # multiples of .1 are half a guess
+    saturated: bool = False  # a third of reports are 0 or 1, and true in 19 of 20 cases
+    slips: float = 0.0  # share of choices that are any action; all others are the best one
+    n_actions: int = 3  # five are best around beliefs 0, 1/4, 1/2, 3/4 and 1
+    missing: bool = False  # answers are lost by what they say: reports near .5, and the action no
+    noise: float = 0.0  # standard deviation of reports around the belief acted on
+    noise_shape: str = "normal"
+    scatter: float = 0.0  # of repeated reports before they are rounded, in steps of the grid
+    sizes: str = "equal"  # of gaps over contexts; "exponential", "rare": none in four of five
 
     def draw(
         self,
@@ -51,37 +59,39 @@ class Design:
         `lure` makes the first action attractive for another reason than belief.
         """
         exact = self._beliefs(rng) if beliefs is None else beliefs
-        reported = np.round(np.round(exact / self.grid) * self.grid, 10) if self.grid else exact
-        chance = (
-            reported if self.calibrated else reported**2
-        )  # miscalibrated: the state is rarer than believed
+        # Reports with noise are rounded themselves; without, so is the belief.
+        reported = self._on_grid(exact) if not self.noise else exact
+        chance = self._chance(reported)
         truth = (rng.random(self.n_contexts) < chance).astype(int)
         acted_on = reported + self.signal * (truth - 0.5)
         utility = self._utility(acted_on)
         utility[:, 0] += lure
         utility += rng.normal(size=utility.shape) * self.taste
-        reps = (
-            rng.integers(1, 10, self.n_contexts)
-            if self.n_reps == 0
-            else np.full(self.n_contexts, self.n_reps)
-        )
-        context = np.repeat(np.arange(self.n_contexts), reps)
+        context = self._contexts(rng)
         shocks = (
             rng.gumbel(size=utility.shape)[context]
             if self.fixed_action
-            else rng.gumbel(size=(context.size, 3))
+            else rng.gumbel(size=(context.size, utility.shape[1]))
         )
-        action = np.array(ACTIONS)[np.argmax(utility[context] + shocks, axis=1)]
-        rep = np.concatenate([np.arange(n) for n in reps])
+        chosen = np.argmax(utility[context] + shocks * (self.slips == 0), axis=1)
+        if self.slips:
+            slipped = rng.random(chosen.size) < self.slips
+            chosen = np.where(slipped, rng.integers(0, utility.shape[1], chosen.size), chosen)
+        action = np.array((*ACTIONS, "refer", "wait"))[chosen]
+        rep = np.arange(context.size) - np.searchsorted(context, context)
         table = {
             "context": context,
             "rep": rep,
-            "p": reported[context],
+            "p": self._reports(reported, context, rng) if self.noise else reported[context],
             "action": action,
             "theta": truth[context],
             "exact": exact[context],
         }
-        return pd.DataFrame(table)
+        runs = pd.DataFrame(table)
+        if self.missing:
+            lost = 0.3 * (np.abs(runs["p"] - 0.5) < 0.2) + 0.3 * (runs["action"] == "no")
+            runs = runs[rng.random(len(runs)) >= lost].reset_index(drop=True)
+        return runs
 
     def draw_policies(
         self, rng: np.random.Generator
@@ -92,11 +102,8 @@ class Design:
         is computed and not drawn.
         """
         exact = self._beliefs(rng)
-        belief = np.round(np.round(exact / self.grid) * self.grid, 10) if self.grid else exact
-        chance = belief if self.calibrated else belief**2
-        if self.heaped:
-            guess = np.abs(belief * 10 - np.round(belief * 10)) < 1e-9
-            chance = np.where(guess, 0.5 + 0.4 * (belief - 0.5), chance)
+        belief = self._on_grid(exact)
+        chance = self._chance(belief)
         truth = (rng.random(self.n_contexts) < chance).astype(int)
         utility = self._utility(belief + self.signal * (truth - 0.5))
         utility += rng.normal(size=utility.shape) * self.taste
@@ -157,6 +164,42 @@ class Design:
             ignore_index=True,
         )
 
+    def draw_rounded(self, rng: np.random.Generator) -> pd.DataFrame:
+        """Draw a runs table of beliefs that average out up to gaps, and are rounded to the grid.
+
+        All repetitions of a context round alike, unless reports scatter before. Gaps have the
+        root-mean-square `gap` where they are of equal size, and that times sqrt(2) (exponential)
+        or sqrt(.2) (rare) otherwise.
+        """
+        n = self.n_contexts
+        size = {
+            "equal": np.ones(n),
+            "exponential": np.minimum(rng.exponential(size=n), 4.0),
+            "rare": (rng.random(n) < 0.2).astype(float),
+        }[self.sizes]
+        room = self.gap * (4.0 if self.sizes == "exponential" else 1.0)
+        exact = rng.uniform(room, 1 - room, n)
+        share = rng.uniform(0.2, 0.8, n)
+        shift = rng.uniform(-1, 1, n) * (np.minimum(exact, 1 - exact) - room)
+        off = self.gap * size * rng.choice([-1.0, 1.0], n)
+        context = self._contexts(rng)
+        rep = np.arange(context.size) - np.searchsorted(context, context)
+
+        def reported(belief: np.ndarray) -> np.ndarray:
+            stated = belief[context] + self.scatter * self.grid * rng.normal(size=context.size)
+            if self.grid:
+                stated = np.round(np.round(stated / self.grid) * self.grid, 10)
+            return np.clip(stated, 0, 1)
+
+        weight = reported(share)
+        common = {"context": context, "rep": rep}
+        pieces = [
+            {"p": reported(exact + off), "z": None, "z_state": None, "p_z": np.nan},
+            {"p": reported(exact - share * shift), "z": "z", "z_state": "0", "p_z": 1 - weight},
+            {"p": reported(exact + (1 - share) * shift), "z": "z", "z_state": "1", "p_z": weight},
+        ]
+        return pd.concat([pd.DataFrame(common | piece) for piece in pieces], ignore_index=True)
+
     def draw_prompts(self, rng: np.random.Generator, *, distance: float) -> pd.DataFrame:
         """Draw beliefs under two prompts, their expectations `distance` apart in every context.
 
@@ -171,6 +214,12 @@ class Design:
                 pd.DataFrame({"context": context, "rep": rep, "prompt": prompt, "p": stated})
             )
         return pd.concat(pieces, ignore_index=True)
+
+    def draw_calibration_of_one(self, rng: np.random.Generator) -> pd.DataFrame:
+        """Draw states that are more frequent, by `bias`, than the one belief of .4."""
+        context = self._contexts(rng)
+        state = (rng.random(self.n_contexts) < 0.4 + self.bias).astype(float)
+        return pd.DataFrame({"context": context, "p": 0.4, "theta": state[context]})
 
     def draw_calibration(self, rng: np.random.Generator) -> pd.DataFrame:
         """Draw beliefs that miss a posterior between .2 and .8 and are too high by `bias`.
@@ -245,7 +294,39 @@ class Design:
         j, k = np.triu_indices(n_bins, 1)
         return float((share[j] - share[k]).max())
 
+    def _on_grid(self, values: np.ndarray) -> np.ndarray:
+        return np.round(np.round(values / self.grid) * self.grid, 10) if self.grid else values
+
+    def _reports(
+        self, belief: np.ndarray, context: np.ndarray, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Scatter reports around the belief, end them at 0 and 1, round them."""
+        draw = {
+            "normal": lambda: rng.normal(size=context.size),
+            "skewed": lambda: rng.exponential(size=context.size) - 1,
+            "t3": lambda: rng.standard_t(3, size=context.size) / np.sqrt(3),
+        }[self.noise_shape]
+        report = np.clip(belief[context] + self.noise * draw(), 0, 1)
+        rounded = self._on_grid(report)
+        if self.heaped:  # of reports with noise, half are rounded to tenths
+            tenths = rng.random(context.size) < 0.5
+            rounded = np.where(tenths, np.round(report, 1), rounded)
+        return rounded
+
+    def _chance(self, reported: np.ndarray) -> np.ndarray:
+        """Return how often the state is true at each belief."""
+        if not self.calibrated:
+            return reported**2  # the state is rarer than believed
+        chance = np.clip(reported, 0.05, 0.95) if self.saturated and not self.noise else reported
+        if self.heaped and not self.noise:
+            guess = np.abs(reported * 10 - np.round(reported * 10)) < 1e-9
+            chance = np.where(guess, 0.5 + 0.4 * (chance - 0.5), chance)
+        return chance
+
     def _utility(self, acted_on: np.ndarray) -> np.ndarray:
+        if self.n_actions == 5:
+            best_at = np.array([1.0, 0.0, 0.5, 0.25, 0.75])
+            return -2 * self.slope * (acted_on[:, None] - best_at) ** 2
         if self.dip:  # what pays first rises and then falls with belief
             acted_on = acted_on - self.dip * np.maximum(acted_on - 0.5, 0)
         return np.stack(
@@ -258,6 +339,9 @@ class Design:
         )
 
     def _contexts(self, rng: np.random.Generator) -> np.ndarray:
+        if self.n_reps < 0:  # Zipf: most contexts were asked once, a few very often
+            reps = np.minimum(rng.zipf(1.8, self.n_contexts), 60)
+            return np.repeat(np.arange(self.n_contexts), reps)
         reps = (
             rng.integers(1, 10, self.n_contexts)
             if self.n_reps == 0
@@ -291,6 +375,12 @@ class Design:
     def _beliefs(self, rng: np.random.Generator) -> np.ndarray:
         if self.beliefs == "extreme":
             return rng.beta(0.3, 0.3, self.n_contexts)
+        if self.saturated:
+            inside = rng.random(self.n_contexts)
+            ends = rng.integers(0, 2, self.n_contexts).astype(float)
+            return np.where(rng.random(self.n_contexts) < 1 / 3, ends, inside)
+        if self.beliefs == "very rare":
+            return rng.beta(1, 65, self.n_contexts)
         if self.beliefs == "rare":
             return rng.beta(1, 19, self.n_contexts)
         if self.beliefs == "constant":
@@ -424,10 +514,105 @@ POLICIES_TURNED = tuple(
         ("60 x 1", {"n_contexts": 60}),
     )
 )
+ROUNDED = tuple(
+    replace(
+        _BASE,
+        name=f"steps of {grid:g}, {n} x {reps}{', scatter' if scatter else ''}, gap {gap:g}",
+        n_contexts=n,
+        n_reps=reps,
+        grid=grid,
+        scatter=scatter,
+        gap=gap,
+    )
+    for n in (30, 200)
+    for grid in (0.01, 0.05, 0.1, 0.25)
+    for reps, scatter in ((5, 0.0), (5, 0.3))
+    for gap in (0.0, 0.05, 0.1)
+)
+ROUNDED_ONCE = tuple(
+    replace(design, name=design.name.replace(" x 5", " x 1"), n_reps=1)
+    for design in ROUNDED
+    if not design.scatter
+)
+SKEWED = tuple(
+    replace(
+        _BASE, name=f"{sizes} gaps, {n} x 2", n_contexts=n, n_reps=2, grid=0.0, gap=gap, sizes=sizes
+    )
+    for sizes, gap in (("exponential", 0.05), ("rare", 0.2))
+    for n in (30, 50, 200)
+)
+ONE_BELIEF = tuple(
+    replace(
+        _BASE,
+        name=f"one belief throughout, {n} x {reps}, bias {bias:g}",
+        n_contexts=n,
+        n_reps=reps,
+        bias=bias,
+    )
+    for n, reps in ((30, 1), (200, 1), (60, 3))
+    for bias in (0.05, 0.1, 0.2)
+)
+# What language models give.
+LIKE_MODELS = tuple(
+    replace(_BASE, name=f"as of a model: {name}", **options)
+    for name, options in (
+        ("heaped and saturated, 200 x 5", {"heaped": True, "saturated": True}),
+        (
+            "heaped, 1000 x 3",
+            {"heaped": True, "n_contexts": 1000, "n_reps": 3},
+        ),
+        ("greedy, 3% slips", {"slips": 0.03, "taste": 0.0}),
+        ("greedy, 3% slips, tastes", {"slips": 0.03}),
+        (
+            "greedy, 3% slips, heaped and saturated",
+            {"slips": 0.03, "heaped": True, "saturated": True},
+        ),
+        ("one action at 1%", {"defer": -4.6}),
+        ("states at 1.5%", {"beliefs": "very rare", "grid": 0.01}),
+        ("Zipf-distributed repetitions", {"n_reps": -1}),
+        ("30 contexts x 5", {"n_contexts": 30}),
+        ("five actions", {"n_actions": 5}),
+        ("answers missing not at random", {"missing": True}),
+    )
+)
+_NOISY = replace(_BASE, name="reports scatter by .15", noise=0.15)
+SCATTERED = (
+    _NOISY,
+    *(
+        replace(_NOISY, name=f"reports scatter: {name}", **options)
+        for name, options in (
+            (".05", {"noise": 0.05}),
+            (".1", {"noise": 0.1}),
+            (".25", {"noise": 0.25}),
+            (".15, continuous", {"grid": 0.0}),
+            (".15, grid .1", {"grid": 0.1}),
+            (".15, no taste", {"taste": 0.0}),
+            (".15, half in tenths", {"heaped": True}),
+            (".15, action fixed in context", {"fixed_action": True}),
+            (".15, slope 25", {"slope": 25.0}),
+            (".15, greedy with 3% slips", {"slips": 0.03, "taste": 0.0}),
+            (".15, a third of beliefs at 0 or 1", {"saturated": True}),
+            (".15, skewed", {"noise_shape": "skewed"}),
+            (".25, skewed", {"noise": 0.25, "noise_shape": "skewed"}),
+            (".15, heavy tails (t3)", {"noise_shape": "t3"}),
+            (".25, heavy tails (t3)", {"noise": 0.25, "noise_shape": "t3"}),
+            (".15, 50 x 5", {"n_contexts": 50}),
+            (".25, 50 x 5", {"n_contexts": 50, "noise": 0.25}),
+            (".15, slope 25, 50 x 5", {"n_contexts": 50, "slope": 25.0}),
+            (".15, 1 to 9 repetitions", {"n_reps": 0}),
+        )
+    ),
+)
+SCATTERED_SIGNALS = tuple(
+    replace(_NOISY, name=f"reports scatter by .15, hidden signal {signal}", signal=signal)
+    for signal in (0.1, 0.2)
+)
 # The position in this list seeds a design: new ones go to the end.
 EVERY = (
     *(*NULLS, *SIGNALS, FEW, *GAPPED, *BIASED, *VIOLATED, *NEARLY_CALIBRATED, *CONSTANT),
     *(*POLICIES, *POLICY_SIGNALS, *POLICIES_TURNED),
+    *(*ROUNDED, *ROUNDED_ONCE, *SKEWED, *ONE_BELIEF),
+    *(*LIKE_MODELS, *SCATTERED, *SCATTERED_SIGNALS),
 )
 
 

@@ -15,12 +15,19 @@ from designs import (
     FEATURED,
     FEW,
     GAPPED,
+    LIKE_MODELS,
     NEARLY_CALIBRATED,
     NULLS,
+    ONE_BELIEF,
     POLICIES,
     POLICIES_TURNED,
     POLICY_SIGNALS,
     PROMPTED,
+    ROUNDED,
+    ROUNDED_ONCE,
+    SCATTERED,
+    SCATTERED_SIGNALS,
+    SKEWED,
     STATED,
     TESTED,
     VIOLATED,
@@ -37,6 +44,7 @@ from coherence import (
     monotone_direction_test,
     predictive_gain_test,
     prompt_consistency,
+    rational_agent_test,
     residual_covariance_test,
 )
 
@@ -52,6 +60,8 @@ MEASURES = (
     "noise floor (root-mean-square gap from repetitions alone)",
     "sum of P(z|x) minus 1",
 )
+
+SKEWED_MEASURES = ("mean absolute gap", "median absolute gap", "root-mean-square gap")
 
 
 class Reading(NamedTuple):
@@ -83,8 +93,12 @@ class Subject:
 
 
 def _reading(result: CheckResult) -> Reading:
+    # Where a difference in choice probability stands for the hidden shift, its truth is another.
+    other = "component" in result.settings
     low, high = (
-        (np.nan, np.nan) if result.interval is None else (result.interval.low, result.interval.high)
+        (np.nan, np.nan)
+        if result.interval is None or other
+        else (result.interval.low, result.interval.high)
     )
     return Reading(result.statistic, low, high, result.pvalue)
 
@@ -173,6 +187,32 @@ def _iterated(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
     return {"iterated_expectation": _reading(result)} | rows
 
 
+def _rounded(name: str, measure: str) -> Callable:
+    def run(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
+        result = iterated_expectation_test(design.draw_rounded(rng), n_flips=99, rng=rng)
+        row = result.details.set_index("measure").loc[measure]
+        # An interval above 0 is what accuses, and is counted as a rejection.
+        return {name: Reading(row["value"], row["low"], row["high"], float(not row["low"] > 0))}
+
+    return run
+
+
+def _skewed(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
+    result = iterated_expectation_test(design.draw_rounded(rng), n_flips=99, rng=rng)
+    rows = result.details.set_index("measure").loc[list(SKEWED_MEASURES)]
+    return {
+        f"{measure}, skewed": Reading(row["value"], row["low"], row["high"])
+        for measure, row in rows.iterrows()
+    }
+
+
+def _calibration_of_one(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
+    runs = design.draw_calibration_of_one(rng)
+    results = calibration_estimates(runs["p"], runs["theta"], context=runs["context"])
+    by_check = {result.check: _reading(result) for result in results}
+    return {"calibration_error at one belief": by_check["calibration:calibration_error"]}
+
+
 def _consistency(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
     return {
         "prompt_consistency": _reading(
@@ -229,18 +269,20 @@ def _smallest_largest_drop(design: Design) -> float:
 
 
 DISTANCE = 0.08
+BEYOND = "gap beyond noise and rounding"
+BEYOND_ONCE = "gap beyond rounding, asked once"
 SUBJECTS: dict[str, Subject] = {
     "residual_covariance": Subject(
         _choices("residual_covariance", residual_covariance_test, n_draws=999),
         ("residual_covariance",),
-        (*TESTED, FEW, *CONSTANT),
+        (*TESTED, FEW, *CONSTANT, *LIKE_MODELS),
         {"residual_covariance": lambda design: design.signal},
         BELIEFS,
     ),
     "cmi": Subject(
         _choices("cmi", cmi_test, n_permutations=199),
         ("cmi",),
-        (*TESTED, FEW, *CONSTANT),
+        (*TESTED, FEW, *CONSTANT, *LIKE_MODELS),
         {"cmi": exact_information},
         BELIEFS,
     ),
@@ -320,10 +362,17 @@ SUBJECTS: dict[str, Subject] = {
         },
         covered=(*BIASED, *NEARLY_CALIBRATED),
     ),
+    "rational_agent": Subject(
+        _choices("rational_agent", rational_agent_test, n_draws=999),
+        ("rational_agent",),
+        (*SCATTERED, *SCATTERED_SIGNALS),
+        {"rational_agent": lambda design: design.signal},
+        (*SCATTERED, *SCATTERED_SIGNALS),
+    ),
     "predictive_gain": Subject(
         _choices("predictive_gain", predictive_gain_test, n_bootstraps=1000),
         ("predictive_gain",),
-        (*TESTED, *CONSTANT),
+        (*TESTED, *CONSTANT, *LIKE_MODELS),
         {"predictive_gain": EXPECTED},
         TESTED,
         slow=True,
@@ -390,5 +439,32 @@ SUBJECTS: dict[str, Subject] = {
         {"predictive_gain of policies": EXPECTED},
         (*POLICIES[:5], *POLICY_SIGNALS),
         slow=True,
+    ),
+    "rounding": Subject(
+        _rounded(BEYOND, "root-mean-square gap, noise and rounding removed"),
+        (BEYOND,),
+        ROUNDED,
+        {BEYOND: lambda design: design.gap},
+        ROUNDED,
+    ),
+    "rounding_once": Subject(
+        _rounded(BEYOND_ONCE, "root-mean-square gap, rounding removed and noise not"),
+        (BEYOND_ONCE,),
+        ROUNDED_ONCE,
+        {BEYOND_ONCE: lambda design: design.gap},
+        ROUNDED_ONCE,
+    ),
+    "skewed_gaps": Subject(
+        _skewed,
+        intervals={
+            f"{measure}, skewed": InThePopulation(_skewed, f"{measure}, skewed")
+            for measure in SKEWED_MEASURES
+        },
+        covered=SKEWED,
+    ),
+    "calibration_of_one": Subject(
+        _calibration_of_one,
+        intervals={"calibration_error at one belief": lambda design: design.bias},
+        covered=ONE_BELIEF,
     ),
 }

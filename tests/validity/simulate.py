@@ -44,7 +44,7 @@ def counted(
 ) -> list[dict[str, object]]:
     """Count rejections and covering intervals of one subject under one design."""
     rows: list[dict[str, object]] = []
-    kind = "size" if design.signal == 0 else "power"
+    kind = "power" if design.signal or design.gap else "size"
     for check in subject.tests:
         if design in subject.tested:
             count = sum(rejects(data_set[check].pvalue) for data_set in drawn)
@@ -93,7 +93,7 @@ SECTIONS = {
     "power": (
         "Power",
         "Share of data sets with a hidden signal that are rejected at .05; 200 contexts x 5 "
-        "repetitions, taste N(0, 1).",
+        "repetitions, taste N(0, 1). Of gaps, share of intervals above 0.",
     ),
     "coverage": (
         "Coverage",

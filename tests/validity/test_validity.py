@@ -1,7 +1,19 @@
 """A reduced form of the validity table: sizes and power within exact bounds, seeds fixed."""
 
 import pytest
-from designs import BIASED, GAPPED, NULLS, PROMPTED, SIGNALS, VIOLATED, exact_information
+from designs import (
+    BIASED,
+    GAPPED,
+    NULLS,
+    ONE_BELIEF,
+    PROMPTED,
+    ROUNDED,
+    ROUNDED_ONCE,
+    SIGNALS,
+    SKEWED,
+    VIOLATED,
+    exact_information,
+)
 from readings import SUBJECTS
 from scipy import stats
 from simulate import counted, readings
@@ -64,6 +76,10 @@ def test_hidden_signals_are_found(check, signal, power, n):
         ("iterated_expectation", GAPPED[0]),
         ("prompt_consistency", PROMPTED[0]),
         ("calibration", BIASED[0]),
+        ("rounding", ROUNDED[3]),
+        ("rounding_once", ROUNDED_ONCE[3]),
+        ("skewed_gaps", SKEWED[0]),
+        ("calibration_of_one", ONE_BELIEF[0]),
     ],
 )
 @pytest.mark.lengthy
@@ -79,6 +95,17 @@ def test_intervals_cover(subject, design):
     assert {
         check for check, count in covered.items() if count < stats.binom.ppf(0.0001, N, 0.95)
     } == set()
+
+
+@pytest.mark.parametrize("step", [0.05, pytest.param(0.25, marks=pytest.mark.lengthy)])
+def test_coherent_rounded_reports_are_not_accused(step):
+    """Without the floor all of these intervals lie above 0."""
+    (design,) = (
+        each
+        for each in ROUNDED
+        if (each.n_contexts, each.grid, each.scatter, each.gap) == (30, step, 0, 0)
+    )
+    assert _rejections("rounding", design, 30) <= stats.binom.ppf(0.999, 30, 0.05)
 
 
 def test_information_is_integrated_right():
