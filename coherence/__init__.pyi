@@ -1,6 +1,6 @@
-from .agents import AGENTS as AGENTS
-from .agents import Agent as Agent
-from .agents import simulate as simulate
+from .agents.agent import Agent as Agent
+from .agents.known import AGENTS as AGENTS
+from .agents.world import simulate as simulate
 from .analysis.analyze import analyze as analyze
 from .batteries.bets.accuracy import crossed_interval as crossed_interval
 from .batteries.bets.accuracy import exact_test as exact_test

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from bayesnets import posterior
-from coherence.agents import ACTIONS, AGENTS, Agent
+from coherence.agents.agent import ACTIONS, Agent
+from coherence.agents.known import AGENTS
 from coherence.errors import InputError, closest
 from elicitation.models.base import Answer, Request
 from elicitation.session.questions import Question, evidence_of, plan_questions
@@ -60,7 +61,7 @@ def agent_for_task(agent: Agent | str, task: "Subject", cases: pd.DataFrame) -> 
     Parameters
     ----------
     agent : Agent or str
-        An agent, or the name of one in `coherence.agents.AGENTS`.
+        An agent, or the name of one in `coherence.AGENTS`.
     task : Task
         What it will be asked about, with the built-in prompts.
     cases : DataFrame

@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.agents import AGENTS, Agent
+from coherence.agents.agent import Agent
+from coherence.agents.known import AGENTS
 from coherence.errors import InputError
 from coherence.table.faults import find_faults
 from elicitation.models.base import Request

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from coherence import CheckResult, Interval, analyze, simulate
-from coherence.agents import AGENTS
+from coherence.agents.known import AGENTS
 from coherence.analysis.conclusion import cautions, conclude, unit_scatter
 from coherence.analysis.unit import UnitRows
 from coherence.statistics.scatter import Scatter

@@ -2,7 +2,8 @@ import pandas as pd
 import pytest
 
 from coherence import read_runs
-from coherence.agents import AGENTS, simulate
+from coherence.agents.known import AGENTS
+from coherence.agents.world import simulate
 from coherence.cli.main import main
 
 

@@ -1,0 +1,1 @@
+"""Simulated agents whose coherence is known, and the world that they live in."""

@@ -1,0 +1,63 @@
+"""Agents believe, say and do what their parameters say."""
+
+import numpy as np
+import pytest
+
+from coherence import AGENTS, InputError, simulate
+
+
+def test_choices_follow_the_softmax_of_the_documented_utilities():
+    agent = AGENTS["rational"].with_parameters(taste=0.0, grid=0.0)
+    rng = np.random.default_rng(2)
+    chosen = agent.choose(np.full(40000, 0.7), np.zeros(40000), np.zeros((40000, 3)), rng)
+    weights = np.exp([6 * 0.1, 6 * -0.3, 0.5])
+    for action, share in zip(("yes", "no", "defer"), weights / weights.sum(), strict=True):
+        assert abs((chosen == action).mean() - share) < 4 * np.sqrt(share * (1 - share) / 40000)
+
+
+def test_reported_beliefs_are_clean_multiples_of_the_grid():
+    runs = simulate(
+        "rational", n_contexts=200, n_reps=1, prompts=["standard"], iterated=False, rng=0
+    )
+    assert set(runs["p"]) <= {round(step / 20, 2) for step in range(21)}
+
+
+def test_parameters_can_be_changed_and_are_checked():
+    assert AGENTS["leaky"].with_parameters(hidden_signal=0.1).hidden_signal == 0.1
+    with pytest.raises(
+        InputError, match="agents have no parameter 'hidden'. Closest name found: 'hidden_signal'"
+    ):
+        AGENTS["leaky"].with_parameters(hidden=0.1)
+    with pytest.raises(InputError, match="taste must be at least 0; received -1"):
+        AGENTS["leaky"].with_parameters(taste=-1)
+    with pytest.raises(
+        InputError, match="agent must be one of .* received 'leeky'. Closest name found: 'leaky'"
+    ):
+        simulate("leeky", n_contexts=1, n_reps=1)
+    with pytest.raises(
+        InputError, match="n_contexts must be a whole number of at least 1; received 0"
+    ):
+        simulate("leaky", n_contexts=0, n_reps=1)
+
+
+def test_weights_lapses_heaps_and_drift_are_those_of_the_parameters():
+    rng = np.random.default_rng(1)
+    belief, none = np.full(20_000, 0.1), np.zeros((20_000, 3))
+    rational, theta = AGENTS["rational"].with_parameters(taste=0.0), np.zeros(20_000)
+    # Prelec's weight of .1 at .6 is exp(-(2.302585^.6)).
+    weighted = rational.with_parameters(prelec=0.6).policies(belief, theta, none)
+    plain = rational.policies(np.full(20_000, np.exp(-(2.302585**0.6))), theta, none)
+    assert weighted["yes"][0] == pytest.approx(plain["yes"][0], abs=1e-5)
+    greedy = AGENTS["greedy"]
+    assert greedy.policies(belief, theta, none)["no"][0] == pytest.approx(0.95 + 0.05 / 3)
+    chosen = greedy.choose(belief, theta, none, rng)
+    assert np.mean(chosen == "no") == pytest.approx(0.95 + 0.05 / 3, abs=0.005)
+    heaped = AGENTS["heaping"].report(rng.uniform(0.4, 0.6, 20_000), "standard", rng)
+    tenths = np.isclose(heaped * 10, np.round(heaped * 10))
+    assert np.mean(tenths) == pytest.approx(0.75, abs=0.02)  # half, and half of the others
+    runs = simulate(rational.with_parameters(drift=0.2), n_contexts=400, n_reps=5, rng=1)
+    means = runs[runs["z_state"].isna()].groupby("rep")["p"].mean()
+    # What ends at 0 and 1 drifts less.
+    assert means[4] - means[0] == pytest.approx(0.2, abs=0.02)
+    with pytest.raises(InputError, match="prelec must be above 0; received 0"):
+        rational.with_parameters(prelec=0)
