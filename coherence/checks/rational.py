@@ -17,7 +17,8 @@ from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.inputs import whole_number
 from coherence.rational.agent import RationalAgent
 from coherence.rational.fit import fit_rational_agent, lacking
-from coherence.result import CheckResult
+from coherence.rational.sufficiency import Verdict
+from coherence.result import CheckResult, Interval
 from coherence.statistics.choices import as_choices
 from coherence.statistics.resample import Seed
 from coherence.table.needs import JUDGED_CHOICES
@@ -98,7 +99,7 @@ def rational_agent_test(
         undefined,
         statistic=shift,
         interval=None if interval is None else interval.within(-1.0, 1.0),
-        settings={**undefined.settings, **agent.settings, "converged": agent.converged},
+        settings={**undefined.settings, **agent.settings, **_summary(agent)},
         assumptions=(
             "contexts are independent",
             "reports of a context scatter independently around one belief",
@@ -111,7 +112,9 @@ def rational_agent_test(
         return replace(result, pvalue=None, details=_details(agent), reason=why)
     verdict = agent.test(n_draws=n_draws, rng=rng)
     settings = {**result.settings, "null_distribution": verdict.null_distribution}
-    if interval is None and verdict.surest is not None:
+    if verdict.reason:
+        return replace(result, statistic=math.nan, interval=None, reason=verdict.reason)
+    if verdict.surest is not None and _at_odds(interval, verdict):
         name, difference, ends = verdict.surest
         settings |= {"component": name}
         result = replace(result, statistic=difference, unit="probability", interval=ends)
@@ -122,6 +125,25 @@ def rational_agent_test(
         details=_details(agent, verdict.components),
         reason="; ".join([*agent.cautions, *([verdict.reason] if verdict.reason else [])]),
     )
+
+
+def _summary(agent: RationalAgent) -> dict[str, Any]:
+    """What a report shows of the agent beside the effect."""
+    table = agent.thresholds
+    overtakes = zip(table["below"], table["above"], table["belief"], strict=True)
+    return {
+        "noise_sd": float(agent.noise["sd"][0]),
+        "thresholds": {f"{above} over {below}": float(at) for below, above, at in overtakes},
+        "converged": agent.converged,
+    }
+
+
+def _at_odds(interval: Interval | None, verdict: Verdict) -> bool:
+    """Tell whether there is no hidden shift to report, or one of which the test sees nothing."""
+    if interval is None:
+        return True
+    excluded = interval.low > 0 or interval.high < 0
+    return excluded and abs(float(verdict.components["gcm"].iloc[-1])) < 1
 
 
 def _details(agent: RationalAgent, components: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -142,7 +164,7 @@ def _details(agent: RationalAgent, components: pd.DataFrame | None = None) -> pd
         wrong = f"cost of a wrong {row['above']} in gains of a right one, at {row['below']}"
         lines.append(line(wrong, row["cost_ratio"], *ratio))
     lines.append(line("share of lapses", agent.lapses))
-    if components is not None:
+    if components is not None and len(components):
         estimates = zip(components["component"], components["estimate"], strict=True)
         lines += [line(f"beyond belief: {name}", value) for name, value in estimates]
     return pd.DataFrame(lines, columns=list(COLUMNS))

@@ -13,19 +13,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from coherence.inputs import Floats
+from coherence.inputs import Floats, whole_number
 from coherence.rational.choice import ChoiceModel
 from coherence.rational.engine import FittedBeliefs, FittedChoices, fit_choices, influences
 from coherence.rational.estimate import METHOD, ends, reach, with_errors
 from coherence.rational.latent import LatentModel
 from coherence.rational.reports import TAIL, spread_at, tail_share
 from coherence.rational.structure import CURVE, THRESHOLD_COLUMNS, crossing, threshold_table
-from coherence.rational.sufficiency import Verdict, beyond_belief
+from coherence.rational.sufficiency import FORETOLD, Verdict, beyond_belief
 from coherence.rational.weighting import powers
 from coherence.result import Interval
 from coherence.statistics.choices import ChoiceData
 from coherence.statistics.resample import Seed, as_generator
 
+FEWEST_OPEN = 20.0  # contexts whose state the belief leaves open, in contexts of belief 1/2
 FEWEST_F = 10.0  # Staiger and Stock's rule for ratios whose denominator may be nothing
 
 
@@ -243,6 +244,13 @@ class RationalAgent:
         return float(centred[0] @ inverse @ centred[0] / (n_actions - 1))
 
     @cached_property
+    def open_contexts(self) -> float:
+        """How many contexts of belief 1/2 leave as much open about the state as these do."""
+        state = self.latent.model.calibration(self.latent.parameters)
+        share = float(self.latent.model.prior(self.latent.parameters) @ (state * (1 - state)))
+        return 4 * share * self.data.n_contexts
+
+    @cached_property
     def _of_shifted(self) -> Floats:
         return influences(self.latent, self.shifted)[0]
 
@@ -252,9 +260,10 @@ class RationalAgent:
 
         At equal belief held, that is with the noise of reports taken off. NaN without an interval
         where choices hardly follow the belief (`strength` below 10), because a shift is then read
-        off slopes that may as well be none.
+        off slopes that may as well be none, and where beliefs foretell nearly every state
+        (`open_contexts` below 20).
         """
-        if not self.strength >= FEWEST_F:
+        if not self.strength >= FEWEST_F or self.open_contexts < FEWEST_OPEN:
             return math.nan, None
         influence = self._of_shifted[:, -1]
         value = float(self.shifted.parameters[-1])
@@ -278,8 +287,16 @@ class RationalAgent:
         Returns
         -------
         Verdict
-            p-value and components.
+            p-value and components; NaN with a reason where beliefs foretell nearly every state.
+
+        Raises
+        ------
+        InputError
+            `n_draws` below 99.
         """
+        n_draws = whole_number(n_draws, "n_draws", 99)
+        if self.noisy and self.open_contexts < FEWEST_OPEN:
+            return Verdict(math.nan, pd.DataFrame(), "", FORETOLD)
         return beyond_belief(
             self.data, self.latent, self.chosen.choices, n_draws, as_generator(rng)
         )

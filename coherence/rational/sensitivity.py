@@ -33,10 +33,12 @@ class Sensitivity:
     curve : DataFrame
         Columns shared_noise (standard deviation), hidden_shift, low, high.
     explains_interval : float
-        Least shared noise under which the interval of the shift reaches 0; 0 where it does without
-        any, NaN where .4 is not enough.
+        Least shared noise under which the interval of the shift reaches 0, or nothing can be told
+        any more; 0 where it does without any, NaN where .4 is not enough.
     explains_all : float
-        Shared noise under which nothing is left of the estimate; NaN where .4 is not enough.
+        Shared noise under which nothing is left of the estimate; NaN where .4 is not enough, or
+        where nothing can be told before. More noise than there is takes off too much: a shift then
+        comes out with the other sign.
     """
 
     curve: pd.DataFrame
@@ -47,7 +49,7 @@ class Sensitivity:
         """Say it in a sentence."""
 
         def amount(value: float) -> str:
-            return f"more than {MOST}" if math.isnan(value) else f"{value:.3f}"
+            return "more than can be told" if math.isnan(value) else f"{value:.3f}"
 
         if self.explains_interval == 0:
             return "The hidden shift may be 0 without any noise that reports of a context share."
@@ -78,7 +80,7 @@ def noise_sensitivity(
     Raises
     ------
     InputError
-        An amount out of range, or choices that hardly follow the belief.
+        An amount out of range, or an agent without a hidden shift.
 
     Examples
     --------
@@ -89,7 +91,7 @@ def noise_sensitivity(
     ...     rows["p"], rows["action"], rows["theta"], context=rows["context"]
     ... )
     >>> found = noise_sensitivity(agent, shared_noise=[0.0, 0.1])
-    >>> 0 < found.explains_interval < found.explains_all
+    >>> found.explains_interval > 0.05
     True
     """
     outside = [sd for sd in shared_noise if not 0 <= sd <= MOST]
@@ -110,14 +112,16 @@ def noise_sensitivity(
                 calibration=agent.settings["calibration"],
             )
             value, interval = again.hidden_shift
-            if interval is None:
-                raise InputError(
-                    "agent must choose by its belief; here choices hardly follow it, so that "
-                    "there is no hidden shift for noise to explain."
-                )
-            known[sd] = value, interval.low, interval.high
+            # With so much noise choices may hardly be told to follow the belief.
+            ends = (math.nan, math.nan) if interval is None else (interval.low, interval.high)
+            known[sd] = (value, *ends)
         return known[sd]
 
+    if agent.hidden_shift[1] is None:
+        raise InputError(
+            "agent must have a hidden shift for noise to explain; here choices hardly follow the "
+            "belief, or beliefs foretell nearly every state."
+        )
     sign = 1.0 if shift(0.0)[0] >= 0 else -1.0
 
     def nearest(sd: float) -> float:
@@ -129,13 +133,22 @@ def noise_sensitivity(
         return sign * shift(sd)[0]
 
     curve = pd.DataFrame([(sd, *shift(sd)) for sd in shared_noise], columns=list(COLUMNS))
-    return Sensitivity(curve, _root(nearest), _root(left))
+    return Sensitivity(curve, _root(nearest, lost_is_there=True), _root(left))
 
 
-def _root(function: Callable[[float], float]) -> float:
-    """Return where a function falls to 0; 0 where it never was above, NaN where it stays."""
+def _root(function: Callable[[float], float], *, lost_is_there: bool = False) -> float:
+    """Return where a function first falls to 0; NaN where it does not up to `MOST`.
+
+    What is not a number ends the search: nothing can be told there, which an interval reaches 0 by.
+    """
+    below = 0.0
     if function(0.0) <= 0:
         return 0.0
-    if function(MOST) > 0:
-        return math.nan
-    return float(brentq(function, 0.0, MOST, xtol=PRECISION))
+    for above in (*AMOUNTS[1:], MOST):
+        value = function(above)
+        if math.isnan(value):
+            return above if lost_is_there else math.nan
+        if value <= 0:
+            return float(brentq(function, below, above, xtol=PRECISION))
+        below = above
+    return math.nan

@@ -140,7 +140,7 @@ class Verdict:
 
 
 SIGNS, EXCHANGES = "signs of contexts", "exchange of contexts"
-FORETOLD = "beliefs foretell every state: nothing about it is left to chance"
+FORETOLD = "beliefs foretell nearly every state: too little about it is left to chance"
 
 
 def beyond_belief(

@@ -125,3 +125,23 @@ def test_choices_that_hardly_follow_the_belief_get_a_difference_in_probability()
     exact = checked(drawn(7, n=80, sd=0.0).assign(action=runs["action"]))
     assert math.isnan(exact.statistic)
     assert exact.reason.startswith("choice hardly follows the belief")
+
+
+def test_beliefs_that_foretell_every_state_leave_nothing_to_test():
+    """It was a KeyError, and before that a rejection in 8 of 9 tables."""
+    rng = np.random.default_rng(0)
+    belief = rng.integers(0, 2, 150).astype(float).repeat(5)
+    runs = pd.DataFrame(
+        {
+            "context": np.arange(150).repeat(5),
+            "rep": np.tile(np.arange(5), 150),
+            "p": np.clip(belief + 0.15 * rng.normal(size=750), 0, 1).round(2),
+            "action": np.where(rng.random(750) < 0.02 + 0.96 * belief, "yes", "no"),
+            "theta": belief.astype(int),
+        }
+    )
+    result = checked(runs)
+    assert math.isnan(result.pvalue)
+    assert math.isnan(result.statistic)
+    assert result.reason.startswith("beliefs foretell nearly every state")
+    assert "foretell" in str(analyze(runs, checks=["rational_agent"], rng=1))

@@ -47,7 +47,7 @@ def test_what_no_noise_explains_is_not_a_number(drawn):
     agent = fit_rational_agent(*data.arrays, context=data.context)
     found = noise_sensitivity(agent, shared_noise=[0.0])
     assert math.isnan(found.explains_all)
-    assert "more than 0.4" in str(found)
+    assert "more than can be told" in str(found)
 
 
 def test_an_amount_out_of_range_is_refused(drawn):
@@ -61,5 +61,5 @@ def test_without_a_shift_there_is_nothing_to_explain(drawn):
     data = drawn(6, n=80, sd=0.25)
     action = np.random.default_rng(1).choice(["yes", "no"], data.report.size)
     agent = fit_rational_agent(data.report, action, data.truth, context=data.context)
-    with pytest.raises(InputError, match="agent must choose by its belief"):
+    with pytest.raises(InputError, match="agent must have a hidden shift"):
         noise_sensitivity(agent)
