@@ -29,14 +29,14 @@ def test_influences_average_to_nothing_and_stack_a_quantity(drawn):
 def test_errors_of_thresholds_are_their_spread(drawn):
     """Tastes join the choices of a context; errors of single choices would be too small."""
     estimates, errors = [], []
-    for seed in range(40):
-        data = drawn(seed, n=300, taste=1.0)
+    for seed in range(24):
+        data = drawn(seed, n=200, taste=1.0)
         table = fit_rational_agent(*data.arrays, context=data.context).thresholds
         estimates.append(table["belief"].to_numpy())
-        errors.append((table["high"] - table["belief"]).to_numpy() / 1.968)
+        errors.append((table["high"] - table["belief"]).to_numpy() / 1.972)
     spread = np.std(estimates, axis=0, ddof=1)
-    assert np.mean(errors, axis=0) == pytest.approx(spread, rel=0.3)
-    assert np.mean(estimates, axis=0) == pytest.approx([0.3167, 0.6833], abs=0.02)
+    assert np.mean(errors, axis=0) == pytest.approx(spread, rel=0.4)
+    assert np.mean(estimates, axis=0) == pytest.approx([0.3167, 0.6833], abs=0.03)
 
 
 def test_the_better_of_two_starts_is_kept(drawn):
