@@ -106,6 +106,8 @@ def rational_agent_test(
             "action and truth depend smoothly on belief",
         ),
     )
+    if not agent.noisy and interval is None:
+        result = _surest(result, agent.test(n_draws=n_draws, rng=rng))
     if not agent.noisy:
         why = "; ".join([*agent.cautions, *([UNIDENTIFIED] if interval is None else [])])
         why = why or NO_SCATTER
@@ -114,16 +116,25 @@ def rational_agent_test(
     settings = {**result.settings, "null_distribution": verdict.null_distribution}
     if verdict.reason:
         return replace(result, statistic=math.nan, interval=None, reason=verdict.reason)
-    if verdict.surest is not None and _at_odds(interval, verdict):
-        name, difference, ends = verdict.surest
-        settings |= {"component": name}
-        result = replace(result, statistic=difference, unit="probability", interval=ends)
+    result = replace(result, settings=settings)
+    if _at_odds(interval, verdict):
+        result = _surest(result, verdict)
     return replace(
         result,
         pvalue=verdict.pvalue,
-        settings=settings,
         details=_details(agent, verdict.components),
         reason="; ".join([*agent.cautions, *([verdict.reason] if verdict.reason else [])]),
+    )
+
+
+def _surest(result: CheckResult, verdict: Verdict) -> CheckResult:
+    """Report the surest difference in choice probability in place of a hidden shift."""
+    if verdict.surest is None:
+        return result
+    name, difference, ends = verdict.surest
+    settings = {**result.settings, "component": name}
+    return replace(
+        result, statistic=difference, unit="probability", interval=ends, settings=settings
     )
 
 
