@@ -10,14 +10,13 @@ from coherence.errors import InputError, closest
 from coherence.inputs import Floats, require
 from coherence.rational.agent import RationalAgent
 from coherence.rational.ascent import Summit
-from coherence.rational.choice import ChoiceModel, Choices
+from coherence.rational.choice import ChoiceModel, choices_of
 from coherence.rational.engine import FittedBeliefs, fit_choices
 from coherence.rational.exact import ExactBeliefs, exact_beliefs
 from coherence.rational.latent import LatentModel, Reports
 from coherence.rational.reports import round_shares, scale_of, tail_share
 from coherence.rational.weighting import WEIGHTINGS
 from coherence.statistics.choices import ChoiceData, as_choices, one_dimensional
-from coherence.statistics.resample import context_sums
 
 CALIBRATIONS = ("logistic", "isotonic")
 FEWEST_CONTEXTS = 20
@@ -143,10 +142,7 @@ def fitted(
     """Fit validated data; see `fit_rational_agent`."""
     reports = one_dimensional(data, "fit_rational_agent")
     latent, cautions = _fit_beliefs(data, reports, noise, shared_noise, calibration == "isotonic")
-    sums = np.stack(
-        [context_sums(column, data.context, data.n_contexts) for column in data.share.T], axis=1
-    )
-    choices = Choices(sums, latent.reports.truth)
+    choices = choices_of(data.share, data.context, latent.reports.truth)
     model = ChoiceModel(
         latent.model.points, len(data.actions), WEIGHTINGS[weighting], lapses=lapses
     )

@@ -35,8 +35,8 @@ def sample_twin(agent: RationalAgent, rng: Seed = None) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns context, rep, p, action, theta, with as many rows of each context as there were. The
-        choices of a context are independent given its belief.
+        Columns context, rep, p, action, theta, with as many rows of each context as there were.
+        Choices of a context go together as far as the agent's taste makes them.
 
     Examples
     --------
@@ -64,6 +64,10 @@ def sample_twin(agent: RationalAgent, rng: Seed = None) -> pd.DataFrame:
         reports = model.points[of_row]
     share = agent.chosen.model.probabilities(agent.chosen.parameters)[0]
     action = _drawn(share[of_row], generator)
+    taste = agent.taste[0]
+    if taste > 0:
+        habit = _drawn(share[point], generator)[data.context]
+        action = np.where(generator.random(data.n_rows) < taste, habit, action)
     # Positions within a context, in the order of rows.
     order = np.argsort(data.context, kind="stable")
     rep = np.empty(data.n_rows, dtype=np.int64)
