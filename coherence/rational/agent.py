@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from coherence.inputs import Floats, whole_number
+from coherence.inputs import Floats, require, whole_number
 from coherence.rational.choice import ChoiceModel
 from coherence.rational.engine import FittedBeliefs, FittedChoices, fit_choices, influences
 from coherence.rational.estimate import METHOD, ends, reach, with_errors
@@ -314,3 +314,11 @@ class RationalAgent:
     @property
     def _both(self) -> Floats:
         return np.concatenate([self.latent.parameters, self.chosen.parameters])
+
+
+def require_agent(agent: object) -> None:
+    """Raise unless this is a fitted agent."""
+    require(
+        isinstance(agent, RationalAgent),
+        f"agent must be what fit_rational_agent returns; received {type(agent).__name__}.",
+    )

@@ -26,6 +26,7 @@ ONE_REPORT = (
     "no context has two reports, so that their noise cannot be seen and is taken to be none; "
     "give it (noise=), or see how much of it would matter (noise_sensitivity)"
 )
+ONE_BELIEF = "every report is {belief:g}, so that no threshold or utility of a belief can be told"
 NOT_CONVERGED = "the fit of {what} did not converge: take its numbers with caution"
 FLAT = "the weighting is hardly identified: its interval spans most of what can occur"
 
@@ -117,6 +118,7 @@ def fit_rational_agent(
     """
     data = as_choices(belief, action, truth, context, positive=positive, oriented=True)
     _require_options(weighting, calibration, noise, shared_noise)
+    require(isinstance(lapses, bool), f"lapses must be True or False; received {lapses!r}.")
     lack = lacking(data)
     if lack:
         raise InputError(f"a rational agent cannot be fitted: {lack}.")
@@ -152,7 +154,7 @@ def fitted(
     settings: dict[str, Any] = {
         "weighting": weighting,
         "calibration": calibration,
-        "noise": "estimated" if noise is None and not cautions else noise,
+        "noise": "estimated" if noise is None and ONE_REPORT not in cautions else noise,
     }
     if shared_noise:
         settings["shared_noise"] = shared_noise
@@ -213,6 +215,8 @@ def _fit_beliefs(
     counts = np.bincount(codes, minlength=data.n_contexts * scale.levels.size)
     reports = Reports(scale, counts.reshape(data.n_contexts, -1).astype(np.float64), truth)
     scatter, cautions = reports.scatter, []
+    if np.ptp(belief) == 0:
+        cautions.append(ONE_BELIEF.format(belief=belief[0]))
     if noise is None and math.isnan(scatter):
         cautions.append(ONE_REPORT)
     exact = noise == 0 or (noise is None and not scatter > 0)

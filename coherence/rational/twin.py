@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
-from coherence.inputs import Codes, Floats, whole_number
-from coherence.rational.agent import RationalAgent
+from coherence.inputs import Codes, Floats, require, whole_number
+from coherence.rational.agent import RationalAgent, require_agent
 from coherence.rational.latent import LatentModel
 from coherence.rational.reports import report_table
 from coherence.result import CheckResult
@@ -38,6 +38,11 @@ def sample_twin(agent: RationalAgent, rng: Seed = None) -> pd.DataFrame:
         Columns context, rep, p, action, theta, with as many rows of each context as there were.
         Choices of a context go together as far as the agent's taste makes them.
 
+    Raises
+    ------
+    InputError
+        `agent` is something else.
+
     Examples
     --------
     >>> import coherence
@@ -49,6 +54,7 @@ def sample_twin(agent: RationalAgent, rng: Seed = None) -> pd.DataFrame:
     >>> sample_twin(agent, rng=1).shape
     (180, 5)
     """
+    require_agent(agent)
     generator = as_generator(rng)
     data, latent, model = agent.data, agent.latent, agent.latent.model
     point = _belief_points(latent.posterior.given_truth, generator)
@@ -113,8 +119,14 @@ def twin_results(
     Raises
     ------
     InputError
-        `n_twins` below 1.
+        `agent` or `test` is something else, or `n_twins` is below 1.
     """
+    require_agent(agent)
+    require(
+        callable(test),
+        f"test must be a check of belief, action and truth, such as residual_covariance_test; "
+        f"received {test!r}.",
+    )
     n_twins = whole_number(n_twins, "n_twins", 1)
     streams = as_generator(rng).spawn(n_twins)
     found = Parallel(n_jobs=n_jobs)(delayed(_of_twin)(agent, test, stream) for stream in streams)
