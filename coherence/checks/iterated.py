@@ -43,6 +43,11 @@ from coherence.table.prompts import reference_prompt
 from coherence.table.schema import state_columns
 
 NULL = "the mean over contexts of E[P(theta|x)] - E[sum_j P(theta|x,z=j) P(z=j|x)] is zero"
+ASSUMPTIONS = (
+    "contexts are independent",
+    "answers that form one gap are independent",
+    "gaps are symmetric about their mean",
+)
 UNIT = "probability"
 
 
@@ -167,19 +172,16 @@ def iterated_expectation_test(
         statistic=value,
         interval=None if math.isnan(low) else Interval(low, high, 0.95, METHOD),
         pvalue=pvalue,
-        settings={
-            **result.settings,
-            "grids": grids,
-            "share_of_largest_tenth": _of_largest_tenth(of_context),
-        },
+        settings={**result.settings, **_told(grids, of_context)},
         details=details,
-        assumptions=(
-            "contexts are independent",
-            "answers that form one gap are independent",
-            "gaps are symmetric about their mean",
-        ),
+        assumptions=ASSUMPTIONS,
         reason=reason,
     )
+
+
+def _told(grids: dict[str, str], gaps: Floats) -> dict[str, object]:
+    """What the reports themselves tell of the numbers, for `settings`."""
+    return {"grids": grids, "share_of_largest_tenth": _of_largest_tenth(gaps)}
 
 
 def _of_largest_tenth(gaps: Floats) -> float:

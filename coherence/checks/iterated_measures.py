@@ -9,13 +9,13 @@ import pandas as pd
 from coherence.checks.iterated_gaps import Gaps, Squares, mean_over_contexts, squares_of
 from coherence.inputs import MIN_CONTEXTS, Floats
 from coherence.result import Interval
+from coherence.statistics.grid_mixture import CONTINUOUS
 from coherence.statistics.mean_interval import (
     NO_SPREAD,
     mean_interval,
     median_interval,
     why_none,
 )
-from coherence.statistics.report_grid import CONTINUOUS
 from coherence.statistics.rounding import SHAPES, expected_squares, root_before_rounding, rounded
 
 TOO_FEW = "noise can be removed only with two repetitions per context"

@@ -1,10 +1,8 @@
-"""The grid of reported probabilities, and what true values a rounded report may stand for.
+"""What true values a rounded report may stand for.
 
-Models answer in steps of .05 or .1. Which steps is read off the reports: a grid that holds all of
-them gets the more credit the fewer other values it has, so that .35, .6 and .85 speak for .05 and
-not for .01; a column may mix several (McLachlan and Peel 2000, Finite Mixture Models, chapter 2).
-Where a context is asked repeatedly, its reports scatter around a true value before they are
-rounded; how far is fitted too, because scatter wider than a step lets rounding average out.
+Which steps a column shows is read off by `coherence.statistics.grid_mixture`. Where a context is
+asked repeatedly, its reports scatter around a true value before they are rounded; how far is fitted
+too, because scatter wider than a step lets rounding average out.
 """
 
 from dataclasses import dataclass, replace
@@ -14,14 +12,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from coherence.inputs import Codes, Floats
+from coherence.statistics.grid_mixture import on_grid
 
-STEPS = (0.25, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001)
-CONTINUOUS = 0.0
-LEAST_VALUES = 3
-"""Different values below which a column shows no grid: what is always .5 may well be exact."""
-_GAIN = 4.0  # log likelihood that a further grid must add; chance gives as much in 1 of 200 columns
 _CONTINUOUS_CHANCE = 1e-6  # of one value among those that a report without a grid could have
-
 SCATTERS = (0.0, 0.06, 0.12, 0.2, 0.3, 0.45, 0.7, 1.2, 2.0)
 """Standard deviations of reports before rounding, in steps, of which mixtures are fitted."""
 _WIDEST = 6  # steps between reports of one value beyond which rounding averages out by itself
@@ -71,68 +64,6 @@ def rounding_error(value: Floats, step: Floats, scatter: NDArray[np.int64]) -> F
     places = value / np.where(step > 0, step, 1.0)
     phase = ((places - np.floor(places)) * _PHASES).astype(np.int64) % _PHASES
     return np.asarray(_ERROR[scatter, phase] * step)
-
-
-def on_grid(values: Floats, step: float) -> NDArray[np.bool_]:
-    """Tell which values are whole multiples of a step, up to what floating point loses."""
-    places = values / step
-    return np.asarray(np.abs(places - np.round(places)) < 1e-6)
-
-
-def grid_weights(values: Floats) -> dict[float, float]:
-    """Fit the mixture of grids from which a column of reports was taken.
-
-    Parameters
-    ----------
-    values : ndarray, shape (n,)
-        Reports in [0, 1]; of one evidence every different report once.
-
-    Returns
-    -------
-    dict of float to float
-        Step -> share of reports; the step 0 stands for reports without a grid. Grids are added as
-        long as the likelihood grows by more than chance would give.
-
-    Examples
-    --------
-    >>> grid_weights(np.arange(1, 20) / 20)
-    {0.05: 1.0}
-    >>> grid_weights(np.random.default_rng(0).random(20))
-    {0.0: 1.0}
-    """
-    # 0 and 1 lie on every grid, and answers without one end there too.
-    inner = values[(values > 0) & (values < 1)]
-    if np.unique(np.round(inner, 9)).size < LEAST_VALUES:
-        return {CONTINUOUS: 1.0}
-    values = inner
-    levels = (*STEPS, CONTINUOUS)
-    chance = np.array(
-        [on_grid(values, step) / (round(1 / step) + 1) for step in STEPS]
-        + [np.full(values.size, _CONTINUOUS_CHANCE)]
-    )
-    patterns, counts = np.unique(chance, axis=1, return_counts=True)
-    chosen: list[int] = []
-    weights, best = np.ones(0), -np.inf
-    while len(chosen) < len(levels):
-        tried = {}
-        for level in set(range(len(levels))) - set(chosen):
-            some = patterns[[*chosen, level]]
-            tried[level] = _mixture(some, counts) if some.any(axis=0).all() else (some, -np.inf)
-        level = max(sorted(tried), key=lambda each: tried[each][1])
-        if not tried[level][1] > best + (_GAIN if chosen else 0.0):
-            break
-        chosen.append(level)
-        weights, best = tried[level]
-    return {levels[level]: float(weight) for level, weight in zip(chosen, weights, strict=True)}
-
-
-def _mixture(chance: Floats, counts: Codes) -> tuple[Floats, float]:
-    """Fit weights of components, shape (n_components, n_patterns), by the EM algorithm."""
-    weights = np.full(len(chance), 1 / len(chance))
-    for _ in range(200):
-        joint = weights[:, None] * chance
-        weights = (joint / joint.sum(axis=0) * counts).sum(axis=1) / counts.sum()
-    return weights, float(counts @ np.log((weights[:, None] * chance).sum(axis=0)))
 
 
 @dataclass(frozen=True)
@@ -197,15 +128,13 @@ def draw_true_values(
     pairs = pairs[:, (pairs[1] > 0) & (pairs[1] < 1e9)]  # 0 and 1 say nothing of the grid
     of_unit, different = pairs[0].astype(np.int64), pairs[1] / 1e9
     n_different = np.bincount(of_unit, minlength=n_units)
-    chance = np.empty((len(weights), n_units))
-    for position, (step, weight) in enumerate(weights.items()):
-        inside: Floats = np.ones(different.size)
-        base = _CONTINUOUS_CHANCE
-        if step:
-            inside = on_grid(different, step).astype(np.float64)
-            base = 1 / (round(1 / step) + 1)
+    chance = np.array(list(weights.values()))[:, None] * np.ones(n_units)
+    for position, step in enumerate(weights):
+        inside, base = np.ones(different.size), _CONTINUOUS_CHANCE
+        if step:  # one of the values between 0 and 1
+            inside, base = on_grid(different, step).astype(np.float64), 1 / (round(1 / step) - 1)
         misses = np.bincount(of_unit, weights=1 - inside, minlength=n_units)
-        chance[position] = weight * np.where(misses > 0, 0.0, base**n_different)
+        chance[position] *= np.where(misses > 0, 0.0, base**n_different)
     # A report beside all grids that were found counts as one without.
     total = chance.sum(axis=0)
     bounds = np.cumsum(np.divide(chance, total, out=np.zeros_like(chance), where=total > 0), axis=0)

@@ -18,13 +18,9 @@ from scipy.stats import qmc
 
 from coherence.inputs import Codes, Floats
 from coherence.result import Interval
+from coherence.statistics.grid_mixture import CONTINUOUS, grid_weights
 from coherence.statistics.mean_interval import METHOD, mean_interval, why_none
-from coherence.statistics.report_grid import (
-    CONTINUOUS,
-    draw_true_values,
-    grid_weights,
-    rounding_error,
-)
+from coherence.statistics.report_grid import draw_true_values, rounding_error
 
 ROUNDING_METHOD = f"inverted for the gap before rounding, {METHOD}"
 _MOST_DRAWS = 128
@@ -84,7 +80,10 @@ class Parts:
 
     def grids(self) -> dict[str, dict[float, float]]:
         """Return the mixture of grids of every kind of column."""
-        kinds = {"p": self.belief, "p given z": self.given, "p_z": self.weight}
+        # Of two weights that complement each other one alone tells of the grid.
+        twice = self.sums_to_one[self.gap_of_piece].astype(bool) & (self.state_of_piece == 1)
+        once = Reports(*_only(self.weight, np.flatnonzero(~twice)))
+        kinds = {"p": self.belief, "p given z": self.given, "p_z": once}
         return {kind: reports.grid() for kind, reports in kinds.items()}
 
 

@@ -369,6 +369,21 @@ def test_rounding_is_not_called_incoherence(step):
     assert result.settings["grids"] == {"p": steps, "p given z": steps, "p_z": steps}
 
 
+@pytest.mark.lengthy
+def test_contexts_that_round_more_roughly_are_not_called_incoherent():
+    """Half in .05 and half in .1: of 40 intervals, 9 above 0 would be more than .1 gives in 99%."""
+    accused = 0
+    for seed in range(40):
+        fine, rough = (
+            rounded_agent(step, n_contexts=60, seed=2 * seed + (step == 0.1))
+            for step in (0.05, 0.1)
+        )
+        runs = pd.concat([fine, rough.assign(context=rough["context"] + 60)], ignore_index=True)
+        result = iterated_expectation_test(runs, n_flips=99, rng=0)
+        accused += result.details.set_index("measure").loc[BEYOND, "low"] > 0
+    assert accused < 9
+
+
 def test_gaps_beyond_rounding_are_found_and_sized():
     for seed in range(3):
         result = iterated_expectation_test(rounded_agent(0.05, gap=0.1, seed=seed), rng=0)
