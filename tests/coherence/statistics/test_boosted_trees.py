@@ -68,6 +68,7 @@ def test_merged_rows_give_the_model_that_all_rows_give(n_actions, depth):
         # The path is the loss of these predictions on what judges them: here, on the same rows.
         losses = -np.log(wanted[np.arange(data.n_rows), data.action])
         assert path[iterations - 1] == pytest.approx(losses.sum(), rel=1e-6)
+    merged = _Fold(fit.cells, fit._entries, weights, weights, n_actions)
     merged.penalty = boosted_trees.PENALTY
     merged.path(depth, 40)
     unscaled = merged.predicted(fit.cells, every, depth, 40)[fit.cells.of_row]
@@ -160,12 +161,51 @@ def test_trees_grow_until_the_losses_stop_falling_or_the_limit():
     folds = [Paths(d1=falling, d4=falling[-100:]) for _ in range(2)]
     grown = {}
     assert chosen_constants(folds, 1000, DEPTHS, grown) == [(4, 100)] * 2
-    assert [n for depth, n in folds[0].asked if depth == 1] == [64, 192, 576, 1000]
+    assert [n for depth, n in folds[0].asked if depth == 1] == [32, 64, 128, 256, 512, 1000]
     # The next repetition begins where this one has ended, and finds the same.
     assert grown[4] == 100 + 2 * PATIENCE
     folds[0].asked.clear()
     assert chosen_constants(folds, 1000, DEPTHS, grown) == [(4, 100)] * 2
     assert folds[0].asked == [(1, 1000), (4, 120)]
+
+
+@pytest.mark.parametrize("n_actions", [2, 3])
+def test_trees_that_grow_on_are_those_of_one_long_fit(n_actions, monkeypatch):
+    """To the last bit, and without growing anything twice."""
+    data, grown, known = choices(40, n_actions=n_actions), [], boosted_trees._classifier
+
+    def classifier(*args, **options):
+        grown.append(options["iterations"])
+        return known(*args, **options)
+
+    monkeypatch.setattr(boosted_trees, "_classifier", classifier)
+    fit = TreeCrossFit(designs(data, None)[1], data)
+    weights = np.bincount(fit._entry).astype(float)
+    at_once, by_steps = (
+        _Fold(fit.cells, fit._entries, weights, weights, n_actions) for _ in range(2)
+    )
+    wanted = at_once.path(4, 90)
+    for iterations in (20, 50, 50, 30, 90):
+        np.testing.assert_array_equal(by_steps.path(4, iterations), wanted[:iterations])
+    assert grown == [90, 20, 30, 40]
+    every = np.arange(len(fit.cells.numbers))
+    for iterations in (7, 33, 90):
+        np.testing.assert_array_equal(
+            by_steps.predicted(fit.cells, every, 4, iterations),
+            at_once.predicted(fit.cells, every, 4, iterations),
+        )
+
+
+def test_trees_of_large_categories_grow_as_one_long_fit_would():
+    rng = np.random.default_rng(0)
+    word, action = rng.integers(0, 300, 600), rng.integers(0, 2, 600)
+    data = as_choices(rng.random(600), action, rng.integers(0, 2, 600), None)
+    words = np.array([f"w{k}" for k in word], dtype=object)[:, None]
+    fit = TreeCrossFit(designs(data, (np.empty((600, 0)), words))[0], data)
+    weights = np.ones(fit._entries[0].size)
+    at_once, by_steps = (_Fold(fit.cells, fit._entries, weights, weights, 2) for _ in range(2))
+    by_steps.path(1, 10)
+    np.testing.assert_array_equal(by_steps.path(1, 30), at_once.path(1, 30))
 
 
 @pytest.mark.parametrize(
