@@ -111,6 +111,19 @@ def _pool(
     return Pool(table, action, cat_features=categories, weight=weight)
 
 
+def _cell_pool(
+    cells: Cells, chosen: Codes, action: Codes | None = None, weight: Floats | None = None
+) -> Any:
+    """Return a pool of some cells, whose categories are to be spelled out."""
+    if cells.words.shape[1]:
+        return _pool(cells.numbers[chosen], cells.words[chosen], action, weight)
+    from catboost import FeaturesData, Pool
+
+    # Bytes and no table: pandas would take longer than a fit.
+    seen = FeaturesData(cells.numbers[chosen], cells.categories[chosen])
+    return Pool(seen, action, weight=weight)
+
+
 class _Fold:
     """Trees fitted to all folds but one, and what they lose on that one as they grow."""
 
@@ -127,16 +140,14 @@ class _Fold:
             return
         # CatBoost scales the penalty by the mean weight, which merging rows has made larger.
         self.penalty = PENALTY * rows.size / float(train.sum())
-        self.train = _pool(cells.numbers[cell[rows]], cells.words[cell[rows]], codes, train[rows])
+        self.train = _cell_pool(cells, cell[rows], codes, train[rows])
         # An action that training lacks costs all models the same.
         judged = np.flatnonzero((test > 0) & np.isin(action, self.seen))
         self.judged_weight = float(test[judged].sum())
         self.test = None
         if judged.size:
             known = np.searchsorted(self.seen, action[judged])
-            self.test = _pool(
-                cells.numbers[cell[judged]], cells.words[cell[judged]], known, test[judged]
-            )
+            self.test = _cell_pool(cells, cell[judged], known, test[judged])
         self.continues = cells.words.shape[1] == 0
         self.models: dict[int, Any] = {}
         self._paths: dict[int, Floats] = {}
@@ -181,14 +192,14 @@ class _Fold:
         if not self.learns:
             predicted[:, self.seen] = self.shares
             return predicted
-        pool = _pool(cells.numbers[chosen], cells.words[chosen])
+        pool = _cell_pool(cells, chosen)
         predicted[:, self.seen] = self.models[depth].predict_proba(pool, ntree_end=iterations)
         return predicted
 
 
 def _varies(cells: Cells, chosen: Codes) -> bool:
-    numbers, words = cells.numbers[chosen], cells.words[chosen]
-    return bool((numbers != numbers[0]).any() or (words != words[0]).any())
+    columns = (cells.numbers[chosen], cells.categories[chosen], cells.words[chosen])
+    return any(bool((column != column[0]).any()) for column in columns)
 
 
 class TreeCrossFit:

@@ -43,22 +43,39 @@ def choices(n_contexts=80, n_actions=3, n_reps=5, policies=False):
     return as_choices(belief, action, truth, context)
 
 
+def spelled_out(cells):
+    """Every row as numbers, with an indicator of each level of each category."""
+    columns = [cells.numbers]
+    for codes in cells.categories.T:
+        columns += [(codes == level)[:, None] for level in sorted(set(codes))]
+    return np.hstack(columns).astype(np.float32)[cells.of_row]
+
+
+def words_of(data, seed=4):
+    """Words of two and of three levels, the same in every row of a context."""
+    rng = np.random.default_rng(seed)
+    levels = rng.choice(["no", "yes", "(not shown)"], (data.n_contexts, 3))
+    levels[:, 0] = rng.choice(["no", "yes"], data.n_contexts)
+    return np.empty((data.n_rows, 0)), levels[data.context].astype(object)
+
+
 @pytest.mark.parametrize("n_actions", [2, 3])
 @pytest.mark.parametrize("depth", [1, 4])
-def test_merged_rows_give_the_model_that_all_rows_give(n_actions, depth):
+@pytest.mark.parametrize("evidence", [False, True])
+def test_merged_rows_give_the_model_that_all_rows_give(n_actions, depth, evidence):
     """CatBoost fitted to 400 rows with the same borders, at its own penalty, against some 100
     weighted ones: equal but for rounding, which a penalty that is not scaled misses by far."""
     data = choices(n_actions=n_actions)
-    design = designs(data, None)[1]
+    design = designs(data, words_of(data) if evidence else None)[1]
     fit = TreeCrossFit(design, data)
-    assert fit._entries[0].size < data.n_rows / 2
+    assert fit._entries[0].size < data.n_rows * (0.7 if evidence else 0.5)
     weights = np.bincount(fit._entry).astype(float)
     merged = _Fold(fit.cells, fit._entries, weights, weights, n_actions)
     path = merged.path(depth, 40)
+    rows = spelled_out(fit.cells)
     of_rows = boosted_trees._classifier(
         5, n_actions, depth=depth, iterations=40, **boosted_trees.FAST_OPTIONS
     )
-    rows = fit.cells.numbers[fit.cells.of_row]
     of_rows.fit(rows, data.action)
     every = np.arange(len(fit.cells.numbers))
     for iterations in (1, 17, 40):
@@ -99,7 +116,7 @@ def test_losses_are_those_of_trees_that_saw_no_row_of_the_fold(monkeypatch):
     losses = TreeCrossFit(design, data).losses(5, 3)
     folds = boosted_trees.context_folds(data.context, 40, 5, np.random.default_rng(3))
     cells = cells_of(design)
-    rows = cells.numbers[cells.of_row]
+    rows = spelled_out(cells)
     for fold in range(5):
         train, test = folds != fold, folds == fold
         model = boosted_trees._classifier(
@@ -170,7 +187,8 @@ def test_trees_grow_until_the_losses_stop_falling_or_the_limit():
 
 
 @pytest.mark.parametrize("n_actions", [2, 3])
-def test_trees_that_grow_on_are_those_of_one_long_fit(n_actions, monkeypatch):
+@pytest.mark.parametrize("evidence", [False, True])
+def test_trees_that_grow_on_are_those_of_one_long_fit(n_actions, evidence, monkeypatch):
     """To the last bit, and without growing anything twice."""
     data, grown, known = choices(40, n_actions=n_actions), [], boosted_trees._classifier
 
@@ -179,7 +197,7 @@ def test_trees_that_grow_on_are_those_of_one_long_fit(n_actions, monkeypatch):
         return known(*args, **options)
 
     monkeypatch.setattr(boosted_trees, "_classifier", classifier)
-    fit = TreeCrossFit(designs(data, None)[1], data)
+    fit = TreeCrossFit(designs(data, words_of(data) if evidence else None)[1], data)
     weights = np.bincount(fit._entry).astype(float)
     at_once, by_steps = (
         _Fold(fit.cells, fit._entries, weights, weights, n_actions) for _ in range(2)
