@@ -82,7 +82,8 @@ def read_stream(stream: IO[bytes], *, source: str = STANDARD_INPUT, **options: A
         path = came
         try:
             with open_bytes(came) as content:
-                path = came.rename(came.with_suffix(kind_of(content.read(256))))
+                kind = kind_of(content.read(256))
+            path = came.rename(came.with_suffix(kind))
             return read_runs(path, **options)
         # The file is gone when the message is read.
         except SchemaError as error:
