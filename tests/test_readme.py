@@ -84,6 +84,31 @@ def shrunk(words):
     return smaller
 
 
+# `coherence` as a shell finds it, and a pipe that fails where any part of it does.
+SHELL = 'set -o pipefail; coherence() {{ {python} -m coherence.cli.main "$@"; }}; {command}'
+STATUS = re.compile(r"# exits with (\d)")
+
+
+@pytest.mark.parametrize("body", [*blocks("pipeline"), *blocks("yaml")])
+def test_pipelines_run(body, workplace):
+    """Lines of a shell, or of a workflow, with the exit status that is said behind them."""
+    lines = [line.strip().removeprefix("- run: ") for line in body.splitlines()]
+    commands = [line for line in lines if "coherence " in line.split("#")[0]]
+    commands = [line for line in commands if not line.startswith(("#", "pip ", "name:"))]
+    assert commands
+    for command in commands:
+        said = STATUS.search(command)
+        done = subprocess.run(
+            ["bash", "-c", SHELL.format(python=shlex.quote(sys.executable), command=command)],
+            cwd=workplace,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            timeout=300,
+        )
+        assert done.returncode == int(said[1] if said else 0), f"{command}: {done.stderr}"
+
+
 @pytest.mark.parametrize("body", blocks("bash"))
 def test_commands_run(body, workplace, readers, tmp_path_factory, request):
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}

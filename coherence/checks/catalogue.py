@@ -24,6 +24,29 @@ def declarations() -> tuple[Check, ...]:
     return tuple(member for check in checks for member in (check, *check.parts))
 
 
+def declared_name(result: str) -> str:
+    """Return the name of the check that declares a result.
+
+    Parameters
+    ----------
+    result : str
+        Name of a result, such as "monotone_choice:yes/no".
+
+    Returns
+    -------
+    str
+        Such as "monotone_choice"; what stands before the colon, where no check declares more.
+
+    Examples
+    --------
+    >>> declared_name("monotone_choice:yes/no"), declared_name("iterated_expectation:random_forest")
+    ('monotone_choice', 'iterated_expectation:random_forest')
+    """
+    # A part may bear the name of a variant ("iterated_expectation:random_forest").
+    named = any(result == check.name for check in declarations())
+    return result if named else result.partition(":")[0]
+
+
 def sentences_of(result: str) -> tuple[Sentences, str]:
     """Find what a result says by its name.
 
@@ -45,8 +68,8 @@ def sentences_of(result: str) -> tuple[Sentences, str]:
         No check declares a result of that name.
     """
     declared = {check.name: check.sentences for check in declarations()}
-    # A part may bear the name of a variant ("iterated_expectation:random_forest").
-    name, _, variant = (result, "", "") if result in declared else result.partition(":")
+    name = declared_name(result)
+    variant = result.removeprefix(name).removeprefix(":")
     by_variant = declared.get(name, {})
     for key in (variant, ANY):
         if key in by_variant:

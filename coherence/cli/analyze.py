@@ -7,12 +7,16 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from coherence.analysis.conditions import Condition
     from coherence.report.report import Report
 
 from coherence.checks import CHECKS
+from coherence.cli.streams import STREAM, discard_output, standard_input
 from coherence.cli.text_options import add_text_arguments
 
 # Option -> column of the runs table, what it holds.
@@ -40,13 +44,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "runs",
         metavar="RUNS",
         help="runs table: a .parquet, .csv, .tsv or .jsonl file (the last three also as .gz), "
-        "or a folder of .parquet files",
+        "a folder of .parquet files, or - for standard input, whose content tells its kind",
     )
     parser.add_argument(
         "--out",
         metavar="DIR",
         help="folder for results.json, results.parquet and report.html; made if it does not exist",
     )
+    _add_pipelines(parser)
     parser.add_argument(
         "--checks",
         metavar="A,B",
@@ -77,6 +82,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="processes; -1 for one per processor (default: 1)",
     )
     _add_reading(parser)
+
+
+def _add_pipelines(parser: argparse.ArgumentParser) -> None:
+    """Declare what other programs read."""
+    group = parser.add_argument_group("pipelines", "for programs that act on the outcome")
+    group.add_argument(
+        "--fail-on",
+        action="append",
+        default=[],
+        metavar="CONDITION",
+        help="exit with 1 where any result meets it, such as 'holm<.05', 'unreadable>.1' or "
+        "'residual_covariance.statistic>.02', and with 2 where there is nothing to compare; may be "
+        "given several times",
+    )
+    group.add_argument(
+        "--json",
+        metavar="FILE",
+        help="file for the results as JSON; - is standard output, and everything else then goes to "
+        "standard error ('coherence schema' describes it)",
+    )
 
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
@@ -136,6 +161,18 @@ def _prepare_folder(name: str) -> Path:
     return folder
 
 
+def _require_writable(file: str) -> None:
+    """Refuse a file that cannot be written, before the analysis."""
+    from coherence.errors import InputError
+
+    path = Path(file)
+    if path.is_dir() or not os.access(path.parent, os.W_OK | os.X_OK):
+        raise InputError(
+            f"--json must be a file in a folder that can be written to, or -; {file} is not. "
+            "Name another."
+        )
+
+
 def _replace_text(path: Path, text: str) -> None:
     """Write a file so that a crash leaves either the old one or the new one."""
     # In the same folder: a file can only be renamed at once within its file system.
@@ -167,16 +204,78 @@ def _progress() -> Iterator[Callable[[int, int, str], None] | None]:
         yield None if bar.disable else show
 
 
-def _print_report(report: "Report") -> None:
-    """Print what stdout can show: rich knows terminals and pipes, NO_COLOR, TERM and encodings."""
+def _print_report(report: "Report", stream: TextIO) -> None:
+    """Print what a stream can show: rich knows terminals, pipes, NO_COLOR, TERM and encodings."""
     from rich.console import Console
 
     from coherence.report.terminal import render_terminal
 
     # Python's own streams know their encoding, but not whether colours are wanted.
-    stdout = Console()
-    color = stdout.color_system is not None and not stdout.no_color
-    print(render_terminal(report.units, color=color, ascii_only=stdout.options.ascii_only))
+    shown = Console(file=stream)
+    color = shown.color_system is not None and not shown.no_color
+    text = render_terminal(report.units, color=color, ascii_only=shown.options.ascii_only)
+    print(text, file=stream)
+
+
+def _read(args: argparse.Namespace) -> "pd.DataFrame":
+    """Read the table, from a file, a folder or standard input."""
+    from coherence.table.storage import read_runs
+    from coherence.table.streams import read_stream
+
+    names = {
+        column: getattr(args, option.replace("-", "_")) for option, (column, _) in _COLUMNS.items()
+    }
+    options: dict[str, Any] = {
+        "columns": {column: name for column, name in names.items() if name is not None},
+        "sep": args.sep,
+        "decimal": args.decimal,
+        "encoding": args.encoding,
+        "percent": args.percent,
+        "ignore": args.ignore,
+        # Merged by the analysis, whose report says so.
+        "merge_labels": None if args.merge_labels is None else False,
+    }
+    if args.runs == STREAM:
+        return read_stream(standard_input(), **options)
+    return read_runs(args.runs, **options)
+
+
+def _write(report: "Report", folder: Path | None, json_file: str | None) -> None:
+    """Write the files, before anything is printed: `| head` must not cost them."""
+    from coherence.table.storage import write_runs
+
+    if folder is not None:
+        _replace_text(folder / "results.json", report.to_json())
+        write_runs(report.results, folder / "results.parquet")
+        _replace_text(folder / "report.html", report.to_html())
+    if json_file not in (None, STREAM):
+        _replace_text(Path(str(json_file)), report.to_json())
+
+
+def _judge(conditions: "list[Condition]", report: "Report") -> int:
+    """Say on standard error what meets the conditions, and return the exit status."""
+    from coherence.analysis.conditions import compare
+    from coherence.errors import InputError, listing
+    from coherence.report.wording import clean
+
+    failed, vain = False, []
+    for condition in conditions:
+        found = compare(condition, report.units)
+        for line in found.met:
+            print(clean(f"--fail-on {condition.text!r} holds: {line}"), file=sys.stderr)
+        failed = failed or bool(found.met)
+        if not found.n_defined:
+            vain.append(condition.text)
+        elif found.lacking:
+            without = f"--fail-on {condition.text!r} had nothing to compare in "
+            print(clean(f"{without}{listing(found.lacking)}"), file=sys.stderr)
+    # A condition that nothing could ever meet would let everything pass.
+    if vain:
+        raise InputError(
+            f"--fail-on {', '.join(map(repr, vain))} had nothing to compare: no result has such a "
+            "value. Name a check that was run and is not undefined, or leave the condition out."
+        )
+    return int(failed)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -190,32 +289,22 @@ def run(args: argparse.Namespace) -> int:
     Returns
     -------
     int
-        0, whatever the verdicts.
+        0 whatever the verdicts; 1 where a condition of ``--fail-on`` is met.
     """
+    from coherence.analysis.conditions import parse_condition
     from coherence.errors import InputError
-    from coherence.table.storage import read_runs, write_runs
 
     # numpy takes no negative seed, and says so in words about entropy.
     if args.seed < 0:
         raise InputError(f"--seed must be at least 0; received {args.seed}.")
+    conditions = [parse_condition(text) for text in args.fail_on]
     checks = None
     if args.checks is not None:
         checks = [name.strip() for name in args.checks.split(",") if name.strip()]
-    names = {
-        column: getattr(args, option.replace("-", "_")) for option, (column, _) in _COLUMNS.items()
-    }
-    runs = read_runs(
-        args.runs,
-        columns={column: name for column, name in names.items() if name is not None},
-        sep=args.sep,
-        decimal=args.decimal,
-        encoding=args.encoding,
-        percent=args.percent,
-        ignore=args.ignore,
-        # Merged by the analysis, whose report says so.
-        merge_labels=None if args.merge_labels is None else False,
-    )
+    runs = _read(args)
     folder = None if args.out is None else _prepare_folder(args.out)
+    if args.json not in (None, STREAM):
+        _require_writable(args.json)
 
     # Imported after the options are known to be right: the checks take a second to load.
     from coherence.analysis.analyze import analyze
@@ -233,12 +322,16 @@ def run(args: argparse.Namespace) -> int:
             rng=args.seed,
             progress=progress,
         )
-    if folder is not None:
-        # Before printing: a reader who leaves early (`| head`) must not cost the files.
-        _replace_text(folder / "results.json", report.to_json())
-        write_runs(report.results, folder / "results.parquet")
-        _replace_text(folder / "report.html", report.to_html())
-    _print_report(report)
+    _write(report, folder, args.json)
+    as_json = args.json == STREAM
+    try:
+        _print_report(report, sys.stderr if as_json else sys.stdout)
+        if as_json:
+            sys.stdout.write(report.to_json())
+        sys.stdout.flush()
+    # The reader left, as `head` does: the status is still to be told.
+    except BrokenPipeError:
+        discard_output()
     if folder is not None:
         print(f"wrote results.json, results.parquet and report.html to {folder}", file=sys.stderr)
-    return 0
+    return _judge(conditions, report)

@@ -4,12 +4,12 @@ Only the module of the command that was called is imported, so that ``coherence 
 """
 
 import argparse
-import contextlib
 import importlib
 import io
-import os
 import sys
 from collections.abc import Sequence
+
+from coherence.cli.streams import discard_output
 
 _COMMANDS = {
     "analyze": (
@@ -50,6 +50,10 @@ _COMMANDS = {
     "reveal": (
         "elicitation.commands.reveal",
         "beliefs revealed by unfinished texts about dice and coins, beside stated answers and bets",
+    ),
+    "schema": (
+        "coherence.cli.schema",
+        "print the JSON Schema of the results that 'analyze' writes",
     ),
     "simulate": (
         "coherence.cli.simulate",
@@ -140,12 +144,6 @@ def _complain(prefix: str, message: str) -> None:
     print(f"{prefix}: {clean(message)}", file=sys.stderr)
 
 
-def _discard_output() -> None:
-    """Send what is still buffered nowhere: a flush at exit would complain of the closed pipe."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line.
 
@@ -158,8 +156,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     -------
     int
         0 on success (also when the reader of the output leaves early), 1 where a command did its
-        work and says that the outcome is hardly what was meant, 2 for a known error or wrong usage,
-        130 after Ctrl-C.
+        work and says that the outcome is hardly what was meant, or meets a condition of
+        ``--fail-on``, 2 for a known error or wrong usage, 130 after Ctrl-C.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     # Found before argparse runs, since its parser is built with the options of one command.
@@ -184,13 +182,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     # The reader left, as `head` does; that is no failure of this program.
     except BrokenPipeError:
-        _discard_output()
+        discard_output()
         return 0
     except OSError as error:
         # Raised by Python code and not by the system: a bug, which must keep its traceback.
         if error.strerror is None:
             raise
-        _discard_output()
+        discard_output()
         _complain(
             prefix, f"{error.strerror}: {error.filename}" if error.filename else error.strerror
         )

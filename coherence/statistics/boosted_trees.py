@@ -26,8 +26,8 @@ from coherence.statistics.resample import context_folds
 MAX_ITERATIONS = 1000
 # Probabilities without noise can be followed ever more closely, and nothing would stop the trees.
 POLICY_ITERATIONS = 200
-FIRST_ITERATIONS = 64  # grown at first, and longer by this factor while the losses still fall
-LONGER = 3
+FIRST_ITERATIONS = 32  # grown at first, and on to this factor while the losses still fall
+LONGER = 2
 PATIENCE = 10  # iterations without improvement on other folds that end the search
 # What counts as an improvement: a share of the first loss, and in large tables nats over all rows.
 # Without it trees follow choices that beliefs settle ever more closely, and two models that say the
@@ -39,7 +39,13 @@ PUBLISHED_DEPTH = 6
 PENALTY = 3.0  # CatBoost's own, for rows that count once each
 # Without row sampling and score noise the nested fits share their randomness, which is the larger
 # part of the test's variance.
-FAST_OPTIONS = {"learning_rate": 0.3, "bootstrap_type": "No", "random_strength": 0}
+FAST_OPTIONS = {
+    "learning_rate": 0.3,
+    "bootstrap_type": "No",
+    "random_strength": 0,
+    # Left to CatBoost it is 1, or 10 for two actions where 200 iterations and more are asked for.
+    "leaf_estimation_iterations": 1,
+}
 
 
 class PublishedTrees:
@@ -105,6 +111,19 @@ def _pool(
     return Pool(table, action, cat_features=categories, weight=weight)
 
 
+def _cell_pool(
+    cells: Cells, chosen: Codes, action: Codes | None = None, weight: Floats | None = None
+) -> Any:
+    """Return a pool of some cells, whose categories are to be spelled out."""
+    if cells.words.shape[1]:
+        return _pool(cells.numbers[chosen], cells.words[chosen], action, weight)
+    from catboost import FeaturesData, Pool
+
+    # Bytes and no table: pandas would take longer than a fit.
+    seen = FeaturesData(cells.numbers[chosen], cells.categories[chosen])
+    return Pool(seen, action, weight=weight)
+
+
 class _Fold:
     """Trees fitted to all folds but one, and what they lose on that one as they grow."""
 
@@ -121,38 +140,51 @@ class _Fold:
             return
         # CatBoost scales the penalty by the mean weight, which merging rows has made larger.
         self.penalty = PENALTY * rows.size / float(train.sum())
-        self.train = _pool(cells.numbers[cell[rows]], cells.words[cell[rows]], codes, train[rows])
+        self.train = _cell_pool(cells, cell[rows], codes, train[rows])
         # An action that training lacks costs all models the same.
         judged = np.flatnonzero((test > 0) & np.isin(action, self.seen))
         self.judged_weight = float(test[judged].sum())
         self.test = None
         if judged.size:
             known = np.searchsorted(self.seen, action[judged])
-            self.test = _pool(
-                cells.numbers[cell[judged]], cells.words[cell[judged]], known, test[judged]
-            )
+            self.test = _cell_pool(cells, cell[judged], known, test[judged])
+        self.continues = cells.words.shape[1] == 0
         self.models: dict[int, Any] = {}
+        self._paths: dict[int, Floats] = {}
 
     def path(self, depth: int, iterations: int) -> Floats:
         """Total loss on the fold left out after each iteration, shape (iterations,)."""
         if not self.learns:
             return np.zeros(iterations)
+        path = self._paths.get(depth, np.zeros(0))
+        if path.size < iterations:
+            path = self._paths[depth] = self._grown(depth, iterations, path)
+        return path[:iterations]
+
+    def _grown(self, depth: int, iterations: int, path: Floats) -> Floats:
+        """Grow trees on from the end of a path, and return the longer path."""
+        # CatBoost encodes large categories anew in every fit: those trees grow from the first on.
+        if not self.continues:
+            path = path[:0]
         model = _classifier(
             0,
             self.seen.size,
             depth=depth,
-            iterations=iterations,
+            iterations=iterations - path.size,
             l2_leaf_reg=self.penalty,
             one_hot_max_size=MAX_LEVELS,
             use_best_model=False,
             **FAST_OPTIONS,
         )
-        model.fit(self.train, eval_set=self.test)
+        # Without random parts a tree depends on those before it alone: to the last bit these are
+        # the trees of one long fit.
+        before = self.models[depth] if path.size else None
+        model.fit(self.train, eval_set=self.test, init_model=before)
         self.models[depth] = model
         if self.test is None:
             return np.zeros(iterations)
         (losses,) = model.get_evals_result()["validation"].values()
-        return self.judged_weight * np.asarray(losses, dtype=np.float64)
+        return np.append(path, self.judged_weight * np.asarray(losses, dtype=np.float64))
 
     def predicted(self, cells: Cells, chosen: Codes, depth: int, iterations: int) -> Floats:
         """Predict the actions in some cells, shape (n_cells, n_actions)."""
@@ -160,14 +192,14 @@ class _Fold:
         if not self.learns:
             predicted[:, self.seen] = self.shares
             return predicted
-        pool = _pool(cells.numbers[chosen], cells.words[chosen])
+        pool = _cell_pool(cells, chosen)
         predicted[:, self.seen] = self.models[depth].predict_proba(pool, ntree_end=iterations)
         return predicted
 
 
 def _varies(cells: Cells, chosen: Codes) -> bool:
-    numbers, words = cells.numbers[chosen], cells.words[chosen]
-    return bool((numbers != numbers[0]).any() or (words != words[0]).any())
+    columns = (cells.numbers[chosen], cells.categories[chosen], cells.words[chosen])
+    return any(bool((column != column[0]).any()) for column in columns)
 
 
 class TreeCrossFit:

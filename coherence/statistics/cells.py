@@ -18,6 +18,7 @@ N_BORDERS = 32  # finer than stated beliefs are
 # Categories up to this size are spelled out; larger ones enter by what their members chose, which
 # weights of merged rows would distort.
 MAX_LEVELS = 255
+_NAMES = np.array([str(code).encode() for code in range(MAX_LEVELS)], dtype=object)
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,12 @@ class Cells:
     Parameters
     ----------
     numbers : ndarray, shape (n_cells, n_columns)
-        Bins of numbers, indicators of words and of states.
+        Bins of numbers.
+    categories : ndarray of bytes, shape (n_cells, n_categories)
+        Codes of words, then indicators of states. CatBoost spells them out by itself, into the
+        splits that an indicator of each level would offer, several times as fast. Where there are
+        larger categories there are none, and the indicators are among the numbers: what is spelled
+        out is combined with the others only if it is a category.
     words : ndarray of str, shape (n_cells, n_words)
         Categories too large to be spelled out.
     of_row : ndarray of int, shape (n,)
@@ -35,6 +41,7 @@ class Cells:
     """
 
     numbers: NDArray[np.float32]
+    categories: NDArray[np.object_]
     words: NDArray[np.object_]
     of_row: Codes
 
@@ -110,21 +117,32 @@ def cells_of(design: LearnerInputs) -> Cells:
         row stays a cell of its own.
     """
     n_rows = len(design.belief)
-    columns = [bins(column) for column in np.hstack([design.belief, design.numbers]).T]
-    large = []
+    numbers = [bins(column) for column in np.hstack([design.belief, design.numbers]).T]
+    levels_of, large = [], []
     for column in design.words.T:
         levels, codes = np.unique(column.astype(str), return_inverse=True)
         if levels.size > MAX_LEVELS:
             large.append(column)
         else:
-            columns += [codes == level for level in range(levels.size)]
-    columns += list(design.truth.T.astype(np.int64))
-    numbers = np.column_stack(columns).astype(np.float32)
+            levels_of.append((codes, levels.size))
+    states = list(design.truth.T.astype(np.int64))
+    spelled = [codes == level for codes, n_levels in levels_of for level in range(n_levels)]
+    columns = [*numbers, *spelled, *states]
     if large:
-        return Cells(numbers, np.column_stack(large), np.arange(n_rows))
+        everything = np.column_stack(columns).astype(np.float32)
+        none = np.empty((n_rows, 0), dtype=object)
+        return Cells(everything, none, np.column_stack(large), np.arange(n_rows))
     of_row = np.zeros(n_rows, dtype=np.int64)
     for column in columns:
         values, codes = np.unique(column, return_inverse=True)
         of_row = np.unique(of_row * values.size + codes, return_inverse=True)[1]
     first = np.unique(of_row, return_index=True)[1]
-    return Cells(numbers[first], np.empty((first.size, 0), dtype=object), of_row)
+    categories = np.empty((first.size, len(levels_of) + len(states)), dtype=object)
+    for position, codes in enumerate([*(codes for codes, _ in levels_of), *states]):
+        categories[:, position] = _NAMES[codes[first]]
+    return Cells(
+        np.column_stack(numbers).astype(np.float32)[first],
+        categories,
+        np.empty((first.size, 0), dtype=object),
+        of_row,
+    )

@@ -358,3 +358,90 @@ def test_a_terminal_that_knows_ascii_alone_gets_no_codes_of_characters(runs, ana
     text = terminal(["analyze", str(runs), *MAPPING], encoding="ascii", NO_COLOR="1", COLUMNS="80")
     assert text.isascii()
     assert "-" * 80 in text
+
+
+@pytest.mark.parametrize(
+    ("conditions", "status", "said"),
+    [
+        (["pvalue<.01"], 1, ["--fail-on 'pvalue<.01' holds: {unit}cmi: pvalue is 0.004"]),
+        (["pvalue<.001"], 0, []),
+        (
+            ["cmi.statistic>.5", "cmi.interval_low>0", "rows<10"],
+            1,
+            [
+                "--fail-on 'cmi.interval_low>0' holds: {unit}cmi: interval_low is 0.01",
+                "--fail-on 'rows<10' holds: {unit}cmi: rows is 3",
+            ],
+        ),
+    ],
+)
+def test_conditions_decide_the_status_and_say_what_meets_them(
+    runs, analyze, conditions, status, said, capsys
+):
+    options = [word for text in conditions for word in ("--fail-on", text)]
+    assert main(["analyze", str(runs), *MAPPING, *options]) == status
+    out, err = capsys.readouterr()
+    unit = "task 'task\\x1b[31m', model 'model': "
+    assert err.splitlines() == [line.format(unit=unit) for line in said]
+    assert "The verdict." in out
+
+
+def test_a_condition_that_nothing_can_meet_is_an_error_and_no_pass(runs, analyze, tmp_path, capsys):
+    options = ["--fail-on", "holm<.05", "--fail-on", "pvalue<.01", "--out", str(tmp_path)]
+    assert main(["analyze", str(runs), *MAPPING, *options]) == 2
+    err = capsys.readouterr().err
+    assert "'pvalue<.01' holds" in err
+    assert "--fail-on 'holm<.05' had nothing to compare" in err
+    assert (tmp_path / "results.json").exists(), "the analysis is done and must not be lost"
+
+
+def test_conditions_are_checked_before_anything_is_read(analyze, capsys):
+    assert main(["analyze", "no such file", "--fail-on", "p<.05"]) == 2
+    assert "names the quantity 'p', which is none" in capsys.readouterr().err
+    assert analyze == []
+
+
+def test_a_reader_that_leaves_does_not_hide_the_status(runs, analyze, monkeypatch):
+    def leave(*_):
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr(command, "_print_report", leave)
+    monkeypatch.setattr(command, "discard_output", lambda: None)  # pytest's descriptor stays open
+    assert main(["analyze", str(runs), *MAPPING, "--fail-on", "pvalue<.01"]) == 1
+    assert main(["analyze", str(runs), *MAPPING, "--fail-on", "pvalue<.001"]) == 0
+
+
+def test_json_is_all_that_standard_output_gets(runs, analyze, tmp_path, capsys):
+    words = ["analyze", str(runs), *MAPPING, "--out", str(tmp_path), "--fail-on", "pvalue<.01"]
+    assert main([*words, "--json", "-"]) == 1
+    out, err = capsys.readouterr()
+    assert out == (tmp_path / "results.json").read_text()
+    assert json.loads(out)["units"][0]["results"][0]["pvalue"] == 0.004
+    assert "The verdict." in err
+    assert "holds: " in err
+    assert str(tmp_path) in err
+
+
+def test_json_goes_to_a_file_as_well(runs, analyze, tmp_path, capsys):
+    assert main(["analyze", str(runs), *MAPPING, "--json", str(tmp_path / "r.json")]) == 0
+    assert json.loads((tmp_path / "r.json").read_text())["settings"]["seed"] == 0
+    assert "The verdict." in capsys.readouterr().out
+
+
+def test_a_json_file_that_cannot_be_written_is_refused_before_the_analysis(
+    runs, analyze, tmp_path, capsys
+):
+    for file in (tmp_path / "nowhere" / "r.json", tmp_path):
+        assert main(["analyze", str(runs), *MAPPING, "--json", str(file)]) == 2
+        assert "--json must be a file in a folder" in capsys.readouterr().err
+    assert analyze == []
+
+
+def test_runs_come_from_standard_input(runs, analyze, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(runs.read_bytes())))
+    assert main(["analyze", "-", *MAPPING]) == 0
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    assert main(["analyze", "-", *MAPPING]) == 2
+    assert "standard input: nothing came (0 bytes)" in capsys.readouterr().err
+    (frame, _), *_ = analyze
+    assert frame["p"].tolist() == [0.2, 0.8, 0.6]

@@ -94,7 +94,7 @@ def test_failure_of_the_system_is_one_line(fake_command, capsys):
     fake_command(run)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            entry, "_discard_output", lambda: None
+            entry, "discard_output", lambda: None
         )  # pytest's own descriptor must stay open
         assert entry.main(["simulate"]) == 2
     assert capsys.readouterr().err == "coherence simulate: No space left on device: out.json\n"

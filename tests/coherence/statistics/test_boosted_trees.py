@@ -43,22 +43,39 @@ def choices(n_contexts=80, n_actions=3, n_reps=5, policies=False):
     return as_choices(belief, action, truth, context)
 
 
+def spelled_out(cells):
+    """Every row as numbers, with an indicator of each level of each category."""
+    columns = [cells.numbers]
+    for codes in cells.categories.T:
+        columns += [(codes == level)[:, None] for level in sorted(set(codes))]
+    return np.hstack(columns).astype(np.float32)[cells.of_row]
+
+
+def words_of(data, seed=4):
+    """Words of two and of three levels, the same in every row of a context."""
+    rng = np.random.default_rng(seed)
+    levels = rng.choice(["no", "yes", "(not shown)"], (data.n_contexts, 3))
+    levels[:, 0] = rng.choice(["no", "yes"], data.n_contexts)
+    return np.empty((data.n_rows, 0)), levels[data.context].astype(object)
+
+
 @pytest.mark.parametrize("n_actions", [2, 3])
 @pytest.mark.parametrize("depth", [1, 4])
-def test_merged_rows_give_the_model_that_all_rows_give(n_actions, depth):
+@pytest.mark.parametrize("evidence", [False, True])
+def test_merged_rows_give_the_model_that_all_rows_give(n_actions, depth, evidence):
     """CatBoost fitted to 400 rows with the same borders, at its own penalty, against some 100
     weighted ones: equal but for rounding, which a penalty that is not scaled misses by far."""
     data = choices(n_actions=n_actions)
-    design = designs(data, None)[1]
+    design = designs(data, words_of(data) if evidence else None)[1]
     fit = TreeCrossFit(design, data)
-    assert fit._entries[0].size < data.n_rows / 2
+    assert fit._entries[0].size < data.n_rows * (0.7 if evidence else 0.5)
     weights = np.bincount(fit._entry).astype(float)
     merged = _Fold(fit.cells, fit._entries, weights, weights, n_actions)
     path = merged.path(depth, 40)
+    rows = spelled_out(fit.cells)
     of_rows = boosted_trees._classifier(
         5, n_actions, depth=depth, iterations=40, **boosted_trees.FAST_OPTIONS
     )
-    rows = fit.cells.numbers[fit.cells.of_row]
     of_rows.fit(rows, data.action)
     every = np.arange(len(fit.cells.numbers))
     for iterations in (1, 17, 40):
@@ -68,6 +85,7 @@ def test_merged_rows_give_the_model_that_all_rows_give(n_actions, depth):
         # The path is the loss of these predictions on what judges them: here, on the same rows.
         losses = -np.log(wanted[np.arange(data.n_rows), data.action])
         assert path[iterations - 1] == pytest.approx(losses.sum(), rel=1e-6)
+    merged = _Fold(fit.cells, fit._entries, weights, weights, n_actions)
     merged.penalty = boosted_trees.PENALTY
     merged.path(depth, 40)
     unscaled = merged.predicted(fit.cells, every, depth, 40)[fit.cells.of_row]
@@ -98,7 +116,7 @@ def test_losses_are_those_of_trees_that_saw_no_row_of_the_fold(monkeypatch):
     losses = TreeCrossFit(design, data).losses(5, 3)
     folds = boosted_trees.context_folds(data.context, 40, 5, np.random.default_rng(3))
     cells = cells_of(design)
-    rows = cells.numbers[cells.of_row]
+    rows = spelled_out(cells)
     for fold in range(5):
         train, test = folds != fold, folds == fold
         model = boosted_trees._classifier(
@@ -160,12 +178,52 @@ def test_trees_grow_until_the_losses_stop_falling_or_the_limit():
     folds = [Paths(d1=falling, d4=falling[-100:]) for _ in range(2)]
     grown = {}
     assert chosen_constants(folds, 1000, DEPTHS, grown) == [(4, 100)] * 2
-    assert [n for depth, n in folds[0].asked if depth == 1] == [64, 192, 576, 1000]
+    assert [n for depth, n in folds[0].asked if depth == 1] == [32, 64, 128, 256, 512, 1000]
     # The next repetition begins where this one has ended, and finds the same.
     assert grown[4] == 100 + 2 * PATIENCE
     folds[0].asked.clear()
     assert chosen_constants(folds, 1000, DEPTHS, grown) == [(4, 100)] * 2
     assert folds[0].asked == [(1, 1000), (4, 120)]
+
+
+@pytest.mark.parametrize("n_actions", [2, 3])
+@pytest.mark.parametrize("evidence", [False, True])
+def test_trees_that_grow_on_are_those_of_one_long_fit(n_actions, evidence, monkeypatch):
+    """To the last bit, and without growing anything twice."""
+    data, grown, known = choices(40, n_actions=n_actions), [], boosted_trees._classifier
+
+    def classifier(*args, **options):
+        grown.append(options["iterations"])
+        return known(*args, **options)
+
+    monkeypatch.setattr(boosted_trees, "_classifier", classifier)
+    fit = TreeCrossFit(designs(data, words_of(data) if evidence else None)[1], data)
+    weights = np.bincount(fit._entry).astype(float)
+    at_once, by_steps = (
+        _Fold(fit.cells, fit._entries, weights, weights, n_actions) for _ in range(2)
+    )
+    wanted = at_once.path(4, 90)
+    for iterations in (20, 50, 50, 30, 90):
+        np.testing.assert_array_equal(by_steps.path(4, iterations), wanted[:iterations])
+    assert grown == [90, 20, 30, 40]
+    every = np.arange(len(fit.cells.numbers))
+    for iterations in (7, 33, 90):
+        np.testing.assert_array_equal(
+            by_steps.predicted(fit.cells, every, 4, iterations),
+            at_once.predicted(fit.cells, every, 4, iterations),
+        )
+
+
+def test_trees_of_large_categories_grow_as_one_long_fit_would():
+    rng = np.random.default_rng(0)
+    word, action = rng.integers(0, 300, 600), rng.integers(0, 2, 600)
+    data = as_choices(rng.random(600), action, rng.integers(0, 2, 600), None)
+    words = np.array([f"w{k}" for k in word], dtype=object)[:, None]
+    fit = TreeCrossFit(designs(data, (np.empty((600, 0)), words))[0], data)
+    weights = np.ones(fit._entries[0].size)
+    at_once, by_steps = (_Fold(fit.cells, fit._entries, weights, weights, 2) for _ in range(2))
+    by_steps.path(1, 10)
+    np.testing.assert_array_equal(by_steps.path(1, 30), at_once.path(1, 30))
 
 
 @pytest.mark.parametrize(

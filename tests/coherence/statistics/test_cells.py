@@ -63,19 +63,24 @@ def test_rows_that_trees_cannot_tell_apart_are_one_cell():
     )
     cells = cells_of(seen)
     assert cells.of_row.tolist() == [2, 2, 1, 0, 1]
-    # Bins of belief and number, the one level of the word, and the truth.
-    np.testing.assert_array_equal(cells.numbers, [[0, 0, 1, 0], [1, -1, 1, 1], [1, 0, 1, 0]])
+    # Bins of belief and number; the word and the truth.
+    np.testing.assert_array_equal(cells.numbers, [[0, 0], [1, -1], [1, 0]])
+    assert cells.categories.tolist() == [[b"0", b"0"], [b"0", b"1"], [b"0", b"0"]]
     assert cells.words.shape == (3, 0)
 
 
 def test_categories_are_spelled_out_up_to_a_size_and_kept_beyond_it():
     small = cells_of(design(np.zeros(6), words=["a", "b", "c", "a", "b", "c"]))
-    np.testing.assert_array_equal(small.numbers[small.of_row, 1:], np.tile(np.eye(3), (2, 1)))
+    assert small.categories[small.of_row, 0].tolist() == [b"0", b"1", b"2"] * 2
     names = [f"w{k}" for k in range(MAX_LEVELS + 1)]
     large = cells_of(design(np.zeros(MAX_LEVELS + 2), words=[*names, names[0]]))
     assert large.words.shape == (MAX_LEVELS + 2, 1)
     assert large.words[:, 0].tolist() == [*names, names[0]]
+    # Beside it, smaller ones are indicators among the numbers.
+    both = cells_of(design(np.zeros(MAX_LEVELS + 1), words=[[name, name[-1]] for name in names]))
+    assert (both.numbers.shape[1], both.categories.shape[1]) == (1 + 10, 0)
     # What members of a large category chose is counted row by row.
     np.testing.assert_array_equal(large.of_row, np.arange(MAX_LEVELS + 2))
     most = cells_of(design(np.zeros(MAX_LEVELS), words=names[:-1]))
-    assert most.numbers.shape == (MAX_LEVELS, 1 + MAX_LEVELS)
+    assert (most.numbers.shape, most.words.shape) == ((MAX_LEVELS, 1), (MAX_LEVELS, 0))
+    assert len(set(most.categories[:, 0])) == MAX_LEVELS

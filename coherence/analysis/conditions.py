@@ -1,0 +1,216 @@
+"""Conditions on a finished analysis, such as "holm<.05", for programs that act on one.
+
+A condition is a quantity, a comparison and a number; a check and a point before it restrict it to
+results of that check. It is read by a pattern and never evaluated as code. What is undefined meets
+no condition.
+"""
+
+import math
+import operator
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from coherence.checks.catalogue import declarations, declared_name
+from coherence.errors import InputError, closest
+from coherence.report.unit import Unit
+from coherence.table.audit import audit_table
+
+_OF_RESULTS = {
+    "holm": "pvalue_holm",
+    "bh": "pvalue_bh",
+    "pvalue": "pvalue",
+    "statistic": "statistic",
+    "interval_low": "low",
+    "interval_high": "high",
+    "rows": "n_rows",
+    "contexts": "n_contexts",
+}
+"""Quantity of every result -> field of `CheckResult.to_row`."""
+
+
+def _unreadable(unit: Unit) -> Iterator[tuple[str, float]]:
+    for answers in audit_table(unit.statuses).to_dict("records"):
+        yield f"answers to {answers['question']!r}", float(answers["share_unreadable"])
+
+
+def _scatter(unit: Unit) -> Iterator[tuple[str, float]]:
+    if unit.scatter is not None:
+        yield f"beliefs between {unit.scatter.across}", unit.scatter.sd
+
+
+def _answer_mass(unit: Unit) -> Iterator[tuple[str, float]]:
+    if unit.answering is not None:
+        yield "answers, median", unit.answering.median_mass
+
+
+_OF_UNITS: dict[str, Callable[[Unit], Iterator[tuple[str, float]]]] = {
+    "unreadable": _unreadable,
+    "scatter": _scatter,
+    "answer_mass": _answer_mass,
+}
+"""Quantity of every (task, model) -> of what it is, and its value."""
+
+QUANTITIES = (*_OF_RESULTS, *_OF_UNITS)
+_COMPARISONS: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+# A variant of a check is made of the user's own labels, which may hold points and signs.
+_FORM = re.compile(
+    r"\s*(?:(?P<check>.+)\.)?(?P<quantity>[^.<>=\s]+)"
+    rf"\s*(?P<sign><=|>=|<|>)\s*(?P<number>{_NUMBER})\s*"
+)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A comparison that some results of a report may meet.
+
+    Parameters
+    ----------
+    text : str
+        As it was written.
+    check : str or None
+        Name of a check, which stands for all its variants, or of one result with its variant
+        ("monotone_choice:yes/no"); None for all.
+    quantity : str
+        One of `QUANTITIES`.
+    sign : {"<", "<=", ">", ">="}
+        The comparison.
+    number : float
+        What the quantity is compared with.
+    """
+
+    text: str
+    check: str | None
+    quantity: str
+    sign: str
+    number: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a condition found in a report.
+
+    Parameters
+    ----------
+    met : tuple of str
+        A line for each value that meets it; names in it are the user's, and not safe to print.
+    n_defined : int
+        Values that were compared.
+    n_undefined : int
+        Values that could not be, because they are undefined.
+    lacking : tuple of str
+        The (task, model) in which nothing could be compared.
+    """
+
+    met: tuple[str, ...]
+    n_defined: int
+    n_undefined: int
+    lacking: tuple[str, ...]
+
+
+def parse_condition(text: str) -> Condition:
+    """Read a condition.
+
+    Parameters
+    ----------
+    text : str
+        A quantity, a comparison and a number, such as "holm<.05", "unreadable >= 0.1" or
+        "residual_covariance.holm<.05".
+
+    Returns
+    -------
+    Condition
+        What it says.
+
+    Raises
+    ------
+    InputError
+        It is no condition, or names an unknown quantity or check.
+
+    Examples
+    --------
+    >>> condition = parse_condition("monotone_choice:yes/no.holm < .05")
+    >>> condition.check, condition.quantity, condition.sign, condition.number
+    ('monotone_choice:yes/no', 'holm', '<', 0.05)
+    """
+    known = (
+        f"The quantities are {', '.join(QUANTITIES)}; the comparisons {', '.join(_COMPARISONS)}."
+    )
+    form = _FORM.fullmatch(text)
+    if form is None:
+        raise InputError(
+            "a condition must be a quantity, a comparison and a number, as in holm<.05, or begin "
+            f"with a check, as in residual_covariance.holm<.05; received {text!r}. {known}"
+        )
+    check, quantity, sign, number = form.groups()
+    if quantity not in QUANTITIES:
+        raise InputError(
+            f"the condition {text!r} names the quantity {quantity!r}, which is none. {known}"
+        )
+    if check is not None:
+        check = check.strip()
+        if quantity in _OF_UNITS:
+            raise InputError(
+                f"the condition {text!r} asks for the {quantity} of a check; it is known of a "
+                f"task and model as a whole. Leave out {check + '.'!r}."
+            )
+        names = [declared.name for declared in declarations()]
+        if check not in names and check.partition(":")[0] not in names:
+            raise InputError(
+                f"the condition {text!r} names the check {check!r}, which is none. "
+                f"{closest(check, names)} The checks are {', '.join(names)}."
+            )
+    return Condition(text, check, quantity, sign, float(number))
+
+
+def _values(condition: Condition, unit: Unit) -> Iterator[tuple[str, float]]:
+    if condition.quantity in _OF_UNITS:
+        yield from _OF_UNITS[condition.quantity](unit)
+        return
+    for result in unit.results:
+        names = (None, result.check, declared_name(result.check))
+        if condition.check in names:
+            yield result.check, float(result.to_row()[_OF_RESULTS[condition.quantity]])
+
+
+def compare(condition: Condition, units: Sequence[Unit]) -> Comparison:
+    """Hold a condition against every unit of a report.
+
+    Parameters
+    ----------
+    condition : Condition
+        From `parse_condition`.
+    units : sequence of Unit
+        Those of the report.
+
+    Returns
+    -------
+    Comparison
+        Which values meet it, and where there was nothing to compare. What is undefined (NaN) meets
+        nothing.
+    """
+    met, lacking = [], []
+    n_defined = n_undefined = 0
+    for unit in units:
+        where = ", ".join(
+            f"{what} {name!r}"
+            for what, name in (("task", unit.task), ("model", unit.model))
+            if name
+        )
+        values = list(_values(condition, unit))
+        defined = [(of, value) for of, value in values if not math.isnan(value)]
+        n_defined += len(defined)
+        n_undefined += len(values) - len(defined)
+        if not defined:
+            lacking.append(where or "the table")
+        for of, value in defined:
+            if _COMPARISONS[condition.sign](value, condition.number):
+                said = f"{of}: {condition.quantity} is {value:.15g}"
+                met.append(f"{where}: {said}" if where else said)
+    return Comparison(tuple(met), n_defined, n_undefined, tuple(lacking))

@@ -1,0 +1,34 @@
+"""``coherence schema``: print the JSON Schema of the results that ``coherence analyze`` writes."""
+
+import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options, of which there are none.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Parser of this command.
+    """
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the schema.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Not read.
+
+    Returns
+    -------
+    int
+        0.
+    """
+    import json
+
+    from coherence.report.json_schema import results_schema
+
+    print(json.dumps(results_schema(), indent=2))
+    return 0

@@ -1,0 +1,206 @@
+"""The JSON Schema of ``results.json``: what a program may rely on.
+
+Fields may be added under the same ``schema_version``; a field that is described here keeps its name
+and its meaning. What is undefined is null.
+"""
+
+from typing import Any
+
+from coherence.report.json import SCHEMA_VERSION
+from coherence.result import Outcome
+from coherence.table.schema import FAILURES, LOW_MASS
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def _text(description: str) -> dict[str, Any]:
+    return {"type": "string", "description": description}
+
+
+def _number(description: str, *, least: float | None = None, most: float | None = None) -> Any:
+    """Describe a number that is null where it is undefined."""
+    ends = {"minimum": least, "maximum": most}
+    return {
+        "type": ["number", "null"],
+        "description": description,
+        **{key: end for key, end in ends.items() if end is not None},
+    }
+
+
+def _count(description: str) -> dict[str, Any]:
+    return {"type": "integer", "minimum": 0, "description": description}
+
+
+def _texts(description: str) -> dict[str, Any]:
+    return {"type": "array", "items": {"type": "string"}, "description": description}
+
+
+def _object(description: str, properties: dict[str, Any], optional: frozenset[str]) -> Any:
+    return {
+        "type": "object",
+        "description": description,
+        "properties": properties,
+        "required": [name for name in properties if name not in optional],
+    }
+
+
+def _record(description: str, optional: tuple[str, ...] = (), **properties: Any) -> Any:
+    return _object(description, properties, frozenset(optional))
+
+
+def _rows(description: str, **properties: Any) -> Any:
+    """Describe a table, one object per row."""
+    items = _record("One row.", **properties)
+    return {"type": "array", "items": items, "description": description}
+
+
+def _result() -> Any:
+    """Describe what one check says of one (task, model)."""
+    return _record(
+        "A test or an estimate.",
+        check=_text("The check, with its variant after a colon: monotone_choice:yes/no."),
+        null=_text("The hypothesis of the p-value, or what is estimated where there is no test."),
+        statistic=_number("The effect, in `unit`; null where undefined, and `reason` says why."),
+        unit=_text("Unit of statistic, low and high."),
+        low=_number("Lower end of the interval."),
+        high=_number("Upper end of the interval."),
+        level=_number("Nominal coverage of the interval.", least=0, most=1),
+        interval_method=_text("How the interval was computed; empty without one."),
+        pvalue=_number("Null for an estimate, and where the test is undefined.", least=0, most=1),
+        pvalue_holm=_number("Adjusted by Holm over all tests of the file.", least=0, most=1),
+        pvalue_bh=_number(
+            "Adjusted by Benjamini and Hochberg over all tests of the file.", least=0, most=1
+        ),
+        n_tests=_number("Tests over which it was adjusted; null without a p-value.", least=0),
+        outcome={
+            "enum": [str(outcome) for outcome in Outcome],
+            "description": "How it ended, by Holm's p-value at level .05; `sign` is a p-value that "
+            "rejects alone and not after the correction.",
+        },
+        verdict=_text("The outcome as a sentence."),
+        n_rows=_count("Rows that entered."),
+        n_contexts=_count("Contexts that entered."),
+        n_dropped=_count("Rows that were left out because a value was missing."),
+        reason=_text("Why a number is null or needs a remark; empty otherwise."),
+        assumptions=_texts("What must hold for the p-value and the interval."),
+        settings={
+            "type": "object",
+            "description": "Every option that shaped the numbers; its keys depend on the check.",
+        },
+        details={
+            "type": "array",
+            "items": {"type": "object"},
+            "description": "The table behind the statistic; its columns depend on the check.",
+        },
+    )
+
+
+def _answers() -> Any:
+    """Describe what became of the answers, by question."""
+    failures = {name: _count(f"Answers with the status {name}.") for name in FAILURES}
+    return _rows(
+        "What became of the answers, by question.",
+        question=_text("Wording, wording with action, or given z."),
+        asked=_count("Rows."),
+        ok=_count("Answers in the form asked for."),
+        repaired=_count("Answers that missed the form and were repaired."),
+        **{LOW_MASS: _count("Values of little probability; they are kept.")},
+        **failures,
+        missing=_count("Rows without a value that no status explains."),
+        share_unreadable=_number("Share of `asked` without a value.", least=0, most=1),
+    )
+
+
+def _answering() -> Any:
+    """Describe how the answers were got."""
+    mass = _record(
+        "Probability that the model put on answers of the form asked for.",
+        rows=_count("Rows in which it is known."),
+        median=_number("Over these rows.", least=0),
+        smallest=_number("Over these rows.", least=0),
+    )
+    return _record(
+        "How the answers were got; only where the table tells.",
+        belief_kinds={
+            "type": "object",
+            "additionalProperties": {"type": "integer"},
+            "description": "Kind of belief, and its rows.",
+        },
+        actions={"enum": ["probabilities", "chosen"], "description": "What actions are."},
+        answer_mass=mass,
+        sentences=_texts("The same in words."),
+    )
+
+
+def _unit() -> Any:
+    """Describe all that is known of one (task, model)."""
+    scatter = _record(
+        "How far reports of equal evidence lie apart; null where that was not asked.",
+        sd=_number("Pooled standard deviation within groups.", least=0),
+        n_groups=_count("Groups with at least two beliefs."),
+        across=_text("What differs within a group: repetitions or wordings."),
+    )
+    return _record(
+        "All checks of one task and model.",
+        ("answering",),
+        task=_text("As in the runs table; empty where it has none."),
+        model=_text("As in the runs table; empty where it has none."),
+        belief=_text("What the beliefs are, such as stated belief."),
+        conclusion=_texts("What the tests together say, and how sure one can be."),
+        cautions=_texts("What may mislead tests."),
+        scatter=scatter | {"type": ["object", "null"]},
+        results={"type": "array", "items": _result(), "description": "In the order of checks."},
+        notes=_texts("What was left out and why, what was assumed."),
+        statuses=_rows(
+            "Rows by question and status.",
+            question=_text("Wording, wording with action, or given z."),
+            status=_text("As in the runs table; ok or missing where it has none."),
+            rows=_count("How many."),
+        ),
+        answers=_answers(),
+        bounds=_rows(
+            "Rates if all unreadable answers had gone one way, or the other.",
+            quantity=_text("Such as mean belief."),
+            label=_text("Wording or action."),
+            asked=_count("Rows."),
+            unreadable=_count("Rows without a value."),
+            estimate=_number("Of the readable rows."),
+            low=_number("If all had gone the one way."),
+            high=_number("If all had gone the other way."),
+        ),
+        answering=_answering(),
+    )
+
+
+def results_schema() -> dict[str, Any]:
+    """Describe ``results.json`` as JSON Schema.
+
+    Returns
+    -------
+    dict
+        A schema of the dialect 2020-12, of plain values only.
+
+    Examples
+    --------
+    >>> schema = results_schema()
+    >>> schema["required"]
+    ['schema_version', 'settings', 'units']
+    """
+    described = _record(
+        "Results of `coherence analyze`: strict JSON, unrounded, null where undefined. Fields may "
+        "be added; those described here stay.",
+        schema_version={"const": SCHEMA_VERSION, "description": "Of this description."},
+        settings=_record(
+            "How the analysis was run.",
+            version=_text("Of the program."),
+            checks=_texts("Checks that were asked for."),
+            published={"type": "boolean", "description": "Whether procedures were as published."},
+            strict={"type": "boolean", "description": "Whether repaired answers were left out."},
+            seed={"type": ["integer", "null"], "description": "Null where a generator was given."},
+            positive=_texts("States that were named as the one that `p` is the probability of."),
+            reference={"type": ["string", "null"], "description": "Wording that was asked for."},
+            merge_labels={"type": ["boolean", "null"], "description": "As it was asked for."},
+        ),
+        units={"type": "array", "items": _unit(), "description": "Sorted by task and model."},
+    )
+    return {"$schema": DIALECT, "title": "Results of coherence analyze", **described}

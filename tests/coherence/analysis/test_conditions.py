@@ -1,0 +1,145 @@
+"""Conditions: breaks if text is evaluated, if an undefined number meets one, or if a check's name
+takes in what another check has said."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from coherence.analysis.conditions import QUANTITIES, compare, parse_condition
+from coherence.errors import InputError
+from coherence.report.unit import Unit
+from coherence.result import CheckResult, Interval
+from coherence.statistics.scatter import Scatter
+from coherence.table.answering import Answering
+
+
+def result(check, statistic=0.2, pvalue=None, holm=None, interval=None):
+    return CheckResult(
+        check, "", statistic, "nats", interval, pvalue, 60, 20, pvalue_holm=holm, pvalue_bh=holm
+    )
+
+
+UNIT = Unit(
+    "asia",
+    "lm",
+    (
+        result("cmi", 0.2, 0.01, 0.03, Interval(0.1, 0.4)),
+        result("monotone_choice:yes/no", math.nan, 0.4, 0.8),
+        result("iterated_expectation", 0.3, math.nan, math.nan),
+        result("iterated_expectation:relative", 0.6),
+        result("iterated_expectation:random_forest", 0.9),
+    ),
+    ("",) * 5,
+    statuses=pd.DataFrame(
+        {
+            "question": ["mse", "standard", "standard"],
+            "status": ["ok", "ok", "refused"],
+            "rows": [4, 3, 1],
+        }
+    ),
+    scatter=Scatter(0.02, 20),
+    answering=Answering({"token": 4}, False, 4, 0.25, 0.1),
+)
+
+
+def met(text, *units):
+    return compare(parse_condition(text), units or (UNIT,)).met
+
+
+@pytest.mark.parametrize(
+    ("text", "check", "quantity", "sign", "number"),
+    [
+        ("holm<.05", None, "holm", "<", 0.05),
+        (" pvalue <= 1e-3 ", None, "pvalue", "<=", 0.001),
+        ("statistic>-2.", None, "statistic", ">", -2.0),
+        ("residual_covariance.interval_low >= 0", "residual_covariance", "interval_low", ">=", 0),
+        ("monotone_choice:a.b < c/d.holm<.05", "monotone_choice:a.b < c/d", "holm", "<", 0.05),
+    ],
+)
+def test_a_condition_is_read_as_it_is_written(text, check, quantity, sign, number):
+    condition = parse_condition(text)
+    assert condition.text == text
+    assert (condition.check, condition.quantity) == (check, quantity)
+    assert (condition.sign, condition.number) == (sign, number)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "holm", "holm<", "<.05", "holm==.05", "holm<nan", "holm<inf", "holm<.05 or 1"),
+        *(".holm<1", "holm<0x1", "holm<5%", "holm<.05\nholm<1", "__import__('os').system('true')"),
+    ],
+)
+def test_anything_else_is_refused_and_the_quantities_are_named(text):
+    with pytest.raises(InputError, match="must be a quantity, a comparison and a number") as error:
+        parse_condition(text)
+    assert all(name in str(error.value) for name in QUANTITIES)
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(InputError, match=r"quantity 'holms', which is none\. The quantities are h"):
+        parse_condition("holms<.05")
+    with pytest.raises(InputError, match=r"check 'cmmi', which is none\. Closest name found: 'cmi"):
+        parse_condition("cmmi.holm<.05")
+    with pytest.raises(InputError, match=r"unreadable of a check; .* Leave out 'cmi\.'"):
+        parse_condition("cmi.unreadable>.1")
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("holm<.05", ["cmi: holm is 0.03"]),
+        ("holm<.03", []),
+        ("holm<=.03", ["cmi: holm is 0.03"]),
+        ("bh<.05", ["cmi: bh is 0.03"]),
+        ("pvalue>.1", ["monotone_choice:yes/no: pvalue is 0.4"]),
+        ("interval_low>0", ["cmi: interval_low is 0.1"]),
+        ("interval_high>.3", ["cmi: interval_high is 0.4"]),
+        ("cmi.statistic>.1", ["cmi: statistic is 0.2"]),
+        ("monotone_choice.holm<1", ["monotone_choice:yes/no: holm is 0.8"]),
+        ("monotone_choice:yes/no.holm<1", ["monotone_choice:yes/no: holm is 0.8"]),
+        ("monotone_choice:no/yes.holm<1", []),
+        # The forests are a check of their own, and their gap is not the model's.
+        (
+            "iterated_expectation.statistic>.1",
+            [
+                "iterated_expectation: statistic is 0.3",
+                "iterated_expectation:relative: statistic is 0.6",
+            ],
+        ),
+        (
+            "iterated_expectation:random_forest.statistic>.1",
+            ["iterated_expectation:random_forest: statistic is 0.9"],
+        ),
+        ("unreadable>.1", ["answers to 'standard': unreadable is 0.25"]),
+        (
+            "unreadable>=0",
+            ["answers to 'mse': unreadable is 0", "answers to 'standard': unreadable is 0.25"],
+        ),
+        ("scatter>.01", ["beliefs between repetitions: scatter is 0.02"]),
+        ("answer_mass<.5", ["answers, median: answer_mass is 0.25"]),
+        ("cmi.contexts<=20", ["cmi: contexts is 20"]),
+        ("cmi.rows<60", []),
+    ],
+)
+def test_values_that_meet_a_condition_are_named(text, lines):
+    assert met(text) == tuple(f"task 'asia', model 'lm': {line}" for line in lines)
+
+
+def test_what_is_undefined_meets_nothing_and_is_counted():
+    for text in ("holm<2", "holm>-1"):
+        found = compare(parse_condition(text), (UNIT,))
+        assert (len(found.met), found.n_defined, found.n_undefined) == (2, 2, 3)
+        assert found.lacking == ()
+    none = compare(parse_condition("residual_covariance.holm<1"), (UNIT, Unit("", "", (), ())))
+    assert (none.met, none.n_defined) == ((), 0)
+    assert none.lacking == ("task 'asia', model 'lm'", "the table")
+
+
+def test_every_unit_is_compared():
+    other = Unit("", "big", (result("cmi", 0.5, 0.001, 0.001),), ("",))
+    assert met("holm<.05", UNIT, other) == (
+        "task 'asia', model 'lm': cmi: holm is 0.03",
+        "model 'big': cmi: holm is 0.001",
+    )
