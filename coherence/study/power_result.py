@@ -107,7 +107,7 @@ class PowerResult:
         if blind:
             lines += ["", f"not above the level anywhere: {', '.join(blind)}"]
         for row in self.needed.to_dict("records"):
-            where = f"{row['check']}, signal {row['signal']:g}, {row['n_reps']} repetitions"
+            where = f"{row['check']}, signal {row['signal']:g}, {_repeated(row['n_reps'])}"
             lines += ["", f"{where}: {row['sentence']}", *_bill(row)]
         if not grid.empty:
             lines += ["", *_bills(grid)]
@@ -143,11 +143,15 @@ def _block(check: str, rows: pd.DataFrame) -> Iterator[str]:
         line = rows[(rows["n_reps"] == n_reps) & (rows["signal"] == signal)]
         by_size = line.set_index("n_contexts")[shown]
         name = "  nothing planted" if not signal else f"  signal {signal:g}"
-        label = f"{name}, {n_reps} repetition{'s' if n_reps > 1 else ''}"
+        label = f"{name}, {_repeated(n_reps)}"
         cells = [by_size.get(size, float("nan")) for size in sizes]
         digits = 3 if estimate else 2
         texts = [f"{'–' if pd.isna(value) else f'{value:.{digits}f}':>8}" for value in cells]
         yield f"{label:<42}" + "".join(texts)
+
+
+def _repeated(n_reps: int) -> str:
+    return f"{n_reps} repetition{'s' if n_reps > 1 else ''}"
 
 
 def _bill(row: Mapping[Any, Any]) -> list[str]:

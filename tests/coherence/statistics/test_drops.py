@@ -189,8 +189,8 @@ def test_a_pair_of_policies_is_weighed_by_its_probability():
 
 
 def test_bins_with_two_contexts_are_left_out_whatever_their_rows():
-    belief = np.array([0.1] * 4 + [0.5] * 8 + [0.9] * 4)
-    context = np.array([0, 1, 2, 3] + [4, 5] * 4 + [6, 7, 8, 9])
+    belief = np.repeat([0.1, 0.5, 0.9], 6)
+    context = np.array([0, 1, 2, 3, 4, 5, *[6, 7] * 3, 8, 9, 10, 11, 12, 13])
     used, kept = used_bins(belief, context, 3)
-    assert kept.tolist() == [True] * 4 + [False] * 8 + [True] * 4
-    assert used.tolist() == [0] * 4 + [1] * 4
+    assert kept.tolist() == [True] * 6 + [False] * 6 + [True] * 6
+    assert used.tolist() == [0] * 6 + [1] * 6

@@ -75,11 +75,18 @@ def test_the_prediction_is_what_an_independent_simulation_finds():
     ],
 )
 def test_predictions_of_every_check(check, planted, signal, base, n_contexts, n_reps, policies):
-    """500 studies against 300 others, from planning to a report."""
+    """400 studies against 200 others, from planning to a report."""
     name = check.partition(":")[0]
     size = {"n_contexts": n_contexts, "n_reps": n_reps}
     plan = power(
-        base, **size, signal=signal, planted=planted, check=name, policies=policies, rng=1
+        base,
+        **size,
+        signal=signal,
+        planted=planted,
+        check=name,
+        policies=policies,
+        n_simulations=400,
+        rng=1,
     ).table
     predicted = plan[(plan["quantity"] == "power") & (plan["check"] == check)].iloc[0]
 
@@ -88,8 +95,8 @@ def test_predictions_of_every_check(check, planted, signal, base, n_contexts, n_
         return results["pvalue"].get(check, np.nan)
 
     agent = AGENTS[base].with_parameters(**{planted: signal})
-    rejected = found(agent, reported, n=300, **size, policies=policies)
-    assert alike((predicted["n_rejected"], rejected), (500, 300)), (predicted, rejected)
+    rejected = found(agent, reported, n=200, **size, policies=policies)
+    assert alike((predicted["n_rejected"], rejected), (400, 200)), (predicted, rejected)
 
 
 @pytest.mark.slow
