@@ -211,7 +211,7 @@ def _progress() -> Iterator[Callable[[int, int, str], None] | None]:
     from tqdm import tqdm
 
     # disable=None: no bar where stderr is a file or a pipe.
-    with tqdm(unit="study", file=sys.stderr, disable=None, leave=False) as bar:
+    with tqdm(unit=" studies", file=sys.stderr, disable=None, leave=False) as bar:
 
         def show(done: int, total: int, label: str) -> None:
             bar.total, bar.n = total, done

@@ -3,8 +3,8 @@
 The nearest rational agent is fitted to the answers (`coherence.fit_rational_agent`); a study draws
 new contexts from its beliefs. A hidden signal moves the belief acted on by half of it, up where the
 state is true and down where it is not. Choices of one context may be more alike than the belief
-explains (a taste, a habit, a copied answer): the policy of a context then scatters around that of
-the agent by a Dirichlet law, whose only parameter is the correlation of two choices of a context.
+explains (`RationalAgent.taste`): the policy of a context then scatters around that of the agent by
+a Dirichlet law, whose only parameter is the correlation of two choices of a context.
 """
 
 import math
@@ -182,22 +182,22 @@ def population_like(
 def _alike(agent: RationalAgent) -> float:
     """Correlation of two choices of a context beyond the belief; NaN where nothing tells it.
 
-    Two choices of a context agree with probability s + (1 - s) r, where s = sum_k q_k^2 is what
-    the belief explains and r the correlation; of policies the same is the expected product.
+    The square of the agent's lasting taste. A policy that is known tells it without a second
+    answer: its expected square is s + (1 - s) r, where s = sum_k q_k^2 is that of the agent's
+    policy at the belief and r the correlation of choices drawn from it.
     """
-    sums = agent.chosen.choices.sums
+    taste = agent.taste[0]
+    if not math.isnan(taste):
+        return taste**2
+    if agent.data.policy is None:
+        return math.nan
+    policy = agent.chosen.choices.shares
     share = agent.chosen.model.probabilities(agent.chosen.parameters)[0]
     explained = np.asarray(agent.latent.posterior.given_truth @ (share**2).sum(axis=1))
-    size = sums.sum(axis=1)
-    if agent.data.policy is None:
-        pairs = size * (size - 1)
-        agreed = (sums * (sums - 1)).sum(axis=1)
-    else:
-        pairs, agreed = size**2, (sums**2).sum(axis=1)
-    possible = float((pairs * (1 - explained)).sum())
+    possible = float((1 - explained).sum())
     if not possible > 0:
         return math.nan
-    return float(np.clip((agreed - pairs * explained).sum() / possible, 0.0, 1.0))
+    return float(np.clip(((policy**2).sum(axis=1) - explained).sum() / possible, 0.0, 1.0))
 
 
 def _drawn(weight: Floats, at: Floats) -> Codes:

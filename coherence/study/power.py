@@ -128,6 +128,9 @@ def power(
     >>> found.table[["signal", "n_contexts", "quantity", "n_rejected", "power"]]
        signal  n_contexts quantity  n_rejected  power
     0     0.0          40     size           1   0.05
+    1     0.0          80     size           2   0.10
+    2     0.4          40    power          19   0.95
+    3     0.4          80    power          20   1.00
     """
     population = _population(agent, planted, policies)
     names = _checks(check, population, target)
