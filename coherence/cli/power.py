@@ -99,7 +99,9 @@ def _add_grid(parser: argparse.ArgumentParser) -> None:
         "--contexts", metavar="N,N", help="numbers of contexts (default: 25,50,100,200,400)"
     )
     parser.add_argument(
-        "--reps", default="5", metavar="N,N", help="repetitions per question (default: 5)"
+        "--reps",
+        metavar="N,N",
+        help="repetitions per question (default: 5; 1 with --policies)",
     )
     parser.add_argument(
         "--signal",
@@ -270,7 +272,9 @@ def run(args: argparse.Namespace) -> int:
     if args.limit is not None and args.target is None:
         raise InputError("--limit belongs to --target. Add that, or leave the limit out.")
     whole = "whole numbers"
-    grid: dict[str, Any] = {"n_reps": _numbers(args.reps, "--reps", int, whole)}
+    grid: dict[str, Any] = {}
+    if args.reps is not None:
+        grid["n_reps"] = _numbers(args.reps, "--reps", int, whole)
     if args.contexts is not None:
         grid["n_contexts"] = _numbers(args.contexts, "--contexts", int, whole)
     if args.signal is not None:

@@ -30,6 +30,7 @@ from coherence.study.sample_size import contexts_for
 from coherence.study.simulations import Cell, Plan, Progress, Simulator
 
 CONTEXTS = (25, 50, 100, 200, 400)
+REPS = 5
 SIGNALS = (0.0, 0.1, 0.2, 0.4)
 LIMIT = 5_000
 FEWEST_DRAWS = 99
@@ -39,7 +40,7 @@ def power(
     agent: Agent | RationalAgent | str,
     *,
     n_contexts: int | Sequence[int] | None = None,
-    n_reps: int | Sequence[int] = 5,
+    n_reps: int | Sequence[int] | None = None,
     signal: float | Sequence[float] = SIGNALS,
     check: str | Sequence[str] | None = None,
     planted: str | None = None,
@@ -64,7 +65,8 @@ def power(
         `coherence.fit_rational_agent` has found in answers that are there already.
     n_contexts, n_reps : int or sequence of int
         Contexts, ten at least, and repetitions of each question. Contexts default to 25, 50, 100,
-        200 and 400; with `target` they are searched for.
+        200 and 400; with `target` they are searched for. Repetitions default to 5, and to 1 where
+        answers are probabilities.
     signal : float or sequence of float
         What is planted, as a value of `planted`: of a hidden signal, how much higher the belief
         acted on is when the state is true. 0 is always added.
@@ -134,7 +136,8 @@ def power(
     """
     population = _population(agent, planted, policies)
     names = _checks(check, population, target)
-    reps = _whole_numbers(n_reps, "n_reps", 1)
+    usual = 1 if population.policies else REPS
+    reps = _whole_numbers(usual if n_reps is None else n_reps, "n_reps", 1)
     signals = _signals(signal)
     n_simulations = whole_number(n_simulations, "n_simulations", 10)
     if n_draws is not None:

@@ -156,6 +156,13 @@ def test_a_larger_grid_keeps_the_numbers_of_a_smaller_one():
         )
 
 
+def test_probabilities_are_asked_once_unless_more_is_said():
+    few = {"n_contexts": 20, "signal": [], "check": "residual_covariance", "n_simulations": 10}
+    table = power("rational", policies=True, **few, n_draws=99, rng=1).table
+    assert table["n_reps"].tolist() == [1]
+    assert power("rational", **few, n_draws=99, rng=1).table["n_reps"].tolist() == [5]
+
+
 def test_a_level_of_its_own():
     options = {"n_contexts": 40, "n_reps": 2, "signal": 0.4, "check": "residual_covariance"}
     usual, strict = (power("rational", **options, alpha=a, **QUICK).table for a in (0.05, 0.01))

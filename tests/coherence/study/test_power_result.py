@@ -85,8 +85,10 @@ def test_undefined_tests_draws_and_cautions_are_noted():
 def test_tests_that_see_nothing_take_one_line():
     rows = [row("monotone_direction", signal, rejected=1) for signal in (0.0, 0.2)]
     text = str(result(row(), row(signal=0.2, rejected=61), *rows))
-    assert "not above the level anywhere: monotone_direction" in text
+    assert "at most 0.01 in every cell: monotone_direction" in text
     assert text.count("monotone_direction") == 1
+    some = [row("monotone_direction", signal, rejected=11) for signal in (0.0, 0.2)]
+    assert "in every cell" not in str(result(*some))
 
 
 def test_a_search_is_told_in_sentences_with_its_bill():
