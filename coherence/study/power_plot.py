@@ -21,6 +21,7 @@ from coherence.report.figures import (
     probability_scales,
 )
 from coherence.report.wording import clean
+from coherence.study.power_result import repeated
 
 MARKS = ("o", "s", "^", "D", "v", "P")
 PANEL = (3.4, 2.9)  # inches
@@ -58,7 +59,7 @@ def plot_power(rows: pd.DataFrame, ax: Axes, *, alpha: float, target: float | No
             line = rows[(rows["signal"] == signal) & (rows["n_reps"] == n_reps)]
             line = line.sort_values("n_contexts")
             label = "nothing planted" if not signal else f"signal {signal:g}"
-            label += f", {n_reps} repetitions" if several else ""
+            label += f", {repeated(n_reps)}" if several else ""
             style: Style = {
                 "color": FAINT if not signal else ACTION_COLOURS[(colour - 1) % 6],
                 "marker": MARKS[mark % len(MARKS)],
@@ -108,7 +109,7 @@ def render_power(table: pd.DataFrame, settings: Mapping[str, Any]) -> str:
     results = list(dict.fromkeys(table["check"]))
     across = min(len(results), MOST_ACROSS)
     down = -(-len(results) // across)
-    size = (PANEL[0] * across, PANEL[1] * down + 0.7)
+    size = (PANEL[0] * max(across, 1.3), PANEL[1] * down + 0.9)
     buffer = io.BytesIO()
     with figure_style():
         figure = Figure(figsize=size, layout="constrained")
@@ -121,9 +122,10 @@ def render_power(table: pd.DataFrame, settings: Mapping[str, Any]) -> str:
         for ax in panels[len(results) :]:
             ax.set_visible(False)
         handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(
-            handles, labels, loc="outside lower center", ncols=min(len(labels), 4), frameon=False
-        )
+        # A panel is as wide as one long label, or two short ones.
+        columns = across * (1 if max(map(len, labels)) > 20 else 2)
+        style: Style = {"frameon": False, "fontsize": 8.5, "columnspacing": 1.2}
+        figure.legend(handles, labels, loc="outside lower center", ncols=columns, **style)
         of = f"{settings['population']}, {settings['planted']} planted"
         figure.suptitle(clean(of, limit=80), fontsize=10.5, color=INK, parse_math=False)
         figure.savefig(buffer, format="svg", metadata={"Date": None})

@@ -109,7 +109,7 @@ class PowerResult:
         if blind:
             lines += ["", f"at most {max(blind.values()):.2f} in every cell: {', '.join(blind)}"]
         for row in self.needed.to_dict("records"):
-            where = f"{row['check']}, signal {row['signal']:g}, {_repeated(row['n_reps'])}"
+            where = f"{row['check']}, signal {row['signal']:g}, {repeated(row['n_reps'])}"
             lines += ["", f"{where}: {row['sentence']}", *_bill(row)]
         if not grid.empty:
             lines += ["", *_bills(grid)]
@@ -145,14 +145,15 @@ def _block(check: str, rows: pd.DataFrame) -> Iterator[str]:
         line = rows[(rows["n_reps"] == n_reps) & (rows["signal"] == signal)]
         by_size = line.set_index("n_contexts")[shown]
         name = "  nothing planted" if not signal else f"  signal {signal:g}"
-        label = f"{name}, {_repeated(n_reps)}"
+        label = f"{name}, {repeated(n_reps)}"
         cells = [by_size.get(size, float("nan")) for size in sizes]
         digits = 3 if estimate else 2
         texts = [f"{'–' if pd.isna(value) else f'{value:.{digits}f}':>8}" for value in cells]
         yield f"{label:<42}" + "".join(texts)
 
 
-def _repeated(n_reps: int) -> str:
+def repeated(n_reps: int) -> str:
+    """Say how many repetitions there are."""
     return f"{n_reps} repetition{'s' if n_reps > 1 else ''}"
 
 
@@ -168,7 +169,8 @@ def _bill(row: Mapping[Any, Any]) -> list[str]:
     if "price" in row:
         parts.append(f"price {row['price']:,.2f}")
     if "hours" in row:
-        parts.append(f"{row['hours']:,.1f} hours")
+        digits = 0 if row["hours"] >= 10 else 2
+        parts.append(f"{row['hours']:,.{digits}f} hours")
     return ["  " + ", ".join(parts)]
 
 

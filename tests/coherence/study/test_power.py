@@ -19,7 +19,7 @@ def alike(counts, sizes):
     return stats.fisher_exact(table).pvalue > 0.001
 
 
-def found(agent, test, *, n, n_contexts, n_reps, seed=1_000, policies=False):
+def found(agent, test, *, n, n_contexts, n_reps, seed=20_000, policies=False):
     """Count rejections in studies that `simulate` draws, as a user would."""
     rejected = 0
     for number in range(n):

@@ -106,7 +106,7 @@ def test_a_search_is_told_in_sentences_with_its_bill():
     }
     text = str(result(needed=[needed], target=0.8))
     assert "residual_covariance, signal 0.2, 5 repetitions: 80% power takes about 65" in text
-    assert "650 prompts, 65,000 tokens in, 6,500 tokens out, price 0.12, 1.2 hours" in text
+    assert "650 prompts, 65,000 tokens in, 6,500 tokens out, price 0.12, 1.25 hours" in text
     assert "contexts x" not in text
     unknown = needed | {"n_prompts": np.nan, "sentence": "80% power is not reached"}
     assert "nan" not in str(result(needed=[unknown], target=0.8))
