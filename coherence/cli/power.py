@@ -40,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _add_fitted(parser)
     _add_grid(parser)
+    _add_search(parser)
     costs = parser.add_argument_group("costs", "what the answers cost")
     for option, holds in _COSTS.items():
         costs.add_argument(f"--{option}", type=float, metavar="X", help=holds)
@@ -128,6 +129,10 @@ def _add_grid(parser: argparse.ArgumentParser) -> None:
         help="answers give the probability of each action, as forced and exact ones do "
         "(default: drawn actions; with --like what the table has)",
     )
+
+
+def _add_search(parser: argparse.ArgumentParser) -> None:
+    """Declare the power that is wanted, and what the simulations rest on."""
     parser.add_argument(
         "--target",
         type=float,

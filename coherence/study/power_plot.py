@@ -21,7 +21,7 @@ from coherence.report.figures import (
     probability_scales,
 )
 from coherence.report.wording import clean
-from coherence.study.power_result import repeated
+from coherence.study.simulations import repeated
 
 MARKS = ("o", "s", "^", "D", "v", "P")
 PANEL = (3.4, 2.9)  # inches

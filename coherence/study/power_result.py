@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from coherence.report.json import to_plain
 from coherence.statistics.shares import exact_interval
+from coherence.study.simulations import repeated
 
 SCHEMA_VERSION = 1
 SURE = 0.05  # chance that any cell is called above the level when none is
@@ -150,11 +151,6 @@ def _block(check: str, rows: pd.DataFrame) -> Iterator[str]:
         digits = 3 if estimate else 2
         texts = [f"{'–' if pd.isna(value) else f'{value:.{digits}f}':>8}" for value in cells]
         yield f"{label:<42}" + "".join(texts)
-
-
-def repeated(n_reps: int) -> str:
-    """Say how many repetitions there are."""
-    return f"{n_reps} repetition{'s' if n_reps > 1 else ''}"
 
 
 def _bill(row: Mapping[Any, Any]) -> list[str]:

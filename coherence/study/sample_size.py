@@ -131,10 +131,8 @@ def _refined(
         if high - low <= 2 * PRECISION * root:
             break
     if not root <= limit:
-        rejected, n = tried.get(limit, (0, 0))
         share = look(limit, n_simulations)
-        rejected, n = tried[limit]
-        return _not_reached(target, limit, share, exact_interval(rejected, n), tried)
+        return _not_reached(target, limit, share, exact_interval(*tried[limit]), tried)
     answer = float(max(math.ceil(root - 1e-9), MIN_CONTEXTS))
     low, high = max(math.floor(low), MIN_CONTEXTS), math.ceil(high) if math.isfinite(high) else high
     to = f"{high:,.0f}" if math.isfinite(high) else "any number"

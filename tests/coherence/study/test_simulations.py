@@ -5,7 +5,7 @@ import pytest
 
 from coherence import AGENTS
 from coherence.study.populations import AgentPopulation
-from coherence.study.simulations import PORTION, Cell, Plan, Simulator
+from coherence.study.simulations import PORTION, Cell, Plan, Simulator, repeated
 
 CHECKS = ("residual_covariance", "monotone_choice", "iterated_expectation")
 CELL = Cell(30, 2, 0.2)
@@ -51,6 +51,10 @@ def test_more_cells_more_studies_and_more_processes_keep_the_numbers(alone):
     assert done == sorted(done)
     assert said[-1][:2] == (2 * (PORTION + 2), 2 * (PORTION + 2))
     assert said[0] == (4, 4, "30 x 2, signal 0.2")
+
+
+def test_one_repetition_is_one():
+    assert (repeated(1), repeated(5)) == ("1 repetition", "5 repetitions")
 
 
 def test_names_and_draws_come_from_the_checks():
