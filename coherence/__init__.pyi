@@ -45,6 +45,9 @@ from .result import CheckResult as CheckResult
 from .result import Interval as Interval
 from .statistics.multiplicity import benjamini_hochberg as benjamini_hochberg
 from .statistics.multiplicity import holm as holm
+from .study.costs import Costs as Costs
+from .study.power import power as power
+from .study.power_result import PowerResult as PowerResult
 from .table.faults import validate_runs as validate_runs
 from .table.storage import read_runs as read_runs
 from .table.storage import write_runs as write_runs

@@ -18,7 +18,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "exam
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # Training and elicitation in full take minutes; their own tests do that. Here the commands must
 # exist and take these options.
-SMALLER = {"--contexts": "12", "--reps": "2", "--steps": "3"}
+SMALLER = {"--contexts": "12", "--reps": "2", "--steps": "3", "--simulations": "20"}
 # Commands that train a model or ask whole batteries; the others are the ordinary run's.
 LENGTHY = re.compile(r"coherence (?:organisms|reveal|bets train|elicit|import)|_lesson\.py")
 

@@ -14,7 +14,7 @@ import pandas as pd
 from coherence.agents.agent import ACTIONS, Agent, log_odds
 from coherence.agents.known import AGENTS
 from coherence.errors import InputError, closest
-from coherence.inputs import Floats, require, whole_number
+from coherence.inputs import Codes, Floats, require, whole_number
 from coherence.statistics.resample import Seed, as_generator
 from coherence.table.schema import ACTION_PREFIX
 
@@ -23,7 +23,7 @@ N_FEATURES = 6
 
 
 @dataclass(frozen=True)
-class _World:
+class World:
     """Contexts drawn from the world in the module's docstring."""
 
     exact: Floats
@@ -33,7 +33,7 @@ class _World:
     given_z: Floats = field(repr=False)  # shape (n_contexts, 2): posterior given z = 0, 1
 
 
-def _draw_world(n_contexts: int, rng: np.random.Generator) -> _World:
+def _draw_world(n_contexts: int, rng: np.random.Generator) -> World:
     exact = rng.uniform(0.001, 0.999, size=n_contexts)
     spread = rng.normal(size=(n_contexts, N_FEATURES))
     # Features add up to the log-odds, whatever the spread among them.
@@ -43,7 +43,7 @@ def _draw_world(n_contexts: int, rng: np.random.Generator) -> _World:
     # [0, 1].
     shift = rng.uniform(-1, 1, size=n_contexts) * np.minimum(exact, 1 - exact)
     given_z = np.stack([exact - share * shift, exact + (1 - share) * shift], axis=1)
-    return _World(
+    return World(
         exact,
         (rng.random(n_contexts) < exact).astype(np.float64),
         np.round(features, 3),
@@ -52,12 +52,94 @@ def _draw_world(n_contexts: int, rng: np.random.Generator) -> _World:
     )
 
 
-def _named(name: str) -> Agent:
+def named_agent(name: str) -> Agent:
+    """Return an agent of `AGENTS` by its name, or say which there are."""
     if name not in AGENTS:
         raise InputError(
             f"agent must be one of {', '.join(AGENTS)}; received {name!r}. {closest(name, AGENTS)}"
         )
     return AGENTS[name]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What an agent answers in a world: a row per context and repetition, contexts together.
+
+    Parameters
+    ----------
+    world : World
+        Contexts.
+    context : ndarray of int, shape (n,)
+        Context of each row.
+    acted : mapping
+        Column of a runs table -> actions drawn, or the probability of each action, shape (n,).
+    reports : tuple of ndarray, shape (n,)
+        Stated beliefs, for each wording.
+    given_z : tuple of (ndarray, ndarray), shape (n,) each
+        Stated belief given each state of z, and stated probability of that state; empty where it
+        was not asked for.
+    """
+
+    world: World
+    context: Codes
+    acted: dict[str, Any]
+    reports: tuple[Floats, ...]
+    given_z: tuple[tuple[Floats, Floats], ...]
+
+
+def answer(
+    agent: Agent,
+    n_contexts: int,
+    n_reps: int,
+    rng: np.random.Generator,
+    *,
+    prompts: Sequence[str] = PROMPTS,
+    iterated: bool = True,
+    policies: bool = False,
+) -> Answers:
+    """Draw what an agent answers, as arrays; `simulate` makes a runs table of it.
+
+    Parameters
+    ----------
+    agent : Agent
+        Who answers.
+    n_contexts, n_reps : int
+        Contexts, and repetitions of each question per context.
+    rng : Generator
+        Source of randomness. What is drawn comes in the order actions, wordings, beliefs given z,
+        so that leaving out the last of them changes nothing of the others.
+    prompts, iterated, policies
+        As for `simulate`.
+
+    Returns
+    -------
+    Answers
+        Contexts and all answers.
+    """
+    world = _draw_world(n_contexts, rng)
+    taste = rng.normal(0, 1, size=(n_contexts, len(ACTIONS))) * agent.taste
+    # One belief and one taste for each context, repeated: repetitions differ by shocks alone.
+    row = np.repeat(np.arange(n_contexts), n_reps)
+    belief = agent.believe(world.exact)[row]
+    progress = np.tile(np.linspace(-0.5, 0.5, n_reps) if n_reps > 1 else [0.0], n_contexts)
+    situation = belief, world.theta[row], taste[row]
+    # Drawn in any case, so that what is drawn afterwards stays the same.
+    acted: dict[str, Any] = {"action": agent.choose(*situation, rng)}
+    if policies:
+        acted = {f"{ACTION_PREFIX}{name}": of for name, of in agent.policies(*situation).items()}
+
+    def said(held: Floats, prompt: str) -> Floats:
+        return agent.report(held, prompt, rng, progress=progress)
+
+    reports = tuple(said(belief, prompt) for prompt in prompts)
+    given_z = []
+    for state in (0, 1) if iterated else ():
+        # Shrinking both to 1/2 leaves each a probability, yet their mean misses the posterior.
+        shrunk = (1 - agent.iterated_bias) * world.given_z[:, state] + agent.iterated_bias * 0.5
+        weight = world.z_share if state == 1 else 1 - world.z_share
+        stated = said(agent.believe(shrunk)[row], prompts[0])
+        given_z.append((stated, np.round(weight, 2)[row]))
+    return Answers(world, row, acted, reports, tuple(given_z))
 
 
 def simulate(
@@ -107,22 +189,21 @@ def simulate(
     0   c0000    0  0.65  defer      1
     1   c0001    0  0.25     no      0
     """
-    agent = _named(agent) if isinstance(agent, str) else agent
+    agent = named_agent(agent) if isinstance(agent, str) else agent
     n_contexts = whole_number(n_contexts, "n_contexts", 1)
     n_reps = whole_number(n_reps, "n_reps", 1)
     require(len(prompts) > 0, "prompts must name at least one prompt; received none.")
-    generator = as_generator(rng)
-    world = _draw_world(n_contexts, generator)
-    taste = generator.normal(0, 1, size=(n_contexts, len(ACTIONS))) * agent.taste
-    # One belief and one taste for each context, repeated: repetitions differ by shocks alone.
-    row = np.repeat(np.arange(n_contexts), n_reps)
-    belief = agent.believe(world.exact)[row]
-    progress = np.tile(np.linspace(-0.5, 0.5, n_reps) if n_reps > 1 else [0.0], n_contexts)
-    situation = belief, world.theta[row], taste[row]
-    # Drawn in any case, so that what is drawn afterwards stays the same.
-    acted: dict[str, Any] = {"action": agent.choose(*situation, generator)}
-    if policies:
-        acted = {f"{ACTION_PREFIX}{name}": of for name, of in agent.policies(*situation).items()}
+    drawn = answer(
+        agent,
+        n_contexts,
+        n_reps,
+        as_generator(rng),
+        prompts=prompts,
+        iterated=iterated,
+        policies=policies,
+    )
+    world, row = drawn.world, drawn.context
+    acted = dict(drawn.acted)
 
     def frame(p: Floats, **columns: Any) -> pd.DataFrame:
         table = {
@@ -143,27 +224,19 @@ def simulate(
         }
         return pd.DataFrame({**table, **columns})
 
-    def said(held: Floats, prompt: str) -> Floats:
-        return agent.report(held, prompt, generator, progress=progress)
-
-    pieces = [frame(said(belief, prompts[0]), **acted)]
+    pieces = [frame(drawn.reports[0], **acted)]
     # An action is asked for once, together with the first wording.
-    pieces += [frame(said(belief, prompt), prompt=prompt) for prompt in prompts[1:]]
-    if iterated:
-        for state in (0, 1):
-            exact = world.given_z[:, state]
-            shrunk = (1 - agent.iterated_bias) * exact + agent.iterated_bias * 0.5
-            stated = said(agent.believe(shrunk)[row], prompts[0])
-            # Shrinking both to 1/2 leaves each a probability, yet their mean misses the posterior.
-            weight = world.z_share if state == 1 else 1 - world.z_share
-            pieces.append(
-                frame(
-                    stated,
-                    z="z",
-                    z_state=str(state),
-                    p_z=np.round(weight, 2)[row],
-                    p_true=exact[row],
-                )
-            )
+    others = zip(prompts[1:], drawn.reports[1:], strict=True)
+    pieces += [frame(report, prompt=prompt) for prompt, report in others]
+    pieces += [
+        frame(
+            stated,
+            z="z",
+            z_state=str(state),
+            p_z=weight,
+            p_true=world.given_z[row, state],
+        )
+        for state, (stated, weight) in enumerate(drawn.given_z)
+    ]
     runs = pd.concat(pieces, ignore_index=True)
     return runs.sort_values(["context", "rep"], kind="stable", ignore_index=True)

@@ -54,7 +54,7 @@ def _one_writing(runs: pd.DataFrame, merge_labels: bool | None) -> tuple[pd.Data
     return runs, [f"labels of {group.column!r} were kept apart: {group}." for group in apart[:5]]
 
 
-def _complete_columns(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+def complete_columns(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """Fill the columns that may be absent, and say what was assumed."""
     table, assumed = runs.reset_index(drop=True), []
     unread = unknown_columns(runs)
@@ -244,7 +244,7 @@ def analyze(
     n_jobs = n_jobs if n_jobs == -1 else whole_number(n_jobs, "n_jobs", 1)
     runs, written = _one_writing(runs, merge_labels)
     validate_runs(runs, labels_apart=merge_labels is False)
-    table, assumed = _complete_columns(runs)
+    table, assumed = complete_columns(runs)
     assumed = written + assumed
     if strict:
         table, repaired = _without_repairs(table)

@@ -24,12 +24,10 @@ from coherence.result import EXACT_REPORT, CheckResult, Interval
 from coherence.statistics.choice_fit import choice_misfit
 from coherence.statistics.choices import ChoiceData, as_choices
 from coherence.statistics.covariance_sums import (
-    SHIFT_WEIGHT,
-    Component,
     Sums,
     component_estimates,
-    pair_components,
     sum_components,
+    weighed_components,
 )
 from coherence.statistics.exchange import ASYMMETRY
 from coherence.statistics.hidden_shift import Shift, hidden_shift
@@ -225,14 +223,11 @@ def residual_covariance_test(
     else:
         settings["choice_degree"] = chooser.choice.degree
 
-    components = pair_components(data, remains)
-    n_pairs, shift = len(components), None
-    weights = np.full(n_pairs, 1 / n_pairs)
+    shift = None
     if chooser is not None and len(data.states) == 2:
         shift = hidden_shift(data, remains, chooser)
-        ones = np.ones(data.n_rows)
-        components.append(Component("hidden shift of belief", shift.slope, 0, ones))
-        weights = np.append(weights * (1 - SHIFT_WEIGHT), SHIFT_WEIGHT)
+    components, weights = weighed_components(data, remains, None if shift is None else shift.slope)
+    n_pairs = len(components) - (shift is not None)
     sums = sum_components(components, data, remains, n_draws, generator)
     exchanged = max(sums.skewness) > ASYMMETRY
     settings["null_distribution"] = "exchange of contexts" if exchanged else "signs of contexts"

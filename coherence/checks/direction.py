@@ -29,9 +29,8 @@ from coherence.inputs import (
     whole_number,
 )
 from coherence.result import CheckResult, Interval
-from coherence.statistics.bins import belief_bins
 from coherence.statistics.directions import best_fit, choice_vectors
-from coherence.statistics.drops import MIN_CONTEXTS_PER_BIN, contexts_per_bin
+from coherence.statistics.drops import MIN_CONTEXTS_PER_BIN, used_bins
 from coherence.statistics.resample import Seed, as_generator
 from coherence.table.needs import CHOICES
 
@@ -171,13 +170,10 @@ def monotone_direction_test(
         return replace(undefined, reason=f"only one action was seen ({labels[0]!r})")
     if len(contexts) < MIN_CONTEXTS:
         return replace(undefined, reason=f"{len(contexts)} contexts are fewer than {MIN_CONTEXTS}")
-    bins = belief_bins(values, n_bins)
-    enough = contexts_per_bin(bins, groups, int(bins.max()) + 1) >= MIN_CONTEXTS_PER_BIN
-    if enough.sum() < 2:
+    used, kept = used_bins(values, groups, n_bins)
+    if not used.any():
         few = f"fewer than two belief bins have {MIN_CONTEXTS_PER_BIN} contexts"
         return replace(undefined, reason=few)
-    kept = enough[bins]
-    used = (np.cumsum(enough) - 1)[bins[kept]]
     seen = np.flatnonzero(actions.share[kept].any(axis=0))
     if seen.size < 2:
         where = f"in the bins with {MIN_CONTEXTS_PER_BIN} contexts"
@@ -191,13 +187,13 @@ def monotone_direction_test(
     best, direction, n_tried = best_fit(scan, rule)
     shares = {f"share_{number}": share for number, share in enumerate(scan.share)}
     centres = (np.bincount(used, weights=values[kept]) / rows).tolist()
-    used_bins = {"n_bins_used": len(centres), "n_tried": n_tried, "mean_beliefs": centres}
+    shown = {"n_bins_used": len(centres), "n_tried": n_tried, "mean_beliefs": centres}
     return replace(
         undefined,
         statistic=best.largest,
         interval=Interval(best.low, best.high, 0.95, METHODS[rule]).within(-1.0, 1.0),
         pvalue=best.pvalue,
-        settings=settings | used_bins,
+        settings=settings | shown,
         details=pd.DataFrame({"action": seen_labels, "direction": direction, **shares}),
         assumptions=("contexts are independent", "taste shocks do not depend on belief"),
     )

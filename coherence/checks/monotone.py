@@ -34,15 +34,12 @@ from coherence.inputs import (
     whole_number,
 )
 from coherence.result import CheckResult, Interval, rejects
-from coherence.statistics.bins import belief_bins
 from coherence.statistics.drops import (
     MIN_CONTEXTS_PER_BIN,
+    BinnedPair,
     Drops,
-    contexts_per_bin,
-    effective_contexts,
+    binned_pair,
     largest_drop,
-    policy_shares,
-    shares,
 )
 from coherence.statistics.resample import Seed, as_generator
 from coherence.table.needs import CHOICES
@@ -157,42 +154,46 @@ def monotone_choice_test(
     if reason := _too_little(pair, chosen, len(contexts)) or declined:
         return replace(result, reason=reason)
 
-    # Bins are those of all choices, so that the pairs of a unit can be read side by side.
-    bins = belief_bins(values, n_bins)
-    mean_belief = np.bincount(bins, weights=values) / np.bincount(bins)
-    of_pair = bins[in_pair], groups[in_pair], mean_belief.size
-    per_bin = (
-        effective_contexts(*of_pair, mass[in_pair]) if policies else contexts_per_bin(*of_pair)
-    )
-    enough = per_bin >= MIN_CONTEXTS_PER_BIN
-    if enough.sum() < 2:
+    binned = binned_pair(values, first, mass, groups, n_bins=n_bins, policies=policies)
+    if binned is None:
         few = f"fewer than two belief bins have {MIN_CONTEXTS_PER_BIN} contexts"
         return replace(result, reason=f"{few} with a choice from the pair")
-    kept = in_pair & enough[bins]
-    used = (np.cumsum(enough) - 1)[bins[kept]]  # numbered without the bins that are left out
-    of_first = used, first[kept], groups[kept]
-    share, rows, covariance = (
-        policy_shares(*of_first, mass[kept]) if policies else shares(*of_first)
-    )
-    study = partial(
-        largest_drop,
-        covariance=covariance,
-        degrees=int(per_bin[enough].min()) - 1,
-        isotonic=method == "isotonic",
-        n_draws=n_draws,
-        rng=as_generator(rng),
-    )
-    # "either" is an intersection-union test: both directions must be rejected, so the
-    # better-fitting one decides.
-    by_sign = {sign: study(sign * share) for sign in SIGNS[direction]}
-    sign, drops = max(by_sign.items(), key=lambda item: item[1].pvalue)
+    isotonic, generator = method == "isotonic", as_generator(rng)
+    sign, drops = drops_of_pair(binned, direction, n_draws, generator, isotonic=isotonic)
     # Probabilities are no trials of which a share could be counted: its error is over contexts.
-    error = np.sqrt(np.diag(covariance)) if policies else None
-    details = _bin_pairs(drops, share, rows, mean_belief[enough], error)
-    result = replace(result, settings={**result.settings, "n_bins_used": int(enough.sum())})
+    error = np.sqrt(np.diag(binned.covariance)) if policies else None
+    details = _bin_pairs(drops, binned.share, binned.rows, binned.belief, error)
+    result = replace(result, settings={**result.settings, "n_bins_used": binned.share.size})
     if published:
         return _published(result, details, sign)
     return _tested(result, drops, details, n_draws, "increasing" if sign == 1 else "decreasing")
+
+
+def drops_of_pair(
+    binned: BinnedPair,
+    direction: str,
+    n_draws: int,
+    rng: np.random.Generator,
+    *,
+    isotonic: bool = False,
+) -> tuple[int, Drops]:
+    """Study the drops of a pair in each direction allowed; return the sign of the one that counts.
+
+    "either" is an intersection-union test: both directions must be rejected, so the better-fitting
+    one decides.
+    """
+    by_sign = {
+        sign: largest_drop(
+            sign * binned.share,
+            binned.covariance,
+            degrees=binned.degrees,
+            isotonic=isotonic,
+            n_draws=n_draws,
+            rng=rng,
+        )
+        for sign in SIGNS[direction]
+    }
+    return max(by_sign.items(), key=lambda item: item[1].pvalue)
 
 
 def _untested(pair: tuple[Any, Any], context: Codes, settings: dict[str, Any]) -> CheckResult:

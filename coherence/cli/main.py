@@ -47,6 +47,10 @@ _COMMANDS = {
         "elicitation.commands.organisms",
         "train small models whose belief and policy are known, coherent and incoherent ones",
     ),
+    "power": (
+        "coherence.cli.power",
+        "how many contexts and repetitions does a study need, and what do they cost?",
+    ),
     "reveal": (
         "elicitation.commands.reveal",
         "beliefs revealed by unfinished texts about dice and coins, beside stated answers and bets",

@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _parameters(settings: Iterable[str], agent: "Agent") -> dict[str, float]:
+def agent_parameters(settings: Iterable[str], agent: "Agent") -> dict[str, float]:
     """Read NAME=VALUE pairs; the error for an unknown name lists what there is."""
     from coherence.errors import InputError
 
@@ -123,7 +123,7 @@ def run(args: argparse.Namespace) -> int:
     if args.seed < 0:
         raise InputError(f"--seed must be at least 0; received {args.seed}.")
     # The agent itself checks the ranges, and its error names the parameter.
-    changes = _parameters(args.set, AGENTS[args.agent])
+    changes = agent_parameters(args.set, AGENTS[args.agent])
     runs = simulate(
         AGENTS[args.agent].with_parameters(**changes),
         n_contexts=args.contexts,

@@ -8,7 +8,7 @@ held-out contexts.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import log_softmax, softmax
+from scipy.special import softmax
 
 from coherence.inputs import Codes, Floats
 
@@ -52,45 +52,58 @@ def _powers(belief: Floats, degree: int) -> Floats:
     return np.asarray((2 * belief - 1)[:, None] ** np.arange(degree + 1))
 
 
+def _log_share(utility: Floats) -> Floats:
+    """Return the logarithm of the softmax along the last axis."""
+    below = utility - utility.max(axis=-1, keepdims=True)
+    return np.asarray(below - np.log(np.exp(below).sum(axis=-1, keepdims=True)))
+
+
 def _fit(design: Floats, counts: Floats) -> Floats:
-    """Penalised maximum likelihood by Newton's method.
+    """Penalised maximum likelihood by Newton's method, of several sets of counts at once.
 
     All actions are parametrised alike, and the penalty picks one of the equivalent solutions.
+    `counts` has the shape (n_fits, n_cells, n_actions), the result (n_fits, n_terms, n_actions).
     """
-    n_terms, n_actions = design.shape[1], counts.shape[1]
-    size = counts.sum(axis=1)
-    coefficients = np.zeros((n_terms, n_actions))
+    n_fits, _, n_actions = counts.shape
+    n_terms = design.shape[1]
+    ridge = RIDGE * np.eye(n_terms * n_actions)
+    products = (design[:, :, None] * design[:, None, :]).reshape(len(design), -1)
 
-    def loss(candidate: Floats) -> float:
-        return float(
-            -(counts * log_softmax(design @ candidate, axis=1)).sum()
-            + RIDGE / 2 * (candidate**2).sum()
-        )
+    def losses(counts: Floats, candidates: Floats) -> Floats:
+        misfit = -(counts * _log_share(design @ candidates)).sum(axis=(1, 2))
+        return np.asarray(misfit + RIDGE / 2 * (candidates**2).sum(axis=(1, 2)))
 
-    value = loss(coefficients)
+    fitted = np.zeros((n_fits, n_terms, n_actions))
+    going, coefficients = np.arange(n_fits), fitted
+    value = losses(counts, coefficients)
     for _ in range(MAX_STEPS):
-        share = softmax(design @ coefficients, axis=1)
+        size = counts.sum(axis=2)[..., None]
+        share = np.exp(_log_share(design @ coefficients))
         # Second derivatives of the multinomial logit: size * (diag(share) - share share') between
         # actions, times the products of the design's columns.
-        gradient = design.T @ (size[:, None] * share - counts) + RIDGE * coefficients
-        weight = np.einsum("n,na,ab->nab", size, share, np.eye(n_actions)) - np.einsum(
-            "n,na,nb->nab", size, share, share
+        gradient = design.T @ (size * share - counts) + RIDGE * coefficients
+        weight = -share[..., :, None] * share[..., None, :]
+        weight[..., np.arange(n_actions), np.arange(n_actions)] += share
+        weight = (weight * size[..., None]).reshape(len(going), len(design), -1)
+        hessian = (weight.transpose(0, 2, 1) @ products).reshape(
+            -1, n_actions, n_actions, n_terms, n_terms
         )
-        hessian = np.einsum("ni,nab,nj->iajb", design, weight, design, optimize=True).reshape(
-            n_terms * n_actions, -1
-        )
-        step = np.linalg.solve(hessian + RIDGE * np.eye(len(hessian)), gradient.ravel()).reshape(
-            coefficients.shape
-        )
-        scale = 1.0
+        hessian = hessian.transpose(0, 3, 1, 4, 2).reshape(len(going), *ridge.shape) + ridge
+        step = np.linalg.solve(hessian, gradient.reshape(len(going), -1, 1)).reshape(gradient.shape)
         # Newton overshoots where data are nearly separated; halving keeps every step downhill.
-        while loss(coefficients - scale * step) > value and scale > 1e-6:
-            scale /= 2
+        scale = np.ones((len(going), 1, 1))
+        moved = losses(counts, coefficients - step)
+        while (uphill := (moved > value) & (scale[:, 0, 0] > 1e-6)).any():
+            scale[uphill] /= 2
+            moved = losses(counts, coefficients - scale * step)
         coefficients = coefficients - scale * step
-        previous, value = value, loss(coefficients)
-        if previous - value < 1e-9 * (1 + abs(value)):
+        fitted[going] = coefficients
+        left = value - moved >= 1e-9 * (1 + np.abs(moved))
+        if not left.any():
             break
-    return coefficients
+        going, value = going[left], moved[left]
+        coefficients, counts = coefficients[left], counts[left]
+    return fitted
 
 
 def merge_levels(belief: Floats) -> tuple[Codes, Floats]:
@@ -136,7 +149,7 @@ def fit_to_counts(belief: Floats, counts: Floats, degree: int) -> ChoiceModel:
     ChoiceModel
         Penalised maximum likelihood fit.
     """
-    return ChoiceModel(_fit(_powers(belief, degree), counts))
+    return ChoiceModel(_fit(_powers(belief, degree), counts[None])[0])
 
 
 def fit_choice_model(belief: Floats, share: Floats, folds: Codes) -> ChoiceModel:
@@ -167,9 +180,6 @@ def fit_choice_model(belief: Floats, share: Floats, folds: Codes) -> ChoiceModel
         if degree >= centre.size:  # a polynomial through every cell leaves nothing to predict
             break
         design = _powers(centre, degree)
-        scores = [
-            (counts[fold] * log_softmax(design @ _fit(design, total - counts[fold]), axis=1)).sum()
-            for fold in range(n_folds)
-        ]
-        best = max(best, (float(np.sum(scores)), degree), key=lambda scored: scored[0])
+        scores = counts * _log_share(design @ _fit(design, total - counts))
+        best = max(best, (float(scores.sum()), degree), key=lambda scored: scored[0])
     return fit_to_counts(centre, total, best[1])

@@ -94,6 +94,19 @@ def _exchanged(
     return exchanged_sums(action, truth, blocks, n_draws, rng)
 
 
+def adjusted_pvalues(sums: Sums, weights: Floats) -> tuple[Floats, Floats]:
+    """Return the normal p-value of each component alone, and adjusted for all of them."""
+    studentised = sums.standardised
+    if studentised is None:
+        with np.errstate(invalid="ignore"):
+            spread = np.sqrt((sums.scores**2).sum(axis=0))
+            studentised = np.nan_to_num(sums.scores.sum(axis=0) / spread)
+    minima = _weighted_minimum(sums.draws, weights)
+    single = 2 * stats.norm.sf(np.abs(studentised))
+    adjusted = [permutation_pvalue(-float(value), -minima) for value in single / weights]
+    return single, np.array(adjusted)
+
+
 def component_estimates(sums: Sums, weights: Floats) -> pd.DataFrame:
     """Estimate, standard error and p-values of each component."""
     scores, n = sums.scores, len(sums.scores)
@@ -103,14 +116,9 @@ def component_estimates(sums: Sums, weights: Floats) -> pd.DataFrame:
         # Sandwich: what is left of each context's sum once the effect is taken out of it.
         rest = scores - estimate * sums.scale
         error = np.sqrt((rest**2).sum(axis=0) * n / (n - 1)) / total
-        studentised = np.nan_to_num(scores.sum(axis=0) / np.sqrt((scores**2).sum(axis=0)))
         # Shah and Peters (2020), equation 3: the same sum, studentised about its mean.
         measure = scores.mean(axis=0) / scores.std(axis=0) * math.sqrt(n)
-    if sums.standardised is not None:
-        studentised = sums.standardised
-    minima = _weighted_minimum(sums.draws, weights)
-    single = 2 * stats.norm.sf(np.abs(studentised))
-    adjusted = [permutation_pvalue(-float(value), -minima) for value in single / weights]
+    single, adjusted = adjusted_pvalues(sums, weights)
     return pd.DataFrame(
         {
             "component": sums.names,
@@ -137,6 +145,22 @@ def pair_components(data: ChoiceData, remains: Residuals) -> list[Component]:
         for state, label in enumerate(states)
         for position, action in enumerate(data.actions)
     ]
+
+
+def weighed_components(
+    data: ChoiceData, remains: Residuals, slope: Floats | None
+) -> tuple[list[Component], Floats]:
+    """Return all components with their weights, which sum to 1.
+
+    `slope` weighs each action by how its probability changes with the belief, shape (n, n_actions);
+    None where a shift of the belief is not defined.
+    """
+    components = pair_components(data, remains)
+    weights: Floats = np.full(len(components), 1 / len(components))
+    if slope is None:
+        return components, weights
+    components.append(Component("hidden shift of belief", slope, 0, np.ones(data.n_rows)))
+    return components, np.append(weights * (1 - SHIFT_WEIGHT), SHIFT_WEIGHT)
 
 
 def _skewness(component: Component, data: ChoiceData, remains: Residuals) -> float:

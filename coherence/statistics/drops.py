@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coherence.inputs import Codes, Floats
+from coherence.statistics.bins import belief_bins
 from coherence.statistics.resample import permutation_pvalue
 
 MIN_CONTEXTS_PER_BIN = 3
@@ -20,6 +21,32 @@ def contexts_per_bin(bins: Codes, context: Codes, n_bins: int) -> Codes:
     """Count the different contexts in each bin, shape (n_bins,)."""
     pairs = np.unique(np.stack([bins, context]), axis=1)
     return np.bincount(pairs[0], minlength=n_bins).astype(np.int64)
+
+
+def used_bins(belief: Floats, context: Codes, n_bins: int) -> tuple[Codes, NDArray[np.bool_]]:
+    """Cut beliefs into bins and leave out those with too few contexts.
+
+    Parameters
+    ----------
+    belief : ndarray, shape (n,)
+        Stated beliefs.
+    context : ndarray of int, shape (n,)
+        Context of each row.
+    n_bins : int
+        Quantile bins wanted.
+
+    Returns
+    -------
+    used : ndarray of int, shape (n_kept,)
+        Bin of each row that is kept, numbered without gaps; all 0 where fewer than two bins have
+        enough contexts.
+    kept : ndarray of bool, shape (n,)
+        Rows in bins with enough contexts.
+    """
+    bins = belief_bins(belief, n_bins)
+    enough = contexts_per_bin(bins, context, int(bins.max()) + 1) >= MIN_CONTEXTS_PER_BIN
+    kept = enough[bins]
+    return (np.cumsum(enough) - 1)[bins[kept]], kept
 
 
 def effective_contexts(bins: Codes, context: Codes, n_bins: int, mass: Floats) -> Codes:
@@ -105,6 +132,70 @@ def shares(bins: Codes, first: Floats, context: Codes) -> tuple[Floats, Floats, 
         np.diag(covariance), inner * (1 - inner) / rows
     )
     return share, rows, covariance
+
+
+@dataclass(frozen=True)
+class BinnedPair:
+    """Shares of the first action of a pair in the bins of belief that have enough contexts.
+
+    Parameters
+    ----------
+    share, rows, belief : ndarray, shape (n_bins,)
+        Share, number of rows (or sum of probabilities), and mean belief of each bin.
+    covariance : ndarray, shape (n_bins, n_bins)
+        Of the shares.
+    degrees : int
+        Degrees of freedom of the bin with the fewest contexts.
+    """
+
+    share: Floats
+    rows: Floats
+    belief: Floats
+    covariance: Floats
+    degrees: int
+
+
+def binned_pair(
+    belief: Floats, first: Floats, mass: Floats, context: Codes, *, n_bins: int, policies: bool
+) -> BinnedPair | None:
+    """Cut beliefs into bins and count the choices of a pair of actions in them.
+
+    Parameters
+    ----------
+    belief : ndarray, shape (n,)
+        Stated beliefs.
+    first, mass : ndarray, shape (n,)
+        Probability of the first action, and of both together; 0 or 1 where one was chosen.
+    context : ndarray of int, shape (n,)
+        Context of each row.
+    n_bins : int
+        Quantile bins wanted.
+    policies : bool
+        Whether actions are probabilities.
+
+    Returns
+    -------
+    BinnedPair or None
+        None where fewer than two bins have enough contexts with a choice from the pair.
+    """
+    # Bins are those of all choices, so that the pairs of a unit can be read side by side.
+    bins, in_pair = belief_bins(belief, n_bins), mass > 0
+    mean_belief = np.bincount(bins, weights=belief) / np.bincount(bins)
+    of_pair = bins[in_pair], context[in_pair], mean_belief.size
+    per_bin = (
+        effective_contexts(*of_pair, mass[in_pair]) if policies else contexts_per_bin(*of_pair)
+    )
+    enough = per_bin >= MIN_CONTEXTS_PER_BIN
+    if enough.sum() < 2:
+        return None
+    kept = in_pair & enough[bins]
+    used = (np.cumsum(enough) - 1)[bins[kept]]  # numbered without the bins that are left out
+    of_first = used, first[kept], context[kept]
+    share, rows, covariance = (
+        policy_shares(*of_first, mass[kept]) if policies else shares(*of_first)
+    )
+    degrees = int(per_bin[enough].min()) - 1
+    return BinnedPair(share, rows, mean_belief[enough], covariance, degrees)
 
 
 def isotonic_fit(values: Floats, weights: Floats) -> Floats:

@@ -1,7 +1,8 @@
-"""Intervals for shares: Wilson's, which is neither empty at 0 and 1 nor reaches beyond them."""
+"""Intervals for shares: Wilson's, and the exact one; neither is empty at 0 and 1 nor beyond."""
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import stats
 
 from coherence.inputs import Floats
 
@@ -43,3 +44,29 @@ def wilson_interval(share: ArrayLike, count: ArrayLike) -> tuple[Floats, Floats]
     # At shares of 0 and 1 one end is exact; rounding would leave it an ulp off.
     low = np.where(observed == 0, 0.0, middle - half)
     return low, np.where(observed == 1, 1.0, middle + half)
+
+
+def exact_interval(successes: int, n: int, *, level: float = 0.95) -> tuple[float, float]:
+    """Return the exact interval of Clopper and Pearson (1934) for a probability.
+
+    Parameters
+    ----------
+    successes, n : int
+        Successes among independent trials; `n` is positive.
+    level : float
+        Least coverage.
+
+    Returns
+    -------
+    tuple of float
+        Ends, in [0, 1].
+
+    Examples
+    --------
+    >>> [round(end, 3) for end in exact_interval(0, 10)]
+    [0.0, 0.308]
+    """
+    tail = (1 - level) / 2
+    low = float(stats.beta.ppf(tail, successes, n - successes + 1)) if successes else 0.0
+    high = float(stats.beta.ppf(1 - tail, successes + 1, n - successes)) if successes < n else 1.0
+    return low, high

@@ -106,12 +106,14 @@ def _candidates(values: Floats, n_contexts: int) -> Iterator[tuple[int, bool, Fl
 
 
 def _solve(gram: Floats, moments: Floats) -> Floats:
+    """Solve normal equations, one or several of them along the first axes."""
     # A trace of ridge: a knot interval may hold no data in a fold.
-    ridge = 1e-8 * np.trace(gram) / len(gram)
-    return np.asarray(np.linalg.solve(gram + ridge * np.eye(len(gram)), moments))
+    size = gram.shape[-1]
+    ridge = 1e-8 * np.trace(gram, axis1=-2, axis2=-1)[..., None, None] / size
+    return np.asarray(np.linalg.solve(gram + ridge * np.eye(size), moments))
 
 
-def _best_cut(values: Floats, weight: Floats, total: Floats, square: Floats) -> int | None:
+def _best_cut(values: Floats, weight: Floats, total: Floats, *, square: Floats) -> int | None:
     """Position of the first value above the jump that explains most.
 
     None where no cut leaves enough rows on both sides.
@@ -143,7 +145,7 @@ def _with_jump(basis: Floats, cut: int | None) -> Floats:
 
 def _held_out_error(fitted: Floats, weight: Floats, total: Floats, square: Floats) -> float:
     """Sum of squares of the held-out rows, up to the part that no candidate changes."""
-    return float(((weight[:, None] * fitted**2 - 2 * total * fitted).sum(axis=0) / square).sum())
+    return float(((weight[..., None] * fitted**2 - 2 * total * fitted) / square).sum())
 
 
 def _merged(values: Floats, weight: Floats, total: Floats) -> tuple[Floats, Floats, Floats]:
@@ -165,18 +167,13 @@ def _choose(
 
     `weight` and `total` have a row for each fold; `squares` is the sum of squares of all rows.
     """
-    n_folds = len(weight)
     lowest, size, products, basis = math.inf, 0, False, np.empty((0, 0))
     for size_tried, products_tried, basis_tried in _candidates(values, n_contexts):
         # Normal equations add up over folds: a fold is left out by subtracting its part.
-        grams = np.einsum("fl,li,lj->fij", weight, basis_tried, basis_tried, optimize=True)
-        moments = np.einsum("li,flc->fic", basis_tried, total, optimize=True)
-        error = 0.0
-        for fold in range(n_folds):
-            coefficients = _solve(
-                grams.sum(axis=0) - grams[fold], moments.sum(axis=0) - moments[fold]
-            )
-            error += _held_out_error(basis_tried @ coefficients, weight[fold], total[fold], square)
+        grams = (basis_tried.T * weight[:, None, :]) @ basis_tried
+        moments = basis_tried.T @ total
+        coefficients = _solve(grams.sum(axis=0) - grams, moments.sum(axis=0) - moments)
+        error = _held_out_error(basis_tried @ coefficients, weight, total, square)
         if error < lowest:
             lowest, size, products, basis = error, size_tried, products_tried, basis_tried
     jump = None
@@ -184,22 +181,19 @@ def _choose(
     # The sum of squares is what was left out of the errors.
     lowest -= JUMP_GAIN * (lowest + squares)
     most = min(len(values), n_contexts // CONTEXTS_PER_COEFFICIENT) - 1
-    for size_tried in JUMP_SIZES if values.ndim == 1 else ():
-        if size_tried > most:
-            continue
-        spline, error = spline_basis(values, size_tried), 0.0
-        for fold in range(n_folds):
-            # Where the jump lies is chosen anew without each fold: a jump that chance suggests
-            # does not predict the contexts held out.
-            rows, left = pooled - weight[fold], sums - total[fold]
-            stepped = _with_jump(spline, _best_cut(values, rows, left, square))
-            error += _held_out_error(
-                stepped @ _solve((stepped.T * rows) @ stepped, stepped.T @ left),
-                weight[fold],
-                total[fold],
-                square,
-            )
-        cut = _best_cut(values, pooled, sums, square)
+    sizes = [tried for tried in JUMP_SIZES if values.ndim == 1 and tried <= most]
+    # Where the jump lies is chosen anew without each fold: a jump that chance suggests does not
+    # predict the contexts held out.
+    rows, left = pooled - weight, sums - total
+    best_cut = partial(_best_cut, values, square=square)
+    cuts = [best_cut(*of_fold) for of_fold in zip(rows, left, strict=True) if sizes]
+    cut = best_cut(pooled, sums) if sizes else None
+    for size_tried in sizes:
+        spline = spline_basis(values, size_tried)
+        stepped = np.stack([_with_jump(spline, of_fold) for of_fold in cuts])
+        turned = stepped.transpose(0, 2, 1)
+        coefficients = _solve((turned * rows[:, None, :]) @ stepped, turned @ left)
+        error = _held_out_error(stepped @ coefficients, weight, total, square)
         if error < lowest and cut is not None:
             lowest, size, products, basis, jump = (
                 error,

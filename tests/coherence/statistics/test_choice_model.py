@@ -145,3 +145,15 @@ def test_no_polynomial_passes_through_every_level(n_levels, most, monkeypatch):
     model = fit_choice_model(belief, np.eye(2)[rng.integers(0, 2, 60)], np.arange(60) % 3)
     assert max(tried) <= most + 1
     assert 1 <= model.degree <= most
+
+
+def test_sets_of_counts_that_are_fitted_together_are_fitted_each_for_itself(counts):
+    """One set is nearly separated and takes many halved steps, while the others have arrived."""
+    belief, drawn = counts
+    separated = np.where(belief[:, None] > 0.5, [0.0, 0.0, 30.0], [30.0, 0.0, 0.0])
+    sets = np.stack([drawn, separated, drawn[::-1]])
+    design = (2 * belief - 1)[:, None] ** np.arange(3)
+    together = choice_model._fit(design, sets)
+    for alone, fitted in zip(sets, together, strict=True):
+        (expected,) = choice_model._fit(design, alone[None])
+        np.testing.assert_allclose(fitted, expected, rtol=1e-9, atol=1e-9)

@@ -6,6 +6,7 @@ from scipy import stats
 from sklearn.isotonic import isotonic_regression
 
 from coherence.statistics.drops import (
+    binned_pair,
     contexts_per_bin,
     effective_contexts,
     isotonic_fit,
@@ -13,6 +14,7 @@ from coherence.statistics.drops import (
     largest_interval,
     policy_shares,
     shares,
+    used_bins,
 )
 
 
@@ -159,3 +161,36 @@ def test_policies_that_agree_have_the_least_variance_of_half_a_context():
     assert share.tolist() == pytest.approx([0.3, 1.0])
     assert rows.tolist() == [2.0, 2.0]
     assert np.diag(covariance) == pytest.approx([0.58 / 2 / 16, 1 / 2 / 16])
+
+
+def test_a_pair_is_counted_in_the_bins_that_have_enough_contexts():
+    """Bins .1, .5, .9 of five contexts; in the middle one two contexts chose from the pair."""
+    belief, context = np.repeat([0.1, 0.5, 0.9], 5), np.arange(15)
+    first = np.array([1, 0, 0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0], dtype=float)
+    mass = np.array([1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 1, 1, 1, 1, 0], dtype=float)
+    binned = binned_pair(belief, first, mass, context, n_bins=3, policies=False)
+    assert binned.belief == pytest.approx([0.1, 0.9])
+    assert binned.share == pytest.approx([1 / 5, 3 / 4])
+    assert binned.rows.tolist() == [5, 4]
+    assert binned.degrees == 3
+    assert binned.covariance.shape == (2, 2)
+    few = binned_pair(belief[:10], first[:10], mass[:10], context[:10], n_bins=3, policies=False)
+    assert few is None
+
+
+def test_a_pair_of_policies_is_weighed_by_its_probability():
+    """A context that hardly ever chooses from the pair hardly counts."""
+    belief, context = np.repeat([0.1, 0.9], 4), np.arange(8)
+    mass = np.array([1, 1, 1, 0.001, 0.5, 0.5, 0.5, 0.5])
+    binned = binned_pair(belief, mass * 0.25, mass, context, n_bins=2, policies=True)
+    assert binned.share == pytest.approx([0.25, 0.25])
+    assert binned.degrees == 2
+    assert binned.rows == pytest.approx([3.001, 2.0])
+
+
+def test_bins_with_two_contexts_are_left_out_whatever_their_rows():
+    belief = np.repeat([0.1, 0.5, 0.9], 6)
+    context = np.array([0, 1, 2, 3, 4, 5, *[6, 7] * 3, 8, 9, 10, 11, 12, 13])
+    used, kept = used_bins(belief, context, 3)
+    assert kept.tolist() == [True] * 6 + [False] * 6 + [True] * 6
+    assert used.tolist() == [0] * 6 + [1] * 6

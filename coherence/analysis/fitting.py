@@ -1,0 +1,93 @@
+"""The nearest rational agent of one (task, model) of a runs table."""
+
+from typing import Any
+
+import pandas as pd
+
+from coherence.analysis.analyze import UNIT, complete_columns
+from coherence.analysis.states import states_of_tasks
+from coherence.analysis.unit import UnitRows
+from coherence.checks.catalogue import declaration
+from coherence.errors import InputError, closest, listing
+from coherence.inputs import require
+from coherence.rational.agent import RationalAgent
+from coherence.rational.fit import fit_rational_agent
+from coherence.table.needs import JUDGED_CHOICES
+from coherence.table.prompts import reference_prompt
+
+
+def fit_unit(
+    runs: pd.DataFrame,
+    *,
+    task: str | None = None,
+    model: str | None = None,
+    positive: Any = None,
+    reference: str | None = None,
+) -> tuple[RationalAgent, str]:
+    """Fit the rational agent that `coherence.analyze` fits to one (task, model).
+
+    Parameters
+    ----------
+    runs : DataFrame
+        A valid runs table.
+    task, model : str, optional
+        Which of several; may be left out where there is one.
+    positive, reference
+        As for `coherence.analyze`.
+
+    Returns
+    -------
+    agent : RationalAgent
+        Fitted to the rows with a readable belief, an action and a known state.
+    name : str
+        Task and model, for a reader.
+
+    Raises
+    ------
+    InputError
+        No such task or model, several of them and none named, or no agent can be fitted.
+
+    Examples
+    --------
+    >>> from coherence import simulate
+    >>> runs = simulate("noisy", n_contexts=60, n_reps=3, rng=1)
+    >>> agent, name = fit_unit(runs)
+    >>> name
+    'noisy on simulated'
+    """
+    table, _ = complete_columns(runs)
+    for column, wanted in zip(UNIT, (task, model), strict=True):
+        there = sorted(table[column].unique())
+        require(
+            wanted is None or wanted in there,
+            f"{column} must be one of the table; received {wanted!r}. "
+            f"{closest(str(wanted), there)}",
+        )
+        table = table if wanted is None else table[table[column] == wanted]
+    units = sorted(map(tuple, table[list(UNIT)].drop_duplicates().to_numpy().tolist()))
+    if len(units) > 1:
+        named = listing([f"task {of!r} with model {by!r}" for of, by in units])
+        raise InputError(
+            f"the table must leave one (task, model) to be fitted; received {len(units)}: {named}. "
+            "Name a task and a model."
+        )
+    check = declaration("rational_agent")
+    labels, meant = states_of_tasks(table, positive, [check])[str(units[0][0])]
+    prompt = reference_prompt(table, reference)
+    unit = UnitRows(table, positive=meant, labels=labels, reference=prompt)
+    require(
+        unit.in_two_states and not unit.unpaired and len(unit.judged) > 0,
+        "the table must have rows with a belief in one of two states, an action and a state "
+        "(theta); received none. An agent without answers is planned by its name.",
+    )
+    facts = unit.facts(JUDGED_CHOICES, False)
+    agent = fit_rational_agent(
+        facts.belief,
+        facts.action,
+        facts.truth,
+        context=facts.context,
+        positive=facts.positive,
+        noise=0.0 if facts.computed else None,
+    )
+    of, by = units[0]
+    return agent, " on ".join(part for part in (by, of) if part) or "the fitted agent"

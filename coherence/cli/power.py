@@ -1,0 +1,320 @@
+"""``coherence power``: how many contexts a study needs, and what they cost."""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from coherence.checks import CHECKS
+
+if TYPE_CHECKING:
+    from coherence.agents.agent import Agent
+    from coherence.rational.agent import RationalAgent
+    from coherence.study.power_result import PowerResult
+
+_FILES = r"power\.(csv|parquet|json|svg)|needed\.csv"
+_COSTS = {
+    "tokens-in": "tokens of one prompt",
+    "tokens-out": "tokens of one answer, thinking included",
+    "price-in": "price of a million tokens of prompts",
+    "price-out": "price of a million tokens of answers",
+    "per-minute": "answers a minute",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Parser of this command.
+    """
+    parser.add_argument(
+        "agent",
+        nargs="?",
+        metavar="AGENT",
+        help="name of the agent that would answer ('coherence simulate --list'; default: rational)",
+    )
+    _add_fitted(parser)
+    _add_grid(parser)
+    _add_search(parser)
+    costs = parser.add_argument_group("costs", "what the answers cost")
+    for option, holds in _COSTS.items():
+        costs.add_argument(f"--{option}", type=float, metavar="X", help=holds)
+    costs.add_argument(
+        "--prompts-per-rep",
+        type=int,
+        metavar="N",
+        help="prompts for one repetition of one context (default: counted from the checks)",
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="seed; with an equal seed a larger grid keeps the numbers of a smaller (default: 0)",
+    )
+    parser.add_argument(
+        "--n-jobs",
+        type=int,
+        default=1,
+        metavar="N",
+        help="processes; -1 for one per processor (default: 1)",
+    )
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        help="folder for power.csv, power.parquet, power.json and power.svg",
+    )
+
+
+def _add_fitted(parser: argparse.ArgumentParser) -> None:
+    """Declare what is known of who would answer."""
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="set a parameter of the agent; may be given several times",
+    )
+    like = parser.add_argument_group("a model that was asked", "instead of a named agent")
+    like.add_argument(
+        "--like", metavar="RUNS", help="runs table: plan for the rational agent fitted to it"
+    )
+    like.add_argument("--task", metavar="TASK", help="task of the table, if it has several")
+    like.add_argument("--model", metavar="MODEL", help="model of the table, if it has several")
+    like.add_argument(
+        "--positive", metavar="LABEL", help="state whose probability the belief is, as for analyze"
+    )
+    like.add_argument(
+        "--reference", metavar="PROMPT", help="wording of the beliefs, as for analyze"
+    )
+
+
+def _add_grid(parser: argparse.ArgumentParser) -> None:
+    """Declare the studies to simulate."""
+    parser.add_argument(
+        "--contexts", metavar="N,N", help="numbers of contexts (default: 25,50,100,200,400)"
+    )
+    parser.add_argument(
+        "--reps",
+        metavar="N,N",
+        help="repetitions per question (default: 5; 1 with --policies)",
+    )
+    parser.add_argument(
+        "--signal",
+        metavar="X,X",
+        help="hidden signals: how much higher the belief acted on is when the state is true "
+        "(default: 0.1,0.2,0.4; 0 is always there)",
+    )
+    parser.add_argument(
+        "--planted",
+        metavar="NAME",
+        help="parameter of the agent that --signal sets, such as peak or iterated_bias "
+        "(default: hidden_signal)",
+    )
+    parser.add_argument(
+        "--checks",
+        metavar="A,B",
+        help=f"checks, of {', '.join(CHECKS)} (default: those that take milliseconds; with "
+        "--target residual_covariance)",
+    )
+    parser.add_argument(
+        "--policies",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="answers give the probability of each action, as forced and exact ones do "
+        "(default: drawn actions; with --like what the table has)",
+    )
+
+
+def _add_search(parser: argparse.ArgumentParser) -> None:
+    """Declare the power that is wanted, and what the simulations rest on."""
+    parser.add_argument(
+        "--target",
+        type=float,
+        metavar="POWER",
+        help="search for the number of contexts with this power, such as 0.8",
+    )
+    parser.add_argument(
+        "--limit",
+        type=int,
+        metavar="N",
+        help="most contexts that come into question for --target (default: 5000)",
+    )
+    parser.add_argument(
+        "--simulations",
+        type=int,
+        default=500,
+        metavar="N",
+        help="simulated studies of each size (default: 500)",
+    )
+    parser.add_argument(
+        "--draws",
+        type=int,
+        metavar="N",
+        help="random draws behind each p-value (default: 999; 199 for cmi)",
+    )
+    parser.add_argument(
+        "--alpha", type=float, default=0.05, metavar="X", help="level of each test (default: 0.05)"
+    )
+
+
+def _numbers(text: str, option: str, kind: Callable[[str], Any], what: str) -> list[Any]:
+    """Read numbers with commas between them."""
+    from coherence.errors import InputError
+
+    values = []
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        try:
+            values.append(kind(part))
+        except ValueError:
+            raise InputError(
+                f"{option} must be {what} with commas between them; received {part!r}. "
+                f"Write, for example, {option} {'50,100' if kind is int else '0.1,0.2'}."
+            ) from None
+    return values
+
+
+def _who(args: argparse.Namespace) -> "tuple[Agent | RationalAgent, str]":
+    """Find who would answer: a named agent, or the one fitted to a table."""
+    from coherence.errors import InputError
+
+    if args.like is None:
+        from coherence.agents.world import named_agent
+        from coherence.cli.simulate import agent_parameters
+
+        for option in ("task", "model", "positive", "reference"):
+            if getattr(args, option) is not None:
+                raise InputError(f"--{option} belongs to --like RUNS. Add that, or leave it out.")
+        agent = named_agent(args.agent or "rational")
+        changes = agent_parameters(args.set, agent)
+        changed = "".join(f", {name}={value:g}" for name, value in changes.items())
+        return agent.with_parameters(**changes), f"agent {agent.name}{changed}"
+    if args.agent is not None or args.set:
+        raise InputError(
+            "--like takes the agent from a table; received the agent "
+            f"{args.agent or 'of --set'!r} as well. Leave one of them out."
+        )
+    from coherence.analysis.fitting import fit_unit
+    from coherence.table.storage import read_runs
+
+    fitted, name = fit_unit(
+        read_runs(args.like),
+        task=args.task,
+        model=args.model,
+        positive=args.positive,
+        reference=args.reference,
+    )
+    return fitted, f"an agent like {name}"
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int, str], None] | None]:
+    """Show a bar if stderr is a terminal."""
+    from tqdm import tqdm
+
+    # disable=None: no bar where stderr is a file or a pipe.
+    with tqdm(unit=" studies", file=sys.stderr, disable=None, leave=False) as bar:
+
+        def show(done: int, total: int, label: str) -> None:
+            bar.total, bar.n = total, done
+            bar.set_description_str(label, refresh=False)
+            bar.refresh()
+
+        yield None if bar.disable else show
+
+
+def _write(result: "PowerResult", name: str) -> None:
+    """Write all files of the result, and remove those of an earlier call."""
+    from coherence.cli.folders import prepare_folder, remove_earlier
+    from coherence.table.storage import write_runs
+
+    folder = prepare_folder(name)
+    texts = {"power.json": result.to_json(), "power.svg": result.to_svg()}
+    tables = {"power.csv": result.table, "power.parquet": result.table}
+    if not result.needed.empty:
+        tables["needed.csv"] = result.needed
+    remove_earlier(folder, _FILES, [*texts, *tables])
+    for file, table in tables.items():
+        write_runs(table, folder / file)
+    for file, text in texts.items():
+        _replace(folder / file, text)
+    print(f"wrote {', '.join(sorted([*tables, *texts]))} to {folder}", file=sys.stderr)
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file so that a crash leaves either the old one or the new one."""
+    temporary = path.with_name(f".{path.name}.partial")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def run(args: argparse.Namespace) -> int:
+    """Simulate, print, write.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Options as declared by `add_arguments`.
+
+    Returns
+    -------
+    int
+        0, whatever the power.
+    """
+    from coherence.errors import InputError
+
+    if args.seed < 0:
+        raise InputError(f"--seed must be at least 0; received {args.seed}.")
+    if args.limit is not None and args.target is None:
+        raise InputError("--limit belongs to --target. Add that, or leave the limit out.")
+    whole = "whole numbers"
+    grid: dict[str, Any] = {}
+    if args.reps is not None:
+        grid["n_reps"] = _numbers(args.reps, "--reps", int, whole)
+    if args.contexts is not None:
+        grid["n_contexts"] = _numbers(args.contexts, "--contexts", int, whole)
+    if args.signal is not None:
+        grid["signal"] = _numbers(args.signal, "--signal", float, "numbers")
+    if args.checks is not None:
+        grid["check"] = [name.strip() for name in args.checks.split(",") if name.strip()]
+    if args.limit is not None:
+        grid["limit"] = args.limit
+    if args.out is not None:
+        from coherence.cli.folders import prepare_folder
+
+        prepare_folder(args.out)
+    from coherence.study.costs import Costs
+    from coherence.study.power import power
+
+    costs = {name.replace("-", "_"): getattr(args, name.replace("-", "_")) for name in _COSTS}
+    agent, name = _who(args)
+    with _progress() as progress:
+        result = power(
+            agent,
+            **grid,
+            name=name,
+            planted=args.planted,
+            policies=args.policies,
+            n_simulations=args.simulations,
+            n_draws=args.draws,
+            alpha=args.alpha,
+            target=args.target,
+            costs=Costs(**costs, prompts_per_rep=args.prompts_per_rep),
+            n_jobs=args.n_jobs,
+            rng=args.seed,
+            progress=progress,
+        )
+    # Before printing: a reader who leaves early (`| head`) must not cost the files.
+    if args.out is not None:
+        _write(result, args.out)
+    print(result)
+    return 0

@@ -1,0 +1,220 @@
+"""Studies of a model that has been asked before: its beliefs, noise and choices, at any size.
+
+The nearest rational agent is fitted to the answers (`coherence.fit_rational_agent`); a study draws
+new contexts from its beliefs. A hidden signal moves the belief acted on by half of it, up where the
+state is true and down where it is not. Choices of one context may be more alike than the belief
+explains (`RationalAgent.taste`): the policy of a context then scatters around that of the agent by
+a Dirichlet law, whose only parameter is the correlation of two choices of a context.
+"""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from coherence.errors import InputError
+from coherence.inputs import Codes, Floats
+from coherence.rational.agent import RationalAgent
+from coherence.rational.choice import ChoiceModel
+from coherence.rational.latent import LatentModel
+from coherence.rational.reports import report_table
+from coherence.study.samples import Sample, as_policies, chosen
+
+ONCE = (
+    "no context has two choices, so that it is not known how alike choices of a context are: "
+    "they were taken as independent given the belief, and repetitions may bring less than shown"
+)
+SCATTER = (
+    "reports scatter around the belief, which alone makes every test but rational_agent reject: "
+    "read their power beside their size at signal 0"
+)
+LACKING = ("iterated_expectation", "prompt_consistency")
+_LEAST_ALIKE = 1e-3
+
+
+@dataclass(frozen=True)
+class FittedPopulation:
+    """A fitted rational agent, of which studies of any size are drawn.
+
+    Parameters
+    ----------
+    name : str
+        What reports call it.
+    actions : tuple of str
+        All actions, sorted.
+    policies : bool
+        Whether the probability of each action is known instead of one drawn action.
+    alike : float
+        Correlation of two choices of a context beyond what the belief explains, in [0, 1].
+    belief, true : ndarray, shape (n_points,)
+        Probability of each belief, and of the state given it.
+    reports : ndarray, shape (n_points, n_levels), or None
+        Probability of each report given the belief; None where the belief itself is reported.
+    levels : ndarray, shape (n_levels,)
+        Values of reports.
+    blur : ndarray, shape (n_points, n_points), or None
+        Probability of what the reports of a context scatter around, where they share some noise.
+    chooser : ChoiceModel
+        Utilities, on the points of the beliefs.
+    parameters : ndarray
+        Of the chooser.
+    cautions : tuple of str
+        What a reader must know before the numbers.
+    """
+
+    name: str
+    actions: tuple[str, ...]
+    policies: bool
+    alike: float
+    belief: Floats = field(repr=False)
+    true: Floats = field(repr=False)
+    reports: Floats | None = field(repr=False)
+    levels: Floats = field(repr=False)
+    blur: Floats | None = field(repr=False)
+    chooser: ChoiceModel = field(repr=False)
+    parameters: Floats = field(repr=False)
+    cautions: tuple[str, ...] = ()
+    planted: str = "hidden_signal"
+    lacks: tuple[str, ...] = LACKING
+    _shares: dict[float, Floats] = field(default_factory=dict, repr=False, compare=False)
+
+    def shares(self, signal: float) -> Floats:
+        """Probability of each action given state and belief, shape (2, n_points, n_actions)."""
+        if signal not in self._shares:
+            both = [
+                ChoiceModel(
+                    self.chooser.points + side * signal,
+                    self.chooser.n_actions,
+                    self.chooser.weighting,
+                    lapses=self.chooser.lapsing,
+                ).probabilities(self.parameters)[0]
+                for side in (-0.5, 0.5)
+            ]
+            self._shares[signal] = np.stack(both)
+        return self._shares[signal]
+
+    def draw(
+        self,
+        signal: float,
+        n_contexts: int,
+        n_reps: int,
+        rng: np.random.Generator,
+        *,
+        wordings: bool,
+        iterated: bool,
+    ) -> Sample:
+        """Draw new contexts from the agent's beliefs, and its answers about them."""
+        if wordings or iterated:
+            raise InputError(
+                f"{' and '.join(LACKING)} need answers that a fitted agent does not give: other "
+                "wordings, beliefs given a variable. Plan them with a named agent."
+            )
+        point = np.searchsorted(np.cumsum(self.belief)[:-1], rng.random(n_contexts))
+        truth = (rng.random(n_contexts) < self.true[point]).astype(np.int64)
+        centre = point
+        if self.blur is not None:
+            centre = _drawn(self.blur[point], rng.random(n_contexts))
+        of_row = np.repeat(centre, n_reps)
+        if self.reports is None:
+            belief = self.levels[of_row]
+        else:
+            level = _drawn(self.reports[of_row], rng.random(of_row.size))
+            belief = np.round(self.levels[level], 10)
+        policy = _scattered(self.shares(signal)[truth, point], self.alike, rng)
+        of_rows = np.repeat(policy, n_reps, axis=0)
+        action = (
+            as_policies(of_rows, self.actions)
+            if self.policies
+            else chosen(_drawn(of_rows, rng.random(of_row.size)), self.actions)
+        )
+        return Sample(belief=belief, action=action, truth=truth, n_reps=n_reps)
+
+
+def population_like(
+    agent: RationalAgent, *, name: str = "the fitted agent", policies: bool | None = None
+) -> FittedPopulation:
+    """Make a population of a fitted agent.
+
+    Parameters
+    ----------
+    agent : RationalAgent
+        From `coherence.fit_rational_agent`.
+    name : str
+        What reports call it.
+    policies : bool, optional
+        Whether studies know the probability of each action; None takes it from the data.
+
+    Returns
+    -------
+    FittedPopulation
+        Whose beliefs are those that the agent's contexts have, given their reports and states.
+    """
+    latent = agent.latent
+    model, parameters = latent.model, latent.parameters
+    weight = latent.posterior.given_truth
+    belief = np.asarray(weight.mean(axis=0)).ravel()
+    reports, levels, blur = None, model.points, None
+    if isinstance(model, LatentModel):
+        table, _ = report_table(model.scale, model.noise(parameters), model.points)
+        reports, levels = np.exp(table.T), model.scale.levels
+        reports, blur = reports / reports.sum(axis=1, keepdims=True), model.blur
+    alike = _alike(agent)
+    cautions = [*agent.cautions]
+    cautions += [ONCE] if math.isnan(alike) else []
+    cautions += [SCATTER] if agent.noisy else []
+    drawn = agent.data.policy is None
+    return FittedPopulation(
+        name=name,
+        actions=tuple(map(str, agent.data.actions)),
+        policies=not drawn if policies is None else policies,
+        alike=0.0 if math.isnan(alike) else alike,
+        belief=belief / belief.sum(),
+        true=model.calibration(parameters),
+        reports=reports,
+        levels=levels,
+        blur=blur,
+        chooser=agent.chosen.model,
+        parameters=agent.chosen.parameters,
+        cautions=tuple(cautions),
+    )
+
+
+def _alike(agent: RationalAgent) -> float:
+    """Correlation of two choices of a context beyond the belief; NaN where nothing tells it.
+
+    The square of the agent's lasting taste. A policy that is known tells it without a second
+    answer: its expected square is s + (1 - s) r, where s = sum_k q_k^2 is that of the agent's
+    policy at the belief and r the correlation of choices drawn from it.
+    """
+    taste = agent.taste[0]
+    if not math.isnan(taste):
+        return taste**2
+    if agent.data.policy is None:
+        return math.nan
+    policy = agent.chosen.choices.shares
+    share = agent.chosen.model.probabilities(agent.chosen.parameters)[0]
+    explained = np.asarray(agent.latent.posterior.given_truth @ (share**2).sum(axis=1))
+    possible = float((1 - explained).sum())
+    if not possible > 0:
+        return math.nan
+    return float(np.clip(((policy**2).sum(axis=1) - explained).sum() / possible, 0.0, 1.0))
+
+
+def _drawn(weight: Floats, at: Floats) -> Codes:
+    """Find the column of each row in which a position in [0, 1) of its weights falls."""
+    below = weight.cumsum(axis=1)[:, :-1]
+    return np.asarray((below <= at[:, None]).sum(axis=1), dtype=np.int64)
+
+
+def _scattered(share: Floats, alike: float, rng: np.random.Generator) -> Floats:
+    """Draw the policy of each context around its share: a Dirichlet law of that correlation."""
+    if alike < _LEAST_ALIKE:
+        return share
+    if alike > 1 - _LEAST_ALIKE:
+        return np.eye(share.shape[1])[_drawn(share, rng.random(len(share)))]
+    shape = np.maximum(share, 1e-12) * (1 / alike - 1)
+    # A gamma variable of shape a is one of shape a + 1 times u^(1 / a): in logarithms no small
+    # shape is lost to 0.
+    log_gamma = np.log(rng.standard_gamma(shape + 1)) + np.log1p(-rng.random(shape.shape)) / shape
+    grown = np.exp(log_gamma - log_gamma.max(axis=1, keepdims=True))
+    return np.asarray(grown / grown.sum(axis=1, keepdims=True))

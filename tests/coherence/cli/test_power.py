@@ -1,0 +1,105 @@
+import json
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import pandas as pd
+import pytest
+
+import coherence
+from coherence import Costs
+from coherence.cli.main import main
+
+SMALL = ["--contexts", "20,30", "--reps", "2", "--simulations", "20", "--draws", "99"]
+
+
+def test_the_command_writes_what_the_function_returns(tmp_path, capsys):
+    out = tmp_path / "plan"
+    options = ["--signal", "0.4", "--checks", "residual_covariance", "--seed", "3"]
+    prices = ["--tokens-in", "100", "--price-in", "2", "--per-minute", "60"]
+    arguments = ["power", "noisy", "--set", "taste=0.5", *SMALL, *options, *prices]
+    assert main([*arguments, "--out", str(out)]) == 0
+    expected = coherence.power(
+        coherence.AGENTS["noisy"].with_parameters(taste=0.5),
+        n_contexts=[20, 30],
+        n_reps=2,
+        signal=0.4,
+        check="residual_covariance",
+        n_simulations=20,
+        n_draws=99,
+        costs=Costs(tokens_in=100, price_in=2, per_minute=60),
+        name="agent noisy, taste=0.5",
+        rng=3,
+    )
+    pd.testing.assert_frame_equal(pd.read_parquet(out / "power.parquet"), expected.table)
+    assert pd.read_csv(out / "power.csv")["power"].tolist() == expected.table["power"].tolist()
+    assert json.loads((out / "power.json").read_text()) == json.loads(expected.to_json())
+    assert (out / "power.svg").read_text() == expected.to_svg()
+    ElementTree.parse(out / "power.svg")
+    assert sorted(path.name for path in out.iterdir()) == [
+        "power.csv",
+        "power.json",
+        "power.parquet",
+        "power.svg",
+    ]
+    printed = capsys.readouterr()
+    assert printed.out == f"{expected}\n"
+    assert printed.err.startswith("wrote power.csv, power.json, power.parquet, power.svg to")
+
+
+def test_a_search_writes_its_answer_and_a_grid_removes_it(tmp_path, capsys):
+    search = ["power", "--target", "0.8", "--limit", "200", "--signal", "0.4", "--reps", "2"]
+    small = ["--simulations", "40", "--draws", "99", "--out", str(tmp_path)]
+    assert main([*search, *small]) == 0
+    needed = pd.read_csv(tmp_path / "needed.csv")
+    assert needed["sentence"][0] in capsys.readouterr().out
+    (tmp_path / "mine.txt").write_text("kept")
+    grid = ["power", *SMALL, "--checks", "iterated_expectation", "--out", str(tmp_path)]
+    assert main(grid) == 0
+    assert not (tmp_path / "needed.csv").exists()
+    assert (tmp_path / "mine.txt").exists()
+
+
+def test_a_table_of_answers_is_fitted(tmp_path, capsys):
+    runs = coherence.simulate("noisy", n_contexts=60, n_reps=2, rng=1)
+    coherence.write_runs(runs, tmp_path / "runs.parquet")
+    arguments = ["--like", str(tmp_path / "runs.parquet"), "--model", "noisy"]
+    assert main(["power", *arguments, *SMALL, "--checks", "residual_covariance"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("an agent like noisy on simulated (drawn actions), hidden_signal")
+    assert "note: reports scatter around the belief" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["leeky"], "agent must be one of rational"),
+        (["--contexts", "ten"], "--contexts must be whole numbers with commas between them; "),
+        (["--signal", "big"], "--signal must be numbers with commas between them; received 'big'"),
+        (["--contexts", "5"], "n_contexts must be a whole number of at least 10; received 5"),
+        (["--limit", "50"], "--limit belongs to --target"),
+        (["--seed", "-1"], "--seed must be at least 0; received -1"),
+        (["--task", "asia"], "--task belongs to --like RUNS"),
+        (["rational", "--like", "runs.csv"], "--like takes the agent from a table; received"),
+        (["--like", "nowhere.csv"], "nowhere.csv: no such file or folder"),
+        (["--set", "tast=1"], "has no parameter 'tast'"),
+        (["--price-in", "1"], "price_in needs tokens_in; received none"),
+        (["--checks", "cni"], "check must be among"),
+    ],
+)
+def test_known_errors_are_one_line(arguments, message, capsys):
+    assert main(["power", *arguments]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert message in printed.err
+    assert printed.err.count("\n") == 1
+
+
+def test_help_loads_no_library():
+    code = (
+        "import sys; from coherence.cli.main import main; main(['power', '--help']); "
+        "print([name for name in ('numpy', 'pandas', 'scipy') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+    assert "--target POWER" in done.stdout

@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+
+from coherence import InputError
+from coherence.study.costs import Costs, prompts_for
+
+
+def test_a_bill_by_hand():
+    """200 x 5 x 2 prompts of 400 tokens at 1 a million; answers of 50 at 4, 60 a minute."""
+    costs = Costs(tokens_in=400, tokens_out=50, price_in=1.0, price_out=4.0, per_minute=60)
+    (bill,) = costs.of([200], [5], prompts_per_rep=2).to_dict("records")
+    assert bill == {
+        "n_prompts": 2000,
+        "tokens_in": 800_000,
+        "tokens_out": 100_000,
+        "price": pytest.approx(0.8 + 0.4),
+        "hours": pytest.approx(2000 / 60 / 60),
+    }
+
+
+def test_what_was_not_said_is_left_out():
+    assert list(Costs().of([10, 20], [1, 1], prompts_per_rep=3)) == ["n_prompts"]
+    only_in = Costs(tokens_in=10, price_in=2.0).of([10], [1], prompts_per_rep=1)
+    assert only_in["price"].tolist() == [10 * 10 * 2 / 1e6]
+
+
+def test_own_number_of_prompts_and_a_study_without_a_size():
+    bill = Costs(prompts_per_rep=7).of([10, np.nan], [2, 2], prompts_per_rep=2)
+    assert bill["n_prompts"].tolist()[0] == 140
+    assert np.isnan(bill["n_prompts"][1])
+
+
+@pytest.mark.parametrize(
+    ("checks", "n"),
+    [
+        (["residual_covariance", "monotone_choice"], 2),
+        (["calibration"], 1),
+        (["iterated_expectation"], 4),
+        (["prompt_consistency"], 4),
+        (["cmi", "prompt_consistency", "iterated_expectation"], 8),
+    ],
+)
+def test_prompts_are_counted_from_what_the_checks_need(checks, n):
+    assert prompts_for(checks) == n
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tokens_in": -1}, "tokens_in must be at least 0 and finite; received -1"),
+        ({"price_in": float("nan"), "tokens_in": 1}, "price_in must be at least 0 and finite"),
+        ({"per_minute": 0}, "per_minute must be above 0; received 0. Leave it out"),
+        ({"price_out": 3.0}, "price_out needs tokens_out; received none. A dry run"),
+        ({"prompts_per_rep": 0}, "prompts_per_rep must be a whole number of at least 1"),
+    ],
+)
+def test_what_is_no_cost_is_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        Costs(**options)

@@ -1,0 +1,113 @@
+"""Studies of a fitted agent look like the data that it was fitted to, and the signal is planted."""
+
+import numpy as np
+import pytest
+
+import coherence
+from coherence import AGENTS, InputError, simulate
+from coherence.study.fitted import ONCE, SCATTER, population_like
+
+ONE = {"prompts": ["standard"], "iterated": False}
+
+
+def fitted(agent, *, n_reps=5, policies=False, n_contexts=400):
+    runs = simulate(agent, n_contexts=n_contexts, n_reps=n_reps, policies=policies, rng=1, **ONE)
+    names = {f"action_{label}": label for label in ("no", "yes", "defer")}
+    action = runs[list(names)].rename(columns=names) if policies else runs["action"]
+    found = coherence.fit_rational_agent(runs["p"], action, runs["theta"], context=runs["context"])
+    return found, runs
+
+
+def drawn(population, signal=0.0, n_contexts=4000, n_reps=5, seed=2):
+    rng = np.random.default_rng(seed)
+    return population.draw(signal, n_contexts, n_reps, rng, wordings=False, iterated=False)
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    return fitted("noisy")
+
+
+def test_studies_have_the_beliefs_states_and_noise_of_the_data(noisy):
+    agent, runs = noisy
+    study = drawn(population_like(agent))
+    assert study.belief.mean() == pytest.approx(runs["p"].mean(), abs=0.03)
+    assert study.belief.std() == pytest.approx(runs["p"].std(), abs=0.02)
+    within = study.belief.reshape(-1, 5).std(axis=1, ddof=1)
+    observed = runs["p"].to_numpy().reshape(-1, 5).std(axis=1, ddof=1)
+    assert np.sqrt((within**2).mean()) == pytest.approx(np.sqrt((observed**2).mean()), rel=0.06)
+    assert study.truth.mean() == pytest.approx(runs["theta"].mean(), abs=0.05)
+    assert np.isin(np.round(study.belief * 20, 6) % 1, 0).all()  # the grid of the reports
+    for label in ("no", "yes", "defer"):
+        share = (runs["action"] == label).mean()
+        assert (study.actions == label).mean() == pytest.approx(share, abs=0.03)
+    assert population_like(agent).cautions == (SCATTER,)
+
+
+@pytest.mark.parametrize("policies", [False, True])
+def test_choices_of_a_context_are_as_alike_as_in_the_data(policies):
+    """Without it repetitions would seem to bring what only more contexts can."""
+    agent, runs = fitted("rational", n_reps=1 if policies else 5, policies=policies)
+    population = population_like(agent)
+    assert 0.15 < population.alike < 0.3
+    study = drawn(population, n_reps=1 if policies else 5)
+    if policies:
+        of_study = study.action.probabilities
+        of_data = runs[["action_defer", "action_no", "action_yes"]].to_numpy()
+        assert (of_study**2).sum(axis=1).mean() == pytest.approx(
+            (of_data**2).sum(axis=1).mean(), abs=0.02
+        )
+        assert population.policies
+        return
+    same = [
+        (codes[:, :1] == codes[:, 1:]).mean()
+        for codes in (
+            study.actions.to_numpy().reshape(-1, 5),
+            runs["action"].to_numpy().reshape(-1, 5),
+        )
+    ]
+    assert same[0] == pytest.approx(same[1], abs=0.03)
+
+
+def test_without_taste_choices_of_a_context_are_hardly_alike():
+    agent, _ = fitted(AGENTS["rational"].with_parameters(taste=0.0))
+    assert population_like(agent).alike < 0.06
+
+
+def test_a_signal_moves_choices_by_its_half_up_and_down(noisy):
+    """At belief b and state 1 the shares are those of belief b + signal / 2, and at 0 of b - it."""
+    population = population_like(noisy[0])
+    points = population.chooser.points
+    none, some = population.shares(0.0), population.shares(0.2)
+    np.testing.assert_array_equal(none[0], none[1])
+    shifted = np.flatnonzero((points > 0.2) & (points < 0.8))
+    np.testing.assert_allclose(some[1][shifted], none[0][shifted + 10], atol=1e-9)
+    np.testing.assert_allclose(some[0][shifted], none[0][shifted - 10], atol=1e-9)
+    study = drawn(population, signal=0.4)
+    middle = np.abs(study.belief - 0.5) < 0.1
+    yes, true = (study.actions == "yes").to_numpy(), study.truth[study.context] == 1
+    assert yes[middle & true].mean() - yes[middle & ~true].mean() > 0.15
+
+
+def test_one_choice_of_each_context_tells_nothing_of_how_alike_they_are():
+    agent, _ = fitted("rational", n_reps=1, n_contexts=100)
+    population = population_like(agent)
+    assert ONCE in population.cautions
+    assert population.alike == 0.0
+
+
+def test_noise_that_reports_of_a_context_share_is_drawn_once():
+    runs = simulate("noisy", n_contexts=100, n_reps=3, rng=1, **ONE)
+    arrays = runs["p"], runs["action"], runs["theta"]
+    agent = coherence.fit_rational_agent(
+        *arrays, context=runs["context"], noise=0.01, shared_noise=0.2
+    )
+    study = drawn(population_like(agent), n_contexts=300, n_reps=3)
+    spread = study.belief.reshape(-1, 3).std(axis=1)
+    assert spread.mean() < 0.1
+
+
+def test_it_refuses_answers_that_it_does_not_give(noisy):
+    population = population_like(noisy[0])
+    with pytest.raises(InputError, match="need answers that a fitted agent does not give"):
+        population.draw(0.0, 20, 2, np.random.default_rng(1), wordings=True, iterated=False)

@@ -1,0 +1,148 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import coherence
+from coherence.study.costs import Costs
+from coherence.study.power_result import PowerResult
+
+SETTINGS = {
+    "population": "agent rational",
+    "planted": "hidden_signal",
+    "policies": False,
+    "checks": ["residual_covariance"],
+    "n_simulations": 100,
+    "n_draws": {"residual_covariance": 999, "predictive_gain": 0},
+    "alpha": 0.05,
+    "target": None,
+    "seed": 1,
+}
+
+
+def row(check="residual_covariance", signal=0.0, n_contexts=50, rejected=5, undefined=0):
+    return {
+        "check": check,
+        "signal": signal,
+        "n_reps": 5,
+        "n_contexts": n_contexts,
+        "quantity": "power" if signal else "size",
+        "n_simulations": 100,
+        "n_undefined": undefined,
+        "n_rejected": rejected,
+        "power": rejected / 100,
+        "low": 0.0,
+        "high": 1.0,
+        "half_width": np.nan,
+        "n_prompts": n_contexts * 10,
+    }
+
+
+def result(*rows, cautions=(), needed=None, **settings):
+    table = pd.DataFrame(rows or [row(), row(signal=0.2, rejected=61)])
+    needed = pd.DataFrame(needed or [])
+    return PowerResult(table, needed, SETTINGS | settings, cautions)
+
+
+def test_it_is_one_line_to_a_prompt_and_a_table_to_a_reader():
+    text = repr(result())
+    assert text == (
+        "<PowerResult: residual_covariance; agent rational, hidden_signal; "
+        "2 cells of 100 simulations>"
+    )
+    lines = str(result()).splitlines()
+    assert lines[2].split() == ["residual_covariance", "50", "contexts"]
+    assert lines[3].split()[-1] == "0.05"
+    assert lines[4].strip().startswith("signal 0.2, 5 repetitions")
+    assert lines[4].split()[-1] == "0.61"
+    assert "50 contexts x 5:        500 prompts" in lines
+
+
+def test_a_cell_that_was_not_simulated_shows_no_number():
+    text = str(result(row(), row(signal=0.2, rejected=61, n_contexts=100)))
+    assert "–" in text
+
+
+def test_a_test_that_keeps_no_level_is_said_to():
+    """Ten of 30 cells of a test of level .05 are above it by chance alone in some; not in all."""
+    bad = [note for note in result(row(rejected=20)).notes if "nothing is planted" in note]
+    assert bad == [
+        "residual_covariance rejects 20% of studies in which nothing is planted (50 contexts x 5): "
+        "read its power beside that."
+    ]
+    chance = [row(n_contexts=n, rejected=5 + (n == 50) * 6) for n in range(10, 310, 10)]
+    assert not any("nothing is planted" in note for note in result(*chance).notes)
+
+
+def test_undefined_tests_draws_and_cautions_are_noted():
+    notes = result(row(undefined=80), cautions=("choices were seen once",)).notes
+    assert notes[0] == "choices were seen once"
+    assert notes[1].startswith("random draws behind a p-value: residual_covariance 999;")
+    assert notes[-1].startswith("residual_covariance is undefined in most studies of 1 cells")
+
+
+def test_tests_that_see_nothing_take_one_line():
+    rows = [row("monotone_direction", signal, rejected=1) for signal in (0.0, 0.2)]
+    text = str(result(row(), row(signal=0.2, rejected=61), *rows))
+    assert "at most 0.01 in every cell: monotone_direction" in text
+    assert text.count("monotone_direction") == 1
+    some = [row("monotone_direction", signal, rejected=11) for signal in (0.0, 0.2)]
+    assert "in every cell" not in str(result(*some))
+
+
+def test_a_search_is_told_in_sentences_with_its_bill():
+    needed = {
+        "check": "residual_covariance",
+        "signal": 0.2,
+        "n_reps": 5,
+        "n_contexts": 65.0,
+        "sentence": "80% power takes about 65 contexts (95% interval 60 to 70).",
+        "n_prompts": 650.0,
+        "tokens_in": 65_000.0,
+        "tokens_out": 6_500.0,
+        "price": 0.125,
+        "hours": 1.25,
+    }
+    text = str(result(needed=[needed], target=0.8))
+    assert "residual_covariance, signal 0.2, 5 repetitions: 80% power takes about 65" in text
+    assert "650 prompts, 65,000 tokens in, 6,500 tokens out, price 0.12, 1.25 hours" in text
+    assert "contexts x" not in text
+    unknown = needed | {"n_prompts": np.nan, "sentence": "80% power is not reached"}
+    assert "nan" not in str(result(needed=[unknown], target=0.8))
+
+
+def test_json_has_everything_and_nothing_that_is_no_number():
+    record = json.loads(result().to_json())
+    assert set(record) == {"schema_version", "settings", "notes", "needed", "table"}
+    assert record["table"][1]["power"] == 0.61
+    assert record["table"][0]["half_width"] is None
+
+
+def test_the_picture_is_that_of_the_table():
+    assert result().to_svg().lstrip().startswith("<?xml")
+
+
+@pytest.fixture(scope="module")
+def estimates():
+    return coherence.power(
+        "noisy",
+        n_contexts=[30, 120],
+        n_reps=2,
+        signal=[],
+        check="calibration",
+        n_simulations=10,
+        costs=Costs(per_minute=10),
+        rng=1,
+    )
+
+
+def test_estimates_have_widths_and_no_power(estimates):
+    table = estimates.table
+    assert set(table["quantity"]) == {"precision"}
+    assert table[["power", "low", "high", "n_rejected"]].isna().all(axis=None)
+    brier = table[table["check"] == "calibration:brier"].set_index("n_contexts")["half_width"]
+    # Four times the contexts halve the width.
+    assert brier[30] / brier[120] == pytest.approx(2, rel=0.25)
+    assert "calibration:brier, half the width of the interval" in str(estimates)
+    assert estimates.to_svg().count("half the width") >= 1
