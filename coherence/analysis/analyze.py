@@ -17,11 +17,12 @@ from joblib import Parallel, delayed
 from coherence.analysis.conclusion import say
 from coherence.analysis.planning import Job, plan_unit
 from coherence.analysis.states import positive_labels, states_of_tasks
+from coherence.analysis.twin_runs import Beside, beside_twins
 from coherence.analysis.unit import UnitRows, unreadable
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
 from coherence.errors import InputError, closest, listing
-from coherence.inputs import whole_number
+from coherence.inputs import require, whole_number
 from coherence.report.report import Report
 from coherence.report.unit import Unit
 from coherence.result import CheckResult
@@ -43,6 +44,7 @@ from coherence.table.schema import (
 )
 
 UNIT = ("task", "model")
+FEWEST_TWINS = 20  # fewer have no quantiles to speak of
 Progress = Callable[[int, int, str], None]
 
 
@@ -180,6 +182,7 @@ def analyze(
     positive: Any = None,
     reference: str | None = None,
     merge_labels: bool | None = None,
+    twins: int | None = None,
     n_jobs: int = 1,
     rng: Seed = None,
     progress: Progress | None = None,
@@ -209,6 +212,12 @@ def analyze(
     merge_labels : bool, optional
         What becomes of labels that differ only by blanks, case, Unicode form or type: True takes
         them for one, False keeps them apart; None refuses the table and shows them.
+    twins : int, optional
+        How many rational twins of each unit to draw: data that the nearest rational agent would
+        give, with its noise. Every statistic then stands beside its distribution over them; None
+        draws none. `predictive_gain` takes long and is run on them only where `checks` names it.
+        Where the test of the rational agent rejects, it is also computed how much noise that no
+        repetition shows would explain that.
     n_jobs : int
         Processes for joblib; -1 for all cores. Results do not depend on it.
     rng : Generator, int or None
@@ -227,8 +236,8 @@ def analyze(
     SchemaError
         The table breaks the schema.
     InputError
-        Unknown check, nothing says which of two states `p` is the probability of, or `reference`
-        was not asked.
+        Unknown check, twins of published procedures, nothing says which of two states `p` is the
+        probability of, or `reference` was not asked.
 
     Examples
     --------
@@ -241,6 +250,13 @@ def analyze(
     """
     require_frame(runs)
     names = _checked_names(checks)
+    if twins is not None:
+        whole_number(twins, "twins", FEWEST_TWINS)
+        require(
+            not published,
+            f"twins must be left out with published=True; received {twins}. "
+            "The papers' own procedures have no rational agent.",
+        )
     n_jobs = n_jobs if n_jobs == -1 else whole_number(n_jobs, "n_jobs", 1)
     runs, written = _one_writing(runs, merge_labels)
     validate_runs(runs, labels_apart=merge_labels is False)
@@ -258,24 +274,38 @@ def analyze(
         prompt = reference_prompt(rows, reference, where=where or "the table")
         units.append((key, UnitRows(rows, positive=named, labels=labels, reference=prompt)))
     plans = []
-    for (_, unit), unit_rng in zip(units, as_generator(rng).spawn(len(units)), strict=True):
+    rngs = as_generator(rng).spawn(len(units))
+    for (_, unit), unit_rng in zip(units, rngs, strict=True):
         # One stream per check, whether it is run or not: asking for fewer checks does not change
         # the numbers of the others.
         streams = dict(zip(CHECKS, unit_rng.spawn(len(CHECKS)), strict=True))
         plans.append(plan_unit(unit, names, published=published, streams=streams))
     outcomes = iter(_adjust(_run([job for jobs, _ in plans for job in jobs], n_jobs, progress)))
+    found = [[result for _ in jobs for result in next(outcomes)] for jobs, _ in plans]
+    beside = [Beside(tuple(results)) for results in found]
+    if twins is not None:
+        beside = beside_twins(
+            [unit for _, unit in units],
+            found,
+            names,
+            n_twins=twins,
+            on_demand=checks or (),
+            rngs=rngs,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
     finished = []
-    for ((task, model), unit), (jobs, notes) in zip(units, plans, strict=True):
-        results = [result for _ in jobs for result in next(outcomes)]
+    for ((task, model), unit), (_, notes), of_twins in zip(units, plans, beside, strict=True):
+        results = of_twins.results
         way = answering(unit.rows)
         said = say(results, unit, way)
         finished.append(
             Unit(
                 task=str(task),
                 model=str(model),
-                results=tuple(results),
+                results=results,
                 verdicts=said.verdicts,
-                notes=(*assumed, *notes),
+                notes=(*assumed, *notes, *of_twins.notes),
                 statuses=count_statuses(unit.rows, unit.reference),
                 bounds=worst_case_bounds(unit.rows, unit.reference),
                 beliefs=unit.shown(),
@@ -284,6 +314,7 @@ def analyze(
                 conclusion=said.conclusion,
                 cautions=said.cautions,
                 scatter=said.scatter,
+                sensitivity=of_twins.sensitivity,
             )
         )
     seed = int(rng) if isinstance(rng, int | np.integer) else None
@@ -296,5 +327,6 @@ def analyze(
         "positive": list(map(str, positive_labels(positive))),
         "reference": reference,
         "merge_labels": merge_labels,
+        **({} if twins is None else {"twins": twins}),
     }
     return Report(tuple(finished), settings)

@@ -60,25 +60,24 @@ def _fit(design: Floats, counts: Floats) -> Floats:
     n_terms, n_actions = design.shape[1], counts.shape[1]
     size = counts.sum(axis=1)
     coefficients = np.zeros((n_terms, n_actions))
+    squares = design[:, :, None] * design[:, None, :]
 
     def loss(candidate: Floats) -> float:
         return float(
-            -(counts * log_softmax(design @ candidate, axis=1)).sum()
-            + RIDGE / 2 * (candidate**2).sum()
+            -(counts * _log_share(design @ candidate)).sum() + RIDGE / 2 * (candidate**2).sum()
         )
 
     value = loss(coefficients)
     for _ in range(MAX_STEPS):
-        share = softmax(design @ coefficients, axis=1)
+        share = np.exp(_log_share(design @ coefficients))
         # Second derivatives of the multinomial logit: size * (diag(share) - share share') between
         # actions, times the products of the design's columns.
-        gradient = design.T @ (size[:, None] * share - counts) + RIDGE * coefficients
-        weight = np.einsum("n,na,ab->nab", size, share, np.eye(n_actions)) - np.einsum(
-            "n,na,nb->nab", size, share, share
-        )
-        hessian = np.einsum("ni,nab,nj->iajb", design, weight, design, optimize=True).reshape(
-            n_terms * n_actions, -1
-        )
+        sized = size[:, None] * share
+        gradient = design.T @ (sized - counts) + RIDGE * coefficients
+        weight = sized[:, :, None] * (np.eye(n_actions) - share[:, None, :])
+        # Actions a, b times terms i, j, and then in the order of the flat coefficients.
+        blocks = np.tensordot(weight, squares, axes=(0, 0))
+        hessian = blocks.transpose(2, 0, 3, 1).reshape(n_terms * n_actions, -1)
         step = np.linalg.solve(hessian + RIDGE * np.eye(len(hessian)), gradient.ravel()).reshape(
             coefficients.shape
         )
@@ -91,6 +90,12 @@ def _fit(design: Floats, counts: Floats) -> Floats:
         if previous - value < 1e-9 * (1 + abs(value)):
             break
     return coefficients
+
+
+def _log_share(utility: Floats) -> Floats:
+    """Return the log-softmax of rows; scipy's checks take longer than these small arrays."""
+    utility = utility - utility.max(axis=1, keepdims=True)
+    return np.asarray(utility - np.log(np.exp(utility).sum(axis=1, keepdims=True)))
 
 
 def merge_levels(belief: Floats) -> tuple[Codes, Floats]:

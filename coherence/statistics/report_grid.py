@@ -20,6 +20,7 @@ CONTINUOUS = 0.0
 LEAST_VALUES = 3
 """Different values below which a column shows no grid: what is always .5 may well be exact."""
 _GAIN = 4.0  # log likelihood that a further grid must add; chance gives as much in 1 of 200 columns
+_UNCHANGED = 1e-12  # of weights of a mixture
 _CONTINUOUS_CHANCE = 1e-6  # of one value among those that a report without a grid could have
 
 SCATTERS = (0.0, 0.06, 0.12, 0.2, 0.3, 0.45, 0.7, 1.2, 2.0)
@@ -128,11 +129,39 @@ def grid_weights(values: Floats) -> dict[float, float]:
 
 def _mixture(chance: Floats, counts: Codes) -> tuple[Floats, float]:
     """Fit weights of components, shape (n_components, n_patterns), by the EM algorithm."""
+    weights = mixture_weights(chance, counts / counts.sum(), n_steps=200)
+    return weights, float(counts @ np.log(weights @ chance))
+
+
+def mixture_weights(chance: Floats, share: Floats, *, n_steps: int) -> Floats:
+    """Fit the weights of known components by the EM algorithm.
+
+    Parameters
+    ----------
+    chance : ndarray, shape (n_components, n_patterns)
+        Probability or density of each pattern under each component; every pattern has some.
+    share : ndarray, shape (n_patterns,)
+        Share of each pattern among the data; they add up to 1.
+    n_steps : int
+        Most steps; steps that change nothing any more are not taken.
+
+    Returns
+    -------
+    ndarray, shape (n_components,)
+        They add up to 1.
+
+    Examples
+    --------
+    >>> mixture_weights(np.eye(2), np.array([0.3, 0.7]), n_steps=9).tolist()
+    [0.3, 0.7]
+    """
     weights = np.full(len(chance), 1 / len(chance))
-    for _ in range(200):
-        joint = weights[:, None] * chance
-        weights = (joint / joint.sum(axis=0) * counts).sum(axis=1) / counts.sum()
-    return weights, float(counts @ np.log((weights[:, None] * chance).sum(axis=0)))
+    for _ in range(n_steps):
+        previous = weights
+        weights = weights * (chance @ (share / (weights @ chance)))
+        if np.abs(weights - previous).max() < _UNCHANGED:
+            break
+    return np.asarray(weights)
 
 
 @dataclass(frozen=True)
@@ -295,9 +324,5 @@ def _posterior(patterns: Codes, counts: Codes, repeated: bool) -> tuple[Floats, 
     logs = np.log(np.maximum(chance, 1e-300))
     likelihood = np.exp(np.maximum(np.einsum("po,kco->pkc", patterns, logs), -700.0))
     marginal = np.maximum(likelihood.sum(axis=2), 1e-300)
-    weights = np.full(len(scatters), 1 / len(scatters))
-    for _ in range(200 if repeated else 0):
-        joint = weights * marginal
-        weights = (joint / joint.sum(axis=1, keepdims=True) * counts[:, None]).sum(axis=0)
-        weights /= counts.sum()
+    weights = mixture_weights(marginal.T, counts / counts.sum(), n_steps=200 if repeated else 0)
     return centres, likelihood * weights[None, :, None]
