@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from coherence.inputs import Floats, whole_number
+from coherence.inputs import Floats, require, whole_number
 from coherence.rational.choice import ChoiceModel
 from coherence.rational.engine import FittedBeliefs, FittedChoices, fit_choices, influences
 from coherence.rational.estimate import METHOD, ends, reach, with_errors
@@ -21,6 +21,7 @@ from coherence.rational.latent import LatentModel
 from coherence.rational.reports import TAIL, spread_at, tail_share
 from coherence.rational.structure import CURVE, THRESHOLD_COLUMNS, crossing, threshold_table
 from coherence.rational.sufficiency import FORETOLD, Verdict, beyond_belief
+from coherence.rational.taste import lasting_share
 from coherence.rational.weighting import powers
 from coherence.result import Interval
 from coherence.statistics.choices import ChoiceData
@@ -126,6 +127,15 @@ class RationalAgent:
     def lapses(self) -> float:
         """Share of choices that are any action, equally likely."""
         return self.chosen.model.lapses(self.chosen.parameters)
+
+    @cached_property
+    def taste(self) -> tuple[float, Interval | None]:
+        """Share of choices that follow a lasting taste of their context, with its 95% interval.
+
+        0 where the choices of a context are independent given its belief, 1 where they are all the
+        same; NaN where no context has two. Nothing else of the agent depends on it, twins do.
+        """
+        return lasting_share(self.latent, self.chosen)
 
     @cached_property
     def weighting(self) -> pd.DataFrame:
@@ -304,3 +314,11 @@ class RationalAgent:
     @property
     def _both(self) -> Floats:
         return np.concatenate([self.latent.parameters, self.chosen.parameters])
+
+
+def require_agent(agent: object) -> None:
+    """Raise unless this is a fitted agent."""
+    require(
+        isinstance(agent, RationalAgent),
+        f"agent must be what fit_rational_agent returns; received {type(agent).__name__}.",
+    )

@@ -50,7 +50,6 @@ class Summit:
 
 
 def ascend(
-    value: Callable[[Floats], float],
     slope: Callable[[Floats], Slope],
     start: Floats,
     penalty: Penalty,
@@ -61,10 +60,8 @@ def ascend(
 
     Parameters
     ----------
-    value : callable
-        Parameters -> log-likelihood.
     slope : callable
-        Parameters -> the same with gradient and curvature.
+        Parameters -> log-likelihood with gradient and curvature.
     start : ndarray
         Where to begin.
     penalty : Penalty
@@ -79,11 +76,10 @@ def ascend(
     Summit
         With `converged` False after `MOST_STEPS` steps, or where no step leads upwards.
     """
-    parameters = start.copy()
-    damping = 1e-6
+    parameters, damping = start.copy(), 1e-6
+    here = slope(parameters)
+    height = here.value - penalty.value(parameters)
     for step in range(MOST_STEPS):
-        here = slope(parameters)
-        height = here.value - penalty.value(parameters)
         gradient = here.gradient - penalty.slope(parameters)
         curvature = here.curvature + np.diag(penalty.weight)
         while True:
@@ -94,13 +90,15 @@ def ascend(
             promised = float(gradient @ move) / 2
             if promised < close * n_units:
                 return Summit(parameters, height, True, step)
-            gained = value(parameters + move) - penalty.value(parameters + move) - height
-            if gained > 0.1 * promised:
+            # Most steps are made, so that the slope at their end is wanted in any case.
+            there = slope(parameters + move)
+            reached = there.value - penalty.value(parameters + move)
+            if reached - height > 0.1 * promised:
                 break
             damping = max(damping, 1e-4) * 8
             if damping > 1e8:
                 return Summit(parameters, height, False, step)
         # Levenberg's rule, with a longer step where the outer product overstates the curvature.
         damping = max(damping / 16, 1e-9)
-        parameters = parameters + move
+        parameters, here, height = parameters + move, there, reached
     return Summit(parameters, height, False, MOST_STEPS)

@@ -16,6 +16,7 @@ from scipy.special import expit, softmax
 from coherence.inputs import Codes, Floats
 from coherence.rational.ascent import Penalty, Slope, Summit, ascend
 from coherence.rational.weighting import Weighting
+from coherence.statistics.resample import context_sums
 
 MOST_LAPSES = 0.5
 RIDGE = 1e-3  # in units of one choice; keeps separated choices finite
@@ -33,10 +34,14 @@ class Choices:
         How often each action was chosen, or the sum of its probabilities.
     truth : ndarray of float, shape (n_contexts,)
         1 where the state came true.
+    agreeing : ndarray, shape (n_contexts,)
+        How many pairs of a context's choices agree, or the sum over pairs of the probability that
+        they do.
     """
 
     sums: Floats
     truth: Floats
+    agreeing: Floats
 
     @property
     def n_actions(self) -> int:
@@ -50,7 +55,30 @@ class Choices:
 
     def some(self, chosen: Codes) -> "Choices":
         """Return some of the contexts."""
-        return Choices(self.sums[chosen], self.truth[chosen])
+        return Choices(self.sums[chosen], self.truth[chosen], self.agreeing[chosen])
+
+
+def choices_of(share: Floats, context: Codes, truth: Floats) -> Choices:
+    """Gather choices by context.
+
+    Parameters
+    ----------
+    share : ndarray, shape (n, n_actions)
+        Of each answer, 1 for the action that was chosen, or the probability of each.
+    context : ndarray of int, shape (n,)
+        Context of each answer, from 0 on.
+    truth : ndarray of float, shape (n_contexts,)
+        1 where the state came true.
+
+    Returns
+    -------
+    Choices
+        Of all contexts.
+    """
+    n = truth.size
+    sums = np.stack([context_sums(column, context, n) for column in share.T], axis=1)
+    alone = context_sums((share**2).sum(axis=1), context, n)
+    return Choices(sums, truth, ((sums**2).sum(axis=1) - alone) / 2)
 
 
 class ChoiceModel:
@@ -65,8 +93,8 @@ class ChoiceModel:
     ) -> None:
         self.points, self.n_actions, self.weighting = points, n_actions, weighting
         self.lapsing = lapses
-        some = weighting.of_states(points[:1], np.array(weighting.start))
-        self.n_columns = some.shape[2]
+        self._at_start = weighting.of_states(points, np.array(weighting.start))
+        self.n_columns = self._at_start.shape[2]
         self.n_utilities = self.n_columns * n_actions
         self.n_parameters = self.n_utilities + 1 + len(weighting.start)
 
@@ -86,17 +114,21 @@ class ChoiceModel:
         """Return the probability of each action, shape (2 states, n_points, n_actions)."""
         return self._tables(parameters)[0]
 
+    def _columns(self, parameters: Floats) -> Floats:
+        """What utilities are linear in, shape (2, n_points, n_columns)."""
+        if not self.weighting.start:
+            return self._at_start
+        return self.weighting.of_states(self.points, self.shape(parameters))
+
     def _tables(self, parameters: Floats) -> tuple[Floats, Floats]:
         """Probabilities with lapses, and without."""
-        columns = self.weighting.of_states(self.points, self.shape(parameters))
-        steady = softmax(columns @ self.utilities(parameters), axis=2)
+        steady = softmax(self._columns(parameters) @ self.utilities(parameters), axis=2)
         lapses = self.lapses(parameters)
         return (1 - lapses) * steady + lapses / self.n_actions, steady
 
-    def derivatives(self, parameters: Floats) -> Floats:
+    def _derivatives(self, parameters: Floats, steady: Floats) -> Floats:
         """Derivatives of the probabilities, shape (2, n_points, n_actions, n_parameters)."""
-        columns = self.weighting.of_states(self.points, self.shape(parameters))
-        steady = self._tables(parameters)[1]
+        columns = self._columns(parameters)
         lapses, k = self.lapses(parameters), self.n_actions
         # Of a softmax by a utility: q_k (1[k = j] - q_j), for action k and the utility of j.
         by_utility = steady[..., :, None] * (np.eye(k) - steady[..., None, :])
@@ -129,10 +161,6 @@ class ChoiceModel:
             parameters[: self.n_utilities] = slopes.ravel()
         return parameters
 
-    def log_likelihood(self, parameters: Floats, weight: Floats, choices: Choices) -> float:
-        """Return the composite log-likelihood given a distribution over points per context."""
-        return float(self.log_likelihoods(parameters, weight, choices).sum())
-
     def log_likelihoods(self, parameters: Floats, weight: Floats, choices: Choices) -> Floats:
         """Return the composite log-likelihood of each context, shape (n_contexts,)."""
         mixed = _of_state(weight, self.probabilities(parameters), choices)
@@ -156,7 +184,8 @@ class ChoiceModel:
         return np.asarray(np.einsum("ik,ikp->ip", choices.sums / mixed, moved))
 
     def _mixed(self, parameters: Floats, weight: Floats, choices: Choices) -> tuple[Floats, Floats]:
-        table, derivatives = self._tables(parameters)[0], self.derivatives(parameters)
+        table, steady = self._tables(parameters)
+        derivatives = self._derivatives(parameters, steady)
         shape = (len(choices.sums), self.n_actions, self.n_parameters)
         flat = derivatives.reshape(2, self.points.size, -1)
         moved = _of_state(weight, flat, choices).reshape(shape)
@@ -165,7 +194,6 @@ class ChoiceModel:
     def fit(self, weight: Floats, choices: Choices, start: Floats | None = None) -> Summit:
         """Fit by maximum penalised composite likelihood."""
         return ascend(
-            lambda parameters: self.log_likelihood(parameters, weight, choices),
             lambda parameters: self.slope(parameters, weight, choices),
             self.start() if start is None else start,
             self.penalty,

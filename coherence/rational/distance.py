@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.inputs import Floats
-from coherence.rational.agent import RationalAgent
+from coherence.rational.agent import RationalAgent, require_agent
 from coherence.rational.choice import ChoiceModel
 from coherence.rational.engine import FittedChoices, fit_choices
 from coherence.rational.estimate import ends, reach
@@ -51,6 +51,11 @@ def rational_distance(agent: RationalAgent) -> pd.DataFrame:
         low, high, unit; 95% intervals that take contexts as units. Nats can be below 0, their
         intervals are not.
 
+    Raises
+    ------
+    InputError
+        `agent` is something else.
+
     Notes
     -----
     Gains are those of the best curves of each kind; what fits gain on their own sample beyond them
@@ -69,6 +74,7 @@ def rational_distance(agent: RationalAgent) -> pd.DataFrame:
     >>> bool(found["low"]["knowledge of the state"] > 0)
     True
     """
+    require_agent(agent)
     points, choices = agent.latent.model.points, agent.chosen.choices
     n_actions, n_choices = choices.n_actions, float(choices.sums.sum())
 

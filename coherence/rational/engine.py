@@ -6,13 +6,14 @@ stage one knows of each belief. Any further quantity of contexts can be stacked 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from coherence.inputs import Floats
+from coherence.inputs import Codes, Floats
 from coherence.rational.ascent import Penalty, Summit
 from coherence.rational.choice import ChoiceModel, Choices
-from coherence.rational.estimating import Equations, derivative, inverse_of
+from coherence.rational.estimating import STEP, Equations, derivative, inverse_of
 from coherence.rational.exact import ExactBeliefs
 from coherence.rational.latent import LatentModel, Posterior, Reports
 
@@ -34,6 +35,24 @@ class FittedBeliefs:
     posterior: Posterior
     penalty: Penalty
     summit: Summit
+
+    @cached_property
+    def differentiated(self) -> Codes:
+        """Contexts over which derivatives of means are taken."""
+        n = self.reports.n_contexts
+        return np.unique(np.linspace(0, n - 1, min(n, MOST_DIFFERENTIATED)).astype(np.int64))
+
+    @cached_property
+    def nearby(self) -> list[tuple[Floats, Posterior]]:
+        """Posteriors of those contexts a step above and below in each parameter, then in none.
+
+        Every stage two needs them, and they cost more than what is made of them.
+        """
+        some = self.reports.some(self.differentiated)
+        unit = STEP * np.eye(self.parameters.size)
+        steps = np.concatenate([unit, -unit, np.zeros((1, self.parameters.size))])
+        moved = self.parameters + steps
+        return [(parameters, self.model.posterior(parameters, some)) for parameters in moved]
 
 
 @dataclass(frozen=True)
@@ -77,35 +96,37 @@ def influences(
     of_quantity : ndarray, shape (n_contexts, n_quantities)
         With the mean of the quantity itself; no columns without a quantity.
     """
-    n = beliefs.reports.n_contexts
-    first = beliefs.parameters.size
-    both = np.concatenate([beliefs.parameters, chosen.parameters])
-    second = chosen.model.penalty
+    n, utilities = beliefs.reports.n_contexts, chosen.parameters
+    latent, second = beliefs.parameters, chosen.model.penalty
 
-    def stacked(parameters: Floats, reports: Reports, choices: Choices) -> tuple[Floats, Floats]:
-        latent, utilities = parameters[:first], parameters[first:]
-        posterior = beliefs.model.posterior(latent, reports)
+    def stacked(
+        parameters: Floats, posterior: Posterior, utilities: Floats, reports: Reports, made: Choices
+    ) -> tuple[Floats, Floats]:
         scores = np.column_stack(
             [
-                posterior.scores - beliefs.penalty.slope(latent) / n,
-                chosen.model.scores(utilities, posterior.given_truth, choices)
+                posterior.scores - beliefs.penalty.slope(parameters) / n,
+                chosen.model.scores(utilities, posterior.given_truth, made)
                 - second.slope(utilities) / n,
             ]
         )
         values = (
             np.empty((len(scores), 0))
             if quantity is None
-            else quantity(posterior, latent, utilities, reports, choices)
+            else quantity(posterior, parameters, utilities, reports, made)
         )
         return scores, values
 
-    some = np.unique(np.linspace(0, n - 1, min(n, MOST_DIFFERENTIATED)).astype(np.int64))
+    some = beliefs.differentiated
     few = beliefs.reports.some(some), chosen.choices.some(some)
 
-    def means(parameters: Floats) -> Floats:
-        return np.concatenate([part.mean(axis=0) for part in stacked(parameters, *few)])
+    def means(parameters: Floats, posterior: Posterior, utilities: Floats) -> Floats:
+        parts = stacked(parameters, posterior, utilities, *few)
+        return np.concatenate([part.mean(axis=0) for part in parts])
 
-    slopes = derivative(means, both)
-    scores, values = stacked(both, beliefs.reports, chosen.choices)
-    equations = Equations(scores, inverse_of(slopes[: both.size]))
-    return equations.influence, values + equations.of(slopes[both.size :])
+    around = [means(*nearby, utilities) for nearby in beliefs.nearby[:-1]]
+    above, below = np.split(np.stack(around, axis=-1), 2, axis=-1)
+    by_utilities = derivative(lambda moved: means(*beliefs.nearby[-1], moved), utilities)
+    slopes = np.column_stack([(above - below) / (2 * STEP), by_utilities])
+    scores, values = stacked(latent, beliefs.posterior, utilities, beliefs.reports, chosen.choices)
+    equations = Equations(scores, inverse_of(slopes[: slopes.shape[1]]))
+    return equations.influence, values + equations.of(slopes[slopes.shape[1] :])

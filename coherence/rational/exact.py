@@ -61,7 +61,6 @@ class ExactBeliefs:
             return Slope(here.log_likelihood, here.scores.sum(axis=0), here.scores.T @ here.scores)
 
         return ascend(
-            lambda parameters: self.posterior(parameters, reports).log_likelihood,
             slope,
             np.zeros(self.n_parameters),
             self.penalty,

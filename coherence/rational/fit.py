@@ -10,14 +10,13 @@ from coherence.errors import InputError, closest
 from coherence.inputs import Floats, require
 from coherence.rational.agent import RationalAgent
 from coherence.rational.ascent import Summit
-from coherence.rational.choice import ChoiceModel, Choices
+from coherence.rational.choice import ChoiceModel, choices_of
 from coherence.rational.engine import FittedBeliefs, fit_choices
 from coherence.rational.exact import ExactBeliefs, exact_beliefs
 from coherence.rational.latent import LatentModel, Reports
 from coherence.rational.reports import round_shares, scale_of, tail_share
 from coherence.rational.weighting import WEIGHTINGS
 from coherence.statistics.choices import ChoiceData, as_choices, one_dimensional
-from coherence.statistics.resample import context_sums
 
 CALIBRATIONS = ("logistic", "isotonic")
 FEWEST_CONTEXTS = 20
@@ -27,6 +26,7 @@ ONE_REPORT = (
     "no context has two reports, so that their noise cannot be seen and is taken to be none; "
     "give it (noise=), or see how much of it would matter (noise_sensitivity)"
 )
+ONE_BELIEF = "every report is {belief:g}, so that no threshold or utility of a belief can be told"
 NOT_CONVERGED = "the fit of {what} did not converge: take its numbers with caution"
 FLAT = "the weighting is hardly identified: its interval spans most of what can occur"
 
@@ -118,6 +118,7 @@ def fit_rational_agent(
     """
     data = as_choices(belief, action, truth, context, positive=positive, oriented=True)
     _require_options(weighting, calibration, noise, shared_noise)
+    require(isinstance(lapses, bool), f"lapses must be True or False; received {lapses!r}.")
     lack = lacking(data)
     if lack:
         raise InputError(f"a rational agent cannot be fitted: {lack}.")
@@ -143,10 +144,7 @@ def fitted(
     """Fit validated data; see `fit_rational_agent`."""
     reports = one_dimensional(data, "fit_rational_agent")
     latent, cautions = _fit_beliefs(data, reports, noise, shared_noise, calibration == "isotonic")
-    sums = np.stack(
-        [context_sums(column, data.context, data.n_contexts) for column in data.share.T], axis=1
-    )
-    choices = Choices(sums, latent.reports.truth)
+    choices = choices_of(data.share, data.context, latent.reports.truth)
     model = ChoiceModel(
         latent.model.points, len(data.actions), WEIGHTINGS[weighting], lapses=lapses
     )
@@ -156,7 +154,7 @@ def fitted(
     settings: dict[str, Any] = {
         "weighting": weighting,
         "calibration": calibration,
-        "noise": "estimated" if noise is None and not cautions else noise,
+        "noise": "estimated" if noise is None and ONE_REPORT not in cautions else noise,
     }
     if shared_noise:
         settings["shared_noise"] = shared_noise
@@ -217,6 +215,8 @@ def _fit_beliefs(
     counts = np.bincount(codes, minlength=data.n_contexts * scale.levels.size)
     reports = Reports(scale, counts.reshape(data.n_contexts, -1).astype(np.float64), truth)
     scatter, cautions = reports.scatter, []
+    if np.ptp(belief) == 0:
+        cautions.append(ONE_BELIEF.format(belief=belief[0]))
     if noise is None and math.isnan(scatter):
         cautions.append(ONE_REPORT)
     exact = noise == 0 or (noise is None and not scatter > 0)

@@ -177,14 +177,6 @@ class LatentModel:
         both = np.stack([-np.logaddexp(0, odds), -np.logaddexp(0, -odds)])
         return np.asarray(both[truth.astype(np.int64)])
 
-    def log_likelihood(self, parameters: Floats, reports: Reports) -> float:
-        """Return the log-likelihood of reports and states."""
-        table, _ = report_table(self.scale, self.noise(parameters), self.points)
-        joint = self._of_reports(reports, table)[0] + self._log_prior(parameters)
-        joint += self._log_state(parameters, reports.truth)
-        top = joint.max(axis=1)
-        return float((top + np.log(np.exp(joint - top[:, None]).sum(axis=1))).sum())
-
     def posterior(self, parameters: Floats, reports: Reports) -> Posterior:
         """Return what the data tell of each belief, and every context's score."""
         table, by_noise = report_table(self.scale, self.noise(parameters), self.points)
@@ -221,7 +213,6 @@ class LatentModel:
             return Slope(here.log_likelihood, here.scores.sum(axis=0), here.scores.T @ here.scores)
 
         return ascend(
-            lambda parameters: self.log_likelihood(parameters, reports),
             slope,
             self.start(sd) if start is None else start,
             self.penalty,

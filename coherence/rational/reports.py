@@ -8,6 +8,7 @@ heavier than a Gaussian's.
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import expit, log_softmax, ndtr
@@ -45,6 +46,35 @@ class ReportScale:
     def codes(self, reports: Floats) -> Codes:
         """Return the position of each report among the levels."""
         return np.rint(reports / self.spacing).astype(np.int64)
+
+    @cached_property
+    def edges(self) -> Floats:
+        """Where reports change from one value to the next, for each spacing in turn."""
+        return np.concatenate(
+            [
+                (np.arange(round(1 / spacing)) + 0.5) * spacing
+                for spacing in (self.spacing, *self.coarser)
+            ]
+        )
+
+    @cached_property
+    def between(self) -> Floats:
+        """What turns probabilities below edges into those of levels.
+
+        Shape (n_spacings, n_levels, n_edges + 1); the last edge is the end, below which all lies.
+        """
+        spacings = (self.spacing, *self.coarser)
+        found = np.zeros((len(spacings), self.levels.size, self.edges.size + 1))
+        first = 0
+        for table, spacing in zip(found, spacings, strict=True):
+            n_edges = round(1 / spacing)
+            rows = np.rint(np.arange(n_edges + 1) * spacing / self.spacing).astype(np.int64)
+            # What lies beyond 0 or 1 is reported as 0 or 1.
+            above = np.r_[first : first + n_edges, self.edges.size]
+            table[rows, above] = 1.0
+            table[rows[1:], above[:-1]] = -1.0
+            first += n_edges
+        return found
 
     @property
     def n_parameters(self) -> int:
@@ -106,18 +136,6 @@ def round_shares(parameters: Floats) -> Floats:
     return np.exp(log_softmax(np.concatenate([[0.0], parameters[3:-1]])))
 
 
-def _cells(spacing: float, points: Floats, spread: Floats) -> tuple[Floats, Floats]:
-    """Probability of each value of a grid, and its derivative by the logarithm of the spread."""
-    edges = (np.arange(round(1 / spacing)) + 0.5) * spacing
-    away = (edges[:, None] - points) / spread
-    ends = np.zeros((1, points.size))
-    # What lies beyond 0 or 1 is reported as 0 or 1.
-    below = np.concatenate([ends, ndtr(away), ends + 1])
-    density = np.exp(-(away**2) / 2) / math.sqrt(2 * math.pi)
-    slope = np.concatenate([ends, -away * density, ends])
-    return np.diff(below, axis=0), np.diff(slope, axis=0)
-
-
 def report_table(scale: ReportScale, parameters: Floats, points: Floats) -> tuple[Floats, Floats]:
     """Log-probability of every report at every belief, and its derivatives.
 
@@ -138,22 +156,22 @@ def report_table(scale: ReportScale, parameters: Floats, points: Floats) -> tupl
         By the logarithm of the standard deviation at each point, then by the other parameters.
     """
     spread, tails = spread_at(parameters, points), tail_share(parameters)
-    n_levels = scale.levels.size
-    parts: list[Floats] = []
-    for spacing in (scale.spacing, *scale.coarser):
-        rows = np.rint(np.arange(round(1 / spacing) + 1) * spacing / scale.spacing).astype(int)
-        near, near_slope = _cells(spacing, points, spread)
-        far, far_slope = _cells(spacing, points, TAIL * spread)
-        mixed = np.zeros((3, n_levels, points.size))
-        mixed[:, rows] = (
-            (1 - tails) * near + tails * far,
-            (1 - tails) * near_slope + tails * far_slope,
-            far - near,
-        )
-        parts.append(mixed)
+    away = (scale.edges[:, None] - points) / spread
+    away = np.stack([away, away / TAIL])
+    near, far = ndtr(away)
+    near_slope, far_slope = -away * np.exp(-(away**2) / 2) / math.sqrt(2 * math.pi)
+    below = np.zeros((scale.edges.size + 1, 3, points.size))
+    below[:-1, 0] = (1 - tails) * near + tails * far
+    below[:-1, 1] = (1 - tails) * near_slope + tails * far_slope
+    below[:-1, 2] = far - near
+    below[-1, 0] = 1.0
+    n_spacings, n_levels, n_edges = scale.between.shape
+    parts = (scale.between.reshape(-1, n_edges) @ below.reshape(n_edges, -1)).reshape(
+        n_spacings, n_levels, 3, points.size
+    )
     shares = round_shares(parameters)
-    chance, slope, shift = np.tensordot(shares, np.stack(parts), axes=1)
-    rounder = [share * (part[0] - chance) for share, part in zip(shares, parts, strict=True)][1:]
+    chance, slope, shift = np.moveaxis(np.tensordot(shares, parts, axes=1), 1, 0)
+    rounder = [share * (part[:, 0] - chance) for share, part in zip(shares, parts, strict=True)][1:]
     by_tails = shift * tails * (1 - tails / MOST_TAILS)
     bounded = chance + _TINY
     return np.log(bounded), np.stack([slope, *rounder, by_tails]) / bounded

@@ -15,7 +15,7 @@ import pandas as pd
 from scipy.optimize import brentq
 
 from coherence.errors import InputError
-from coherence.rational.agent import RationalAgent
+from coherence.rational.agent import RationalAgent, require_agent
 from coherence.rational.fit import fitted
 
 AMOUNTS = (0.0, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3)
@@ -80,7 +80,7 @@ def noise_sensitivity(
     Raises
     ------
     InputError
-        An amount out of range, or an agent without a hidden shift.
+        `agent` is something else or has no hidden shift, or an amount is out of range.
 
     Examples
     --------
@@ -94,6 +94,7 @@ def noise_sensitivity(
     >>> found.explains_interval > 0.05
     True
     """
+    require_agent(agent)
     outside = [sd for sd in shared_noise if not 0 <= sd <= MOST]
     if outside:
         raise InputError(

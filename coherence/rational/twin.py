@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
-from coherence.inputs import Codes, Floats, whole_number
-from coherence.rational.agent import RationalAgent
+from coherence.inputs import Codes, Floats, require, whole_number
+from coherence.rational.agent import RationalAgent, require_agent
 from coherence.rational.latent import LatentModel
 from coherence.rational.reports import report_table
 from coherence.result import CheckResult
@@ -40,8 +40,13 @@ def sample_twin(
     Returns
     -------
     DataFrame
-        Columns context, rep, p, action, theta, with as many rows of each context as there were. The
-        choices of a context are independent given its belief.
+        Columns context, rep, p, action, theta, with as many rows of each context as there were.
+        Choices of a context go together as far as the agent's taste makes them.
+
+    Raises
+    ------
+    InputError
+        `agent` is something else.
 
     Examples
     --------
@@ -54,6 +59,7 @@ def sample_twin(
     >>> sample_twin(agent, rng=1).shape
     (180, 5)
     """
+    require_agent(agent)
     generator = as_generator(rng)
     data, latent, model = agent.data, agent.latent, agent.latent.model
     point = belief_points(agent, generator) if points is None else points
@@ -69,6 +75,10 @@ def sample_twin(
         reports = model.points[of_row]
     share = agent.chosen.model.probabilities(agent.chosen.parameters)[0]
     action = _drawn(share[of_row], generator)
+    taste = agent.taste[0]
+    if taste > 0:
+        habit = _drawn(share[point], generator)[data.context]
+        action = np.where(generator.random(data.n_rows) < taste, habit, action)
     # Positions within a context, in the order of rows.
     order = np.argsort(data.context, kind="stable")
     rep = np.empty(data.n_rows, dtype=np.int64)
@@ -114,8 +124,14 @@ def twin_results(
     Raises
     ------
     InputError
-        `n_twins` below 1.
+        `agent` or `test` is something else, or `n_twins` is below 1.
     """
+    require_agent(agent)
+    require(
+        callable(test),
+        f"test must be a check of belief, action and truth, such as residual_covariance_test; "
+        f"received {test!r}.",
+    )
     n_twins = whole_number(n_twins, "n_twins", 1)
     streams = as_generator(rng).spawn(n_twins)
     found = Parallel(n_jobs=n_jobs)(delayed(_of_twin)(agent, test, stream) for stream in streams)

@@ -60,7 +60,7 @@ def powers(degree: int, *, shifted: bool = False) -> Weighting:
 
     def columns(points: Floats, parameters: Floats, side: float) -> Floats:
         acted_on = points + parameters[0] * side if shifted else points
-        return np.asarray((2 * acted_on - 1)[:, None] ** np.arange(degree + 1))
+        return np.vander(2 * acted_on - 1, degree + 1, increasing=True)
 
     if not shifted:
         return Weighting(columns)

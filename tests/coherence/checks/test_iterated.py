@@ -271,7 +271,11 @@ def test_summaries_by_hand():
     settings = {"reference": "standard", "published": False, "n_flips": 9_999}
     # Two different beliefs may be exact: they show no grid.
     grids = dict.fromkeys(("p", "p given z", "p_z"), "no steps")
-    assert result.settings == settings | {"n_bootstraps": 2000, "grids": grids}
+    # The two largest of twelve gaps have .08 of .24.
+    share = result.settings["share_of_largest_tenth"]
+    assert share == pytest.approx(1 / 3)
+    computed = {"n_bootstraps": 2000, "grids": grids, "share_of_largest_tenth": share}
+    assert result.settings == settings | computed
 
 
 def test_names_and_kinds_of_columns_do_not_matter():
@@ -285,6 +289,21 @@ def test_names_and_kinds_of_columns_do_not_matter():
         result.interval,
     )
     assert other.details.equals(result.details)
+
+
+def test_few_contexts_with_all_of_the_gap_are_said(planned):
+    runs = hand_made(n_contexts=20, n_reps=2).assign(prompt="standard")
+    runs.loc[runs["context"].eq(3) & runs["z"].isna(), "p"] += 0.3
+    _, (call,) = planned(CHECK, runs)
+    main, _, removed = call.function(rng=0)
+    assert main.settings["share_of_largest_tenth"] == pytest.approx(1.0)
+    assert removed.assumptions[-1] == (
+        "gaps are spread over contexts (the largest tenth has 100% of squares)"
+    )
+    even, *_ = planned(CHECK, hand_made(gap=0.1, n_contexts=20).assign(prompt="standard"))[1][
+        0
+    ].function(rng=0)
+    assert even.settings["share_of_largest_tenth"] == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize("published", [False, True])

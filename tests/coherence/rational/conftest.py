@@ -27,7 +27,18 @@ class Drawn:
 def drawn():
     """Utilities are yes 6(b - .6), no 6(.4 - b), defer .5: thresholds at .3167 and .6833."""
 
-    def draw(seed, n=200, reps=5, sd=0.15, grid=0.05, taste=0.0, signal=0.0, slope=6.0, slips=0.0):
+    def draw(
+        seed,
+        n=200,
+        reps=5,
+        sd=0.15,
+        grid=0.05,
+        taste=0.0,
+        signal=0.0,
+        slope=6.0,
+        slips=0.0,
+        lasting=0.0,
+    ):
         rng = np.random.default_rng(seed)
         belief = rng.random(n)
         truth = (rng.random(n) < belief).astype(int)
@@ -38,6 +49,9 @@ def drawn():
         utility += taste * rng.normal(size=utility.shape)
         context = np.repeat(np.arange(n), reps)
         shocks = rng.gumbel(size=(n * reps, 3)) * (slips == 0)
+        if lasting:
+            of_context = rng.gumbel(size=(n, 3))[context]
+            shocks = np.where(rng.random((n * reps, 1)) < lasting, of_context, shocks)
         chosen = np.argmax(utility[context] + shocks, axis=1)
         slipped = rng.random(chosen.size) < slips
         chosen = np.where(slipped, rng.integers(0, 3, chosen.size), chosen)

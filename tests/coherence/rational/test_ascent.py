@@ -23,14 +23,14 @@ def slope(b):
 
 
 def test_a_logit_ends_where_statsmodels_does():
-    end = ascend(value, slope, np.zeros(3), FREE, 400)
+    end = ascend(slope, np.zeros(3), FREE, 400)
     assert end.converged
     assert end.parameters == pytest.approx(sm.Logit(Y, X).fit(disp=0).params, abs=1e-4)
 
 
 def test_a_penalty_holds_what_it_weighs():
     held = Penalty(np.array([0.0, 1e6, 0.0]), np.array([0.0, 0.5, 0.0]))
-    end = ascend(value, slope, np.zeros(3), held, 400)
+    end = ascend(slope, np.zeros(3), held, 400)
     assert end.parameters[1] == pytest.approx(0.5, abs=1e-3)
     assert held.value(np.array([9.0, 1.5, 9.0])) == pytest.approx(0.5e6)
     assert held.slope(np.array([9.0, 1.5, 9.0])).tolist() == [0.0, 1e6, 0.0]
@@ -43,4 +43,4 @@ def test_an_ascent_without_an_end_says_so():
         right = slope(b)
         return Slope(right.value, -right.gradient, right.curvature)
 
-    assert not ascend(value, wrong, np.zeros(3), FREE, 400).converged
+    assert not ascend(wrong, np.zeros(3), FREE, 400).converged

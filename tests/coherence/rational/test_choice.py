@@ -6,16 +6,16 @@ import pytest
 import statsmodels.api as sm
 from scipy import sparse
 
-from coherence.rational.choice import ChoiceModel, Choices
+from coherence.rational.choice import ChoiceModel, Choices, choices_of
 from coherence.rational.weighting import WEIGHTINGS, powers
 
 
 def exact(data):
     points, codes = np.unique(data.report, return_inverse=True)
     chosen = pd.Categorical(data.action).codes
-    sums = np.eye(3)[chosen]
     weight = sparse.csr_array((np.ones(codes.size), (np.arange(codes.size), codes)))
-    return points, weight, Choices(sums, data.truth.astype(float)), chosen
+    choices = choices_of(np.eye(3)[chosen], np.arange(codes.size), data.truth.astype(float))
+    return points, weight, choices, chosen
 
 
 def test_without_noise_and_lapses_it_is_the_logit_of_statsmodels(drawn):
@@ -34,15 +34,14 @@ def test_scores_add_up_to_the_gradient(drawn, weighting):
     data = drawn(2, n=50, reps=3)
     rng = np.random.default_rng(1)
     weight = rng.dirichlet(np.ones(21), 50)
-    sums = np.zeros((50, 3))
-    np.add.at(sums, (data.context, pd.Categorical(data.action).codes), 1)
-    choices = Choices(sums, data.truth[::3].astype(float))
+    share = np.eye(3)[pd.Categorical(data.action).codes]
+    choices = choices_of(share, data.context, data.truth[::3].astype(float))
     model = ChoiceModel(np.linspace(0, 1, 21), 3, weighting)
     at = model.start() + rng.normal(0, 0.3, model.n_parameters)
     numeric = [
         (
-            model.log_likelihood(at + h, weight, choices)
-            - model.log_likelihood(at - h, weight, choices)
+            model.log_likelihoods(at + h, weight, choices).sum()
+            - model.log_likelihoods(at - h, weight, choices).sum()
         )
         / 2e-5
         for h in np.eye(at.size) * 1e-5
@@ -64,7 +63,18 @@ def test_lapses_of_greedy_choices_are_found(drawn):
 
 
 def test_choices_by_context():
-    choices = Choices(np.array([[1.0, 3.0], [2.0, 0.0]]), np.array([0.0, 1.0]))
+    choices = Choices(np.array([[1.0, 3.0], [2.0, 0.0]]), np.array([0.0, 1.0]), np.array([3.0, 1]))
     assert choices.shares.tolist() == [[0.25, 0.75], [1.0, 0.0]]
     assert choices.some(np.array([1])).sums.tolist() == [[2.0, 0.0]]
+    assert choices.some(np.array([1])).agreeing.tolist() == [1.0]
     assert choices.n_actions == 2
+
+
+def test_pairs_of_choices_that_agree():
+    labels = np.eye(2)[[0, 1, 1, 1, 0, 1]]
+    choices = choices_of(labels, np.array([0, 0, 0, 0, 1, 1]), np.array([0.0, 1.0]))
+    assert choices.sums.tolist() == [[1, 3], [1, 1]]
+    assert choices.agreeing.tolist() == [3, 0]
+    policies = np.array([[0.8, 0.2], [0.5, 0.5]])
+    both = choices_of(policies, np.array([0, 0]), np.array([0.0]))
+    assert both.agreeing == pytest.approx([0.5])

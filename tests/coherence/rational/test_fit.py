@@ -101,3 +101,14 @@ def test_a_dependence_on_noise_that_all_reports_share_can_be_asked_for(drawn):
         for sd in (0.0, 0.1, 0.2)
     ]
     assert shifts[0] > shifts[1] > shifts[2]
+
+
+def test_one_belief_throughout_is_said(drawn):
+    data = drawn(9, n=60)
+    agent = fit_rational_agent(np.full(300, 0.4), data.action, data.truth, context=data.context)
+    assert agent.cautions == (
+        "every report is 0.4, so that no threshold or utility of a belief can be told",
+    )
+    assert agent.thresholds.empty
+    with pytest.raises(InputError, match="lapses must be True or False; received 'no'"):
+        fit_rational_agent(*data.arrays, context=data.context, lapses="no")

@@ -1,0 +1,61 @@
+"""Whether choices of one context go together beyond the belief that they share.
+
+The shocks of a random-utility maximiser may last: a context brings something up that speaks for an
+action whenever it is asked about. Each choice is made with the context's lasting shock or with one
+of its own; both have the same law, so that utilities and choice probabilities stay what they are,
+and only pairs of choices tell how large the share of lasting shocks is.
+"""
+
+import math
+
+import numpy as np
+
+from coherence.inputs import Floats
+from coherence.rational.choice import Choices
+from coherence.rational.engine import FittedBeliefs, FittedChoices, influences
+from coherence.rational.estimate import METHOD, reach
+from coherence.rational.estimating import standard_error
+from coherence.rational.latent import Posterior, Reports
+from coherence.result import Interval
+
+_LEAST_ROOM = 1e-6  # agreement, per context, that tastes could add: below it nothing is told
+
+
+def lasting_share(beliefs: FittedBeliefs, chosen: FittedChoices) -> tuple[float, Interval | None]:
+    """Estimate the share of choices that are made with the context's lasting shock.
+
+    Two choices of a context agree by the squared share more often than belief makes them. The share
+    is the root of that excess over all pairs, in units of what it could at most be.
+
+    Parameters
+    ----------
+    beliefs, chosen : FittedBeliefs, FittedChoices
+        Both stages of the agent.
+
+    Returns
+    -------
+    share : float
+        In [0, 1]; NaN where no context has two choices, or belief settles every choice.
+    interval : Interval or None
+        At 95%, with contexts as units.
+    """
+
+    def agreement(
+        posterior: Posterior, latent: Floats, utilities: Floats, reports: Reports, made: Choices
+    ) -> Floats:
+        # A rational agent's choices depend on the belief alone, in either state.
+        chance = chosen.model.probabilities(utilities)[0]
+        by_chance = np.asarray(posterior.given_truth @ (chance**2).sum(axis=1))
+        sizes = made.sums.sum(axis=1)
+        pairs = sizes * (sizes - 1) / 2
+        return np.column_stack([made.agreeing - pairs * by_chance, pairs * (1 - by_chance)])
+
+    _, values = influences(beliefs, chosen, agreement)
+    excess, room = values.mean(axis=0)
+    if not room > _LEAST_ROOM:
+        return math.nan, None
+    squared = excess / room
+    error = float(standard_error((values[:, 0] - squared * values[:, 1]) / room))
+    reached = reach(len(values)) * error
+    low, value, high = np.sqrt(np.clip([squared - reached, squared, squared + reached], 0.0, 1.0))
+    return float(value), Interval(float(low), float(high), 0.95, METHOD)
