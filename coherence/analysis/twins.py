@@ -145,6 +145,8 @@ def plan_twins(
         checks = [name for name in names if name not in acting]
         if acting:
             notes.append(POLICIES.format(checks=joined_names(acting)))
+    # Computed here once, and not in every process anew.
+    _ = agent.shifted, agent.taste
     original = Original({result.check: result for result in results}, agent)
     options = {"positive": unit.named, "labels": unit.labels, "reference": unit.reference}
     plan = TwinPlan(TwinTable(unit, agent), original, tuple(checks), frozenset(on_demand), options)

@@ -9,13 +9,12 @@ import math
 import numpy as np
 
 from coherence.rational.agent import RationalAgent
-from coherence.rational.choice import ChoiceModel, Choices
+from coherence.rational.choice import ChoiceModel, choices_of
 from coherence.rational.exact import exact_beliefs
 from coherence.rational.fit import lacking
 from coherence.rational.latent import LatentModel, Reports
 from coherence.rational.weighting import powers
 from coherence.statistics.choices import ChoiceData, one_dimensional
-from coherence.statistics.resample import context_sums
 
 CLOSE_ENOUGH = 1e-7  # gain per context: what is left is hundreds of times less than an error
 
@@ -41,8 +40,7 @@ def shift_of_twin(data: ChoiceData, agent: RationalAgent) -> float:
     belief = one_dimensional(data, "shift_of_twin")
     truth = np.zeros(data.n_contexts)
     truth[data.context] = data.truth
-    sums = [context_sums(column, data.context, data.n_contexts) for column in data.share.T]
-    choices = Choices(np.stack(sums, axis=1), truth)
+    choices = choices_of(data.share, data.context, truth)
     model, start = agent.latent.model, agent.latent.parameters
     if isinstance(model, LatentModel):
         levels = model.scale.levels.size
