@@ -16,7 +16,8 @@ from coherence.analysis.twin_given import OF_Z, GivenZ
 from coherence.analysis.unit import UnitRows
 from coherence.inputs import Codes, Floats
 from coherence.rational.agent import RationalAgent
-from coherence.rational.questions import Question, fit_question
+from coherence.rational.questions import Question, fit_question, lies_on, within_step
+from coherence.rational.reports import scale_of
 from coherence.rational.twin import belief_points, sample_twin
 from coherence.table.schema import COMPUTED_KINDS
 
@@ -58,6 +59,9 @@ class TwinTable:
         readable = unit.rows[self.belief_columns].notna().all(axis=1).to_numpy()
         self.belief = np.full(len(self.rows), np.nan)
         self.belief[readable] = unit.belief(unit.rows[readable])
+        scale = scale_of(self.belief[self.judged])
+        rounded = not agent.noisy and lies_on(self.belief[self.judged], scale)
+        self.spacing = scale.spacing if rounded else 0.0
         state = unit.state.dropna()
         self.truth = np.full(len(contexts), np.nan)
         self.truth[self.context[position[state.index]]] = state
@@ -142,7 +146,11 @@ class TwinTable:
         """Return the belief of every context: the agent's, else what other reports tell of it."""
         belief = np.full(self.of_agent.size, np.nan)
         inside = self.of_agent >= 0
-        belief[inside] = self.agent.latent.model.points[point[self.of_agent[inside]]]
+        held = self.agent.latent.model.points[point]
+        if self.spacing:
+            # What is reported is the belief rounded; what else is asked of it rounds anew.
+            held = within_step(held, self.spacing, rng)
+        belief[inside] = held[self.of_agent[inside]]
         for asked in self.plain:
             further = asked.question.beliefs(rng)
             unknown = np.isnan(belief[asked.of_group])

@@ -62,7 +62,10 @@ class Question:
 
     def beliefs(self, rng: np.random.Generator) -> Floats:
         """Draw the belief of every group, shape (n_groups,)."""
-        return np.asarray(self.points[drawn_points(self.weight, rng)])
+        belief = np.asarray(self.points[drawn_points(self.weight, rng)])
+        if self.noise is None and self.rounded:
+            return within_step(belief, self.scale.spacing, rng)
+        return belief
 
     def reports(self, belief: Floats, rng: np.random.Generator) -> Floats:
         """Draw a report of each belief, shape (n,)."""
@@ -77,6 +80,27 @@ class Question:
         spacing = spacings[np.minimum(kind, spacings.size - 1)]
         finest = kind == 0
         return np.where(finest & (not self.rounded), said, _on_grid(said, spacing))
+
+
+def within_step(reports: Floats, spacing: float, rng: np.random.Generator) -> Floats:
+    """Draw what rounds to each report: any belief within half a step, alike likely.
+
+    Parameters
+    ----------
+    reports : ndarray
+        Beliefs on the grid.
+    spacing : float
+        Its step.
+    rng : Generator
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray
+        In [0, 1].
+    """
+    moved = np.abs(reports + rng.uniform(-0.5, 0.5, reports.shape) * spacing)
+    return np.where(moved > 1, 2 - moved, moved)
 
 
 def _on_grid(values: Floats, spacing: Floats | float) -> Floats:
