@@ -44,7 +44,7 @@ from coherence.table.schema import (
 )
 
 UNIT = ("task", "model")
-FEWEST_TWINS = 20  # fewer have no quantiles to speak of
+FEWEST_TWINS = 40  # with fewer no statistic that may have either sign could be extreme
 Progress = Callable[[int, int, str], None]
 
 

@@ -17,7 +17,7 @@ from coherence.rational.sensitivity import Sensitivity, noise_sensitivity
 from coherence.result import CheckResult, rejects
 
 PER_TASK = 5  # twins that a process draws before it hands back what it found
-RATIONAL = "rational_agent"
+RATIONAL, EXACT = "rational_agent", "residual_covariance"
 Progress = Callable[[int, int, str], None]
 
 
@@ -33,7 +33,8 @@ class Beside:
         What has no twins, and why.
     sensitivity : Sensitivity or None
         How much unseen noise would explain the hidden shift; None where the rational agent's test
-        does not reject or has none.
+        does not reject (that of residual covariance, where reports do not scatter), or there is no
+        such shift.
     """
 
     results: tuple[CheckResult, ...]
@@ -113,8 +114,11 @@ def beside_twins(
 
 
 def _tasks(unit: int, plan: TwinPlan, streams: Sequence[np.random.Generator]) -> Iterator[_Task]:
-    agent = plan.original.agent
-    found = plan.original.results.get(RATIONAL)
+    agent, results = plan.original.agent, plan.original.results
+    found = results.get(RATIONAL)
+    # Where reports do not scatter, residual covariance is the test of the agent.
+    if found is not None and found.pvalue is None:
+        found = results.get(EXACT)
     # First, because it takes as long as many twins.
     if found is not None and rejects(found.pvalue) and agent.hidden_shift[1] is not None:
         yield _Task(unit, "sensitivity", _Explained(agent))

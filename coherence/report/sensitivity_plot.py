@@ -26,7 +26,9 @@ def plot_sensitivity(sensitivity: Sensitivity, ax: Axes) -> Axes:
     """
     frame_axes(ax)
     ax.axhline(0, color=FAINT, linewidth=1.0, linestyle=DASHES, zorder=1)
-    told = sensitivity.curve.dropna(subset=["hidden_shift", "low", "high"])
+    unknown = sensitivity.curve[["hidden_shift", "low", "high"]].isna().any(axis=1)
+    # What comes after an amount under which nothing can be told is not joined to what came before.
+    told = sensitivity.curve[~unknown.cummax()]
     noise = told["shared_noise"]
     ax.fill_between(noise, told["low"], told["high"], color=SKY, alpha=0.4, linewidth=0, zorder=2)
     ax.plot(noise, told["hidden_shift"], color=BLUE, marker="o", gid="curve", zorder=3)

@@ -90,5 +90,5 @@ def plot_twins(results: Sequence[CheckResult], ax: Axes) -> Axes:
         label.set_fontsize(8.5)
     ax.set_ylim(len(shown) - 0.4, -0.6)
     ax.set_xlim(-FARTHEST - 0.3, FARTHEST + 0.3)
-    ax.set_xlabel("distance from the twins' median, in half-widths of their 95% band")
+    ax.set_xlabel("half-widths of the band from its median")
     return ax
