@@ -167,15 +167,19 @@ class ChoiceModel:
         return np.asarray((choices.sums * np.log(mixed + _TINY)).sum(axis=1))
 
     def slope(self, parameters: Floats, weight: Floats, choices: Choices) -> Slope:
-        """Return the log-likelihood with its gradient and curvature, choices as units."""
+        """Return the log-likelihood with its gradient and expected curvature, choices as units.
+
+        What choices lead one to expect and not what they show: where an action is rare, the few
+        choices of it say little about the curvature.
+        """
         mixed, moved = self._mixed(parameters, weight, choices)
         relative = moved / mixed[..., None]
-        counted = choices.sums[..., None] * relative
+        sizes = choices.sums.sum(axis=1)[:, None, None]
         flat = (-1, self.n_parameters)
         return Slope(
             float((choices.sums * np.log(mixed)).sum()),
-            counted.sum(axis=(0, 1)),
-            relative.reshape(flat).T @ counted.reshape(flat),
+            np.einsum("ik,ikp->p", choices.sums, relative),
+            relative.reshape(flat).T @ (sizes * moved).reshape(flat),
         )
 
     def scores(self, parameters: Floats, weight: Floats, choices: Choices) -> Floats:

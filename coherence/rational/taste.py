@@ -48,14 +48,18 @@ def lasting_share(beliefs: FittedBeliefs, chosen: FittedChoices) -> tuple[float,
         by_chance = np.asarray(posterior.given_truth @ (chance**2).sum(axis=1))
         sizes = made.sums.sum(axis=1)
         pairs = sizes * (sizes - 1) / 2
-        return np.column_stack([made.agreeing - pairs * by_chance, pairs * (1 - by_chance)])
+        by_taste = pairs * (1 - by_chance)
+        return np.column_stack([made.agreeing - pairs * by_chance, by_taste, by_taste * by_chance])
 
     _, values = influences(beliefs, chosen, agreement)
-    excess, room = values.mean(axis=0)
+    excess, room, scatter = values.mean(axis=0)
     if not room > _LEAST_ROOM:
         return math.nan, None
     squared = excess / room
     error = float(standard_error((values[:, 0] - squared * values[:, 1]) / room))
-    reached = reach(len(values)) * error
+    # Where hardly any pair disagrees the contexts are too much alike to show how sure this is: at
+    # least as unsure as so many pairs of independent choices.
+    least = math.sqrt(max(scatter, 0.0) / len(values)) / room
+    reached = reach(len(values)) * max(error, least)
     low, value, high = np.sqrt(np.clip([squared - reached, squared, squared + reached], 0.0, 1.0))
     return float(value), Interval(float(low), float(high), 0.95, METHOD)
