@@ -5,7 +5,7 @@ What cannot be run is not passed over: each unit's notes say what was left out a
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -163,6 +163,52 @@ def _version() -> str:
         return "unknown"
 
 
+def _require_twins(twins: int | None, published: bool) -> None:
+    if twins is not None:
+        whole_number(twins, "twins", FEWEST_TWINS)
+        require(
+            not published,
+            f"twins must be left out with published=True; received {twins}. "
+            "The papers' own procedures have no rational agent.",
+        )
+
+
+def _units_of(
+    table: pd.DataFrame, states: Mapping[str, tuple[Sequence[Any], Any]], reference: str | None
+) -> list[tuple[tuple[Any, ...], UnitRows]]:
+    """Part a table by task and model, each with its states and its reference prompt."""
+    units = []
+    for key, rows in table.groupby(list(UNIT), sort=True):
+        labels, named = states[str(key[0])]
+        named_by = zip(UNIT, key, strict=True)
+        where = " and ".join(f"{what} {name!r}" for what, name in named_by if name)
+        prompt = reference_prompt(rows, reference, where=where or "the table")
+        units.append((key, UnitRows(rows, positive=named, labels=labels, reference=prompt)))
+    return units
+
+
+def _finished(key: tuple[Any, ...], unit: UnitRows, beside: Beside, notes: tuple[str, ...]) -> Unit:
+    """Put all that is known of a unit together."""
+    way = answering(unit.rows)
+    said = say(beside.results, unit, way)
+    return Unit(
+        task=str(key[0]),
+        model=str(key[1]),
+        results=beside.results,
+        verdicts=said.verdicts,
+        notes=(*notes, *beside.notes),
+        statuses=count_statuses(unit.rows, unit.reference),
+        bounds=worst_case_bounds(unit.rows, unit.reference),
+        beliefs=unit.shown(),
+        unreadable=unreadable(unit.rows),
+        answering=way,
+        conclusion=said.conclusion,
+        cautions=said.cautions,
+        scatter=said.scatter,
+        sensitivity=beside.sensitivity,
+    )
+
+
 def _run(jobs: list[Job], n_jobs: int, progress: Progress | None) -> list[list[CheckResult]]:
     outcomes = []
     running = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(Job.run)(job) for job in jobs)
@@ -250,13 +296,7 @@ def analyze(
     """
     require_frame(runs)
     names = _checked_names(checks)
-    if twins is not None:
-        whole_number(twins, "twins", FEWEST_TWINS)
-        require(
-            not published,
-            f"twins must be left out with published=True; received {twins}. "
-            "The papers' own procedures have no rational agent.",
-        )
+    _require_twins(twins, published)
     n_jobs = n_jobs if n_jobs == -1 else whole_number(n_jobs, "n_jobs", 1)
     runs, written = _one_writing(runs, merge_labels)
     validate_runs(runs, labels_apart=merge_labels is False)
@@ -266,13 +306,7 @@ def analyze(
         table, repaired = _without_repairs(table)
         assumed.append(f"strict: {repaired} repaired rows were treated as unreadable.")
     states = states_of_tasks(table, positive, [declaration(name) for name in names])
-    units = []
-    for key, rows in table.groupby(list(UNIT), sort=True):
-        labels, named = states[str(key[0])]
-        named_by = zip(UNIT, key, strict=True)
-        where = " and ".join(f"{what} {name!r}" for what, name in named_by if name)
-        prompt = reference_prompt(rows, reference, where=where or "the table")
-        units.append((key, UnitRows(rows, positive=named, labels=labels, reference=prompt)))
+    units = _units_of(table, states, reference)
     plans = []
     rngs = as_generator(rng).spawn(len(units))
     for (_, unit), unit_rng in zip(units, rngs, strict=True):
@@ -294,29 +328,10 @@ def analyze(
             n_jobs=n_jobs,
             progress=progress,
         )
-    finished = []
-    for ((task, model), unit), (_, notes), of_twins in zip(units, plans, beside, strict=True):
-        results = of_twins.results
-        way = answering(unit.rows)
-        said = say(results, unit, way)
-        finished.append(
-            Unit(
-                task=str(task),
-                model=str(model),
-                results=results,
-                verdicts=said.verdicts,
-                notes=(*assumed, *notes, *of_twins.notes),
-                statuses=count_statuses(unit.rows, unit.reference),
-                bounds=worst_case_bounds(unit.rows, unit.reference),
-                beliefs=unit.shown(),
-                unreadable=unreadable(unit.rows),
-                answering=way,
-                conclusion=said.conclusion,
-                cautions=said.cautions,
-                scatter=said.scatter,
-                sensitivity=of_twins.sensitivity,
-            )
-        )
+    finished = [
+        _finished(key, unit, of_twins, (*assumed, *notes))
+        for (key, unit), (_, notes), of_twins in zip(units, plans, beside, strict=True)
+    ]
     seed = int(rng) if isinstance(rng, int | np.integer) else None
     settings = {
         "version": _version(),

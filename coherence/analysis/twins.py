@@ -99,6 +99,9 @@ def agent_of(unit: UnitRows) -> tuple[RationalAgent | None, str]:
         return None, NOT_MATCHED
     if unit.judged.empty:
         return None, NO_CHOICES
+    unknown = unit.state.reindex(unit.judged.index).isna().all()
+    if unit.in_two_states and not unit.n_states_seen and unknown:
+        return None, NOT_MATCHED
     facts = unit.facts(JUDGED_CHOICES, False)
     arrays = facts.belief, facts.action, facts.truth
     options = {"context": facts.context, "positive": facts.positive}

@@ -164,16 +164,13 @@ def iterated_expectation_test(
     reason = NO_SPREAD.format(what="gap") if math.isnan(low) else ""
     if math.isnan(pvalue):
         reason = "every gap is exactly zero: nothing to test"
+    found = {"grids": grids, "share_of_largest_tenth": _of_largest_tenth(of_context)}
     return replace(
         result,
         statistic=value,
         interval=None if math.isnan(low) else Interval(low, high, 0.95, METHOD),
         pvalue=pvalue,
-        settings={
-            **result.settings,
-            "grids": grids,
-            "share_of_largest_tenth": _of_largest_tenth(of_context),
-        },
+        settings={**result.settings, **found},
         details=details,
         assumptions=(
             "contexts are independent",

@@ -99,9 +99,18 @@ def test_where_no_agent_can_be_fitted_it_is_said(runs, change, why):
     assert notes == [f"no rational twins were drawn: {said}."]
 
 
+def three_states(runs):
+    third = runs["context"] < "c0015"
+    return runs.assign(theta=runs["theta"].astype(str).mask(third, "2"))
+
+
 def test_beliefs_of_states_that_are_not_matched_have_no_agent(runs):
     table = runs.assign(p_a=1 - runs["p"], p_b=runs["p"]).drop(columns="p")
     assert "not known which belief" in agent_of(UnitRows(table))[1]
+    unnamed = runs.assign(theta=runs["theta"].map({0: "dusk", 1: "dawn"}))
+    assert "not known which belief" in agent_of(UnitRows(unnamed))[1]
+    assert agent_of(UnitRows(unnamed, positive="dawn"))[0] is not None
+    assert "3 states" in agent_of(UnitRows(three_states(runs)))[1]
 
 
 def result(check, statistic, *, pvalue=None, component=None):
