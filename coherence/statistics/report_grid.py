@@ -159,6 +159,7 @@ def mixture_weights(chance: Floats, share: Floats, *, n_steps: int) -> Floats:
     for _ in range(n_steps):
         previous = weights
         weights = weights * (chance @ (share / (weights @ chance)))
+        weights /= weights.sum()
         if np.abs(weights - previous).max() < _UNCHANGED:
             break
     return np.asarray(weights)
