@@ -48,6 +48,41 @@ class Interval:
         return replace(self, low=low, high=high)
 
 
+@dataclass(frozen=True)
+class Twins:
+    """What a statistic is in twins of the data that a rational agent with noise would give.
+
+    Parameters
+    ----------
+    n_twins : int
+        Twins that were drawn.
+    observed : float
+        The statistic, or its size where `of_size`.
+    median, low, high : float
+        Of the twins, with 2.5% of them below `low` and 2.5% above `high`.
+    pvalue : float
+        Share of twins at least as extreme, the observed data counted as one more: a parametric
+        bootstrap. Of both sides where the statistic may have either sign.
+    noise_share : float
+        Median over observed, how much of what is observed noise would give; NaN where the statistic
+        is no distance from coherence, or not above 0.
+    of_size : bool
+        Whether sizes are compared, because which effect is shown was chosen by its size.
+    n_undefined : int
+        Twins without the statistic; they count as more extreme.
+    """
+
+    n_twins: int
+    observed: float
+    median: float
+    low: float
+    high: float
+    pvalue: float
+    noise_share: float = math.nan
+    of_size: bool = False
+    n_undefined: int = 0
+
+
 LEVEL = 0.05
 """Level of a single test, and of the correction over all tests of a report."""
 
@@ -127,6 +162,8 @@ class CheckResult:
         outside a report.
     n_tests : int or None
         Tests with a p-value in the report, over which it is adjusted; None outside a report.
+    twins : Twins or None
+        The statistic in rational twins of the data; None where none were drawn or have it.
     """
 
     check: str
@@ -145,6 +182,7 @@ class CheckResult:
     pvalue_holm: float | None = None
     pvalue_bh: float | None = None
     n_tests: int | None = None
+    twins: Twins | None = None
 
     def outcome(self, *, alpha: float = LEVEL) -> Outcome:
         """Say how the result ended.
@@ -185,6 +223,7 @@ class CheckResult:
         """
         # Columns are the same for every check; what a result lacks is NaN.
         interval = self.interval or Interval(math.nan, math.nan, math.nan, "")
+        twins = self.twins or Twins(0, math.nan, math.nan, math.nan, math.nan, math.nan)
         return {
             "check": self.check,
             "statistic": self.statistic,
@@ -198,6 +237,13 @@ class CheckResult:
             "pvalue_bh": math.nan if self.pvalue_bh is None else self.pvalue_bh,
             "n_tests": math.nan if self.n_tests is None else float(self.n_tests),
             "outcome": str(self.outcome()),
+            "n_twins": twins.n_twins,
+            "twin_observed": twins.observed,
+            "twin_median": twins.median,
+            "twin_low": twins.low,
+            "twin_high": twins.high,
+            "twin_pvalue": twins.pvalue,
+            "noise_share": twins.noise_share,
             "n_rows": self.n_rows,
             "n_contexts": self.n_contexts,
             "n_dropped": self.n_dropped,

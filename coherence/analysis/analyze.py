@@ -5,7 +5,7 @@ What cannot be run is not passed over: each unit's notes say what was left out a
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -17,11 +17,12 @@ from joblib import Parallel, delayed
 from coherence.analysis.conclusion import say
 from coherence.analysis.planning import Job, plan_unit
 from coherence.analysis.states import positive_labels, states_of_tasks
+from coherence.analysis.twin_runs import Beside, beside_twins
 from coherence.analysis.unit import UnitRows, unreadable
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
 from coherence.errors import InputError, closest, listing
-from coherence.inputs import whole_number
+from coherence.inputs import require, whole_number
 from coherence.report.report import Report
 from coherence.report.unit import Unit
 from coherence.result import CheckResult
@@ -43,6 +44,7 @@ from coherence.table.schema import (
 )
 
 UNIT = ("task", "model")
+FEWEST_TWINS = 40  # with fewer no statistic that may have either sign could be extreme
 Progress = Callable[[int, int, str], None]
 
 
@@ -161,6 +163,52 @@ def _version() -> str:
         return "unknown"
 
 
+def _require_twins(twins: int | None, published: bool) -> None:
+    if twins is not None:
+        whole_number(twins, "twins", FEWEST_TWINS)
+        require(
+            not published,
+            f"twins must be left out with published=True; received {twins}. "
+            "The papers' own procedures have no rational agent.",
+        )
+
+
+def _units_of(
+    table: pd.DataFrame, states: Mapping[str, tuple[Sequence[Any], Any]], reference: str | None
+) -> list[tuple[tuple[Any, ...], UnitRows]]:
+    """Part a table by task and model, each with its states and its reference prompt."""
+    units = []
+    for key, rows in table.groupby(list(UNIT), sort=True):
+        labels, named = states[str(key[0])]
+        named_by = zip(UNIT, key, strict=True)
+        where = " and ".join(f"{what} {name!r}" for what, name in named_by if name)
+        prompt = reference_prompt(rows, reference, where=where or "the table")
+        units.append((key, UnitRows(rows, positive=named, labels=labels, reference=prompt)))
+    return units
+
+
+def _finished(key: tuple[Any, ...], unit: UnitRows, beside: Beside, notes: tuple[str, ...]) -> Unit:
+    """Put all that is known of a unit together."""
+    way = answering(unit.rows)
+    said = say(beside.results, unit, way)
+    return Unit(
+        task=str(key[0]),
+        model=str(key[1]),
+        results=beside.results,
+        verdicts=said.verdicts,
+        notes=(*notes, *beside.notes),
+        statuses=count_statuses(unit.rows, unit.reference),
+        bounds=worst_case_bounds(unit.rows, unit.reference),
+        beliefs=unit.shown(),
+        unreadable=unreadable(unit.rows),
+        answering=way,
+        conclusion=said.conclusion,
+        cautions=said.cautions,
+        scatter=said.scatter,
+        sensitivity=beside.sensitivity,
+    )
+
+
 def _run(jobs: list[Job], n_jobs: int, progress: Progress | None) -> list[list[CheckResult]]:
     outcomes = []
     running = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(Job.run)(job) for job in jobs)
@@ -180,6 +228,7 @@ def analyze(
     positive: Any = None,
     reference: str | None = None,
     merge_labels: bool | None = None,
+    twins: int | None = None,
     n_jobs: int = 1,
     rng: Seed = None,
     progress: Progress | None = None,
@@ -209,6 +258,12 @@ def analyze(
     merge_labels : bool, optional
         What becomes of labels that differ only by blanks, case, Unicode form or type: True takes
         them for one, False keeps them apart; None refuses the table and shows them.
+    twins : int, optional
+        How many rational twins of each unit to draw: data that the nearest rational agent would
+        give, with its noise. Every statistic then stands beside its distribution over them; None
+        draws none. `predictive_gain` takes long and is run on them only where `checks` names it.
+        Where the test of the rational agent rejects, it is also computed how much noise that no
+        repetition shows would explain that.
     n_jobs : int
         Processes for joblib; -1 for all cores. Results do not depend on it.
     rng : Generator, int or None
@@ -227,8 +282,8 @@ def analyze(
     SchemaError
         The table breaks the schema.
     InputError
-        Unknown check, nothing says which of two states `p` is the probability of, or `reference`
-        was not asked.
+        Unknown check, twins of published procedures, nothing says which of two states `p` is the
+        probability of, or `reference` was not asked.
 
     Examples
     --------
@@ -241,6 +296,7 @@ def analyze(
     """
     require_frame(runs)
     names = _checked_names(checks)
+    _require_twins(twins, published)
     n_jobs = n_jobs if n_jobs == -1 else whole_number(n_jobs, "n_jobs", 1)
     runs, written = _one_writing(runs, merge_labels)
     validate_runs(runs, labels_apart=merge_labels is False)
@@ -250,42 +306,32 @@ def analyze(
         table, repaired = _without_repairs(table)
         assumed.append(f"strict: {repaired} repaired rows were treated as unreadable.")
     states = states_of_tasks(table, positive, [declaration(name) for name in names])
-    units = []
-    for key, rows in table.groupby(list(UNIT), sort=True):
-        labels, named = states[str(key[0])]
-        named_by = zip(UNIT, key, strict=True)
-        where = " and ".join(f"{what} {name!r}" for what, name in named_by if name)
-        prompt = reference_prompt(rows, reference, where=where or "the table")
-        units.append((key, UnitRows(rows, positive=named, labels=labels, reference=prompt)))
+    units = _units_of(table, states, reference)
     plans = []
-    for (_, unit), unit_rng in zip(units, as_generator(rng).spawn(len(units)), strict=True):
+    rngs = as_generator(rng).spawn(len(units))
+    for (_, unit), unit_rng in zip(units, rngs, strict=True):
         # One stream per check, whether it is run or not: asking for fewer checks does not change
         # the numbers of the others.
         streams = dict(zip(CHECKS, unit_rng.spawn(len(CHECKS)), strict=True))
         plans.append(plan_unit(unit, names, published=published, streams=streams))
     outcomes = iter(_adjust(_run([job for jobs, _ in plans for job in jobs], n_jobs, progress)))
-    finished = []
-    for ((task, model), unit), (jobs, notes) in zip(units, plans, strict=True):
-        results = [result for _ in jobs for result in next(outcomes)]
-        way = answering(unit.rows)
-        said = say(results, unit, way)
-        finished.append(
-            Unit(
-                task=str(task),
-                model=str(model),
-                results=tuple(results),
-                verdicts=said.verdicts,
-                notes=(*assumed, *notes),
-                statuses=count_statuses(unit.rows, unit.reference),
-                bounds=worst_case_bounds(unit.rows, unit.reference),
-                beliefs=unit.shown(),
-                unreadable=unreadable(unit.rows),
-                answering=way,
-                conclusion=said.conclusion,
-                cautions=said.cautions,
-                scatter=said.scatter,
-            )
+    found = [[result for _ in jobs for result in next(outcomes)] for jobs, _ in plans]
+    beside = [Beside(tuple(results)) for results in found]
+    if twins is not None:
+        beside = beside_twins(
+            [unit for _, unit in units],
+            found,
+            names,
+            n_twins=twins,
+            on_demand=checks or (),
+            rngs=rngs,
+            n_jobs=n_jobs,
+            progress=progress,
         )
+    finished = [
+        _finished(key, unit, of_twins, (*assumed, *notes))
+        for (key, unit), (_, notes), of_twins in zip(units, plans, beside, strict=True)
+    ]
     seed = int(rng) if isinstance(rng, int | np.integer) else None
     settings = {
         "version": _version(),
@@ -296,5 +342,6 @@ def analyze(
         "positive": list(map(str, positive_labels(positive))),
         "reference": reference,
         "merge_labels": merge_labels,
+        **({} if twins is None else {"twins": twins}),
     }
     return Report(tuple(finished), settings)

@@ -141,6 +141,8 @@ class UnitRows:
 
     Attributes
     ----------
+    named, labels
+        As they were given.
     reference : str
         The prompt under which beliefs are checked against anything else.
     elsewhere : DataFrame
@@ -174,7 +176,7 @@ class UnitRows:
         labels: Sequence[Any] | None = None,
         reference: str | None = None,
     ) -> None:
-        self.rows = rows
+        self.rows, self.named, self.labels = rows, positive, labels
         plain = rows[rows["z_state"].isna()]
         self.reference = reference_prompt(rows, reference)
         self.states, self.unpaired = state_columns(rows), ""

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Sentences
+from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Original, Sentences
 from coherence.errors import InputError, listing
 from coherence.inputs import (
     MIN_CONTEXTS,
@@ -34,6 +34,7 @@ from coherence.table.needs import TARGETS
 from coherence.table.states import unknown_pair, zero_or_one
 
 N_BINS = 10
+NO_POSTERIOR = "twins have no exact posterior of their own"
 
 
 def reliability_table(
@@ -85,19 +86,8 @@ def _calibration_error(
 
     The interval treats the gaps of bins as normal means with the covariance of context totals.
     """
-    gaps, rows = np.zeros((2, n_contexts, int(bins.max()) + 1))
-    np.add.at(gaps, (context, bins), belief - target)
-    np.add.at(rows, (context, bins), 1.0)
-    total = rows.sum(axis=0)
-    others = total - rows
-    # A bin that one context fills alone is empty without it.
-    without = np.divide(
-        (gaps.sum(axis=0) - gaps) ** 2, others, out=np.zeros_like(gaps), where=others > 0
-    ).sum(axis=1) / others.sum(axis=1)
-    square = float((gaps.sum(axis=0) ** 2 / total).sum() / total.sum())
-    # Efron and Stein (1981): the mean of the pseudo-values is free of the bias of order 1 / n that
-    # chance adds to a square.
-    pseudo = n_contexts * square - (n_contexts - 1) * without
+    gaps, rows = _totals(bins, belief - target, context, n_contexts)
+    total, pseudo = rows.sum(axis=0), _pseudo_values(gaps, rows)
     weighted = gaps.sum(axis=0) / np.sqrt(total * total.sum())
     rest = (gaps - rows * (gaps.sum(axis=0) / total)) / np.sqrt(total * total.sum())
     # The mean of a bin of k contexts was estimated from them, which costs one of the k.
@@ -107,11 +97,33 @@ def _calibration_error(
     covariance = rest.T @ rest * np.sqrt(np.outer(larger, larger))
     degrees = min(n_contexts - 1.0, max(float((of_bin - 1).sum()), 1.0))
     interval = squares_interval(weighted, covariance, degrees)
-    return (
-        math.sqrt(max(float(pseudo.mean()), 0.0)),
-        interval,
-        "" if interval else why_none(pseudo, "error"),
-    )
+    return _root(pseudo), interval, "" if interval else why_none(pseudo, "error")
+
+
+def _totals(bins: Codes, errors: Floats, context: Codes, n_contexts: int) -> tuple[Floats, Floats]:
+    """Sum errors, and count rows, of every context in every bin."""
+    gaps, rows = np.zeros((2, n_contexts, int(bins.max()) + 1))
+    np.add.at(gaps, (context, bins), errors)
+    np.add.at(rows, (context, bins), 1.0)
+    return gaps, rows
+
+
+def _pseudo_values(gaps: Floats, rows: Floats) -> Floats:
+    """Return the pseudo-value of every context for the mean squared gap of the bins."""
+    total, n_contexts = rows.sum(axis=0), len(rows)
+    others = total - rows
+    # A bin that one context fills alone is empty without it.
+    without = np.divide(
+        (gaps.sum(axis=0) - gaps) ** 2, others, out=np.zeros_like(gaps), where=others > 0
+    ).sum(axis=1) / others.sum(axis=1)
+    square = float((gaps.sum(axis=0) ** 2 / total).sum() / total.sum())
+    # Efron and Stein (1981): the mean of the pseudo-values is free of the bias of order 1 / n that
+    # chance adds to a square.
+    return np.asarray(n_contexts * square - (n_contexts - 1) * without)
+
+
+def _root(square: Floats) -> float:
+    return math.sqrt(max(float(square.mean()), 0.0))
 
 
 def calibration_estimates(
@@ -292,6 +304,28 @@ class _Beliefs:
         return [noiseless, ece]
 
 
+def _effects(
+    belief: Floats,
+    state: "pd.Series[float] | None",
+    original: Original,
+    rng: object,
+    *,
+    context: pd.Series,
+) -> dict[str, float]:
+    """Return the estimates against what happened alone: twins have no exact posterior."""
+    groups, contexts = as_contexts(context, len(belief))
+    if state is None or len(contexts) < MIN_CONTEXTS:
+        return {}
+    bins, target = belief_bins(belief, N_BINS), state.to_numpy(dtype=np.float64)
+    pseudo = _pseudo_values(*_totals(bins, belief - target, groups, len(contexts)))
+    plain = np.abs(np.bincount(bins, weights=belief - target)).sum()
+    return {
+        "calibration:brier": float(((belief - target) ** 2).mean()),
+        "calibration:calibration_error": _root(pseudo),
+        "calibration:ece": float(plain / bins.size),
+    }
+
+
 def _plan(facts: Facts) -> CallsAndNotes:
     """Compare beliefs with both targets in one call where they are known of the same rows."""
     exact, state, theta = facts.exact.notna(), facts.state.notna(), facts.truth.notna().any()
@@ -322,7 +356,10 @@ def _plan(facts: Facts) -> CallsAndNotes:
                 p_true=None if p_true is None else p_true[rows],
                 context=facts.context[rows],
             )
-            yield Call(estimate, n_dropped=facts.n_asked - int(rows.sum()), draws=False)
+            arrays = facts.belief[rows.to_numpy()], None if truth is None else truth[rows]
+            alone = partial(_effects, *arrays, context=facts.context[rows])
+            n_dropped = facts.n_asked - int(rows.sum())
+            yield Call(estimate, n_dropped=n_dropped, draws=False, effects=alone)
 
 
 CHECK = Check(
@@ -330,7 +367,8 @@ CHECK = Check(
     needs=TARGETS,
     sentences={
         "rmse": Sentences(
-            estimate="The {belief}s miss the exact posterior by {value:.3f} (root mean square)."
+            estimate="The {belief}s miss the exact posterior by {value:.3f} (root mean square).",
+            untwinned=NO_POSTERIOR,
         ),
         "brier": Sentences(
             estimate="The squared error against what happened is {value:.3f} on average."
@@ -338,7 +376,8 @@ CHECK = Check(
     }
     | {
         f"{error}{suffix}": Sentences(
-            estimate=f"In bins, mean beliefs miss the {target} by {{value:.3f}} {how}."
+            estimate=f"In bins, mean beliefs miss the {target} by {{value:.3f}} {how}.",
+            untwinned=NO_POSTERIOR if suffix else "",
         )
         for error, how in (
             ("calibration_error", "(root mean square, chance removed)"),

@@ -6,16 +6,21 @@ of a unit and hands them over as `Facts`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from coherence.inputs import Floats
+from coherence.rational.agent import RationalAgent
 from coherence.result import CheckResult
 
 ANY = "*"
 """Key of the sentences of variants that data name, such as pairs of actions."""
+ALWAYS, ON_DEMAND, NEVER = "always", "on demand", "never"
+FEWEST_DRAWS = 99
+"""Draws of a null distribution that a test takes at the least, and all that twins need."""
 INTERVAL_ALONE = "The published interval {position}; its error rate is not controlled."
 
 
@@ -46,6 +51,13 @@ class Sentences:
         the test would have shown.
     scatter_misleads : bool
         Whether the test takes reports as exact and rejects where they scatter around the belief.
+    discrepancy : bool
+        Whether the statistic measures a distance from coherence that noise adds to, so that a share
+        of it can be noise.
+    distance : bool
+        Whether it cannot fall below 0, so that large values alone are extreme.
+    untwinned : str
+        Why rational twins of the data have no such statistic; empty where they do.
     """
 
     rejected: str = ""
@@ -56,6 +68,9 @@ class Sentences:
     one_sided: bool = False
     powered: bool = False
     scatter_misleads: bool = False
+    discrepancy: bool = False
+    distance: bool = False
+    untwinned: str = ""
 
 
 @dataclass(frozen=True)
@@ -121,6 +136,31 @@ class Facts:
 
 
 @dataclass(frozen=True)
+class Original:
+    """The data that a twin is a twin of, for the statistic that is to be compared with theirs.
+
+    Parameters
+    ----------
+    results : mapping
+        Name -> result of every check that ran.
+    agent : RationalAgent
+        The agent that was fitted to them, whose twin this is.
+    kept : dict
+        What a check keeps from one twin to the next, because all have rows of the same kind.
+    """
+
+    results: Mapping[str, CheckResult]
+    agent: RationalAgent
+    kept: dict[str, Any] = field(default_factory=dict, compare=False)
+
+
+Effects = Callable[[Original, np.random.Generator | None], Mapping[str, float] | None]
+"""Computes the statistics alone, by name of the result, of the effect that the original shows.
+
+None where only the check itself can."""
+
+
+@dataclass(frozen=True)
 class Call:
     """One run of a check, ready to be sent to another process.
 
@@ -132,11 +172,33 @@ class Call:
         Rows left out before the call; None where the function counts them itself.
     draws : bool
         Whether the function takes `rng`.
+    fewest : mapping
+        Options of the function with which its statistics are quickest to have, such as few draws of
+        a null distribution that only the p-value needs.
+    effects : callable, optional
+        A quicker way to the statistics than the function with `fewest`, or one that keeps to the
+        effect of the original where the function chooses what it reports.
+    twins : str
+        Whether rational twins of the data have it: `ALWAYS`, `ON_DEMAND` where it takes long, or
+        `NEVER` where it would not be a statistic of theirs.
     """
 
     function: Callable[..., CheckResult | list[CheckResult]]
     n_dropped: int | None = None
     draws: bool = True
+    fewest: Mapping[str, int] = field(default_factory=dict)
+    effects: Effects | None = None
+    twins: str = ALWAYS
+
+    def statistics(self, original: Original, rng: np.random.Generator | None) -> dict[str, float]:
+        """Return the statistics of a twin by name of the result."""
+        alone = None if self.effects is None else self.effects(original, rng)
+        if alone is not None:
+            return dict(alone)
+        options: dict[str, Any] = {} if rng is None else {"rng": rng}
+        outcome = self.function(**self.fewest, **options)
+        results = outcome if isinstance(outcome, list) else [outcome]
+        return {result.check: result.statistic for result in results}
 
 
 CallsAndNotes = Iterator[Call | str]

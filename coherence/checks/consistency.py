@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Facts, Sentences
+from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Facts, Original, Sentences
 from coherence.errors import closest
 from coherence.inputs import MIN_CONTEXTS, Floats, require
 from coherence.result import CheckResult, Interval
@@ -231,6 +231,29 @@ def _compare(
     return row, pd.concat({prompt: pd.DataFrame({"raw": raw, "corrected": corrected})}, axis=1)
 
 
+def _effect(
+    runs: pd.DataFrame, original: Original, rng: object, *, reference: str, prompt: str
+) -> dict[str, float] | None:
+    """Return the noise-corrected difference of two prompts alone, where beliefs are drawn."""
+    if "belief_kind" in runs.columns and runs["belief_kind"].isin(COMPUTED_KINDS).any():
+        return None
+    plain = runs[runs["z_state"].isna() & runs["p"].notna()]
+    codes, contexts = pd.factorize(plain["context"])
+    belief = plain["p"].to_numpy(dtype=np.float64)
+    means, noise = np.full((2, 2, len(contexts)), np.nan)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        for position, name in enumerate((reference, prompt)):
+            rows = (plain["prompt"] == name).to_numpy()
+            n = np.bincount(codes[rows], minlength=len(contexts))
+            means[position] = np.bincount(codes[rows], belief[rows], len(contexts)) / n
+            away = (belief - means[position][codes])[rows] ** 2
+            noise[position] = np.bincount(codes[rows], away, len(contexts)) / (n - 1) / n
+    square = (means[1] - means[0]) ** 2 - noise.sum(axis=0)
+    square = square[~np.isnan(square)]
+    statistic = float(_root(square.mean())) if square.size >= MIN_CONTEXTS else math.nan
+    return {f"prompt_consistency:{prompt}": statistic}
+
+
 def _plan(facts: Facts) -> CallsAndNotes:
     if "p" not in facts.runs.columns:
         yield "no p column: prompt consistency was not checked."
@@ -251,7 +274,8 @@ def _plan(facts: Facts) -> CallsAndNotes:
             )
             continue
         compare = partial(prompt_consistency, runs, reference=facts.reference, prompts=[prompt])
-        yield Call(partial(compare, published=facts.published))
+        alone = partial(_effect, runs, reference=facts.reference, prompt=prompt)
+        yield Call(partial(compare, published=facts.published), effects=alone)
 
 
 def _differ(under: str, kind: str) -> str:
@@ -264,6 +288,8 @@ CHECK = Check(
     sentences={
         key: Sentences(
             estimate=_differ(under, "beyond repetition noise"),
+            discrepancy=True,
+            distance=True,
             published=_differ(under, "in repetition means"),
         )
         for key, under in (("", "other prompts"), (ANY, "{variant!r}"))

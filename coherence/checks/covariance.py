@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Sentences
+from coherence.checks.covariance_effect import means_of_contexts, residual_covariance_effect
 from coherence.inputs import Floats, whole_number
 from coherence.result import EXACT_REPORT, CheckResult, Interval
 from coherence.statistics.choice_fit import choice_misfit
@@ -51,6 +52,7 @@ ALONE = (
     "and most contexts have no neighbour of similar belief to be compared with"
 )
 UNIDENTIFIED = "choice does not follow the belief"
+OF_MEANS = "residual_covariance:context_means"
 METHOD = "sandwich error, contexts as units"
 SCORE_METHOD = "shifts that the score test does not reject, contexts as units"
 # P-value of the fit of the choice curve below which no hidden shift is read off it.
@@ -281,28 +283,11 @@ def residual_covariance_of_means(
         As for `residual_covariance_test`.
     """
     data = as_choices(belief, action, truth, context, positive=positive, oriented=True)
-    sizes = np.bincount(data.context)
-
-    def means(values: Floats) -> Floats:
-        columns = values.reshape(data.n_rows, -1).T
-        sums = [np.bincount(data.context, weights=column) for column in columns]
-        return np.column_stack(sums) / sizes[:, None]
-
-    first = np.unique(data.context, return_index=True)[1]
-    beliefs = means(np.asarray(belief, dtype=np.float64))
-    shares = pd.DataFrame(means(data.share), columns=list(data.actions))
-    shares /= shares.to_numpy().sum(axis=1, keepdims=True)  # sums of thirds miss 1 by rounding
-    result = residual_covariance_test(
-        beliefs[:, 0] if beliefs.shape[1] == 1 else beliefs,
-        shares,
-        np.asarray(truth)[first],
-        positive=positive,
-        n_draws=n_draws,
-        rng=rng,
-    )
+    averaged = means_of_contexts(data, belief, truth)
+    result = residual_covariance_test(*averaged, positive=positive, n_draws=n_draws, rng=rng)
     return replace(
         result,
-        check="residual_covariance:context_means",
+        check=OF_MEANS,
         null="the effect of residual_covariance on means over repetitions of a context; "
         "averaging takes out most of the scatter of reports, and the interval is not exact",
         pvalue=None,
@@ -315,11 +300,14 @@ def _plan(facts: Facts) -> CallsAndNotes:
     if not facts.published:  # no paper has published a procedure to reproduce
         arrays = facts.belief, facts.action, facts.truth
         options = {"context": facts.context, "positive": facts.positive}
-        yield Call(partial(residual_covariance_test, *arrays, **options), facts.n_dropped)
+        alone = partial(residual_covariance_effect, *arrays, **options)
+        test = partial(residual_covariance_test, *arrays, **options)
+        yield Call(test, facts.n_dropped, effects=partial(alone, name=CHECK.name))
         # Only where reports scatter so much that the test itself may be misled by it.
         if scatter_within(facts.belief, facts.context).misleads:
             averaged = partial(residual_covariance_of_means, *arrays, **options)
-            yield Call(averaged, facts.n_dropped)
+            effects = partial(alone, name=OF_MEANS, of_means=True)
+            yield Call(averaged, facts.n_dropped, effects=effects)
 
 
 CHECK = Check(
@@ -333,11 +321,13 @@ CHECK = Check(
             kept="No sign that choices move with the realised state at the same {belief}.",
             powered=True,
             scatter_misleads=True,
+            discrepancy=True,
         ),
         "context_means": Sentences(
             estimate="On means over repetitions, in which reports scatter less, choices move with "
             "the realised state by {value:.3f}; this interval is not exact, and misses a true 0 "
-            "too often (in 2% to 22% of simulated tables)."
+            "too often (in 2% to 22% of simulated tables).",
+            discrepancy=True,
         ),
     },
     plan=_plan,

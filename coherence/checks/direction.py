@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Sentences
+from coherence.checks.check import FEWEST_DRAWS, Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.errors import InputError
 from coherence.inputs import (
     MIN_CONTEXTS,
@@ -146,7 +146,7 @@ def monotone_direction_test(
     labels = actions.labels
     groups, contexts = as_contexts(context, len(values))
     n_bins = whole_number(n_bins, "n_bins", 2)
-    n_draws = whole_number(n_draws, "n_draws", 99)
+    n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
     if rule not in NULLS:
         raise InputError(f"rule must be one of {', '.join(NULLS)}; received {rule!r}.")
     require(
@@ -210,7 +210,7 @@ def _plan(facts: Facts) -> CallsAndNotes:
         )
         return
     test = partial(monotone_direction_test, facts.belief, facts.action, context=facts.context)
-    yield Call(test, facts.n_dropped)
+    yield Call(test, facts.n_dropped, fewest={"n_draws": FEWEST_DRAWS})
 
 
 CHECK = Check(
@@ -224,6 +224,7 @@ CHECK = Check(
             kept="Choices over all actions can be explained by some order "
             "that rises with the {belief}.",
             one_sided=True,
+            discrepancy=True,
         )
     },
     plan=_plan,

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Sentences
+from coherence.checks.check import FEWEST_DRAWS, Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.checks.forest_baseline import CHECK as FOREST
 from coherence.checks.forest_baseline import GAP_COLUMNS, holds_conditionals
+from coherence.checks.iterated_effect import NAME, iterated_effects
 from coherence.checks.iterated_gaps import (
     KEY,
     gaps_of,
@@ -42,6 +43,7 @@ from coherence.table.needs import CONDITIONALS
 from coherence.table.prompts import reference_prompt
 from coherence.table.schema import state_columns
 
+FEWEST = {"n_flips": FEWEST_DRAWS}
 NULL = "the mean over contexts of E[P(theta|x)] - E[sum_j P(theta|x,z=j) P(z=j|x)] is zero"
 ASSUMPTIONS = (
     "contexts are independent",
@@ -167,21 +169,17 @@ def iterated_expectation_test(
     reason = NO_SPREAD.format(what="gap") if math.isnan(low) else ""
     if math.isnan(pvalue):
         reason = "every gap is exactly zero: nothing to test"
+    found = {"grids": grids, "share_of_largest_tenth": _of_largest_tenth(of_context)}
     return replace(
         result,
         statistic=value,
         interval=None if math.isnan(low) else Interval(low, high, 0.95, METHOD),
         pvalue=pvalue,
-        settings={**result.settings, **_told(grids, of_context)},
+        settings={**result.settings, **found},
         details=details,
         assumptions=ASSUMPTIONS,
         reason=reason,
     )
-
-
-def _told(grids: dict[str, str], gaps: Floats) -> dict[str, object]:
-    """What the reports themselves tell of the numbers, for `settings`."""
-    return {"grids": grids, "share_of_largest_tenth": _of_largest_tenth(gaps)}
 
 
 def _of_largest_tenth(gaps: Floats) -> float:
@@ -282,12 +280,14 @@ def _plan(facts: Facts) -> CallsAndNotes:
         return
     options = {"reference": facts.reference, "published": facts.published}
     kind = ["belief_kind"] if "belief_kind" in facts.runs.columns else []
-    yield Call(partial(_with_lifted, facts.runs[[*GAP_COLUMNS, *kind]], **options))
+    runs = facts.runs[[*GAP_COLUMNS, *kind]]
+    alone = partial(iterated_effects, runs, reference=facts.reference)
+    yield Call(partial(_with_lifted, runs, **options), fewest=FEWEST, effects=alone)
 
 
 _HALF = "Half of the gaps exceed {value:.1%} of the belief; answer noise is included."
 CHECK = Check(
-    name="iterated_expectation",
+    name=NAME,
     needs=CONDITIONALS,
     sentences={
         "": Sentences(
@@ -298,10 +298,12 @@ CHECK = Check(
             kept="No sign of a gap in one direction; the noise-removed one shows gaps that cancel.",
             published=_HALF,
         ),
-        "relative": Sentences(estimate=_HALF),
+        "relative": Sentences(estimate=_HALF, discrepancy=True, distance=True),
         "noise_removed": Sentences(
             estimate="Beyond answer noise and rounding, beliefs and their averages differ by "
-            "{value:.3f} (root mean square)."
+            "{value:.3f} (root mean square).",
+            discrepancy=True,
+            distance=True,
         ),
     },
     plan=_plan,

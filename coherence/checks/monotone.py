@@ -18,7 +18,15 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Facts, Sentences
+from coherence.checks.check import (
+    ANY,
+    FEWEST_DRAWS,
+    Call,
+    CallsAndNotes,
+    Check,
+    Facts,
+    Sentences,
+)
 from coherence.checks.direction import CHECK as DIRECTION
 from coherence.checks.direction import single_belief
 from coherence.errors import InputError, closest
@@ -49,6 +57,7 @@ UNIT = "share"
 UNIT_PUBLISHED = "fraction of bin pairs"
 SIGNS = {"increasing": (1,), "decreasing": (-1,), "either": (1, -1)}
 METHODS = ("drop", "isotonic")
+FEWEST = {"n_draws": FEWEST_DRAWS}
 # The first one's share must rise with the belief.
 ORDERED_PAIRS = (("yes", "no"), ("yes", "defer"), ("defer", "no"))
 
@@ -138,7 +147,7 @@ def monotone_choice_test(
     policies, labels = actions.probabilities is not None, actions.labels
     groups, contexts = as_contexts(context, len(values))
     n_bins = whole_number(n_bins, "n_bins", 2)
-    n_draws = whole_number(n_draws, "n_draws", 99)
+    n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
     chosen = [label for label in pair if label in labels]
     first, mass = (_probability_of(wanted, actions) for wanted in (pair[:1], pair))
     in_pair = mass > 0
@@ -360,7 +369,7 @@ def _plan(facts: Facts) -> CallsAndNotes:
     for pair in pairs:
         test = partial(monotone_choice_test, facts.belief, facts.action, pair=pair)
         options = {"direction": toward, "context": facts.context, "published": facts.published}
-        yield Call(partial(test, **options), facts.n_dropped)
+        yield Call(partial(test, **options), facts.n_dropped, fewest=FEWEST)
 
 
 CHECK = Check(
@@ -373,6 +382,7 @@ CHECK = Check(
             sign="the choice share moves against the {belief}",
             kept="No sign that the choice share moves against the {belief}.",
             one_sided=True,
+            discrepancy=True,
             published="{value:.0%} of bin pairs violate the order significantly (uncorrected).",
         )
     },

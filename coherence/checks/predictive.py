@@ -16,7 +16,16 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from coherence.checks.check import INTERVAL_ALONE, Call, CallsAndNotes, Check, Facts, Sentences
+from coherence.checks.check import (
+    INTERVAL_ALONE,
+    NEVER,
+    ON_DEMAND,
+    Call,
+    CallsAndNotes,
+    Check,
+    Facts,
+    Sentences,
+)
 from coherence.errors import closest
 from coherence.inputs import Floats, require, require_aligned, whole_number
 from coherence.result import EXACT_REPORT, CheckResult, Interval
@@ -314,11 +323,11 @@ def _plan(facts: Facts) -> CallsAndNotes:
     arrays = facts.belief, facts.action, facts.truth
     test = partial(predictive_gain_test, *arrays, context=facts.context, positive=facts.positive)
     test = partial(test, published=facts.published)
-    yield Call(test, facts.n_dropped)
+    yield Call(test, facts.n_dropped, twins=ON_DEMAND)
     if facts.features is None:
         yield "no x_ columns: the context-adjusted gain was not run."
     else:
-        yield Call(partial(test, features=facts.features), facts.n_dropped)
+        yield Call(partial(test, features=facts.features), facts.n_dropped, twins=NEVER)
 
 
 CHECK = Check(
@@ -333,6 +342,7 @@ CHECK = Check(
             one_sided=True,
             powered=True,
             scatter_misleads=True,
+            discrepancy=True,
             published=INTERVAL_ALONE,
         ),
         "features": Sentences(
@@ -345,7 +355,9 @@ CHECK = Check(
             one_sided=True,
             powered=True,
             scatter_misleads=True,
+            discrepancy=True,
             published=INTERVAL_ALONE,
+            untwinned="twins have no evidence columns of their own",
         ),
     },
     plan=_plan,

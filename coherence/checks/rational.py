@@ -10,11 +10,22 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Sentences
+from coherence.checks.check import (
+    FEWEST_DRAWS,
+    Call,
+    CallsAndNotes,
+    Check,
+    Facts,
+    Original,
+    Sentences,
+)
+from coherence.checks.covariance_effect import shows_largest
 from coherence.inputs import whole_number
+from coherence.rational.again import shift_of_twin
 from coherence.rational.agent import RationalAgent
 from coherence.rational.fit import fit_rational_agent, lacking
 from coherence.rational.sufficiency import Verdict
@@ -27,6 +38,7 @@ NULL = (
     "given the belief behind the reports, of which these are noisy copies, action and truth are "
     "uncorrelated in every direction"
 )
+NAME = "rational_agent"
 UNIT = "belief"
 COLUMNS = ("quantity", "value", "low", "high")
 UNIDENTIFIED = "choice hardly follows the belief, so that no hidden shift can be read off it"
@@ -76,9 +88,9 @@ def rational_agent_test(
         with a reason instead.
     """
     data = as_choices(belief, action, truth, context, positive=positive, oriented=True)
-    n_draws = whole_number(n_draws, "n_draws", 99)
+    n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
     undefined = CheckResult(
-        check="rational_agent",
+        check=NAME,
         null=NULL,
         statistic=math.nan,
         unit=UNIT,
@@ -181,28 +193,48 @@ def _details(agent: RationalAgent, components: pd.DataFrame | None = None) -> pd
     return pd.DataFrame(lines, columns=list(COLUMNS))
 
 
+def _effect(
+    belief: ArrayLike,
+    action: ArrayLike,
+    truth: ArrayLike,
+    original: Original,
+    rng: np.random.Generator,
+    *,
+    context: ArrayLike,
+    positive: Any,
+) -> dict[str, float]:
+    """Return the hidden shift of a twin, or the size of its surest difference in choice."""
+    data = as_choices(belief, action, truth, context, positive=positive, oriented=True)
+    if not shows_largest(original.results[NAME]):
+        return {NAME: shift_of_twin(data, original.agent)}
+    if lacking(data):
+        return {NAME: math.nan}
+    noise = None if original.agent.noisy else 0.0
+    again = fit_rational_agent(
+        belief, action, truth, context=context, positive=positive, noise=noise
+    )
+    surest = again.test(n_draws=FEWEST_DRAWS, rng=rng).surest
+    return {NAME: math.nan if surest is None else abs(surest[1])}
+
+
 def _plan(facts: Facts) -> CallsAndNotes:
     if facts.published:  # no paper has published a procedure to reproduce
         return
     if facts.belief.ndim == 2 and facts.belief.shape[1] > 2:
         yield "rational_agent was not fitted: it takes beliefs in one of two states."
         return
+    arrays = facts.belief, facts.action, facts.truth
+    options = {"context": facts.context, "positive": facts.positive}
+    noise = 0.0 if facts.computed else None
     yield Call(
-        partial(
-            rational_agent_test,
-            facts.belief,
-            facts.action,
-            facts.truth,
-            context=facts.context,
-            positive=facts.positive,
-            noise=0.0 if facts.computed else None,
-        ),
+        partial(rational_agent_test, *arrays, **options, noise=noise),
         facts.n_dropped,
+        effects=partial(_effect, *arrays, **options),
     )
 
 
 CHECK = Check(
-    name="rational_agent",
+    name=NAME,
     needs=JUDGED_CHOICES,
     sentences={
         "": Sentences(

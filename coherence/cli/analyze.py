@@ -19,6 +19,7 @@ from coherence.checks import CHECKS
 from coherence.cli.streams import STREAM, discard_output, standard_input
 from coherence.cli.text_options import add_text_arguments
 
+TWINS = 200
 # Option -> column of the runs table, what it holds.
 _COLUMNS = {
     "belief": ("p", "stated probabilities"),
@@ -66,6 +67,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--strict",
         action="store_true",
         help="leave out answers that missed the form and were repaired",
+    )
+    parser.add_argument(
+        "--twin",
+        type=int,
+        nargs="?",
+        const=TWINS,
+        metavar="N",
+        help="set every statistic beside those of N data sets that the nearest rational agent "
+        f"would give with its noise (default with the flag: {TWINS}; each takes some tenths of a "
+        "second)",
     )
     parser.add_argument(
         "--seed",
@@ -318,6 +329,7 @@ def run(args: argparse.Namespace) -> int:
             positive=args.positive,
             reference=args.reference,
             merge_labels=args.merge_labels,
+            twins=args.twin,
             n_jobs=args.n_jobs,
             rng=args.seed,
             progress=progress,

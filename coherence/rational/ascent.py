@@ -54,6 +54,7 @@ def ascend(
     start: Floats,
     penalty: Penalty,
     n_units: int,
+    close: float = CLOSE,
 ) -> Summit:
     """Climb until a step would gain next to nothing.
 
@@ -67,6 +68,8 @@ def ascend(
         Taken off the log-likelihood.
     n_units : int
         Units of the likelihood.
+    close : float
+        Expected gain of a step, in log-likelihood per unit, below which none is made.
 
     Returns
     -------
@@ -85,7 +88,7 @@ def ascend(
             # Logits and log-deviations: a step of more than 2 leaves what the curvature knows.
             move *= min(1.0, 2.0 / max(float(np.abs(move).max()), 1e-300))
             promised = float(gradient @ move) / 2
-            if promised < CLOSE * n_units:
+            if promised < close * n_units:
                 return Summit(parameters, height, True, step)
             # Most steps are made, so that the slope at their end is wanted in any case.
             there = slope(parameters + move)

@@ -14,7 +14,7 @@ from scipy.optimize import isotonic_regression
 from scipy.special import expit, log_softmax, ndtr
 
 from coherence.inputs import Codes, Floats
-from coherence.rational.ascent import Penalty, Slope, Summit, ascend
+from coherence.rational.ascent import CLOSE, Penalty, Slope, Summit, ascend
 from coherence.rational.reports import LEAST_SD, ReportScale, report_table, shape_of_spread
 
 N_POINTS = 101
@@ -199,8 +199,14 @@ class LatentModel:
         scores = np.column_stack([of_prior, of_spread, *others, of_state])
         return Posterior(float(value.sum()), weight, of_reports, scores)
 
-    def fit(self, reports: Reports, sd: float) -> Summit:
-        """Fit by maximum penalised likelihood, beginning with noise `sd` unless it is known."""
+    def fit(
+        self, reports: Reports, sd: float, *, start: Floats | None = None, close: float = CLOSE
+    ) -> Summit:
+        """Fit by maximum penalised likelihood, beginning with noise `sd` unless it is known.
+
+        `start` has all parameters to begin with, such as those of reports much like these; `close`
+        is as in `coherence.rational.ascent.ascend`.
+        """
 
         def slope(parameters: Floats) -> Slope:
             here = self.posterior(parameters, reports)
@@ -208,9 +214,10 @@ class LatentModel:
 
         return ascend(
             slope,
-            self.start(sd),
+            self.start(sd) if start is None else start,
             self.penalty,
             reports.n_contexts,
+            close,
         )
 
 

@@ -22,7 +22,9 @@ from coherence.statistics.resample import Seed, as_generator
 Test = Callable[..., CheckResult]
 
 
-def sample_twin(agent: RationalAgent, rng: Seed = None) -> pd.DataFrame:
+def sample_twin(
+    agent: RationalAgent, rng: Seed = None, *, points: Codes | None = None
+) -> pd.DataFrame:
     """Draw a twin of the data that an agent was fitted to.
 
     Parameters
@@ -31,6 +33,9 @@ def sample_twin(agent: RationalAgent, rng: Seed = None) -> pd.DataFrame:
         A fitted agent.
     rng : Generator, int or None
         Source of randomness.
+    points : ndarray of int, shape (n_contexts,), optional
+        Belief of each context as a position among the points of the agent's latent model, as
+        `belief_points` draws it; None draws it here.
 
     Returns
     -------
@@ -57,7 +62,7 @@ def sample_twin(agent: RationalAgent, rng: Seed = None) -> pd.DataFrame:
     require_agent(agent)
     generator = as_generator(rng)
     data, latent, model = agent.data, agent.latent, agent.latent.model
-    point = _belief_points(latent.posterior.given_truth, generator)
+    point = belief_points(agent, generator) if points is None else points
     state = generator.random(data.n_contexts) < model.calibration(latent.parameters)[point]
     of_row = point[data.context]
     if isinstance(model, LatentModel):
@@ -146,8 +151,26 @@ def _of_twin(agent: RationalAgent, test: Test, rng: np.random.Generator) -> tupl
     return result.statistic, float("nan") if result.pvalue is None else result.pvalue
 
 
-def _belief_points(weight: Any, rng: np.random.Generator) -> Codes:
-    """Draw the belief of each context as the position of a point."""
+def belief_points(agent: RationalAgent, rng: np.random.Generator) -> Codes:
+    """Draw the belief of each context of an agent, as the position of a point.
+
+    Parameters
+    ----------
+    agent : RationalAgent
+        A fitted agent.
+    rng : Generator
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray of int, shape (n_contexts,)
+        Drawn from what reports and state tell of each belief.
+    """
+    return drawn_points(agent.latent.posterior.given_truth, rng)
+
+
+def drawn_points(weight: Any, rng: np.random.Generator) -> Codes:
+    """Draw a point for every row of weights, dense or sparse."""
     if isinstance(weight, np.ndarray):
         return _drawn(weight, rng)
     # Rows of a sparse array add up to 1 each, so that one running sum serves all of them.

@@ -22,6 +22,7 @@ from coherence.report.json import to_plain
 from coherence.report.page_figures import unit_figures
 from coherence.report.result_columns import COLUMNS
 from coherence.report.statuses import audit_cells, bound_cells, repair_sentence
+from coherence.report.twins import sensitivity_sentence, twin_cells, twin_note
 from coherence.report.unit import Unit
 from coherence.result import LEVEL, CheckResult, Outcome
 
@@ -148,6 +149,7 @@ def _unit_context(unit: Unit, key: str, checks: list[str]) -> dict[str, Any]:
             "note": wording.clean(note),
         }
         for title, (headings, rows), note in (
+            ("Beside rational twins", twin_cells(unit), twin_note(unit)),
             ("Answers", audit_cells(unit), repair_sentence(unit).capitalize()),
             ("If the unreadable answers had all gone one way", bound_cells(unit), BOUNDS_NOTE),
         )
@@ -159,6 +161,7 @@ def _unit_context(unit: Unit, key: str, checks: list[str]) -> dict[str, Any]:
         "key": key,
         "heading": wording.unit_heading(unit),
         "conclusion": unit.conclusion,
+        "sensitivity": sensitivity_sentence(unit),
         "cautions": [sentence[:1].upper() + sentence[1:] for sentence in unit.cautions],
         "further_headings": [column.heading for column in COLUMNS],
         "interval_heading": wording.interval_heading(unit.results),
@@ -197,6 +200,8 @@ def _command(settings: Mapping[str, Any]) -> str:
         words.append("--strict")
     if settings.get("published"):
         words.append("--published")
+    if settings.get("twins") is not None:
+        words.append(f"--twin {settings['twins']}")
     for label in settings.get("positive", ()):
         words.append(f"--positive {shlex.quote(wording.clean(label))}")
     if settings.get("reference") is not None:

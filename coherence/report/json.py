@@ -88,6 +88,8 @@ def _unit_record(unit: Unit) -> dict[str, Any]:
         "answers": audit_table(unit.statuses),
         "bounds": unit.bounds,
     }
+    if unit.sensitivity is not None:
+        record["sensitivity"] = {**asdict(unit.sensitivity), "sentence": str(unit.sensitivity)}
     # Only where the table tells, so that a report of one that does not is the same as ever.
     way = unit.answering
     if way is not None and way.known:

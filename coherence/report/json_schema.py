@@ -78,6 +78,15 @@ def _result() -> Any:
             "rejects alone and not after the correction.",
         },
         verdict=_text("The outcome as a sentence."),
+        n_twins=_count("Rational twins of the data that were drawn; 0 where none have the effect."),
+        twin_observed=_number("What is held against the twins; the size of the effect or itself."),
+        twin_median=_number("Median over the twins."),
+        twin_low=_number("2.5% of the twins lie below."),
+        twin_high=_number("2.5% of the twins lie above."),
+        twin_pvalue=_number(
+            "Share of twins at least as extreme, the data counted as one more.", least=0, most=1
+        ),
+        noise_share=_number("Median over the twins as a share of what was observed."),
         n_rows=_count("Rows that entered."),
         n_contexts=_count("Contexts that entered."),
         n_dropped=_count("Rows that were left out because a value was missing."),
@@ -132,6 +141,24 @@ def _answering() -> Any:
     )
 
 
+def _sensitivity() -> Any:
+    """Describe how much unseen noise would explain a hidden shift."""
+    return _record(
+        "Noise that all reports of a context share and no repetition shows: how much of it would "
+        "explain the hidden shift; only where twins were drawn and the test rejects.",
+        curve=_rows(
+            "The shift under growing shared noise.",
+            shared_noise=_number("Standard deviation.", least=0),
+            hidden_shift=_number("What is left of the shift."),
+            low=_number("Lower end of its interval."),
+            high=_number("Upper end of its interval."),
+        ),
+        explains_interval=_number("Noise under which the interval reaches 0.", least=0),
+        explains_all=_number("Noise under which nothing is left of the estimate.", least=0),
+        sentence=_text("The same in words."),
+    )
+
+
 def _unit() -> Any:
     """Describe all that is known of one (task, model)."""
     scatter = _record(
@@ -142,7 +169,7 @@ def _unit() -> Any:
     )
     return _record(
         "All checks of one task and model.",
-        ("answering",),
+        ("answering", "sensitivity"),
         task=_text("As in the runs table; empty where it has none."),
         model=_text("As in the runs table; empty where it has none."),
         belief=_text("What the beliefs are, such as stated belief."),
@@ -169,6 +196,7 @@ def _unit() -> Any:
             high=_number("If all had gone the other way."),
         ),
         answering=_answering(),
+        sensitivity=_sensitivity(),
     )
 
 
@@ -192,6 +220,7 @@ def results_schema() -> dict[str, Any]:
         schema_version={"const": SCHEMA_VERSION, "description": "Of this description."},
         settings=_record(
             "How the analysis was run.",
+            ("twins",),
             version=_text("Of the program."),
             checks=_texts("Checks that were asked for."),
             published={"type": "boolean", "description": "Whether procedures were as published."},
@@ -200,6 +229,7 @@ def results_schema() -> dict[str, Any]:
             positive=_texts("States that were named as the one that `p` is the probability of."),
             reference={"type": ["string", "null"], "description": "Wording that was asked for."},
             merge_labels={"type": ["boolean", "null"], "description": "As it was asked for."},
+            twins=_count("Twins of each unit; only where some were asked for."),
         ),
         units={"type": "array", "items": _unit(), "description": "Sorted by task and model."},
     )

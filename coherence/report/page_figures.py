@@ -17,9 +17,12 @@ from coherence.report import plots
 from coherence.report.answering import belief_noun
 from coherence.report.calibration_plot import calibration_outcome, plot_calibration
 from coherence.report.figure_svg import render_svg
+from coherence.report.sensitivity_plot import plot_sensitivity
+from coherence.report.twin_plot import plot_twins
+from coherence.report.twins import twinned
 from coherence.report.unit import Unit
 from coherence.report.wording import clean
-from coherence.result import CheckResult
+from coherence.result import LEVEL, CheckResult
 from coherence.table.schema import ACTION_PREFIX, action_columns
 
 MOST_PAIRS = 6
@@ -62,6 +65,7 @@ def unit_figures(unit: Unit, key: str) -> tuple[list[Figure], list[str]]:
         Sentences about those that are not there.
     """
     noun = belief_noun(unit.answering)
+    leading = [*_twin_figure(unit, key), *_sensitivity_figure(unit, key)]
     figures, missing = _pairwise_figures(unit, key, noun)
     beliefs = unit.beliefs
     choices = _by_action(beliefs)
@@ -71,13 +75,40 @@ def unit_figures(unit: Unit, key: str) -> tuple[list[Figure], list[str]]:
         missing.append(f"No plot of pairwise choice: {why}.")
     if "belief" not in beliefs or beliefs["belief"].notna().sum() == 0:
         why = "no row has a readable belief that is one number"
-        return figures, [*missing, f"No plots of the belief: {why}."]
+        return leading + figures, [*missing, f"No plots of the belief: {why}."]
     figures.append(_belief_figure(choices, key, noun, by_action=chosen))
     calibration = list(_calibration_figure(beliefs, key, noun))
     if not calibration:
         why = "neither a truth coded 0/1 nor the exact posterior is known"
         missing.append(f"No calibration plot: {why}.")
-    return figures + calibration, missing
+    return leading + figures + calibration, missing
+
+
+def _twin_figure(unit: Unit, key: str) -> Iterator[Figure]:
+    """Yield the picture of results among their twins, where there are any."""
+    shown = [result for result, _ in twinned(unit)]
+    if not shown:
+        return
+    caption = (
+        "Bands: the middle 95% of rational twins, which have the noise of these reports. Points: "
+        f"what was observed, with its value at the right; full where at most {LEVEL:.0%} of twins "
+        "are as extreme, an arrow where it lies beyond the scale."
+    )
+    draw = partial(plot_twins, shown)
+    height = 1.2 + 0.28 * len(shown)
+    yield _figure(draw, f"{key}-twins", "Beside rational twins", caption, height=height)
+
+
+def _sensitivity_figure(unit: Unit, key: str) -> Iterator[Figure]:
+    if unit.sensitivity is None:
+        return
+    caption = (
+        "What is left of the hidden shift, with its 95% interval, if all reports of a context "
+        "missed the belief by the same noise, which no repetition shows. The curve ends where "
+        "nothing can be told any more."
+    )
+    draw = partial(plot_sensitivity, unit.sensitivity)
+    yield _figure(draw, f"{key}-sensitivity", "Noise that would explain it", caption)
 
 
 def _by_action(beliefs: pd.DataFrame) -> pd.DataFrame:

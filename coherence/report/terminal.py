@@ -18,6 +18,7 @@ from rich.text import Text
 from coherence.report.answering import answering_sentences
 from coherence.report.columns import GAP, aligned, render_lines
 from coherence.report.statuses import audit_cells, bound_cells, repair_sentence
+from coherence.report.twins import sensitivity_sentence, twin_cells, twin_note
 from coherence.report.unit import Unit
 from coherence.report.wording import (
     clean,
@@ -124,12 +125,13 @@ def _unit_parts(
     parts += [Text(sentence, overflow="fold") for sentence in unit.conclusion]
     parts += [Text()] if unit.conclusion else []
     parts += _result_parts(unit, headings, widths)
-    for captions, body in (audit_cells(unit), bound_cells(unit)):
+    for captions, body in (twin_cells(unit), audit_cells(unit), bound_cells(unit)):
         parts += [Text(), *_count_parts(captions, body, width)] if body else []
     remarks = [
         *unit.cautions,
         *map(clean, answering_sentences(unit.answering)),
         *filter(None, [repair_sentence(unit)]),
+        *filter(None, [sensitivity_sentence(unit), twin_note(unit)]),
         *sample_sentences(unit.results),
         *map(clean, unit.notes),
     ]

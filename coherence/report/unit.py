@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
+from coherence.rational.sensitivity import Sensitivity
 from coherence.result import CheckResult
 from coherence.statistics.scatter import Scatter
 from coherence.table.answering import Answering
@@ -46,6 +47,9 @@ class Unit:
         What may mislead tests.
     scatter : Scatter or None
         How far reports of equal evidence lie apart; None where that was not asked.
+    sensitivity : Sensitivity or None
+        How much unseen noise would explain a hidden shift; None where that was not asked, or the
+        test of the rational agent does not reject.
     """
 
     task: str
@@ -61,3 +65,4 @@ class Unit:
     conclusion: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
     scatter: Scatter | None = None
+    sensitivity: Sensitivity | None = None

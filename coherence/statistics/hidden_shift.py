@@ -46,7 +46,9 @@ class Shift:
     high: float = math.nan
 
 
-def hidden_shift(data: ChoiceData, remains: Residuals, chooser: Chooser) -> Shift:
+def hidden_shift(
+    data: ChoiceData, remains: Residuals, chooser: Chooser, *, ends: bool = True
+) -> Shift:
     """Find the shift at which a shifted chooser explains the residual covariance that is seen.
 
     The score weighs the residual of each action by the slope of its log-probability and multiplies
@@ -64,6 +66,8 @@ def hidden_shift(data: ChoiceData, remains: Residuals, chooser: Chooser) -> Shif
         From `coherence.statistics.residuals.residuals`.
     chooser : Chooser
         From the same.
+    ends : bool
+        Whether to search the ends of the interval; without them there is no standard error either.
 
     Returns
     -------
@@ -104,6 +108,8 @@ def hidden_shift(data: ChoiceData, remains: Residuals, chooser: Chooser) -> Shif
     else:
         return unidentified  # choices that hardly follow the belief
     estimate = float(brentq(excess, inner, outer, xtol=1e-5))
+    if not ends:
+        return Shift(score, slope, estimate, math.nan)
     steepness = (excess(estimate - STEP) - excess(estimate + STEP)) / (2 * STEP)
     if not steepness > 0:
         return unidentified

@@ -14,6 +14,7 @@ from scipy import stats
 from coherence.inputs import Codes, Floats
 from coherence.statistics.grid_mixture import on_grid
 
+_UNCHANGED = 1e-12  # of weights of a mixture
 _CONTINUOUS_CHANCE = 1e-6  # of one value among those that a report without a grid could have
 SCATTERS = (0.0, 0.06, 0.12, 0.2, 0.3, 0.45, 0.7, 1.2, 2.0)
 """Standard deviations of reports before rounding, in steps, of which mixtures are fitted."""
@@ -64,6 +65,38 @@ def rounding_error(value: Floats, step: Floats, scatter: NDArray[np.int64]) -> F
     places = value / np.where(step > 0, step, 1.0)
     phase = ((places - np.floor(places)) * _PHASES).astype(np.int64) % _PHASES
     return np.asarray(_ERROR[scatter, phase] * step)
+
+
+def mixture_weights(chance: Floats, share: Floats, *, n_steps: int) -> Floats:
+    """Fit the weights of known components by the EM algorithm.
+
+    Parameters
+    ----------
+    chance : ndarray, shape (n_components, n_patterns)
+        Probability or density of each pattern under each component; every pattern has some.
+    share : ndarray, shape (n_patterns,)
+        Share of each pattern among the data; they add up to 1.
+    n_steps : int
+        Most steps; steps that change nothing any more are not taken.
+
+    Returns
+    -------
+    ndarray, shape (n_components,)
+        They add up to 1.
+
+    Examples
+    --------
+    >>> mixture_weights(np.eye(2), np.array([0.3, 0.7]), n_steps=9).tolist()
+    [0.3, 0.7]
+    """
+    weights = np.full(len(chance), 1 / len(chance))
+    for _ in range(n_steps):
+        previous = weights
+        weights = weights * (chance @ (share / (weights @ chance)))
+        weights /= weights.sum()
+        if np.abs(weights - previous).max() < _UNCHANGED:
+            break
+    return np.asarray(weights)
 
 
 @dataclass(frozen=True)
@@ -224,9 +257,5 @@ def _posterior(patterns: Codes, counts: Codes, repeated: bool) -> tuple[Floats, 
     logs = np.log(np.maximum(chance, 1e-300))
     likelihood = np.exp(np.maximum(np.einsum("po,kco->pkc", patterns, logs), -700.0))
     marginal = np.maximum(likelihood.sum(axis=2), 1e-300)
-    weights = np.full(len(scatters), 1 / len(scatters))
-    for _ in range(200 if repeated else 0):
-        joint = weights * marginal
-        weights = (joint / joint.sum(axis=1, keepdims=True) * counts[:, None]).sum(axis=0)
-        weights /= counts.sum()
+    weights = mixture_weights(marginal.T, counts / counts.sum(), n_steps=200 if repeated else 0)
     return centres, likelihood * weights[None, :, None]

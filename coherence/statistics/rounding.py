@@ -20,7 +20,11 @@ from coherence.inputs import Codes, Floats
 from coherence.result import Interval
 from coherence.statistics.grid_mixture import CONTINUOUS, grid_weights
 from coherence.statistics.mean_interval import METHOD, mean_interval, why_none
-from coherence.statistics.report_grid import draw_true_values, rounding_error
+from coherence.statistics.report_grid import (
+    draw_true_values,
+    mixture_weights,
+    rounding_error,
+)
 
 ROUNDING_METHOD = f"inverted for the gap before rounding, {METHOD}"
 _MOST_DRAWS = 128
@@ -194,10 +198,8 @@ def _density_of_differences(apart: Floats, step: Floats) -> Floats:
     scales = unit * np.array(_SPREADS)[:, None, None]
     density = np.exp(-0.5 * (apart / scales) ** 2) / scales
     of_gap = np.maximum(density.mean(axis=2), 1e-300)
-    weights = np.full(len(scales), 1 / len(scales))
-    for _ in range(100):
-        joint = weights[:, None] * of_gap
-        weights = (joint / joint.sum(axis=0)).mean(axis=1)
+    n_gaps = of_gap.shape[1]
+    weights = mixture_weights(of_gap, np.full(n_gaps, 1 / n_gaps), n_steps=100)
     return np.asarray(np.tensordot(weights, density, 1))
 
 
@@ -242,6 +244,18 @@ def root_before_rounding(
         return root, None, why_none(at_zero, "gap")
     low, high = min(each[1] for each in solutions), max(each[2] for each in solutions)
     return root, Interval(low, high, 0.95, ROUNDING_METHOD), ""
+
+
+def root_alone(square: Floats, expected: Callable[[float, str], Floats]) -> float:
+    """Estimate the root-mean-square gap of `root_before_rounding` without its interval."""
+
+    def of(shape: str) -> float:
+        def rest(root: float) -> float:
+            return float((square - expected(root, shape)).mean())
+
+        return 0.0 if rest(0.0) <= 0 else float(optimize.brentq(rest, 0.0, _WIDEST, xtol=1e-7))
+
+    return float(np.mean([of(shape) for shape in SHAPES]))
 
 
 def _of_shape(expected: Callable[[float, str], Floats], shape: str) -> Callable[[float], Floats]:

@@ -100,6 +100,7 @@ def test_columns_and_options_reach_the_analysis(runs, analyze, capsys):
         "positive": ["Yes", "hit"],
         "reference": "mse",
         "merge_labels": False,
+        "twins": None,
         "n_jobs": 2,
         "rng": 7,
         "progress": None,
@@ -445,3 +446,20 @@ def test_runs_come_from_standard_input(runs, analyze, monkeypatch, capsys):
     assert "standard input: nothing came (0 bytes)" in capsys.readouterr().err
     (frame, _), *_ = analyze
     assert frame["p"].tolist() == [0.2, 0.8, 0.6]
+
+
+@pytest.mark.parametrize(
+    ("words", "twins"), [([], None), (["--twin"], 200), (["--twin", "60"], 60)]
+)
+def test_twins_are_drawn_when_asked_for_and_200_where_no_number_is_said(
+    runs, analyze, words, twins
+):
+    assert main(["analyze", str(runs), *MAPPING, *words]) == 0
+    ((_, options),) = analyze
+    assert options["twins"] == twins
+
+
+def test_a_number_of_twins_that_is_none_is_refused(runs, analyze, capsys):
+    assert main(["analyze", str(runs), *MAPPING, "--twin", "many"]) == 2
+    assert analyze == []
+    assert "invalid int value: 'many'" in capsys.readouterr().err

@@ -66,6 +66,10 @@ TABLES = {
     "beliefs alone": (lambda: simulated()[["p", "theta"]], {}),
     "unreadable": (unreadable, {"strict": True, "checks": QUICK}),
     "undefined": (one_belief, {"checks": [*QUICK, "cmi"]}),
+    "twins": (
+        lambda: simulated(n_contexts=80, n_reps=3, iterated=False),
+        {"twins": 40, "checks": ["residual_covariance", "rational_agent"]},
+    ),
     "answers of a model": (
         lambda: coherence.read_runs("examples/runs.parquet"),
         {"checks": ["calibration", "monotone_choice"], "reference": "standard"},
@@ -91,6 +95,9 @@ def test_results_are_strict_json_and_hold_what_is_described(name, monkeypatch, r
     if name == "undefined":
         assert any(found["statistic"] is None for found in results)
         assert any(found["pvalue"] is None for found in results)
+    if name == "twins":
+        assert all(found["n_twins"] == 40 for found in results)
+        assert record["units"][0]["sensitivity"]["curve"][0]["shared_noise"] == 0
     if name == "answers of a model":
         assert all("answering" in unit for unit in record["units"])
 

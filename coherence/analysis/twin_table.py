@@ -1,0 +1,171 @@
+"""The runs table of a rational twin: every row of a unit, answered by the agent fitted to it.
+
+Judged choices are those of `coherence.rational.twin`. All else is asked of the same beliefs: other
+wordings with the noise that each shows, beliefs given a variable that average out to the belief.
+What was left empty stays empty.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from coherence.analysis.twin_given import OF_Z, GivenZ
+from coherence.analysis.unit import UnitRows
+from coherence.inputs import Codes, Floats
+from coherence.rational.agent import RationalAgent
+from coherence.rational.questions import Question, fit_question, lies_on, within_step
+from coherence.rational.reports import scale_of
+from coherence.rational.twin import belief_points, sample_twin
+from coherence.table.schema import COMPUTED_KINDS
+
+KEPT = ("context", "rep", "prompt", "action", "theta", "p_true", "belief_kind", *OF_Z)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Rows of one wording that hold a belief and are no judged choices."""
+
+    rows: Codes  # positions in the table
+    context: Codes  # of each row
+    question: Question
+    of_group: Codes  # context of each group of the question
+
+
+class TwinTable:
+    """Draws runs tables like a unit's, of twins of the agent that was fitted to it.
+
+    Parameters
+    ----------
+    unit : UnitRows
+        Rows of one (task, model).
+    agent : RationalAgent
+        Fitted to its judged choices.
+    """
+
+    def __init__(self, unit: UnitRows, agent: RationalAgent) -> None:
+        self.agent, self.belief_columns = agent, unit.states or ["p"]
+        kept = [name for name in KEPT if name in unit.rows]
+        self.rows = unit.rows[[*kept, *self.belief_columns, *unit.policies]].reset_index(drop=True)
+        position = pd.Series(np.arange(len(unit.rows)), index=unit.rows.index)
+        self.judged = position[unit.judged.index].to_numpy()
+        # Numbers in the order of the names, which checks sort faster.
+        self.context, contexts = pd.factorize(self.rows["context"], sort=True)
+        self.rows["context"] = self.context
+        self.of_agent = np.full(len(contexts), -1)
+        self.of_agent[self.context[self.judged]] = agent.data.context
+        readable = unit.rows[self.belief_columns].notna().all(axis=1).to_numpy()
+        self.belief = np.full(len(self.rows), np.nan)
+        self.belief[readable] = unit.belief(unit.rows[readable])
+        scale = scale_of(self.belief[self.judged])
+        rounded = not agent.noisy and lies_on(self.belief[self.judged], scale)
+        self.spacing = scale.spacing if rounded else 0.0
+        state = unit.state.dropna()
+        self.truth = np.full(len(contexts), np.nan)
+        self.truth[self.context[position[state.index]]] = state
+        self.labels = self._labels()
+        wordings = [unit.asked, *(rows for _, rows in unit.elsewhere.groupby("prompt", sort=True))]
+        self.plain = list(self._plain([position[rows.index].to_numpy() for rows in wordings]))
+        self.given = self._given(unit.reference)
+
+    def _labels(self) -> list[object]:
+        """Return what the two states are called.
+
+        Of several that are not the one believed in, the most frequent stands for all.
+        """
+        theta = self.rows["theta"].iloc[self.judged]
+        return [theta[self.agent.data.truth == code].mode().iloc[0] for code in (0, 1)]
+
+    def _question(self, rows: Codes, group: Codes, context: Codes) -> Question:
+        """Fit how rows are answered, given the group of each row and the context of each group."""
+        kind = self.rows["belief_kind"].iloc[rows] if "belief_kind" in self.rows else None
+        return fit_question(
+            self.belief[rows],
+            group,
+            self.truth[context],
+            computed=kind is not None and bool(kind.isin(COMPUTED_KINDS).all()),
+            otherwise=float(self.agent.noise["sd"].iloc[0]),
+        )
+
+    def _plain(self, wordings: list[Codes]) -> Iterator[_Asked]:
+        for asked in wordings:
+            rows = asked[~np.isnan(self.belief[asked])]
+            drawn = rows[~np.isin(rows, self.judged)]
+            if drawn.size:
+                group, of_group = pd.factorize(self.context[rows])
+                question = self._question(rows, group, of_group)
+                yield _Asked(drawn, self.context[drawn], question, of_group)
+
+    def _given(self, reference: str) -> GivenZ | None:
+        """Gather beliefs given a variable under the reference prompt, or under none."""
+        if not {*OF_Z, "p"} <= set(self.rows):
+            return None
+        asked = (self.rows["prompt"] == reference) | self.rows["prompt"].isna()
+        asked &= self.rows["z_state"].notna()
+        rows = np.flatnonzero(asked.to_numpy() & ~np.isnan(self.belief))
+        table = self.rows[["rep", *OF_Z]].assign(context=self.context)
+        return GivenZ(table, rows, self._question) if rows.size else None
+
+    def draw(self, rng: np.random.Generator) -> pd.DataFrame:
+        """Draw the table of a twin.
+
+        Parameters
+        ----------
+        rng : Generator
+            Source of randomness.
+
+        Returns
+        -------
+        DataFrame
+            With the rows of the unit in their order, and the columns that checks of it read.
+        """
+        point = belief_points(self.agent, rng)
+        choices = sample_twin(self.agent, rng, points=point)
+        belief = self._beliefs(point, rng)
+        reports = self.belief.copy()
+        reports[self.judged] = choices["p"]
+        for asked in self.plain:
+            reports[asked.rows] = asked.question.reports(belief[asked.context], rng)
+        columns: dict[str, Any] = {"theta": self._states(choices, belief, rng)}
+        if self.given is not None:
+            reports[self.given.rows], said = self.given.draw(belief, rng)
+            shares = self.rows["p_z"].to_numpy(dtype=np.float64, copy=True)
+            shares[self.given.stated] = said
+            columns["p_z"] = shares
+        both = [1 - reports, reports][-len(self.belief_columns) :]
+        columns |= dict(zip(self.belief_columns, both, strict=True))
+        if self.agent.data.policy is None:
+            action = self.rows["action"].to_numpy(dtype=object, copy=True)
+            action[self.judged] = choices["action"]
+            columns["action"] = action
+        return self.rows.assign(**columns)
+
+    def _beliefs(self, point: Codes, rng: np.random.Generator) -> Floats:
+        """Return the belief of every context: the agent's, else what other reports tell of it."""
+        belief = np.full(self.of_agent.size, np.nan)
+        inside = self.of_agent >= 0
+        held = self.agent.latent.model.points[point]
+        if self.spacing:
+            # What is reported is the belief rounded; what else is asked of it rounds anew.
+            held = within_step(held, self.spacing, rng)
+        belief[inside] = held[self.of_agent[inside]]
+        for asked in self.plain:
+            further = asked.question.beliefs(rng)
+            unknown = np.isnan(belief[asked.of_group])
+            belief[asked.of_group[unknown]] = further[unknown]
+        return belief
+
+    def _states(
+        self, choices: pd.DataFrame, belief: Floats, rng: np.random.Generator
+    ) -> "pd.Series[Any]":
+        """Return the state of every row whose state is known."""
+        model, data = self.agent.latent.model, self.agent.data
+        chance = model.calibration(self.agent.latent.parameters)
+        nearest = np.abs(model.points[:, None] - np.nan_to_num(belief)).argmin(axis=0)
+        state = rng.random(belief.size) < chance[nearest]
+        state[self.context[self.judged]] = (choices["theta"] == data.states[1]).to_numpy()
+        theta = self.rows["theta"]
+        drawn = pd.Series(np.array(self.labels, dtype=object)[state[self.context].astype(int)])
+        return drawn.astype(theta.dtype).where(theta.notna())

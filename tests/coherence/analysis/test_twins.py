@@ -1,0 +1,154 @@
+"""Plans of twins: who has them, what is left out and why, and which side is extreme."""
+
+import numpy as np
+import pytest
+
+from coherence import simulate
+from coherence.analysis.planning import plan_unit
+from coherence.analysis.twins import agent_of, plan_twins, with_twins
+from coherence.analysis.unit import UnitRows
+from coherence.checks import CHECKS
+from coherence.rational.fit import ONE_REPORT
+from coherence.result import CheckResult
+
+LIGHT = tuple(name for name in CHECKS if name != "predictive_gain")
+
+
+def results_of(unit, names=LIGHT):
+    streams = {name: np.random.default_rng(1) for name in CHECKS}
+    jobs, _ = plan_unit(unit, names, published=False, streams=streams)
+    return [result for job in jobs for result in job.run()]
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return simulate("noisy", n_contexts=50, n_reps=3, prompts=["standard", "mse"], rng=1)
+
+
+@pytest.fixture(scope="module")
+def planned(runs):
+    unit = UnitRows(runs)
+    results = results_of(unit)
+    return results, *plan_twins(unit, results, LIGHT)
+
+
+def test_every_check_but_those_that_say_why_not_runs_on_a_twin(planned):
+    results, plan, notes = planned
+    (drawn,) = plan.statistics([np.random.default_rng(1)])
+    without = {
+        "calibration:rmse",
+        "calibration:calibration_error_exact",
+        "calibration:ece_exact",
+        "iterated_expectation:random_forest",
+    }
+    assert set(drawn) == {result.check for result in results} - without
+    assert np.isfinite(list(drawn.values())).all()
+    assert sum(" had no twins: " in note for note in notes) == 2
+    assert all(any(name in note for note in notes) for name in without)
+
+
+def test_a_stream_gives_the_same_twin_whoever_draws_it(planned):
+    _, plan, _ = planned
+    alone, both = (plan.statistics(np.random.default_rng(5).spawn(2)[:n])[0] for n in (1, 2))
+    assert alone == both
+
+
+def test_learners_run_on_demand_alone(runs):
+    unit = UnitRows(runs.drop(columns=[f"x_{n}" for n in range(1, 7)]))
+    names = ("predictive_gain",)
+    result = CheckResult("predictive_gain", "", 1.0, "% of log-loss", None, 0.2, 150, 50)
+    plan, notes = plan_twins(unit, [result], names)
+    assert plan.statistics([np.random.default_rng(1)]) == [{}]
+    assert any("predictive_gain takes long" in note for note in notes)
+    plan, notes = plan_twins(unit, [result], names, on_demand=names)
+    (drawn,) = plan.statistics([np.random.default_rng(1)])
+    assert set(drawn) == {"predictive_gain"}
+    assert notes == []
+
+
+def test_probabilities_of_actions_leave_beliefs_alone_to_twins():
+    runs = simulate("noisy", n_contexts=50, n_reps=3, prompts=["standard"], policies=True, rng=1)
+    unit = UnitRows(runs)
+    plan, notes = plan_twins(unit, [], LIGHT)
+    assert set(plan.checks) == {"prompt_consistency", "iterated_expectation", "calibration"}
+    assert notes[0].startswith("actions are probabilities")
+    assert "cmi" in notes[0]
+    (drawn,) = plan.statistics([np.random.default_rng(1)])
+    assert "iterated_expectation" in drawn
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda runs: runs.assign(action=None), "no row has a readable belief"),
+        (lambda runs: runs[runs["context"] < "c0015"], "15 contexts are fewer"),
+        (lambda runs: runs[runs["rep"] == 0], ONE_REPORT),
+        (
+            lambda runs: runs.assign(action=runs["action"].where(runs["action"].isna(), "yes")),
+            "only one action",
+        ),
+    ],
+)
+def test_where_no_agent_can_be_fitted_it_is_said(runs, change, why):
+    unit = UnitRows(change(runs))
+    agent, said = agent_of(unit)
+    assert agent is None
+    assert why in said
+    plan, notes = plan_twins(unit, [], LIGHT)
+    assert plan is None
+    assert notes == [f"no rational twins were drawn: {said}."]
+
+
+def three_states(runs):
+    third = runs["context"] < "c0015"
+    return runs.assign(theta=runs["theta"].astype(str).mask(third, "2"))
+
+
+def test_beliefs_of_states_that_are_not_matched_have_no_agent(runs):
+    table = runs.assign(p_a=1 - runs["p"], p_b=runs["p"]).drop(columns="p")
+    assert "not known which belief" in agent_of(UnitRows(table))[1]
+    unnamed = runs.assign(theta=runs["theta"].map({0: "dusk", 1: "dawn"}))
+    assert "not known which belief" in agent_of(UnitRows(unnamed))[1]
+    assert agent_of(UnitRows(unnamed, positive="dawn"))[0] is not None
+    assert "3 states" in agent_of(UnitRows(three_states(runs)))[1]
+
+
+def result(check, statistic, *, pvalue=None, component=None):
+    settings = {} if component is None else {"component": component}
+    return CheckResult(check, "", statistic, "belief", None, pvalue, 9, 9, settings=settings)
+
+
+def test_each_statistic_is_extreme_where_its_check_says(planned):
+    drawn = [
+        {
+            "residual_covariance": value,
+            "cmi": value,
+            "iterated_expectation": value,
+            "iterated_expectation:relative": value,
+            "rational_agent": value,
+        }
+        for value in np.linspace(-1, 1, 39)
+    ]
+    found = {
+        one.check: one.twins
+        for one in with_twins(
+            [
+                result("residual_covariance", -2.0, pvalue=0.01),
+                result("cmi", -2.0, pvalue=0.9),
+                result("iterated_expectation", -2.0, pvalue=0.01),
+                result("iterated_expectation:relative", 2.0),
+                result("calibration:rmse", 0.1),
+                result("rational_agent", -0.5, pvalue=0.2, component="P(a | 1)"),
+            ],
+            drawn,
+        )
+    }
+    assert found["residual_covariance"].pvalue == 2 / 40  # either side
+    assert found["cmi"].pvalue == 1  # above alone
+    assert found["iterated_expectation"].pvalue == 2 / 40
+    assert found["iterated_expectation:relative"].pvalue == 1 / 40
+    assert found["calibration:rmse"] is None
+    sized = found["rational_agent"]  # by size, because it was chosen by its size
+    assert (sized.of_size, sized.observed) == (True, 0.5)
+    assert sized.pvalue == pytest.approx((1 + 10) / 40)
+    assert np.isnan(sized.noise_share)
