@@ -19,8 +19,11 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # Training and elicitation in full take minutes; their own tests do that. Here the commands must
 # exist and take these options.
 SMALLER = {"--contexts": "12", "--reps": "2", "--steps": "3", "--simulations": "20"}
-# Commands that train a model or ask whole batteries; the others are the ordinary run's.
-LENGTHY = re.compile(r"coherence (?:organisms|reveal|bets train|elicit|import)|_lesson\.py")
+# What trains a model, asks whole batteries or simulates; the rest is the ordinary run's.
+LENGTHY = re.compile(
+    r"coherence (?:organisms|reveal|bets train|elicit|import)|_lesson\.py"
+    r"|coherence\.power\(|twins=|runs-on:"
+)
 
 
 def marks_of(body):
@@ -78,6 +81,8 @@ def shrunk(words):
     smaller = [SMALLER.get(before, word) for before, word in zip(["", *words], words, strict=False)]
     if "examples/train_reader.py" in words:
         smaller += ["--steps", "3", "--measure", "20"]
+    if words[1:2] == ["power"] and "--simulations" not in words:
+        smaller += ["--simulations", "20"]
     # A reader of three steps says nothing that can be read, which would end a session.
     if words[1:2] == ["elicit"]:
         smaller += ["--keep-going"]

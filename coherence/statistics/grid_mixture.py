@@ -24,7 +24,7 @@ LEAST_VALUES = 3
 _GAIN = 4.0  # log likelihood that a further grid must add; chance gives as much in 1 of 200 columns
 _CONTINUOUS_STEP = 1e-6  # distance of values among those that a report without a grid could have
 _CELLS, _BANDWIDTH = 200, 0.04  # of the density: wiggles as narrow as that are not taken for grids
-_ROUNDS = 60
+_ROUNDS, _UNCHANGED = 60, 1e-4
 
 
 def on_grid(values: Floats, step: float) -> NDArray[np.bool_]:
@@ -74,8 +74,9 @@ def grid_weights(values: Floats) -> dict[float, float]:
     different = _Values(patterns[0], count, patterns[1:].astype(bool))
     chosen: list[int] = []
     weights, best = np.ones(0), -np.inf
-    # A grid within one that holds every value already could only be spread thinner.
-    candidates = set(range(len(levels)))
+    # A grid within one that holds every value already could only be spread thinner, and one
+    # without any value has no share.
+    candidates = {level for level in range(len(levels)) if different.held[level].any()}
     while candidates:
         tried = {level: _mixture(different, levels, [*chosen, level]) for level in candidates}
         level = max(sorted(tried), key=lambda each: tried[each][1])
@@ -97,25 +98,25 @@ def _mixture(
     weights = np.full(len(chosen), 1 / len(chosen))
     if not held.any(axis=0).all():
         return weights, -np.inf
-    within = [_within(levels[level])[values.cell] for level in chosen]
-    inner = [_inner(levels[level]) for level in chosen]
-    spread = [_spread(levels[level])[:, values.cell] for level in chosen]
+    within = np.stack([_within(levels[level])[values.cell] for level in chosen])
+    spread = np.hstack([_spread(levels[level])[:, values.cell] for level in chosen])
+    inner = np.stack([_inner(levels[level]) for level in chosen])
     density = np.full(_CELLS, 1 / _CELLS)
-    joint = np.empty(held.shape)
 
-    def join() -> None:
-        for row, (inside, of_values, whole) in enumerate(zip(held, within, inner, strict=True)):
-            # Of a report that is neither 0 nor 1.
-            joint[row] = weights[row] * inside * (of_values @ density) / (whole @ density)
+    def join() -> Floats:
+        """Probability of each value by grid, given that a report is neither 0 nor 1."""
+        chance = held * (within @ density) / (inner @ density)[:, None]
+        return np.asarray(weights[:, None] * chance)
 
     for _ in range(_ROUNDS):
-        join()
+        joint = join()
         taken = joint / joint.sum(axis=0) * values.count
-        weights = taken.sum(axis=1) / values.count.sum()
-        density = np.sum([part @ share for part, share in zip(spread, taken, strict=True)], axis=0)
+        previous, weights = weights, taken.sum(axis=1) / values.count.sum()
+        density = spread @ taken.ravel()
         density /= density.sum()
-    join()
-    return weights, float(values.count @ np.log(joint.sum(axis=0)))
+        if np.abs(weights - previous).max() < _UNCHANGED:
+            break
+    return weights, float(values.count @ np.log(join().sum(axis=0)))
 
 
 def _apart() -> Floats:

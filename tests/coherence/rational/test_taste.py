@@ -47,9 +47,9 @@ def test_twins_go_together_as_much(drawn):
 
 @pytest.mark.lengthy
 def test_its_interval_covers(drawn):
-    """More than 12 of 100 intervals of 95% fail in .1% of runs."""
+    """More than 8 of 50 intervals of 95% fail in .1% of runs."""
     held = 0
-    for seed in range(100):
+    for seed in range(50):
         interval = agent_of(drawn(seed, n=100, lasting=0.5)).taste[1]
         held += interval.low <= 0.5 <= interval.high
-    assert held >= 88
+    assert held >= 42

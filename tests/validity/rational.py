@@ -1,0 +1,199 @@
+"""Simulate the test of the rational agent and what it recovers.
+
+    PYTHONPATH=. python tests/validity/rational.py --datasets 200 --jobs 2
+
+``tests/validity/rational_sizes.csv`` counts rejections at .05 of coherent agents whose reports
+scatter, ``tests/validity/rational_recovery.csv`` the mean of estimates and the intervals that hold
+the truth, at 1000 contexts x 5. Data set k draws from the seed [77, design, contexts, k], in the
+recovery from [5, k, 100 alpha, 100 signal]. ``--page docs/rational.md`` renders both between the
+page's markers. On one core 200 data sets need about an hour for each number of contexts, the
+recovery of 150 half an hour.
+"""
+
+import argparse
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from designs import SCATTERED, Design
+from joblib import Parallel, delayed
+
+from coherence import InputError, fit_rational_agent
+from coherence.rational.weighting import prelec_weight
+from coherence.result import rejects
+
+HERE = Path(__file__).parent
+SIZES, RECOVERY = HERE / "rational_sizes.csv", HERE / "rational_recovery.csv"
+CONTEXTS = (200, 50)
+_REPORTS = next(design for design in SCATTERED if design.name == "reports scatter by .15")
+# The position in this list seeds a design: new ones go to the end.
+DESIGNS = (
+    *(design for design in SCATTERED if design.n_contexts == 200),
+    *(
+        replace(_REPORTS, name=f"no noise{name}", noise=0.0, **options)
+        for name, options in (
+            ("", {}),
+            (", continuous", {"grid": 0.0}),
+            (", greedy with 3% slips", {"slips": 0.03, "taste": 0.0}),
+            (", slope 25", {"slope": 25.0}),
+        )
+    ),
+)
+
+
+def pvalue(design: Design, position: int, n_contexts: int, number: int) -> float:
+    """Return the p-value of one data set, NaN where the test declines."""
+    rng = np.random.default_rng([77, position, n_contexts, number])
+    runs = replace(design, n_contexts=n_contexts).draw(rng)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            agent = fit_rational_agent(
+                runs["p"], runs["action"], runs["theta"], context=runs["context"]
+            )
+        except InputError:  # one action, or one state, alone was seen
+            return float("nan")
+        return agent.test(n_draws=499, rng=rng).pvalue
+
+
+@dataclass(frozen=True)
+class Known:
+    """An agent whose every parameter is known: reports scatter by .15, on a .05 grid."""
+
+    name: str
+    alpha: float = 1.0
+    signal: float = 0.0
+    taste: float = 0.0
+
+    @property
+    def truths(self) -> dict[str, float]:
+        """What its estimates should be."""
+        known = {"noise": 0.15}
+        if self.signal:
+            return known | {"hidden shift": self.signal}
+        # Utilities of yes, defer and no cross at these weights.
+        for name, weight in (("no, defer", 0.4 - 0.5 / 6), ("defer, yes", 0.6 + 0.5 / 6)):
+            known[f"threshold of {name}"] = float(np.exp(-((-np.log(weight)) ** (1 / self.alpha))))
+        return known | {"Prelec's alpha": self.alpha}
+
+    def estimates(self, number: int) -> list[tuple[str, float, float, float]]:
+        """Fit one data set of 1000 contexts x 5, and read off estimates and intervals."""
+        return list(self._read(number))
+
+    def _read(self, number: int) -> Iterator[tuple[str, float, float, float]]:
+        n, n_reps = 1000, 5
+        rng = np.random.default_rng([5, number, int(100 * self.alpha), int(100 * self.signal)])
+        belief = rng.random(n)
+        state = (rng.random(n) < belief).astype(int)
+        weight = np.clip(belief + self.signal * (state - 0.5), -0.5, 1.5)
+        if self.alpha != 1:
+            weight = prelec_weight(belief, self.alpha)
+        utility = np.stack([6 * (weight - 0.6), 6 * (0.4 - weight), np.full(n, 0.5)], axis=1)
+        utility += self.taste * rng.normal(size=(n, 3))
+        context = np.repeat(np.arange(n), n_reps)
+        chosen = np.argmax(utility[context] + rng.gumbel(size=(n * n_reps, 3)), axis=1)
+        reports = np.clip(belief[context] + 0.15 * rng.normal(size=context.size), 0, 1)
+        agent = fit_rational_agent(
+            np.round(np.round(reports / 0.05) * 0.05, 10),
+            np.array(["yes", "no", "defer"])[chosen],
+            state[context],
+            context=context,
+            weighting="prelec" if self.alpha != 1 else "identity",
+        )
+        yield ("noise", *agent.noise.iloc[0][["sd", "low", "high"]])
+        if self.signal:
+            shift, interval = agent.hidden_shift
+            yield "hidden shift", shift, interval.low, interval.high
+            return
+        for line in agent.thresholds.itertuples():
+            yield f"threshold of {line.below}, {line.above}", line.belief, line.low, line.high
+        yield ("Prelec's alpha", *agent.weighting.iloc[0][["value", "low", "high"]])
+
+
+AGENTS = (
+    Known("Prelec's weights, alpha .65", alpha=0.65),
+    Known("hidden shift .2", signal=0.2),
+    Known("hidden shift .1, tastes", signal=0.1, taste=1.0),
+)
+
+
+def sizes(n_data_sets: int, run: Callable) -> pd.DataFrame:
+    """Count rejections of every design and number of contexts."""
+    lines = []
+    for n_contexts in CONTEXTS:
+        for position, design in enumerate(DESIGNS):
+            drawn = run(
+                delayed(pvalue)(design, position, n_contexts, each) for each in range(n_data_sets)
+            )
+            defined = [p for p in drawn if not np.isnan(p)]
+            rejected = sum(map(rejects, defined))
+            lines.append((design.name, n_contexts, rejected, len(defined), n_data_sets))
+    return pd.DataFrame(lines, columns=["design", "contexts", "rejected", "tests", "datasets"])
+
+
+def recovery(n_data_sets: int, run: Callable) -> pd.DataFrame:
+    """Average estimates of every known agent, and count the intervals that hold."""
+    lines = []
+    for agent in AGENTS:
+        fits = run(delayed(agent.estimates)(each) for each in range(n_data_sets))
+        found = pd.DataFrame(
+            [line for fit in fits for line in fit], columns=["quantity", "value", "low", "high"]
+        )
+        for quantity, truth in agent.truths.items():
+            of_it = found[found["quantity"] == quantity]
+            held = ((of_it["low"] <= truth) & (truth <= of_it["high"])).sum()
+            lines.append(
+                (agent.name, quantity, truth, of_it["value"].mean(), int(held), len(of_it))
+            )
+    columns = ["agent", "quantity", "truth", "mean", "held", "intervals"]
+    return pd.DataFrame(lines, columns=columns).round(5)
+
+
+def page() -> str:
+    """Render both tables."""
+    counts = pd.read_csv(SIZES)
+    lines = ["| coherent agent, five reports of each context | 200 contexts | 50 contexts |"]
+    lines.append("|---|---|---|")
+    for design, group in counts.groupby("design", sort=False):
+        by_number = group.set_index("contexts")
+        cells = [
+            f"{row.rejected / row.tests:.3f} ({row.tests})" if n in by_number.index else ""
+            for n in CONTEXTS
+            for row in [by_number.loc[n] if n in by_number.index else None]
+        ]
+        lines.append(f"| {design} | " + " | ".join(cells) + " |")
+    lines += ["", "| agent, 1000 contexts x 5 | quantity | true | mean | held by intervals |"]
+    lines.append("|---|---|---|---|---|")
+    lines += [
+        f"| {row.agent} | {row.quantity} | {row.truth:.3f} | {row.mean:.3f} "
+        f"| {row.held / row.intervals:.3f} ({row.intervals}) |"
+        for row in pd.read_csv(RECOVERY).itertuples()
+    ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Run what is asked for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--datasets", type=int, default=200)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--page", type=Path, help="render into this page, and stop")
+    options = parser.parse_args()
+    if options.page:
+        text = options.page.read_text(encoding="utf-8")
+        head, tail = text.split("<!-- tables -->")[0], text.split("<!-- end of tables -->")[1]
+        marked = f"{head}<!-- tables -->\n\n{page()}\n\n<!-- end of tables -->{tail}"
+        options.page.write_text(marked, encoding="utf-8")
+        return
+    with Parallel(n_jobs=options.jobs) as run:
+        sizes(options.datasets, run).to_csv(SIZES, index=False)
+        recovery(options.datasets, run).to_csv(RECOVERY, index=False)
+
+
+if __name__ == "__main__":
+    main()
