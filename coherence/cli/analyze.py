@@ -76,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="set every statistic beside those of N data sets that the nearest rational agent "
         f"would give with its noise (default with the flag: {TWINS}; each takes some tenths of a "
-        "second)",
+        "second, with wide noise about one); write it behind the table",
     )
     parser.add_argument(
         "--seed",

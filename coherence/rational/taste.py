@@ -25,7 +25,8 @@ def lasting_share(beliefs: FittedBeliefs, chosen: FittedChoices) -> tuple[float,
     """Estimate the share of choices that are made with the context's lasting shock.
 
     Two choices of a context agree by the squared share more often than belief makes them. The share
-    is the root of that excess over all pairs, in units of what it could at most be.
+    is the root of the mean excess in units of what it could at most be. Every context with two
+    choices counts alike: over pairs, one that is asked often would outweigh all others.
 
     Parameters
     ----------
@@ -48,8 +49,13 @@ def lasting_share(beliefs: FittedBeliefs, chosen: FittedChoices) -> tuple[float,
         by_chance = np.asarray(posterior.given_truth @ (chance**2).sum(axis=1))
         sizes = made.sums.sum(axis=1)
         pairs = sizes * (sizes - 1) / 2
-        by_taste = pairs * (1 - by_chance)
-        return np.column_stack([made.agreeing - pairs * by_chance, by_taste, by_taste * by_chance])
+        several = pairs > 0.5  # sums of probabilities miss whole numbers by rounding
+        agreeing = np.divide(made.agreeing, pairs, out=np.zeros_like(pairs), where=several)
+        by_taste = several * (1 - by_chance)
+        per_pair = np.divide(several, pairs, out=np.zeros_like(pairs), where=several)
+        return np.column_stack(
+            [agreeing - several * by_chance, by_taste, by_taste * by_chance * per_pair]
+        )
 
     _, values = influences(beliefs, chosen, agreement)
     excess, room, scatter = values.mean(axis=0)

@@ -25,8 +25,8 @@ ONCE = (
     "they were taken as independent given the belief, and repetitions may bring less than shown"
 )
 SCATTER = (
-    "reports scatter around the belief, which alone makes every test but rational_agent reject: "
-    "read their power beside their size at signal 0"
+    "reports scatter around the belief, which can make tests reject that take them as exact (all "
+    "but rational_agent): read their power beside their size at signal 0"
 )
 LACKING = ("iterated_expectation", "prompt_consistency")
 _LEAST_ALIKE = 1e-3

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import InputError, analyze, simulate
+from coherence import AGENTS, InputError, analyze, simulate
 from coherence.analysis.twin_runs import beside_twins
 from coherence.analysis.unit import UnitRows
 from tests.coherence.analysis.test_twins import results_of
@@ -144,3 +144,11 @@ def test_an_interrupt_leaves_no_files(leaky, tmp_path):
     assert process.returncode == 130
     assert "Traceback" not in said
     assert list(out.iterdir()) == []
+
+
+def test_scatter_of_twins_alone_asks_for_no_result_that_the_data_lack():
+    """Reports scatter just less than the test on context means asks for, those of twins more."""
+    agent = AGENTS["noisy"].with_parameters(report_noise=0.03, grid=0.01)
+    runs = simulate(agent, n_contexts=40, n_reps=2, prompts=["standard"], rng=0)
+    report = analyze(runs[runs["action"].notna()], checks=["residual_covariance"], twins=40, rng=1)
+    assert report.results["n_twins"].tolist() == [40]

@@ -31,6 +31,24 @@ def test_one_choice_per_context_tells_nothing(drawn):
     assert interval is None
 
 
+def test_a_context_that_is_asked_often_does_not_outweigh_all_others():
+    """Over pairs of choices one context of 50 would count as much as 1225 of two."""
+    held = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        reps = np.r_[np.full(199, 2), 50]
+        belief, context = rng.random(200), np.repeat(np.arange(200), reps)
+        truth = (rng.random(200) < belief).astype(int)
+        utility = np.stack([np.zeros(200), 6 * (belief - 0.5)], axis=1)[context]
+        own, lasting = rng.gumbel(size=utility.shape), rng.gumbel(size=(200, 2))[context]
+        shocks = np.where(rng.random((context.size, 1)) < 0.6, lasting, own)
+        action = np.argmax(utility + shocks, axis=1)
+        agent = fit_rational_agent(belief[context], action, truth[context], context=context)
+        interval = agent.taste[1]
+        held += interval.low <= 0.6 <= interval.high
+    assert held >= 16  # fewer of 20 in .3% of runs where .95 hold
+
+
 def test_twins_go_together_as_much(drawn):
     data = drawn(4, n=1500, lasting=0.7)
     agent = agent_of(data)
