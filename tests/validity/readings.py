@@ -393,7 +393,7 @@ SUBJECTS: dict[str, Subject] = {
             n_bootstraps=2,
         ),
         ("predictive_gain, random forest",),
-        STATED[:2],
+        (STATED[2], FEW),
         slow=True,
     ),
     "predictive_gain_features": Subject(

@@ -24,7 +24,7 @@ N = 60
 QUICK = ("residual_covariance", "cmi", "monotone_yes_no", "iterated_expectation")
 # One design for the ordinary run.
 HARD = [
-    design if design.name == "60 contexts x 3" else pytest.param(design, marks=pytest.mark.lengthy)
+    design if design.name == "60 contexts x 3" else pytest.param(design, marks=pytest.mark.slow)
     for design in NULLS
     if design.name
     in (
@@ -82,7 +82,7 @@ def test_hidden_signals_are_found(check, signal, power, n):
         ("calibration_of_one", ONE_BELIEF[0]),
     ],
 )
-@pytest.mark.lengthy
+@pytest.mark.slow
 def test_intervals_cover(subject, design):
     """At a true rate of .95, fewer intervals than the bound hold once in ten thousand runs."""
     rows = counted(
