@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from coherence.report.report import Report
 
 from coherence.checks import CHECKS
+from coherence.cli.folders import replace_text
 from coherence.cli.streams import STREAM, discard_output, standard_input
 from coherence.cli.text_options import add_text_arguments
 
@@ -184,18 +185,6 @@ def _require_writable(file: str) -> None:
         )
 
 
-def _replace_text(path: Path, text: str) -> None:
-    """Write a file so that a crash leaves either the old one or the new one."""
-    # In the same folder: a file can only be renamed at once within its file system.
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int, str], None] | None]:
     """Show a bar if stderr is a terminal."""
@@ -256,11 +245,11 @@ def _write(report: "Report", folder: Path | None, json_file: str | None) -> None
     from coherence.table.storage import write_runs
 
     if folder is not None:
-        _replace_text(folder / "results.json", report.to_json())
+        replace_text(folder / "results.json", report.to_json())
         write_runs(report.results, folder / "results.parquet")
-        _replace_text(folder / "report.html", report.to_html())
+        replace_text(folder / "report.html", report.to_html())
     if json_file not in (None, STREAM):
-        _replace_text(Path(str(json_file)), report.to_json())
+        replace_text(Path(str(json_file)), report.to_json())
 
 
 def _judge(conditions: "list[Condition]", report: "Report") -> int:

@@ -68,3 +68,23 @@ def remove_earlier(
         replaced = re.fullmatch(names, path.name) and path.name not in kept
         if replaced and path.is_file() and path.resolve() not in read:
             path.unlink()
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a file so that a crash leaves either the old one or the new one.
+
+    Parameters
+    ----------
+    path : Path
+        File, in a folder that can be written to.
+    text : str
+        All that it will hold.
+    """
+    # In the same folder: a file can only be renamed at once within its file system.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

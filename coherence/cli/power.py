@@ -4,7 +4,6 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coherence.checks import CHECKS
@@ -230,7 +229,7 @@ def _progress() -> Iterator[Callable[[int, int, str], None] | None]:
 
 def _write(result: "PowerResult", name: str) -> None:
     """Write all files of the result, and remove those of an earlier call."""
-    from coherence.cli.folders import prepare_folder, remove_earlier
+    from coherence.cli.folders import prepare_folder, remove_earlier, replace_text
     from coherence.table.storage import write_runs
 
     folder = prepare_folder(name)
@@ -242,19 +241,8 @@ def _write(result: "PowerResult", name: str) -> None:
     for file, table in tables.items():
         write_runs(table, folder / file)
     for file, text in texts.items():
-        _replace(folder / file, text)
+        replace_text(folder / file, text)
     print(f"wrote {', '.join(sorted([*tables, *texts]))} to {folder}", file=sys.stderr)
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write a file so that a crash leaves either the old one or the new one."""
-    temporary = path.with_name(f".{path.name}.partial")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,7 +1,6 @@
 import argparse
 import io
 import json
-import os
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -134,20 +133,6 @@ def test_files_of_an_earlier_run_are_replaced_and_others_kept(runs, analyze, tmp
     assert main(["analyze", str(runs), *MAPPING, "--out", str(tmp_path)]) == 0
     assert (tmp_path / "results.json").read_text().startswith("{")
     assert (tmp_path / "mine.txt").read_text() == "kept"
-
-
-def test_a_failed_write_leaves_the_old_file_and_no_remains(tmp_path, monkeypatch):
-    target = tmp_path / "results.json"
-    target.write_text("old")
-
-    def fail(source, destination):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", fail)
-    with pytest.raises(OSError, match="No space"):
-        command._replace_text(target, "new")
-    assert target.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [target]
 
 
 def test_out_that_cannot_be_a_folder_is_refused_before_the_analysis(

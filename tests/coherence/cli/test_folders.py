@@ -1,6 +1,8 @@
+import os
+
 import pytest
 
-from coherence.cli.folders import prepare_folder, remove_earlier
+from coherence.cli.folders import prepare_folder, remove_earlier, replace_text
 from coherence.errors import InputError
 
 
@@ -40,3 +42,17 @@ def test_only_files_that_the_command_may_write_are_removed(tmp_path):
         "rates.csv.bak",
         "source.csv",
     ]
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_remains(tmp_path, monkeypatch):
+    target = tmp_path / "results.json"
+    target.write_text("old")
+
+    def fail(source, destination):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="No space"):
+        replace_text(target, "new")
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
