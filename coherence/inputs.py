@@ -205,7 +205,9 @@ def as_codes(
         labels = tuple(sorted(uniques))
     except TypeError:  # labels of several types, such as 0 and "no", have no order of their own
         labels = tuple(sorted(uniques, key=lambda label: (type(label).__name__, str(label))))
-    codes = pd.Categorical(column.astype(object), categories=pd.Index(labels, dtype=object)).codes
+    # Tuples are ids like any other, and no index of several levels.
+    index = pd.Index(labels, dtype=object, tupleize_cols=False)
+    codes = pd.Categorical(column.astype(object), categories=index).codes
     return codes.astype(np.int64), labels
 
 

@@ -88,7 +88,7 @@ def measures_of(gaps: Gaps, relative: Floats) -> tuple[pd.DataFrame, dict[str, s
         (RELATIVE, relative),
     ):
         known = ~np.isnan(values)
-        if len(np.unique(context[known])) < MIN_CONTEXTS:
+        if context[known].nunique() < MIN_CONTEXTS:
             table.record(measure, math.nan, None, NEVER_ABOVE_0)
             continue
         bounds = median_interval(values[known], pd.factorize(context[known])[0])

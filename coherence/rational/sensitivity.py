@@ -39,11 +39,15 @@ class Sensitivity:
         Shared noise under which nothing is left of the estimate; NaN where .4 is not enough, or
         where nothing can be told before. More noise than there is takes off too much: a shift then
         comes out with the other sign.
+    lost : bool
+        Whether at `explains_interval` nothing can be told any more, rather than the interval
+        reaching 0.
     """
 
     curve: pd.DataFrame
     explains_interval: float
     explains_all: float
+    lost: bool = False
 
     def __str__(self) -> str:
         """Say it in a sentence."""
@@ -53,6 +57,12 @@ class Sensitivity:
 
         if self.explains_interval == 0:
             return "The hidden shift may be 0 without any noise that reports of a context share."
+        if self.lost:
+            return (
+                "Under noise that all reports of a context share, and no repetition shows, of a "
+                f"standard deviation of {self.explains_interval:.3f} and more no hidden shift can "
+                "be told any more; with less its interval stays away from 0."
+            )
         return (
             "Noise that all reports of a context share, and no repetition shows, would have to "
             f"have a standard deviation of {amount(self.explains_interval)} to leave no sign of a "
@@ -134,7 +144,9 @@ def noise_sensitivity(
         return sign * shift(sd)[0]
 
     curve = pd.DataFrame([(sd, *shift(sd)) for sd in shared_noise], columns=list(COLUMNS))
-    return Sensitivity(curve, _root(nearest, lost_is_there=True), _root(left))
+    explains_interval = _root(nearest, lost_is_there=True)
+    lost = not math.isnan(explains_interval) and math.isnan(shift(explains_interval)[0])
+    return Sensitivity(curve, explains_interval, _root(left), lost)
 
 
 def _root(function: Callable[[float], float], *, lost_is_there: bool = False) -> float:
@@ -148,8 +160,20 @@ def _root(function: Callable[[float], float], *, lost_is_there: bool = False) ->
     for above in (*AMOUNTS[1:], MOST):
         value = function(above)
         if math.isnan(value):
-            return above if lost_is_there else math.nan
+            return _lost_from(function, below, above) if lost_is_there else math.nan
         if value <= 0:
             return float(brentq(function, below, above, xtol=PRECISION))
         below = above
     return math.nan
+
+
+def _lost_from(function: Callable[[float], float], told: float, lost: float) -> float:
+    """Return where a function stops to be a number, from two places on either side."""
+    while lost - told > PRECISION:
+        middle = (told + lost) / 2
+        value = function(middle)
+        if value <= 0:
+            # Between the two it reaches 0 after all.
+            return float(brentq(function, told, middle, xtol=PRECISION))
+        told, lost = (told, middle) if math.isnan(value) else (middle, lost)
+    return lost

@@ -154,6 +154,10 @@ def _sensitivity() -> Any:
             high=_number("Upper end of its interval."),
         ),
         explains_interval=_number("Noise under which the interval reaches 0.", least=0),
+        lost={
+            "type": "boolean",
+            "description": "Whether nothing can be told from there on, and no interval reaches 0.",
+        },
         explains_all=_number("Noise under which nothing is left of the estimate.", least=0),
         sentence=_text("The same in words."),
     )

@@ -32,9 +32,10 @@ def plot_sensitivity(sensitivity: Sensitivity, ax: Axes) -> Axes:
     noise = told["shared_noise"]
     ax.fill_between(noise, told["low"], told["high"], color=SKY, alpha=0.4, linewidth=0, zorder=2)
     ax.plot(noise, told["hidden_shift"], color=BLUE, marker="o", gid="curve", zorder=3)
+    end = "nothing can be told" if sensitivity.lost else "no sign is left"
     for position, (at, gid, what) in enumerate(
         (
-            (sensitivity.explains_interval, "explains interval", "no sign is left"),
+            (sensitivity.explains_interval, "explains interval", end),
             (sensitivity.explains_all, "explains all", "all is explained"),
         )
     ):

@@ -8,8 +8,9 @@ from coherence.result import CheckResult, Twins
 
 NOTE = (
     "Twins are what the nearest rational agent would give, with the noise of these reports. p is "
-    "the share of twins at least as extreme (these data counted as one more), without a correction "
-    "over checks; noise is the median of the twins over what was observed."
+    "the share of twins at least as extreme (these data counted as one more; twice the smaller "
+    "side where an effect may have either sign), without a correction over checks; noise is the "
+    "median of the twins over what was observed."
 )
 OF_SIZE = "sizes of the effect that is surest"
 _HEADINGS = ("observed", "twins", "95% of twins", "p", "noise")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from coherence.inputs import Codes, Floats
+from coherence.inputs import Floats, as_codes
 
 MISLEADING = 0.03
 """Standard deviation above which rational agents were seen to fail too often."""
@@ -64,7 +64,7 @@ def scatter_within(belief: Floats, group: ArrayLike, *, across: str = "repetitio
     >>> scatter_within(np.array([0.2, 0.4, 0.5, 0.5, 0.9]), ["a", "a", "b", "b", "c"])
     Scatter(sd=0.1, n_groups=2, across='repetitions')
     """
-    codes: Codes = np.unique(np.asarray(group), return_inverse=True)[1]
+    codes, _ = as_codes(group, "group")
     sizes = np.bincount(codes)
     n_groups = int((sizes > 1).sum())
     if not n_groups:

@@ -47,7 +47,11 @@ def test_what_no_noise_explains_is_not_a_number(drawn):
     agent = fit_rational_agent(*data.arrays, context=data.context)
     found = noise_sensitivity(agent, shared_noise=[0.0])
     assert math.isnan(found.explains_all)
-    assert "more than can be told" in str(found)
+    # Before the interval reaches 0 choices are no longer seen to follow the belief.
+    assert found.lost
+    assert 0.1 < found.explains_interval < 0.15
+    assert "no hidden shift can be told any more" in str(found)
+    assert "leave no sign" not in str(found)
 
 
 def test_an_amount_out_of_range_is_refused(drawn):

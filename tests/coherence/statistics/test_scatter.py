@@ -39,3 +39,9 @@ def test_without_repetitions_nothing_is_known_and_nothing_misleads():
 def test_the_limit_itself_does_not_mislead():
     assert not Scatter(MISLEADING, 10).misleads
     assert Scatter(np.nextafter(MISLEADING, 1), 10).misleads
+
+
+def test_ids_may_be_of_any_type():
+    """Ids of several types have no order, and tuples are no array of two columns."""
+    ids = [1, 1, "b", "b", (2, 3), (2, 3)]
+    assert scatter_within(np.array([0.2, 0.4, 0.5, 0.5, 0.9, 0.7]), ids).n_groups == 3
