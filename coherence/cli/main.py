@@ -63,6 +63,10 @@ _COMMANDS = {
         "coherence.cli.simulate",
         "draw a runs table from an agent whose coherence is known",
     ),
+    "study": (
+        "elicitation.commands.study.command",
+        "ask several models about several tasks from one file, analyse and compare them",
+    ),
 }
 """Command -> the module that holds it, and what it does. Named as text: a command lives in the
 highest package that it needs."""

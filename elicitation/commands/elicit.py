@@ -12,26 +12,29 @@ from elicitation.commands.elicit_preview import (
     check_preview_options,
     print_preview,
 )
+from elicitation.commands.elicit_session import (
+    PROMPTS,
+    design_of,
+    load_model,
+    named_model,
+    plan_of,
+    source_of,
+)
 from elicitation.commands.model_options import (
     add_model_options,
     add_store_options,
     ask_and_keep,
     drawn_at_a_time,
-    load_local,
 )
-from elicitation.commands.server_options import connect
-from elicitation.commands.task_options import TASK_OPTIONS, add_task_options, load_subject
+from elicitation.commands.task_options import TASK_OPTIONS, add_task_options
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from elicitation.models.base import Model
-    from elicitation.session.plan import Design, Plan, Subject
-    from elicitation.session.prompts import PromptSet
+    from elicitation.commands.elicit_session import Source
+    from elicitation.session.plan import Plan
     from elicitation.session.session import Tally
     from elicitation.store import AnswerStore
-
-PROMPTS = ("standard", "mse", "absolute", "bayes")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_options(parser, kind="causal or multiple-choice model", server=True, chat=True)
     _add_subject(parser)
     _add_answers(parser)
-    _add_design(parser)
+    _adddesign_of(parser)
     parser.add_argument(
         "--out", metavar="FILE", help="runs table to write: .parquet, .csv or .jsonl"
     )
@@ -104,7 +107,7 @@ def _add_answers(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_design(parser: argparse.ArgumentParser) -> None:
+def _adddesign_of(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reps",
         type=int,
@@ -177,12 +180,13 @@ def run(args: argparse.Namespace) -> int:
         _print_status(args.status)
         return 0
     _check(args)
-    plan = _plan(args, _design(args))
+    source = source_of(args)
+    plan = plan_of(args, source, design_of(args))
     store = args.store or f"{args.out}.answers.sqlite"
     if args.dry_run:
-        print_preview(args, plan, _model_name(args), store)
+        print_preview(args, plan, named_model(args), store)
         return 0
-    return _ask(args, plan, store)
+    return _ask(args, source, plan, store)
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -230,86 +234,12 @@ def _check(args: argparse.Namespace) -> None:
         raise InputError(f"batch_size must be positive; received {args.batch_size}.")
 
 
-def _design(args: argparse.Namespace) -> "Design":
-    from elicitation.session.plan import Design
-
-    prompts, templates = _prompts(args)
-    return Design(
-        reps=args.reps,
-        prompts=prompts,
-        iterated=not args.no_lie,
-        belief=args.belief,
-        draws=args.draws,
-        temperature=args.temperature,
-        max_new_tokens=args.max_new_tokens,
-        seed=args.seed,
-        templates=templates,
-        answers=args.answers,
-        min_mass=args.min_mass,
-    )
-
-
-def _prompts(args: argparse.Namespace) -> "tuple[tuple[str, ...], PromptSet]":
-    """Read the list of framings; a file brings all of its own at its place in the list."""
-    from elicitation.session.prompt_file import load_prompts
-    from elicitation.session.prompts import NETWORK_PROMPTS, TABLE_PROMPTS
-
-    templates = NETWORK_PROMPTS if args.questions is None else TABLE_PROMPTS
-    names: list[str] = []
-    for word in (word.strip() for word in args.prompts.split(",")):
-        if word.endswith(".toml"):
-            templates, framings = load_prompts(word, templates)
-            names += framings or PROMPTS  # a file may change the question for the action alone
-        elif word:
-            names.append(word)
-    return tuple(names), templates
-
-
-def _plan(args: argparse.Namespace, design: "Design") -> "Plan":
-    from elicitation.session.plan import plan_own_questions, plan_task
-
-    if args.questions is not None:
-        from elicitation.session.custom import load_questions
-
-        return plan_own_questions(
-            load_questions(args.questions), design, task=Path(args.questions).stem
-        )
-    return plan_task(*_task_and_cases(args), design)
-
-
-def _task_and_cases(args: argparse.Namespace) -> "tuple[Subject, pd.DataFrame]":
-    task = load_subject(args)
-    return task, task.cases(200 if args.contexts is None else args.contexts, seed=args.seed)
-
-
-def _model_name(args: argparse.Namespace) -> str:
-    """The name that the model would have, without loading it."""
-    if args.agent is not None:
-        return str(args.agent)
-    # Only the name is known without loading: a preview counts answers of all weights of it.
-    if args.server is not None:
-        return str(args.model)
-    from elicitation.models.local.sources import name_of
-
-    return name_of(args.model)
-
-
-def _load_model(args: argparse.Namespace) -> "Model":
-    if args.agent is not None:
-        from elicitation.simulated_model import agent_for_task
-
-        return agent_for_task(args.agent, *_task_and_cases(args))
-    if args.server is not None:
-        return connect(args, args.model)
-    return load_local(args, args.model)
-
-
-def _ask(args: argparse.Namespace, plan: "Plan", path: str) -> int:
+def _ask(args: argparse.Namespace, source: "Source", plan: "Plan", path: str) -> int:
     from coherence.table.storage import write_runs
     from elicitation.session.session import run_plan
 
     # Before the store is opened: a model that cannot be loaded leaves no empty one behind.
-    model = _load_model(args)
+    model = load_model(args, source)
 
     def asking(store: "AnswerStore") -> "tuple[pd.DataFrame, Tally]":
         with answer_progress() as progress:

@@ -7,7 +7,7 @@ from coherence.cli.progress import duration
 from elicitation.commands.server_options import server_addresses
 
 if TYPE_CHECKING:
-    from elicitation.session.overview import Preview
+    from elicitation.session.overview import Pacing, Preview
     from elicitation.session.plan import Plan
 
 
@@ -55,15 +55,9 @@ def print_preview(args: argparse.Namespace, plan: "Plan", model: str, store: str
     store : str
         Where answers may be already.
     """
-    from elicitation.session.overview import Pacing, preview
+    from elicitation.session.overview import preview
 
-    addresses = server_addresses(args)
-    pacing = Pacing(
-        n_at_once=args.concurrency * len(addresses) if addresses else None,
-        requests_per_minute=_of_all(args.requests_per_minute, len(addresses)),
-        tokens_per_minute=_of_all(args.tokens_per_minute, len(addresses)),
-    )
-    outlook = preview(plan, model_name=model, store=store, pacing=pacing)
+    outlook = preview(plan, model_name=model, store=store, pacing=pacing_of(args))
     print(f"questions  {outlook.n_questions}, of which {outlook.n_distinct} differ")
     print(f"in store   {outlook.n_stored}")
     print(f"to ask     {outlook.n_left}")
@@ -74,6 +68,18 @@ def print_preview(args: argparse.Namespace, plan: "Plan", model: str, store: str
     if args.price_in is not None or args.price_out is not None:
         print(f"price      {_price(args, outlook)}")
     print(f"time       about {duration(outlook.seconds)}, {outlook.basis}")
+
+
+def pacing_of(args: argparse.Namespace) -> "Pacing":
+    """Return what bounds the speed of the servers of these options; of none without servers."""
+    from elicitation.session.overview import Pacing
+
+    addresses = server_addresses(args)
+    return Pacing(
+        n_at_once=args.concurrency * len(addresses) if addresses else None,
+        requests_per_minute=_of_all(args.requests_per_minute, len(addresses)),
+        tokens_per_minute=_of_all(args.tokens_per_minute, len(addresses)),
+    )
 
 
 def _of_all(limit: float | None, n_servers: int) -> float | None:

@@ -1,0 +1,1 @@
+"""``coherence study``: models x tasks from one file, asked, analysed and compared."""

@@ -1,0 +1,137 @@
+"""``coherence study``: run, look at, or report a study of several models and tasks."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from elicitation.commands.study.running import Asked
+    from elicitation.commands.study.study_file import Study
+    from elicitation.commands.study.units import Unit
+
+ACTIONS = {
+    "run": "ask what is missing, write a runs table for every model on every task, and report",
+    "status": "say what is finished, what is left and what it costs; asks nothing",
+    "report": "analyse and compare what is finished, and write the report; asks nothing",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Parser of this command.
+    """
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for name, summary in ACTIONS.items():
+        sub = actions.add_parser(
+            name, help=summary, description=summary[0].upper() + summary[1:], allow_abbrev=False
+        )
+        sub.add_argument("file", metavar="FILE", help="study file, .toml; see docs/studies.md")
+        sub.add_argument(
+            "--out",
+            metavar="DIR",
+            help="folder for answers, tables and report (default: FILE without its ending)",
+        )
+        if name == "run":
+            sub.add_argument(
+                "--dry-run",
+                action="store_true",
+                help="say what would be asked and what it costs, as 'status' does, and stop",
+            )
+            sub.add_argument(
+                "--no-report", action="store_true", help="write the tables alone, no report"
+            )
+        if name != "status":
+            sub.add_argument(
+                "--n-jobs",
+                type=int,
+                default=1,
+                metavar="N",
+                help="processes of the analysis; -1 for one per processor (default: 1)",
+            )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Ask, look or report.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Options as declared by `add_arguments`.
+
+    Returns
+    -------
+    int
+        0; 1 where a unit could not be finished; 130 after Ctrl-C.
+    """
+    from elicitation.commands.study.study_file import load_study
+    from elicitation.commands.study.units import check_units, units_of
+
+    study = load_study(args.file)
+    folder = _folder_of(args)
+    units = units_of(study, folder)
+    if args.action == "report":
+        from elicitation.commands.study.reporting import write_study_report
+
+        write_study_report(study, units, folder, n_jobs=args.n_jobs)
+        return 0
+    check_units(units)
+    if args.action == "status" or args.dry_run:
+        from elicitation.commands.study.outlook import look_at, tell
+
+        print(tell(look_at(units)))
+        return 0
+    return _run(args, study, units, folder)
+
+
+def _folder_of(args: argparse.Namespace) -> Path:
+    from coherence.errors import InputError
+
+    file = Path(args.file)
+    folder = Path(args.out) if args.out is not None else file.with_suffix("")
+    if folder == file:
+        raise InputError(
+            f"--out DIR is missing: the folder of {file} would have the name of the file. Name one."
+        )
+    return folder
+
+
+def _run(args: argparse.Namespace, study: "Study", units: "list[Unit]", folder: Path) -> int:
+    """Ask what is missing, and report on what is finished."""
+    from coherence.cli.folders import prepare_folder
+    from elicitation.commands.study.batteries import ask_batteries, battery_units
+    from elicitation.commands.study.running import ask_units
+    from elicitation.commands.study.units import RUNS, STORE
+    from elicitation.store import AnswerStore
+
+    prepare_folder(folder)
+    prepare_folder(folder / RUNS)
+    with AnswerStore(folder / STORE) as store:
+        try:
+            done = ask_units(units, store)
+        except KeyboardInterrupt:
+            print(
+                f"\ncoherence study: interrupted; {len(store)} answers are kept in {store.path}. "
+                "The same command resumes.",
+                file=sys.stderr,
+            )
+            return 130
+    ask_batteries(battery_units(study, folder), done)
+    _tell(done)
+    if not args.no_report and any(unit.finished() for unit in units):
+        from elicitation.commands.study.reporting import write_study_report
+
+        write_study_report(study, units, folder, n_jobs=args.n_jobs)
+    return 1 if done.failures else 0
+
+
+def _tell(done: "Asked") -> None:
+    from coherence.report.wording import clean
+
+    print(f"{done.finished} finished now, {done.found} finished before", file=sys.stderr)
+    for label, why in done.failures:
+        print(clean(f"not finished: {label}: {why}"), file=sys.stderr)

@@ -1,0 +1,376 @@
+"""The study file: which models are asked about which tasks, in which ways, at which prices.
+
+A file is checked as a whole before anything is loaded, and all its faults are reported at once.
+"""
+
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from coherence.agents.known import AGENTS
+from coherence.errors import InputError, closest
+from elicitation.commands.study.options import (
+    CASES,
+    DESIGN,
+    TASK,
+    beside_the_file,
+    keys_of,
+    merged,
+    model_keys,
+    parse,
+    unknown_keys,
+)
+
+SECTIONS = ("study", "models", "tasks", "batteries", "analysis")
+BATTERIES = ("reveal", "mix", "bets")
+ANALYSIS: Mapping[str, type | tuple[type, ...]] = {
+    "checks": list,
+    "published": bool,
+    "strict": bool,
+    "positive": (str, list),
+    "reference": str,
+    "merge_labels": bool,
+    "twins": int,
+    "seed": int,
+}
+"""Keys of ``[analysis]``: the options of ``coherence.analyze``, its `rng` as a seed."""
+_PRICES = ("price_in", "price_out")
+_STUDY_OWNS = ("model", "server_name", "base", "instruct", "answers", "questions")
+Entry = TypeVar("Entry")
+# A file of names and numbers that somebody wrote has kilobytes: more is a file named by mistake.
+_MOST_BYTES = 1 << 20
+_LONGEST_NAME = 80
+
+
+@dataclass(frozen=True)
+class ModelEntry:
+    """One way of asking one model; a model asked in two ways has two entries.
+
+    Parameters
+    ----------
+    name : str
+        Value of the `model` column.
+    options : mapping
+        Keys of ``coherence elicit``: who is asked, how it is reached, and in which ways.
+    price_in, price_out : float or None
+        Price of a million tokens of questions, and of answers.
+    """
+
+    name: str
+    options: Mapping[str, Any]
+    price_in: float | None = None
+    price_out: float | None = None
+
+    @property
+    def is_agent(self) -> bool:
+        """Whether it is a simulated agent."""
+        return "agent" in self.options
+
+
+@dataclass(frozen=True)
+class TaskEntry:
+    """What is asked about.
+
+    Parameters
+    ----------
+    name : str
+        Value of the `task` column.
+    options : mapping
+        Keys of ``coherence elicit``.
+    """
+
+    name: str
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class BatteryEntry:
+    """A battery, put to every model that is none of the simulated agents.
+
+    Parameters
+    ----------
+    name : str
+        Name of its folder.
+    command : {"reveal", "mix", "bets"}
+        Command that asks it.
+    options : mapping
+        Keys of that command.
+    """
+
+    name: str
+    command: str
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study file, checked.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    name : str
+        Title of the report.
+    usual : mapping
+        Keys of ``coherence elicit`` that hold where neither model nor task says otherwise.
+    models : tuple of ModelEntry
+        In the order of the file.
+    tasks : tuple of TaskEntry
+        In the order of the file.
+    batteries : tuple of BatteryEntry
+        In the order of the file.
+    analysis : mapping
+        Options of ``coherence.analyze``.
+    """
+
+    path: Path
+    name: str
+    usual: Mapping[str, Any]
+    models: tuple[ModelEntry, ...]
+    tasks: tuple[TaskEntry, ...]
+    batteries: tuple[BatteryEntry, ...] = ()
+    analysis: Mapping[str, Any] = field(default_factory=dict)
+
+
+def load_study(path: str | os.PathLike[str]) -> Study:
+    """Read a study file.
+
+    Parameters
+    ----------
+    path : path-like
+        A TOML file, see docs/studies.md.
+
+    Returns
+    -------
+    Study
+        Checked as far as this can be done without loading a model or a task.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or with every fault at once.
+    """
+    file = Path(path)
+    content = _read(file)
+    faults = unknown_keys(content, SECTIONS)
+    study = _table(content, "study", faults)
+    shared = (*DESIGN, *CASES, "keep_going")
+    faults += [f"[study] {text}" for text in unknown_keys(study, ("name", *shared))]
+    name = _text_of(study, "name", file.stem, "[study]", faults)
+    usual = beside_the_file({key: study[key] for key in shared if key in study}, file.parent)
+    models = _entries(content, "models", lambda table: _model(table, file.parent), faults)
+    tasks = _entries(content, "tasks", lambda table: _task(table, file.parent), faults)
+    batteries = _entries(content, "batteries", _battery, faults)
+    analysis = _table(content, "analysis", faults)
+    faults += [f"[analysis] {text}" for text in _analysis_faults(analysis)]
+    if not models:
+        faults.append("there is no [[models]]: nobody is asked.")
+    if not tasks and not batteries:
+        faults.append("there is neither [[tasks]] nor [[batteries]]: nothing is asked.")
+    faults += _repeated("models", (entry.name for entry in models))
+    faults += _repeated("tasks", (entry.name for entry in tasks))
+    faults += _repeated("batteries", (entry.name for entry in batteries))
+    if not faults:
+        faults += _pair_faults(usual, models, tasks)
+    if faults:
+        raise InputError(
+            f"study {file} has {len(faults)} fault{'s' if len(faults) > 1 else ''}: "
+            + " | ".join(faults)
+        )
+    return Study(file, name, usual, tuple(models), tuple(tasks), tuple(batteries), analysis)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        if file.stat().st_size > _MOST_BYTES:
+            raise InputError(f"study {file} is larger than a megabyte. Name a study file.")
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(
+            f"study {file} cannot be read ({error.strerror}). Name a file that exists."
+        ) from error
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"study {file} is no TOML: {error}. Correct it.") from error
+
+
+def _table(content: Mapping[str, Any], section: str, faults: list[str]) -> dict[str, Any]:
+    table = content.get(section, {})
+    if isinstance(table, dict):
+        return table
+    faults.append(f"{section} must be one table: [{section}].")
+    return {}
+
+
+def _entries(
+    content: Mapping[str, Any],
+    section: str,
+    make: Callable[[dict[str, Any]], Entry],
+    faults: list[str],
+) -> list[Entry]:
+    """Return the entries of a list of tables, and add what is wrong with the others."""
+    tables = content.get(section, [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        faults.append(f"{section} must be a list of tables, each headed [[{section}]].")
+        return []
+    made = []
+    for number, table in enumerate(tables, start=1):
+        try:
+            made.append(make(table))
+        except InputError as error:
+            said = table.get("name", number)
+            faults.append(f"[[{section}]] {said}: {error}")
+    return made
+
+
+def _model(table: dict[str, Any], folder: Path) -> ModelEntry:
+    ways = (*model_keys(), *DESIGN)
+    _refuse(unknown_keys(table, ("name", *_PRICES, *ways)))
+    if ("agent" in table) == ("model" in table):
+        raise InputError(
+            "needs either model (a folder, a .gguf file, OWNER/NAME, or the name at a server) or "
+            "agent (such as leaky)."
+        )
+    if "agent" in table and (beside := set(table) & set(model_keys()) - {"agent", "keep_going"}):
+        raise InputError(f"{min(beside)} belongs to a model; an agent answers by itself.")
+    if "agent" in table and table["agent"] not in AGENTS:
+        raise InputError(
+            f"agent must be one of {', '.join(AGENTS)}; received {table['agent']!r}. "
+            f"{closest(str(table['agent']), AGENTS)}"
+        )
+    options = beside_the_file({key: table[key] for key in ways if key in table}, folder)
+    usual = str(table.get("agent", table.get("model")))
+    if "agent" not in table and "server" not in table:
+        usual = Path(usual).name.removesuffix(".gguf")
+    prices = {key: _price(table, key) for key in _PRICES}
+    return ModelEntry(_name(table, usual), options, **prices)
+
+
+def _task(table: dict[str, Any], folder: Path) -> TaskEntry:
+    keys = (*TASK, *DESIGN, "contexts")
+    _refuse(unknown_keys(table, ("name", *keys)))
+    if ("task" in table) == ("questions" in table):
+        raise InputError("needs either task (a network or data set) or questions (a file).")
+    if "questions" in table:
+        for key in (*TASK, "contexts"):
+            if key in table and key != "questions":
+                raise InputError(f"{key} belongs to task; rows of questions are the contexts.")
+    source = str(table.get("task", table.get("questions")))
+    options = beside_the_file({key: table[key] for key in keys if key in table}, folder)
+    is_file = options.get("task") != table.get("task") or "questions" in table
+    usual = Path(source).stem if is_file else source
+    target = table.get("target")
+    return TaskEntry(_name(table, f"{usual}:{target}" if target else usual), options)
+
+
+def _battery(table: dict[str, Any]) -> BatteryEntry:
+    command = table.get("battery")
+    if command not in BATTERIES:
+        raise InputError(f"battery must be one of {', '.join(BATTERIES)}; received {command!r}.")
+    own = ("out", "store", "resume", *_STUDY_OWNS)
+    known = tuple(key for key in keys_of(command) if key not in {*model_keys(), *own})
+    options = {key: value for key, value in table.items() if key not in ("name", "battery")}
+    _refuse(unknown_keys(options, known))
+    parse(command, options)
+    return BatteryEntry(_name(table, command), command, options)
+
+
+def _refuse(faults: list[str]) -> None:
+    if faults:
+        raise InputError(" ".join(faults))
+
+
+def _name(table: Mapping[str, Any], usual: str) -> str:
+    name = table.get("name", usual)
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
+        raise InputError(f"name must be a text of one line; received {name!r}.")
+    if len(name) > _LONGEST_NAME:
+        raise InputError(
+            f"name must have at most {_LONGEST_NAME} characters; received {len(name)}."
+        )
+    return name
+
+
+def _price(table: Mapping[str, Any], key: str) -> float | None:
+    price = table.get(key)
+    if price is None:
+        return None
+    number = isinstance(price, int | float) and not isinstance(price, bool)
+    if not number or not 0 <= price < float("inf"):
+        raise InputError(f"{key} must be a number, at least 0 and finite; received {price!r}.")
+    return float(price)
+
+
+def _text_of(table: Mapping[str, Any], key: str, usual: str, where: str, faults: list[str]) -> str:
+    try:
+        return _name({"name": table.get(key, usual)}, usual)
+    except InputError as error:
+        faults.append(f"{where} {error}")
+        return usual
+
+
+def _analysis_faults(table: Mapping[str, Any]) -> list[str]:
+    faults = unknown_keys(table, tuple(ANALYSIS))
+    for key, kind in ANALYSIS.items():
+        value = table.get(key)
+        # A truth value is a whole number to Python, and none to who wrote it.
+        wrong = isinstance(value, bool) and kind is not bool
+        if key in table and (wrong or not isinstance(value, kind)):
+            kinds = kind if isinstance(kind, tuple) else (kind,)
+            names = " or ".join(_KINDS[each] for each in kinds)
+            faults.append(f"{key} must be {names}; received {value!r}.")
+    return faults
+
+
+_KINDS: Mapping[type, str] = {
+    list: "a list",
+    bool: "true or false",
+    str: "a text",
+    int: "a whole number",
+}
+
+
+def file_stem(*names: str) -> str:
+    """Return the name of a file for names from outside, which may hold anything."""
+    return "--".join(re.sub(r"[^A-Za-z0-9._-]", "_", name).lstrip(".") or "_" for name in names)
+
+
+def _repeated(section: str, names: Iterable[str]) -> list[str]:
+    """Return a fault for each name that another entry has, or that makes the same file."""
+    faults: list[str] = []
+    seen: dict[str, str] = {}
+    for name in names:
+        # File systems that do not tell capitals apart would lose one of two files.
+        key = file_stem(name).casefold()
+        if key in seen:
+            other = "repeats" if seen[key] == name else f"is too like {seen[key]!r}, which repeats"
+            faults.append(
+                f"[[{section}]] name {name!r} {other} an earlier one. Give each a name of its own."
+            )
+        seen[key] = name
+    return faults
+
+
+def _pair_faults(
+    usual: Mapping[str, Any], models: list[ModelEntry], tasks: list[TaskEntry]
+) -> list[str]:
+    """Return what is wrong with a model on a task, though each is right by itself."""
+    faults = []
+    for model in models:
+        for task in tasks:
+            where = f"model {model.name} on task {task.name}:"
+            if model.is_agent and "questions" in task.options:
+                faults.append(f"{where} an agent answers about networks, not about questions.")
+                continue
+            try:
+                parse("elicit", merged(usual, model.options, task.options))
+            except InputError as error:
+                faults.append(f"{where} {error}")
+    # One wrong value of a model shows in each of its tasks.
+    return list(dict.fromkeys(faults))
