@@ -168,9 +168,9 @@ def load_study(path: str | os.PathLike[str]) -> Study:
     batteries = _entries(content, "batteries", _battery, faults)
     analysis = _table(content, "analysis", faults)
     faults += [f"[analysis] {text}" for text in _analysis_faults(analysis)]
-    if not models:
+    if not content.get("models"):
         faults.append("there is no [[models]]: nobody is asked.")
-    if not tasks and not batteries:
+    if not content.get("tasks") and not content.get("batteries"):
         faults.append("there is neither [[tasks]] nor [[batteries]]: nothing is asked.")
     faults += _repeated("models", (entry.name for entry in models))
     faults += _repeated("tasks", (entry.name for entry in tasks))

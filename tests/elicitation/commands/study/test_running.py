@@ -1,0 +1,89 @@
+"""Asking. Breaks if one model's fault costs another's answers, or an answer is asked twice."""
+
+import pytest
+
+from coherence.cli.main import main
+from elicitation.commands.study.running import ask_units, tokens_of
+from elicitation.commands.study.study_file import load_study
+from elicitation.commands.study.units import check_units, units_of
+from elicitation.store import AnswerStore
+
+
+@pytest.fixture
+def asked(write, tmp_path):
+    """Ask the units of a study file with a store in memory of its own, or a given one."""
+    (tmp_path / "study" / "runs").mkdir(parents=True)
+
+    def ask(store, *text):
+        units = units_of(load_study(write(*text)), tmp_path / "study")
+        check_units(units)
+        return units, ask_units(units, store)
+
+    return ask
+
+
+def test_what_is_finished_is_not_asked_again(asked):
+    with AnswerStore(":memory:") as store:
+        units, done = asked(store)
+        number = len(store)
+        assert (done.finished, done.found, done.failures) == (4, 0, [])
+        assert number > 0
+        units, again = asked(store)
+        assert (again.finished, again.found, len(store)) == (0, 4, number)
+        # A lost table comes from the store.
+        units[0].path.unlink()
+        _, again = asked(store)
+        assert (again.finished, again.found, len(store)) == (1, 3, number)
+
+
+def test_a_new_model_is_the_only_one_that_is_asked(asked, small):
+    with AnswerStore(":memory:") as store:
+        asked(store)
+        number = len(store)
+        third = small.replace("[[tasks]]", '[[models]]\nagent="noisy"\n[[tasks]]', 1)
+        _, done = asked(store, third)
+        assert (done.finished, done.found) == (2, 4)
+        assert len(store) == number * 3 / 2
+
+
+def test_a_model_that_cannot_be_loaded_stops_only_itself(asked):
+    text = (
+        '[study]\ncontexts=8\nreps=1\nprompts=["standard"]\nno_lie=true\n'
+        '[[models]]\nmodel="nowhere"\n[[models]]\nagent="leaky"\n'
+        '[[tasks]]\ntask="asia"\n[[tasks]]\ntask="cancer"\n'
+    )
+    with AnswerStore(":memory:") as store:
+        _, done = asked(store, text)
+    assert done.finished == 2
+    assert [label for label, _ in done.failures] == ["nowhere on asia", "nowhere on cancer"]
+    assert "nowhere" in done.failures[0][1]
+
+
+def test_tables_bear_the_names_of_the_file_and_no_times(asked):
+    import pandas as pd
+
+    with AnswerStore(":memory:") as store:
+        units, _ = asked(store)
+        runs = pd.read_parquet(units[3].path)
+        assert set(runs["model"]) == {"steady"}
+        assert set(runs["task"]) == {"cancer, few"}
+        assert runs["context"].nunique() == 10
+        assert "created" not in runs
+        tokens = tokens_of(units[3].plan(), "nobody", store)
+    assert tokens == {"tokens_in": 0, "tokens_out": 0}
+
+
+def test_counts_of_a_unit_are_those_of_its_answers(asked):
+    with AnswerStore(":memory:") as store:
+        units, _ = asked(store)
+        found = units[0].finished()
+        # 12 contexts, 2 repetitions, a belief and a decision.
+        assert (found.n_answers, found.n_readable) == (48, 48)
+        assert found.tokens_in is None
+        assert found.tokens_out > 48
+
+
+def test_an_unfinished_study_ends_with_1_and_says_why(write, capsys):
+    text = '[[models]]\nmodel="nowhere"\n[[tasks]]\ntask="asia"\n'
+    assert main(["study", "run", str(write(text))]) == 1
+    assert "not finished: nowhere on asia: model must be a folder" in capsys.readouterr().err

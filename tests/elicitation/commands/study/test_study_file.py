@@ -1,0 +1,94 @@
+"""Study files. Breaks if a fault passes, or is told without its place and a remedy."""
+
+import pytest
+
+from coherence.errors import InputError
+from elicitation.commands.study.study_file import file_stem, load_study
+
+ONE = '[[models]]\nagent = "leaky"\n[[tasks]]\ntask = "asia"\n'
+
+
+def test_a_study_is_read(write):
+    study = load_study(write())
+    assert study.name == "study"
+    assert [model.name for model in study.models] == ["leaky", "steady"]
+    assert [task.name for task in study.tasks] == ["asia", "cancer, few"]
+    assert (study.models[1].price_in, study.models[1].price_out) == (1.0, 4.0)
+    assert study.usual["contexts"] == 12
+    assert study.analysis == {"checks": ["residual_covariance"]}
+
+
+def test_names_follow_from_what_is_asked(write, tmp_path):
+    text = (
+        '[[models]]\nmodel = "models/tiny"\n[[models]]\nmodel = "GPT-x"\nserver = "http://a"\n'
+        '[[models]]\nmodel = "A/b"\nname = "mine"\n[[tasks]]\ntask = "asia"\ntarget = "smoke"\n'
+        '[[tasks]]\nquestions = "data/own.csv"\n[[tasks]]\ntask = "nets/mine.bif"\n'
+    )
+    study = load_study(write(text))
+    assert [model.name for model in study.models] == ["tiny", "GPT-x", "mine"]
+    assert [task.name for task in study.tasks] == ["asia:smoke", "own", "mine"]
+    assert study.tasks[1].options["questions"] == str(tmp_path / "data/own.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", r"there is no \[\[models\]\]: nobody is asked. \| there is neither \[\[tasks\]\]"),
+        ("[[model]]\n" + ONE, "model is unknown. .*found: 'models'"),
+        (
+            "[study]\ncontext = 5\n" + ONE,
+            r"\[study\] context is unknown. .*found: 'contexts'",
+        ),
+        ("models = 3\n", r"models must be a list of tables, each headed \[\[models\]\]"),
+        ("study = 3\n" + ONE, r"study must be one table: \[study\]"),
+        (ONE + '[[models]]\nname = "x"\n', r"\[\[models\]\] x: needs either model"),
+        (ONE + '[[models]]\nagent = "leaky"\nmodel = "m"\n', "needs either model"),
+        (
+            ONE + '[[models]]\nagent = "leaki"\n',
+            r"2: agent must be one of .*found: 'leaky'",
+        ),
+        (ONE + '[[models]]\nagent = "noisy"\nchat = true\n', "chat belongs to a model"),
+        (ONE + '[[models]]\nmodel = "m"\ntemprature = 1\n', "found: 'temperature'"),
+        (ONE + '[[models]]\nmodel = "m"\nseed = 1\n', "seed is unknown"),
+        (ONE + '[[models]]\nmodel = "m"\nprice_in = -1\n', "price_in must be a number, at least 0"),
+        (ONE + '[[models]]\nmodel = "m"\nprice_in = "1"\n', "price_in must be a number"),
+        (ONE + '[[models]]\nagent = "leaky"\n', r"name 'leaky' repeats an earlier one"),
+        (ONE + '[[models]]\nagent = "noisy"\nname = "LEAKY"\n', "is too like 'leaky'"),
+        (ONE + '[[models]]\nagent = "noisy"\nname = "a\\nb"\n', "name must be a text of one line"),
+        (ONE + '[[tasks]]\nname = "x"\n', "needs either task"),
+        (ONE + '[[tasks]]\nquestions = "q.csv"\n', "an agent answers about networks"),
+        (ONE + '[[tasks]]\nquestions = "q.csv"\ncontexts = 3\n', "contexts belongs to task"),
+        (ONE + '[[tasks]]\ntask = "asia"\n', "name 'asia' repeats"),
+        (ONE + '[[batteries]]\nbattery = "dice"\n', "battery must be one of reveal, mix, bets"),
+        (ONE + '[[batteries]]\nbattery = "mix"\ndraw = 5\n', "found: 'draws'"),
+        (ONE + '[[batteries]]\nbattery = "mix"\nout = "x"\n', "out is unknown"),
+        (ONE + '[[batteries]]\nbattery = "mix"\ndraws = "x"\n', "invalid int value"),
+        (ONE + "[analysis]\nchecks = 3\n", r"\[analysis\] checks must be a list; received 3"),
+        (ONE + "[analysis]\nseed = true\n", "seed must be a whole number; received True"),
+        ('[study]\nreps = "x"\n' + ONE, "leaky on task asia: .*--reps: invalid int value"),
+        ("[study\n", "is no TOML"),
+    ],
+)
+def test_faults_are_told_with_their_place(write, text, told):
+    with pytest.raises(InputError, match=told):
+        load_study(write(text))
+
+
+def test_all_faults_are_told_at_once(write):
+    text = '[[models]]\nagent = "x"\n[[tasks]]\n[analysis]\nseed = "a"\n'
+    with pytest.raises(InputError, match="has 3 faults"):
+        load_study(write(text))
+
+
+def test_a_file_that_is_none(tmp_path, write):
+    with pytest.raises(InputError, match="cannot be read"):
+        load_study(tmp_path / "none.toml")
+    with pytest.raises(InputError, match="larger than a megabyte"):
+        load_study(write("#" * (1 << 21)))
+
+
+@pytest.mark.parametrize("name", ["../../etc", "a/b", ".hidden", "..", "a\x00b", "\u202e", "-x"])
+def test_names_of_files_stay_in_their_folder(name, tmp_path):
+    stem = file_stem(name, "model")
+    assert (tmp_path / f"{stem}.parquet").resolve().parent == tmp_path.resolve()
+    assert not stem.startswith(".")

@@ -1,0 +1,100 @@
+"""Units. Breaks if a finished table is made again, or an outdated one passes for finished."""
+
+import json
+
+import pytest
+
+from coherence.cli.main import main
+from coherence.errors import InputError
+from elicitation.commands.study.study_file import load_study
+from elicitation.commands.study.units import by_model, check_units, units_of
+
+
+@pytest.fixture
+def finished(write, tmp_path):
+    """The small study, asked and not analysed."""
+    assert main(["study", "run", str(write()), "--no-report"]) == 0
+    return tmp_path / "study"
+
+
+@pytest.fixture
+def units(write, small, tmp_path):
+    """Return the units of the small study, some text of it replaced."""
+
+    def make(old="", new=""):
+        assert old in small
+        return units_of(load_study(write(small.replace(old, new))), tmp_path / "study")
+
+    return make
+
+
+def states(found):
+    return [unit.finished() is not None for unit in found]
+
+
+def test_units_are_every_model_on_every_task(units):
+    found = units()
+    assert [unit.label for unit in found] == [
+        "leaky on asia",
+        "leaky on cancer, few",
+        "steady on asia",
+        "steady on cancer, few",
+    ]
+    assert [model.name for model, own in by_model(found) for _ in own] == [
+        *("leaky", "leaky"),
+        *("steady", "steady"),
+    ]
+    assert found[1].path.name == "cancer__few--leaky.parquet"
+    # Cases are drawn once: all models are asked about the same ones.
+    assert found[0].source().cases is found[2].source().cases
+
+
+def test_only_what_a_change_touches_is_made_again(units, finished):
+    assert states(units()) == [True] * 4
+    changed = units("contexts = 10", "contexts = 11")
+    assert states(changed) == [True, False, True, False]
+    # Neither prices nor how the results are analysed change an answer.
+    same = units("price_in = 1.0", "price_in = 2.0")
+    assert states(same) == [True] * 4
+    assert states(units("reps = 2", "reps = 3")) == [False] * 4
+
+
+@pytest.mark.parametrize("damage", ["table", "record", "half", "no table"])
+def test_damage_is_seen(units, finished, damage):
+    first = units()[0]
+    if damage == "table":
+        first.path.write_bytes(first.path.read_bytes()[:-1])
+    elif damage == "record":
+        first.record.write_text(json.dumps({"digest": "x"}), encoding="utf-8")
+    elif damage == "half":
+        first.record.write_text(first.record.read_text(encoding="utf-8")[:20], encoding="utf-8")
+    else:
+        first.path.unlink()
+    assert states(units()) == [False, True, True, True]
+
+
+def test_files_that_are_asked_count_by_content(tmp_path, write):
+    questions = tmp_path / "own.csv"
+    questions.write_text("context,belief_question\na,Rain?\n", encoding="utf-8")
+    text = '[[models]]\nmodel = "none"\n[[tasks]]\nquestions = "own.csv"\n'
+    (unit,) = units_of(load_study(write(text)), tmp_path / "s")
+    before = unit.digest()
+    assert unit.digest() == before
+    questions.write_text("context,belief_question\na,Snow?\n", encoding="utf-8")
+    assert unit.digest() != before
+
+
+def test_files_of_a_model_count(tmp_path, write):
+    (tmp_path / "m").mkdir()
+    text = '[[models]]\nmodel = "m"\n[[tasks]]\ntask = "asia"\n'
+    (unit,) = units_of(load_study(write(text)), tmp_path / "s")
+    before = unit.digest()
+    (tmp_path / "m" / "config.json").write_text("{}", encoding="utf-8")
+    assert unit.digest() != before
+
+
+def test_what_is_asked_about_is_checked_before_anyone_is_asked(tmp_path, write):
+    text = '[[models]]\nmodel = "m"\n[[tasks]]\ntask = "asai"\n[[tasks]]\nquestions = "no.csv"\n'
+    found = units_of(load_study(write(text)), tmp_path / "s")
+    with pytest.raises(InputError, match="has 2 faults: m on asai: task must be one of"):
+        check_units(found)
