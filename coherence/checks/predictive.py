@@ -88,7 +88,7 @@ def predictive_gain_test(
     positive: Any = None,
     learner: str = "catboost",
     n_folds: int = 5,
-    n_seeds: int = 5,
+    n_seeds: int | None = None,
     n_bootstraps: int = 2000,
     published: bool = False,
     rng: Seed = None,
@@ -119,9 +119,10 @@ def predictive_gain_test(
         belief, truth by itself and times belief).
     n_folds : int
         Folds, dealt by context.
-    n_seeds : int
+    n_seeds : int or None
         Repetitions of the whole cross-validation with other folds; losses are averaged over them.
-        Folds depend on the number of the repetition and on what contexts hold, and on nothing else.
+        None takes 5, and of the published procedure, which speaks of no repetition, 1. Folds
+        depend on the number of the repetition and on what contexts hold, and on nothing else.
     n_bootstraps : int
         Resamples of rows for the published interval.
     published : bool
@@ -181,7 +182,9 @@ def predictive_gain_test(
     """
     require_aligned(belief=belief, features=features)
     data = as_choices(belief, action, truth, context, positive=positive)
-    n_folds, n_seeds = whole_number(n_folds, "n_folds", 2), whole_number(n_seeds, "n_seeds", 1)
+    n_folds = whole_number(n_folds, "n_folds", 2)
+    usual = 1 if published else PROVED
+    n_seeds = usual if n_seeds is None else whole_number(n_seeds, "n_seeds", 1)
     n_bootstraps = whole_number(n_bootstraps, "n_bootstraps", 2)
     _require_learner(learner, published)
     generator = as_generator(rng)

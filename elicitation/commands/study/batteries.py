@@ -75,7 +75,10 @@ class BatteryUnit:
 
 
 def battery_units(study: Study, folder: Path) -> list[BatteryUnit]:
-    """Return every battery with every model; simulated agents answer none.
+    """Return every battery with every model that it is put to; simulated agents answer none.
+
+    A battery asks in its own way: two entries that differ in nothing that it heeds are one, and the
+    first of them stands for both.
 
     Parameters
     ----------
@@ -89,12 +92,14 @@ def battery_units(study: Study, folder: Path) -> list[BatteryUnit]:
     list of BatteryUnit
         By battery, in the order of the file.
     """
-    return [
-        BatteryUnit(battery, model, folder)
-        for battery in study.batteries
-        for model in study.models
-        if not model.is_agent
-    ]
+    units: dict[tuple[str, str], BatteryUnit] = {}
+    for battery in study.batteries:
+        for model in study.models:
+            chosen = battery.models is None or model.name in battery.models
+            if chosen and not model.is_agent:
+                unit = BatteryUnit(battery, model, folder)
+                units.setdefault((battery.name, unit.digest()), unit)
+    return list(units.values())
 
 
 def ask_batteries(units: list[BatteryUnit], done: Asked) -> None:

@@ -133,5 +133,8 @@ def _tell(done: "Asked") -> None:
     from coherence.report.wording import clean
 
     print(f"{done.finished} finished now, {done.found} finished before", file=sys.stderr)
+    reasons: dict[str, list[str]] = {}
     for label, why in done.failures:
-        print(clean(f"not finished: {label}: {why}"), file=sys.stderr)
+        reasons.setdefault(why, []).append(label)
+    for why, labels in reasons.items():
+        print(clean(f"not finished: {'; '.join(labels)}: {why}"), file=sys.stderr)

@@ -38,6 +38,7 @@ ANALYSIS: Mapping[str, type | tuple[type, ...]] = {
     "seed": int,
 }
 """Keys of ``[analysis]``: the options of ``coherence.analyze``, its `rng` as a seed."""
+_OF_BATTERY = ("name", "battery", "models")
 _PRICES = ("price_in", "price_out")
 _STUDY_OWNS = ("model", "server_name", "base", "instruct", "answers", "questions")
 Entry = TypeVar("Entry")
@@ -99,11 +100,14 @@ class BatteryEntry:
         Command that asks it.
     options : mapping
         Keys of that command.
+    models : tuple of str or None
+        Names of the models it is put to; None takes all.
     """
 
     name: str
     command: str
     options: Mapping[str, Any]
+    models: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -172,6 +176,7 @@ def load_study(path: str | os.PathLike[str]) -> Study:
         faults.append("there is no [[models]]: nobody is asked.")
     if not content.get("tasks") and not content.get("batteries"):
         faults.append("there is neither [[tasks]] nor [[batteries]]: nothing is asked.")
+    faults += _strangers(batteries, models)
     faults += _repeated("models", (entry.name for entry in models))
     faults += _repeated("tasks", (entry.name for entry in tasks))
     faults += _repeated("batteries", (entry.name for entry in batteries))
@@ -275,10 +280,14 @@ def _battery(table: dict[str, Any]) -> BatteryEntry:
         raise InputError(f"battery must be one of {', '.join(BATTERIES)}; received {command!r}.")
     own = ("out", "store", "resume", *_STUDY_OWNS)
     known = tuple(key for key in keys_of(command) if key not in {*model_keys(), *own})
-    options = {key: value for key, value in table.items() if key not in ("name", "battery")}
-    _refuse(unknown_keys(options, known))
+    options = {key: value for key, value in table.items() if key not in _OF_BATTERY}
+    _refuse(unknown_keys(options, (*known, *_OF_BATTERY)))
     parse(command, options)
-    return BatteryEntry(_name(table, command), command, options)
+    models = table.get("models")
+    if models is not None and (not isinstance(models, list) or not models):
+        raise InputError(f"models must be a list of names of models; received {models!r}.")
+    chosen = None if models is None else tuple(map(str, models))
+    return BatteryEntry(_name(table, command), command, options, chosen)
 
 
 def _refuse(faults: list[str]) -> None:
@@ -355,6 +364,17 @@ def _repeated(section: str, names: Iterable[str]) -> list[str]:
             )
         seen[key] = name
     return faults
+
+
+def _strangers(batteries: list[BatteryEntry], models: list[ModelEntry]) -> list[str]:
+    """Return a fault for each model that a battery is put to and that is none."""
+    names = [model.name for model in models]
+    return [
+        f"[[batteries]] {battery.name}: there is no model {name!r}. {closest(name, names)}"
+        for battery in batteries
+        for name in battery.models or ()
+        if name not in names
+    ]
 
 
 def _pair_faults(

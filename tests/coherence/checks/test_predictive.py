@@ -455,6 +455,14 @@ def test_losses_are_averaged_over_seeds_and_summed_over_contexts(monkeypatch):
     assert seen == [number for number in range(40) for _ in range(2)]
 
 
+def test_the_published_procedure_has_no_repetitions():
+    belief, action, truth = np.linspace(0, 1, 12), [0, 1] * 6, [0, 0, 1] * 4
+    few = {"n_folds": 2, "n_bootstraps": 2, "published": True, "rng": 0}
+    usual = predictive_gain_test(belief, action, truth, **few)
+    assert usual.settings["n_seeds"] == 1
+    assert predictive_gain_test(belief, action, truth, n_seeds=2, **few).settings["n_seeds"] == 2
+
+
 def test_default_options_and_what_they_are_said_to_be_good_for(monkeypatch):
     name = "coherence.checks.predictive.TreeCrossFit"
     monkeypatch.setattr(name, losses_of_rows([]))
