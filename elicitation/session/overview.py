@@ -6,9 +6,10 @@ No model is loaded and nothing is asked.
 import os
 import statistics
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import pandas as pd
 from elicitation.session.plan import Plan
 from elicitation.session.questions import Question, question_about
 from elicitation.session.read_answers import decode_answer
-from elicitation.store import read_store
+from elicitation.store import Draw, read_store
 
 CHARACTERS_PER_TOKEN = 4.0
 """A rule of thumb for texts in English; the count of a dry run is as rough as this."""
@@ -25,10 +26,18 @@ CHARACTERS_PER_TOKEN = 4.0
 ASSUMED_SECONDS_PER_ANSWER = 0.1
 """Where the store has no answers of the model to tell its speed from."""
 
+ASSUMED_SECONDS_PER_READING = 1.0
+"""Likewise, for the distribution over all answers in a form, of a model on this machine."""
+
 ASSUMED_SECONDS_TO_BEGIN, ASSUMED_TOKENS_PER_SECOND = 0.5, 50.0
 """Likewise, for one answer of a server among several under way."""
 
 UNKNOWN = "unknown"
+DRAWN, READ = "drawn", "read"
+_ASSUMED = {
+    DRAWN: ("an answer", ASSUMED_SECONDS_PER_ANSWER),
+    READ: ("reading the answers to a question", ASSUMED_SECONDS_PER_READING),
+}
 # Answers of one batch are stored in one instant; a pause longer than this lies between sessions,
 # not between batches.
 _LONGEST_BATCH = 3600.0
@@ -185,26 +194,33 @@ def preview(
     """
     # Only what is needed: the texts of a large store would fill the memory.
     stored = read_store(store) if store is not None and Path(store).exists() else ()
+    way_of = cache(_way_of)
     rows = [
-        (row.key, row.fingerprint, row.created, row.n_tokens)
+        (row.key, row.fingerprint, row.created, row.n_tokens, way_of(row.about))
         for row in stored
         if row.model == model_name
     ]
     kept, fingerprints = {key for key, *_ in rows}, {fingerprint for _, fingerprint, *_ in rows}
+
+    def is_kept(draw: Draw) -> bool:
+        return any(draw.key(fingerprint) in kept for fingerprint in fingerprints)
+
     # Under no fingerprint: only which draws are equal matters here.
     needed = {draw.key(""): draw for draw in plan.draws}
-    missing = [
-        draw
-        for draw in needed.values()
-        if not any(draw.key(fingerprint) in kept for fingerprint in fingerprints)
-    ]
-    lengths = [n_tokens for *_, n_tokens in rows if n_tokens is not None]
+    missing = [draw for draw in needed.values() if not is_kept(draw)]
+    lengths = [n_tokens for _, _, _, n_tokens, _ in rows if n_tokens is not None]
     n_text_tokens = sum(len(draw.request.text) for draw in missing) / CHARACTERS_PER_TOKEN
     most = sum(0 if draw.exact else draw.request.max_new_tokens for draw in missing)
     expected = statistics.fmean(lengths) * len(missing) if lengths else None
     n_answer_tokens = most if expected is None else min(expected, most)
-    pace = _seconds_per_answer(created for _, _, created, _ in rows)
-    seconds, basis = _expected_time(pace, len(missing), n_answer_tokens, pacing)
+    if pacing.n_at_once is None:
+        seconds, basis, known = _local_time(
+            _work_of(missing, is_kept), [(created, way) for _, _, created, _, way in rows]
+        )
+    else:
+        pace = _seconds_per_answer(created for _, _, created, _, _ in rows)
+        seconds, basis = _expected_time(pace, len(missing), n_answer_tokens, pacing.n_at_once)
+        known = pace is not None
     least = pacing.least_seconds(len(missing), n_text_tokens + n_answer_tokens)
     return Preview(
         n_questions=len(plan.draws),
@@ -215,27 +231,64 @@ def preview(
         n_expected_tokens=expected,
         seconds=max(seconds, least),
         basis="at the limits per minute" if least > seconds else basis,
-        speed_known=pace is not None,
+        speed_known=known,
     )
 
 
+def _way_of(about: str) -> str:
+    """Return in which way a stored answer was had; empty where an older store does not say."""
+    question = question_about(about)
+    return "" if question is None else question.way
+
+
+def _work_of(missing: Iterable[Draw], is_kept: Callable[[Draw], bool]) -> Counter[str]:
+    """Count what a model on this machine has to do for answers, by the kind of work.
+
+    All answers to a question that are drawn in a form follow from one reading of the question, and
+    cost nothing beside it.
+    """
+    work = {}
+    for draw in missing:
+        if draw.form is not None:
+            draw = Draw.of_form(draw.request.text, draw.form, about=draw.about)
+            if is_kept(draw):
+                continue
+        work[draw.key("")] = READ if draw.exact else DRAWN
+    return Counter(work.values())
+
+
+def _local_time(
+    work: Mapping[str, int], rows: Iterable[tuple[str, str]]
+) -> tuple[float, str, bool]:
+    """Return the seconds that work takes, why so many, and whether that is known."""
+    of_kind: dict[str, list[str]] = {DRAWN: [], READ: []}
+    for created, way in rows:
+        if way != "forced":  # these came in an instant, after a reading
+            of_kind[READ if way == "exact" else DRAWN].append(created)
+    seconds, assumed = 0.0, []
+    for kind, number in work.items():
+        pace = _seconds_per_answer(of_kind[kind])
+        if pace is None:
+            what, pace = _ASSUMED[kind]
+            assumed.append(f"{what} takes {pace:g} s")
+        seconds += number * pace
+    if not assumed:
+        return seconds, "at the speed of the answers in the store", True
+    return seconds, f"if {' and '.join(assumed)}; no speed is known yet", False
+
+
 def _expected_time(
-    pace: float | None, n_answers: int, n_tokens: float, pacing: Pacing
+    pace: float | None, n_answers: int, n_tokens: float, n_at_once: int
 ) -> tuple[float, str]:
-    """Return the seconds that answers take without a limit per minute, and why so many."""
+    """Return the seconds that a server takes without a limit per minute, and why so many."""
     # Answers in the store came as many at once as were asked then: their pace has that in it.
     if pace is not None:
         return n_answers * pace, "at the speed of the answers in the store"
-    if pacing.n_at_once is None:
-        return (
-            n_answers * ASSUMED_SECONDS_PER_ANSWER,
-            f"if an answer takes {ASSUMED_SECONDS_PER_ANSWER:g} s; no speed is known yet",
-        )
     total = n_answers * ASSUMED_SECONDS_TO_BEGIN + n_tokens / ASSUMED_TOKENS_PER_SECOND
     # The last answers have no others beside them, and fewer than all never take less than one.
-    at_once = max(min(pacing.n_at_once, n_answers), 1)
+    at_once = max(min(n_at_once, n_answers), 1)
     return total / at_once, (
-        f"if each of {pacing.n_at_once} answers at once takes {ASSUMED_SECONDS_TO_BEGIN:g} s and "
+        f"if each of {n_at_once} answers at once takes {ASSUMED_SECONDS_TO_BEGIN:g} s and "
         f"{ASSUMED_TOKENS_PER_SECOND:g} tokens come a second; no speed is known yet"
     )
 

@@ -6,6 +6,7 @@ Breaks if a count is wrong, if looking changes anything, or if torch is loaded f
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -14,7 +15,7 @@ import pytest
 from coherence.cli.main import main
 from coherence.errors import InputError
 from elicitation.models.base import Answer
-from elicitation.session.overview import preview, summarise_store
+from elicitation.session.overview import Pacing, preview, summarise_store
 from elicitation.session.plan import Design, plan_own_questions
 from elicitation.session.session import run_plan
 from elicitation.store import AnswerStore, Draw
@@ -128,6 +129,30 @@ def test_a_preview_counts_what_is_left(tmp_path, plan, table):
         model_name="another",
     )
     assert (greedy.n_questions, greedy.n_distinct) == (48, 12)
+
+
+def test_draws_in_a_form_take_the_time_of_reading_their_questions(tmp_path, table):
+    """Draws come in an instant once a question was read; counted each, hours became seconds."""
+    path = tmp_path / "s.sqlite"
+    design = Design(reps=4, prompts=("standard", "bayes"), answers="forced")
+    plan = plan_own_questions(table, design)
+    before = preview(plan, model_name="m", store=path)
+    # Six contexts, two beliefs and an action: each is read once for its four draws.
+    assert (before.n_left, before.seconds) == (72, 18.0)
+    assert before.basis.startswith("if reading the answers to a question takes 1 s")
+    read = plan_own_questions(table, Design(prompts=design.prompts, answers="exact")).draws[:12]
+    with AnswerStore(path) as store:
+        for portion in (read[:6], read[6:]):
+            time.sleep(0.1)
+            answers = [Answer("{}") for _ in portion]
+            store.put(portion, answers, model="m", fingerprint="f")
+    after = preview(plan, model_name="m", store=path)
+    assert after.n_left == 72
+    assert 0.1 <= after.seconds < 6
+    assert after.speed_known
+    # At a server each draw is a request.
+    served = preview(plan, model_name="x", store=path, pacing=Pacing(n_at_once=1))
+    assert served.seconds > 72 * 0.5
 
 
 def test_other_files_are_refused(tmp_path):
