@@ -21,7 +21,7 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SMALLER = {"--contexts": "12", "--reps": "2", "--steps": "3", "--simulations": "20"}
 # What trains a model, asks whole batteries or simulates; the rest is the ordinary run's.
 LENGTHY = re.compile(
-    r"coherence (?:organisms|reveal|bets train|elicit|import)|_lesson\.py"
+    r"coherence (?:organisms|reveal|bets train|elicit|import|study)|_lesson\.py"
     r"|coherence\.power\(|twins=|runs-on:"
 )
 

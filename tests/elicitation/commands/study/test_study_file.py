@@ -1,5 +1,8 @@
 """Study files. Breaks if a fault passes, or is told without its place and a remedy."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from coherence.errors import InputError
@@ -92,3 +95,15 @@ def test_names_of_files_stay_in_their_folder(name, tmp_path):
     stem = file_stem(name, "model")
     assert (tmp_path / f"{stem}.parquet").resolve().parent == tmp_path.resolve()
     assert not stem.startswith(".")
+
+
+def test_files_of_the_documentation_are_studies(tmp_path):
+    root = Path(__file__).parents[4]
+    blocks = re.findall(r"```toml\n(.*?)```", (root / "docs/studies.md").read_text("utf-8"), re.S)
+    assert len(blocks) == 3
+    for number, block in enumerate(blocks):
+        path = tmp_path / f"{number}.toml"
+        path.write_text(block, encoding="utf-8")
+        assert load_study(path).models
+    for path in (root / "examples").glob("s*.toml"):
+        assert load_study(path).tasks
