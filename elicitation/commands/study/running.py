@@ -14,6 +14,7 @@ from coherence.errors import CoherenceError
 from elicitation.commands.elicit_session import load_model
 from elicitation.commands.model_options import drawn_at_a_time
 from elicitation.commands.study.units import Unit, by_model
+from elicitation.models.servers.dispatch import ServersError
 
 if TYPE_CHECKING:
     from elicitation.models.base import Model
@@ -65,17 +66,18 @@ def ask_units(units: list[Unit], store: "AnswerStore") -> Asked:
         if not missing:
             continue
         loaded: Model | None = None
-        for unit in missing:
+        for number, unit in enumerate(missing):
             try:
                 # An agent answers from the exact posteriors of a task's cases; it is made for each.
                 if loaded is None or model.is_agent:
                     loaded = load_model(unit.options, unit.source())
                 _ask(unit, loaded, store)
             except CoherenceError as error:
-                done.failures.append((unit.label, str(error)))
-                if loaded is None and not model.is_agent:
-                    # It would fail for every other task as well.
-                    done.failures += [(each.label, str(error)) for each in missing[1:]]
+                # A model that is not there, or no longer, would fail for every other task as well.
+                gone = (loaded is None and not model.is_agent) or isinstance(error, ServersError)
+                lost = missing[number:] if gone else [unit]
+                done.failures += [(each.label, str(error)) for each in lost]
+                if gone:
                     break
                 continue
             done.finished += 1

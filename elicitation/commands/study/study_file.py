@@ -6,6 +6,8 @@ A file is checked as a whole before anything is loaded, and all its faults are r
 import os
 import re
 import tomllib
+import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -297,8 +299,11 @@ def _refuse(faults: list[str]) -> None:
 
 def _name(table: Mapping[str, Any], usual: str) -> str:
     name = table.get("name", usual)
-    if not isinstance(name, str) or not name.strip() or not name.isprintable():
-        raise InputError(f"name must be a text of one line; received {name!r}.")
+    # Blanks around a name cannot be seen in a table, and would part what looks like one model.
+    if not isinstance(name, str) or name.strip() != name or not name or not name.isprintable():
+        raise InputError(
+            f"name must be a text of one line without blanks around it; received {name!r}."
+        )
     if len(name) > _LONGEST_NAME:
         raise InputError(
             f"name must have at most {_LONGEST_NAME} characters; received {len(name)}."
@@ -355,14 +360,13 @@ def _repeated(section: str, names: Iterable[str]) -> list[str]:
     faults: list[str] = []
     seen: dict[str, str] = {}
     for name in names:
-        # File systems that do not tell capitals apart would lose one of two files.
-        key = file_stem(name).casefold()
-        if key in seen:
-            other = "repeats" if seen[key] == name else f"is too like {seen[key]!r}, which repeats"
-            faults.append(
-                f"[[{section}]] name {name!r} {other} an earlier one. Give each a name of its own."
-            )
-        seen[key] = name
+        # File systems that do not tell capitals apart would lose one of two files, and readers of
+        # a table cannot tell two ways of writing one letter apart.
+        keys = {file_stem(name).casefold(), unicodedata.normalize("NFKC", name).casefold()}
+        if earlier := [seen[key] for key in keys if key in seen]:
+            how = "repeats an earlier one" if name in earlier else f"is too like {earlier[0]!r}"
+            faults.append(f"[[{section}]] name {name!r} {how}. Give each a name of its own.")
+        seen |= dict.fromkeys(keys, name)
     return faults
 
 
@@ -392,5 +396,13 @@ def _pair_faults(
                 parse("elicit", merged(usual, model.options, task.options))
             except InputError as error:
                 faults.append(f"{where} {error}")
+    stems = Counter(
+        file_stem(task.name, model.name).casefold() for model in models for task in tasks
+    )
+    faults += [
+        f"two models on two tasks would share the file {stem!r}. Choose names without '--'."
+        for stem, number in stems.items()
+        if number > 1
+    ]
     # One wrong value of a model shows in each of its tasks.
     return list(dict.fromkeys(faults))

@@ -6,6 +6,7 @@ from coherence.cli.main import main
 from elicitation.commands.study.running import ask_units, tokens_of
 from elicitation.commands.study.study_file import load_study
 from elicitation.commands.study.units import check_units, units_of
+from elicitation.models.servers.dispatch import ServersError
 from elicitation.store import AnswerStore
 
 
@@ -87,3 +88,17 @@ def test_an_unfinished_study_ends_with_1_and_says_why(write, capsys):
     text = '[[models]]\nmodel="nowhere"\n[[tasks]]\ntask="asia"\n'
     assert main(["study", "run", str(write(text))]) == 1
     assert "not finished: nowhere on asia: model must be a folder" in capsys.readouterr().err
+
+
+def test_servers_that_are_gone_are_not_waited_for_again(asked, monkeypatch):
+    tried = []
+
+    def ask(unit, model, store):
+        tried.append(unit.label)
+        raise ServersError({})
+
+    monkeypatch.setattr("elicitation.commands.study.running._ask", ask)
+    with AnswerStore(":memory:") as store:
+        _, done = asked(store)
+    assert tried == ["leaky on asia", "steady on asia"]
+    assert len(done.failures) == 4

@@ -58,6 +58,13 @@ def test_names_follow_from_what_is_asked(write, tmp_path):
         (ONE + '[[models]]\nagent = "leaky"\n', r"name 'leaky' repeats an earlier one"),
         (ONE + '[[models]]\nagent = "noisy"\nname = "LEAKY"\n', "is too like 'leaky'"),
         (ONE + '[[models]]\nagent = "noisy"\nname = "a\\nb"\n', "name must be a text of one line"),
+        (ONE + '[[models]]\nagent = "noisy"\nname = "x "\n', "without blanks around it"),
+        (ONE + '[[models]]\nagent = "noisy"\nname = "\uff4ceaky"\n', "is too like 'leaky'"),
+        (
+            ONE + '[[tasks]]\ntask = "heart"\nname = "asia--x"\n'
+            '[[models]]\nagent = "noisy"\nname = "x--leaky"\n',
+            "would share the file 'asia--x--leaky'",
+        ),
         (ONE + '[[tasks]]\nname = "x"\n', "needs either task"),
         (ONE + '[[tasks]]\nquestions = "q.csv"\n', "an agent answers about networks"),
         (ONE + '[[tasks]]\nquestions = "q.csv"\ncontexts = 3\n', "contexts belongs to task"),
