@@ -9,6 +9,8 @@ from elicitation.commands.study.units import check_units, units_of
 from elicitation.models.servers.dispatch import ServersError
 from elicitation.store import AnswerStore
 
+from ...models.servers.fake_server import Fake, answer, serving
+
 
 @pytest.fixture
 def asked(write, tmp_path):
@@ -102,3 +104,27 @@ def test_servers_that_are_gone_are_not_waited_for_again(asked, monkeypatch):
         _, done = asked(store)
     assert tried == ["leaky on asia", "steady on asia"]
     assert len(done.failures) == 4
+
+
+def test_a_served_model_is_asked_once_and_its_tokens_are_paid_for(write, tmp_path, capsys):
+    def reply(body, number):
+        return {**answer("No: 0.6\nYes: 0.4"), "usage": {"prompt_tokens": 100, "completion_tokens": 10}}
+
+    fake = Fake(reply)
+    with serving(fake) as address:
+        path = write(
+            '[study]\ncontexts=10\nreps=1\nprompts=["standard"]\nno_lie=true\n[[models]]\n'
+            f'model="m"\nserver="{address}"\nprice_in=2e3\nprice_out=5e3\n'
+            '[[tasks]]\ntask="asia"\n'
+        )
+        assert main(["study", "run", str(path), "--no-report"]) == 0
+        number = len(fake.asked)
+        assert main(["study", "run", str(path), "--no-report"]) == 0
+    assert len(fake.asked) == number
+    (unit,) = units_of(load_study(path), tmp_path / "study")
+    done = unit.finished()
+    assert (done.n_answers, done.tokens_in, done.tokens_out) == (20, 2000, 200)
+    capsys.readouterr()
+    assert main(["study", "status", str(path)]) == 0
+    # 2,000 tokens at 2,000 and 200 at 5,000 a million.
+    assert "price taken by what is finished: 5.00" in capsys.readouterr().out

@@ -1,0 +1,131 @@
+"""The page of a study: what was asked, what the tests say, which models differ, where all lies."""
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from coherence.report.unit import Unit as ReportUnit
+from coherence.report.wording import clean
+from elicitation.commands.study.outlook import price_of
+from elicitation.commands.study.study_file import Study
+from elicitation.commands.study.units import RUNS, Finished, Unit
+
+HEADING = (
+    *("task", "model", "answers are", "answers", "readable", "repaired", "cut"),
+    *("tokens in", "tokens out", "price"),
+)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What the page says of the comparison of models.
+
+    Parameters
+    ----------
+    summary : str
+        What was found, or why nothing was compared.
+    picture : str
+        SVG text; empty where there is none.
+    legend : str
+        What the picture shows.
+    """
+
+    summary: str
+    picture: str = ""
+    legend: str = ""
+
+
+def render_page(
+    study: Study,
+    finished: Sequence[tuple[Unit, Finished]],
+    missing: Sequence[str],
+    conclusions: Sequence[ReportUnit],
+    compared: Compared | None,
+    batteries: Sequence[tuple[str, str]],
+    links: Mapping[str, str],
+) -> str:
+    """Render the page of a study.
+
+    Parameters
+    ----------
+    study : Study
+        From a file.
+    finished : sequence of (Unit, Finished)
+        Units whose tables are there.
+    missing : sequence of str
+        What is not finished.
+    conclusions : sequence of coherence.report.unit.Unit
+        Units of the report.
+    compared : Compared or None
+        None where there is one model.
+    batteries : sequence of (str, str)
+        What was asked of whom, and the path of what came out, from the page.
+    links : mapping
+        Paths from the page: ``report``, ``compare``, ``paper``; empty where there is none.
+
+    Returns
+    -------
+    str
+        A complete HTML document without scripts, equal text for equal studies.
+    """
+    # Undefined names raise: a misspelt one would print nothing, and nobody would notice.
+    environment = Environment(
+        loader=PackageLoader("elicitation", "commands/study"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    tasks: dict[str, list[dict[str, Any]]] = {}
+    for unit in conclusions:
+        said = {"model": clean(str(unit.model)), "conclusion": [*map(clean, unit.conclusion)]}
+        tasks.setdefault(clean(str(unit.task)), []).append(said)
+    return environment.get_template("page.html.j2").render(
+        title=clean(study.name),
+        subtitle=(
+            f"{len(study.models)} models, {len(study.tasks)} tasks; "
+            f"{sum(done.n_answers for _, done in finished):,} answers"
+        ),
+        missing=[clean(label) for label in missing],
+        tasks=[{"name": name, "units": units} for name, units in tasks.items()],
+        comparison=None if compared is None else _picture(compared),
+        heading=HEADING,
+        rows=[
+            {"link": f"{RUNS}/{unit.path.name}", "cells": _cells(unit, done)}
+            for unit, done in finished
+        ],
+        batteries=[{"name": clean(name), "link": link} for name, link in batteries],
+        links=links,
+    )
+
+
+def _picture(compared: Compared) -> dict[str, str]:
+    encoded = base64.b64encode(compared.picture.encode()).decode()
+    return {
+        "summary": clean(compared.summary),
+        "legend": clean(compared.legend),
+        # As an image: nothing in it can run, whatever the models are called.
+        "picture": f"data:image/svg+xml;base64,{encoded}" if compared.picture else "",
+    }
+
+
+def _cells(unit: Unit, done: Finished) -> list[str]:
+    price = price_of(unit.model, done.tokens_in, done.tokens_out)
+    tokens = [
+        "not counted" if count is None else f"{count:,}"
+        for count in (done.tokens_in, done.tokens_out)
+    ]
+    return [
+        clean(unit.task.name),
+        clean(unit.model.name),
+        str(unit.options.answers),
+        f"{done.n_answers:,}",
+        f"{done.n_readable / done.n_answers:.1%}",
+        f"{done.n_repaired:,}",
+        f"{done.n_truncated:,}",
+        *tokens,
+        "" if price is None else f"{price:,.2f}",
+    ]
