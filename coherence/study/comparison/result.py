@@ -1,0 +1,206 @@
+"""What a comparison of models found: tables, sentences, JSON, a picture and a page."""
+
+import json
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from coherence.report.json import to_plain
+from coherence.report.wording import clean, format_numbers, format_pvalue
+from coherence.result import rejects
+from coherence.study.comparison.effects import EFFECTS
+
+SCHEMA_VERSION = 1
+ESTIMATES = {
+    "task": "task",
+    "effect": "what is compared",
+    "model": "model",
+    "estimate": "estimate; NaN where there is none",
+    "low": "low end of its own 95% interval",
+    "high": "high end",
+    "n_contexts": "cases behind it, the same for all models of the effect",
+    "rank_low": "lowest rank it may have, 1 for the smallest value",
+    "rank_high": "highest rank; all ranks of an effect hold together in 95%",
+    "letters": "models that share a letter cannot be told apart",
+    "reason": "why there is no estimate, or no interval",
+}
+"""Column of `Comparison.estimates` -> what it holds."""
+DIFFERENCES = {
+    "task": "task",
+    "effect": "what is compared",
+    "model_a": "first model",
+    "model_b": "second model",
+    "difference": "first less second, on the scale of the column `scale`",
+    "low": "low end of its own 95% interval",
+    "high": "high end",
+    "pvalue": "of no difference, alone",
+    "pvalue_ranks": "adjusted for all pairs of the effect, by which ranks are told apart",
+    "n_contexts": "cases",
+    "scale": "estimate, or mean square where the estimate is the root of one",
+    "reason": "why there is no p-value or no interval",
+    "pvalue_bh": "adjusted over all pairs, effects and tasks, by Benjamini and Hochberg",
+    "pvalue_holm": "the same by Holm",
+}
+"""Column of `Comparison.differences` -> what it holds."""
+WIDTH = 100
+N_NOTES = 8
+LEGEND = (
+    "ranks from the smallest value; models that share a letter cannot be told apart; the ranks of "
+    "an effect hold together in 95%"
+)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Models on the same cases.
+
+    Parameters
+    ----------
+    estimates : DataFrame
+        A row for each task, effect and model; columns of `ESTIMATES`.
+    differences : DataFrame
+        A row for each task, effect and pair of models; columns of `DIFFERENCES`.
+    notes : tuple of str
+        What was assumed, left out or not compared.
+    settings : mapping
+        What shaped the numbers.
+    """
+
+    estimates: pd.DataFrame
+    differences: pd.DataFrame
+    notes: tuple[str, ...]
+    settings: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        """Return a line."""
+        models, tasks = (self.estimates[name].nunique() for name in ("model", "task"))
+        effects = self.estimates["effect"].nunique()
+        return f"<Comparison: {models} models, {tasks} tasks, {effects} effects>"
+
+    def effects(self) -> Iterator[tuple[str, str, pd.DataFrame]]:
+        """Yield task, effect and rows of the estimates, in the order of the tables."""
+        for (task, effect), rows in self.estimates.groupby(["task", "effect"], sort=False):
+            yield str(task), str(effect), rows
+
+    @property
+    def summary(self) -> str:
+        """How many differences there are, in a sentence."""
+        tested = self.differences["pvalue"].notna()
+        if not tested.any():
+            return "No difference could be tested."
+        counts = [
+            sum(rejects(value) for value in self.differences.loc[tested, f"pvalue_{name}"])
+            for name in ("bh", "holm")
+        ]
+        n = int(tested.sum())
+        pairs = f"{n} pair of models was" if n == 1 else f"{n} pairs of models and effects were"
+        return (
+            f"{pairs} compared: {counts[0]} differ at a false discovery rate of 5%, "
+            f"{counts[1]} after Holm's correction."
+        )
+
+    def __str__(self) -> str:
+        """Return estimates, ranks and letters as text, a line or two for each effect."""
+        lines: list[str] = []
+        seen = None
+        for task, effect, rows in self.effects():
+            if task != seen:
+                lines += [*([""] if lines else []), self._heading(task)]
+                seen = task
+            lines += _effect_lines(effect, rows)
+        lines += ["", self.summary, f"({LEGEND})"]
+        notes = [f"note: {clean(note)}" for note in self.notes[:N_NOTES]]
+        if len(self.notes) > N_NOTES:
+            notes.append(f"note: {len(self.notes) - N_NOTES} more in `notes`")
+        return "\n".join([*lines, *notes])
+
+    def _heading(self, task: str) -> str:
+        n = self.settings["n_contexts"][task]
+        return f"{clean(task, limit=60)}, {n} cases" if task else f"{n} cases"
+
+    def to_json(self) -> str:
+        """Return everything as JSON text, equal bytes for equal runs."""
+        record = {
+            "schema_version": SCHEMA_VERSION,
+            "settings": dict(self.settings),
+            "summary": self.summary,
+            "notes": self.notes,
+            "estimates": self.estimates,
+            "differences": self.differences,
+        }
+        return json.dumps(to_plain(record), sort_keys=True, indent=2, allow_nan=False) + "\n"
+
+    def to_svg(self) -> str:
+        """Return the picture as SVG text: a panel for each effect, a line for each model."""
+        from coherence.study.comparison.rank_plot import render_comparison
+
+        return render_comparison(self.estimates)
+
+    def to_html(self) -> str:
+        """Return one self-contained page without scripts."""
+        from coherence.study.comparison.page import render_page
+
+        return render_page(self)
+
+
+def rank_text(row: Mapping[Any, Any]) -> str:
+    """Write a rank interval.
+
+    Examples
+    --------
+    >>> rank_text({"rank_low": 1, "rank_high": 1}), rank_text({"rank_low": 1, "rank_high": 3})
+    ('1', '1–3')
+    """
+    low, high = row["rank_low"], row["rank_high"]
+    return str(low) if low == high else f"{low}–{high}"
+
+
+def ordered(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the models that have an estimate, the smallest first."""
+    known = rows[rows["rank_low"].notna()]
+    return known.sort_values(["estimate", "rank_low", "model"], kind="stable")
+
+
+def _effect_lines(effect: str, rows: pd.DataFrame) -> list[str]:
+    known = ordered(rows)
+    numbers = format_numbers([float(value) for value in known["estimate"]])
+    # No break within a model's entry.
+    entries = [
+        f"{clean(row['model'], limit=30)} {number} {row['letters']} ({rank_text(row)})".replace(
+            " ", "\u00a0"
+        )
+        for row, number in zip(known.to_dict("records"), numbers, strict=True)
+    ]
+    body = textwrap.wrap(
+        "  ".join(entries), WIDTH, initial_indent="    ", subsequent_indent="    "
+    )
+    lines = [f"  {effect}: {EFFECTS[effect].says}", *body]
+    for row in rows[rows["rank_low"].isna()].to_dict("records"):
+        lines.append(f"    without {clean(row['model'], limit=30)}: {clean(row['reason'])}")
+    return [line.replace("\u00a0", " ") for line in lines]
+
+
+def difference_cells(row: Mapping[Any, Any]) -> list[str]:
+    """Write a row of the differences for a page: difference, interval, p-values.
+
+    Parameters
+    ----------
+    row : mapping
+        Of `Comparison.differences`.
+
+    Returns
+    -------
+    list of str
+        Difference, interval, p, p adjusted for the ranks, p adjusted over all.
+    """
+    numbers = format_numbers([row["difference"], row["low"], row["high"]])
+    known = not pd.isna(row["low"])
+    names = ("pvalue", "pvalue_ranks", "pvalue_bh")
+    return [
+        numbers[0],
+        f"[{numbers[1]}, {numbers[2]}]" if known else clean(row["reason"]),
+        *(format_pvalue(row[name]) for name in names),
+    ]
