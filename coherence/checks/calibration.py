@@ -100,7 +100,9 @@ def _calibration_error(
     return _root(pseudo), interval, "" if interval else why_none(pseudo, "error")
 
 
-def bin_totals(bins: Codes, errors: Floats, context: Codes, n_contexts: int) -> tuple[Floats, Floats]:
+def bin_totals(
+    bins: Codes, errors: Floats, context: Codes, n_contexts: int
+) -> tuple[Floats, Floats]:
     """Sum errors, and count rows, of every context in every bin."""
     gaps, rows = np.zeros((2, n_contexts, int(bins.max()) + 1))
     np.add.at(gaps, (context, bins), errors)

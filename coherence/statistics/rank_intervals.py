@@ -92,7 +92,7 @@ def compare_pairs(values: Floats, rng: np.random.Generator, *, n_draws: int = N_
     across neighbourhoods and academic achievement across countries, Review of Economic Studies
     91(1); Romano and Wolf (2005), JASA 100(469), for the stepdown.
     """
-    n, n_models = values.shape
+    n_models = values.shape[1]
     first, second = (np.array(side) for side in zip(*combinations(range(n_models), 2), strict=True))
     differences = values[:, first] - values[:, second]
     columns = list(differences.T)
@@ -102,7 +102,9 @@ def compare_pairs(values: Floats, rng: np.random.Generator, *, n_draws: int = N_
     low, high = np.array(
         [(np.nan, np.nan) if each is None else (each.low, each.high) for each in intervals]
     ).T
-    score = np.sign(difference) * stats.norm.isf(np.fmin(np.where(np.isnan(pvalue), 1, pvalue) / 2, 0.5))
+    score = np.sign(difference) * stats.norm.isf(
+        np.fmin(np.where(np.isnan(pvalue), 1, pvalue) / 2, 0.5)
+    )
     centred = values - values.mean(axis=0)
     spread = np.sqrt(((centred[:, first] - centred[:, second]) ** 2).sum(axis=0))
     # Drawn by model, so that differences depend on each other as those of the data do.

@@ -91,7 +91,9 @@ def test_what_a_file_says_of_itself_is_believed(tmp_path, name, content):
 
 def test_packed_lines_of_json_are_read(tmp_path, runs):
     write_runs(runs, tmp_path / "runs.jsonl")
-    (tmp_path / "runs.jsonl.gz").write_bytes(gzip.compress((tmp_path / "runs.jsonl").read_bytes(), mtime=0))
+    (tmp_path / "runs.jsonl.gz").write_bytes(
+        gzip.compress((tmp_path / "runs.jsonl").read_bytes(), mtime=0)
+    )
     pd.testing.assert_frame_equal(
         read_runs(tmp_path / "runs.jsonl.gz"), read_runs(tmp_path / "runs.jsonl")
     )

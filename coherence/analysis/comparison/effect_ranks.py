@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from coherence.analysis.comparison.measured import Answers, Effect, Estimate, Unfit
 from coherence.errors import listing
 from coherence.inputs import MIN_CONTEXTS
 from coherence.statistics.rank_intervals import compare_pairs, letters, rank_intervals
-from coherence.study.comparison.effects import Answers, Effect, Estimate, Unfit
 
 FEWEST_SHARE = 0.5
 """Share of a task's cases that a model must show an effect in: else it would decide alone which few
@@ -89,7 +89,9 @@ def rank_effect(
         cases = {}
     elif len(cases) > 1 and len(common) < n_cases:
         lost = n_cases - len(common)
-        notes.append(f"{where}{lost} of {n_cases} cases left out, which not every model shows it in.")
+        notes.append(
+            f"{where}{lost} of {n_cases} cases left out, which not every model shows it in."
+        )
     found: dict[str, Estimate] = {}
     for model in cases:
         try:
@@ -97,10 +99,7 @@ def rank_effect(
         except Unfit as reason:
             without[model] = str(reason)
     if len(found) < 2:
-        reasons = dict.fromkeys(without.values())
-        if found:
-            reasons = {f"only {listing(map(repr, found))} has it": None} | reasons
-        return Ranked((), (), (f"{where}not compared ({listing(reasons, 2)}).",))
+        return Ranked((), (), (f"{where}not compared ({_why(found, without)}).",))
     ranked = _ranked(found, entropy)
     rows = {**ranked[0], **{model: _left_out(reason) for model, reason in without.items()}}
     base = {"task": task, "effect": effect.name}
@@ -108,6 +107,18 @@ def rank_effect(
     n = {"n_contexts": len(common), "scale": effect.scale}
     differences = [{**base, **row, **n} for row in ranked[1]]
     return Ranked(tuple(estimates), tuple(differences), tuple(notes))
+
+
+def _why(found: Mapping[str, Estimate], without: Mapping[str, str]) -> str:
+    """Say why fewer than two models have an effect, models of one reason together."""
+    by_reason: dict[str, list[str]] = {}
+    for model, reason in without.items():
+        by_reason.setdefault(reason, []).append(repr(model))
+    alone = [f"only {model!r} has it" for model in found]
+    if not alone and len(by_reason) == 1:
+        return next(iter(by_reason))
+    told = [f"{listing(models, 3)}: {reason}" for reason, models in by_reason.items()]
+    return "; ".join([*alone, *told])
 
 
 def _ranked(
@@ -118,7 +129,9 @@ def _ranked(
     pairs = compare_pairs(values, np.random.default_rng(entropy))
     apart = pairs.apart()
     low, high = rank_intervals(len(models), apart)
-    shared = letters([int(place) for place in np.argsort(values.mean(axis=0), kind="stable")], apart)
+    shared = letters(
+        [int(place) for place in np.argsort(values.mean(axis=0), kind="stable")], apart
+    )
     estimates = {}
     for place, (model, estimate) in enumerate(found.items()):
         interval = estimate.interval

@@ -1,7 +1,7 @@
 """Several models on the same cases: which can be told apart, and by what.
 
 Cases are the unit and shared by the models. Every effect is taken case by case
-(`coherence.study.comparison.effects`), so that differences are paired, and ranks allow for what
+(`coherence.analysis.comparison.effects`), so that differences are paired, and ranks allow for what
 models have in common (`coherence.statistics.rank_intervals`).
 """
 
@@ -12,6 +12,12 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
+from coherence.analysis.comparison.cases import Runs, Task, gather
+from coherence.analysis.comparison.effect_ranks import Ranked, rank_effect
+from coherence.analysis.comparison.effects import EFFECTS
+from coherence.analysis.comparison.measured import Answers
+from coherence.analysis.comparison.result import Comparison
+from coherence.analysis.comparison.wording import DIFFERENCES, ESTIMATES
 from coherence.analysis.states import positive_labels, states_of_tasks
 from coherence.checks.catalogue import declaration
 from coherence.errors import InputError, closest, listing
@@ -19,10 +25,6 @@ from coherence.inputs import MIN_CONTEXTS, as_codes, require, whole_number
 from coherence.statistics.multiplicity import benjamini_hochberg, holm
 from coherence.statistics.rank_intervals import LEVEL
 from coherence.statistics.resample import Seed, as_generator
-from coherence.study.comparison.cases import Runs, Task, gather
-from coherence.study.comparison.effect_ranks import Ranked, rank_effect
-from coherence.study.comparison.effects import EFFECTS, Answers
-from coherence.study.comparison.result import DIFFERENCES, ESTIMATES, Comparison
 from coherence.table.answering import answering
 from coherence.table.prompts import reference_prompt
 from coherence.table.schema import has_action, state_columns
@@ -52,7 +54,7 @@ def compare(
         A runs table with several models, or several tables by name; a table without a column
         ``model`` is the model of that name. Rows need a ``context``, by which cases are matched.
     effects : sequence of str, optional
-        Names out of `coherence.study.comparison.effects.EFFECTS`; None takes all.
+        Names out of `coherence.analysis.comparison.effects.EFFECTS`; None takes all.
     common : bool
         Whether to keep what models have in common where some lack tasks or cases of others; else
         that is refused.
@@ -93,7 +95,8 @@ def compare(
     --------
     >>> import pandas as pd
     >>> from coherence import simulate
-    >>> asked = {name: simulate(name, n_contexts=80, n_reps=3, rng=1) for name in ("rational", "noisy")}
+    >>> size = {"n_contexts": 80, "n_reps": 3, "rng": 1}
+    >>> asked = {name: simulate(name, **size) for name in ("rational", "noisy")}
     >>> found = compare(asked, effects=["calibration:brier", "report_noise"], rng=1)
     >>> found.estimates[["effect", "model", "rank_low", "rank_high"]]
                   effect     model  rank_low  rank_high
@@ -262,7 +265,7 @@ def _acted(rows: pd.DataFrame) -> pd.Series:
     asked = has_action(rows)
     if "raw_action" in rows.columns:  # what could not be read was asked for all the same
         asked |= rows["raw_action"].notna()
-    return pd.Series(np.where(asked, "asked", None), index=rows.index, dtype=object)
+    return asked.astype(object).where(asked, None)
 
 
 def _variables(task: Task) -> dict[str, set[str]]:

@@ -135,7 +135,9 @@ def _facts(rows: pd.DataFrame) -> pd.DataFrame:
 def _differ(first: pd.Series, second: pd.Series) -> "pd.Series[bool]":
     """Tell in which cases two tables know different things of a column."""
     both = first.notna() & second.notna()
-    one, other = (pd.to_numeric(column.map(_as_text), errors="coerce") for column in (first, second))
+    one, other = (
+        pd.to_numeric(column.map(_as_text), errors="coerce") for column in (first, second)
+    )
     numbers = one.notna() & other.notna()
     away = (one - other).abs() > TOLERANCE * (1 + one.abs())
     unlike = first.map(_as_text) != second.map(_as_text)
@@ -165,8 +167,9 @@ def _contradictions(facts: Mapping[str, pd.DataFrame]) -> Iterator[str]:
             if differ.any():
                 at = differ.index[int(np.argmax(differ.to_numpy()))]
                 yield (
-                    f"{column} differs in {int(differ.sum())} of {len(table)} contexts of {first!r} "
-                    f"and {model!r}, the first is {at!r}: {known[at]!r} and {table[column][at]!r}"
+                    f"{column} differs in {int(differ.sum())} of {len(table)} contexts of "
+                    f"{first!r} and {model!r}, the first is {at!r}: {known[at]!r} and "
+                    f"{table[column][at]!r}"
                 )
 
 
@@ -268,8 +271,8 @@ def gather(runs: Runs, *, common: bool = False) -> tuple[list[Task], list[str]]:
     models = list(dict.fromkeys(model for rows in by_task.values() for model in rows))
     require(
         len(models) > 1,
-        f"runs must hold at least two models; received {listing(map(repr, models)) or 'none'}. Give "
-        "several tables, or one with a column 'model'.",
+        f"runs must hold at least two models; received {listing(map(repr, models)) or 'none'}. "
+        "Give several tables, or one with a column 'model'.",
     )
     tasks, faults = [], []
     for name, rows in by_task.items():

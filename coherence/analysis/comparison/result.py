@@ -8,49 +8,15 @@ from typing import Any
 
 import pandas as pd
 
+from coherence.analysis.comparison.effects import EFFECTS
+from coherence.analysis.comparison.wording import LEGEND, ordered, rank_text
 from coherence.report.json import to_plain
-from coherence.report.wording import clean, format_numbers, format_pvalue
+from coherence.report.wording import clean, format_numbers
 from coherence.result import rejects
-from coherence.study.comparison.effects import EFFECTS
 
 SCHEMA_VERSION = 1
-ESTIMATES = {
-    "task": "task",
-    "effect": "what is compared",
-    "model": "model",
-    "estimate": "estimate; NaN where there is none",
-    "low": "low end of its own 95% interval",
-    "high": "high end",
-    "n_contexts": "cases behind it, the same for all models of the effect",
-    "rank_low": "lowest rank it may have, 1 for the smallest value",
-    "rank_high": "highest rank; all ranks of an effect hold together in 95%",
-    "letters": "models that share a letter cannot be told apart",
-    "reason": "why there is no estimate, or no interval",
-}
-"""Column of `Comparison.estimates` -> what it holds."""
-DIFFERENCES = {
-    "task": "task",
-    "effect": "what is compared",
-    "model_a": "first model",
-    "model_b": "second model",
-    "difference": "first less second, on the scale of the column `scale`",
-    "low": "low end of its own 95% interval",
-    "high": "high end",
-    "pvalue": "of no difference, alone",
-    "pvalue_ranks": "adjusted for all pairs of the effect, by which ranks are told apart",
-    "n_contexts": "cases",
-    "scale": "estimate, or mean square where the estimate is the root of one",
-    "reason": "why there is no p-value or no interval",
-    "pvalue_bh": "adjusted over all pairs, effects and tasks, by Benjamini and Hochberg",
-    "pvalue_holm": "the same by Holm",
-}
-"""Column of `Comparison.differences` -> what it holds."""
 WIDTH = 100
 N_NOTES = 8
-LEGEND = (
-    "ranks from the smallest value; models that share a letter cannot be told apart; the ranks of "
-    "an effect hold together in 95%"
-)
 
 
 @dataclass(frozen=True)
@@ -111,7 +77,7 @@ class Comparison:
                 lines += [*([""] if lines else []), self._heading(task)]
                 seen = task
             lines += _effect_lines(effect, rows)
-        lines += ["", self.summary, f"({LEGEND})"]
+        lines += ["", *textwrap.wrap(self.summary, WIDTH), *textwrap.wrap(f"({LEGEND})", WIDTH)]
         notes = [f"note: {clean(note)}" for note in self.notes[:N_NOTES]]
         if len(self.notes) > N_NOTES:
             notes.append(f"note: {len(self.notes) - N_NOTES} more in `notes`")
@@ -135,33 +101,21 @@ class Comparison:
 
     def to_svg(self) -> str:
         """Return the picture as SVG text: a panel for each effect, a line for each model."""
-        from coherence.study.comparison.rank_plot import render_comparison
+        from coherence.analysis.comparison.rank_plot import render_comparison
 
         return render_comparison(self.estimates)
 
     def to_html(self) -> str:
         """Return one self-contained page without scripts."""
-        from coherence.study.comparison.page import render_page
+        from coherence.analysis.comparison.page import render_page
 
-        return render_page(self)
-
-
-def rank_text(row: Mapping[Any, Any]) -> str:
-    """Write a rank interval.
-
-    Examples
-    --------
-    >>> rank_text({"rank_low": 1, "rank_high": 1}), rank_text({"rank_low": 1, "rank_high": 3})
-    ('1', '1–3')
-    """
-    low, high = row["rank_low"], row["rank_high"]
-    return str(low) if low == high else f"{low}–{high}"
-
-
-def ordered(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the models that have an estimate, the smallest first."""
-    known = rows[rows["rank_low"].notna()]
-    return known.sort_values(["estimate", "rank_low", "model"], kind="stable")
+        return render_page(
+            self.effects(),
+            self.differences,
+            summary=self.summary,
+            n_contexts=self.settings["n_contexts"],
+            notes=self.notes,
+        )
 
 
 def _effect_lines(effect: str, rows: pd.DataFrame) -> list[str]:
@@ -174,33 +128,8 @@ def _effect_lines(effect: str, rows: pd.DataFrame) -> list[str]:
         )
         for row, number in zip(known.to_dict("records"), numbers, strict=True)
     ]
-    body = textwrap.wrap(
-        "  ".join(entries), WIDTH, initial_indent="    ", subsequent_indent="    "
-    )
+    body = textwrap.wrap("  ".join(entries), WIDTH, initial_indent="    ", subsequent_indent="    ")
     lines = [f"  {effect}: {EFFECTS[effect].says}", *body]
     for row in rows[rows["rank_low"].isna()].to_dict("records"):
         lines.append(f"    without {clean(row['model'], limit=30)}: {clean(row['reason'])}")
     return [line.replace("\u00a0", " ") for line in lines]
-
-
-def difference_cells(row: Mapping[Any, Any]) -> list[str]:
-    """Write a row of the differences for a page: difference, interval, p-values.
-
-    Parameters
-    ----------
-    row : mapping
-        Of `Comparison.differences`.
-
-    Returns
-    -------
-    list of str
-        Difference, interval, p, p adjusted for the ranks, p adjusted over all.
-    """
-    numbers = format_numbers([row["difference"], row["low"], row["high"]])
-    known = not pd.isna(row["low"])
-    names = ("pvalue", "pvalue_ranks", "pvalue_bh")
-    return [
-        numbers[0],
-        f"[{numbers[1]}, {numbers[2]}]" if known else clean(row["reason"]),
-        *(format_pvalue(row[name]) for name in names),
-    ]
