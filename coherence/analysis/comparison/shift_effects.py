@@ -9,6 +9,7 @@ from coherence.analysis.comparison.belief_effects import SEVERAL
 from coherence.analysis.comparison.measured import Answers, Estimate, Unfit, case_ids
 from coherence.checks.check import FEWEST_DRAWS, Facts
 from coherence.checks.covariance import residual_covariance_test
+from coherence.inputs import Floats
 from coherence.rational.fit import fit_rational_agent, lacking
 from coherence.statistics.choices import ChoiceData, as_choices
 from coherence.statistics.hidden_shift import hidden_shift
@@ -53,8 +54,13 @@ def stated_shift(answers: Answers, seed: int) -> Estimate:
     if chooser is None:
         raise Unfit("the belief is always the same")
     shift = hidden_shift(data, remains, chooser)
-    cases = shift.estimate + shift.influence * data.n_contexts
+    cases = _around(shift.estimate, shift.influence * data.n_contexts)
     return Estimate(result.statistic, result.interval, cases)
+
+
+def _around(value: float, influence: Floats) -> Floats:
+    # The sum of influences is 0 but for where a search for the estimate ended.
+    return np.asarray(value + influence - influence.mean())
 
 
 def held_shift(answers: Answers, seed: int) -> Estimate:
@@ -74,4 +80,4 @@ def held_shift(answers: Answers, seed: int) -> Estimate:
     value, interval = agent.hidden_shift
     if interval is None:
         raise Unfit("choices hardly follow the belief, or beliefs foretell nearly every state")
-    return Estimate(value, interval.within(-1.0, 1.0), value + agent.shift_influence)
+    return Estimate(value, interval.within(-1.0, 1.0), _around(value, agent.shift_influence))
