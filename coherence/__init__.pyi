@@ -2,6 +2,8 @@ from .agents.agent import Agent as Agent
 from .agents.known import AGENTS as AGENTS
 from .agents.world import simulate as simulate
 from .analysis.analyze import analyze as analyze
+from .analysis.comparison.compare import compare as compare
+from .analysis.comparison.result import Comparison as Comparison
 from .batteries.bets.accuracy import crossed_interval as crossed_interval
 from .batteries.bets.accuracy import exact_test as exact_test
 from .batteries.bets.gains import expected_gains as expected_gains

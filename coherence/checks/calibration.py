@@ -86,8 +86,8 @@ def _calibration_error(
 
     The interval treats the gaps of bins as normal means with the covariance of context totals.
     """
-    gaps, rows = _totals(bins, belief - target, context, n_contexts)
-    total, pseudo = rows.sum(axis=0), _pseudo_values(gaps, rows)
+    gaps, rows = bin_totals(bins, belief - target, context, n_contexts)
+    total, pseudo = rows.sum(axis=0), pseudo_values(gaps, rows)
     weighted = gaps.sum(axis=0) / np.sqrt(total * total.sum())
     rest = (gaps - rows * (gaps.sum(axis=0) / total)) / np.sqrt(total * total.sum())
     # The mean of a bin of k contexts was estimated from them, which costs one of the k.
@@ -100,7 +100,9 @@ def _calibration_error(
     return _root(pseudo), interval, "" if interval else why_none(pseudo, "error")
 
 
-def _totals(bins: Codes, errors: Floats, context: Codes, n_contexts: int) -> tuple[Floats, Floats]:
+def bin_totals(
+    bins: Codes, errors: Floats, context: Codes, n_contexts: int
+) -> tuple[Floats, Floats]:
     """Sum errors, and count rows, of every context in every bin."""
     gaps, rows = np.zeros((2, n_contexts, int(bins.max()) + 1))
     np.add.at(gaps, (context, bins), errors)
@@ -108,7 +110,7 @@ def _totals(bins: Codes, errors: Floats, context: Codes, n_contexts: int) -> tup
     return gaps, rows
 
 
-def _pseudo_values(gaps: Floats, rows: Floats) -> Floats:
+def pseudo_values(gaps: Floats, rows: Floats) -> Floats:
     """Return the pseudo-value of every context for the mean squared gap of the bins."""
     total, n_contexts = rows.sum(axis=0), len(rows)
     others = total - rows
@@ -317,7 +319,7 @@ def _effects(
     if state is None or len(contexts) < MIN_CONTEXTS:
         return {}
     bins, target = belief_bins(belief, N_BINS), state.to_numpy(dtype=np.float64)
-    pseudo = _pseudo_values(*_totals(bins, belief - target, groups, len(contexts)))
+    pseudo = pseudo_values(*bin_totals(bins, belief - target, groups, len(contexts)))
     plain = np.abs(np.bincount(bins, weights=belief - target)).sum()
     return {
         "calibration:brier": float(((belief - target) ** 2).mean()),

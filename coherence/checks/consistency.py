@@ -115,10 +115,9 @@ def prompt_consistency(
     used = answers[answers["prompt"].isin([reference, *compared])]
     # Contexts x prompts: a context counts once, with all its prompts.
     pooled: pd.DataFrame = pd.concat(squares, axis=1)
-    of_prompt = pooled.loc[:, pd.IndexSlice[:, "raw" if published else "corrected"]]
     # A context with one readable repetition has no noise estimate: it leaves, and n_contexts says
     # how many stayed.
-    square = of_prompt.mean(axis="columns").dropna().to_numpy(dtype=np.float64)
+    square = _pooled(pooled, "raw" if published else "corrected").to_numpy(dtype=np.float64)
     result = CheckResult(
         check=f"prompt_consistency:{compared[0]}" if len(compared) == 1 else "prompt_consistency",
         null="root-mean-square difference of expected beliefs between "
@@ -161,6 +160,34 @@ def prompt_consistency(
         interval=interval,
         reason="" if interval else why_none(square, "difference"),
     )
+
+
+def context_squares(
+    runs: pd.DataFrame, *, reference: str, prompts: Sequence[str]
+) -> "pd.Series[float]":
+    """Return what `prompt_consistency` averages: a squared difference without noise per context.
+
+    Parameters
+    ----------
+    runs, reference, prompts
+        As for `prompt_consistency`.
+
+    Returns
+    -------
+    Series
+        By context, pooled over the prompts; without contexts in which noise cannot be removed.
+    """
+    plain, reference, compared = _validated(runs, reference, prompts)
+    answers = plain[plain["p"].notna()]
+    base = _by_context(answers, reference)
+    of_prompts = [_compare(answers, base, prompt)[1] for prompt in compared]
+    return _pooled(pd.concat(of_prompts, axis=1), "corrected")
+
+
+def _pooled(squares: pd.DataFrame, kind: str) -> "pd.Series[float]":
+    """Average one kind of squares over prompts, where a context has any."""
+    of_prompt = squares.loc[:, pd.IndexSlice[:, kind]]
+    return of_prompt.mean(axis="columns").dropna()
 
 
 def _validated(

@@ -21,6 +21,10 @@ _COMMANDS = {
         "does a model think in bets? Ask it or score its answers, train it on bets, "
         "test what carries over",
     ),
+    "compare": (
+        "coherence.cli.compare",
+        "several models on the same cases: which of them can be told apart, and by what?",
+    ),
     "elicit": (
         "elicitation.commands.elicit",
         "ask a local model for beliefs and, separately, for actions",

@@ -275,11 +275,19 @@ class RationalAgent:
         """
         if not self.strength >= FEWEST_F or self.open_contexts < FEWEST_OPEN:
             return math.nan, None
-        influence = self._of_shifted[:, -1]
+        influence = self.shift_influence
         value = float(self.shifted.parameters[-1])
         error = math.sqrt(float((influence**2).sum()) / (len(influence) * (len(influence) - 1)))
         reached = self._times * error
         return value, Interval(value - reached, value + reached, 0.95, METHOD)
+
+    @property
+    def shift_influence(self) -> Floats:
+        """What each context adds to the hidden shift, times their number: mean 0 over contexts.
+
+        Shape (n_contexts,), in the order of ``data.contexts``.
+        """
+        return np.asarray(self._of_shifted[:, -1])
 
     def test(self, *, n_draws: int = 9_999, rng: Seed = None) -> Verdict:
         """Test whether actions know more of the state than the belief does.

@@ -7,7 +7,7 @@ weighing); the shift is estimated by solving that score equation.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import stats
@@ -36,6 +36,8 @@ class Shift:
         In units of belief; NaN where no shift is identified.
     low, high : float
         Ends of the 95% interval: the shifts that a score test does not reject, within -1 and 1.
+    influence : ndarray, shape (n_contexts,)
+        What each context moves the estimate by, the sum being 0; empty without an interval.
     """
 
     score: Floats
@@ -44,6 +46,7 @@ class Shift:
     standard_error: float
     low: float = math.nan
     high: float = math.nan
+    influence: Floats = field(default_factory=lambda: np.zeros(0))
 
 
 def hidden_shift(
@@ -125,11 +128,11 @@ def hidden_shift(
         return float(of_contexts.sum()) / error if error > 0 else 0.0
 
     # Delta method: the error of the score equation's left side, over its steepness.
-    spread = math.sqrt(float((influence(estimate) ** 2).sum()) * n / (n - 1))
-    error = spread / steepness
+    moves = influence(estimate) / steepness
+    error = math.sqrt(float((moves**2).sum()) * n / (n - 1))
     reach = float(stats.t.ppf(0.975, n - 1))
     low, high = (_end(studentised, estimate, side * error, -side * reach) for side in (-1, 1))
-    return Shift(score, slope, estimate, error, low, high)
+    return Shift(score, slope, estimate, error, low, high, moves)
 
 
 def _end(

@@ -87,15 +87,12 @@ def count_statuses(unit: pd.DataFrame, reference: str) -> pd.DataFrame:
         is not missing.
     """
     asked = asked_for_action(unit, reference)
+    status = row_statuses(unit, reference)
     question = np.where(
         unit["z_state"].notna(),
         GIVEN_Z,
         np.where(asked, f"{reference}, with action", unit["prompt"]),
     )
-    if "status" in unit.columns:
-        status = unit["status"].astype(str).to_numpy()
-    else:
-        status = np.where(_has_belief(unit) & (has_action(unit) | ~asked), "ok", MISSING)
     counted = (
         pd.DataFrame({"question": question, "status": status})
         .value_counts()
@@ -103,6 +100,25 @@ def count_statuses(unit: pd.DataFrame, reference: str) -> pd.DataFrame:
         .reset_index()
     )
     return counted.sort_values(["question", "status"], ignore_index=True)
+
+
+def row_statuses(unit: pd.DataFrame, reference: str) -> np.ndarray:
+    """Return the status of every row; "ok" or "missing" in a table without a status column.
+
+    Parameters
+    ----------
+    unit, reference
+        As for `count_statuses`.
+
+    Returns
+    -------
+    ndarray of str, shape (n_rows,)
+        Statuses.
+    """
+    if "status" in unit.columns:
+        return unit["status"].astype(str).to_numpy()
+    asked = asked_for_action(unit, reference)
+    return np.where(_has_belief(unit) & (has_action(unit) | ~asked), "ok", MISSING)
 
 
 def audit_table(statuses: pd.DataFrame) -> pd.DataFrame:

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from coherence import InputError, prompt_consistency, simulate
-from coherence.checks.consistency import CHECK
+from coherence.checks.consistency import CHECK, context_squares
 
 
 def noisy_runs(shift, sd=0.1, n_contexts=400, n_reps=5, seed=0):
@@ -232,3 +232,13 @@ def test_ten_contexts_are_enough_and_nine_are_not():
     assert math.isnan(few.statistic)
     assert few.details[["rmse_corrected", "low", "high", "noise_floor"]].isna().all(axis=None)
     assert few.details["rmse_means"].notna().all()
+
+
+def test_squares_of_contexts_are_what_the_statistic_is_the_root_mean_of():
+    runs = simulate("wordbound", n_contexts=30, n_reps=3, rng=2)
+    squares = context_squares(runs, reference="standard", prompts=["bayes", "mse"])
+    assert squares.index.tolist() == sorted(set(runs["context"]))
+    result = prompt_consistency(runs, prompts=["bayes", "mse"])
+    assert math.sqrt(squares.mean()) == pytest.approx(result.statistic)
+    lost = runs.assign(p=runs["p"].where((runs["context"] != "c0000") | (runs["rep"] == 0)))
+    assert "c0000" not in context_squares(lost, reference="standard", prompts=["bayes"]).index

@@ -112,3 +112,12 @@ def test_a_shift_is_not_read_off_slopes_that_may_be_none(drawn):
 def test_what_takes_an_agent_takes_nothing_else(function):
     with pytest.raises(InputError, match="agent must be what fit_rational_agent returns; received"):
         function(3)
+
+
+def test_influences_on_the_hidden_shift_have_the_spread_of_its_interval(drawn):
+    data = drawn(12, n=300, sd=0.1, signal=0.2)
+    agent = fit_rational_agent(*data.arrays, context=data.context)
+    influence, (_, interval) = agent.shift_influence, agent.hidden_shift
+    assert influence.mean() == pytest.approx(0, abs=1e-3)
+    error = influence.std() / np.sqrt(len(influence))
+    assert (interval.high - interval.low) / 2 == pytest.approx(1.97 * error, rel=0.03)

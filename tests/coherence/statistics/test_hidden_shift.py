@@ -183,3 +183,12 @@ def test_the_interval_holds_zero_where_the_score_test_does(seed):
     studentised = scores.mean() / scores.std(ddof=1) * math.sqrt(len(scores))
     assert (result.low <= 0 <= result.high) == (abs(studentised) <= stats.t.ppf(0.975, 149))
     assert -1 <= result.low < result.estimate < result.high <= 1
+
+
+def test_influences_add_up_to_nothing_and_have_the_standard_error():
+    result = hidden_shift(*population(0.2, size=500))
+    n = result.influence.size
+    assert result.influence.sum() == pytest.approx(0, abs=1e-4)
+    spread = np.sqrt((result.influence**2).sum() * n / (n - 1))
+    assert spread == pytest.approx(result.standard_error)
+    assert hidden_shift(*population(0.2, size=500), ends=False).influence.size == 0

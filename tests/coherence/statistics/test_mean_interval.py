@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from coherence.statistics.mean_interval import mean_interval, median_interval, why_none
+from coherence.statistics.mean_interval import (
+    mean_interval,
+    mean_pvalue,
+    median_interval,
+    why_none,
+)
 
 
 def degrees(values):
@@ -147,3 +152,31 @@ def test_squares_of_exponential_gaps_are_covered(n):
         interval = mean_interval(values)
         held += interval.low <= 2 <= interval.high
     assert held >= stats.binom.ppf(0.01, 600, 0.945)
+
+
+@pytest.mark.parametrize("power", [1, 3])
+def test_the_p_of_a_mean_is_the_level_at_which_its_interval_ends_at_zero(power):
+    values = np.random.default_rng(3).normal(0.4, 1, size=60) ** power
+    p = mean_pvalue(values)
+    assert 0.0001 < p < 0.2
+    interval = mean_interval(values, level=1 - p)
+    assert interval.low == pytest.approx(0, abs=1e-9)
+    assert mean_pvalue(-values) == pytest.approx(p)
+    assert mean_pvalue(1000 * values) == pytest.approx(p)
+
+
+def test_a_few_values_are_no_more_evidence_than_their_signs():
+    few = np.zeros(1000)
+    few[:3] = 1.0
+    assert mean_pvalue(few) == 0.25
+    few[3:6] = -1.0
+    assert mean_pvalue(few) == pytest.approx(1)
+    assert mean_pvalue(np.ones(8)) == 2.0**-7
+    assert math.isnan(mean_pvalue(np.zeros(8)))
+
+
+def test_the_p_of_a_mean_of_zero_is_seldom_small():
+    """Skewed values, of which a t test rejects .08; the bound is passed once in 10,000 runs."""
+    rng = np.random.default_rng(0)
+    pvalues = np.array([mean_pvalue(rng.exponential(size=50) - 1) for _ in range(1000)])
+    assert (pvalues <= 0.05).sum() <= stats.binom.ppf(0.9999, 1000, 0.06)

@@ -8,7 +8,13 @@ import pandas as pd
 import pytest
 
 from coherence import analyze, simulate
-from coherence.table.audit import asked_for_action, audit_table, count_statuses, worst_case_bounds
+from coherence.table.audit import (
+    asked_for_action,
+    audit_table,
+    count_statuses,
+    row_statuses,
+    worst_case_bounds,
+)
 from coherence.table.schema import FAILURES, REPAIRS, STATUSES
 
 
@@ -179,3 +185,13 @@ def test_probabilities_of_actions_count_as_answers_and_bound_their_rates():
         ("standard, with action", "ok"): 2,
         ("standard, with action", "refused"): 1,
     }
+
+
+def test_statuses_of_rows_are_those_that_are_counted():
+    unit = rows(3, status=["ok", "refused", "truncated"], action="yes")
+    assert row_statuses(unit, "standard").tolist() == ["ok", "refused", "truncated"]
+    unread = rows(3, p=[0.2, None, 0.4], action="yes").drop(columns="status", errors="ignore")
+    found = row_statuses(unread, "standard").tolist()
+    counts = count_statuses(unread, "standard").set_index("status")["rows"]
+    assert [found.count(status) for status in counts.index] == counts.tolist()
+    assert found[1] == "missing"

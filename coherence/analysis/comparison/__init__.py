@@ -1,0 +1,1 @@
+"""Several models on the same cases: paired differences, false discoveries, rank intervals."""

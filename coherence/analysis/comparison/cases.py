@@ -1,0 +1,315 @@
+"""The cases of several models, and whether they are the same.
+
+A case is a context of a task with all that is known of it: what came true, the exact posterior, the
+evidence. Differences of models are differences about cases only where all were asked about the same
+ones, so that runs whose cases differ are refused, with what differs.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from coherence.analysis.analyze import complete_columns
+from coherence.errors import InputError, listing
+from coherence.inputs import require
+from coherence.table.faults import validate_runs
+from coherence.table.frames import require_frame
+from coherence.table.schema import feature_columns
+
+TOLERANCE = 1e-6  # what a text file may have rounded off a number
+N_FAULTS = 6
+N_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task, and what several models answered about its cases.
+
+    Parameters
+    ----------
+    name : str
+        Task.
+    rows : mapping
+        Model -> its rows, all about the cases of `contexts`; ``theta`` and ``p_true`` are those of
+        the case, also where only another model's table knows them.
+    contexts : tuple of str
+        Ids of the cases, sorted.
+    notes : tuple of str
+        What was assumed or left out.
+    """
+
+    name: str
+    rows: Mapping[str, pd.DataFrame]
+    contexts: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+Runs = pd.DataFrame | Mapping[str, pd.DataFrame]
+
+
+def _as_text(value: Any) -> str:
+    """Write an id or a label so that 1, 1.0 and "1" are one: files keep types differently."""
+    if isinstance(value, bool | np.bool_):
+        return str(int(value))
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _completed(runs: pd.DataFrame, source: str) -> pd.DataFrame:
+    """Validate one table, fill what may be absent, and write ids of contexts as text."""
+    require_frame(runs)
+    where = f" of {source!r}" if source else ""
+    require(
+        "context" in runs.columns,
+        f"runs{where} must have a column 'context': models are compared case by case, and rows "
+        "without ids cannot be matched. Name the column that says which case a row is about.",
+    )
+    validate_runs(runs)
+    table, _ = complete_columns(runs)
+    ids = table.groupby(["task", "model"], sort=False)["context"].unique()
+    for key, of_unit in ids.items():
+        texts = pd.Series([_as_text(value) for value in of_unit])
+        twice = texts[texts.duplicated()]
+        require(
+            twice.empty,
+            f"ids of contexts must differ as text; received {listing(map(repr, twice), 1)} twice "
+            f"in {key!r}{where}. Rename one of them.",
+        )
+    return table.assign(context=table["context"].map(_as_text).astype(object))
+
+
+def by_task_and_model(runs: Runs) -> tuple[dict[str, dict[str, pd.DataFrame]], list[str]]:
+    """Part runs by task and model.
+
+    Parameters
+    ----------
+    runs : DataFrame or mapping of str to DataFrame
+        One table, or several by name. A table without models is its own model, by that name.
+
+    Returns
+    -------
+    rows : dict
+        Task -> model -> rows.
+    notes : list of str
+        Models that had to be named apart.
+
+    Raises
+    ------
+    SchemaError, InputError
+        A table breaks the schema, or has no column ``context``.
+    """
+    sources = dict(runs) if isinstance(runs, Mapping) else {"": runs}
+    parts: dict[tuple[str, str], list[tuple[str, pd.DataFrame]]] = {}
+    for source, table in sources.items():
+        for (task, model), rows in _completed(table, str(source)).groupby(
+            ["task", "model"], sort=False
+        ):
+            parts.setdefault((str(task), str(model) or str(source)), []).append((str(source), rows))
+    tasks: dict[str, dict[str, pd.DataFrame]] = {}
+    # A model that is in two files about one task was asked twice, and is two models everywhere.
+    twice = {model for (_, model), found in parts.items() if len(found) > 1}
+    for (task, model), found in sorted(parts.items(), key=lambda part: part[0][0]):
+        for source, rows in found:
+            name = f"{model} ({source})" if model in twice and source != model else model
+            tasks.setdefault(task, {})[name] = rows
+    notes = [
+        f"{model!r} is in several tables, which are told apart by their names."
+        for model in sorted(twice)
+    ]
+    return tasks, notes
+
+
+def _facts(rows: pd.DataFrame) -> pd.DataFrame:
+    """What is known of each case, by context; columns without any value left out."""
+    # Rows given z may hold the posterior given z.
+    plain = rows[rows["z_state"].isna()]
+    known = [name for name in ("theta", "p_true") if name in plain.columns]
+    facts = plain.groupby("context", sort=True)[[*known, *feature_columns(plain)]].first()
+    return facts.dropna(axis="columns", how="all")
+
+
+def _differ(first: pd.Series, second: pd.Series) -> "pd.Series[bool]":
+    """Tell in which cases two tables know different things of a column."""
+    both = first.notna() & second.notna()
+    one, other = (
+        pd.to_numeric(column.map(_as_text), errors="coerce") for column in (first, second)
+    )
+    numbers = one.notna() & other.notna()
+    away = (one - other).abs() > TOLERANCE * (1 + one.abs())
+    unlike = first.map(_as_text) != second.map(_as_text)
+    return both & away.where(numbers, unlike)
+
+
+def _missing(contexts: Mapping[str, set[str]]) -> Iterator[str]:
+    everywhere = set.union(*contexts.values())
+    for model, there in contexts.items():
+        lacking = sorted(everywhere - there)
+        if lacking:
+            shown = listing(map(repr, lacking), N_SHOWN)
+            yield f"model {model!r} lacks {len(lacking)} of {len(everywhere)} contexts ({shown})"
+
+
+def _contradictions(facts: Mapping[str, pd.DataFrame]) -> Iterator[str]:
+    """Compare every model's cases with those of the first that knows a column."""
+    seen: dict[str, tuple[str, pd.Series]] = {}
+    for model, table in facts.items():
+        for column in table.columns:
+            if column not in seen:
+                seen[column] = model, table[column]
+                continue
+            first, known = seen[column]
+            known = known.reindex(table.index)
+            differ = _differ(known, table[column])
+            if differ.any():
+                at = differ.index[int(np.argmax(differ.to_numpy()))]
+                yield (
+                    f"{column} differs in {int(differ.sum())} of {len(table)} contexts of "
+                    f"{first!r} and {model!r}, the first is {at!r}: {known[at]!r} and "
+                    f"{table[column][at]!r}"
+                )
+
+
+def _unshared(facts: Mapping[str, pd.DataFrame]) -> Iterator[str]:
+    """Say which evidence is known to some tables only, and could not be compared."""
+    features = {model: set(feature_columns(table)) for model, table in facts.items()}
+    everywhere = set.intersection(*features.values())
+    for model, there in features.items():
+        if there - everywhere:
+            names = listing(sorted(there - everywhere), N_SHOWN)
+            yield f"evidence {names} of {model!r} is not known of every model, and not compared."
+
+
+def _with_facts(rows: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
+    """Give rows what is known of their cases."""
+    given: dict[str, Any] = {}
+    if "theta" in facts.columns:
+        states = facts["theta"].dropna().astype(object)
+        texts = states.map(_as_text)
+        # Two files may write one state as 1 and as "1".
+        states = texts if texts.nunique() < states.nunique() else states
+        given["theta"] = rows["context"].map(states)
+    if "p_true" in facts.columns:
+        given["p_true"] = rows["context"].map(facts["p_true"]).where(rows["z_state"].isna())
+    return rows.assign(**given).reset_index(drop=True)
+
+
+def same_cases(name: str, rows: Mapping[str, pd.DataFrame], *, common: bool) -> Task | list[str]:
+    """Hold the cases of one task against each other.
+
+    Parameters
+    ----------
+    name : str
+        Task.
+    rows : mapping of str to DataFrame
+        Model -> rows, at least two models.
+    common : bool
+        Whether to keep the contexts that all models have where some lack others.
+
+    Returns
+    -------
+    Task or list of str
+        The task, or everything that differs.
+    """
+    where = f"task {name!r}: " if name else ""
+    contexts = {model: set(table["context"]) for model, table in rows.items()}
+    kept = set.intersection(*contexts.values())
+    everywhere = set.union(*contexts.values())
+    missing = list(_missing(contexts))
+    notes = []
+    if missing and common:
+        left = len(everywhere) - len(kept)
+        notes.append(
+            f"{where}{left} of {len(everywhere)} contexts were left out, which not every "
+            f"model was asked about: {listing(missing, N_SHOWN)}."
+        )
+    shared = {model: table[table["context"].isin(kept)] for model, table in rows.items()}
+    facts = {model: _facts(table) for model, table in shared.items()}
+    faults = [*([] if common else missing), *_contradictions(facts)]
+    if common and not kept:
+        faults.append("no context is common to all models")
+    if faults:
+        return [where + fault for fault in faults]
+    notes += [where + note for note in _unshared(facts)]
+    known = pd.concat(facts.values()).groupby(level=0).first()
+    for column in ("theta", "p_true"):
+        without = [model for model, table in facts.items() if column not in table.columns]
+        if without and column in known.columns:
+            lack = f"{where}{column} is not in the table of {listing(map(repr, without), N_SHOWN)}"
+            notes.append(f"{lack}; that of the same cases in the other tables was taken.")
+    given = {model: _with_facts(table, known) for model, table in shared.items()}
+    return Task(name, given, tuple(sorted(kept)), tuple(notes))
+
+
+def gather(runs: Runs, *, common: bool = False) -> tuple[list[Task], list[str]]:
+    """Read several models' runs as tasks with the same cases.
+
+    Parameters
+    ----------
+    runs : DataFrame or mapping of str to DataFrame
+        As for `by_task_and_model`.
+    common : bool
+        Whether to keep what all models have in common: each task is then compared among the models
+        that were asked it, on the contexts that all of these have.
+
+    Returns
+    -------
+    tasks : list of Task
+        Those with at least two models.
+    notes : list of str
+        What was assumed or left out beyond single tasks.
+
+    Raises
+    ------
+    SchemaError, InputError
+        A table breaks the schema, there are fewer than two models, or cases differ.
+    """
+    by_task, notes = by_task_and_model(runs)
+    models = list(dict.fromkeys(model for rows in by_task.values() for model in rows))
+    require(
+        len(models) > 1,
+        f"runs must hold at least two models; received {listing(map(repr, models)) or 'none'}. "
+        "Give several tables, or one with a column 'model'.",
+    )
+    tasks, faults = [], []
+    for name, rows in by_task.items():
+        absent = [model for model in models if model not in rows]
+        if absent:
+            lack = f"task {name!r}: not asked of {listing(map(repr, absent), N_SHOWN)}"
+            if not common:
+                faults.append(lack)
+                continue
+            notes.append(f"{lack}, and compared among the others.")
+        if len(rows) < 2:
+            notes.append(f"task {name!r}: of one model only, and not compared.")
+            continue
+        task = same_cases(name, rows, common=common)
+        if isinstance(task, Task):
+            tasks.append(task)
+        else:
+            faults += task
+    if faults:
+        raise InputError(_refusal(faults, common))
+    require(
+        bool(tasks), "runs must have a task that two models were asked; received none in common."
+    )
+    return tasks, notes
+
+
+def _refusal(faults: list[str], common: bool) -> str:
+    more = f" | and {len(faults) - N_FAULTS} more differences" if len(faults) > N_FAULTS else ""
+    contradicted = any(" differs in " in fault for fault in faults)
+    if contradicted:
+        remedy = (
+            "Cases of one id that are not the same cannot be compared: ask all models about one "
+            "set of cases, or give the ids of one set other names."
+        )
+    elif common:
+        remedy = "Compare runs about the same cases."
+    else:
+        remedy = "Ask the models for what they lack, or keep what all have: common=True (--common)."
+    told = " | ".join(faults[:N_FAULTS])
+    return f"runs must be about the same cases in every model; {told}{more}. {remedy}"

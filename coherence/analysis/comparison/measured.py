@@ -1,0 +1,166 @@
+"""What an effect of one model is: an estimate, and a value per case whose mean is compared.
+
+A value is the share of a case in a mean, an unbiased square, or the estimate plus the influence of
+the case on it.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from coherence.analysis.unit import UnitRows
+from coherence.inputs import Floats
+from coherence.result import Interval
+from coherence.statistics.mean_interval import mean_interval, why_none
+
+
+class Unfit(Exception):  # noqa: N818, a reason and no fault
+    """Why an effect cannot be estimated for a model."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An effect of one model.
+
+    Parameters
+    ----------
+    value : float
+        Estimate, as the check reports it.
+    interval : Interval or None
+        Its own 95% interval.
+    cases : ndarray, shape (n_contexts,)
+        A value per case; their mean is compared. Of effects that are roots of mean squares it is
+        the mean square, which orders models alike and may fall below 0 by chance.
+    reason : str
+        Why there is no interval.
+    """
+
+    value: float
+    interval: Interval | None
+    cases: Floats
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What one model answered, and what may be compared with other models.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows of one task and model, with all that `UnitRows` needs.
+    reference : str
+        Wording of the beliefs that are held against anything else, the same of all models.
+    prompts : tuple of str
+        Other wordings that all models were asked.
+    variables : tuple of str
+        Auxiliary variables z that all models were asked about.
+    positive : Any
+        Label of the state that beliefs are in; None where the labels say it.
+    labels : tuple
+        All labels of theta.
+    """
+
+    rows: pd.DataFrame
+    reference: str
+    prompts: tuple[str, ...]
+    variables: tuple[str, ...]
+    positive: Any
+    labels: tuple[Any, ...]
+    _parts: dict[tuple[str, ...], "Answers"] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    @cached_property
+    def unit(self) -> UnitRows:
+        """The rows by what they can be used for."""
+        return UnitRows(
+            self.rows, positive=self.positive, labels=self.labels, reference=self.reference
+        )
+
+    def about(self, contexts: Sequence[str]) -> "Answers":
+        """Return the answers about some cases."""
+        key = tuple(contexts)
+        if key not in self._parts:  # most effects are shown by the same cases
+            kept = self.rows["context"].isin(contexts)
+            self._parts[key] = self if kept.all() else replace(self, rows=self.rows[kept])
+        return self._parts[key]
+
+
+Values = Callable[[Answers], "pd.Series[float]"]
+Estimating = Callable[[Answers, int], Estimate]
+
+
+@dataclass(frozen=True)
+class Effect:
+    """One effect: which cases show it, and how it is estimated from them.
+
+    Parameters
+    ----------
+    name : str
+        Name of the result of `coherence.analyze`, where there is one.
+    says : str
+        What is estimated, in a phrase.
+    usable : callable
+        Answers -> ids of the cases that show it; raises `Unfit` where none can.
+    estimate : callable
+        Answers about cases that all show it, and a seed -> the estimate; raises `Unfit`.
+    squared : bool
+        Whether mean squares are compared, of which the estimate is the root.
+    signed : bool
+        Whether values on both sides of 0 are equally amiss; else lower is better.
+    """
+
+    name: str
+    says: str
+    usable: Callable[[Answers], "pd.Index[Any]"]
+    estimate: Estimating
+    squared: bool = False
+    signed: bool = False
+
+    @property
+    def scale(self) -> str:
+        """What differences are differences of."""
+        return "mean square" if self.squared else "estimate"
+
+
+def mean_effect(
+    name: str,
+    says: str,
+    values: Values,
+    *,
+    squared: bool = False,
+    signed: bool = False,
+    within: tuple[float, float] = (0.0, 1.0),
+) -> Effect:
+    """Declare an effect that is a mean over cases, or its root: each case counts once."""
+
+    def estimate(answers: Answers, seed: int) -> Estimate:
+        cases: Floats = np.asarray(values(answers).sort_index(), dtype=np.float64)
+        interval = mean_interval(cases, root=squared)
+        mean = float(cases.mean())
+        value = math.sqrt(max(mean, 0.0)) if squared else mean
+        reason = "" if interval else why_none(cases, "value")
+        return Estimate(value, interval and interval.within(*within), cases, reason)
+
+    def usable(answers: Answers) -> "pd.Index[Any]":
+        return values(answers).index
+
+    return Effect(name, says, usable, estimate, squared, signed)
+
+
+def case_ids(contexts: Any) -> "pd.Index[Any]":
+    """Return ids of cases as an index."""
+    index: pd.Index[Any] = pd.Index(contexts)
+    return index
+
+
+def mean_by_context(values: Any, context: pd.Series) -> "pd.Series[float]":
+    """Average values of rows by their context, in the order of the ids."""
+    column = pd.Series(np.asarray(values, dtype=np.float64), index=context.index)
+    return column.groupby(context, sort=True).mean()

@@ -1,0 +1,83 @@
+"""Effects of choices: the hidden shift of belief, at equal reports and at equal belief held."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from coherence.analysis.comparison.belief_effects import SEVERAL
+from coherence.analysis.comparison.measured import Answers, Estimate, Unfit, case_ids
+from coherence.checks.check import FEWEST_DRAWS, Facts
+from coherence.checks.covariance import residual_covariance_test
+from coherence.inputs import Floats
+from coherence.rational.fit import fit_rational_agent, lacking
+from coherence.statistics.choices import ChoiceData, as_choices
+from coherence.statistics.hidden_shift import hidden_shift
+from coherence.statistics.residuals import residuals
+from coherence.table.needs import JUDGED_CHOICES
+
+
+def _facts(answers: Answers) -> Facts:
+    """Return the rows with a belief in one of two states, an action and a known state."""
+    unit = answers.unit
+    if not unit.in_two_states:
+        raise Unfit(SEVERAL)
+    if unit.unpaired:
+        raise Unfit(unit.unpaired)
+    if unit.judged.empty:
+        raise Unfit("no readable belief with a readable action and a known state")
+    return unit.facts(JUDGED_CHOICES, False)
+
+
+def _choices(facts: Facts) -> ChoiceData:
+    options = {"positive": facts.positive, "oriented": True}
+    return as_choices(facts.belief, facts.action, facts.truth, facts.context, **options)
+
+
+def judged_cases(answers: Answers) -> "pd.Index[Any]":
+    """Return the cases with a readable belief, an action and a known state."""
+    return case_ids(_facts(answers).context.unique())
+
+
+def stated_shift(answers: Answers, seed: int) -> Estimate:
+    """Estimate the hidden shift at equal stated belief, as `residual_covariance`."""
+    facts = _facts(answers)
+    data = _choices(facts)
+    options = {"context": facts.context, "positive": facts.positive, "rng": seed}
+    arrays = facts.belief, facts.action, facts.truth
+    result = residual_covariance_test(*arrays, **options, n_draws=FEWEST_DRAWS)
+    why = str(result.settings.get("no_hidden_shift", "")) or result.reason
+    if why or result.interval is None:
+        raise Unfit(why or "there is no hidden shift")
+    # The same folds as in the test above.
+    remains, chooser = residuals(data, np.random.default_rng(seed))
+    if chooser is None:
+        raise Unfit("the belief is always the same")
+    shift = hidden_shift(data, remains, chooser)
+    cases = _around(shift.estimate, shift.influence * data.n_contexts)
+    return Estimate(result.statistic, result.interval, cases)
+
+
+def _around(value: float, influence: Floats) -> Floats:
+    # The sum of influences is 0 but for where a search for the estimate ended.
+    return np.asarray(value + influence - influence.mean())
+
+
+def held_shift(answers: Answers, seed: int) -> Estimate:
+    """Estimate the hidden shift with the noise of reports taken off, as `rational_agent`."""
+    facts = _facts(answers)
+    lack = lacking(_choices(facts))
+    if lack:
+        raise Unfit(lack)
+    agent = fit_rational_agent(
+        facts.belief,
+        facts.action,
+        facts.truth,
+        context=facts.context,
+        positive=facts.positive,
+        noise=0.0 if facts.computed else None,
+    )
+    value, interval = agent.hidden_shift
+    if interval is None:
+        raise Unfit("choices hardly follow the belief, or beliefs foretell nearly every state")
+    return Estimate(value, interval.within(-1.0, 1.0), _around(value, agent.shift_influence))

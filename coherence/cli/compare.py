@@ -1,0 +1,228 @@
+"""``coherence compare``: several models on the same cases, which of them can be told apart."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from coherence.analysis.comparison.result import Comparison
+
+FILES = r"compare\.(html|json|svg)|(estimates|differences)\.(csv|parquet)"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Parser of this command.
+    """
+    parser.add_argument(
+        "runs",
+        nargs="+",
+        metavar="RUNS",
+        help="runs tables, with ids of the cases in the column 'context'; a file without a column "
+        "'model' is a model of its own, named by the file",
+    )
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        help="folder for compare.html, compare.json, compare.svg, and estimates and differences as "
+        ".csv and .parquet",
+    )
+    parser.add_argument(
+        "--effects",
+        metavar="A,B",
+        help="what to compare, by the names that the results have (default: all that the tables "
+        "allow)",
+    )
+    parser.add_argument(
+        "--common",
+        action="store_true",
+        help="keep the cases that all models have, and say how many were left out (default: refuse "
+        "runs whose cases differ)",
+    )
+    parser.add_argument(
+        "--positive",
+        action="append",
+        metavar="LABEL",
+        help="state whose probability the belief is, as for analyze; once for each task",
+    )
+    parser.add_argument(
+        "--reference", metavar="PROMPT", help="wording of the beliefs, as for analyze"
+    )
+    parser.add_argument(
+        "--ignore",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="column to leave out where a file has it; may be given several times",
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="seed; equal seeds give equal numbers (default: 0)",
+    )
+    parser.add_argument(
+        "--n-jobs",
+        type=int,
+        default=1,
+        metavar="N",
+        help="processes; -1 for one per processor (default: 1)",
+    )
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int, str], None] | None]:
+    """Show a bar if stderr is a terminal."""
+    from tqdm import tqdm
+
+    # disable=None: no bar where stderr is a file or a pipe.
+    with tqdm(unit=" effects", file=sys.stderr, disable=None, leave=False) as bar:
+
+        def show(done: int, total: int, label: str) -> None:
+            bar.total, bar.n = total, done
+            bar.set_description_str(label, refresh=False)
+            bar.refresh()
+
+        yield None if bar.disable else show
+
+
+def name_files(files: Sequence[str]) -> dict[str, str]:
+    """Name files as shortly as tells them apart.
+
+    Parameters
+    ----------
+    files : sequence of str
+        Paths.
+
+    Returns
+    -------
+    dict of str to str
+        Name -> path: the name of the file without its endings, with as many folders before it as it
+        takes.
+
+    Raises
+    ------
+    InputError
+        A file is there twice.
+
+    Examples
+    --------
+    >>> name_files(["a/runs.parquet", "b/runs.parquet"])
+    {'a/runs': 'a/runs.parquet', 'b/runs': 'b/runs.parquet'}
+    """
+    from coherence.errors import InputError
+
+    paths = [Path(os.path.abspath(file)) for file in files]
+    if len({path.resolve() for path in paths}) < len(paths):
+        twice = [file for file, path in zip(files, paths, strict=True) if paths.count(path) > 1]
+        raise InputError(
+            f"runs must be different files; {(twice or list(files))[-1]} is there twice. "
+            "Name each once."
+        )
+    endings = (".gz", ".parquet", ".csv", ".tsv", ".jsonl")
+    for n_parts in range(1, max(len(path.parts) for path in paths) + 1):
+        names = []
+        for path in paths:
+            name = "/".join(path.parts[-n_parts:])
+            for ending in endings:
+                name = name.removesuffix(ending)
+            names.append(name)
+        if len(set(names)) == len(names):
+            break
+    else:  # runs.csv beside runs.parquet
+        names = [str(file) for file in files]
+    return dict(zip(names, map(str, files), strict=True))
+
+
+def _read(args: argparse.Namespace) -> "dict[str, pd.DataFrame]":
+    """Read all tables by name."""
+    from coherence.errors import closest
+    from coherence.inputs import require
+    from coherence.table.storage import read_runs
+
+    tables = {name: read_runs(file) for name, file in name_files(args.runs).items()}
+    for column in args.ignore:
+        there = list(dict.fromkeys(name for table in tables.values() for name in table.columns))
+        require(
+            column in there,
+            f"--ignore must be a column of a file; received {column!r}. {closest(column, there)}",
+        )
+        tables = {
+            name: table.drop(columns=column, errors="ignore") for name, table in tables.items()
+        }
+    return tables
+
+
+def _write(result: "Comparison", folder: Path, inputs: Sequence[str]) -> None:
+    """Write all files of the result, and remove those of an earlier call."""
+    from coherence.cli.folders import remove_earlier, replace_text
+    from coherence.table.storage import write_runs
+
+    texts = {
+        "compare.html": result.to_html(),
+        "compare.json": result.to_json(),
+        "compare.svg": result.to_svg(),
+    }
+    tables = {"estimates": result.estimates, "differences": result.differences}
+    names = [f"{name}.{ending}" for name in tables for ending in ("csv", "parquet")]
+    remove_earlier(folder, FILES, [*texts, *names], inputs)
+    for name, table in tables.items():
+        for ending in ("csv", "parquet"):
+            write_runs(table, folder / f"{name}.{ending}")
+    for name, text in texts.items():
+        replace_text(folder / name, text)
+    print(f"wrote {', '.join(sorted([*texts, *names]))} to {folder}", file=sys.stderr)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, compare, print, write.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Options as declared by `add_arguments`.
+
+    Returns
+    -------
+    int
+        0, whatever differs.
+    """
+    from coherence.cli.folders import prepare_folder
+    from coherence.errors import InputError
+
+    if args.seed < 0:
+        raise InputError(f"--seed must be at least 0; received {args.seed}.")
+    effects = None
+    if args.effects is not None:
+        effects = [name.strip() for name in args.effects.split(",") if name.strip()]
+    tables = _read(args)
+    folder = None if args.out is None else prepare_folder(args.out)
+    from coherence.analysis.comparison.compare import compare
+
+    with _progress() as progress:
+        result = compare(
+            tables,
+            effects=effects,
+            common=args.common,
+            positive=args.positive,
+            reference=args.reference,
+            n_jobs=args.n_jobs,
+            rng=args.seed,
+            progress=progress,
+        )
+    # Before printing: a reader who leaves early (`| head`) must not cost the files.
+    if folder is not None:
+        _write(result, folder, args.runs)
+    print(result)
+    return 0

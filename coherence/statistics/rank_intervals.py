@@ -1,0 +1,226 @@
+"""Ranks of several estimates from one set of contexts, with all that chance may have made of them.
+
+Mogstad, Romano, Shaikh and Wilhelm (2024): a model's rank lies between one more than the number of
+models that are surely below it and the number of those that are not surely above. "Surely" holds
+for all pairs at once, by the stepdown of Romano and Wolf (2005) over the one-sided comparisons of
+all ordered pairs, whose joint distribution is normal with the covariance that shared contexts give.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from scipy import stats
+
+from coherence.inputs import Codes, Floats
+from coherence.statistics.mean_interval import mean_interval, mean_pvalue
+
+N_DRAWS = 9_999
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Differences of all pairs of columns, first less second.
+
+    Parameters
+    ----------
+    first, second : ndarray of int, shape (n_pairs,)
+        Columns.
+    difference, low, high : ndarray, shape (n_pairs,)
+        Mean difference and the ends of its own 95% interval; NaN where no context shows how far off
+        it may be.
+    pvalue : ndarray, shape (n_pairs,)
+        Of no difference, each alone; NaN where no context differs.
+    pvalue_ranks : ndarray, shape (n_pairs,)
+        Adjusted for all pairs, by which ranks are told apart.
+    """
+
+    first: Codes
+    second: Codes
+    difference: Floats
+    low: Floats
+    high: Floats
+    pvalue: Floats
+    pvalue_ranks: Floats
+
+    def apart(self, *, level: float = LEVEL) -> set[tuple[int, int]]:
+        """Return the pairs that are told apart, the lower column first.
+
+        Parameters
+        ----------
+        level : float
+            Chance that all rank intervals hold their ranks.
+        """
+        sure = np.flatnonzero(self.pvalue_ranks <= 1 - level)
+        both = [(int(self.first[pair]), int(self.second[pair])) for pair in sure]
+        return {
+            (a, b) if self.difference[pair] < 0 else (b, a)
+            for pair, (a, b) in zip(sure, both, strict=True)
+        }
+
+
+def compare_pairs(values: Floats, rng: np.random.Generator, *, n_draws: int = N_DRAWS) -> Pairs:
+    """Compare the means of several columns with rows in common.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n_contexts, n_models)
+        Values whose mean is the estimate of each model: those of the contexts where it is a mean,
+        else estimate plus influence.
+    rng : Generator
+        Source of the normal draws.
+    n_draws : int
+        Draws of the largest of all differences.
+
+    Returns
+    -------
+    Pairs
+        Every pair once.
+
+    Notes
+    -----
+    Assumes independent contexts; what models share in a context may depend in any way. Each pair is
+    tested alone by `coherence.statistics.mean_interval.mean_pvalue`, which allows for skewed and
+    heavy-tailed differences; the joint distribution of the normal scores of these p-values is taken
+    as normal, with the correlations of the differences.
+
+    References
+    ----------
+    Mogstad, Romano, Shaikh and Wilhelm (2024), Inference for ranks with applications to mobility
+    across neighbourhoods and academic achievement across countries, Review of Economic Studies
+    91(1); Romano and Wolf (2005), JASA 100(469), for the stepdown.
+    """
+    n_models = values.shape[1]
+    first, second = (np.array(side) for side in zip(*combinations(range(n_models), 2), strict=True))
+    differences = values[:, first] - values[:, second]
+    columns = list(differences.T)
+    pvalue = np.array([mean_pvalue(column) for column in columns])
+    difference = np.where(np.isnan(pvalue), 0.0, differences.mean(axis=0))
+    intervals = [mean_interval(column) for column in columns]
+    low, high = np.array(
+        [(np.nan, np.nan) if each is None else (each.low, each.high) for each in intervals]
+    ).T
+    score = np.sign(difference) * stats.norm.isf(
+        np.fmin(np.where(np.isnan(pvalue), 1, pvalue) / 2, 0.5)
+    )
+    centred = values - values.mean(axis=0)
+    spread = np.sqrt(((centred[:, first] - centred[:, second]) ** 2).sum(axis=0))
+    # Drawn by model, so that differences depend on each other as those of the data do.
+    root = np.linalg.qr(centred, mode="r")
+    drawn = rng.standard_normal((n_draws, len(root))) @ root
+    moved = spread > 1e-12 * max(1.0, float(np.abs(values).max()))
+    of_pairs = (drawn[:, first] - drawn[:, second]) / np.where(moved, spread, np.inf)
+    return Pairs(
+        first, second, difference, low, high, pvalue, _stepdown(score, of_pairs, np.isnan(pvalue))
+    )
+
+
+def _stepdown(score: Floats, drawn: Floats, nothing: Codes) -> Floats:
+    """Adjust for both directions of all pairs; once one direction is sure, the other one stays.
+
+    Parameters
+    ----------
+    score : ndarray, shape (n_pairs,)
+        Normal scores.
+    drawn : ndarray, shape (n_draws, n_pairs)
+        Their joint distribution where nothing differs.
+    nothing : ndarray of bool, shape (n_pairs,)
+        Pairs that have no test.
+    """
+    order = np.argsort(-np.abs(score), kind="stable")
+    adjusted = np.full(score.size, np.nan)
+    # From the end of the order: what is left of the comparisons when a pair's turn comes.
+    largest = np.full(len(drawn), -np.inf)
+    against = np.full(len(drawn), -np.inf)
+    signed = drawn[:, order] * -np.where(score[order] < 0, -1.0, 1.0)
+    # Opposite directions of the pairs before this one.
+    opposite = np.maximum.accumulate(np.column_stack([against, signed[:, :-1]]), axis=1)
+    for place in range(score.size - 1, -1, -1):
+        pair = order[place]
+        largest = np.maximum(largest, np.abs(drawn[:, pair]))
+        reached = np.maximum(largest, opposite[:, place]) >= abs(score[pair]) - 1e-12
+        adjusted[pair] = (1 + np.count_nonzero(reached)) / (1 + len(drawn))
+    adjusted[order] = np.maximum.accumulate(adjusted[order])
+    return np.where(nothing, np.nan, adjusted)
+
+
+def rank_intervals(n_models: int, apart: set[tuple[int, int]]) -> tuple[Codes, Codes]:
+    """Return the lowest and the highest rank that each model may have, 1 for the smallest value.
+
+    Parameters
+    ----------
+    n_models : int
+        Models.
+    apart : set of tuple
+        Pairs that are told apart, the lower one first.
+
+    Returns
+    -------
+    low, high : ndarray of int, shape (n_models,)
+        Ends of the rank intervals.
+
+    Examples
+    --------
+    >>> low, high = rank_intervals(3, {(0, 2)})
+    >>> low.tolist(), high.tolist()
+    ([1, 1, 2], [2, 3, 3])
+    """
+    low, high = np.ones(n_models, dtype=np.int64), np.full(n_models, n_models)
+    for smaller, larger in apart:
+        low[larger] += 1
+        high[smaller] -= 1
+    return low, high
+
+
+def letters(order: Sequence[int], apart: set[tuple[int, int]]) -> list[str]:
+    """Give models letters, of which any two share one unless they are told apart.
+
+    Parameters
+    ----------
+    order : sequence of int
+        All models; the letters are dealt in this order.
+    apart : set of tuple
+        Pairs that are told apart.
+
+    Returns
+    -------
+    list of str
+        Letters of each model, at its number.
+
+    References
+    ----------
+    Piepho (2004), An algorithm for a letter-based representation of all-pairwise comparisons,
+    Journal of Computational and Graphical Statistics 13(2).
+
+    Examples
+    --------
+    >>> letters([2, 0, 1], {(2, 1)})
+    ['ab', 'b', 'a']
+    """
+    groups = [frozenset(order)]
+    for pair in sorted(apart):
+        split = []
+        for group in groups:
+            both = set(pair) <= group
+            split += [group - {pair[0]}, group - {pair[1]}] if both else [group]
+        # A group within another says nothing more.
+        groups = [
+            group
+            for at, group in enumerate(split)
+            if not any(group < other for other in split) and group not in split[:at]
+        ]
+    place = {model: at for at, model in enumerate(order)}
+    groups.sort(key=lambda group: sorted(place[model] for model in group))
+    names = [_letter(number) for number in range(len(groups))]
+    return [
+        "".join(name for name, group in zip(names, groups, strict=True) if model in group)
+        for model in sorted(order)
+    ]
+
+
+def _letter(number: int) -> str:
+    """Return a to z, then a1 to z1, a2 and so on."""
+    again, letter = divmod(number, 26)
+    return chr(ord("a") + letter) + (str(again) if again else "")

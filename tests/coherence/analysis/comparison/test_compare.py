@@ -1,0 +1,215 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+import coherence
+from coherence import InputError, benjamini_hochberg, compare, holm, simulate
+from coherence.analysis.comparison.effects import EFFECTS
+
+QUICK = ["calibration:brier", "report_noise"]
+PLAIN = {"prompts": ["standard"], "iterated": False}
+
+
+def test_estimates_are_those_of_the_analysis(compared, reported):
+    for row in compared.estimates.to_dict("records"):
+        if row["effect"] in reported[row["model"]].index:
+            expected = reported[row["model"]].loc[row["effect"]]
+            near = 0.02 if row["effect"] == "residual_covariance" else 1e-9
+            assert row["estimate"] == pytest.approx(expected["statistic"], abs=near)
+
+
+def test_every_effect_is_there_for_every_model(compared, asked):
+    assert list(dict.fromkeys(compared.estimates["effect"])) == list(EFFECTS)
+    assert len(compared.estimates) == 3 * len(EFFECTS)
+    assert len(compared.differences) == 3 * len(EFFECTS)
+
+
+def test_planted_flaws_are_ranked_last(compared):
+    ranks = compared.estimates.set_index(["effect", "model"])["rank_low"]
+    assert ranks["prompt_consistency", "wordbound"] == 3
+    assert ranks["iterated_expectation:noise_removed", "wordbound"] == 3
+    assert ranks["report_noise", "heaping"] == 3
+    assert ranks["calibration:rmse", "heaping"] == 3
+
+
+def test_a_difference_by_pandas(compared, asked):
+    """Brier scores case by case, on which nothing but the p-value is this package's."""
+    by_case = {}
+    for name, runs in asked.items():
+        rows = runs[(runs["prompt"] == "standard") & runs["z_state"].isna()]
+        by_case[name] = ((rows["p"] - rows["theta"]) ** 2).groupby(rows["context"]).mean()
+    row = compared.differences.query("effect == 'calibration:brier' and model_b == 'heaping'")
+    expected = by_case["rational"] - by_case["heaping"]
+    assert row["difference"].item() == pytest.approx(expected.mean())
+    middle = (row["low"].item() + row["high"].item()) / 2
+    half = (row["high"].item() - row["low"].item()) / 2
+    assert middle == pytest.approx(expected.mean(), abs=half / 4)
+    assert half == pytest.approx(1.98 * expected.std() / 10, rel=0.1)
+
+
+def test_p_values_are_adjusted_over_all_pairs_effects_and_tasks(asked):
+    tasks = pd.concat(
+        [
+            runs.assign(task=f"t{number}", model=name)
+            for number in (1, 2)
+            for name, runs in asked.items()
+        ]
+    )
+    found = compare(tasks, effects=QUICK, rng=1).differences
+    assert len(found) == 2 * 2 * 3
+    assert np.array_equal(found["pvalue_bh"], benjamini_hochberg(found["pvalue"]), equal_nan=True)
+    assert np.array_equal(found["pvalue_holm"], holm(found["pvalue"]), equal_nan=True)
+    assert found["pvalue_bh"].notna().any()
+    # rational and wordbound report alike: nothing of theirs is tested.
+    assert found["pvalue"].isna().sum() == 4
+
+
+def test_number_of_processes_and_choice_of_effects_change_nothing(asked, compared):
+    few = ["residual_covariance", "calibration:brier"]
+    alone = compare(asked, effects=few, rng=1)
+    spread = compare(asked, effects=few, rng=1, n_jobs=2)
+    pd.testing.assert_frame_equal(alone.differences, spread.differences)
+    assert alone.to_json() == spread.to_json()
+    expected = compared.estimates[compared.estimates["effect"].isin(few)].reset_index(drop=True)
+    pd.testing.assert_frame_equal(alone.estimates, expected)
+
+
+def test_order_of_rows_changes_nothing(asked):
+    mixed = {name: runs.sample(frac=1, random_state=5) for name, runs in asked.items()}
+    one, other = (compare(runs, effects=QUICK, rng=1) for runs in (asked, mixed))
+    assert one.estimates["estimate"].tolist() == pytest.approx(other.estimates["estimate"].tolist())
+    assert one.estimates["letters"].tolist() == other.estimates["letters"].tolist()
+
+
+def test_two_identical_models_are_never_told_apart(asked):
+    found = compare({"one": asked["heaping"], "other": asked["heaping"].assign(model="x")}, rng=1)
+    assert found.differences["pvalue"].isna().all()
+    assert set(found.estimates["letters"]) == {"a"}
+    assert found.summary == "No difference could be tested."
+    assert "cannot be told apart" in str(found)
+
+
+def test_probabilities_of_three_actions_are_compared(asked):
+    tables = {
+        name: simulate(name, n_contexts=80, n_reps=2, rng=2, policies=True, **PLAIN)
+        for name in ("rational", "leaky")
+    }
+    found = compare(tables, effects=["residual_covariance", "rational_agent"], rng=1)
+    ranks = found.estimates.set_index(["effect", "model"])["rank_low"]
+    assert ranks["residual_covariance", "leaky"] == 2
+    # Drawn beside forced actions: the two can be compared, and a note says so.
+    tables["rational"] = simulate("rational", n_contexts=80, n_reps=2, rng=2, **PLAIN)
+    mixed = compare(tables, effects=["rational_agent"], rng=1)
+    assert mixed.estimates["rank_low"].tolist() == [1, 2]
+    assert any("got in different ways" in note for note in mixed.notes)
+
+
+def test_three_states_are_compared_by_what_can_be_had():
+    rng = np.random.default_rng(0)
+    states = list("xyz")
+
+    def table(name, spread):
+        beliefs = np.repeat(rng.dirichlet([2, 2, 2], 30), 3, axis=0)
+        beliefs = beliefs * np.exp(spread * rng.normal(size=beliefs.shape))
+        beliefs /= beliefs.sum(axis=1, keepdims=True)
+        return pd.DataFrame(beliefs, columns=["p_x", "p_y", "p_w"]).assign(
+            model=name,
+            context=np.repeat(np.arange(30), 3),
+            rep=np.tile(range(3), 30),
+            theta=np.repeat([states[case % 3] for case in range(30)], 3),
+            action=rng.choice(["go", "stay"], 90),
+        )
+
+    tables = pd.concat([table("steady", 0.1), table("loose", 0.8)]).replace({"theta": {"z": "w"}})
+    found = compare(tables, rng=1)
+    assert set(found.estimates["effect"]) == {"report_noise", "unreadable"}
+    ranks = found.estimates.set_index(["effect", "model"])["rank_low"]
+    assert ranks["report_noise", "loose"] == 2
+    assert any("beliefs are over more than two states" in note for note in found.notes)
+
+
+def test_a_model_without_choices_is_left_out_of_theirs_alone(asked):
+    tables = asked | {"rational": asked["rational"].drop(columns="action")}
+    found = compare(tables, effects=["residual_covariance", "calibration:brier"], rng=1)
+    rows = found.estimates.set_index(["effect", "model"])
+    lost = rows.loc[("residual_covariance", "rational")]
+    assert np.isnan(lost["estimate"])
+    assert "no readable belief with a readable action" in lost["reason"]
+    assert rows.loc[("residual_covariance", "wordbound"), "rank_high"] == 2
+    assert rows.loc[("calibration:brier", "rational"), "rank_low"] == 1
+
+
+def test_wordings_and_variables_that_not_all_were_asked_are_left_out(asked):
+    runs = asked["rational"]
+    fewer = runs[(runs["prompt"] != "bayes")]
+    found = compare(asked | {"rational": fewer}, effects=["prompt_consistency"], rng=1)
+    assert any(
+        "wordings that not every model was asked were left out: 'bayes'" in note
+        for note in found.notes
+    )
+    # The flaw of this agent shows under that wording alone.
+    assert found.estimates["rank_low"].tolist() == [1, 1, 1]
+    other = runs.assign(prompt=runs["prompt"] + "*")
+    with pytest.raises(InputError, match="a wording .prompt. in common"):
+        compare(asked | {"rational": other})
+
+
+def test_the_reference_is_one_wording_for_all(asked):
+    found = compare(asked, effects=["calibration:brier"], reference="bayes", rng=1)
+    rows = asked["wordbound"].query("prompt == 'bayes'")
+    rows = rows[rows["z_state"].isna()]
+    brier = found.estimates.set_index("model").loc["wordbound", "estimate"]
+    assert brier == pytest.approx(((rows["p"] - rows["theta"]) ** 2).mean())
+    with pytest.raises(InputError, match="reference must be a prompt"):
+        compare(asked, reference="mine")
+
+
+def test_states_are_named_as_for_the_analysis(asked):
+    def named(runs):
+        return runs.assign(theta=runs["theta"].map({0: "healthy", 1: "ill"}))
+
+    tables = {name: named(runs) for name, runs in asked.items()}
+    with pytest.raises(InputError, match="positive"):
+        compare(tables)
+    found = compare(tables, effects=QUICK, positive="ill", rng=1)
+    expected = compare(asked, effects=QUICK, rng=1)
+    assert found.estimates["estimate"].tolist() == expected.estimates["estimate"].tolist()
+    with pytest.raises(InputError, match="positive must be a label of theta; received 'sick'"):
+        compare(tables, positive=["ill", "sick"])
+
+
+def test_wrong_options_are_refused(asked):
+    with pytest.raises(InputError, match="Closest name found: 'calibration:brier'"):
+        compare(asked, effects=["calibration:brierr"])
+    with pytest.raises(InputError, match="received the text"):
+        compare(asked, effects="unreadable")
+    with pytest.raises(InputError, match="at least one"):
+        compare(asked, effects=[])
+    few = {name: runs[runs["context"] < "c0009"] for name, runs in asked.items()}
+    with pytest.raises(InputError, match="at least 10 common contexts; received 9"):
+        compare(few)
+
+
+def test_progress_counts_effects(asked):
+    seen = []
+    compare(asked, effects=QUICK, rng=1, progress=lambda *step: seen.append(step))
+    assert seen == [(1, 2, "calibration:brier"), (2, 2, "report_noise")]
+
+
+def test_lost_answers_are_compared(asked):
+    rng = np.random.default_rng(0)
+    runs = asked["rational"]
+    lost = rng.random(len(runs)) < 0.3
+    worse = runs.assign(
+        p=runs["p"].mask(lost),
+        action=runs["action"].mask(lost),
+        status=np.where(lost, "refused", "ok"),
+    )
+    found = coherence.compare({"all": runs, "some": worse.assign(model="some")}, rng=1)
+    rows = found.estimates.set_index(["effect", "model"])
+    assert rows.loc[("unreadable", "some"), "estimate"] == pytest.approx(0.3, abs=0.03)
+    assert rows.loc[("unreadable", "some"), "rank_low"] == 2
+    # What is left of a case is what the other model said of it.
+    brier = rows.loc["calibration:brier", "estimate"]
+    assert brier["some"] == pytest.approx(brier["rational"])
+    assert any("cases left out" in note for note in found.notes)
