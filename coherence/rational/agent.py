@@ -61,14 +61,26 @@ class RationalAgent:
         n_rows, n_contexts = self.data.n_rows, self.data.n_contexts
         return f"<RationalAgent of {n_rows} choices in {n_contexts} contexts>"
 
+    def _lines(self) -> list[tuple[str, str]]:
+        unfinished = [] if self.converged else ["the fit did not come to its end"]
+        return agent_lines(
+            self.data,
+            noise=self.noise if self.noisy else None,
+            thresholds=self.thresholds,
+            lapses=self.lapses,
+            taste=self.taste,
+            hidden_shift=self.hidden_shift,
+            cautions=[*unfinished, *self.cautions],
+        )
+
     def __str__(self) -> str:
         """Return a few readable lines."""
-        lines = [f"{name}: {text}" for name, text in agent_lines(self)]
+        lines = [f"{name}: {text}" for name, text in self._lines()]
         return "\n  ".join(["nearest rational agent", *lines])
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
-        return html_card("nearest rational agent", agent_lines(self))
+        return html_card("nearest rational agent", self._lines())
 
     @property
     def noisy(self) -> bool:

@@ -1,85 +1,65 @@
 """What a fitted agent says of itself: a few lines for terminals and notebooks."""
 
 import math
-from typing import Protocol
+from collections.abc import Sequence
 
 import pandas as pd
 
 from coherence.result import Interval
 from coherence.statistics.choices import ChoiceData
 
-
-class Fitted(Protocol):
-    """What is read of a ``RationalAgent``."""
-
-    @property
-    def data(self) -> ChoiceData: ...
-
-    @property
-    def noisy(self) -> bool: ...
-
-    @property
-    def noise(self) -> pd.DataFrame: ...
-
-    @property
-    def thresholds(self) -> pd.DataFrame: ...
-
-    @property
-    def lapses(self) -> float: ...
-
-    @property
-    def taste(self) -> tuple[float, Interval | None]: ...
-
-    @property
-    def hidden_shift(self) -> tuple[float, Interval | None]: ...
-
-    @property
-    def converged(self) -> bool: ...
-
-    @property
-    def cautions(self) -> tuple[str, ...]: ...
+Estimate = tuple[float, Interval | None]
 
 
-def agent_lines(agent: Fitted) -> list[tuple[str, str]]:
+def agent_lines(
+    data: ChoiceData,
+    *,
+    noise: pd.DataFrame | None,
+    thresholds: pd.DataFrame,
+    lapses: float,
+    taste: Estimate,
+    hidden_shift: Estimate,
+    cautions: Sequence[str],
+) -> list[tuple[str, str]]:
     """Return what can be told of an agent, by name.
 
     Parameters
     ----------
-    agent : RationalAgent
-        Fitted.
+    data : ChoiceData
+        What it was fitted to.
+    noise : DataFrame or None
+        None where reports do not scatter.
+    thresholds, lapses, taste, hidden_shift, cautions
+        As of ``RationalAgent``.
 
     Returns
     -------
     list of (str, str)
-        Sample, noise of the reports, thresholds, lapses, taste, hidden shift, cautions.
+        Name and text.
     """
-    data = agent.data
     lines = [("sample", f"{data.n_rows} choices in {data.n_contexts} contexts")]
-    lines.append(("reports", _noise(agent)))
-    lines.append(("thresholds", _thresholds(agent)))
-    lines.append(("lapses", f"{agent.lapses:.3f} of the choices"))
-    lines.append(("lasting taste", _with_interval(*agent.taste)))
-    lines.append(("hidden shift", _with_interval(*agent.hidden_shift)))
-    if not agent.converged:
-        lines.append(("caution", "the fit did not come to its end"))
-    return [*lines, *(("caution", caution) for caution in agent.cautions)]
+    lines.append(("reports", _noise(noise)))
+    lines.append(("thresholds", _thresholds(thresholds)))
+    lines.append(("lapses", f"{lapses:.3f} of the choices"))
+    lines.append(("lasting taste", _with_interval(*taste)))
+    lines.append(("hidden shift", _with_interval(*hidden_shift)))
+    return [*lines, *(("caution", caution) for caution in cautions)]
 
 
-def _noise(agent: Fitted) -> str:
-    if not agent.noisy:
+def _noise(noise: pd.DataFrame | None) -> str:
+    if noise is None:
         return "do not scatter: the report is taken for the belief"
-    mean = agent.noise.iloc[0]
+    mean = noise.iloc[0]
     return f"scatter with SD {mean['sd']:.3f} [{mean['low']:.3f}, {mean['high']:.3f}]"
 
 
-def _thresholds(agent: Fitted) -> str:
-    rows = agent.thresholds.to_dict("records")
-    if not rows:
+def _thresholds(table: pd.DataFrame) -> str:
+    if table.empty:
         return "none: no belief in (0, 1) changes the best action"
     return "; ".join(
         f"{row['above']} overtakes {row['below']} at {row['belief']:.3f} "
         f"[{row['low']:.3f}, {row['high']:.3f}]"
-        for row in rows
+        for row in table.to_dict("records")
     )
 
 

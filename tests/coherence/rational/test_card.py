@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import coherence
-from coherence.rational.card import agent_lines
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +16,7 @@ def agent():
 
 
 def test_lines_are_the_numbers_of_the_agent(agent):
-    lines = dict(agent_lines(agent))
+    lines = dict(agent._lines())
     assert lines["sample"] == "320 choices in 80 contexts"
     assert lines["reports"].startswith(f"scatter with SD {agent.noise['sd'].iloc[0]:.3f} [")
     for belief in agent.thresholds["belief"]:
@@ -28,7 +27,7 @@ def test_lines_are_the_numbers_of_the_agent(agent):
 
 def test_text_and_notebook_say_the_same(agent):
     assert repr(agent) == "<RationalAgent of 320 choices in 80 contexts>"
-    assert len(str(agent).splitlines()) == 1 + len(agent_lines(agent))
+    assert len(str(agent).splitlines()) == 1 + len(agent._lines())
     page = agent._repr_html_()
     assert "&lt;b&gt;yes&lt;/b&gt; overtakes" in page
     assert "<b>yes" not in page
@@ -41,6 +40,6 @@ def test_what_cannot_be_told_is_not_told():
     chance = coherence.fit_rational_agent(
         belief, rng.choice(["no", "yes"], 180), np.repeat(rng.random(60) < 0.5, 3), context=context
     )
-    lines = dict(agent_lines(chance))
+    lines = dict(chance._lines())
     assert lines["hidden shift"] == "cannot be told"
     assert lines["reports"] == "do not scatter: the report is taken for the belief"
