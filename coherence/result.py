@@ -4,9 +4,10 @@ Formatting lives in ``__str__`` and in ``coherence.report``; everything else kee
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from html import escape
 from typing import Any
 
 import pandas as pd
@@ -127,7 +128,7 @@ class Outcome(StrEnum):
 EXACT_REPORT = "the belief of a row is the belief itself, not a noisy report of it"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CheckResult:
     """Outcome of one check.
 
@@ -259,20 +260,57 @@ class CheckResult:
             return "effect undefined" if tested else "undefined"
         return "note" if tested or self.pvalue is None else "p-value undefined"
 
-    def __str__(self) -> str:
-        """Return a few readable lines."""
-        lines = [f"{self.check}: {self.statistic:.4g} {self.unit}"]
+    def _effect(self) -> str:
+        """Effect, interval and p-value on one line."""
+        line = f"{self.statistic:.4g} {self.unit}"
         if self.interval is not None:
             low, high, level = self.interval.low, self.interval.high, self.interval.level
-            lines[0] += f", {level:.0%} interval [{low:.4g}, {high:.4g}]"
-        if self.pvalue is not None:
-            lines[0] += f", p = {self.pvalue:.4g}"
-        lines.append(
-            f"  null: {self.null}" if self.pvalue is not None else f"  estimates: {self.null}"
-        )
-        lines.append(
-            f"  {self.n_rows} rows in {self.n_contexts} contexts, {self.n_dropped} dropped"
-        )
-        if self.reason:
-            lines.append(f"  {self._lack()}: {self.reason}")
-        return "\n".join(lines)
+            line += f", {level:.0%} interval [{low:.4g}, {high:.4g}]"
+        return line if self.pvalue is None else f"{line}, p = {self.pvalue:.4g}"
+
+    def _lines(self) -> list[tuple[str, str]]:
+        """What stands below the effect, by name."""
+        lines = [("estimates" if self.pvalue is None else "null", self.null)]
+        sample = f"{self.n_rows} rows in {self.n_contexts} contexts, {self.n_dropped} dropped"
+        lines.append(("sample", sample))
+        return [*lines, (self._lack(), self.reason)] if self.reason else lines
+
+    def __repr__(self) -> str:
+        """Return one line; every field is an attribute."""
+        return f"<CheckResult {self.check}: {self._effect()}>"
+
+    def __str__(self) -> str:
+        """Return a few readable lines."""
+        shown = [text if name == "sample" else f"{name}: {text}" for name, text in self._lines()]
+        return "\n  ".join([f"{self.check}: {self._effect()}", *shown])
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the same lines, and the table behind the statistic."""
+        card = html_card(f"{self.check}: {self._effect()}", self._lines())
+        if self.details.empty:
+            return card
+        table = self.details.to_html(max_rows=20, border=0, index=False, escape=True)
+        return f"{card}<details><summary>details</summary>{table}</details>"
+
+
+def html_card(heading: str, lines: Sequence[tuple[str, str]]) -> str:
+    """Return named lines as HTML for a notebook, everything in them escaped.
+
+    Parameters
+    ----------
+    heading : str
+        Stands above.
+    lines : sequence of (str, str)
+        Name and text.
+
+    Returns
+    -------
+    str
+        A heading and a table without scripts or styles of its own.
+    """
+    rows = "".join(
+        f'<tr><th style="text-align:left">{escape(name)}</th>'
+        f'<td style="text-align:left">{escape(text)}</td></tr>'
+        for name, text in lines
+    )
+    return f"<strong>{escape(heading)}</strong><table><tbody>{rows}</tbody></table>"

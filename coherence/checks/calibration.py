@@ -4,6 +4,8 @@ These are estimates beside the coherence checks: a coherent agent may be badly c
 calibrated one incoherent.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from functools import partial
@@ -308,7 +310,7 @@ class _Beliefs:
 
 def _effects(
     belief: Floats,
-    state: "pd.Series[float] | None",
+    state: pd.Series[float] | None,
     original: Original,
     rng: object,
     *,

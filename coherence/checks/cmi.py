@@ -7,6 +7,8 @@ exchanging the realised states of whole contexts with similar belief, so that re
 context stay together.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import replace
 from functools import partial

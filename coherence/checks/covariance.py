@@ -8,6 +8,8 @@ its probability changes with the belief, which makes it the score test for an ag
 belief plus a multiple of the truth.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import replace
 from functools import partial

@@ -7,6 +7,8 @@ if no direction v fits; taste shocks may be correlated across actions, but must 
 belief.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import replace
 from functools import partial

@@ -6,6 +6,8 @@ Beliefs are cut into quantile bins; the test asks whether the largest drop betwe
 exceeds what contexts alone produce when all shares are equal, the least favourable monotone case.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -301,7 +303,7 @@ def _bin_pairs(
     return table.assign(significant=_significant)
 
 
-def _significant(table: pd.DataFrame) -> "pd.Series[bool]":
+def _significant(table: pd.DataFrame) -> pd.Series[bool]:
     return table["violation"] & table["pvalue"].map(rejects)
 
 

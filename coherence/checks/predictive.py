@@ -5,6 +5,8 @@ on both sides, are compared by out-of-sample log-loss; all rows of a context fal
 context is the unit of the interval and of the test.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from dataclasses import replace

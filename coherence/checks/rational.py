@@ -5,6 +5,8 @@ belief behind the reports is fitted with the noise around it (`coherence.rationa
 asks what actions know of the state beyond that belief.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import replace
 from functools import partial

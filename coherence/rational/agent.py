@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from coherence.inputs import Floats, require, whole_number
+from coherence.rational.card import agent_lines
 from coherence.rational.choice import ChoiceModel
 from coherence.rational.engine import FittedBeliefs, FittedChoices, fit_choices, influences
 from coherence.rational.estimate import METHOD, ends, reach, with_errors
@@ -23,7 +24,7 @@ from coherence.rational.structure import CURVE, THRESHOLD_COLUMNS, crossing, thr
 from coherence.rational.sufficiency import FORETOLD, Verdict, beyond_belief
 from coherence.rational.taste import lasting_share
 from coherence.rational.weighting import powers
-from coherence.result import Interval
+from coherence.result import Interval, html_card
 from coherence.statistics.choices import ChoiceData
 from coherence.statistics.resample import Seed, as_generator
 
@@ -31,7 +32,7 @@ FEWEST_OPEN = 20.0  # contexts whose state the belief leaves open, in contexts o
 FEWEST_F = 10.0  # Staiger and Stock's rule for ratios whose denominator may be nothing
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RationalAgent:
     """A fitted rational agent.
 
@@ -54,6 +55,32 @@ class RationalAgent:
     chosen: FittedChoices = field(repr=False)
     settings: dict[str, Any]
     cautions: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """Return one line; `print` shows more."""
+        n_rows, n_contexts = self.data.n_rows, self.data.n_contexts
+        return f"<RationalAgent of {n_rows} choices in {n_contexts} contexts>"
+
+    def _lines(self) -> list[tuple[str, str]]:
+        unfinished = [] if self.converged else ["the fit did not come to its end"]
+        return agent_lines(
+            self.data,
+            noise=self.noise if self.noisy else None,
+            thresholds=self.thresholds,
+            lapses=self.lapses,
+            taste=self.taste,
+            hidden_shift=self.hidden_shift,
+            cautions=[*unfinished, *self.cautions],
+        )
+
+    def __str__(self) -> str:
+        """Return a few readable lines."""
+        lines = [f"{name}: {text}" for name, text in self._lines()]
+        return "\n  ".join(["nearest rational agent", *lines])
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        return html_card("nearest rational agent", self._lines())
 
     @property
     def noisy(self) -> bool:

@@ -1,5 +1,7 @@
 """Fitting the nearest rational agent: validation, the two stages, and what a reader must know."""
 
+from __future__ import annotations
+
 import math
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Several tests, one report: p-values adjusted over the whole family."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np

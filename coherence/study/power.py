@@ -5,6 +5,8 @@ model's answers, with a hidden signal planted; the checks are run on each. At si
 amiss, and what is rejected there is the size of the test.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any

@@ -2,6 +2,7 @@
 
 import math
 
+import pandas as pd
 import pytest
 
 from coherence import CheckResult, Interval
@@ -88,3 +89,18 @@ def test_an_interval_ends_where_its_quantity_does():
     assert Interval(-0.66, 2.5, 0.9, "by hand").within(-1, 1) == Interval(-0.66, 1, 0.9, "by hand")
     assert Interval(1.1, 1.2).within(-1, 1) == Interval(1, 1)
     assert Interval(-0.5, 0.5).within(-1, 1) == Interval(-0.5, 0.5)
+
+
+def test_a_list_of_results_fits_on_a_screen_and_a_notebook_runs_nothing():
+    marked = result(check="<script>x</script>", details=pd.DataFrame({"<i>": ["<b>"]}))
+    assert len(repr(marked)) < 200
+    assert "\n" not in repr(marked)
+    page = marked._repr_html_()
+    assert "<script>" not in page
+    assert "<b>" not in page
+    assert "<i>" not in page
+    assert "&lt;script&gt;x&lt;/script&gt;" in page
+    # Everything that the text says is on the page.
+    for line in str(result()).splitlines()[1:]:
+        assert line.strip().split(": ", 1)[-1] in result()._repr_html_()
+    assert "<details>" not in result()._repr_html_()

@@ -6,6 +6,8 @@ estimates the variance from the sample, stands beside an exact test and an inter
 both crossings.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 

@@ -6,6 +6,8 @@ betting on too, and the choice of largest gain passes from it, or from not betti
 side at one chance.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -5,6 +5,8 @@ appendix. One side of a bet wins a thing (the prize), the other loses one; a cho
 money on the winning side, on the losing side, or not at all.
 """
 
+from __future__ import annotations
+
 from typing import Literal
 
 import numpy as np

@@ -4,6 +4,8 @@ Every bet is about a high and a low thing. Where each high thing goes with one l
 are independent units. Where both vary, two bets depend on each other if they share either.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

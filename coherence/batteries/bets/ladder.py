@@ -11,6 +11,8 @@ stakes on it throughout. So the intervals are the wider of two: the one that a l
 independent answers, and one from a jackknife that leaves out one thing at a time.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 
@@ -70,7 +72,7 @@ class LadderData:
 
     stated: Floats
     break_even: Floats
-    taken: "np.typing.NDArray[np.bool_]"
+    taken: np.typing.NDArray[np.bool_]
     units: Units
 
 

@@ -5,6 +5,8 @@ games the equilibrium rate is one minus the parameter, as solving them shows: a 
 action is watched more closely and has to be played less.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

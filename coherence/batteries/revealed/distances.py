@@ -9,6 +9,8 @@ what leaked to impossible ones beside it; position and label told apart by avera
 orders. Assumes outcomes that exclude each other, in the order in which the text lists them.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 

@@ -1,0 +1,45 @@
+"""What an agent says of itself. Breaks if it says what it cannot tell."""
+
+import numpy as np
+import pytest
+
+import coherence
+
+
+@pytest.fixture(scope="module")
+def agent():
+    """An agent of noisy reports, with labels that a page must not take for markup."""
+    runs = coherence.simulate("noisy", n_contexts=80, n_reps=4, rng=1)
+    rows = runs[runs["action"].notna()]
+    labels = rows["action"].replace("yes", "<b>yes</b>")
+    return coherence.fit_rational_agent(rows["p"], labels, rows["theta"], context=rows["context"])
+
+
+def test_lines_are_the_numbers_of_the_agent(agent):
+    lines = dict(agent._lines())
+    assert lines["sample"] == "320 choices in 80 contexts"
+    assert lines["reports"].startswith(f"scatter with SD {agent.noise['sd'].iloc[0]:.3f} [")
+    for belief in agent.thresholds["belief"]:
+        assert f"at {belief:.3f} [" in lines["thresholds"]
+    assert lines["hidden shift"].startswith(f"{agent.hidden_shift[0]:.3f} [")
+    assert lines["lasting taste"].startswith(f"{agent.taste[0]:.3f}")
+
+
+def test_text_and_notebook_say_the_same(agent):
+    assert repr(agent) == "<RationalAgent of 320 choices in 80 contexts>"
+    assert len(str(agent).splitlines()) == 1 + len(agent._lines())
+    page = agent._repr_html_()
+    assert "&lt;b&gt;yes&lt;/b&gt; overtakes" in page
+    assert "<b>yes" not in page
+
+
+def test_what_cannot_be_told_is_not_told():
+    rng = np.random.default_rng(0)
+    context = np.repeat(np.arange(60), 3)
+    belief = np.repeat(rng.random(60), 3)
+    chance = coherence.fit_rational_agent(
+        belief, rng.choice(["no", "yes"], 180), np.repeat(rng.random(60) < 0.5, 3), context=context
+    )
+    lines = dict(chance._lines())
+    assert lines["hidden shift"] == "cannot be told"
+    assert lines["reports"] == "do not scatter: the report is taken for the belief"
