@@ -1,0 +1,1 @@
+"""The papers' tables and figures by their numbers, from finished reports and scores."""
