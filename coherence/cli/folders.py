@@ -12,13 +12,15 @@ from coherence.table.files import remove_earlier, replace_text
 __all__ = ["prepare_folder", "remove_earlier", "replace_text"]
 
 
-def prepare_folder(name: str | os.PathLike[str]) -> Path:
-    """Make the folder of ``--out``.
+def prepare_folder(name: str | os.PathLike[str], option: str = "--out") -> Path:
+    """Make the folder of ``--out``, or of another option.
 
     Parameters
     ----------
     name : path-like
         Folder; it may exist.
+    option : str
+        The option that named it.
 
     Returns
     -------
@@ -37,12 +39,12 @@ def prepare_folder(name: str | os.PathLike[str]) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"--out must be a folder that can be made; {name} cannot ({error.strerror}). "
+            f"{option} must be a folder that can be made; {name} cannot ({error.strerror}). "
             "Choose another."
         ) from error
     # Hours of asking must not end with a folder that takes no file.
     if not os.access(folder, os.W_OK | os.X_OK):
         raise InputError(
-            f"--out must be a folder that can be written to; {name} cannot. Choose another."
+            f"{option} must be a folder that can be written to; {name} cannot. Choose another."
         )
     return folder

@@ -12,6 +12,7 @@ from elicitation.commands.model_options import (
     add_model_options,
     add_store_options,
 )
+from elicitation.commands.paper_option import add_paper_option
 from elicitation.commands.server_options import SERVER_DEFAULTS
 
 # Options of a score that an action has no use for, and their defaults.
@@ -69,6 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", metavar="DIR", help="folder for tables and figures, made if need be"
     )
+    add_paper_option(parser)
     _add_items(parser)
     _add_terms(parser)
     _add_scoring(parser)
@@ -256,6 +258,7 @@ def _add_transfer(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder for the trained models, the table and the figure",
     )
+    add_paper_option(parser, default=argparse.SUPPRESS)
     _add_recipe(parser)
 
 

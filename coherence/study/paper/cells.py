@@ -3,8 +3,11 @@
 Texts are as they came, untrusted names included: `coherence.study.paper.markup` escapes them.
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+
+from coherence.report.wording import format_numbers
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,8 @@ class PaperTable:
     ----------
     name : str
         Of its files, and what refers to it.
+    label : str
+        Its number in the paper, such as "Table 1"; LaTeX counts by itself.
     title, caption : str
         What it shows, and what each number is.
     columns : tuple of Column
@@ -66,11 +71,17 @@ class PaperTable:
     """
 
     name: str
+    label: str
     title: str
     caption: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     n_last: int = 0
+
+    @property
+    def heading(self) -> str:
+        """Number and title."""
+        return f"{self.label}: {self.title}"
 
     @property
     def notes(self) -> dict[str, str]:
@@ -99,3 +110,58 @@ def _mark(number: int) -> str:
 def text_cell(text: str) -> Cell:
     """Return a cell of a name, which its column writes as it is."""
     return Cell(text, {"": text})
+
+
+def number_cell(
+    value: float,
+    exact: Mapping[str, object],
+    *,
+    ends: tuple[float, float] = (math.nan, math.nan),
+    percent: bool = False,
+    why: str = "",
+) -> Cell:
+    """Return a cell of a number with its interval in brackets.
+
+    Parameters
+    ----------
+    value : float
+        The number; NaN where there is none.
+    exact : mapping
+        What else the CSV file holds of it.
+    ends : (float, float)
+        Of its interval; NaN for none.
+    percent : bool
+        Whether it is a share to be shown in percent.
+    why : str
+        Footnote where there is no number.
+
+    Returns
+    -------
+    Cell
+        With `value` unrounded under the name of the column itself.
+
+    Examples
+    --------
+    >>> number_cell(0.52, {}, ends=(0.33, 0.7), percent=True).text
+    '52.0% [33.0, 70.0]'
+    """
+    values = {"": value, **exact}
+    if math.isnan(value):
+        return Cell("–", values, why)
+    shown = [value] if math.isnan(ends[0]) else [value, *ends]
+    if percent:
+        texts = [f"{100 * number:.1f}" for number in shown]
+        texts[0] += "%"
+    else:
+        texts = ["infinite" if math.isinf(n) else text for n, text in _numbered(shown)]
+    return Cell(f"{texts[0]} [{texts[1]}, {texts[2]}]" if len(texts) > 1 else texts[0], values)
+
+
+def _numbered(shown: Sequence[float]) -> list[tuple[float, str]]:
+    return list(zip(shown, format_numbers(shown), strict=True))
+
+
+def spoken_range(counts: Collection[int]) -> str:
+    """Return "40 to 80", or "80" where all counts are the same."""
+    least, most = min(counts), max(counts)
+    return f"{least}" if least == most else f"{least} to {most}"

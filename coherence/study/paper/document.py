@@ -23,6 +23,7 @@ INDEX, DOCUMENT = "paper.md", "paper.tex"
 _PREAMBLE = r"""\documentclass{article}
 \usepackage[T1]{fontenc}
 \usepackage[utf8]{inputenc}
+\usepackage[landscape,margin=2cm]{geometry}
 \usepackage{textcomp,booktabs,graphicx}
 \begin{document}
 """
@@ -36,11 +37,14 @@ class PaperFigure:
     ----------
     name : str
         Of its files, without their ending; empty where there is none.
+    label : str
+        Its number in the paper, such as "Figure 1".
     title, caption : str
         What it shows, and what each mark is.
     """
 
     name: str
+    label: str
     title: str
     caption: str
 
@@ -100,12 +104,12 @@ def _index(title: str, tables: Sequence[PaperTable], figures: Sequence[PaperFigu
         files = ", ".join(f"[{table.name}.{end}]({table.name}.{end})" for end in ("tex", "csv"))
         parts.append(f"{render_markdown(table)}\n{files}\n")
     for figure in figures:
-        shown = ""
+        shown, heading = "", f"{figure.label}: {figure.title}"
         if figure.name:
             # The picture's own text for those who do not see it is its title; the caption follows.
-            shown = f"![{escape_markdown(figure.title)}]({figure.name}.svg)\n\n"
+            shown = f"![{escape_markdown(heading)}]({figure.name}.svg)\n\n"
         parts.append(
-            f"**{escape_markdown(figure.title)}**\n\n{shown}{escape_markdown(figure.caption)}\n"
+            f"**{escape_markdown(heading)}**\n\n{shown}{escape_markdown(figure.caption)}\n"
         )
     return "\n".join(parts)
 

@@ -20,9 +20,10 @@ from coherence.report.plots import plot_pairwise_choice
 from coherence.report.unit import Unit
 from coherence.report.wording import clean
 from coherence.result import CheckResult
+from coherence.study.paper.cells import spoken_range
 from coherence.study.paper.document import PaperFigure
 from coherence.study.paper.results import NOT_RUN, PUBLISHED, REPAIRED, PaperResults
-from coherence.study.paper.tables import spoken_range, unit_name
+from coherence.study.paper.tables import unit_name
 
 FORMATS = ("svg", "pdf")
 MOST_UNITS = 5  # rows of panels in a file, which a page holds
@@ -75,11 +76,11 @@ def _choice_figures(units: Sequence[Unit], procedure: str, folder: Path) -> list
         (unit, {result.check: result for result in unit.results if _is_drawn(result)})
         for unit in units
     ]
-    title = f"Figure 1: Share of an action against belief, {procedure}"
+    title = f"Share of an action against belief, {procedure}"
     pairs = list(dict.fromkeys(check for _, results in drawn for check in results))
     if not pairs:
         why = "Not drawn: no pair of actions could be compared over bins of belief."
-        return [PaperFigure("", title, why)]
+        return [PaperFigure("", "Figure 1", title, why)]
     shown = [(unit, results) for unit, results in drawn if results]
     chunks = [shown[start : start + MOST_UNITS] for start in range(0, len(shown), MOST_UNITS)]
     figures = []
@@ -90,7 +91,7 @@ def _choice_figures(units: Sequence[Unit], procedure: str, folder: Path) -> list
         _draw_choices(chunk, pairs[:_MOST_PAIRS], folder / name)
         of_part = f" ({number} of {len(chunks)})" if part else ""
         caption = _choice_caption(chunk, pairs, procedure)
-        figures.append(PaperFigure(name, f"{title}{of_part}", caption))
+        figures.append(PaperFigure(name, "Figure 1", f"{title}{of_part}", caption))
     return figures
 
 
@@ -175,7 +176,7 @@ def _choice_caption(
 
 def _gap_figure(results: PaperResults, folder: Path) -> PaperFigure:
     """Draw the median relative gap of every model by task, beside that of fitted forests."""
-    title = "Figure 2: Gaps of iterated expectations"
+    title = "Gaps of iterated expectations"
     frame = results.frame()
     wanted = [(procedure, _GAP[procedure]) for procedure in results.reports]
     rows = [
@@ -185,7 +186,7 @@ def _gap_figure(results: PaperResults, folder: Path) -> PaperFigure:
     gaps = pd.concat(rows).dropna(subset="statistic")
     if gaps.empty:
         why = results.why_absent(next(iter(results.reports)), *_first(results), _GAP[REPAIRED])
-        return PaperFigure("", title, f"Not drawn: {why}")
+        return PaperFigure("", "Figure 2", title, f"Not drawn: {why}")
     tasks = list(dict.fromkeys(gaps["task"]))
     n_columns = min(len(tasks), _MOST_TASKS)
     n_lines = math.ceil(len(tasks) / n_columns)
@@ -208,7 +209,7 @@ def _gap_figure(results: PaperResults, folder: Path) -> PaperFigure:
             ax.set_ylim(0, top)
         _legend(figure)
         _save(figure, folder / "figure2")
-    return PaperFigure("figure2", title, _gap_caption(results, gaps, forests))
+    return PaperFigure("figure2", "Figure 2", title, _gap_caption(results, gaps, forests))
 
 
 def _first(results: PaperResults) -> tuple[str, str]:

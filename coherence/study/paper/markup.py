@@ -121,7 +121,7 @@ def render_markdown(table: PaperTable) -> str:
         for column in table.columns
     ]
     lines = [
-        f"**{escape_markdown(table.title)}**",
+        f"**{escape_markdown(table.heading)}**",
         "",
         f"| {' | '.join(headings)} |",
         f"|{'|'.join('---:' if column.number else '---' for column in table.columns)}|",
@@ -170,6 +170,7 @@ def render_latex(table: PaperTable) -> str:
         r"  \centering",
         rf"  \caption{{\textbf{{{escape_latex(table.title)}.}} {escape_latex(table.caption)}}}",
         rf"  \label{{tab:{table.name}}}",
+        r"  \par\medskip",
         r"  \resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
         rf"  \begin{{tabular}}{{{alignment}}}",
         *body,

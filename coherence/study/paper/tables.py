@@ -1,13 +1,13 @@
 """Tables of a paper out of the frame of its results: which number goes where, and the captions."""
 
 import math
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 import pandas as pd
 
 from coherence.report.wording import format_numbers, format_pvalue
-from coherence.study.paper.cells import Cell, Column, PaperTable, text_cell
+from coherence.study.paper.cells import Cell, Column, PaperTable, spoken_range, text_cell
 from coherence.study.paper.declared import TABLES, Block, Declared
 from coherence.study.paper.results import PUBLISHED, REPAIRED, PaperResults, as_sentence
 from coherence.study.paper.supplement import ISOTONIC, in_paper_order
@@ -38,12 +38,6 @@ def paper_tables(results: PaperResults) -> list[PaperTable]:
 def unit_name(task: str, model: str) -> tuple[str, str]:
     """Return what a table calls a task and a model, which may have no name."""
     return task or "all rows", model or "–"
-
-
-def spoken_range(counts: Collection[int]) -> str:
-    """Return "40 to 80", or "80" where all counts are the same."""
-    least, most = min(counts), max(counts)
-    return f"{least}" if least == most else f"{least} to {most}"
 
 
 class _Layout:
@@ -89,7 +83,8 @@ class _Layout:
         names = (Column("task", "task", number=False), Column("model", "model", number=False))
         return PaperTable(
             name=f"table{self.declared.number}",
-            title=f"Table {self.declared.number}: {self.declared.title}",
+            label=f"Table {self.declared.number}",
+            title=self.declared.title,
             caption=" ".join(self._caption()),
             columns=(*names, *self._columns()),
             rows=(*rows, *means),

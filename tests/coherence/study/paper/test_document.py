@@ -22,7 +22,7 @@ def test_the_index_shows_every_table_and_figure_with_its_caption(paper_results, 
 
 
 def test_a_figure_that_is_not_there_is_explained_and_not_linked(tmp_path):
-    write_document(tmp_path, "T", [], [PaperFigure("", "Figure 2", "Not drawn: no z.")])
+    write_document(tmp_path, "T", [], [PaperFigure("", "Figure 2", "Gaps", "Not drawn: no z.")])
     index = (tmp_path / "paper.md").read_text(encoding="utf-8")
     assert "Not drawn: no z." in index
     assert "![" not in index

@@ -21,7 +21,8 @@ def table():
     numbers = {"": 0.1 + 0.2, "low": float("nan")}
     return PaperTable(
         name="table9",
-        title="Table 9: 100%",
+        label="Table 9",
+        title="100%",
         caption="A share_of & more.",
         columns=(
             Column("model", "model", number=False),
