@@ -295,6 +295,7 @@ def _only_for_scores(args: argparse.Namespace) -> None:
 
     # Questions have terms and no training that could be resumed; a training has it the other way.
     unused = _SCORING | ({"resume": True} if args.action == "questions" else _TERMS)
+    unused = unused if args.action == "transfer" else unused | {"paper": None}
     for name, usual in unused.items():
         # A value that was typed and equals the default changes nothing, and passes.
         if getattr(args, name) != usual:

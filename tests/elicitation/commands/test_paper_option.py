@@ -5,6 +5,7 @@ import argparse
 import pandas as pd
 import pytest
 
+from coherence.batteries.bets.simulated import simulate_answers
 from coherence.batteries.mixing.simulated import simulate_mixing
 from coherence.cli.main import main
 from elicitation.commands.paper_option import add_paper_option, paper_folder
@@ -40,6 +41,27 @@ def test_reveal_writes_the_tables_and_the_figure_of_both_ways_of_asking(tmp_path
     }
     index = (paper / "paper.md").read_text(encoding="utf-8")
     assert "](misses.svg)" in index
+
+
+def test_bets_writes_accuracies_with_both_tests(questions, tmp_path, capsys):
+    table = pd.read_csv(questions, keep_default_na=False, na_values=[""])
+    answers, paper = tmp_path / "answers.csv", tmp_path / "paper"
+    simulate_answers("maximiser", table, rng=1).to_csv(answers, index=False)
+    given = ["bets", "--answers", str(answers), "--out", str(tmp_path / "out")]
+    assert main([*given, "--paper", str(paper)]) == 0
+    scores = pd.read_csv(tmp_path / "out" / "accuracy.csv").set_index(["template", "truth"])
+    shown = pd.read_csv(paper / "bets.csv").iloc[0]
+    assert shown["coin.correct"] == scores.loc[("coin", "correct"), "accuracy"]
+    sets = pd.read_csv(paper / "bets-sets.csv").iloc[0]
+    assert sets["dice.strict.threshold"] == scores.loc[("dice", "strict"), "threshold"]
+
+
+@pytest.mark.parametrize(
+    "action", [["questions", "--out", "q.csv"], ["train", "--modality", "coin", "--out", "m"]]
+)
+def test_actions_without_a_table_refuse_the_option(action, capsys):
+    assert main(["bets", "--paper", "paper", *action]) == 2
+    assert "--paper does not belong to 'coherence bets" in capsys.readouterr().err
 
 
 def test_mix_writes_the_ceiling_beside_the_score(tmp_path, capsys):
