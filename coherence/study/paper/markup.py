@@ -17,6 +17,7 @@ from coherence.study.paper.cells import PaperTable
 # formulas.
 _MARKDOWN = re.compile(r"([\\`*_|~$])")
 _LINK = re.compile(r"\](?=[(\[:])")
+_MINUS = re.compile(r"(?<![\w.])-(?=\d)")  # of a number, which is longer than a hyphen
 _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -91,7 +92,8 @@ def escape_latex(text: object) -> str:
     >>> print(escape_latex("50% of $x_1$ & \\input{y}"))
     50\% of \$x\_1\$ \& \textbackslash{}input\{y\}
     """
-    return "".join(map(_latex_mark, unicodedata.normalize("NFC", clean(text))))
+    plain = _MINUS.sub("−", unicodedata.normalize("NFC", clean(text)))
+    return "".join(map(_latex_mark, plain))
 
 
 def _latex_mark(mark: str) -> str:

@@ -159,8 +159,9 @@ class _Layout:
                 known = [row["statistic"] for row in rows if row is not None]
                 known = [value for value in known if not math.isnan(value)]
                 if not known:
-                    note = self.results.why_absent(procedure, *units[0], check)
-                    cells.append(Cell(_ABSENT, note=note if rows[0] is None else ""))
+                    # As the cells above, which say why.
+                    above = self._cell(procedure, *units[0], check)
+                    cells.append(Cell(above.text, note=above.note))
                     continue
                 mean = math.fsum(known) / len(known)
                 few = f"Mean of the {len(known)} of {len(units)} that have a number."

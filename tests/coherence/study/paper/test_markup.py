@@ -76,7 +76,15 @@ def test_latex_escapes_every_special_character_and_loses_none():
 
 @pytest.mark.parametrize(
     ("mark", "written"),
-    [("é", "é"), ("e\u0301", "é"), ("模", "[U+6A21]"), ("😀", "[U+1F600]"), ("½", "[U+00BD]")],
+    [
+        ("-0.1 a-1", r"$-$0.1 a{-}1"),
+        ("[-2, x--y]", r"[$-$2, x{-}{-}y]"),
+        ("é", "é"),
+        ("e\u0301", "é"),
+        ("模", "[U+6A21]"),
+        ("😀", "[U+1F600]"),
+        ("½", "[U+00BD]"),
+    ],
 )
 def test_latex_keeps_latin_letters_and_numbers_others(mark, written):
     assert escape_latex(mark) == written

@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 import coherence
@@ -19,6 +20,11 @@ def test_the_frame_holds_every_result_of_every_procedure(paper_results):
     for procedure, report in paper_results.reports.items():
         extra = len(paper_results.supplements[procedure])
         assert sizes[procedure] == len(report.results) + extra
+        rows = frame[frame["procedure"] == procedure].head(len(report.results))
+        shared = [name for name in COLUMNS if name in report.results]
+        assert len(shared) == len(COLUMNS) - 1
+        told = report.results[shared].reset_index(drop=True)
+        pd.testing.assert_frame_equal(rows[shared].reset_index(drop=True), told, check_dtype=False)
     assert not frame.duplicated(["procedure", "task", "model", "check"]).any()
 
 
