@@ -187,6 +187,45 @@ def _units_of(
     return units
 
 
+def read_units(
+    runs: pd.DataFrame,
+    checks: Sequence[str],
+    *,
+    strict: bool = False,
+    positive: Any = None,
+    reference: str | None = None,
+    merge_labels: bool | None = None,
+) -> tuple[list[tuple[tuple[Any, ...], UnitRows]], list[str]]:
+    """Validate a table and part it by task and model.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        A runs table.
+    checks : sequence of str
+        Checks that will be run, out of `coherence.checks.CHECKS`.
+    strict, positive, reference, merge_labels
+        As in `analyze`.
+
+    Returns
+    -------
+    units : list of (task and model, UnitRows)
+        Sorted by task and model.
+    assumed : list of str
+        What was assumed of all of them.
+    """
+    require_frame(runs)
+    runs, written = _one_writing(runs, merge_labels)
+    validate_runs(runs, labels_apart=merge_labels is False)
+    table, assumed = complete_columns(runs)
+    assumed = written + assumed
+    if strict:
+        table, repaired = _without_repairs(table)
+        assumed.append(f"strict: {repaired} repaired rows were treated as unreadable.")
+    states = states_of_tasks(table, positive, [declaration(name) for name in checks])
+    return _units_of(table, states, reference), assumed
+
+
 def _finished(key: tuple[Any, ...], unit: UnitRows, beside: Beside, notes: tuple[str, ...]) -> Unit:
     """Put all that is known of a unit together."""
     way = answering(unit.rows)
@@ -298,15 +337,14 @@ def analyze(
     names = _checked_names(checks)
     _require_twins(twins, published)
     n_jobs = n_jobs if n_jobs == -1 else whole_number(n_jobs, "n_jobs", 1)
-    runs, written = _one_writing(runs, merge_labels)
-    validate_runs(runs, labels_apart=merge_labels is False)
-    table, assumed = complete_columns(runs)
-    assumed = written + assumed
-    if strict:
-        table, repaired = _without_repairs(table)
-        assumed.append(f"strict: {repaired} repaired rows were treated as unreadable.")
-    states = states_of_tasks(table, positive, [declaration(name) for name in names])
-    units = _units_of(table, states, reference)
+    units, assumed = read_units(
+        runs,
+        names,
+        strict=strict,
+        positive=positive,
+        reference=reference,
+        merge_labels=merge_labels,
+    )
     plans = []
     rngs = as_generator(rng).spawn(len(units))
     for (_, unit), unit_rng in zip(units, rngs, strict=True):

@@ -53,6 +53,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder for results.json, results.parquet and report.html; made if it does not exist",
     )
+    parser.add_argument(
+        "--paper",
+        metavar="DIR",
+        help="folder for the tables and figures of the paper that these checks come from, tasks "
+        "and models side by side, as Markdown, LaTeX, CSV, SVG and PDF; with --published the "
+        "published numbers stand beside the repaired ones",
+    )
     _add_pipelines(parser)
     parser.add_argument(
         "--checks",
@@ -154,23 +161,37 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
     add_text_arguments(parser, percent="stated probabilities are percentages: 70 or 70%% is 0.7")
 
 
-def _prepare_folder(name: str) -> Path:
+def _prepare_folder(name: str, option: str = "--out") -> Path:
     """Make the folder and try to write there: known before the analysis, and not at its end."""
     from coherence.errors import InputError
 
     folder = Path(name)
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"--out must be a folder; {name} is a file. Name a folder.")
+        raise InputError(f"{option} must be a folder; {name} is a file. Name a folder.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         # Writing tells what permissions do not: a full disk, a read-only mount.
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
         raise InputError(
-            f"--out must be a folder that can be written to; {name} is not ({error.strerror}). "
+            f"{option} must be a folder that can be written to; {name} is not ({error.strerror}). "
             "Choose another."
         ) from error
     return folder
+
+
+def _paper_folder(args: argparse.Namespace) -> Path | None:
+    """Make the folder of the paper, which has results of its own."""
+    from coherence.errors import InputError
+
+    if args.paper is None:
+        return None
+    if args.out is not None and Path(args.paper).resolve() == Path(args.out).resolve():
+        raise InputError(
+            f"--paper and --out must be different folders; both are {args.paper}, and each has a "
+            f"results.parquet. Try --paper {Path(args.out, 'paper')}."
+        )
+    return _prepare_folder(args.paper, "--paper")
 
 
 def _require_writable(file: str) -> None:
@@ -252,6 +273,19 @@ def _write(report: "Report", folder: Path | None, json_file: str | None) -> None
         replace_text(Path(str(json_file)), report.to_json())
 
 
+def _write_paper(
+    report: "Report",
+    folder: Path,
+    runs: "pd.DataFrame",
+    args: argparse.Namespace,
+    progress: Callable[[int, int, str], None] | None,
+) -> None:
+    from coherence.study.paper.write import write_paper
+
+    options: dict[str, Any] = {"n_jobs": args.n_jobs, "progress": progress}
+    write_paper(report, folder, runs=runs, published=args.published, **options)
+
+
 def _judge(conditions: "list[Condition]", report: "Report") -> int:
     """Say on standard error what meets the conditions, and return the exit status."""
     from coherence.analysis.conditions import compare
@@ -303,6 +337,7 @@ def run(args: argparse.Namespace) -> int:
         checks = [name.strip() for name in args.checks.split(",") if name.strip()]
     runs = _read(args)
     folder = None if args.out is None else _prepare_folder(args.out)
+    paper = _paper_folder(args)
     if args.json not in (None, STREAM):
         _require_writable(args.json)
 
@@ -323,6 +358,8 @@ def run(args: argparse.Namespace) -> int:
             rng=args.seed,
             progress=progress,
         )
+        if paper is not None:
+            _write_paper(report, paper, runs, args, progress)
     _write(report, folder, args.json)
     as_json = args.json == STREAM
     try:
@@ -333,6 +370,8 @@ def run(args: argparse.Namespace) -> int:
     # The reader left, as `head` does: the status is still to be told.
     except BrokenPipeError:
         discard_output()
+    if paper is not None:
+        print(f"wrote the tables and figures of the paper, see {paper}/paper.md", file=sys.stderr)
     if folder is not None:
         print(f"wrote results.json, results.parquet and report.html to {folder}", file=sys.stderr)
     return _judge(conditions, report)

@@ -5,18 +5,22 @@ of this one.
 """
 
 import os
-import re
-from collections.abc import Collection, Iterable
 from pathlib import Path
 
+from coherence.table.files import remove_earlier, replace_text
 
-def prepare_folder(name: str | os.PathLike[str]) -> Path:
-    """Make the folder of ``--out``.
+__all__ = ["prepare_folder", "remove_earlier", "replace_text"]
+
+
+def prepare_folder(name: str | os.PathLike[str], option: str = "--out") -> Path:
+    """Make the folder of ``--out``, or of another option.
 
     Parameters
     ----------
     name : path-like
         Folder; it may exist.
+    option : str
+        The option that named it.
 
     Returns
     -------
@@ -35,56 +39,12 @@ def prepare_folder(name: str | os.PathLike[str]) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"--out must be a folder that can be made; {name} cannot ({error.strerror}). "
+            f"{option} must be a folder that can be made; {name} cannot ({error.strerror}). "
             "Choose another."
         ) from error
     # Hours of asking must not end with a folder that takes no file.
     if not os.access(folder, os.W_OK | os.X_OK):
         raise InputError(
-            f"--out must be a folder that can be written to; {name} cannot. Choose another."
+            f"{option} must be a folder that can be written to; {name} cannot. Choose another."
         )
     return folder
-
-
-def remove_earlier(
-    folder: Path, names: str, kept: Collection[str], inputs: Iterable[str | os.PathLike[str]] = ()
-) -> None:
-    """Remove what an earlier call of the same command wrote and this one does not.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of ``--out``.
-    names : str
-        Regular expression of all names that the command may write there; other files are never
-        touched.
-    kept : collection of str
-        Names that this call writes.
-    inputs : iterable of path-like
-        Files that this call read, which stay.
-    """
-    read = {Path(name).resolve() for name in inputs}  # one file may have several names
-    for path in folder.iterdir():
-        replaced = re.fullmatch(names, path.name) and path.name not in kept
-        if replaced and path.is_file() and path.resolve() not in read:
-            path.unlink()
-
-
-def replace_text(path: Path, text: str) -> None:
-    """Write a file so that a crash leaves either the old one or the new one.
-
-    Parameters
-    ----------
-    path : Path
-        File, in a folder that can be written to.
-    text : str
-        All that it will hold.
-    """
-    # In the same folder: a file can only be renamed at once within its file system.
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

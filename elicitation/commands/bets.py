@@ -12,6 +12,7 @@ from elicitation.commands.model_options import (
     add_model_options,
     add_store_options,
 )
+from elicitation.commands.paper_option import add_paper_option
 from elicitation.commands.server_options import SERVER_DEFAULTS
 
 # Options of a score that an action has no use for, and their defaults.
@@ -69,6 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", metavar="DIR", help="folder for tables and figures, made if need be"
     )
+    add_paper_option(parser)
     _add_items(parser)
     _add_terms(parser)
     _add_scoring(parser)
@@ -256,6 +258,7 @@ def _add_transfer(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder for the trained models, the table and the figure",
     )
+    add_paper_option(parser, default=argparse.SUPPRESS)
     _add_recipe(parser)
 
 
@@ -292,6 +295,7 @@ def _only_for_scores(args: argparse.Namespace) -> None:
 
     # Questions have terms and no training that could be resumed; a training has it the other way.
     unused = _SCORING | ({"resume": True} if args.action == "questions" else _TERMS)
+    unused = unused if args.action == "transfer" else unused | {"paper": None}
     for name, usual in unused.items():
         # A value that was typed and equals the default changes nothing, and passes.
         if getattr(args, name) != usual:

@@ -10,6 +10,7 @@ from coherence.cli.folders import prepare_folder, remove_earlier
 from elicitation.commands.bets_answers import ask_models, check_known, folder_of, read_answer_table
 from elicitation.commands.bets_questions import scored_questions
 from elicitation.commands.bets_report import bets_report
+from elicitation.commands.paper_option import paper_folder, write_paper_tables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,6 +48,7 @@ def score(args: argparse.Namespace) -> int:
         raise InputError(f"--seed must be at least 0; received {args.seed}.")
     # Said before anything is asked; the folder is made after, so that a fault leaves none behind.
     folder_of(args.out)
+    paper = paper_folder(args)
     questions = (
         scored_questions(args) if args.questions is None else read_answer_table(args.questions)
     )
@@ -72,6 +74,10 @@ def score(args: argparse.Namespace) -> int:
     written = _write(out, answers, scores, comparison, args)
     print(bets_report(scores, comparison))
     print(f"{out}: {', '.join(written)}", file=sys.stderr)
+    if paper is not None:
+        from coherence.study.paper.bets import EARLIER, bet_tables
+
+        write_paper_tables(paper, "Thinking in bets", bet_tables(scores.accuracy), earlier=EARLIER)
     return 0
 
 

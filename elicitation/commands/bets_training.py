@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from elicitation.commands.bets_answers import folder_of
 from elicitation.commands.bets_questions import MODALITIES, VALUES, things_of
 from elicitation.commands.bets_report import between, percent
+from elicitation.commands.paper_option import paper_folder, write_paper_tables
 
 if TYPE_CHECKING:
     from elicitation.batteries.bets.items import Items
@@ -141,11 +142,13 @@ def transfer(args: argparse.Namespace) -> int:
     from coherence.batteries.bets.plots import plot_transfer, save_bet_plot
     from coherence.batteries.bets.scores import score_bets
     from coherence.report.columns import aligned
+    from coherence.study.paper.bets import EARLIER, transfer_tables
     from coherence.table.storage import write_runs
     from elicitation.batteries.bets.models import load_chooser, score_choices
     from elicitation.batteries.bets.questions import bet_questions
 
     items, out, recipe = things_of(args), folder_of(args.out), _recipe(args)
+    paper = paper_folder(args)
     questions = bet_questions(items, splits=["dev", "test"])
     answers = []
     with _training(args) as show:
@@ -159,12 +162,9 @@ def transfer(args: argparse.Namespace) -> int:
             answers.append(score_choices(model, questions).assign(model=modality))
     # What a model was trained on takes the place of its name.
     scores = score_bets(questions, pd.concat(answers, ignore_index=True)).accuracy
-    write_runs(
-        scores.rename(columns={"model": "trained_on", "template": "tested_on"}).drop(
-            columns="kind"
-        ),
-        out / "transfer.csv",
-    )
+    renamed = scores.rename(columns={"model": "trained_on", "template": "tested_on"})
+    write_runs(renamed.drop(columns="kind"), out / "transfer.csv")
+    write_paper_tables(paper, "Thinking in bets", transfer_tables(renamed), earlier=EARLIER)
     correct = scores[scores["truth"] == "correct"]
     table = correct.pivot(index="model", columns="template", values="accuracy").loc[
         list(MODALITIES), list(MODALITIES)

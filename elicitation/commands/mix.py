@@ -18,6 +18,11 @@ from elicitation.commands.model_options import (
     drawn_at_a_time,
     load_causal,
 )
+from elicitation.commands.paper_option import (
+    add_paper_option,
+    paper_folder,
+    write_paper_tables,
+)
 from elicitation.commands.server_options import connect
 
 if TYPE_CHECKING:
@@ -47,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", metavar="DIR", help="folder for tables and figures, made if need be"
     )
+    add_paper_option(parser)
     parser.add_argument(
         "--draws",
         type=int,
@@ -97,7 +103,9 @@ def run(args: argparse.Namespace) -> int:
         # Before the folder is made: a table with faults leaves none behind.
         scores = score_mixing(answers, rng=args.seed)
         prepare_folder(out)
+        paper = paper_folder(args)
     else:
+        paper = paper_folder(args)
         asked = _ask(args, out)
         if asked is None:
             return 130
@@ -105,6 +113,11 @@ def run(args: argparse.Namespace) -> int:
     written = write_mix_results(out, answers, scores, inputs=args.answers)
     print(mix_report(scores))
     print(f"{out}: {', '.join(written)}", file=sys.stderr)
+    if paper is not None:
+        from coherence.study.paper.mixing import EARLIER, mixing_table
+
+        title = "Failure to mix"
+        write_paper_tables(paper, title, [mixing_table(scores.experiments)], earlier=EARLIER)
     return 0
 
 

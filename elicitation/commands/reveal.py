@@ -16,6 +16,7 @@ from elicitation.commands.model_options import (
     ask_and_keep,
     load_causal,
 )
+from elicitation.commands.paper_option import add_paper_option, paper_folder
 from elicitation.commands.reveal_results import Battery, write_battery
 from elicitation.commands.reveal_served import ask_served, check_served
 
@@ -56,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write all questions as CSV, to be asked elsewhere, and stop",
     )
+    add_paper_option(parser)
     _add_grid(parser)
     parser.add_argument(
         "--only-revealed",
@@ -129,15 +131,15 @@ def run(args: argparse.Namespace) -> int:
     if args.questions is not None:
         _write_questions(args, settings)
         return 0
-    folder = prepare_folder(args.out)
+    folder, paper = prepare_folder(args.out), paper_folder(args)
     if args.answers is not None:
         battery = _read(args, settings)
-        write_battery(folder, battery, seed=args.seed, inputs=[args.answers])
+        write_battery(folder, battery, seed=args.seed, inputs=[args.answers], paper=paper)
         return 0
     asked = ask_and_keep(args, folder / "answers.sqlite", lambda store: _ask(args, settings, store))
     if asked is None:
         return 130
-    write_battery(folder, asked, seed=args.seed)
+    write_battery(folder, asked, seed=args.seed, paper=paper)
     return 0
 
 
@@ -167,7 +169,7 @@ def _check(args: argparse.Namespace) -> None:
     from coherence.errors import InputError
 
     if args.questions is not None:
-        unused = ("model", "base", "instruct", "answers", "out")
+        unused = ("model", "base", "instruct", "answers", "out", "paper")
         if beside := [f"--{name}" for name in unused if getattr(args, name) is not None]:
             raise InputError(
                 f"--questions writes the questions and stops, so that {', '.join(beside)} has no "

@@ -1,12 +1,13 @@
 """What ``coherence reveal`` writes and prints, whoever answered."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coherence.cli.folders import remove_earlier
+from elicitation.commands.paper_option import write_paper_tables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 _CHECKED = ("runs.parquet", "results.json", "report.html")
 # All that the command may write, but for the store of answers.
 _WRITTEN = (
-    r"(table|summary|scores|beliefs|influence|orders|stated|stated_errors|bets)\.csv"
-    r"|(outcomes|previous|orders)\.png|runs\.parquet|results\.json|report\.html"
+    r"(table|summary|scores|beliefs|influence|orders|stated|stated_errors|misses|bets)\.csv"
+    r"|(outcomes|previous|orders|misses)\.png|runs\.parquet|results\.json|report\.html"
 )
 
 
@@ -30,7 +31,12 @@ class Battery:
 
 
 def write_battery(
-    folder: Path, battery: Battery, *, seed: int, inputs: "Sequence[str]" = ()
+    folder: Path,
+    battery: Battery,
+    *,
+    seed: int,
+    inputs: "Sequence[str]" = (),
+    paper: Path | None = None,
 ) -> None:
     """Write tables and figures, print the summary, and with a runs table the verdict.
 
@@ -44,15 +50,49 @@ def write_battery(
         Of the checks.
     inputs : sequence of str
         Files that this call read, which stay.
+    paper : Path, optional
+        Folder for the tables as the paper lays them out.
     """
+    from coherence.batteries.revealed.figures import write_figures
+    from coherence.batteries.revealed.misses_plot import misses_figure
+
+    beliefs, stated, bets, runs = map(
+        _together, (battery.beliefs, battery.stated, battery.bets, battery.runs)
+    )
+    tables, texts = _scored(beliefs, stated, bets)
+    # No file without rows: of coins there are no orders of options, for instance.
+    filled = {f"{name}.csv": table for name, table in tables.items() if len(table)}
+    remove_earlier(folder, _WRITTEN, filled, inputs)
+    for name, table in filled.items():
+        table.to_csv(folder / name, index=False)
+    written = list(filled)
+    if beliefs is not None:
+        written += [path.name for path in write_figures(beliefs, folder)]
+    if "misses.csv" in filled:
+        misses_figure(tables["beliefs"], tables["misses"]).savefig(folder / "misses.png")
+        written.append("misses.png")
+    if paper is not None:
+        _write_paper(paper, tables)
+    # Before the checks, which take longer: should one fail, what was measured is there.
+    print("\n\n".join(filter(None, texts)))
+    if runs is not None:
+        print(f"\n{_check_coherence(runs, folder, seed)}")
+        written += _CHECKED
+    print(f"wrote {', '.join(written)} to {folder}", file=sys.stderr)
+
+
+def _scored(
+    beliefs: "pd.DataFrame | None", stated: "pd.DataFrame | None", bets: "pd.DataFrame | None"
+) -> "tuple[dict[str, pd.DataFrame], list[str]]":
+    """Return every table by the name of its file, and what they say."""
     from coherence.batteries.revealed.answer_scores import score_stated, score_wagers
     from coherence.batteries.revealed.belief_scores import (
         comparison_table,
         score_beliefs,
         summarise_scores,
     )
-    from coherence.batteries.revealed.figures import write_figures
     from coherence.batteries.revealed.influences import order_preferences, previous_influences
+    from coherence.batteries.revealed.misses import compare_misses, render_misses
     from coherence.batteries.revealed.text import (
         render_bets,
         render_distances,
@@ -60,11 +100,8 @@ def write_battery(
         render_stated,
     )
 
-    beliefs, stated, bets, runs = map(
-        _together, (battery.beliefs, battery.stated, battery.bets, battery.runs)
-    )
     tables: dict[str, pd.DataFrame] = {}
-    texts = []
+    texts: list[str] = []
     if stated is not None:
         tables |= {"stated": stated, "stated_errors": score_stated(stated)}
     if beliefs is not None:
@@ -83,23 +120,31 @@ def write_battery(
         texts += [render_distances(distances), render_notes(scores, influences, orders)]
     if stated is not None:
         texts.append(render_stated(tables["stated_errors"]))
+    if stated is not None and beliefs is not None:
+        tables["misses"] = compare_misses(beliefs, stated)
+        texts.append(render_misses(tables["misses"]))
     if bets is not None:
         tables["bets"] = score_wagers(bets)
         texts.append(render_bets(tables["bets"]))
-    # No file without rows: of coins there are no orders of options, for instance.
-    filled = {f"{name}.csv": table for name, table in tables.items() if len(table)}
-    remove_earlier(folder, _WRITTEN, filled, inputs)
-    for name, table in filled.items():
-        table.to_csv(folder / name, index=False)
-    written = list(filled)
-    if beliefs is not None:
-        written += [path.name for path in write_figures(beliefs, folder)]
-    # Before the checks, which take longer: should one fail, what was measured is there.
-    print("\n\n".join(texts))
-    if runs is not None:
-        print(f"\n{_check_coherence(runs, folder, seed)}")
-        written += _CHECKED
-    print(f"wrote {', '.join(written)} to {folder}", file=sys.stderr)
+    return tables, texts
+
+
+def _write_paper(paper: Path, tables: "Mapping[str, pd.DataFrame]") -> None:
+    """Write the tables of the paper, and the figure of both ways of asking."""
+    from coherence.study.paper.document import PaperFigure
+    from coherence.study.paper.revealed import EARLIER, revealed_tables
+
+    figures, misses = [], tables.get("misses")
+    if misses is not None and len(misses):
+        from coherence.batteries.revealed.misses_plot import CAPTION, TITLE, misses_figure
+
+        drawn = misses_figure(tables["beliefs"], misses)
+        for ending, date in (("svg", "Date"), ("pdf", "CreationDate")):
+            drawn.savefig(paper / f"misses.{ending}", metadata={date: None})
+        figures.append(PaperFigure("misses", "Figure", TITLE, CAPTION))
+    summary, errors = tables.get("summary"), tables.get("stated_errors")
+    laid_out = [] if summary is None else revealed_tables(summary, errors, misses)
+    write_paper_tables(paper, "Revealed beliefs", laid_out, figures, earlier=EARLIER)
 
 
 def _check_coherence(runs: "pd.DataFrame", folder: Path, seed: int) -> str:

@@ -146,7 +146,7 @@ def summarise_scores(scores: pd.DataFrame) -> pd.DataFrame:
         known = values.dropna(subset="value")
         means = known.groupby("wording", sort=False)["value"].mean().to_numpy(dtype=np.float64)
         n_settings = known["setting"].nunique()
-        rows.append((*key, *_over_wordings(means, *_RANGES[str(key[2])]), n_settings, len(means)))
+        rows.append((*key, *over_wordings(means, *_RANGES[str(key[2])]), n_settings, len(means)))
     spread = ["mean", "sd_wordings", "low", "high"]
     table = pd.DataFrame(rows, columns=[*keys, *spread, "n_settings", "n_wordings"])
     ranks = {"group": _ranks(scores["group"]), "metric": _ranks(pd.Series(metrics))}
@@ -158,7 +158,7 @@ def summarise_scores(scores: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _over_wordings(means: Floats, least: float, most: float) -> tuple[float, float, float, float]:
+def over_wordings(means: Floats, least: float, most: float) -> tuple[float, float, float, float]:
     """Return mean, standard deviation and 95% t interval, held between `least` and `most`."""
     n = len(means)
     mean = float(means.mean()) if n else math.nan

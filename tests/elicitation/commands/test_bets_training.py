@@ -28,12 +28,17 @@ def test_training_asking_and_transfer(tmp_path, capsys, list_of_things):
         "--device",
         "cpu",
     ]
-    assert main(["bets", "transfer", "--out", str(tmp_path / "all"), *short]) == 0
+    paper = ["--paper", str(tmp_path / "paper")]
+    assert main(["bets", "transfer", "--out", str(tmp_path / "all"), *short, *paper]) == 0
     table = pd.read_csv(tmp_path / "all" / "transfer.csv")
     assert set(zip(table["trained_on"], table["tested_on"], strict=True)) == {
         (a, b) for a in ("coin", "dice", "card") for b in ("coin", "dice", "card")
     }
     assert (tmp_path / "all" / "transfer.svg").exists()
+    laid_out = pd.read_csv(tmp_path / "paper" / "transfer.csv").set_index("trained_on")
+    correct = table[table["truth"] == "correct"]
+    for row in correct.to_dict("records"):
+        assert laid_out.loc[row["trained_on"], f"{row['tested_on']}.correct"] == row["accuracy"]
     output = capsys.readouterr().out
     assert "trained on" in output
     asked = [

@@ -1,0 +1,318 @@
+"""Figures 1 and 2 of a paper: choice shares against belief, and gaps of iterated expectations.
+
+As in the figures of the paper on whether models act like rational agents. Text from data is never
+read as mathematics.
+"""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from coherence.report.answering import belief_noun
+from coherence.report.figures import BLUE, FAINT, INK, SKY, Style, figure_style, frame_axes
+from coherence.report.plots import plot_pairwise_choice
+from coherence.report.unit import Unit
+from coherence.report.wording import clean
+from coherence.result import CheckResult
+from coherence.study.paper.cells import spoken_range
+from coherence.study.paper.document import PaperFigure
+from coherence.study.paper.results import NOT_RUN, PUBLISHED, REPAIRED, PaperResults
+from coherence.study.paper.tables import unit_name
+
+FORMATS = ("svg", "pdf")
+MOST_UNITS = 5  # rows of panels in a file, which a page holds
+_MOST_PAIRS = 4
+_MOST_TASKS = 3  # panels of figure 2 in a line
+_NAME = 26  # letters
+_PAIRWISE = "monotone_choice:"
+_GAP = {PUBLISHED: "iterated_expectation", REPAIRED: "iterated_expectation:relative"}
+_FOREST = "iterated_expectation:random_forest"
+
+
+def write_paper_figures(results: PaperResults, folder: Path) -> list[PaperFigure]:
+    """Draw Figures 1 and 2 into a folder, as SVG and PDF.
+
+    Parameters
+    ----------
+    results : PaperResults
+        From `coherence.study.paper.results.collect_results`.
+    folder : Path
+        A folder that is there.
+
+    Returns
+    -------
+    list of PaperFigure
+        Figure 1 for each procedure that was run, in several files where there are many tasks and
+        models, and Figure 2.
+    """
+    figures = []
+    for procedure, report in results.reports.items():
+        figures += _choice_figures(report.units, procedure, folder)
+    return [*figures, _gap_figure(results, folder)]
+
+
+def _save(figure: Figure, path: Path) -> None:
+    for ending in FORMATS:
+        # A date would make two runs of the same data differ.
+        date = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}[ending]
+        figure.savefig(path.with_suffix(f".{ending}"), metadata=date)
+
+
+def _pair_of(result: CheckResult) -> tuple[object, object]:
+    # A label may hold a slash; the settings know where the first action ends.
+    first, second = result.settings["pair"]
+    return first, second
+
+
+def _choice_figures(units: Sequence[Unit], procedure: str, folder: Path) -> list[PaperFigure]:
+    """Draw the shares of every pair of actions: a line of panels per unit, a column per pair."""
+    drawn = [
+        (unit, {result.check: result for result in unit.results if _is_drawn(result)})
+        for unit in units
+    ]
+    title = f"Share of an action against belief, {procedure}"
+    pairs = list(dict.fromkeys(check for _, results in drawn for check in results))
+    if not pairs:
+        why = "Not drawn: no pair of actions could be compared over bins of belief."
+        return [PaperFigure("", "Figure 1", title, why)]
+    shown = [(unit, results) for unit, results in drawn if results]
+    chunks = [shown[start : start + MOST_UNITS] for start in range(0, len(shown), MOST_UNITS)]
+    figures = []
+    for number, chunk in enumerate(chunks, start=1):
+        suffix = "" if procedure == REPAIRED else f"-{procedure}"
+        part = f"-{number}" if len(chunks) > 1 else ""
+        name = f"figure1{suffix}{part}"
+        _draw_choices(chunk, pairs[:_MOST_PAIRS], folder / name)
+        of_part = f" ({number} of {len(chunks)})" if part else ""
+        caption = _choice_caption(chunk, pairs, procedure)
+        figures.append(PaperFigure(name, "Figure 1", f"{title}{of_part}", caption))
+    return figures
+
+
+def _is_drawn(result: CheckResult) -> bool:
+    return result.check.startswith(_PAIRWISE) and not result.details.empty
+
+
+def _draw_choices(
+    chunk: Sequence[tuple[Unit, dict[str, CheckResult]]], pairs: Sequence[str], path: Path
+) -> None:
+    n_rows, n_columns = len(chunk), len(pairs)
+    with figure_style({"font.size": 8.5}):
+        size = (max(2.9 * n_columns, 3.6), 2.3 * n_rows)
+        figure = Figure(figsize=size, layout="constrained")
+        for row, (unit, results) in enumerate(chunk):
+            for column, check in enumerate(pairs):
+                ax = figure.add_subplot(n_rows, n_columns, row * n_columns + column + 1)
+                if check not in results:
+                    _say_empty(ax, check.removeprefix(_PAIRWISE))
+                    continue
+                result = results[check]
+                noun = belief_noun(unit.answering)
+                plot_pairwise_choice(result.details, _pair_of(result), ax, noun=noun)
+                # Marked in the caption; a legend in every panel would cover the shares.
+                if legend := ax.get_legend():
+                    legend.remove()
+                ax.set_xlim(-0.03, 1.03)
+                ax.set_title(
+                    " · ".join(
+                        clean(name, limit=_NAME) for name in unit_name(unit.task, unit.model)
+                    ),
+                    fontsize=8.5,
+                    color=INK,
+                    loc="left",
+                    parse_math=False,
+                )
+        _save(figure, path)
+
+
+def _say_empty(ax: Axes, what: str) -> None:
+    ax.set_axis_off()
+    note = f"{clean(what, limit=_NAME)}:\nnot compared"
+    ax.text(0.5, 0.5, note, transform=ax.transAxes, ha="center", color=INK, parse_math=False)
+
+
+def _choice_caption(
+    chunk: Sequence[tuple[Unit, dict[str, CheckResult]]], pairs: Sequence[str], procedure: str
+) -> str:
+    results = [result for _, of_unit in chunk for result in of_unit.values()]
+    details = pd.concat([result.details for result in results])
+    violated = int((details["violation"].astype(bool) & details["significant"].astype(bool)).sum())
+    test = (
+        "Fisher's exact test over rows for each pair of bins, uncorrected"
+        if procedure == PUBLISHED
+        else "the test of the largest drops over contexts, corrected for all pairs of bins of a "
+        "panel"
+    )
+    kinds = {
+        "1.96 standard errors over contexts of actions that are probabilities"
+        if "se_j" in result.details
+        else "Wilson 95% intervals over chosen actions"
+        for result in results
+    }
+    bars = " and ".join(sorted(kinds))
+    contexts = spoken_range([result.n_contexts for result in results])
+    fullest = [
+        max(of_unit.values(), key=lambda result: result.n_rows + result.n_dropped)
+        for _, of_unit in chunk
+    ]
+    unread = sum(result.n_dropped for result in fullest)
+    left_out = (
+        f" Of {len(pairs)} pairs {_MOST_PAIRS} are drawn." if len(pairs) > _MOST_PAIRS else ""
+    )
+    return (
+        "A point is the share of the first action among the two, in a quantile bin of belief, at "
+        "the mean belief of the bin; its area is in proportion to the answers of the bin. Bars: "
+        f"{bars}. Dashed lines join bins with a significant fall of the share by {test}: "
+        f"{violated} of {len(details)} pairs of bins. A panel has {contexts} contexts; "
+        f"{unread} rows had no readable belief and action.{left_out}"
+    )
+
+
+def _gap_figure(results: PaperResults, folder: Path) -> PaperFigure:
+    """Draw the median relative gap of every model by task, beside that of fitted forests."""
+    title = "Gaps of iterated expectations"
+    frame = results.frame()
+    wanted = [(procedure, _GAP[procedure]) for procedure in results.reports]
+    rows = [
+        frame[(frame["procedure"] == procedure) & (frame["check"] == check)]
+        for procedure, check in wanted
+    ]
+    gaps = pd.concat(rows).dropna(subset="statistic")
+    if gaps.empty:
+        why = results.why_absent(next(iter(results.reports)), *_first(results), _GAP[REPAIRED])
+        return PaperFigure("", "Figure 2", title, f"Not drawn: {why}")
+    tasks = list(dict.fromkeys(gaps["task"]))
+    n_columns = min(len(tasks), _MOST_TASKS)
+    n_lines = math.ceil(len(tasks) / n_columns)
+    forests = frame[(frame["check"] == _FOREST)].dropna(subset="statistic")
+    n_models = int(gaps.groupby("task")["model"].nunique().max())
+    width = max(2.0 + 0.75 * n_models, 3.4)
+    with figure_style({"font.size": 9.0}):
+        size = (width * n_columns, 3.1 * n_lines)
+        figure = Figure(figsize=size, layout="constrained")
+        for number, task in enumerate(tasks):
+            ax = figure.add_subplot(n_lines, n_columns, number + 1)
+            plot_gaps(gaps[gaps["task"] == task], forests[forests["task"] == task], ax)
+            name = clean(unit_name(task, "")[0], limit=_NAME)
+            ax.set_title(name, fontsize=9.5, color=INK, loc="left", parse_math=False)
+            if number % n_columns:
+                ax.set_ylabel("")
+        # On one scale, so that tasks can be compared.
+        top = max(ax.get_ylim()[1] for ax in figure.axes)
+        for ax in figure.axes:
+            ax.set_ylim(0, top)
+        _legend(figure)
+        _save(figure, folder / "figure2")
+    return PaperFigure("figure2", "Figure 2", title, _gap_caption(results, gaps, forests))
+
+
+def _first(results: PaperResults) -> tuple[str, str]:
+    unit = results.units[0]
+    return unit.task, unit.model
+
+
+def plot_gaps(gaps: pd.DataFrame, forests: pd.DataFrame, ax: Axes) -> Axes:
+    """Draw the median relative gap of the models of a task, with the forests' own.
+
+    Parameters
+    ----------
+    gaps, forests : DataFrame
+        Rows of one task in the frame of `coherence.study.paper.results.PaperResults`: gaps of
+        either procedure, and gaps of the fitted forests.
+    ax : Axes
+        Where to draw.
+
+    Returns
+    -------
+    Axes
+        `ax`; a bar per model and procedure, a line for its interval, a dashed line for the forests
+        and a band for their interval.
+    """
+    models = list(dict.fromkeys(gaps["model"]))
+    procedures = [name for name in (PUBLISHED, REPAIRED) if name in set(gaps["procedure"])]
+    width = 0.8 / len(procedures)
+    frame_axes(ax)
+    for number, procedure in enumerate(procedures):
+        rows = gaps[gaps["procedure"] == procedure].set_index("model").reindex(models)
+        centres = np.arange(len(models)) + (number - (len(procedures) - 1) / 2) * width
+        heights = rows["statistic"].to_numpy(dtype=np.float64)
+        colour = SKY if procedure == PUBLISHED else BLUE
+        ax.bar(centres, heights, width=width * 0.8, color=colour, label=procedure, zorder=2)
+        low, high = (rows[end].to_numpy(dtype=np.float64) for end in ("low", "high"))
+        known = ~np.isnan(low)
+        ax.vlines(centres[known], low[known], high[known], color=INK, linewidth=1.2, zorder=3)
+    _draw_forests(forests.drop_duplicates("model"), models, ax)
+    names = [clean(unit_name("", model)[1], limit=16) for model in models]
+    turned = len(models) > 2 and max(map(len, names)) > 8
+    ax.set_xticks(range(len(models)), names)
+    for tick in ax.get_xticklabels():
+        tick.set_parse_math(False)
+        if turned:
+            tick.set(rotation=25, ha="right")
+    ax.set_xlim(-0.6, len(models) - 0.4)
+    ax.set_ylabel("median gap / belief")
+    return ax
+
+
+def _draw_forests(forests: pd.DataFrame, models: list[str], ax: Axes) -> None:
+    """Draw the baseline across the bars of every model; models may have had other cases."""
+    for number, row in enumerate(forests.to_dict("records")):
+        start = models.index(row["model"]) - 0.5 if row["model"] in models else None
+        if start is None:
+            continue
+        label = "forests, with their interval" if number == 0 else None
+        level = [row["statistic"]] * 2
+        line: Style = {"color": INK, "linestyle": (0, (4, 2)), "linewidth": 1.2, "zorder": 4}
+        ax.plot([start, start + 1], level, **line, label=label)
+        if not math.isnan(row["low"]):
+            ends = [row["low"]] * 2, [row["high"]] * 2
+            shade: Style = {"color": FAINT, "alpha": 0.25, "linewidth": 0, "zorder": 0}
+            ax.fill_between([start, start + 1], *ends, **shade)
+
+
+def _legend(figure: Figure) -> None:
+    """Put one legend for all panels below them."""
+    entries: dict[str, Any] = {}
+    for ax in figure.axes:
+        handles, labels = ax.get_legend_handles_labels()
+        entries |= dict(zip(labels, handles, strict=True))
+    figure.legend(
+        list(entries.values()), list(entries), loc="outside lower center", ncols=3, frameon=False
+    )
+
+
+def _gap_caption(results: PaperResults, gaps: pd.DataFrame, forests: pd.DataFrame) -> str:
+    methods = "; ".join(
+        f"{procedure}: {method}"
+        for procedure, method in dict.fromkeys(
+            zip(gaps["procedure"], gaps["interval_method"], strict=True)
+        )
+        if method
+    )
+    n = spoken_range([*map(int, gaps["n_contexts"])])
+    repaired = gaps[gaps["procedure"] == gaps["procedure"].iloc[-1]]
+    unread = int(repaired["n_dropped"].sum())
+    lacking = [
+        f"{clean(unit.task)} {clean(unit.model)}".strip()
+        for unit in results.units
+        if (unit.task, unit.model) not in set(zip(gaps["task"], gaps["model"], strict=True))
+    ]
+    without = f" Without a gap: {', '.join(lacking)}." if lacking else ""
+    forest = (
+        "The dashed line is the same figure of random forests fitted to the exact posteriors and "
+        "asked about cases that they had not seen, its band their interval."
+        if len(forests)
+        else "There is no baseline of forests: it needs p_true and x_ columns."
+    )
+    both = "" if PUBLISHED in results.reports else f" {NOT_RUN[PUBLISHED]}"
+    return (
+        "A bar is the median over contexts of |belief - its average over the values of z| divided "
+        f"by the belief, answer noise included; lines are 95% intervals ({methods}). {forest} "
+        f"{n} contexts; {unread} rows had no readable belief.{without}{both}"
+    )

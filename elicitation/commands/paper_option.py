@@ -1,0 +1,69 @@
+"""The option ``--paper`` of the batteries: their tables as the papers have them, to be set."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from coherence.cli.folders import prepare_folder
+
+if TYPE_CHECKING:
+    from coherence.study.paper.cells import PaperTable
+    from coherence.study.paper.document import PaperFigure
+
+INDEXES = r"paper\.(md|tex)"
+
+
+def add_paper_option(parser: argparse.ArgumentParser, **default: Any) -> None:
+    """Declare the option.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Parser of a battery, or of one of its actions.
+    **default : object
+        ``default=argparse.SUPPRESS`` in an action, which must not undo what stands before it.
+    """
+    parser.add_argument(
+        "--paper",
+        metavar="DIR",
+        help="folder for the tables as the paper lays them out, as Markdown, LaTeX and CSV",
+        **default,
+    )
+
+
+def paper_folder(args: argparse.Namespace) -> Path | None:
+    """Make the folder before anything is asked; None where the option was not given."""
+    return None if args.paper is None else prepare_folder(args.paper, "--paper")
+
+
+def write_paper_tables(
+    folder: Path | None,
+    title: str,
+    tables: "Sequence[PaperTable]",
+    figures: "Sequence[PaperFigure]" = (),
+    *,
+    earlier: str,
+) -> None:
+    """Write tables and indexes where a folder was named, and say so.
+
+    Parameters
+    ----------
+    folder : Path or None
+        From `paper_folder`.
+    title : str
+        Of the indexes.
+    tables : sequence of PaperTable
+        In their order.
+    figures : sequence of PaperFigure
+        Whose files are there already.
+    earlier : str
+        Regular expression of names that this battery may have written there.
+    """
+    if folder is None:
+        return
+    from coherence.study.paper.document import write_document
+
+    write_document(folder, title, tables, figures, earlier=f"{earlier}|{INDEXES}")
+    print(f"wrote the tables of the paper, see {folder}/paper.md", file=sys.stderr)

@@ -1,0 +1,43 @@
+"""The figure of both ways of asking: breaks if a mark is not at its number."""
+
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from coherence.batteries.revealed.misses import ALL, COLUMNS
+from coherence.batteries.revealed.misses_plot import MOST_GROUPS, misses_figure, plot_misses
+
+
+def misses_of(groups, *, source="m", scenario="dice"):
+    row = dict.fromkeys(COLUMNS, 0.1) | {"source": source, "scenario": scenario, "n_settings": 3}
+    numbers = {"revealed_miss": 0.2, "revealed_low": 0.1, "revealed_high": 0.3, "stated_miss": 0.4}
+    rows = [row | numbers | {"group": group} for group in groups]
+    return pd.DataFrame([*rows, row | {"group": ALL, "scenario": ""}])
+
+
+def test_marks_are_at_their_numbers():
+    table = misses_of(["g$1$", "h"])
+    ax = plot_misses(table[table["group"] != ALL], Figure().add_subplot())
+    revealed, stated, guess = ax.lines
+    assert (list(revealed.get_xdata()), list(stated.get_xdata())) == ([0.2, 0.2], [0.4, 0.4])
+    assert list(guess.get_xdata()) == [0.1, 0.1]
+    segments = ax.collections[0].get_segments()
+    assert [sorted(part[:, 0]) for part in segments] == [[0.1, 0.3]] * 2
+    labels = [text.get_text() for text in ax.get_yticklabels()]
+    assert labels == ["g$1$ (3)", "h (3)"]
+    assert not any(text.get_parse_math() for text in ax.get_yticklabels())
+
+
+@pytest.mark.parametrize("n_groups", [1, MOST_GROUPS + 7])
+def test_a_scenario_has_an_example_and_a_panel_per_source(beliefs, n_groups):
+    table = beliefs("s", "a", [0.2, 0.3], [0.25, 0.75])
+    groups = [f"g{number}" for number in range(n_groups)]
+    misses = pd.concat([misses_of(groups), misses_of(groups, source="other")])
+    figure = misses_figure(table, misses)
+    assert len(figure.axes) == 3
+    drawn = [len(ax.get_yticklabels()) for ax in figure.axes[1:]]
+    assert drawn == [min(n_groups, MOST_GROUPS)] * 2
+    assert figure.axes[1].get_yticklabels()[-1].get_text() == f"{groups[-1]} (3)"
+    (legend,) = figure.legends
+    texts = [text.get_text() for text in legend.get_texts()]
+    assert texts == ["revealed belief", "stated answer", "letter at random"]

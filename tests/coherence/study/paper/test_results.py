@@ -1,0 +1,81 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+import coherence
+from coherence import InputError
+from coherence.study.paper.results import COLUMNS, PUBLISHED, REPAIRED, collect_results
+
+
+@pytest.fixture(scope="module")
+def small():
+    runs = coherence.simulate("leaky", n_contexts=20, n_reps=2, rng=1)
+    return runs[runs["z_state"].isna()].drop(columns=["z", "z_state", "p_z"])
+
+
+def test_the_frame_holds_every_result_of_every_procedure(paper_results):
+    frame = paper_results.frame()
+    assert tuple(frame) == COLUMNS
+    sizes = frame["procedure"].value_counts()
+    for procedure, report in paper_results.reports.items():
+        extra = len(paper_results.supplements[procedure])
+        assert sizes[procedure] == len(report.results) + extra
+        rows = frame[frame["procedure"] == procedure].head(len(report.results))
+        shared = [name for name in COLUMNS if name in report.results]
+        assert len(shared) == len(COLUMNS) - 1
+        told = report.results[shared].reset_index(drop=True)
+        pd.testing.assert_frame_equal(rows[shared].reset_index(drop=True), told, check_dtype=False)
+    assert not frame.duplicated(["procedure", "task", "model", "check"]).any()
+
+
+def test_a_published_report_gets_the_repaired_numbers_beside_it(small):
+    report = coherence.analyze(small, checks=["cmi"], published=True, rng=3)
+    both = collect_results(report, runs=small)
+    assert list(both.reports) == [REPAIRED, PUBLISHED]
+    alone = coherence.analyze(small, checks=["cmi"], rng=3).results
+    assert both.reports[REPAIRED].results["pvalue"].tolist() == alone["pvalue"].tolist()
+
+
+def test_published_is_run_only_where_it_is_asked_for(small):
+    report = coherence.analyze(small, checks=["cmi"], rng=3)
+    assert list(collect_results(report, runs=small).reports) == [REPAIRED]
+    both = collect_results(report, runs=small, published=True)
+    of_published = coherence.analyze(small, checks=["cmi"], published=True, rng=3)
+    assert both.reports[PUBLISHED].results.equals(of_published.results)
+    assert both.frame().equals(collect_results(report, runs=small, published=True).frame())
+
+
+def test_options_of_the_report_hold_for_what_is_added(small):
+    named = small.assign(theta=small["theta"].map({0: "well", 1: "ill"}))
+    report = coherence.analyze(named, checks=["cmi"], positive="ill", rng=3)
+    extra = collect_results(report, runs=named).supplements[REPAIRED]
+    isotonic = {result.check: result for _, _, result in extra}["cmi:isotonic"]
+    assert not np.isnan(isotonic.statistic)
+
+
+def test_faults_are_refused(small):
+    report = coherence.analyze(small, checks=["cmi"], rng=3)
+    with pytest.raises(InputError, match="published=True needs the runs table"):
+        collect_results(report, published=True)
+    with pytest.raises(InputError, match="must be the table that the report was made of"):
+        collect_results(report, runs=small.assign(model="another"))
+
+
+def test_reasons_name_what_is_missing(small, paper_results):
+    no_truth = small.drop(columns=["theta", "x_1", "x_2", "x_3", "x_4", "x_5", "x_6"])
+    results = collect_results(coherence.analyze(no_truth, rng=1))
+    unit = (results.units[0].task, results.units[0].model)
+
+    def why(check, procedure=REPAIRED):
+        return results.why_absent(procedure, *unit, check)
+
+    assert why("cmi", PUBLISHED) == "The published procedure was not run; --published runs it."
+    assert why("cmi").startswith("No theta column")
+    assert "iterated expectation was not checked" in why("iterated_expectation:relative")
+    assert "runs table" in why("truth_rmse:mse")
+    assert "runs table" in why("cmi:isotonic")
+    few = collect_results(coherence.analyze(small, checks=["cmi"], rng=1), runs=small)
+    said = few.why_absent(REPAIRED, *unit, "monotone_choice:yes/no")
+    assert said == "Monotone choice was not among the checks that were asked for."
+    told = paper_results.why_absent(REPAIRED, "50% & <b>", "tidy", "prompt_consistency:bayes")
+    assert told == "There is no row with 'bayes' in this task and model."

@@ -1,0 +1,145 @@
+"""Every cell equals what plain pandas makes of results.parquet, and every caption of its counts."""
+
+import io
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from coherence.study.paper.cells import spoken_range
+from coherence.study.paper.markup import render_csv, render_markdown
+from coherence.study.paper.tables import paper_tables, unit_name
+
+PAIRS = ("yes/no", "yes/defer", "defer/no")
+PROMPTS = ("mse", "absolute", "bayes")
+# Table -> its results, and whether a published procedure stands beside.
+SHOWN = {
+    "table1": {"cmi": True, "predictive_gain": True, "predictive_gain:features": True},
+    "table2": {f"monotone_choice:{pair}": True for pair in PAIRS},
+    "table3": {
+        "repetition_sd": False,
+        **{f"prompt_consistency:{prompt}": True for prompt in PROMPTS},
+    },
+    "table4": {
+        f"{name}:{prompt}": False
+        for name in ("truth_rmse", "truth_rmse_noise_removed")
+        for prompt in ("standard", *PROMPTS)
+    },
+    "table5": {"cmi": True, "cmi:isotonic": True},
+}
+
+
+@pytest.fixture(scope="module")
+def tables(paper_results):
+    return {table.name: table for table in paper_tables(paper_results)}
+
+
+@pytest.fixture(scope="module")
+def stored(paper_results, tmp_path_factory):
+    path = tmp_path_factory.mktemp("paper") / "results.parquet"
+    paper_results.frame().to_parquet(path)
+    return pd.read_parquet(path)
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_numbers_equal_those_of_the_results(name, tables, stored):
+    table = pd.read_csv(io.StringIO(render_csv(tables[name]))).set_index(["task", "model"])
+    units = stored[["task", "model"]].drop_duplicates()
+    numbers = {column for column in table if not column.endswith(".why")}
+    for check, with_published in SHOWN[name].items():
+        for procedure in ("published", "repaired") if with_published else ("repaired",):
+            rows = stored[(stored["check"] == check) & (stored["procedure"] == procedure)]
+            rows = rows.set_index(["task", "model"]).reindex(pd.MultiIndex.from_frame(units))
+            column = f"{check}.{procedure}"
+            if rows["statistic"].isna().all():
+                assert column not in numbers or table[column].isna().all()
+                numbers -= {key for key in numbers if key.startswith(f"{column}")}
+                continue
+            for of_csv, of_results in (
+                ("", "statistic"),
+                *((f".{key}", key) for key in ("low", "high", "pvalue", "pvalue_holm")),
+                *((f".{key}", key) for key in ("n_rows", "n_contexts", "n_dropped")),
+            ):
+                shown = table.loc[rows.index, f"{column}{of_csv}"].to_numpy(dtype=float)
+                np.testing.assert_array_equal(shown, rows[of_results].to_numpy(dtype=float))
+                numbers -= {f"{column}{of_csv}"}
+    assert numbers == set()  # no column that was not compared
+
+
+@pytest.mark.parametrize("name", ["table3", "table4"])
+def test_means_are_those_of_pandas(name, tables, stored):
+    table = pd.read_csv(io.StringIO(render_csv(tables[name])))
+    means = table[table["task"].str.startswith("mean")].set_index(["task", "model"])
+    for check in SHOWN[name]:
+        rows = stored[(stored["check"] == check) & (stored["procedure"] == "repaired")]
+        by_model = rows.groupby("model")["statistic"].mean()
+        for model, mean in by_model.items():
+            shown = means.loc[("mean over tasks", model), f"{check}.repaired"]
+            assert shown == pytest.approx(mean, rel=1e-12)
+        shown = means.loc[("mean over all", "all"), f"{check}.repaired"]
+        assert shown == pytest.approx(rows["statistic"].mean(), rel=1e-12)
+    # One task of this model has no exact posterior and no third wording: the row says so.
+    partial = means.loc[("mean over tasks", "tidy")]
+    assert "Mean of the 1 of 2 that have a number." in partial.to_list()
+    assert tables[name].n_last == 3
+
+
+def test_rounded_texts_are_within_half_a_unit_of_their_numbers(tables):
+    compared = 0
+    for table in tables.values():
+        for row in table.rows:
+            for cell in row[2:]:
+                numbers = re.findall(r"-?\d+\.\d+", cell.text)
+                scale = 100 if "%" in cell.text else 1
+                values = [cell.values.get(key, np.nan) for key in ("", "low", "high")]
+                for text, value in zip(numbers, values, strict=False):
+                    if cell.values:
+                        unit = 10.0 ** -len(text.partition(".")[2])
+                        assert abs(float(text) - scale * value) <= unit / 2 + 1e-12
+                        compared += 1
+    assert compared > 100
+
+
+def test_a_cell_without_a_number_says_why(tables):
+    for table in tables.values():
+        for row in table.rows:
+            for cell in row:
+                if cell.text in ("not run", "undefined"):
+                    assert cell.note.endswith("."), (table.name, cell)
+    text = render_markdown(tables["table1"])
+    assert "Predictive gain was not among the checks that were asked for." in text
+    reason = "No exact posterior: p_true is missing or empty."
+    assert reason in tables["table4"].notes
+
+
+def test_captions_count_contexts_and_unreadable_answers(tables, stored, paper_runs):
+    refused = int((paper_runs["status"] == "refused").sum())
+    assert refused == 4
+    caption = tables["table1"].caption
+    entered = stored[(stored["check"] == "cmi") & (stored["procedure"] == "repaired")]
+    assert f"{entered['n_rows'].sum()} rows entered the fullest column, and {refused} that" in (
+        caption
+    )
+    contexts = stored[stored["check"].isin(SHOWN["table1"]) & stored["statistic"].notna()][
+        "n_contexts"
+    ]
+    assert f"A number comes from {spoken_range(contexts.tolist())} contexts" in caption
+    assert f"over all {int(entered['n_tests'].iloc[0])} tests of the report" in caption
+    methods = stored[stored["check"].isin(SHOWN["table1"]) & stored["low"].notna()]
+    for method in methods["interval_method"].unique():
+        assert method in caption
+
+
+def test_p_values_of_the_calibrated_tests_count_those_of_the_report(tables, stored):
+    isotonic = stored[(stored["check"] == "cmi:isotonic") & (stored["procedure"] == "repaired")]
+    n_tests = int(isotonic["n_tests"].iloc[0])
+    assert f"adjusted over {n_tests} tests, those of the report and of this column" in (
+        tables["table5"].caption
+    )
+
+
+def test_units_without_a_name_have_one_in_tables():
+    assert unit_name("", "") == ("all rows", "–")
+    assert spoken_range([5, 5]) == "5"
+    assert spoken_range([9, 5]) == "5 to 9"

@@ -1,0 +1,77 @@
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+import coherence
+from coherence.cli.main import main
+from coherence.study.paper.write import write_paper
+
+
+@pytest.fixture(scope="module")
+def small():
+    return coherence.simulate("noisy", n_contexts=20, n_reps=2, rng=1)
+
+
+def test_equal_calls_write_equal_bytes(small, tmp_path):
+    report = coherence.analyze(small, checks=["cmi", "iterated_expectation"], rng=1)
+    folders = [tmp_path / name for name in ("a", "b")]
+    for folder in folders:
+        write_paper(report, folder, runs=small)
+    names = sorted(path.name for path in folders[0].iterdir())
+    assert names == sorted(path.name for path in folders[1].iterdir())
+    for name in names:
+        assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes(), name
+
+
+def test_a_report_alone_fills_what_it_can_and_says_what_it_lacks(small, tmp_path):
+    report = coherence.analyze(small, checks=["cmi", "prompt_consistency"], rng=1)
+    written = write_paper(report, tmp_path)
+    assert written[0] == tmp_path / "paper.md"
+    assert set(written) == set(tmp_path.iterdir())
+    table = pd.read_csv(tmp_path / "table5.csv")
+    assert table["cmi.repaired"].tolist() == report.results["statistic"].tolist()[:1]
+    assert table["cmi:isotonic.repaired.why"].str.contains("needs the runs table").all()
+
+
+def test_the_command_writes_what_the_function_writes(small, tmp_path, capsys):
+    path = tmp_path / "runs.parquet"
+    small.to_parquet(path)
+    folder = tmp_path / "paper"
+    options = ["--checks", "cmi", "--published", "--seed", "1", "--paper", str(folder)]
+    assert main(["analyze", str(path), *options]) == 0
+    assert "see " in capsys.readouterr().err
+    report = coherence.analyze(small, checks=["cmi"], rng=1)
+    write_paper(report, tmp_path / "again", runs=small, published=True)
+    for name in ("table1.csv", "table5.tex", "paper.md"):
+        text = (folder / name).read_text(encoding="utf-8")
+        assert text == (tmp_path / "again" / name).read_text(encoding="utf-8")
+    assert "cmi.published.low" in (folder / "table1.csv").read_text(encoding="utf-8")
+
+
+def test_the_folder_of_the_report_is_refused(small, tmp_path, capsys):
+    path = tmp_path / "runs.parquet"
+    small.to_parquet(path)
+    same = ["--out", str(tmp_path), "--paper", str(tmp_path / ".")]
+    assert main(["analyze", str(path), *same]) == 2
+    assert "--paper and --out must be different folders" in capsys.readouterr().err
+    assert main(["analyze", str(path), "--paper", str(path)]) == 2
+    assert "--paper must be a folder" in capsys.readouterr().err
+
+
+def test_importing_it_loads_no_figure_library():
+    code = "import sys, coherence.study.paper.write; print('matplotlib' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+@pytest.mark.slow
+def test_the_published_gain_stands_beside_the_repaired_one(tmp_path):
+    runs = coherence.simulate("leaky", n_contexts=12, n_reps=2, rng=1)
+    report = coherence.analyze(runs, checks=["predictive_gain"], rng=1)
+    write_paper(report, tmp_path, runs=runs, published=True)
+    alone = coherence.analyze(runs, checks=["predictive_gain"], published=True, rng=1).results
+    table = pd.read_csv(tmp_path / "table1.csv").iloc[0]
+    for row in alone.to_dict("records"):
+        assert table[f"{row['check']}.published"] == row["statistic"]
