@@ -164,8 +164,20 @@ def _read(args: argparse.Namespace) -> "dict[str, pd.DataFrame]":
     return tables
 
 
-def _write(result: "Comparison", folder: Path, inputs: Sequence[str]) -> None:
-    """Write all files of the result, and remove those of an earlier call."""
+def write_comparison(
+    result: "Comparison", folder: Path, inputs: Sequence[str | os.PathLike[str]] = ()
+) -> None:
+    """Write all files of a comparison, and remove those of an earlier one.
+
+    Parameters
+    ----------
+    result : Comparison
+        From `coherence.compare`.
+    folder : Path
+        Where to; it exists.
+    inputs : sequence of path-like
+        Files that were read, which stay.
+    """
     from coherence.cli.folders import remove_earlier, replace_text
     from coherence.table.storage import write_runs
 
@@ -223,6 +235,6 @@ def run(args: argparse.Namespace) -> int:
         )
     # Before printing: a reader who leaves early (`| head`) must not cost the files.
     if folder is not None:
-        _write(result, folder, args.runs)
+        write_comparison(result, folder, args.runs)
     print(result)
     return 0

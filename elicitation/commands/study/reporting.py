@@ -1,4 +1,8 @@
-"""The report of a study: every finished unit analysed, models compared, and one page."""
+"""The report of a study: every finished unit analysed, models compared, and a page over all.
+
+Nothing is asked here. Everything follows from the tables of units and the study file, so that equal
+tables make equal bytes.
+"""
 
 import sys
 from pathlib import Path
@@ -6,24 +10,32 @@ from pathlib import Path
 import pandas as pd
 
 from coherence.analysis.analyze import analyze
-from coherence.cli.folders import replace_text
+from coherence.analysis.comparison.compare import compare
+from coherence.analysis.comparison.wording import LEGEND
+from coherence.cli.compare import write_comparison
+from coherence.cli.folders import prepare_folder, replace_text
 from coherence.errors import InputError
+from coherence.report.report import Report
+from coherence.study.paper.write import write_paper
 from coherence.table.storage import read_runs, write_runs
+from elicitation.commands.study.batteries import battery_units
+from elicitation.commands.study.page import Compared, render_page
 from elicitation.commands.study.study_file import Study
-from elicitation.commands.study.units import Unit
+from elicitation.commands.study.units import Finished, Unit
 
-REPORT = "report"
+PAGE, REPORT, COMPARE, PAPER = "study.html", "report", "compare", "paper"
+SEED = 0
 
 
 def write_study_report(study: Study, units: list[Unit], folder: Path, *, n_jobs: int = 1) -> None:
-    """Analyse what is finished, and write what follows into the study's folder.
+    """Analyse what is finished, compare the models, and write what follows into the folder.
 
     Parameters
     ----------
     study : Study
         From a file.
     units : list of Unit
-        Of the study; those that are not finished are left out, and named.
+        Of the study; those that are not finished are left out, and named on the page.
     folder : Path
         Folder of its results.
     n_jobs : int
@@ -32,21 +44,75 @@ def write_study_report(study: Study, units: list[Unit], folder: Path, *, n_jobs:
     Raises
     ------
     InputError
-        No unit is finished.
+        Nothing is finished, or an option of the analysis does not fit the tables.
     """
-    finished = [unit for unit in units if unit.finished() is not None]
-    if not finished:
+    states = [(unit, unit.finished()) for unit in units]
+    finished = [(unit, done) for unit, done in states if done is not None]
+    batteries = battery_units(study, folder)
+    if not finished and not any(unit.is_finished for unit in batteries):
         raise InputError(
             f"nothing of study {study.path} is finished in {folder}; "
             f"'coherence study run {study.path}' asks."
         )
-    runs = pd.concat([read_runs(unit.path) for unit in finished], ignore_index=True)
+    report, compared, links = None, None, {"report": "", "compare": "", "paper": ""}
+    if finished:
+        runs = pd.concat([read_runs(unit.path) for unit, _ in finished], ignore_index=True)
+        report = _analyse(study, runs, folder, n_jobs)
+        links |= {"report": f"{REPORT}/report.html", "paper": f"{PAPER}/paper.md"}
+        compared = _compare(study, runs, finished, folder, n_jobs)
+        links["compare"] = f"{COMPARE}/compare.html"
+    page = render_page(
+        study,
+        finished,
+        [unit.label for unit, done in states if done is None]
+        + [unit.label for unit in batteries if not unit.is_finished],
+        () if report is None else report.units,
+        compared,
+        [
+            (unit.label, f"{unit.folder.relative_to(folder).as_posix()}/summary.txt")
+            for unit in batteries
+            if unit.is_finished
+        ],
+        links,
+    )
+    replace_text(folder / PAGE, page)
+    print(f"wrote the report, see {folder / PAGE}", file=sys.stderr)
+
+
+def _analyse(study: Study, runs: pd.DataFrame, folder: Path, n_jobs: int) -> Report:
+    """Analyse all units together, which is what p-values are corrected over, and write it down."""
     options = dict(study.analysis)
-    seed = options.pop("seed", 0)
+    seed, published = options.pop("seed", SEED), options.pop("published", False)
     report = analyze(runs, rng=seed, n_jobs=n_jobs, **options)
-    into = folder / REPORT
-    into.mkdir(exist_ok=True)
+    into = prepare_folder(folder / REPORT)
     replace_text(into / "results.json", report.to_json())
     write_runs(report.results, into / "results.parquet")
     replace_text(into / "report.html", report.to_html())
-    print(f"wrote the report to {into}", file=sys.stderr)
+    write_paper(report, folder / PAPER, runs=runs, published=published, n_jobs=n_jobs, rng=seed)
+    return report
+
+
+def _compare(
+    study: Study,
+    runs: pd.DataFrame,
+    finished: list[tuple[Unit, Finished]],
+    folder: Path,
+    n_jobs: int,
+) -> Compared | None:
+    """Compare the models of every task that several were asked about."""
+    if len({unit.model.name for unit, _ in finished}) < 2:
+        return None
+    said = study.analysis
+    try:
+        result = compare(
+            runs,
+            positive=said.get("positive"),
+            reference=said.get("reference"),
+            n_jobs=n_jobs,
+            rng=said.get("seed", SEED),
+        )
+    # Too few cases, say: the rest of the report stands, and the page says why this does not.
+    except InputError as error:
+        return Compared(f"Models were not compared: {error}")
+    write_comparison(result, prepare_folder(folder / COMPARE))
+    return Compared(result.summary, result.to_svg(), LEGEND[:1].upper() + LEGEND[1:] + ".")

@@ -1,11 +1,12 @@
 """The report of a study. Breaks if it says more than its tables hold, or hides what is missing."""
 
 import json
+import re
 
 import pandas as pd
 import pytest
 
-from coherence import analyze
+from coherence import analyze, compare
 from coherence.cli.main import main
 
 
@@ -16,17 +17,17 @@ def folder(write, tmp_path):
     return tmp_path / "study"
 
 
+def tables(folder):
+    paths = sorted((folder / "runs").glob("*.parquet"))
+    return pd.concat([pd.read_parquet(path) for path in paths], ignore_index=True)
+
+
 def test_results_are_those_of_the_tables(folder):
-    runs = pd.concat(
-        [pd.read_parquet(path) for path in sorted((folder / "runs").glob("*.parquet"))],
-        ignore_index=True,
-    )
+    runs = tables(folder)
     expected = analyze(runs, checks=["residual_covariance"], rng=0).results
     found = pd.read_parquet(folder / "report" / "results.parquet")
     pd.testing.assert_frame_equal(found, expected, check_dtype=False)
     assert len(found) == 4
-    page = (folder / "report" / "report.html").read_text(encoding="utf-8")
-    assert "cancer, few" in page
     units = json.loads((folder / "report" / "results.json").read_text(encoding="utf-8"))["units"]
     assert {(unit["task"], unit["model"]) for unit in units} == {
         ("asia", "leaky"),
@@ -34,3 +35,35 @@ def test_results_are_those_of_the_tables(folder):
         ("cancer, few", "leaky"),
         ("cancer, few", "steady"),
     }
+    compared = pd.read_parquet(folder / "compare" / "estimates.parquet")
+    again = compare(runs, rng=0).estimates
+    pd.testing.assert_frame_equal(compared, again, check_dtype=False)
+
+
+def test_links_of_the_page_lead_somewhere(folder):
+    page = (folder / "study.html").read_text(encoding="utf-8")
+    links = re.findall(r'href="([^"]+)"', page)
+    assert {"report/report.html", "compare/compare.html", "paper/paper.md"} <= set(links)
+    assert len(links) == 3 + 4
+    for link in links:
+        assert (folder / link).is_file(), link
+    assert "Not finished" not in page
+
+
+def test_what_is_not_finished_is_named_and_left_out(folder, write, small, capsys):
+    more = small.replace("[[tasks]]", '[[models]]\nmodel = "nowhere"\n\n[[tasks]]', 1)
+    assert main(["study", "report", str(write(more))]) == 0
+    page = (folder / "study.html").read_text(encoding="utf-8")
+    assert "without nowhere on asia, nowhere on cancer, few" in page
+    assert set(pd.read_parquet(folder / "report" / "results.parquet")["model"]) == {
+        "leaky",
+        "steady",
+    }
+
+
+def test_what_cannot_be_compared_does_not_cost_the_report(write, small, tmp_path):
+    few = small.replace("contexts = 12", "contexts = 4").replace("contexts = 10", "contexts = 4")
+    assert main(["study", "run", str(write(few))]) == 0
+    page = (tmp_path / "study" / "study.html").read_text(encoding="utf-8")
+    assert "Models were not compared: " in page
+    assert not (tmp_path / "study" / "compare").exists()

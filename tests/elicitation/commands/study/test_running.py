@@ -108,7 +108,10 @@ def test_servers_that_are_gone_are_not_waited_for_again(asked, monkeypatch):
 
 def test_a_served_model_is_asked_once_and_its_tokens_are_paid_for(write, tmp_path, capsys):
     def reply(body, number):
-        return {**answer("No: 0.6\nYes: 0.4"), "usage": {"prompt_tokens": 100, "completion_tokens": 10}}
+        return {
+            **answer("No: 0.6\nYes: 0.4"),
+            "usage": {"prompt_tokens": 100, "completion_tokens": 10},
+        }
 
     fake = Fake(reply)
     with serving(fake) as address:
