@@ -54,6 +54,53 @@ def whole_number(value: Any, name: str, minimum: int) -> int:
     return int(value)
 
 
+MOST_JOBS = 4096
+"""More processes than any machine has, and fewer than would bring one down."""
+
+
+def number_of_jobs(value: Any) -> int:
+    """Validate a number of processes for joblib: -1 for all cores, or 1 to `MOST_JOBS`."""
+    if value == -1 and not isinstance(value, bool):
+        return -1
+    number = whole_number(value, "n_jobs", 1)
+    require(
+        number <= MOST_JOBS,
+        f"n_jobs must be -1 (all cores) or at most {MOST_JOBS}; received {value!r}.",
+    )
+    return number
+
+
+def as_numbers(values: Any, name: str) -> Floats:
+    """Turn what should be numbers into an array of floats, of any shape.
+
+    Parameters
+    ----------
+    values : array-like
+        Numbers; NaN is one.
+    name : str
+        Name of the parameter, for the message.
+
+    Returns
+    -------
+    ndarray
+        Floats.
+
+    Raises
+    ------
+    InputError
+        Something is no number.
+    """
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must hold numbers; received {_brief(values)}.") from error
+
+
+def _brief(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
 def require_aligned(**values: Any) -> None:
     """Raise `InputError` if pandas objects of one length do not have the same index.
 

@@ -20,6 +20,7 @@ from coherence.table.schema import ACTION_PREFIX
 
 PROMPTS = ("standard", "mse", "absolute", "bayes")
 N_FEATURES = 6
+MOST_ROWS = 10**8  # some hundred bytes each: more than a machine holds
 
 
 @dataclass(frozen=True)
@@ -190,8 +191,17 @@ def simulate(
     1   c0001    0  0.25     no      0
     """
     agent = named_agent(agent) if isinstance(agent, str) else agent
+    require(
+        isinstance(agent, Agent),
+        f"agent must be an Agent or the name of one; received {agent!r}.",
+    )
     n_contexts = whole_number(n_contexts, "n_contexts", 1)
     n_reps = whole_number(n_reps, "n_reps", 1)
+    require(
+        n_contexts * n_reps <= MOST_ROWS,
+        f"n_contexts times n_reps must be at most {MOST_ROWS:,}; received {n_contexts:,} x "
+        f"{n_reps:,}. Draw in parts, each with an rng of its own.",
+    )
     require(len(prompts) > 0, "prompts must name at least one prompt; received none.")
     drawn = answer(
         agent,

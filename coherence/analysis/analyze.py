@@ -5,7 +5,7 @@ What cannot be run is not passed over: each unit's notes say what was left out a
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -22,7 +22,7 @@ from coherence.analysis.unit import UnitRows, unreadable
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
 from coherence.errors import InputError, closest, listing
-from coherence.inputs import require, whole_number
+from coherence.inputs import number_of_jobs, require, whole_number
 from coherence.report.report import Report
 from coherence.report.unit import Unit
 from coherence.result import CheckResult
@@ -143,6 +143,9 @@ def _checked_names(checks: Sequence[str] | None) -> tuple[str, ...]:
         raise InputError(
             f"checks must be a list of names; received the text {checks!r}. Write [{checks!r}]."
         )
+    if not isinstance(checks, Iterable):
+        raise InputError(f"checks must be a list of names; received {checks!r}.")
+    checks = list(checks)
     for name in checks:
         if name not in CHECKS:
             raise InputError(
@@ -336,7 +339,7 @@ def analyze(
     require_frame(runs)
     names = _checked_names(checks)
     _require_twins(twins, published)
-    n_jobs = n_jobs if n_jobs == -1 else whole_number(n_jobs, "n_jobs", 1)
+    n_jobs = number_of_jobs(n_jobs)
     units, assumed = read_units(
         runs,
         names,

@@ -232,7 +232,10 @@ def _require_options(pair: tuple[Any, Any], direction: str, method: str) -> None
         if value not in allowed:
             raise InputError(f"{name} must be one of {', '.join(allowed)}; received {value!r}.")
     require(
-        len(pair) == 2 and pair[0] != pair[1],
+        isinstance(pair, Sequence)
+        and not isinstance(pair, str)
+        and len(pair) == 2
+        and pair[0] != pair[1],
         f"pair must hold two different actions; received {pair!r}.",
     )
 

@@ -21,6 +21,7 @@ from coherence.decoding.free_text import decision_of, number_of, option_of, prob
 from coherence.decoding.numerals import UnreadableError
 from coherence.decoding.repairs import read_choice, read_number, read_probabilities
 from coherence.decoding.reply import Reply, take_apart
+from coherence.errors import InputError
 from coherence.table.schema import READABLE, STATUSES
 
 OK, REFUSED, UNPARSED, OUT_OF_RANGE, SUM_NOT_ONE, TRUNCATED = (
@@ -234,6 +235,9 @@ def decode_choice(
     'B'
     """
 
+    if isinstance(options, str) or not isinstance(options, Sequence):
+        raise InputError(f"options must be a list of texts; received {options!r}.")
+
     def read(reply: Reply) -> Decoded[str]:
         # Exactly as offered; all else is a repair with a name, or unread.
         if reply.text.strip(_BLANKS) in options:
@@ -254,6 +258,8 @@ def _decode(
     text: str, finish_reason: str | None, read: Callable[[Reply], Decoded[Value]]
 ) -> Decoded[Value]:
     """Take a reply apart, read what was said, and name what cannot be read."""
+    if not isinstance(text, str):
+        raise InputError(f"text must be the text of a reply; received {text!r}.")
     if finish_reason == WITHHELD:
         return Decoded(None, REFUSED)
     reply = take_apart(text, finish_reason)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from coherence.inputs import Floats, require
+from coherence.inputs import Floats, as_numbers, require
 
 # Not by statsmodels: its `multipletests` collects garbage at every call, a tenth of a second, and
 # its Benjamini-Hochberg divides by rank / m, which changes the last digit of two values in five.
@@ -15,7 +15,11 @@ from coherence.inputs import Floats, require
 
 def _adjusted(pvalues: ArrayLike, adjust: Callable[[Floats], Floats]) -> Floats:
     """Adjust the ascending p-values of the tests that were run; the others stay NaN."""
-    values = np.asarray(pvalues, dtype=np.float64)
+    values = as_numbers(pvalues, "pvalues")
+    require(
+        values.ndim == 1,
+        f"pvalues must be a list of numbers; received {values.ndim} dimensions.",
+    )
     order = np.argsort(values)[: np.count_nonzero(~np.isnan(values))]  # NaN sorts to the end
     ranked = values[order]
     require(

@@ -18,7 +18,7 @@ from coherence.agents.agent import Agent
 from coherence.agents.world import named_agent
 from coherence.checks import CHECKS
 from coherence.errors import InputError, closest
-from coherence.inputs import MIN_CONTEXTS, require, whole_number
+from coherence.inputs import MIN_CONTEXTS, number_of_jobs, require, whole_number
 from coherence.rational.agent import RationalAgent
 from coherence.result import LEVEL
 from coherence.statistics.resample import Seed, as_generator
@@ -145,7 +145,7 @@ def power(
     if n_draws is not None:
         n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
     require(0 < alpha < 1, f"alpha must lie between 0 and 1; received {alpha!r}.")
-    n_jobs = n_jobs if n_jobs == -1 else whole_number(n_jobs, "n_jobs", 1)
+    n_jobs = number_of_jobs(n_jobs)
     _require_repetitions(names, reps)
     entropy = tuple(int(part) for part in as_generator(rng).integers(2**63, size=2))
     plan = Plan(population, names, n_draws, entropy)

@@ -27,6 +27,7 @@ from coherence.table.schema import (
     policy_rows,
     state_columns,
 )
+from coherence.table.shape_faults import shape_faults
 
 
 def _rows(mask: np.ndarray) -> str:
@@ -318,6 +319,8 @@ def find_faults(runs: pd.DataFrame, *, part: bool = False, labels_apart: bool = 
         ]
     if len(runs) == 0:
         return ["it has no rows."]
+    if strange := shape_faults(runs):
+        return strange
     rules: Sequence[Callable[[pd.DataFrame], list[str]]] = (
         _missing_columns,
         _nothing_to_check,

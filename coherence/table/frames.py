@@ -2,12 +2,20 @@
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from coherence.errors import InputError
+
+
+def require_path(path: Any, name: str = "path") -> Path:
+    """Return a path, or raise `InputError` where something else stands in its place."""
+    if isinstance(path, str | os.PathLike):
+        return Path(path)
+    raise InputError(f"{name} must be the name of a file; received {path!r}.")
 
 
 def require_frame(runs: Any, name: str = "runs") -> None:

@@ -17,7 +17,7 @@ import pandas as pd
 from coherence.errors import InputError, closest
 from coherence.table.exact_csv import read_exact_csv
 from coherence.table.faults import validate_runs
-from coherence.table.frames import require_frame
+from coherence.table.frames import require_frame, require_path
 from coherence.table.labels import merge_alike
 from coherence.table.schema import COLUMN_NAMES, COLUMNS
 from coherence.table.text_files import (
@@ -220,7 +220,12 @@ def read_runs(
     SchemaError
         The table breaks the schema; the message lists every fault.
     """
-    source = Path(path)
+    source = require_path(path)
+    if columns is not None and not isinstance(columns, Mapping):
+        raise InputError(
+            "columns must map columns of the runs table to columns of the file, such as "
+            f"{{'p': 'confidence'}}; received {columns!r}."
+        )
     if not source.exists():
         beside = source.parent.iterdir() if source.parent.is_dir() else ()
         hint = closest(
@@ -270,7 +275,7 @@ def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         Unknown ending, or the folder is missing or not writable.
     """
     require_frame(runs)
-    target = Path(path)
+    target = require_path(path)
     suffix = target.suffix.lower()
     if suffix not in (".parquet", ".csv", *_JSON_SUFFIXES):
         raise InputError(

@@ -21,7 +21,7 @@ from coherence.analysis.comparison.wording import DIFFERENCES, ESTIMATES
 from coherence.analysis.states import positive_labels, states_of_tasks
 from coherence.checks.catalogue import declaration
 from coherence.errors import InputError, closest, listing
-from coherence.inputs import MIN_CONTEXTS, as_codes, require, whole_number
+from coherence.inputs import MIN_CONTEXTS, as_codes, number_of_jobs, require
 from coherence.statistics.multiplicity import benjamini_hochberg, holm
 from coherence.statistics.rank_intervals import LEVEL
 from coherence.statistics.resample import Seed, as_generator
@@ -106,7 +106,7 @@ def compare(
     3       report_noise     noisy         2          2
     """
     names = _checked_effects(effects)
-    n_jobs = n_jobs if n_jobs == -1 else whole_number(n_jobs, "n_jobs", 1)
+    n_jobs = number_of_jobs(n_jobs)
     tasks, notes = gather(runs, common=common)
     for task in tasks:
         where = f" of task {task.name!r}" if task.name else ""

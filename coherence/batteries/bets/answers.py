@@ -22,6 +22,7 @@ from coherence.batteries.bets.truths import (
 from coherence.decoding.decode import decode_choice
 from coherence.errors import InputError, closest
 from coherence.inputs import Codes, Floats
+from coherence.table.frames import require_frame
 
 OPTIONS = ("a", "b", "c")
 SCORES, PROBABILITIES = [[f"{name}_{letter}" for letter in OPTIONS] for name in ("score", "prob")]
@@ -156,6 +157,8 @@ def join_answers(questions: pd.DataFrame, answers: pd.DataFrame) -> list[BetAnsw
     InputError
         An unknown or doubled question, neither letters nor scores, or a score outside its range.
     """
+    require_frame(questions, "questions")
+    require_frame(answers, "answers")
     check_bet_questions(questions)
     answers = _checked(questions, answers)
     joined = questions.merge(answers, on="question", how="inner", sort=False)

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from coherence.batteries.bets.break_even import switching_chance
-from coherence.inputs import Floats, require
+from coherence.inputs import Floats, as_numbers, require
 
 BetRule = Literal["side", "outcome"]
 
@@ -74,9 +74,7 @@ def expected_gains(
     [[39.5, 39.5, 39.5, 0.0]]
     """
     amounts = {"prize": prize, "loss": loss, "stake": stake, "payout": payout}
-    values = {
-        name: np.atleast_1d(np.asarray(value, dtype=np.float64)) for name, value in amounts.items()
-    }
+    values = {name: np.atleast_1d(as_numbers(value, name)) for name, value in amounts.items()}
     for name, array in values.items():
         wrong = ~(np.isfinite(array) & (array >= 0))
         require(
@@ -84,7 +82,7 @@ def expected_gains(
             f"{name} must hold finite numbers of at least 0; the first other value is "
             f"{array[wrong][:1]}.",
         )
-    p = np.atleast_1d(np.asarray(chance, dtype=np.float64))
+    p = np.atleast_1d(as_numbers(chance, "chance"))
     outside = ~((p >= 0) & (p <= 1))
     require(
         not outside.any(),

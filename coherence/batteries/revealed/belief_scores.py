@@ -17,6 +17,7 @@ from scipy import stats
 from coherence.batteries.revealed.distances import belief_distance
 from coherence.errors import closest
 from coherence.inputs import Floats, require
+from coherence.table.frames import require_frame
 
 BELIEFS = {
     "source": "whose belief, such as base or instruct",
@@ -138,6 +139,7 @@ def summarise_scores(scores: pd.DataFrame) -> pd.DataFrame:
         `n_settings`, `n_wordings`. Settings without a value are left out of a mean and of
         `n_settings`; an infinite divergence makes a mean infinite.
     """
+    require_frame(scores, "scores")
     metrics = [*METRICS, "first_excess_beginning"]
     long = scores.melt(id_vars=NAMES, value_vars=metrics, var_name="metric")
     keys = ["scenario", "group", "metric", "source"]

@@ -1,0 +1,41 @@
+"""The form of a table. Breaks if a frame that is none ends in a traceback of pandas."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from coherence import analyze
+from coherence.errors import SchemaError
+from coherence.table.faults import validate_runs
+
+
+def table(**columns):
+    plain = {"p": [0.1, 0.2], "action": ["a", "b"], "theta": [0, 1], "context": ["x", "y"]}
+    return pd.DataFrame({**plain, **columns})
+
+
+def test_plain_tables_have_no_fault():
+    validate_runs(table())
+    validate_runs(table().rename_axis("row"))
+    validate_runs(table(x_note=["a", None]))
+
+
+@pytest.mark.parametrize(
+    ("runs", "told"),
+    [
+        (table(action=[["a"], ["b"]]), "'action' must hold single values; 2 of 2 .* a list"),
+        (table(theta=[{}, 1]), "'theta' must hold single values; 1 of 2 .* a dict"),
+        (table(context=["x", np.zeros(2)]), "'context' must hold single values; .* ndarray"),
+        (table(p=[0.1, {0.2}]), "'p' must hold single values; .* a set"),
+        (table().rename_axis("context"), "index and a column are both named 'context'"),
+        (
+            table().set_axis(pd.MultiIndex.from_product([list("pxyz"), [""]]), axis="columns"),
+            "columns must have one level of names; these have 2",
+        ),
+    ],
+)
+def test_frames_of_another_form_are_refused_with_a_remedy(runs, told):
+    with pytest.raises(SchemaError, match=told):
+        validate_runs(runs)
+    with pytest.raises(SchemaError, match=told):
+        analyze(runs)
