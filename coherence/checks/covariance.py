@@ -199,7 +199,31 @@ def residual_covariance_test(
     """
     data = as_choices(belief, action, truth, context, positive=positive, oriented=True)
     n_draws = whole_number(n_draws, "n_draws", 99)
-    generator = as_generator(rng)
+    return tested_shift(data, n_draws, as_generator(rng))[0]
+
+
+def tested_shift(
+    data: ChoiceData, n_draws: int, generator: np.random.Generator
+) -> tuple[CheckResult, Shift | None]:
+    """Run `residual_covariance_test` on validated data, and keep the shift that it reports.
+
+    Parameters
+    ----------
+    data : ChoiceData
+        Oriented.
+    n_draws : int
+        Random sign assignments.
+    generator : Generator
+        Source of folds and signs.
+
+    Returns
+    -------
+    result : CheckResult
+        As `residual_covariance_test` returns it.
+    shift : Shift or None
+        The hidden shift with the influence of each context; None where the result is about
+        something else, which its reason or its settings say.
+    """
     settings: dict[str, object] = {"n_draws": n_draws}
     undefined = CheckResult(
         check="residual_covariance",
@@ -213,10 +237,10 @@ def residual_covariance_test(
         settings=settings,
     )
     if data.degenerate or separated(data):
-        return replace(undefined, reason=data.degenerate or SEPARATED)
+        return replace(undefined, reason=data.degenerate or SEPARATED), None
     remains, chooser = residuals(data, generator)
     if not remains.action.any():  # choices that the belief foretells leave nothing to covary
-        return replace(undefined, statistic=0.0, pvalue=1.0, reason=SETTLED)
+        return replace(undefined, statistic=0.0, pvalue=1.0, reason=SETTLED), None
     settings |= {
         "spline_size_action": remains.action_fit.n_coefficients,
         "spline_size_truth": remains.truth_fit.n_coefficients,
@@ -236,7 +260,7 @@ def residual_covariance_test(
     exchanged = max(sums.skewness) > ASYMMETRY
     settings["null_distribution"] = "exchange of contexts" if exchanged else "signs of contexts"
     if not sums.draws.size:
-        return replace(undefined, reason=ALONE)
+        return replace(undefined, reason=ALONE), None
     tested = replace(
         _tested(undefined, sums, weights),
         assumptions=(
@@ -246,10 +270,10 @@ def residual_covariance_test(
         ),
     )
     if shift is None or chooser is None:
-        return _of_largest(tested, sums, n_pairs)
+        return _of_largest(tested, sums, n_pairs), None
     why = _no_shift(data, chooser, shift, exchanged)
     tested = _with_shift(tested, shift, n_pairs, why)
-    return _of_largest(tested, sums, n_pairs) if why else tested
+    return (_of_largest(tested, sums, n_pairs), None) if why else (tested, shift)
 
 
 def residual_covariance_of_means(

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import stats
 
 from coherence.inputs import Codes, Floats
-from coherence.statistics.mean_interval import mean_interval, mean_pvalue
+from coherence.statistics.mean_interval import difference_interval, difference_pvalue
 
 N_DRAWS = 9_999
 LEVEL = 0.95
@@ -82,9 +82,9 @@ def compare_pairs(values: Floats, rng: np.random.Generator, *, n_draws: int = N_
     Notes
     -----
     Assumes independent contexts; what models share in a context may depend in any way. Each pair is
-    tested alone by `coherence.statistics.mean_interval.mean_pvalue`, which allows for skewed and
-    heavy-tailed differences; the joint distribution of the normal scores of these p-values is taken
-    as normal, with the correlations of the differences.
+    tested alone by `coherence.statistics.mean_interval.difference_pvalue`, which allows for skewed
+    and heavy-tailed differences; the joint distribution of the normal scores of these p-values is
+    taken as normal, with the correlations of the differences.
 
     References
     ----------
@@ -96,9 +96,9 @@ def compare_pairs(values: Floats, rng: np.random.Generator, *, n_draws: int = N_
     first, second = (np.array(side) for side in zip(*combinations(range(n_models), 2), strict=True))
     differences = values[:, first] - values[:, second]
     columns = list(differences.T)
-    pvalue = np.array([mean_pvalue(column) for column in columns])
+    pvalue = np.array([difference_pvalue(column) for column in columns])
     difference = np.where(np.isnan(pvalue), 0.0, differences.mean(axis=0))
-    intervals = [mean_interval(column) for column in columns]
+    intervals = [difference_interval(column) for column in columns]
     low, high = np.array(
         [(np.nan, np.nan) if each is None else (each.low, each.high) for each in intervals]
     ).T

@@ -95,7 +95,7 @@ def rank_effect(
     found: dict[str, Estimate] = {}
     for model in cases:
         try:
-            found[model] = effect.estimate(answers[model].about(common), entropy)
+            found[model] = effect.estimate(answers[model], common, entropy)
         except Unfit as reason:
             without[model] = str(reason)
     if len(found) < 2:

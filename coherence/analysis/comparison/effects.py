@@ -15,7 +15,7 @@ from coherence.analysis.comparison.belief_effects import (
     wording_squares,
 )
 from coherence.analysis.comparison.gap_effects import gap_beyond, repeated_gaps, signed_gap
-from coherence.analysis.comparison.measured import Effect, mean_effect
+from coherence.analysis.comparison.measured import Effect, mean_effect, of_cases
 from coherence.analysis.comparison.shift_effects import held_shift, judged_cases, stated_shift
 
 EFFECTS = {
@@ -25,14 +25,14 @@ EFFECTS = {
             "residual_covariance",
             "hidden shift of belief at equal stated belief",
             judged_cases,
-            stated_shift,
+            of_cases(stated_shift),
             signed=True,
         ),
         Effect(
             "rational_agent",
             "hidden shift of belief, noise of reports taken off",
             judged_cases,
-            held_shift,
+            of_cases(held_shift),
             signed=True,
         ),
         mean_effect(
@@ -51,7 +51,7 @@ EFFECTS = {
                 f"calibration:calibration_error{suffix}",
                 f"calibration error to {against}, chance removed",
                 partial(cases_with_target, target=target),
-                partial(calibration_error, target=target),
+                of_cases(partial(calibration_error, target=target)),
                 squared=True,
             )
             for suffix, against, target in (
@@ -76,7 +76,7 @@ EFFECTS = {
             "iterated_expectation:noise_removed",
             "root-mean-square of that gap, noise and rounding removed",
             repeated_gaps,
-            gap_beyond,
+            of_cases(gap_beyond),
             squared=True,
         ),
         mean_effect(

@@ -72,9 +72,7 @@ class Answers:
     variables: tuple[str, ...]
     positive: Any
     labels: tuple[Any, ...]
-    _parts: dict[tuple[str, ...], "Answers"] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
+    _kept: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
     def unit(self) -> UnitRows:
@@ -83,17 +81,25 @@ class Answers:
             self.rows, positive=self.positive, labels=self.labels, reference=self.reference
         )
 
+    def once(self, key: object, make: "Callable[[Answers], Any]") -> Any:
+        """Return what `make` makes of these answers, made once for each key."""
+        if key not in self._kept:
+            self._kept[key] = make(self)
+        return self._kept[key]
+
     def about(self, contexts: Sequence[str]) -> "Answers":
-        """Return the answers about some cases."""
-        key = tuple(contexts)
-        if key not in self._parts:  # most effects are shown by the same cases
-            kept = self.rows["context"].isin(contexts)
-            self._parts[key] = self if kept.all() else replace(self, rows=self.rows[kept])
-        return self._parts[key]
+        """Return the answers about some cases; most effects are shown by the same ones."""
+
+        def part(answers: "Answers") -> "Answers":
+            kept = answers.rows["context"].isin(contexts)
+            return answers if kept.all() else replace(answers, rows=answers.rows[kept])
+
+        some: Answers = self.once(tuple(contexts), part)
+        return some
 
 
 Values = Callable[[Answers], "pd.Series[float]"]
-Estimating = Callable[[Answers, int], Estimate]
+Estimating = Callable[[Answers, Sequence[str], int], Estimate]
 
 
 @dataclass(frozen=True)
@@ -109,7 +115,8 @@ class Effect:
     usable : callable
         Answers -> ids of the cases that show it; raises `Unfit` where none can.
     estimate : callable
-        Answers about cases that all show it, and a seed -> the estimate; raises `Unfit`.
+        Answers, ids of cases that all show it, in order, and a seed -> the estimate from these
+        cases; raises `Unfit`.
     squared : bool
         Whether mean squares are compared, of which the estimate is the root.
     signed : bool
@@ -138,10 +145,13 @@ def mean_effect(
     signed: bool = False,
     within: tuple[float, float] = (0.0, 1.0),
 ) -> Effect:
-    """Declare an effect that is a mean over cases, or its root: each case counts once."""
+    """Declare an effect that is a mean over cases, or its root: each case counts once.
 
-    def estimate(answers: Answers, seed: int) -> Estimate:
-        cases: Floats = np.asarray(values(answers).sort_index(), dtype=np.float64)
+    The value of a case must depend on the answers about it alone.
+    """
+
+    def estimate(answers: Answers, contexts: Sequence[str], seed: int) -> Estimate:
+        cases: Floats = np.asarray(answers.once(name, values).loc[list(contexts)], dtype=np.float64)
         interval = mean_interval(cases, root=squared)
         mean = float(cases.mean())
         value = math.sqrt(max(mean, 0.0)) if squared else mean
@@ -149,9 +159,14 @@ def mean_effect(
         return Estimate(value, interval and interval.within(*within), cases, reason)
 
     def usable(answers: Answers) -> "pd.Index[Any]":
-        return values(answers).index
+        return case_ids(answers.once(name, values).index)
 
     return Effect(name, says, usable, estimate, squared, signed)
+
+
+def of_cases(fit: Callable[[Answers, int], Estimate]) -> Estimating:
+    """Let an estimate that is fitted to all answers be fitted to those about some cases."""
+    return lambda answers, contexts, seed: fit(answers.about(contexts), seed)
 
 
 def case_ids(contexts: Any) -> "pd.Index[Any]":

@@ -8,12 +8,10 @@ import pandas as pd
 from coherence.analysis.comparison.belief_effects import SEVERAL
 from coherence.analysis.comparison.measured import Answers, Estimate, Unfit, case_ids
 from coherence.checks.check import FEWEST_DRAWS, Facts
-from coherence.checks.covariance import residual_covariance_test
+from coherence.checks.covariance import tested_shift
 from coherence.inputs import Floats
 from coherence.rational.fit import fit_rational_agent, lacking
 from coherence.statistics.choices import ChoiceData, as_choices
-from coherence.statistics.hidden_shift import hidden_shift
-from coherence.statistics.residuals import residuals
 from coherence.table.needs import JUDGED_CHOICES
 
 
@@ -41,19 +39,11 @@ def judged_cases(answers: Answers) -> "pd.Index[Any]":
 
 def stated_shift(answers: Answers, seed: int) -> Estimate:
     """Estimate the hidden shift at equal stated belief, as `residual_covariance`."""
-    facts = _facts(answers)
-    data = _choices(facts)
-    options = {"context": facts.context, "positive": facts.positive, "rng": seed}
-    arrays = facts.belief, facts.action, facts.truth
-    result = residual_covariance_test(*arrays, **options, n_draws=FEWEST_DRAWS)
-    why = str(result.settings.get("no_hidden_shift", "")) or result.reason
-    if why or result.interval is None:
-        raise Unfit(why or "there is no hidden shift")
-    # The same folds as in the test above.
-    remains, chooser = residuals(data, np.random.default_rng(seed))
-    if chooser is None:
-        raise Unfit("the belief is always the same")
-    shift = hidden_shift(data, remains, chooser)
+    data = _choices(_facts(answers))
+    result, shift = tested_shift(data, FEWEST_DRAWS, np.random.default_rng(seed))
+    if shift is None:
+        said = str(result.settings.get("no_hidden_shift", "")) or result.reason
+        raise Unfit(said or "the belief is always the same")
     cases = _around(shift.estimate, shift.influence * data.n_contexts)
     return Estimate(result.statistic, result.interval, cases)
 

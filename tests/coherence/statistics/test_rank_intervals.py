@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from coherence.statistics.mean_interval import mean_pvalue
+from coherence.statistics.mean_interval import difference_pvalue
 from coherence.statistics.rank_intervals import compare_pairs, letters, rank_intervals
 
 
@@ -19,7 +19,7 @@ def test_of_two_columns_the_adjusted_p_is_the_single_one():
     values = drawn(60, [0.0, 0.3], 1)
     pairs = compare_pairs(values, np.random.default_rng(1), n_draws=99_999)
     assert pairs.difference[0] == pytest.approx(values[:, 0].mean() - values[:, 1].mean())
-    assert pairs.pvalue[0] == mean_pvalue(values[:, 0] - values[:, 1])
+    assert pairs.pvalue[0] == difference_pvalue(values[:, 0] - values[:, 1])
     assert pairs.pvalue_ranks[0] == pytest.approx(pairs.pvalue[0], abs=0.005)
     assert (pairs.low[0] > 0 or pairs.high[0] < 0) == (pairs.pvalue[0] < 0.05)
 

@@ -16,10 +16,10 @@ def effect_of(values):
         series = values[answers.rows["model"].iloc[0]]
         if isinstance(series, str):
             raise Unfit(series)
-        return series[series.index.isin(answers.rows["context"])]
+        return series
 
-    def estimate(answers, seed):
-        cases = of(answers).to_numpy()
+    def estimate(answers, contexts, seed):
+        cases = of(answers)[contexts].to_numpy()
         return Estimate(float(cases.mean()), None, cases, "by hand")
 
     return Effect("calibration:brier", "by hand", lambda answers: of(answers).index, estimate)

@@ -9,7 +9,7 @@ def test_a_mean_effect_counts_each_case_once(asked, about):
     by_case = pd.Series([0.3, 0.1, 0.2], index=["c", "a", "b"])
     effect = mean_effect("name", "what", lambda answers: by_case)
     answers = about(asked["rational"])
-    found = effect.estimate(answers, 0)
+    found = effect.estimate(answers, ["a", "b", "c"], 0)
     assert found.value == pytest.approx(0.2)
     assert found.cases.tolist() == [0.1, 0.2, 0.3]  # in the order of the ids
     assert set(effect.usable(answers)) == {"a", "b", "c"}
@@ -18,7 +18,7 @@ def test_a_mean_effect_counts_each_case_once(asked, about):
 def test_a_root_keeps_its_mean_square_below_zero(asked, about):
     by_case = pd.Series([0.3, -0.4, -0.2], index=["a", "b", "c"])
     found = mean_effect("name", "what", lambda answers: by_case, squared=True).estimate(
-        about(asked["rational"]), 0
+        about(asked["rational"]), ["a", "b", "c"], 0
     )
     assert found.value == 0
     assert found.cases.mean() == pytest.approx(-0.1)
@@ -27,7 +27,7 @@ def test_a_root_keeps_its_mean_square_below_zero(asked, about):
 def test_equal_cases_have_no_interval_and_a_reason(asked, about):
     by_case = pd.Series(0.25, index=list("abc"))
     found = mean_effect("name", "what", lambda answers: by_case).estimate(
-        about(asked["rational"]), 0
+        about(asked["rational"]), ["a", "b", "c"], 0
     )
     assert found.interval is None
     assert found.reason == "no interval, because all contexts have the same value"
