@@ -77,7 +77,9 @@ def _choice_figures(units: Sequence[Unit], procedure: str, folder: Path) -> list
         for unit in units
     ]
     title = f"Share of an action against belief, {procedure}"
-    pairs = list(dict.fromkeys(check for _, results in drawn for check in results))
+    # In the order of the checks, which a unit that lacks a pair must not change.
+    named = dict.fromkeys(result.check for unit in units for result in unit.results)
+    pairs = [check for check in named if any(check in results for _, results in drawn)]
     if not pairs:
         why = "Not drawn: no pair of actions could be compared over bins of belief."
         return [PaperFigure("", "Figure 1", title, why)]

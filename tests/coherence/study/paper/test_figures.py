@@ -73,6 +73,22 @@ def test_many_units_are_parted_over_files(paper_results, tmp_path):
     assert [figure.name for figure in figures] == ["figure1-1", "figure1-2", "figure2"]
 
 
+def test_a_unit_without_a_pair_does_not_change_the_order_of_panels(paper_results, tmp_path):
+    report = paper_results.reports["repaired"]
+    first, *others = report.units
+    bare = [
+        replace(result, details=result.details.head(0))
+        if result.check == "monotone_choice:yes/no"
+        else result
+        for result in first.results
+    ]
+    units = (replace(first, results=tuple(bare)), *others)
+    write_paper_figures(PaperResults({"repaired": replace(report, units=units)}, {}), tmp_path)
+    svg = (tmp_path / "figure1.svg").read_text(encoding="utf-8")
+    # The panel that is empty comes first, where that pair stands in the other lines.
+    assert svg.index("yes/no:") < svg.index("share of yes")
+
+
 def test_what_cannot_be_drawn_says_why(paper_results, tmp_path):
     report = paper_results.reports["repaired"]
     settings = {**report.settings, "checks": ["cmi"]}
