@@ -141,7 +141,7 @@ def test_page_is_accessible(report):
     page = Page(report.to_html())
     assert page.all("html") == [{"lang": "en"}]
     assert all("scope" in heading for heading in page.all("th"))
-    assert len(page.all("figure")) == len(page.all("figcaption")) == len(page.all("svg")) == 5
+    assert len(page.all("figure")) == len(page.all("figcaption")) == len(page.all("svg")) == 11
     assert all(svg["role"] == "img" for svg in page.all("svg"))
 
 
