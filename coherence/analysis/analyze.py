@@ -7,7 +7,6 @@ What cannot be run is not passed over: each unit's notes say what was left out a
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -23,15 +22,17 @@ from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import require, whole_number
+from coherence.report.provenance import package_version, versions
 from coherence.report.report import Report
 from coherence.report.unit import Unit
 from coherence.result import CheckResult
 from coherence.statistics.multiplicity import benjamini_hochberg, holm
 from coherence.statistics.resample import Seed, as_generator
 from coherence.table.answering import answering
-from coherence.table.audit import count_statuses, worst_case_bounds
+from coherence.table.audit import count_statuses, label_rows, worst_case_bounds
 from coherence.table.column_names import unknown_columns
 from coherence.table.faults import validate_runs
+from coherence.table.fingerprint import fingerprint
 from coherence.table.frames import require_frame
 from coherence.table.labels import labels_alike, merge_alike
 from coherence.table.prompts import REFERENCE, reference_prompt
@@ -156,13 +157,6 @@ def _checked_names(checks: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(name for name in CHECKS if name in checks)
 
 
-def _version() -> str:
-    try:
-        return version("belief-coherence")
-    except PackageNotFoundError:  # run from a source tree that was not installed
-        return "unknown"
-
-
 def _require_twins(twins: int | None, published: bool) -> None:
     if twins is not None:
         whole_number(twins, "twins", FEWEST_TWINS)
@@ -205,6 +199,8 @@ def _finished(key: tuple[Any, ...], unit: UnitRows, beside: Beside, notes: tuple
         conclusion=said.conclusion,
         cautions=said.cautions,
         scatter=said.scatter,
+        rows=unit.rows,
+        labels=label_rows(unit.rows, unit.reference),
         sensitivity=beside.sensitivity,
     )
 
@@ -300,6 +296,7 @@ def analyze(
     n_jobs = n_jobs if n_jobs == -1 else whole_number(n_jobs, "n_jobs", 1)
     runs, written = _one_writing(runs, merge_labels)
     validate_runs(runs, labels_apart=merge_labels is False)
+    data = {"rows": len(runs), "columns": runs.shape[1], "fingerprint": fingerprint(runs)}
     table, assumed = complete_columns(runs)
     assumed = written + assumed
     if strict:
@@ -334,7 +331,9 @@ def analyze(
     ]
     seed = int(rng) if isinstance(rng, int | np.integer) else None
     settings = {
-        "version": _version(),
+        "version": package_version("belief-coherence"),
+        "versions": versions(),
+        "data": data,
         "checks": list(names),
         "published": published,
         "strict": strict,

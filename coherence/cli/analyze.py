@@ -6,6 +6,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
 
 from coherence.checks import CHECKS
 from coherence.cli.folders import replace_text
+from coherence.cli.report_folder import reading_words, write_figures
 from coherence.cli.streams import STREAM, discard_output, standard_input
 from coherence.cli.text_options import add_text_arguments
+from coherence.report.answer_links import MOST_CONTEXTS
 
 TWINS = 200
 # Option -> column of the runs table, what it holds.
@@ -51,7 +54,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out",
         metavar="DIR",
-        help="folder for results.json, results.parquet and report.html; made if it does not exist",
+        help="folder for results.json, results.parquet and report.html, with pages of answers and, "
+        "of more than three tasks and models, of each; made if it does not exist",
+    )
+    parser.add_argument(
+        "--answers",
+        type=int,
+        default=MOST_CONTEXTS,
+        metavar="N",
+        help="contexts of each task and model whose answers are written beside the report, evenly "
+        f"spaced; 0 for none (default: {MOST_CONTEXTS})",
+    )
+    parser.add_argument(
+        "--figures",
+        metavar="DIR",
+        help="folder for each figure as .svg, .pdf and .png; made if it does not exist",
+    )
+    parser.add_argument(
+        "--full",
+        action="store_true",
+        help="print all results of every task and model; of more than three, a summary is printed",
     )
     _add_pipelines(parser)
     parser.add_argument(
@@ -154,20 +176,20 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
     add_text_arguments(parser, percent="stated probabilities are percentages: 70 or 70%% is 0.7")
 
 
-def _prepare_folder(name: str) -> Path:
+def _prepare_folder(name: str, option: str = "--out") -> Path:
     """Make the folder and try to write there: known before the analysis, and not at its end."""
     from coherence.errors import InputError
 
     folder = Path(name)
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"--out must be a folder; {name} is a file. Name a folder.")
+        raise InputError(f"{option} must be a folder; {name} is a file. Name a folder.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         # Writing tells what permissions do not: a full disk, a read-only mount.
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
         raise InputError(
-            f"--out must be a folder that can be written to; {name} is not ({error.strerror}). "
+            f"{option} must be a folder that can be written to; {name} is not ({error.strerror}). "
             "Choose another."
         ) from error
     return folder
@@ -204,16 +226,17 @@ def _progress() -> Iterator[Callable[[int, int, str], None] | None]:
         yield None if bar.disable else show
 
 
-def _print_report(report: "Report", stream: TextIO) -> None:
+def _print_report(report: "Report", stream: TextIO, full: bool) -> None:
     """Print what a stream can show: rich knows terminals, pipes, NO_COLOR, TERM and encodings."""
     from rich.console import Console
 
-    from coherence.report.terminal import render_terminal
+    from coherence.report.summary import render_report
 
     # Python's own streams know their encoding, but not whether colours are wanted.
     shown = Console(file=stream)
     color = shown.color_system is not None and not shown.no_color
-    text = render_terminal(report.units, color=color, ascii_only=shown.options.ascii_only)
+    plain = shown.options.ascii_only
+    text = render_report(report.units, full=full, color=color, ascii_only=plain)
     print(text, file=stream)
 
 
@@ -240,14 +263,15 @@ def _read(args: argparse.Namespace) -> "pd.DataFrame":
     return read_runs(args.runs, **options)
 
 
-def _write(report: "Report", folder: Path | None, json_file: str | None) -> None:
+def _write(report: "Report", folder: Path | None, json_file: str | None, answers: int) -> None:
     """Write the files, before anything is printed: `| head` must not cost them."""
+    from coherence.cli.report_folder import write_pages
     from coherence.table.storage import write_runs
 
     if folder is not None:
         replace_text(folder / "results.json", report.to_json())
         write_runs(report.results, folder / "results.parquet")
-        replace_text(folder / "report.html", report.to_html())
+        write_pages(report.to_files(answers=answers), folder)
     if json_file not in (None, STREAM):
         replace_text(Path(str(json_file)), report.to_json())
 
@@ -295,14 +319,16 @@ def run(args: argparse.Namespace) -> int:
     from coherence.errors import InputError
 
     # numpy takes no negative seed, and says so in words about entropy.
-    if args.seed < 0:
-        raise InputError(f"--seed must be at least 0; received {args.seed}.")
+    for option in ("seed", "answers"):
+        if getattr(args, option) < 0:
+            raise InputError(f"--{option} must be at least 0; received {getattr(args, option)}.")
     conditions = [parse_condition(text) for text in args.fail_on]
     checks = None
     if args.checks is not None:
         checks = [name.strip() for name in args.checks.split(",") if name.strip()]
     runs = _read(args)
     folder = None if args.out is None else _prepare_folder(args.out)
+    figures = None if args.figures is None else _prepare_folder(args.figures, "--figures")
     if args.json not in (None, STREAM):
         _require_writable(args.json)
 
@@ -323,10 +349,13 @@ def run(args: argparse.Namespace) -> int:
             rng=args.seed,
             progress=progress,
         )
-    _write(report, folder, args.json)
+    report = replace(report, settings={**report.settings, **reading_words(args, _COLUMNS)})
+    _write(report, folder, args.json, args.answers)
+    if figures is not None:
+        print(f"wrote {write_figures(report, figures)} figures to {figures}", file=sys.stderr)
     as_json = args.json == STREAM
     try:
-        _print_report(report, sys.stderr if as_json else sys.stdout)
+        _print_report(report, sys.stderr if as_json else sys.stdout, args.full)
         if as_json:
             sys.stdout.write(report.to_json())
         sys.stdout.flush()

@@ -106,10 +106,11 @@ def _caption(shown: pd.DataFrame, table: pd.DataFrame, noun: str) -> str:
         else "No point lies outside. "
     )
     return (
-        "Points: share of the action where the state was 0 or 1, with 95% intervals over contexts. "
-        f"Bars: what the {noun} alone allows; if it were the belief acted on, all points of all "
-        f"{of_all} would lie in their bars in at least 95% of tables (simultaneous, contexts as "
-        f"units). {outside}A state needs {CONTEXTS_PER_STATE} contexts in a bin. State 1 is the "
+        "Points: share of the action where the state was 0 or 1, with 95% intervals over "
+        f"contexts. Bars: what the {noun} alone allows; if it were exactly the belief acted on, "
+        f"all points of all {of_all} would lie in their bars in at least 95% of tables "
+        "(simultaneous, contexts "
+        f"as units). {outside}A state needs {CONTEXTS_PER_STATE} contexts in a bin. State 1 is the "
         "one whose probability the belief is."
     )
 
