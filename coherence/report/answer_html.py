@@ -62,7 +62,7 @@ def answer_pages(unit: Unit, links: AnswerLinks, *, back: str) -> Iterator[tuple
     lines = _lines(rows, columns)
     # Where each context begins: rows of a context now stand together.
     starts = [*np.flatnonzero(np.diff(number, prepend=-1)).tolist(), len(number)]
-    contexts = [_context(rows, lines, number, start, end) for start, end in pairwise(starts)]
+    contexts = _contexts(rows, lines, number, starts)
     template = environment().get_template("answers.html.j2")
     for page in range(links.n_pages):
         name = f"{links.key}-page-{{}}.html"
@@ -174,34 +174,30 @@ def _lines(rows: pd.DataFrame, columns: list[str]) -> list[str]:
     return [f"<tr>{''.join(row)}</tr>" for row in zip(*cells, strict=True)]
 
 
-def _context(
-    rows: pd.DataFrame, lines: list[str], number: np.ndarray, start: int, end: int
-) -> dict[str, Any]:
-    """Return what a page says of one context; rows share evidence and outcome."""
-    inside = rows.iloc[start:end]
-    first = {name: _first(inside[name]) for name in inside.columns if name in _OUTCOMES}
-    evidence = {name: _first(inside[name]) for name in feature_columns(rows)}
-    return {
-        "number": int(number[start]) + 1,
-        "name": clean(inside["context"].iloc[0], limit=_NAME),
-        "outcome": [
-            (_OUTCOMES[name], _text(value)) for name, value in first.items() if _given(value)
-        ],
-        "evidence": [
-            (clean(name.removeprefix(FEATURE_PREFIX)).replace("_", " "), _text(value))
-            for name, value in evidence.items()
-            if _given(value)
-        ],
-        # Safe as markup: every cell was escaped.
-        "rows": Markup("\n".join(lines[start:end])),
+def _contexts(
+    rows: pd.DataFrame, lines: list[str], number: np.ndarray, starts: list[int]
+) -> list[dict[str, Any]]:
+    """Return what the pages say of each context; its rows share evidence and outcome."""
+    outcomes = [name for name in _OUTCOMES if name in rows]
+    features = feature_columns(rows)
+    # The first value that is known, of all contexts at once.
+    shared = rows[["context", *outcomes, *features]].astype(object).groupby(number).first()
+    headings = {name: _OUTCOMES[name] for name in outcomes} | {
+        name: clean(name.removeprefix(FEATURE_PREFIX)).replace("_", " ") for name in features
     }
-
-
-def _given(value: Any) -> bool:
-    return value is not None
-
-
-def _first(values: pd.Series) -> Any:
-    """Return the first known value, or None."""
-    known = values.to_numpy(dtype=object)[values.notna().to_numpy()]
-    return known[0] if len(known) else None
+    contexts = []
+    records = shared.to_dict("records")
+    for at, (record, (start, end)) in enumerate(zip(records, pairwise(starts), strict=True)):
+        told = {name: _text(value) for name, value in record.items()}
+        known = {str(name): text for name, text in told.items() if text != NOT_GIVEN}
+        contexts.append(
+            {
+                "number": at + 1,
+                "name": clean(record["context"], limit=_NAME),
+                "outcome": [(headings[name], known[name]) for name in outcomes if name in known],
+                "evidence": [(headings[name], known[name]) for name in features if name in known],
+                # Safe as markup: every cell was escaped.
+                "rows": Markup("\n".join(lines[start:end])),
+            }
+        )
+    return contexts

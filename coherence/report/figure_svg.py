@@ -49,9 +49,12 @@ def render_svg(
     buffer = io.BytesIO()
     with figure_style():
         figure = Figure(figsize=size, layout="constrained")
-        FigureCanvasSVG(figure)
+        canvas = FigureCanvasSVG(figure)
         draw(figure.add_subplot())
-        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+        # What `savefig(transparent=True)` does, which would draw everything twice.
+        for patch in (figure.patch, *(ax.patch for ax in figure.axes)):
+            patch.set(facecolor="none", edgecolor="none")
+        canvas.print_svg(buffer, metadata={"Date": None})
     return _embeddable(ElementTree.fromstring(buffer.getvalue()), key, title, names or {})
 
 

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from coherence.report.figures import BLUE, DASHES, FAINT, INK, VERMILION, frame_axes
 from coherence.report.wording import clean
 
-_LABEL = 34
-_LETTERS = 8.0  # points; 24 labels stand below each other without touching
+_LABEL = 44
+_LETTERS = 7.5  # points
 
 
 @dataclass(frozen=True)

@@ -114,6 +114,11 @@ def render_html(
                 row.result for row in ranked if row.result is not None
             ),
             overview=[_overview_row(row, url_of(row)) for row in ranked],
+            # What fails comes first, whichever test it is that fails.
+            answers=[
+                _overview_row(row, url_of(row))
+                for row in sorted(ranked, key=lambda row: not row.rejected)
+            ],
             forests=forest_figures(ranked, url_of) if len(units) > FEW else [],
             units=shown,
             # The number of processes changes no result, and would change the bytes of the page.

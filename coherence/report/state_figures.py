@@ -64,9 +64,15 @@ def state_figures(
             of_action = of_action.assign(url=[urls[group] for group in groups])
         draw = partial(plot_state_shares, of_action, noun=noun)
         title = f"Share of {clean(action, limit=_LABEL)}, by realised state"
-        caption = _caption(of_action, table, noun)
+        outside = _outside(of_action)
+        caption = outside if figures else f"{_explained(table, noun)} {outside}"
         figures.append(Figure(f"{key}-states-{number}", title, caption, draw, 3.7, names))
     return figures, [sentence] if left_out > 0 else []
+
+
+def is_lead(figure: Figure) -> bool:
+    """Tell whether a figure is one of the main test."""
+    return "-states-" in figure.key
 
 
 def _usable(beliefs: pd.DataFrame) -> tuple[pd.DataFrame, str]:
@@ -97,21 +103,24 @@ def _drawn(table: pd.DataFrame) -> list[object]:
     return [action for action in actions if action in kept]
 
 
-def _caption(shown: pd.DataFrame, table: pd.DataFrame, noun: str) -> str:
+def _outside(shown: pd.DataFrame) -> str:
+    """Say how many points beliefs alone do not allow."""
     n_outside = int(shown["outside"].sum())
+    if not n_outside:
+        return "No point lies outside its bar."
+    verb = "lies outside its bar" if n_outside == 1 else "lie outside their bars"
+    return f"{n_outside} of {len(shown)} points {verb} (ringed)."
+
+
+def _explained(table: pd.DataFrame, noun: str) -> str:
+    """Say how the figure is read; once for all actions."""
     of_all = "bins and actions" if table["action"].nunique() > 2 else "bins"
-    outside = (
-        f"{n_outside} of {len(shown)} points lie outside (ringed). "
-        if n_outside
-        else "No point lies outside. "
-    )
     return (
-        "Points: share of the action where the state was 0 or 1, with 95% intervals over "
-        f"contexts. Bars: what the {noun} alone allows; if it were exactly the belief acted on, "
-        f"all points of all {of_all} would lie in their bars in at least 95% of tables "
-        "(simultaneous, contexts "
-        f"as units). {outside}A state needs {CONTEXTS_PER_STATE} contexts in a bin. State 1 is the "
-        "one whose probability the belief is."
+        "Points: share of the action where the state was 0 or 1 (1 is the one whose probability "
+        f"the belief is), with 95% intervals over contexts. Bars: what the {noun} alone allows; if "
+        f"it were exactly the belief acted on, all points of all {of_all} would lie in their bars "
+        "in at least 95% of tables (simultaneous, contexts as units). In a bin, each state has at "
+        f"least {CONTEXTS_PER_STATE} contexts."
     )
 
 

@@ -34,7 +34,10 @@ from coherence.report.wording import (
 from coherence.result import Outcome
 from coherence.table.schema import READABLE
 
-MOST_RANKED, MOST_TOLD, MOST_NAMED = 30, 12, 8
+MOST_LINES = 110
+MOST_NAMED = 8
+# Units in the ranking, and units whose failure is told: fewer where lines are narrow.
+_SIZES = ((30, 12), (30, 8), (24, 6), (24, 3), (15, 2), (8, 1))
 MOST_NOTES = 4
 _WIDEST_NAME, _LEAST_REST = 34, 12
 WORTH_SAYING = 0.01
@@ -92,26 +95,44 @@ def render_summary(
         width = min(shutil.get_terminal_size((100, 24)).columns, MAX_WIDTH)
     width = max(MIN_WIDTH, width)
     check, ranked = rank(units)
-    parts: list[RenderableType] = [
+    lines: list[str] = []
+    for most_ranked, most_told in _SIZES:
+        parts = _parts(units, check, ranked, width, most_ranked, most_told)
+        lines = list(render_lines(parts, width=width, color=color))
+        if len(lines) <= MOST_LINES:
+            break
+    text = "\n".join(lines)
+    return text.translate(PLAIN) if ascii_only else text
+
+
+def _parts(
+    units: Sequence[Unit],
+    check: str,
+    ranked: Sequence[Ranked],
+    width: int,
+    most_ranked: int,
+    most_told: int,
+) -> list[RenderableType]:
+    return [
         Text(f"{len(units)} units (task · model). {counted_rejections(units)}", style="bold"),
         Text(),
-        *_overview(check, ranked, width),
-        *_failures(ranked),
+        *_overview(check, ranked, width, most_ranked),
+        *_failures(ranked, most_told),
         *_passing(ranked),
         *_remarks(ranked),
         Text(),
         Text("All results of every unit: --full, or report.html with --out DIR.", style="dim"),
     ]
-    text = "\n".join(render_lines(parts, width=width, color=color))
-    return text.translate(PLAIN) if ascii_only else text
 
 
-def _overview(check: str, ranked: Sequence[Ranked], width: int) -> Iterator[RenderableType]:
+def _overview(
+    check: str, ranked: Sequence[Ranked], width: int, most: int
+) -> Iterator[RenderableType]:
     """Yield a line for each unit, the largest effect first."""
     if not check:
         yield Text("No two units share a test, by which they could be ranked.")
         return
-    shown = ranked[:MOST_RANKED]
+    shown = ranked[:most]
     heading = interval_heading(row.result for row in shown if row.result)
     rows = [["task · model", "effect", heading, "p (Holm)", "rejected tests"]]
     for row in shown:
@@ -146,18 +167,18 @@ def _overview(check: str, ranked: Sequence[Ranked], width: int) -> Iterator[Rend
         yield Text(f"and {len(ranked) - len(shown)} more units with smaller effects or none.")
 
 
-def _failures(ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
+def _failures(ranked: Sequence[Ranked], most: int) -> Iterator[RenderableType]:
     """Yield the two sentences of each unit in which a test rejects."""
     failing = [row for row in ranked if row.rejected]
     if not failing:
         return
     yield Text()
     yield Rule(style="dim")
-    for row in failing[:MOST_TOLD]:
+    for row in failing[:most]:
         yield Text(unit_heading(row.unit), style="bold", overflow="fold")
         yield Padding(Text(" ".join(row.unit.conclusion), overflow="fold"), (0, 0, 0, 2))
-    if len(failing) > MOST_TOLD:
-        yield Text(f"and {len(failing) - MOST_TOLD} more units in which a test rejects.")
+    if len(failing) > most:
+        yield Text(f"and {len(failing) - most} more units in which a test rejects.")
 
 
 def _passing(ranked: Sequence[Ranked]) -> Iterator[RenderableType]:

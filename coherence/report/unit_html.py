@@ -12,6 +12,7 @@ from coherence.report.answering import STATED, answering_sentences, belief_noun
 from coherence.report.page_figures import unit_figures
 from coherence.report.page_parts import breakable, environment, setting_rows, visible
 from coherence.report.result_columns import COLUMNS
+from coherence.report.state_figures import is_lead
 from coherence.report.statuses import (
     audit_cells,
     audit_columns,
@@ -161,7 +162,9 @@ def unit_context(unit: Unit, key: str, links: AnswerLinks | None = None) -> dict
         ],
         "notes": [wording.clean(note) for note in unit.notes],
         "answer_tables": _tables(unit, key, links),
-        "figures": figures,
+        # The figure of the main test stands with the answer, the others behind the numbers.
+        "lead": [figure for figure in figures if is_lead(figure)],
+        "figures": [figure for figure in figures if not is_lead(figure)],
         "missing_figures": missing_figures,
         "unreadable_columns": unreadable_columns,
         "unreadable": unreadable,

@@ -4,8 +4,8 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
-from coherence.report.html import RAW_LIMIT
 from coherence.report.report import Report
+from coherence.report.unit_html import RAW_LIMIT
 from coherence.result import CheckResult
 from coherence.table.answering import Answering
 
