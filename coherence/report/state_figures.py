@@ -56,7 +56,7 @@ def state_figures(
         "what beliefs alone would give are drawn by state."
     )
     urls, names = _links(found, rows, key, links)
-    figures = []
+    figures: list[Figure] = []
     for number, action in enumerate(actions, start=1):
         of_action = table[table["action"] == action]
         if urls:
