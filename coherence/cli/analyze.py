@@ -51,30 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="runs table: a .parquet, .csv, .tsv or .jsonl file (the last three also as .gz), "
         "a folder of .parquet files, or - for standard input, whose content tells its kind",
     )
-    parser.add_argument(
-        "--out",
-        metavar="DIR",
-        help="folder for results.json, results.parquet and report.html, with pages of answers and, "
-        "of more than three tasks and models, of each; made if it does not exist",
-    )
-    parser.add_argument(
-        "--answers",
-        type=int,
-        default=MOST_CONTEXTS,
-        metavar="N",
-        help="contexts of each task and model whose answers are written beside the report, evenly "
-        f"spaced; 0 for none (default: {MOST_CONTEXTS})",
-    )
-    parser.add_argument(
-        "--figures",
-        metavar="DIR",
-        help="folder for each figure as .svg, .pdf and .png; made if it does not exist",
-    )
-    parser.add_argument(
-        "--full",
-        action="store_true",
-        help="print all results of every task and model; of more than three, a summary is printed",
-    )
+    _add_outputs(parser)
     _add_pipelines(parser)
     parser.add_argument(
         "--checks",
@@ -116,6 +93,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="processes; -1 for one per processor (default: 1)",
     )
     _add_reading(parser)
+
+
+def _add_outputs(parser: argparse.ArgumentParser) -> None:
+    """Declare what is written and printed for readers."""
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        help="folder for results.json, results.parquet and report.html, with pages of answers and, "
+        "of more than three tasks and models, of each; made if it does not exist",
+    )
+    parser.add_argument(
+        "--answers",
+        type=int,
+        default=MOST_CONTEXTS,
+        metavar="N",
+        help="contexts of each task and model whose answers are written beside the report, evenly "
+        f"spaced; 0 for none (default: {MOST_CONTEXTS})",
+    )
+    parser.add_argument(
+        "--figures",
+        metavar="DIR",
+        help="folder for each figure as .svg, .pdf and .png; made if it does not exist",
+    )
+    parser.add_argument(
+        "--full",
+        action="store_true",
+        help="print all results of every task and model; of more than three, a summary is printed",
+    )
 
 
 def _add_pipelines(parser: argparse.ArgumentParser) -> None:
