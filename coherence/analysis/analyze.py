@@ -7,7 +7,6 @@ What cannot be run is not passed over: each unit's notes say what was left out a
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -23,15 +22,17 @@ from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import number_of_jobs, require, whole_number
+from coherence.report.provenance import package_version, versions
 from coherence.report.report import Report
 from coherence.report.unit import Unit
 from coherence.result import CheckResult
 from coherence.statistics.multiplicity import benjamini_hochberg, holm
 from coherence.statistics.resample import Seed, as_generator
 from coherence.table.answering import answering
-from coherence.table.audit import count_statuses, worst_case_bounds
+from coherence.table.audit import count_statuses, label_rows, worst_case_bounds
 from coherence.table.column_names import unknown_columns
 from coherence.table.faults import validate_runs
+from coherence.table.fingerprint import fingerprint
 from coherence.table.frames import require_frame
 from coherence.table.labels import labels_alike, merge_alike
 from coherence.table.prompts import REFERENCE, reference_prompt
@@ -159,13 +160,6 @@ def _checked_names(checks: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(name for name in CHECKS if name in checks)
 
 
-def _version() -> str:
-    try:
-        return version("belief-coherence")
-    except PackageNotFoundError:  # run from a source tree that was not installed
-        return "unknown"
-
-
 def _require_twins(twins: int | None, published: bool) -> None:
     if twins is not None:
         whole_number(twins, "twins", FEWEST_TWINS)
@@ -247,6 +241,8 @@ def _finished(key: tuple[Any, ...], unit: UnitRows, beside: Beside, notes: tuple
         conclusion=said.conclusion,
         cautions=said.cautions,
         scatter=said.scatter,
+        rows=unit.rows,
+        labels=label_rows(unit.rows, unit.reference),
         sensitivity=beside.sensitivity,
     )
 
@@ -348,6 +344,7 @@ def analyze(
         reference=reference,
         merge_labels=merge_labels,
     )
+    data = {"rows": len(runs), "columns": runs.shape[1], "fingerprint": fingerprint(runs)}
     plans = []
     rngs = as_generator(rng).spawn(len(units))
     for (_, unit), unit_rng in zip(units, rngs, strict=True):
@@ -375,7 +372,9 @@ def analyze(
     ]
     seed = int(rng) if isinstance(rng, int | np.integer) else None
     settings = {
-        "version": _version(),
+        "version": package_version("belief-coherence"),
+        "versions": versions(),
+        "data": data,
         "checks": list(names),
         "published": published,
         "strict": strict,

@@ -117,9 +117,9 @@ def monotone_choice_test(
         `statistic` is the largest drop of the share from one bin to a later one (negative: rising
         everywhere, with that margin), with an interval for the largest true drop (conservative
         where several pairs of bins tie for the largest) and one p-value for the pair. `details`
-        lists the pairs of bins j < k with their mean beliefs, shares, numbers of rows, p-values
-        (adjusted for all pairs of bins) and whether they violate. Where actions are probabilities,
-        the numbers are sums of probabilities, and standard errors over contexts stand beside them.
+        lists the pairs of bins j < k with their mean beliefs, shares and 95% intervals (over
+        contexts), numbers of rows, p-values (adjusted for all pairs of bins) and whether they
+        violate. Where actions are probabilities, the numbers are their sums, with standard errors.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def monotone_choice_test(
     sign, drops = drops_of_pair(binned, direction, n_draws, generator, isotonic=isotonic)
     # Probabilities are no trials of which a share could be counted: its error is over contexts.
     error = np.sqrt(np.diag(binned.covariance)) if policies else None
-    details = _bin_pairs(drops, binned.share, binned.rows, binned.belief, error)
+    details = _bin_pairs(drops, binned, error)
     result = replace(result, settings={**result.settings, "n_bins_used": binned.share.size})
     if published:
         return _published(result, details, sign)
@@ -232,10 +232,7 @@ def _require_options(pair: tuple[Any, Any], direction: str, method: str) -> None
         if value not in allowed:
             raise InputError(f"{name} must be one of {', '.join(allowed)}; received {value!r}.")
     require(
-        isinstance(pair, Sequence)
-        and not isinstance(pair, str)
-        and len(pair) == 2
-        and pair[0] != pair[1],
+        isinstance(pair, tuple | list) and len(pair) == 2 and pair[0] != pair[1],
         f"pair must hold two different actions; received {pair!r}.",
     )
 
@@ -290,16 +287,21 @@ def _probability_of(labels: Sequence[Any], actions: Actions) -> Floats:
     return np.asarray(actions.share[:, columns].sum(axis=1))
 
 
-def _bin_pairs(
-    drops: Drops, share: Floats, rows: Floats, centres: Floats, error: Floats | None
-) -> pd.DataFrame:
+def _bin_pairs(drops: Drops, binned: BinnedPair, error: Floats | None) -> pd.DataFrame:
     """List every pair of bins j < k, with the p-value of its violation."""
     columns: dict[str, Any] = {}
-    for name, values in (("bin", None), ("belief", centres), ("share", share), ("n", rows)):
+    for name, values in (
+        ("bin", None),
+        ("belief", binned.belief),
+        ("share", binned.share),
+        ("n", binned.rows),
+        ("low", binned.low),
+        ("high", binned.high),
+    ):
         for side, bins in (("j", drops.j), ("k", drops.k)):
             columns[f"{name}_{side}"] = bins if values is None else values[bins]
     table = pd.DataFrame(columns | {"pvalue": drops.adjusted, "violation": drops.drop > 0})
-    if (rows % 1 == 0).all():  # numbers of choices, and of probabilities their sums
+    if (binned.rows % 1 == 0).all():  # numbers of choices, and of probabilities their sums
         table = table.astype({"n_j": int, "n_k": int})
     if error is not None:
         table = table.assign(se_j=error[drops.j], se_k=error[drops.k])

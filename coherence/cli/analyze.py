@@ -6,19 +6,22 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from coherence.analysis.conditions import Condition
     from coherence.report.report import Report
 
 from coherence.checks import CHECKS
+from coherence.cli.fail_on import judge
 from coherence.cli.folders import replace_text
+from coherence.cli.report_folder import reading_words, write_figures
 from coherence.cli.streams import STREAM, discard_output, standard_input
 from coherence.cli.text_options import add_text_arguments
+from coherence.report.answer_links import MOST_CONTEXTS
 
 TWINS = 200
 # Option -> column of the runs table, what it holds.
@@ -48,18 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="runs table: a .parquet, .csv, .tsv or .jsonl file (the last three also as .gz), "
         "a folder of .parquet files, or - for standard input, whose content tells its kind",
     )
-    parser.add_argument(
-        "--out",
-        metavar="DIR",
-        help="folder for results.json, results.parquet and report.html; made if it does not exist",
-    )
-    parser.add_argument(
-        "--paper",
-        metavar="DIR",
-        help="folder for the tables and figures of the paper that these checks come from, tasks "
-        "and models side by side, as Markdown, LaTeX, CSV, SVG and PDF; with --published the "
-        "published numbers stand beside the repaired ones",
-    )
+    _add_outputs(parser)
     _add_pipelines(parser)
     parser.add_argument(
         "--checks",
@@ -101,6 +93,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="processes; -1 for one per processor (default: 1)",
     )
     _add_reading(parser)
+
+
+def _add_outputs(parser: argparse.ArgumentParser) -> None:
+    """Declare what is written and printed for readers."""
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        help="folder for results.json, results.parquet and report.html, with pages of answers and, "
+        "of more than three tasks and models, of each; made if it does not exist",
+    )
+    parser.add_argument(
+        "--paper",
+        metavar="DIR",
+        help="folder for the tables and figures of the paper that these checks come from, tasks "
+        "and models side by side, as Markdown, LaTeX, CSV, SVG and PDF; with --published the "
+        "published numbers stand beside the repaired ones",
+    )
+    parser.add_argument(
+        "--answers",
+        type=int,
+        default=MOST_CONTEXTS,
+        metavar="N",
+        help="contexts of each task and model whose answers are written beside the report, evenly "
+        f"spaced; 0 for none (default: {MOST_CONTEXTS})",
+    )
+    parser.add_argument(
+        "--figures",
+        metavar="DIR",
+        help="folder for each figure as .svg, .pdf and .png; made if it does not exist",
+    )
+    parser.add_argument(
+        "--full",
+        action="store_true",
+        help="print all results of every task and model; of more than three, a summary is printed",
+    )
 
 
 def _add_pipelines(parser: argparse.ArgumentParser) -> None:
@@ -225,16 +252,17 @@ def _progress() -> Iterator[Callable[[int, int, str], None] | None]:
         yield None if bar.disable else show
 
 
-def _print_report(report: "Report", stream: TextIO) -> None:
+def _print_report(report: "Report", stream: TextIO, full: bool) -> None:
     """Print what a stream can show: rich knows terminals, pipes, NO_COLOR, TERM and encodings."""
     from rich.console import Console
 
-    from coherence.report.terminal import render_terminal
+    from coherence.report.summary import render_report
 
     # Python's own streams know their encoding, but not whether colours are wanted.
     shown = Console(file=stream)
     color = shown.color_system is not None and not shown.no_color
-    text = render_terminal(report.units, color=color, ascii_only=shown.options.ascii_only)
+    plain = shown.options.ascii_only
+    text = render_report(report.units, full=full, color=color, ascii_only=plain)
     print(text, file=stream)
 
 
@@ -261,14 +289,15 @@ def _read(args: argparse.Namespace) -> "pd.DataFrame":
     return read_runs(args.runs, **options)
 
 
-def _write(report: "Report", folder: Path | None, json_file: str | None) -> None:
+def _write(report: "Report", folder: Path | None, json_file: str | None, answers: int) -> None:
     """Write the files, before anything is printed: `| head` must not cost them."""
+    from coherence.cli.report_folder import write_pages
     from coherence.table.storage import write_runs
 
     if folder is not None:
         replace_text(folder / "results.json", report.to_json())
         write_runs(report.results, folder / "results.parquet")
-        replace_text(folder / "report.html", report.to_html())
+        write_pages(report.to_files(answers=answers), folder)
     if json_file not in (None, STREAM):
         replace_text(Path(str(json_file)), report.to_json())
 
@@ -284,32 +313,6 @@ def _write_paper(
 
     options: dict[str, Any] = {"n_jobs": args.n_jobs, "progress": progress}
     write_paper(report, folder, runs=runs, published=args.published, **options)
-
-
-def _judge(conditions: "list[Condition]", report: "Report") -> int:
-    """Say on standard error what meets the conditions, and return the exit status."""
-    from coherence.analysis.conditions import compare
-    from coherence.errors import InputError, listing
-    from coherence.report.wording import clean
-
-    failed, vain = False, []
-    for condition in conditions:
-        found = compare(condition, report.units)
-        for line in found.met:
-            print(clean(f"--fail-on {condition.text!r} holds: {line}"), file=sys.stderr)
-        failed = failed or bool(found.met)
-        if not found.n_defined:
-            vain.append(condition.text)
-        elif found.lacking:
-            without = f"--fail-on {condition.text!r} had nothing to compare in "
-            print(clean(f"{without}{listing(found.lacking)}"), file=sys.stderr)
-    # A condition that nothing could ever meet would let everything pass.
-    if vain:
-        raise InputError(
-            f"--fail-on {', '.join(map(repr, vain))} had nothing to compare: no result has such a "
-            "value. Name a check that was run and is not undefined, or leave the condition out."
-        )
-    return int(failed)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -329,14 +332,16 @@ def run(args: argparse.Namespace) -> int:
     from coherence.errors import InputError
 
     # numpy takes no negative seed, and says so in words about entropy.
-    if args.seed < 0:
-        raise InputError(f"--seed must be at least 0; received {args.seed}.")
+    for option in ("seed", "answers"):
+        if getattr(args, option) < 0:
+            raise InputError(f"--{option} must be at least 0; received {getattr(args, option)}.")
     conditions = [parse_condition(text) for text in args.fail_on]
     checks = None
     if args.checks is not None:
         checks = [name.strip() for name in args.checks.split(",") if name.strip()]
     runs = _read(args)
     folder = None if args.out is None else _prepare_folder(args.out)
+    figures = None if args.figures is None else _prepare_folder(args.figures, "--figures")
     paper = _paper_folder(args)
     if args.json not in (None, STREAM):
         _require_writable(args.json)
@@ -360,10 +365,13 @@ def run(args: argparse.Namespace) -> int:
         )
         if paper is not None:
             _write_paper(report, paper, runs, args, progress)
-    _write(report, folder, args.json)
+    report = replace(report, settings={**report.settings, **reading_words(args, _COLUMNS)})
+    _write(report, folder, args.json, args.answers)
+    if figures is not None:
+        print(f"wrote {write_figures(report, figures)} figures to {figures}", file=sys.stderr)
     as_json = args.json == STREAM
     try:
-        _print_report(report, sys.stderr if as_json else sys.stdout)
+        _print_report(report, sys.stderr if as_json else sys.stdout, args.full)
         if as_json:
             sys.stdout.write(report.to_json())
         sys.stdout.flush()
@@ -374,4 +382,4 @@ def run(args: argparse.Namespace) -> int:
         print(f"wrote the tables and figures of the paper, see {paper}/paper.md", file=sys.stderr)
     if folder is not None:
         print(f"wrote results.json, results.parquet and report.html to {folder}", file=sys.stderr)
-    return _judge(conditions, report)
+    return judge(conditions, report)

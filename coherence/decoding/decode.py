@@ -234,7 +234,6 @@ def decode_choice(
     >>> decode_choice("The answer is (B).", ("A", "B")).value
     'B'
     """
-
     if isinstance(options, str) or not isinstance(options, Sequence):
         raise InputError(f"options must be a list of texts; received {options!r}.")
 

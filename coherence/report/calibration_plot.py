@@ -1,10 +1,11 @@
 """The figure of calibration, and the table behind it: outcomes against stated beliefs, in bins.
 
-The outcome is the exact posterior where it is known, and else a truth coded 0/1, whose shares get
-Wilson's interval with contexts as trials: the rows of a context share one truth.
+The outcome is the exact posterior where it is known, and else a truth coded 0/1. Intervals are over
+contexts, whose rows share one outcome.
 """
 
 import math
+from collections.abc import Callable
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -14,7 +15,7 @@ from coherence.report.answering import STATED
 from coherence.report.figures import BLUE, FAINT, INK, SKY, probability_scales
 from coherence.report.plots import belief_axes
 from coherence.statistics.bins import belief_bins
-from coherence.statistics.shares import wilson_interval
+from coherence.statistics.context_shares import context_shares
 
 # One mark per context up to here; beyond, evenly spaced contexts keep the page small.
 _MOST_POINTS = 400
@@ -46,6 +47,38 @@ def calibration_outcome(choices: pd.DataFrame) -> tuple[pd.Series, str] | None:
     return (numbers, "truth") if known.any() and numbers[known].isin([0.0, 1.0]).all() else None
 
 
+def calibration_bins(choices: pd.DataFrame, *, n_bins: int = 10) -> pd.DataFrame:
+    """Put beliefs and what they are compared with into bins with about equally many answers.
+
+    Parameters
+    ----------
+    choices : DataFrame
+        With ``belief``, ``context`` and ``truth`` or ``p_true``.
+    n_bins : int
+        Largest number of bins; ties give fewer.
+
+    Returns
+    -------
+    DataFrame
+        Rows with ``belief``, ``outcome``, ``context`` and ``bin``, from 0.
+    """
+    known = calibration_outcome(choices)
+    if known is None:
+        raise InputError(
+            "truth must be 0 or 1, or p_true be known, to compare beliefs with it. "
+            "Recode the truth column."
+        )
+    table = pd.DataFrame(
+        {
+            "belief": choices["belief"].astype(float),
+            "outcome": known[0],
+            "context": choices["context"].astype(object),
+        }
+    ).dropna()
+    # Bins of equal counts: bins of equal width would leave rare beliefs to a handful of answers.
+    return table.assign(bin=belief_bins(table["belief"].to_numpy(), n_bins))
+
+
 def calibration_table(choices: pd.DataFrame, *, n_bins: int = 10) -> pd.DataFrame:
     """Compare mean belief and mean outcome in bins with about equally many answers.
 
@@ -59,42 +92,31 @@ def calibration_table(choices: pd.DataFrame, *, n_bins: int = 10) -> pd.DataFram
     Returns
     -------
     DataFrame
-        ``belief``, ``outcome``, ``low``, ``high`` (95%), ``n_contexts``, ``n_rows`` per bin. A
-        truth is shared by the rows of a context, so the contexts are counted as the trials of
-        Wilson's interval; exact posteriors carry no interval (NaN).
+        ``belief``, ``outcome``, ``low``, ``high`` (95%), ``n_contexts``, ``n_rows`` per bin. The
+        intervals are those of `coherence.statistics.context_shares`; NaN in a bin of one context.
     """
-    known = calibration_outcome(choices)
-    if known is None:
-        raise InputError(
-            "truth must be 0 or 1, or p_true be known, to compare beliefs with it. "
-            "Recode the truth column."
-        )
-    outcome, source = known
-    table = pd.DataFrame(
-        {
-            "belief": choices["belief"].astype(float),
-            "outcome": outcome,
-            "context": choices["context"].astype(object),
-        }
-    ).dropna()
-    # Bins of equal counts: bins of equal width would leave rare beliefs to a handful of answers.
-    table["bin"] = belief_bins(table["belief"].to_numpy(), n_bins)
+    table = calibration_bins(choices, n_bins=n_bins)
     grouped = table.groupby("bin").agg(
         belief=("belief", "mean"),
         outcome=("outcome", "mean"),
         n_contexts=("context", "nunique"),
         n_rows=("belief", "size"),
     )
-    # Rows of a context share one truth: they are one trial, however often it was asked.
-    if source == "truth":
-        grouped["low"], grouped["high"] = wilson_interval(grouped["outcome"], grouped["n_contexts"])
-    else:
-        grouped["low"] = grouped["high"] = math.nan
+    outcome = table["outcome"].to_numpy(dtype=float)[:, None]
+    bins, contexts = table["bin"].to_numpy(), pd.factorize(table["context"])[0]
+    found = context_shares(outcome, bins, contexts, len(grouped))
+    grouped["low"], grouped["high"] = found.low[:, 0], found.high[:, 0]
     return grouped.reset_index(drop=True)
 
 
 def plot_calibration(
-    choices: pd.DataFrame, ax: Axes, *, n_bins: int = 10, noun: str = STATED
+    choices: pd.DataFrame,
+    ax: Axes,
+    *,
+    n_bins: int = 10,
+    noun: str = STATED,
+    bins: pd.DataFrame | None = None,
+    link: Callable[[object], str | None] | None = None,
 ) -> Axes:
     """Draw the exact posterior, or else the share of true cases, against the stated belief.
 
@@ -108,6 +130,10 @@ def plot_calibration(
         Largest number of bins.
     noun : str
         What the axis calls the belief.
+    bins : DataFrame, optional
+        From `calibration_table`; with a column ``url``, its points are links.
+    link : callable, optional
+        Gives the address of a context's answers, or None.
 
     Returns
     -------
@@ -120,7 +146,7 @@ def plot_calibration(
     InputError
         There is neither an exact posterior nor a 0/1 truth.
     """
-    bins = calibration_table(choices, n_bins=n_bins)
+    bins = calibration_table(choices, n_bins=n_bins) if bins is None else bins
     known = calibration_outcome(choices)
     exact = known is not None and known[1] == "p_true"
     belief_axes(ax)
@@ -129,14 +155,14 @@ def plot_calibration(
         [0, 1], [0, 1], color=FAINT, linewidth=1.2, linestyle=(0, (2, 2)), gid="diagonal", zorder=1
     )
     if exact:
-        means = (
+        of_context = (
             choices.groupby("context", sort=False, observed=True)
             .agg(belief=("belief", "mean"), p_true=("p_true", "mean"))
             .dropna()
         )
         # Evenly spaced in the order of the table, and not drawn: equal bytes for equal data.
-        shown = means.iloc[:: max(1, math.ceil(len(means) / _MOST_POINTS))]
-        ax.scatter(
+        shown = of_context.iloc[:: max(1, math.ceil(len(of_context) / _MOST_POINTS))]
+        points = ax.scatter(
             shown["belief"],
             shown["p_true"],
             s=11,
@@ -146,10 +172,11 @@ def plot_calibration(
             gid="contexts",
             zorder=2,
         )
-    else:
-        ax.vlines(bins["belief"], bins["low"], bins["high"], color=INK, linewidth=1.0, zorder=3)
+        if link is not None:
+            points.set_urls([link(context) for context in shown.index])
+    ax.vlines(bins["belief"], bins["low"], bins["high"], color=INK, linewidth=1.0, zorder=3)
     ax.plot(bins["belief"], bins["outcome"], color=BLUE, linewidth=1.6, zorder=4)
-    ax.scatter(
+    means = ax.scatter(
         bins["belief"],
         bins["outcome"],
         s=38,
@@ -158,6 +185,8 @@ def plot_calibration(
         gid="calibration",
         zorder=5,
     )
+    if "url" in bins:
+        means.set_urls(bins["url"].tolist())
     ax.set_xlabel(noun)
     ax.set_ylabel("exact posterior" if exact else "share of cases with theta = 1")
     # On a square the diagonal is the line of 45 degrees that readers expect.

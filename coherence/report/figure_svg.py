@@ -5,7 +5,7 @@ No figure is registered with pyplot and no setting stays changed.
 
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from xml.etree import ElementTree
 
 from matplotlib.axes import Axes
@@ -17,7 +17,12 @@ from coherence.report.wording import clean
 
 
 def render_svg(
-    draw: Callable[[Axes], Axes], *, key: str, title: str, size: tuple[float, float] = (5.0, 3.5)
+    draw: Callable[[Axes], Axes],
+    *,
+    key: str,
+    title: str,
+    size: tuple[float, float] = (5.0, 3.5),
+    names: Mapping[str, str] | None = None,
 ) -> str:
     """Draw one figure and return it as an SVG element for use inside a page.
 
@@ -31,23 +36,29 @@ def render_svg(
         What the figure is, for readers who do not see it.
     size : (float, float)
         Width and height in inches; in a page the figure scales with its container.
+    names : mapping, optional
+        Address of a link -> its name, for readers who do not see the point. Links without a name
+        are left to the pointer: a reader who moves by keys is not led through hundreds of points.
 
     Returns
     -------
     str
-        ``<svg role="img">...</svg>`` without scripts, style sheets or references to the outside;
-        equal bytes for equal data.
+        ``<svg role="img">...</svg>``, of role "group" where points are links, without scripts,
+        style sheets or resources from outside; equal bytes for equal data.
     """
     buffer = io.BytesIO()
     with figure_style():
         figure = Figure(figsize=size, layout="constrained")
-        FigureCanvasSVG(figure)
+        canvas = FigureCanvasSVG(figure)
         draw(figure.add_subplot())
-        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
-    return _embeddable(ElementTree.fromstring(buffer.getvalue()), key, title)
+        # What `savefig(transparent=True)` does, which would draw everything twice.
+        for patch in (figure.patch, *(ax.patch for ax in figure.axes)):
+            patch.set(facecolor="none", edgecolor="none")
+        canvas.print_svg(buffer, metadata={"Date": None})
+    return _embeddable(ElementTree.fromstring(buffer.getvalue()), key, title, names or {})
 
 
-def _embeddable(root: ElementTree.Element, key: str, title: str) -> str:
+def _embeddable(root: ElementTree.Element, key: str, title: str, names: Mapping[str, str]) -> str:
     """Make a parsed SVG fit to stand inside HTML: bare names, ids of its own, scalable, titled."""
     for parent in list(root.iter()):
         for child in list(parent):
@@ -69,7 +80,7 @@ def _embeddable(root: ElementTree.Element, key: str, title: str) -> str:
         for name, value in attributes.items():
             if name == "id":
                 attributes[name] = f"{key}-{value}"
-            elif name == "href":
+            elif name == "href" and value.startswith("#"):
                 attributes[name] = value.replace("#", f"#{key}-", 1)
             elif "url(#" in value:
                 attributes[name] = value.replace("url(#", f"url(#{key}-")
@@ -77,8 +88,24 @@ def _embeddable(root: ElementTree.Element, key: str, title: str) -> str:
         element.attrib.update(attributes)
     for name in ("width", "height", "version"):
         root.attrib.pop(name, None)
-    root.attrib.update({"role": "img", "aria-labelledby": f"{key}-title"})
+    links = list(root.iter("a"))
+    for link in links:
+        _name_link(link, names)
+    # What has the role of an image hides its links.
+    role = "group" if links else "img"
+    root.attrib.update({"role": role, "aria-labelledby": f"{key}-title"})
     label = ElementTree.Element("title", {"id": f"{key}-title"})
     label.text = clean(title)
     root.insert(0, label)
     return ElementTree.tostring(root, encoding="unicode")
+
+
+def _name_link(link: ElementTree.Element, names: Mapping[str, str]) -> None:
+    """Say where a link leads, or take it out of the way of keys where nothing names it."""
+    name = names.get(link.attrib["href"])
+    title = ElementTree.Element("title")
+    title.text = clean(name or "answers of this context")
+    link.insert(0, title)
+    link.attrib["aria-label"] = title.text
+    if name is None:
+        link.attrib["tabindex"] = "-1"

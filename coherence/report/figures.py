@@ -81,7 +81,7 @@ def save_plot(
     draw : callable
         Takes an ``ax``.
     path : path-like
-        Its ending, .svg or .png, is the format.
+        Its ending, .svg, .pdf or .png, is the format.
     size : (float, float)
         Width and height in inches.
     salt : str
@@ -91,5 +91,5 @@ def save_plot(
         figure = Figure(figsize=size, layout="constrained")
         draw(figure.add_subplot())
         # A date would make two runs of the same data differ.
-        svg = Path(path).suffix == ".svg"
-        figure.savefig(path, dpi=150, metadata={"Date": None} if svg else None)
+        dated = {".svg": "Date", ".pdf": "CreationDate"}.get(Path(path).suffix)
+        figure.savefig(path, dpi=150, metadata={dated: None} if dated else None)

@@ -224,8 +224,21 @@ def results_schema() -> dict[str, Any]:
         schema_version={"const": SCHEMA_VERSION, "description": "Of this description."},
         settings=_record(
             "How the analysis was run.",
-            ("twins",),
+            ("twins", "versions", "data", "file", "reading"),
             version=_text("Of the program."),
+            versions={
+                "type": "object",
+                "additionalProperties": {"type": "string"},
+                "description": "Of Python and of the packages that compute the numbers.",
+            },
+            data=_record(
+                "The table that was analysed.",
+                rows=_count("Rows."),
+                columns=_count("Columns, under the names of the runs table."),
+                fingerprint=_text("SHA-256 of all values, rows in their order, columns by name."),
+            ),
+            file=_text("File as it was named to the command."),
+            reading=_texts("Options of the command that say how the file is read."),
             checks=_texts("Checks that were asked for."),
             published={"type": "boolean", "description": "Whether procedures were as published."},
             strict={"type": "boolean", "description": "Whether repaired answers were left out."},

@@ -1,28 +1,33 @@
 """Which figures a page shows of one (task, model), what stands under them, and which are missing.
 
-Pairwise choice, beliefs by action and calibration, each as SVG with a caption that says what is
-drawn; where one cannot be drawn, a sentence says why.
+Choices by state, pairwise choice, beliefs by action and calibration, each with a caption that says
+what is drawn; where one cannot be drawn, a sentence says why.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
 
 import pandas as pd
-from markupsafe import Markup
 
 from coherence.report import plots
+from coherence.report.answer_links import AnswerLinks
 from coherence.report.answering import belief_noun
-from coherence.report.calibration_plot import calibration_outcome, plot_calibration
-from coherence.report.figure_svg import render_svg
+from coherence.report.calibration_plot import (
+    calibration_bins,
+    calibration_outcome,
+    calibration_table,
+    plot_calibration,
+)
+from coherence.report.planned_figure import Figure
 from coherence.report.sensitivity_plot import plot_sensitivity
+from coherence.report.state_figures import state_figures
 from coherence.report.twin_plot import plot_twins
 from coherence.report.twins import twinned
 from coherence.report.unit import Unit
 from coherence.report.wording import clean
 from coherence.result import LEVEL, CheckResult
+from coherence.statistics.bins import belief_bins
 from coherence.table.schema import ACTION_PREFIX, action_columns
 
 MOST_PAIRS = 6
@@ -30,25 +35,10 @@ _MOST_BANDS = 6  # histograms in one figure; `plots.action_labels` gathers rarer
 _LABEL = 40
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A figure of the page.
-
-    Parameters
-    ----------
-    svg : Markup
-        An SVG element that may stand in a page as it is.
-    title, caption : str
-        What it shows, and how to read it.
-    """
-
-    svg: Markup
-    title: str
-    caption: str
-
-
-def unit_figures(unit: Unit, key: str) -> tuple[list[Figure], list[str]]:
-    """Draw the figures of one (task, model).
+def unit_figures(
+    unit: Unit, key: str, links: AnswerLinks | None = None
+) -> tuple[list[Figure], list[str]]:
+    """Plan the figures of one (task, model), the one of the main test first.
 
     Parameters
     ----------
@@ -56,6 +46,8 @@ def unit_figures(unit: Unit, key: str) -> tuple[list[Figure], list[str]]:
         Its ``results`` and ``beliefs`` are drawn.
     key : str
         Prefix of all ids, unique in the page.
+    links : AnswerLinks, optional
+        Where points lead; without it they are no links.
 
     Returns
     -------
@@ -65,8 +57,10 @@ def unit_figures(unit: Unit, key: str) -> tuple[list[Figure], list[str]]:
         Sentences about those that are not there.
     """
     noun = belief_noun(unit.answering)
-    leading = [*_twin_figure(unit, key), *_sensitivity_figure(unit, key)]
-    figures, missing = _pairwise_figures(unit, key, noun)
+    of_states, missing = state_figures(unit, key, noun, links)
+    leading = [*of_states, *_twin_figure(unit, key), *_sensitivity_figure(unit, key)]
+    figures, left_out = _pairwise_figures(unit, key, noun, links)
+    missing += left_out
     beliefs = unit.beliefs
     choices = _by_action(beliefs)
     chosen = "action" in choices and bool(choices["action"].notna().any())
@@ -77,7 +71,7 @@ def unit_figures(unit: Unit, key: str) -> tuple[list[Figure], list[str]]:
         why = "no row has a readable belief that is one number"
         return leading + figures, [*missing, f"No plots of the belief: {why}."]
     figures.append(_belief_figure(choices, key, noun, by_action=chosen))
-    calibration = list(_calibration_figure(beliefs, key, noun))
+    calibration = list(_calibration_figure(beliefs, key, noun, links))
     if not calibration:
         why = "neither a truth coded 0/1 nor the exact posterior is known"
         missing.append(f"No calibration plot: {why}.")
@@ -96,7 +90,7 @@ def _twin_figure(unit: Unit, key: str) -> Iterator[Figure]:
     )
     draw = partial(plot_twins, shown)
     height = 1.2 + 0.28 * len(shown)
-    yield _figure(draw, f"{key}-twins", "Beside rational twins", caption, height=height)
+    yield Figure(f"{key}-twins", "Beside rational twins", caption, draw, height)
 
 
 def _sensitivity_figure(unit: Unit, key: str) -> Iterator[Figure]:
@@ -108,7 +102,7 @@ def _sensitivity_figure(unit: Unit, key: str) -> Iterator[Figure]:
         "nothing can be told any more."
     )
     draw = partial(plot_sensitivity, unit.sensitivity)
-    yield _figure(draw, f"{key}-sensitivity", "Noise that would explain it", caption)
+    yield Figure(f"{key}-sensitivity", "Noise that would explain it", caption, draw)
 
 
 def _by_action(beliefs: pd.DataFrame) -> pd.DataFrame:
@@ -124,16 +118,9 @@ def _by_action(beliefs: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["weight"] > 0]
 
 
-def _figure(
-    draw: Callable[..., Any], key: str, title: str, caption: str, *, height: float = 3.5
-) -> Figure:
-    # The title element is what a screen reader says in place of the figure.
-    svg = render_svg(draw, key=key, title=f"{title}. {caption}", size=(5.0, height))
-    # Safe as markup: rebuilt from a parsed tree, whose serialiser escapes all text.
-    return Figure(Markup(svg), title, caption)
-
-
-def _pairwise_figures(unit: Unit, key: str, noun: str) -> tuple[list[Figure], list[str]]:
+def _pairwise_figures(
+    unit: Unit, key: str, noun: str, links: AnswerLinks | None
+) -> tuple[list[Figure], list[str]]:
     pairwise = [
         result
         for result in unit.results
@@ -148,7 +135,7 @@ def _pairwise_figures(unit: Unit, key: str, noun: str) -> tuple[list[Figure], li
         "of reversals are drawn."
     )
     figures = [
-        _pairwise_figure(result, f"{key}-pair-{number}", noun)
+        _pairwise_figure(result, f"{key}-pair-{number}", noun, unit.beliefs, links)
         for number, result in enumerate(shown, start=1)
     ]
     return figures, [left_out] if many else []
@@ -160,14 +147,17 @@ def _strength(result: CheckResult) -> tuple[float, float]:
     return pvalue, 0.0 if math.isnan(result.statistic) else -result.statistic
 
 
-def _pairwise_figure(result: CheckResult, key: str, noun: str) -> Figure:
+def _pairwise_figure(
+    result: CheckResult, key: str, noun: str, beliefs: pd.DataFrame, links: AnswerLinks | None
+) -> Figure:
     # A label may hold a slash; the settings know where the first action ends.
     details, settings = result.details, result.settings
     pair: Sequence[object] = list(
         settings.get("pair") or result.check.partition(":")[2].split("/", 1)
     )
     first, second = (clean(label, limit=_LABEL) for label in pair)
-    counts = plots.choice_bins(details)["n"]
+    bins = plots.choice_bins(details)
+    counts = bins["n"]
     reversed_pairs = details[details["violation"].astype(bool)]
     significant = reversed_pairs["significant"].astype(bool).sum()
     expected = clean(settings.get("direction", "increasing"))
@@ -176,18 +166,55 @@ def _pairwise_figure(result: CheckResult, key: str, noun: str) -> Figure:
         expected = f"monotone (tested as {settings.get('direction_tested', 'either')})"
     sizes = f"{int(counts.min())} to {int(counts.max())} choices" if len(counts) else "no choices"
     policies = "se_j" in details
-    bars = (
-        "Bars: 1.96 standard errors over contexts. "
-        if policies
-        else "Bars: Wilson 95% intervals that count every answer as independent. "
-    )
+    barred = "low_j" in details
+    bars = "Bars: 95% intervals over contexts. " if barred else ""
     caption = (
         f"Expected to be {expected}. {len(reversed_pairs)} of {len(details)} pairs of bins are "
         f"reversed, {significant} significantly{' (dashed)' if significant else ''}. "
         f"{bars}Area of the points: {sizes}{' to be expected' if policies else ''} in a bin."
     )
-    draw = partial(plots.plot_pairwise_choice, details, pair, noun=noun)
-    return _figure(draw, key, f"Share of {first} among {first} and {second}", caption)
+    title = f"Share of {first} among {first} and {second}"
+    urls, names = _choice_links(result, bins, beliefs, key, links)
+    draw = partial(plots.plot_pairwise_choice, details, pair, noun=noun, urls=urls)
+    return Figure(key, title, caption, draw, names=names)
+
+
+def _choice_links(
+    result: CheckResult,
+    bins: pd.DataFrame,
+    beliefs: pd.DataFrame,
+    key: str,
+    links: AnswerLinks | None,
+) -> tuple[dict[int, str], dict[str, str]]:
+    """Link each bin of a pair of actions to its contexts."""
+    urls: dict[int, str] = {}
+    names: dict[str, str] = {}
+    n_bins = result.settings.get("n_bins")
+    if links is None or n_bins is None or "belief" not in beliefs:
+        return urls, names
+    choices = _decided(beliefs)
+    belief = choices["belief"].to_numpy(dtype=float)
+    bin_of = belief_bins(belief, int(n_bins))
+    means = pd.Series(belief).groupby(bin_of).mean()
+    for position, mean in zip(bins["bin"], bins["belief"], strict=True):
+        # Bins with too few contexts have no number of their own in the table of the test.
+        same = means.index[(means - mean).abs() < 1e-9]
+        if len(same):
+            inside = choices[bin_of == same[0]]
+            low, high = inside["belief"].min(), inside["belief"].max()
+            title = f"{result.check}, beliefs from {low:.3f} to {high:.3f}"
+            url = links.group(f"{key}-bin-{position + 1}", title, inside["context"])
+            urls[int(position)], names[url] = url, f"answers: {title}"
+    return urls, names
+
+
+def _decided(beliefs: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with belief and action."""
+    columns = action_columns(beliefs) or ["action"]
+    if not set(columns) <= set(beliefs.columns):
+        return beliefs.iloc[:0]
+    acted = beliefs[columns].notna().any(axis=1)
+    return beliefs[acted & beliefs["belief"].notna()]
 
 
 def _belief_figure(beliefs: pd.DataFrame, key: str, noun: str, *, by_action: bool) -> Figure:
@@ -207,10 +234,12 @@ def _belief_figure(beliefs: pd.DataFrame, key: str, noun: str, *, by_action: boo
     bands = min(beliefs["action"].nunique(), _MOST_BANDS)
     height = max(1.2 + 0.75 * bands, 2.6)  # lower than that, the label of the axis is cut
     draw = partial(plots.plot_belief_histogram, beliefs, noun=noun)
-    return _figure(draw, f"{key}-beliefs", title, caption, height=height)
+    return Figure(f"{key}-beliefs", title, caption, draw, height)
 
 
-def _calibration_figure(beliefs: pd.DataFrame, key: str, noun: str) -> Iterator[Figure]:
+def _calibration_figure(
+    beliefs: pd.DataFrame, key: str, noun: str, links: AnswerLinks | None
+) -> Iterator[Figure]:
     """Yield the plot of calibration where there is something to compare beliefs with."""
     outcome = calibration_outcome(beliefs)
     if outcome is None:
@@ -219,14 +248,27 @@ def _calibration_figure(beliefs: pd.DataFrame, key: str, noun: str) -> Iterator[
         title = "Belief and exact posterior"
         caption = (
             "Pale: exact posterior and mean belief of single contexts. Joined: means in bins with "
-            "about equally many answers. On the dotted line, beliefs are right."
+            "about equally many answers; bars: 95% intervals over contexts. On the dotted line, "
+            "beliefs are right."
         )
     else:
         title = "Calibration"
         caption = (
-            "Share of true cases in bins with about equally many answers; bars: Wilson 95% "
-            "intervals with contexts as trials. On the dotted line, beliefs are calibrated."
+            "Share of true cases in bins with about equally many answers; bars: 95% intervals "
+            "over contexts. On the dotted line, beliefs are calibrated."
         )
+    bins = calibration_table(beliefs)
+    names: dict[str, str] = {}
+    if links is not None:
+        rows = calibration_bins(beliefs)
+        for position, inside in rows.groupby("bin"):
+            low, high = inside["belief"].min(), inside["belief"].max()
+            label = f"Calibration, beliefs from {low:.3f} to {high:.3f}"
+            anchor = f"{key}-calibration-{int(str(position)) + 1}"
+            url = links.group(anchor, label, inside["context"])
+            names[url] = f"answers: {label}"
+        bins = bins.assign(url=list(names))
+    of_context = None if links is None else links.context
+    draw = partial(plot_calibration, beliefs, noun=noun, bins=bins, link=of_context)
     # A little taller than wide, for a square between the labels.
-    draw = partial(plot_calibration, beliefs, noun=noun)
-    yield _figure(draw, f"{key}-calibration", title, caption, height=4.2)
+    yield Figure(f"{key}-calibration", title, caption, draw, 4.2, names)

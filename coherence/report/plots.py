@@ -4,7 +4,7 @@ Every plot takes a table and an ``ax`` and returns the ``ax``. Text that comes f
 read as mathematics. Palette and frame are shared with the other figures.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,6 @@ from coherence.report.figures import (
     probability_scales,
 )
 from coherence.report.wording import clean
-from coherence.statistics.shares import NORMAL_QUANTILE, wilson_interval
 
 _LABEL, _LONG_LABEL = 24, 40
 _BAR = 0.68  # of a row of the small multiples; the label takes the rest
@@ -47,10 +46,10 @@ def choice_bins(details: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns ``bin``, ``belief``, ``share``, ``n``, and ``se`` where shares are those of
-        probabilities; ordered by belief; bins without a choice are left out.
+        Columns ``bin``, ``belief``, ``share``, ``n``, and the interval ``low`` and ``high`` where
+        the details have one; ordered by belief; bins without a choice are left out.
     """
-    names = ["bin", "belief", "share", "n"] + (["se"] if "se_j" in details else [])
+    names = ["bin", "belief", "share", "n"] + (["low", "high"] if "low_j" in details else [])
     sides = [
         details[[f"{name}_{side}" for name in names]].set_axis(names, axis=1) for side in ("j", "k")
     ]
@@ -61,18 +60,13 @@ def choice_bins(details: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _ends(bins: pd.DataFrame) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Ends of the bars: Wilson's of choices, two standard errors of probabilities."""
-    if "se" not in bins:
-        return wilson_interval(bins["share"], bins["n"])
-    share, reach = (bins[name].to_numpy(dtype=float) for name in ("share", "se"))
-    return np.maximum(share - NORMAL_QUANTILE * reach, 0), np.minimum(
-        share + NORMAL_QUANTILE * reach, 1
-    )
-
-
 def plot_pairwise_choice(
-    details: pd.DataFrame, pair: Sequence[object], ax: Axes, *, noun: str = STATED
+    details: pd.DataFrame,
+    pair: Sequence[object],
+    ax: Axes,
+    *,
+    noun: str = STATED,
+    urls: Mapping[int, str] | None = None,
 ) -> Axes:
     """Draw the share of the first action of a pair against the mean belief of each bin.
 
@@ -86,6 +80,8 @@ def plot_pairwise_choice(
         Where to draw.
     noun : str
         What the axis calls the belief.
+    urls : mapping, optional
+        Bin -> where its point leads.
 
     Returns
     -------
@@ -99,12 +95,13 @@ def plot_pairwise_choice(
     probability_scales(ax, x=False)
     has_reversals = _join_bins(details, bins, ax)
     if len(bins):
-        low, high = _ends(bins)
-        ax.vlines(bins["belief"], low, high, color=INK, linewidth=1.0, zorder=4)
+        if "low" in bins:
+            ends = bins["low"], bins["high"]
+            ax.vlines(bins["belief"], *ends, color=INK, linewidth=1.0, zorder=4)
         # Area in proportion to the count, so that a bin with four times the choices looks four
         # times as heavy.
         areas = np.maximum(130 * bins["n"] / bins["n"].max(), 10)
-        ax.scatter(
+        points = ax.scatter(
             bins["belief"],
             bins["share"],
             s=areas,
@@ -113,6 +110,8 @@ def plot_pairwise_choice(
             gid="bins",
             zorder=5,
         )
+        if urls:
+            points.set_urls([urls.get(position) for position in bins["bin"]])
     if has_reversals:
         # Above the axes: every corner inside may hold points.
         ax.legend(

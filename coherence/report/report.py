@@ -6,7 +6,7 @@ program that wants the numbers alone loads neither matplotlib nor rich.
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,6 +76,26 @@ class Report:
 
         return render_html(self.units, self.settings)
 
+    def to_files(self, *, answers: int | None = None) -> Iterator[tuple[str, str]]:
+        """Render the page, and beside it pages of units and of answers that it links to.
+
+        Parameters
+        ----------
+        answers : int, optional
+            Contexts of each unit whose answers are written; 0 for none, None for 1000.
+
+        Yields
+        ------
+        name, text : str
+            Path inside a folder, with "/", and a complete HTML document; ``report.html`` last.
+            Names are made of numbers, never of text of the table.
+        """
+        from coherence.report.answer_links import MOST_CONTEXTS
+        from coherence.report.folder import report_files
+
+        most = MOST_CONTEXTS if answers is None else answers
+        yield from report_files(self.units, self.settings, most_answers=most)
+
     def to_json(self) -> str:
         """Return the report as JSON text, equal bytes for equal runs."""
         from coherence.report.json import render_json
@@ -83,7 +103,7 @@ class Report:
         return render_json(self.units, self.settings)
 
     def __str__(self) -> str:
-        """Return the terminal table."""
-        from coherence.report.terminal import render_terminal
+        """Return the text of the terminal: all of a few units, a summary of many."""
+        from coherence.report.summary import render_report
 
-        return render_terminal(self.units)
+        return render_report(self.units)

@@ -18,6 +18,25 @@ _HEADINGS = {
 }
 
 
+def audit_columns(unit: Unit) -> list[str]:
+    """Return the columns of `coherence.table.audit.audit_table` that a report shows.
+
+    Parameters
+    ----------
+    unit : Unit
+        Its ``statuses`` are counted.
+
+    Returns
+    -------
+    list of str
+        "question" first, "share_unreadable" last; failures that did not occur are left out.
+    """
+    table = audit_table(unit.statuses)
+    # All failures are a dozen columns; those that occurred are two or three.
+    shown = [name for name in ("repaired", LOW_MASS, *FAILURES, MISSING) if table[name].any()]
+    return ["question", "asked", "ok", *shown, "share_unreadable"]
+
+
 def audit_cells(unit: Unit) -> tuple[list[str], list[list[str]]]:
     """Return headings and rows of the statuses; failures that did not occur have no column.
 
@@ -35,15 +54,37 @@ def audit_cells(unit: Unit) -> tuple[list[str], list[list[str]]]:
     """
     if unit.statuses.empty:
         return [], []
-    table = audit_table(unit.statuses)
-    # All failures are a dozen columns; those that occurred are two or three.
-    shown = [name for name in ("repaired", LOW_MASS, *FAILURES, MISSING) if table[name].any()]
-    columns = ["question", "asked", "ok", *shown, "share_unreadable"]
+    columns = audit_columns(unit)
     rows = [
         [f"{row[name]:.1%}" if name == "share_unreadable" else str(row[name]) for name in columns]
-        for row in table[columns].to_dict("records")
+        for row in audit_table(unit.statuses)[columns].to_dict("records")
     ]
     return [_HEADINGS.get(name, name) for name in columns], rows
+
+
+def status_groups(unit: Unit) -> dict[tuple[str, str], list[str]]:
+    """Return the contexts behind each count of `audit_cells` but "asked" and "ok".
+
+    Parameters
+    ----------
+    unit : Unit
+        Its ``rows`` and ``labels``.
+
+    Returns
+    -------
+    dict
+        (question, column of the table) -> contexts, in the order of the table; empty where the
+        rows are not known.
+    """
+    if unit.statuses.empty or unit.labels.empty:
+        return {}
+    names = set(audit_columns(unit)) - {"question", "asked", "ok", "share_unreadable"}
+    status = unit.labels["status"].astype(str)
+    column = status.where(~status.str.startswith("repaired:"), "repaired")
+    told = column.isin(names)
+    contexts = unit.rows.loc[told, "context"].astype(str)
+    groups = contexts.groupby([unit.labels["question"][told].astype(str), column[told]], sort=False)
+    return {(str(q), str(c)): list(dict.fromkeys(inside)) for (q, c), inside in groups}
 
 
 def repair_sentence(unit: Unit) -> str:

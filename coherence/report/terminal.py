@@ -31,13 +31,13 @@ from coherence.report.wording import (
 )
 from coherence.result import Outcome
 
-_MIN_WIDTH, _MAX_WIDTH = 60, 120
+MIN_WIDTH, MAX_WIDTH = 60, 120
 # A narrower verdict column reads like a ribbon; the verdict then goes below its row.
 _MIN_VERDICT = 28
 _WIDEST_NAME, _WIDEST_EFFECT, _MIN_NAME = 22, 16, 18
 _PVALUE = 3  # position of the column that is set flush right
 # What the wording puts into sentences and an ASCII terminal cannot show, as wide as before.
-_PLAIN = str.maketrans({"─": "-", "·": "-", "–": "-", "…": "~", "●": "*"})
+PLAIN = str.maketrans({"─": "-", "·": "-", "–": "-", "…": "~", "●": "*"})
 
 
 def render_terminal(
@@ -69,9 +69,9 @@ def render_terminal(
     if not units:
         return "The runs table holds no rows to check."
     if width is None:
-        width = min(shutil.get_terminal_size((100, 24)).columns, _MAX_WIDTH)
+        width = min(shutil.get_terminal_size((100, 24)).columns, MAX_WIDTH)
     # Narrower than that, names and intervals leave no room for each other.
-    width = max(_MIN_WIDTH, width)
+    width = max(MIN_WIDTH, width)
     interval = interval_heading(result for unit in units for result in unit.results)
     headings = ("check", "effect", interval, "p (Holm)", "verdict")
     # One layout for all units, so that equal columns stand below each other.
@@ -83,7 +83,7 @@ def render_terminal(
         for unit in units
     ]
     text = "\n\n\n".join(blocks)
-    return text.translate(_PLAIN) if ascii_only else text
+    return text.translate(PLAIN) if ascii_only else text
 
 
 def _rows(unit: Unit) -> list[tuple[str, ...]]:

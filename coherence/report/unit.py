@@ -47,6 +47,10 @@ class Unit:
         What may mislead tests.
     scatter : Scatter or None
         How far reports of equal evidence lie apart; None where that was not asked.
+    rows : DataFrame
+        All rows of the runs table that belong to it, for the pages of answers; untrusted text.
+    labels : DataFrame
+        ``question`` and ``status`` of each of them, from `coherence.table.audit.label_rows`.
     sensitivity : Sensitivity or None
         How much unseen noise would explain a hidden shift; None where that was not asked, or the
         test of the rational agent does not reject.
@@ -65,4 +69,6 @@ class Unit:
     conclusion: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
     scatter: Scatter | None = None
+    rows: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
+    labels: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
     sensitivity: Sensitivity | None = None

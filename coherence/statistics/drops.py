@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from coherence.inputs import Codes, Floats
 from coherence.statistics.bins import belief_bins
+from coherence.statistics.context_shares import context_shares
 from coherence.statistics.resample import permutation_pvalue
 
 MIN_CONTEXTS_PER_BIN = 3
@@ -146,6 +147,8 @@ class BinnedPair:
         Of the shares.
     degrees : int
         Degrees of freedom of the bin with the fewest contexts.
+    low, high : ndarray, shape (n_bins,)
+        95% intervals of the single shares, over contexts.
     """
 
     share: Floats
@@ -153,6 +156,8 @@ class BinnedPair:
     belief: Floats
     covariance: Floats
     degrees: int
+    low: Floats
+    high: Floats
 
 
 def binned_pair(
@@ -195,7 +200,11 @@ def binned_pair(
         policy_shares(*of_first, mass[kept]) if policies else shares(*of_first)
     )
     degrees = int(per_bin[enough].min()) - 1
-    return BinnedPair(share, rows, mean_belief[enough], covariance, degrees)
+    weights = mass[kept] if policies else None
+    of_rows = np.divide(first[kept], mass[kept])[:, None]
+    each = context_shares(of_rows, used, context[kept], share.size, weights=weights)
+    ends = each.low[:, 0], each.high[:, 0]
+    return BinnedPair(share, rows, mean_belief[enough], covariance, degrees, *ends)
 
 
 def isotonic_fit(values: Floats, weights: Floats) -> Floats:

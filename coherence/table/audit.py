@@ -69,8 +69,8 @@ def asked_for_action(unit: pd.DataFrame, reference: str) -> pd.Series:
     return eligible & ~spared & (not none)
 
 
-def count_statuses(unit: pd.DataFrame, reference: str) -> pd.DataFrame:
-    """Count the rows of one (task, model) by question and status.
+def label_rows(unit: pd.DataFrame, reference: str) -> pd.DataFrame:
+    """Say of each row of one (task, model) what it asked and what became of the answer.
 
     Parameters
     ----------
@@ -82,9 +82,9 @@ def count_statuses(unit: pd.DataFrame, reference: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns ``question`` (prompt, prompt "with action", or "given z"), ``status``, ``rows``.
-        Without a status column, a row counts as ok or as missing. An action that was not asked for
-        is not missing.
+        On the index of `unit`: ``question`` (prompt, prompt "with action", or "given z"),
+        ``status``. Without a status column, a row is ok or missing. An action that was not asked
+        for is not missing.
     """
     asked = asked_for_action(unit, reference)
     status = row_statuses(unit, reference)
@@ -93,12 +93,23 @@ def count_statuses(unit: pd.DataFrame, reference: str) -> pd.DataFrame:
         GIVEN_Z,
         np.where(asked, f"{reference}, with action", unit["prompt"]),
     )
-    counted = (
-        pd.DataFrame({"question": question, "status": status})
-        .value_counts()
-        .rename("rows")
-        .reset_index()
-    )
+    return pd.DataFrame({"question": question, "status": status}, index=unit.index)
+
+
+def count_statuses(unit: pd.DataFrame, reference: str) -> pd.DataFrame:
+    """Count the rows of one (task, model) by question and status.
+
+    Parameters
+    ----------
+    unit, reference
+        As for `label_rows`.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``question`` and ``status``, as from `label_rows`, and ``rows``.
+    """
+    counted = label_rows(unit, reference).value_counts().rename("rows").reset_index()
     return counted.sort_values(["question", "status"], ignore_index=True)
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 from coherence.cli.folders import prepare_folder, replace_text
 from coherence.cli.main import MODULES
 from coherence.errors import CoherenceError
+from elicitation.commands.study.names import file_stem
 from elicitation.commands.study.options import keys_of, model_keys, parse
 from elicitation.commands.study.running import Asked
-from elicitation.commands.study.study_file import BatteryEntry, ModelEntry, Study, file_stem
+from elicitation.commands.study.study_file import BatteryEntry, ModelEntry, Study
 from elicitation.commands.study.units import STORE, digest_of
 
 BATTERIES = "batteries"

@@ -4,17 +4,16 @@ A file is checked as a whole before anything is loaded, and all its faults are r
 """
 
 import os
-import re
 import tomllib
-import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from coherence.agents.known import AGENTS
 from coherence.errors import InputError, closest
+from elicitation.commands.study.names import file_stem, repeated
 from elicitation.commands.study.options import (
     CASES,
     DESIGN,
@@ -179,9 +178,9 @@ def load_study(path: str | os.PathLike[str]) -> Study:
     if not content.get("tasks") and not content.get("batteries"):
         faults.append("there is neither [[tasks]] nor [[batteries]]: nothing is asked.")
     faults += _strangers(batteries, models)
-    faults += _repeated("models", (entry.name for entry in models))
-    faults += _repeated("tasks", (entry.name for entry in tasks))
-    faults += _repeated("batteries", (entry.name for entry in batteries))
+    faults += repeated("models", (entry.name for entry in models))
+    faults += repeated("tasks", (entry.name for entry in tasks))
+    faults += repeated("batteries", (entry.name for entry in batteries))
     if not faults:
         faults += _pair_faults(usual, models, tasks)
     if faults:
@@ -348,26 +347,6 @@ _KINDS: Mapping[type, str] = {
     str: "a text",
     int: "a whole number",
 }
-
-
-def file_stem(*names: str) -> str:
-    """Return the name of a file for names from outside, which may hold anything."""
-    return "--".join(re.sub(r"[^A-Za-z0-9._-]", "_", name).lstrip(".") or "_" for name in names)
-
-
-def _repeated(section: str, names: Iterable[str]) -> list[str]:
-    """Return a fault for each name that another entry has, or that makes the same file."""
-    faults: list[str] = []
-    seen: dict[str, str] = {}
-    for name in names:
-        # File systems that do not tell capitals apart would lose one of two files, and readers of
-        # a table cannot tell two ways of writing one letter apart.
-        keys = {file_stem(name).casefold(), unicodedata.normalize("NFKC", name).casefold()}
-        if earlier := [seen[key] for key in keys if key in seen]:
-            how = "repeats an earlier one" if name in earlier else f"is too like {earlier[0]!r}"
-            faults.append(f"[[{section}]] name {name!r} {how}. Give each a name of its own.")
-        seen |= dict.fromkeys(keys, name)
-    return faults
 
 
 def _strangers(batteries: list[BatteryEntry], models: list[ModelEntry]) -> list[str]:

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 from coherence.cli.folders import replace_text
 from coherence.errors import InputError
 from elicitation.commands.elicit_session import PROMPTS, Source, design_of, plan_of, source_of
+from elicitation.commands.study.names import file_stem
 from elicitation.commands.study.options import merged, parse
-from elicitation.commands.study.study_file import ModelEntry, Study, TaskEntry, file_stem
+from elicitation.commands.study.study_file import ModelEntry, Study, TaskEntry
 
 if TYPE_CHECKING:
     import pandas as pd

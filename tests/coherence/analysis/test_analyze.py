@@ -601,8 +601,9 @@ def test_every_check_runs_on_probabilities_of_actions(policies):
 def test_probabilities_have_their_figures(policies):
     page = analyze(policies, checks=["monotone_choice"], rng=1).to_html()
     assert "each answer counted with the probability of the action" in page
-    assert "1.96 standard errors over contexts" in page
-    assert page.count("<svg") == 5  # three pairs, beliefs by action, calibration
+    assert "95% intervals over contexts" in page
+    # Three actions by state, three pairs, beliefs by action, calibration.
+    assert page.count("<svg") == 8
 
 
 def test_published_procedures_decline_probabilities_with_a_reason(policies):

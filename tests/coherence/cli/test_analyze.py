@@ -448,3 +448,48 @@ def test_a_number_of_twins_that_is_none_is_refused(runs, analyze, capsys):
     assert main(["analyze", str(runs), *MAPPING, "--twin", "many"]) == 2
     assert analyze == []
     assert "invalid int value: 'many'" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory):
+    """Return a table of four models, of whom one refuses now and then."""
+    tables = [
+        coherence.simulate("rational", n_contexts=20, n_reps=2, rng=at).assign(model=f"m{at}")
+        for at in range(4)
+    ]
+    tables[0].loc[[0, 5], ["p", "status"]] = [None, "refused"]
+    path = tmp_path_factory.mktemp("runs") / "my runs.parquet"
+    pd.concat(tables, ignore_index=True).to_parquet(path)
+    return path
+
+
+def test_many_models_are_summed_up_and_shown_in_full_on_request(simulated, capsys):
+    options = ["analyze", str(simulated), "--checks", "residual_covariance,calibration"]
+    assert main(options) == 0
+    brief = capsys.readouterr().out
+    assert brief.startswith("4 units (task · model)")
+    assert main([*options, "--full"]) == 0
+    full = capsys.readouterr().out
+    assert full.count("calibration:brier") > 4 > brief.count("calibration:brier")
+
+
+def test_answers_and_figures_are_written_and_the_command_says_how(simulated, tmp_path, capsys):
+    folder, figures = tmp_path / "out", tmp_path / "figures"
+    options = ["analyze", str(simulated), "--checks", "calibration", "--ignore", "x_1"]
+    assert main([*options, "--out", str(folder), "--figures", str(figures)]) == 0
+    err = capsys.readouterr().err
+    count = sum(path.suffix == ".pdf" for path in figures.iterdir())
+    assert f"wrote {count} figures" in err
+    assert count == sum(path.suffix == ".svg" for path in figures.iterdir()) > 0
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "my runs.parquet" in page
+    assert "--ignore=x_1 --seed 0 --checks calibration" in page
+    settings = json.loads((folder / "results.json").read_text())["settings"]
+    assert settings["data"]["rows"] == len(pd.read_parquet(simulated))
+    assert settings["reading"] == ["--ignore=x_1"]
+    index = (folder / "answers" / "unit-1.html").read_text(encoding="utf-8")
+    assert "Status refused" in index
+    assert main([*options, "--out", str(folder), "--answers", "0"]) == 0
+    assert not (folder / "answers").exists()
+    assert main([*options, "--answers", "-1"]) == 2
+    assert "--answers must be at least 0; received -1." in capsys.readouterr().err

@@ -1,7 +1,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from statsmodels.stats.proportion import proportion_confint
 
 from coherence.errors import InputError
 from coherence.report.calibration_plot import (
@@ -11,20 +10,26 @@ from coherence.report.calibration_plot import (
 )
 
 
-def test_calibration_against_truth_counts_contexts_as_trials():
+def asked(n_reps, p_true=False):
+    rng = np.random.default_rng(2)
+    belief = np.repeat([0.2, 0.8], 20)
+    truth = (rng.uniform(size=40) < belief).astype(int)
+    rows = np.repeat(np.arange(40), n_reps)
     table = pd.DataFrame(
-        {
-            "belief": [0.2] * 6 + [0.8] * 6,
-            "truth": ["0", "0", "0", "0", "1", "1"] + ["1"] * 6,
-            "context": [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6],
-        }
+        {"belief": belief[rows], "truth": truth[rows].astype(str), "context": rows}
     )
-    bins = calibration_table(table, n_bins=2)
-    assert bins["outcome"].round(6).tolist() == [0.333333, 1.0]
-    assert bins["n_contexts"].tolist() == [3, 3]
-    np.testing.assert_allclose(
-        bins["low"], proportion_confint([1, 3], 3, method="wilson")[0], atol=1e-9
-    )
+    return table.assign(p_true=(belief + rng.normal(0, 0.05, 40))[rows]) if p_true else table
+
+
+@pytest.mark.parametrize("p_true", [False, True])
+def test_asking_again_does_not_narrow_the_intervals_over_contexts(p_true):
+    once, often = (calibration_table(asked(n, p_true), n_bins=2) for n in (1, 10))
+    assert often["n_contexts"].tolist() == once["n_contexts"].tolist() == [20, 20]
+    assert often["n_rows"].tolist() == [200, 200]
+    for name in ("outcome", "low", "high"):  # rounding of the variance within a context
+        np.testing.assert_allclose(often[name], once[name], rtol=1e-9)
+    assert (once["low"] < once["outcome"]).all()
+    assert (once["outcome"] < once["high"]).all()
 
 
 def test_equal_beliefs_share_a_bin_whatever_the_row_order(choices):

@@ -4,8 +4,8 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
-from coherence.report.html import RAW_LIMIT
 from coherence.report.report import Report
+from coherence.report.unit_html import RAW_LIMIT
 from coherence.result import CheckResult
 from coherence.table.answering import Answering
 
@@ -141,7 +141,7 @@ def test_page_is_accessible(report):
     page = Page(report.to_html())
     assert page.all("html") == [{"lang": "en"}]
     assert all("scope" in heading for heading in page.all("th"))
-    assert len(page.all("figure")) == len(page.all("figcaption")) == len(page.all("svg")) == 5
+    assert len(page.all("figure")) == len(page.all("figcaption")) == len(page.all("svg")) == 11
     assert all(svg["role"] == "img" for svg in page.all("svg"))
 
 

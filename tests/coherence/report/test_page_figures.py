@@ -1,5 +1,9 @@
+from xml.etree import ElementTree
+
 import pytest
 
+from coherence.checks.monotone import monotone_choice_test
+from coherence.report.answer_links import AnswerLinks
 from coherence.report.page_figures import MOST_PAIRS, unit_figures
 from coherence.result import CheckResult
 
@@ -19,13 +23,21 @@ def choice_result(pairs, name="yes/no", **settings):
     )
 
 
+STATES = [f"Share of {action}, by realised state" for action in ("defer", "no", "yes")]
+
+
 def titles(unit):
     return [figure.title for figure in unit_figures(unit, "k")[0]]
 
 
-def test_a_unit_with_everything_has_three_figures_and_misses_none(unit):
+def pairwise(unit):
+    return next(f for f in unit_figures(unit, "k")[0] if f.title.startswith("Share of yes among"))
+
+
+def test_a_unit_with_everything_misses_no_figure_and_the_main_test_comes_first(unit):
     figures, missing = unit_figures(unit(), "k")
     assert [figure.title for figure in figures] == [
+        *STATES,
         "Share of yes among yes and no",
         "Beliefs by action",
         "Belief and exact posterior",
@@ -35,34 +47,34 @@ def test_a_unit_with_everything_has_three_figures_and_misses_none(unit):
 
 
 def test_the_caption_says_what_was_expected_and_what_was_found(unit, pairs):
-    (figure, *_), _ = unit_figures(unit(), "k")
+    figure = pairwise(unit())
     assert figure.caption.startswith(
         "Expected to be increasing. 1 of 10 pairs of bins are reversed, 1 significantly (dashed). "
     )
     assert figure.caption.endswith("Area of the points: 120 to 200 choices in a bin.")
     either = choice_result(pairs, direction="either", direction_tested="decreasing")
-    (figure, *_), _ = unit_figures(unit(results=(either,), verdicts=("V.",)), "k")
+    figure = pairwise(unit(results=(either,), verdicts=("V.",)))
     assert figure.caption.startswith("Expected to be monotone (tested as decreasing). ")
 
 
 def test_a_pair_that_the_settings_do_not_name_is_read_from_the_check(unit, pairs):
     result = choice_result(pairs, "wait/treat/now")
-    assert titles(unit(results=(result,), verdicts=("V.",)))[0] == (
-        "Share of wait among wait and treat/now"
-    )
+    shown = titles(unit(results=(result,), verdicts=("V.",)))
+    assert shown[len(STATES)] == "Share of wait among wait and treat/now"
 
 
 @pytest.mark.parametrize(("n_pairs", "n_sentences"), [(MOST_PAIRS, 0), (MOST_PAIRS + 1, 1)])
 def test_more_pairs_than_are_drawn_are_counted(unit, pairs, n_pairs, n_sentences):
     results = tuple(choice_result(pairs, f"a{number}/b") for number in range(n_pairs))
     figures, missing = unit_figures(unit(results=results, verdicts=("V.",) * n_pairs), "k")
-    assert len(figures) == MOST_PAIRS + 2
+    assert len(figures) == len(STATES) + MOST_PAIRS + 2
     assert len(missing) == n_sentences
 
 
 def test_beliefs_without_actions_are_one_histogram_and_truth_gives_calibration(unit, choices):
     beliefs = choices(p_true=False)
     assert titles(unit(results=(), verdicts=(), beliefs=beliefs)) == [
+        *STATES,
         "Beliefs by action",
         "Calibration",
     ]
@@ -70,6 +82,31 @@ def test_beliefs_without_actions_are_one_histogram_and_truth_gives_calibration(u
     figures, missing = unit_figures(alone, "k")
     assert [figure.title for figure in figures] == ["Stated beliefs"]
     assert missing == [
+        "No plot of choices by state: no state is known that is 0 or 1.",
         "No plot of pairwise choice: there are no readable actions.",
         "No calibration plot: neither a truth coded 0/1 nor the exact posterior is known.",
     ]
+
+
+def test_every_point_that_stands_for_answers_is_a_link_to_them(unit, choices):
+    runs = choices(actions=("yes", "no"))
+    result = monotone_choice_test(
+        runs["belief"], runs["action"], pair=("yes", "no"), context=runs["context"], rng=1
+    )
+    of_runs = unit(results=(result,), verdicts=("V.",), beliefs=runs)
+    links = AnswerLinks("unit-1", runs["context"].unique(), most=1000)
+    figures, _ = unit_figures(of_runs, "unit-1", links)
+    states, choice, histogram, calibration = (
+        ElementTree.fromstring(figure.svg) for figure in figures
+    )
+    anchors = {f"answers/unit-1.html#{group.anchor}" for group in links.groups}
+    for svg in (states, choice):
+        assert {link.get("href") for link in svg.iter("a")} <= anchors
+    n_bins = result.settings["n_bins_used"]
+    assert len(list(choice.iter("a"))) == n_bins
+    assert not list(histogram.iter("a"))
+    contexts = [link for link in calibration.iter("a") if link.get("href") not in anchors]
+    assert len(contexts) == runs["context"].nunique()
+    # All choices of the pair are in one of its bins.
+    in_bins = [group for group in links.groups if "pair" in group.anchor]
+    assert {c for group in in_bins for c in group.contexts} == set(runs["context"].astype(str))

@@ -1,17 +1,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from statsmodels.stats.proportion import proportion_confint
 
 from coherence.report import plots
 from coherence.report.figure_svg import render_svg
-
-
-def test_wilson_interval_agrees_with_statsmodels():
-    counts, trials = np.array([0, 3, 10, 57]), np.array([5, 12, 10, 200])
-    low, high = plots.wilson_interval(counts / trials, trials)
-    expected = proportion_confint(counts, trials, method="wilson")
-    np.testing.assert_allclose((low, high), np.clip(expected, 0, 1), atol=1e-9)
 
 
 def test_bins_are_collected_from_both_sides_of_the_pairs(pairs):
@@ -19,6 +11,18 @@ def test_bins_are_collected_from_both_sides_of_the_pairs(pairs):
     assert bins["bin"].tolist() == [0, 1, 2, 3, 4]
     assert bins["share"].tolist() == [0.10, 0.35, 0.80, 0.45, 0.90]
     assert bins["n"].tolist() == [180, 160, 200, 140, 120]
+
+
+def test_bars_are_the_intervals_of_the_table_and_no_other(pairs, ax):
+    bars = {"low_j": 0.02, "high_j": 0.97, "low_k": 0.02, "high_k": 0.97}
+    plots.plot_pairwise_choice(pairs().assign(**bars), ("yes", "no"), ax)
+    lines = [line for drawn in ax.collections for line in drawn.get_paths() if len(line) == 2]
+    assert {tuple(line.vertices[:, 1]) for line in lines} == {(0.02, 0.97)}
+
+
+def test_without_intervals_there_are_no_bars(pairs, ax):
+    plots.plot_pairwise_choice(pairs(), ("yes", "no"), ax)
+    assert len(ax.collections) == 1  # the points
 
 
 def test_bins_without_choices_are_left_out(pairs):

@@ -1,6 +1,6 @@
 """Breaks if a column of the page is known in more than one place, or its text is not escaped."""
 
-from coherence.report import html
+from coherence.report import unit_html
 from coherence.report.report import Report
 from coherence.report.result_columns import COLUMNS, ResultColumn
 from coherence.result import CheckResult
@@ -18,7 +18,7 @@ def test_a_column_of_the_list_is_a_column_of_the_page(unit, monkeypatch):
     report = Report((unit(),), {})
     extra = ResultColumn("its <unit>", lambda result: f"<b>{result.unit}</b>")
     assert "its &lt;unit" not in report.to_html()
-    monkeypatch.setattr(html, "COLUMNS", (*COLUMNS, extra))
+    monkeypatch.setattr(unit_html, "COLUMNS", (*COLUMNS, extra))
     page = report.to_html()
     assert page.count('<th scope="col">its &lt;unit&gt;</th>') == 1
     shown = page.count("&lt;b&gt;")

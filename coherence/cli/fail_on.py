@@ -1,0 +1,52 @@
+"""``coherence analyze --fail-on``: what a report has to do with the exit status."""
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from coherence.analysis.conditions import Condition
+    from coherence.report.report import Report
+
+
+def judge(conditions: "list[Condition]", report: "Report") -> int:
+    """Say on standard error what meets the conditions, and return the exit status.
+
+    Parameters
+    ----------
+    conditions : list of Condition
+        From ``coherence.analysis.conditions.parse_condition``.
+    report : Report
+        Whose results they are about.
+
+    Returns
+    -------
+    int
+        1 where a condition is met, else 0.
+
+    Raises
+    ------
+    InputError
+        A condition that no result has a value for.
+    """
+    from coherence.analysis.conditions import compare
+    from coherence.errors import InputError, listing
+    from coherence.report.wording import clean
+
+    failed, vain = False, []
+    for condition in conditions:
+        found = compare(condition, report.units)
+        for line in found.met:
+            print(clean(f"--fail-on {condition.text!r} holds: {line}"), file=sys.stderr)
+        failed = failed or bool(found.met)
+        if not found.n_defined:
+            vain.append(condition.text)
+        elif found.lacking:
+            without = f"--fail-on {condition.text!r} had nothing to compare in "
+            print(clean(f"{without}{listing(found.lacking)}"), file=sys.stderr)
+    # A condition that nothing could ever meet would let everything pass.
+    if vain:
+        raise InputError(
+            f"--fail-on {', '.join(map(repr, vain))} had nothing to compare: no result has such a "
+            "value. Name a check that was run and is not undefined, or leave the condition out."
+        )
+    return int(failed)

@@ -1,0 +1,85 @@
+"""The files of a report in the folder of ``--out``, its figures, and how its table was read."""
+
+import argparse
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from coherence.cli.folders import remove_earlier, replace_text
+
+if TYPE_CHECKING:
+    from coherence.report.report import Report
+
+
+def write_pages(files: Iterable[tuple[str, str]], folder: Path) -> None:
+    """Write the pages of a report, and remove those of an earlier one that it does not have.
+
+    Parameters
+    ----------
+    files : iterable of (str, str)
+        Path inside the folder and text; the page that links to the others comes last.
+    folder : Path
+        An existing folder.
+    """
+    from coherence.report.folder import SUBFOLDERS
+
+    written: set[str] = set()
+    for name, text in files:
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        replace_text(path, text)
+        written.add(name)
+    for subfolder, names in SUBFOLDERS.items():
+        inside = folder / subfolder
+        kept = {name.partition("/")[2] for name in written if name.startswith(f"{subfolder}/")}
+        if inside.is_dir():
+            remove_earlier(inside, names, kept)
+            if not any(inside.iterdir()):
+                inside.rmdir()
+
+
+def write_figures(report: "Report", folder: Path) -> int:
+    """Write every figure of a report, and remove those of an earlier one that it does not have.
+
+    Parameters
+    ----------
+    report : Report
+        Finished.
+    folder : Path
+        An existing folder.
+
+    Returns
+    -------
+    int
+        How many figures there are.
+    """
+    from coherence.report import figure_files
+
+    written = figure_files.write_figures(report.units, folder)
+    remove_earlier(folder, figure_files.NAMES, written)
+    return len(written) // len(figure_files.ENDINGS)
+
+
+def reading_words(
+    args: argparse.Namespace, columns: Mapping[str, tuple[str, str]]
+) -> dict[str, Any]:
+    """Return which file was read, and the options that said how, for the report's settings.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Options of the command.
+    columns : mapping
+        Its options that name columns.
+
+    Returns
+    -------
+    dict
+        ``file`` as it was named, and ``reading``, words of the command line.
+    """
+    named = [(option, getattr(args, option.replace("-", "_"))) for option in columns]
+    named += [("ignore", name) for name in args.ignore]
+    named += [("sep", args.sep), ("encoding", args.encoding)]
+    named += [("decimal", args.decimal if args.decimal != "." else None)]
+    words = [f"--{option}={value}" for option, value in named if value is not None]
+    return {"file": args.runs, "reading": [*words, *(["--percent"] if args.percent else [])]}

@@ -1,0 +1,203 @@
+"""The pages of what was said: for each context the evidence, the answers and what was read of them.
+
+Static pages without a script. Everything on them is untrusted; every cell is escaped here, because
+templates would take many times as long for tables of this size.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from markupsafe import Markup, escape
+
+from coherence.report.answer_links import PER_PAGE, AnswerLinks
+from coherence.report.page_parts import environment, visible
+from coherence.report.unit import Unit
+from coherence.report.wording import NOT_GIVEN, clean, unit_heading
+from coherence.table.schema import (
+    ACTION_PREFIX,
+    FEATURE_PREFIX,
+    action_columns,
+    feature_columns,
+    state_columns,
+)
+
+RAW_LIMIT = 4000
+"""Characters of a raw answer that are shown."""
+MOST_LISTED = 500
+"""Contexts of a group that are listed."""
+_NAME = 60
+_RAW = ("raw_belief", "raw_z", "raw_action")
+_OUTCOMES = {"theta": "state", "p_true": "exact posterior"}
+_HEADINGS = {"rep": "repetition", "p": "belief", "p_z": "p(z)", "z_state": "z is"}
+
+
+def answer_pages(unit: Unit, links: AnswerLinks, *, back: str) -> Iterator[tuple[str, str]]:
+    """Render the pages of one unit.
+
+    Parameters
+    ----------
+    unit : Unit
+        Its ``rows`` are shown.
+    links : AnswerLinks
+        Which contexts are shown, and the groups that figures and counts link to.
+    back : str
+        Address of the page that links here.
+
+    Yields
+    ------
+    name, text : str
+        Name of a file, made of numbers alone, and a complete HTML document.
+    """
+    heading = unit_heading(unit)
+    yield f"{links.key}.html", _index_page(links, heading, back)
+    numbers = unit.rows["context"].astype(str).map(links.shown)
+    rows = unit.rows[numbers.notna()]
+    number = numbers[numbers.notna()].to_numpy(dtype=np.int64)
+    order = np.argsort(number, kind="stable")
+    rows, number = rows.iloc[order], number[order]
+    columns = _columns(rows)
+    lines = _lines(rows, columns)
+    # Where each context begins: rows of a context now stand together.
+    starts = [*np.flatnonzero(np.diff(number, prepend=-1)).tolist(), len(number)]
+    contexts = _contexts(rows, lines, number, starts)
+    template = environment().get_template("answers.html.j2")
+    for page in range(links.n_pages):
+        name = f"{links.key}-page-{{}}.html"
+        yield (
+            name.format(page + 1),
+            template.render(
+                title=f"Answers of {heading}, page {page + 1}",
+                heading=heading,
+                back=back,
+                index=f"{links.key}.html",
+                number=page + 1,
+                n_pages=links.n_pages,
+                previous=name.format(page) if page else "",
+                next=name.format(page + 2) if page + 1 < links.n_pages else "",
+                columns=[_heading(column) for column in columns],
+                contexts=contexts[page * PER_PAGE : (page + 1) * PER_PAGE],
+            ),
+        )
+
+
+def _index_page(links: AnswerLinks, heading: str, back: str) -> str:
+    def page_of(context: str) -> str:
+        return links.page_of(context)
+
+    groups = []
+    for group in links.groups:
+        shown = [context for context in group.contexts if context in links.shown]
+        listed = shown[:MOST_LISTED]
+        note = f"{len(group.contexts)} contexts"
+        if len(listed) < len(group.contexts):
+            note += f", {len(listed)} of them listed"
+        members = [
+            (page_of(context), clean(context, limit=_NAME) or "(blank)") for context in listed
+        ]
+        groups.append(
+            {"anchor": group.anchor, "title": clean(group.title), "note": note, "members": members}
+        )
+    n_shown = len(links.shown)
+    pages = [
+        (
+            f"{links.key}-page-{page + 1}.html",
+            f"{page * PER_PAGE + 1}–{min((page + 1) * PER_PAGE, n_shown)}",
+        )
+        for page in range(links.n_pages)
+    ]
+    whole = f"All {n_shown} contexts, in the order of the table."
+    part = f"{n_shown} of {links.n_contexts} contexts, evenly spaced in the order of the table."
+    return (
+        environment()
+        .get_template("groups.html.j2")
+        .render(
+            title=f"Answers of {heading}",
+            heading=heading,
+            back=back,
+            shown_note=whole if n_shown == links.n_contexts else part,
+            pages=pages,
+            groups=groups,
+        )
+    )
+
+
+def _columns(rows: pd.DataFrame) -> list[str]:
+    """Return the columns of answers that hold anything, in the order in which they are read."""
+    wanted = [
+        *("prompt", "rep", "z", "z_state"),
+        *(state_columns(rows) or ["p"]),
+        *("p_z", "action", *action_columns(rows)),
+        *("status", "answer_mass", *_RAW),
+    ]
+    return [name for name in wanted if name in rows and rows[name].notna().any()]
+
+
+def _heading(column: str) -> str:
+    if column.startswith(ACTION_PREFIX):
+        return f"P({clean(column.removeprefix(ACTION_PREFIX), limit=_NAME)})"
+    return _HEADINGS.get(column, clean(column).replace("_", " "))
+
+
+def _text(value: Any) -> str:
+    """Write a value, unrounded as far as it is ever stated."""
+    if value is None or value is pd.NA or value != value:  # NaN alone differs from itself
+        return NOT_GIVEN
+    if isinstance(value, float | np.floating):
+        return f"{value:.6g}"
+    return clean(value)
+
+
+def _raw(value: Any) -> str:
+    if value is None or value is pd.NA or value != value:
+        return NOT_GIVEN
+    text = str(value)
+    cut = f" … (cut after {RAW_LIMIT} of {len(text)} characters)" if len(text) > RAW_LIMIT else ""
+    return visible(text[:RAW_LIMIT]) + cut
+
+
+def _lines(rows: pd.DataFrame, columns: list[str]) -> list[str]:
+    """Return the table row of each answer, escaped."""
+    cells = []
+    for name in columns:
+        show, tag = (_raw, '<td class="raw">') if name in _RAW else (_text, "<td>")
+        written: dict[Any, str] = {}  # most values occur many times
+        column = []
+        for value in rows[name].tolist():
+            text = written.get(value)
+            if text is None:
+                text = written[value] = f"{tag}{escape(show(value))}</td>"
+            column.append(text)
+        cells.append(column)
+    return [f"<tr>{''.join(row)}</tr>" for row in zip(*cells, strict=True)]
+
+
+def _contexts(
+    rows: pd.DataFrame, lines: list[str], number: np.ndarray, starts: list[int]
+) -> list[dict[str, Any]]:
+    """Return what the pages say of each context; its rows share evidence and outcome."""
+    outcomes = [name for name in _OUTCOMES if name in rows]
+    features = feature_columns(rows)
+    # The first value that is known, of all contexts at once.
+    shared = rows[["context", *outcomes, *features]].astype(object).groupby(number).first()
+    headings = {name: _OUTCOMES[name] for name in outcomes} | {
+        name: clean(name.removeprefix(FEATURE_PREFIX)).replace("_", " ") for name in features
+    }
+    contexts = []
+    records = shared.to_dict("records")
+    for at, (record, (start, end)) in enumerate(zip(records, pairwise(starts), strict=True)):
+        told = {name: _text(value) for name, value in record.items()}
+        known = {str(name): text for name, text in told.items() if text != NOT_GIVEN}
+        contexts.append(
+            {
+                "number": at + 1,
+                "name": clean(record["context"], limit=_NAME),
+                "outcome": [(headings[name], known[name]) for name in outcomes if name in known],
+                "evidence": [(headings[name], known[name]) for name in features if name in known],
+                # Safe as markup: every cell was escaped.
+                "rows": Markup("\n".join(lines[start:end])),
+            }
+        )
+    return contexts

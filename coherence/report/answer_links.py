@@ -1,0 +1,88 @@
+"""Where points of figures and counts of a report lead: groups of contexts, and single contexts.
+
+Addresses are made of numbers that the report counts itself; no name of a task, model, context or
+answer enters the name of a file.
+"""
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+MOST_CONTEXTS = 1000
+"""Contexts of a unit whose answers are written, unless something else is asked for."""
+PER_PAGE = 25
+
+
+@dataclass(frozen=True)
+class Group:
+    """Contexts that a point or a count stands for.
+
+    Parameters
+    ----------
+    anchor : str
+        Id on the unit's page of groups.
+    title : str
+        What they have in common.
+    contexts : tuple of str
+        As `unit.beliefs` names them.
+    """
+
+    anchor: str
+    title: str
+    contexts: tuple[str, ...]
+
+
+class AnswerLinks:
+    """Addresses of the answers of one unit, and the groups that were linked to.
+
+    Parameters
+    ----------
+    key : str
+        Key of the unit, such as "unit-3".
+    contexts : sequence
+        Contexts of the unit in the order of the table.
+    most : int
+        How many of them have their answers written, evenly spaced.
+    base : str
+        Folder of the pages as seen from the page that links, with its slash.
+
+    Attributes
+    ----------
+    shown : dict
+        Context -> its number on the pages, in order.
+    groups : list of Group
+        In the order in which they were linked to.
+    """
+
+    def __init__(
+        self, key: str, contexts: Sequence[Hashable], *, most: int, base: str = "answers/"
+    ) -> None:
+        self.key, self.base, self.n_contexts = key, base, len(contexts)
+        kept = min(most, len(contexts))
+        # Evenly spaced in the order of the table, and not drawn: equal pages for equal data.
+        chosen = [contexts[at * len(contexts) // kept] for at in range(kept)]
+        self.shown = {str(context): number for number, context in enumerate(chosen)}
+        self.groups: list[Group] = []
+
+    @property
+    def n_pages(self) -> int:
+        """Pages of contexts."""
+        return -(-len(self.shown) // PER_PAGE)
+
+    def index(self) -> str:
+        """Return the address of the unit's page of groups."""
+        return f"{self.base}{self.key}.html"
+
+    def page_of(self, context: str) -> str:
+        """Return file and anchor of a context that is shown."""
+        number = self.shown[context]
+        return f"{self.key}-page-{number // PER_PAGE + 1}.html#context-{number + 1}"
+
+    def context(self, context: object) -> str | None:
+        """Return the address of a context; None where its answers are not written."""
+        return self.base + self.page_of(str(context)) if str(context) in self.shown else None
+
+    def group(self, anchor: str, title: str, contexts: Iterable[object]) -> str:
+        """Return the address of a group of contexts, which is listed on the page of groups."""
+        members = tuple(dict.fromkeys(map(str, contexts)))
+        self.groups.append(Group(anchor, title, members))
+        return f"{self.index()}#{anchor}"

@@ -1,0 +1,78 @@
+"""The figures that hold all units: one forest of effects for each test that several units share."""
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from coherence.report.forest_plot import Effect, plot_forest
+from coherence.report.planned_figure import Figure
+from coherence.report.ranking import Ranked, shared_tests
+from coherence.report.wording import clean, unit_heading
+from coherence.result import LEVEL, CheckResult, Outcome
+
+MOST_FORESTS, MOST_ROWS = 8, 60
+
+
+def forest_figures(
+    ranked: Sequence[Ranked], url_of: Callable[[Ranked], str] | None = None
+) -> list[Figure]:
+    """Plan a figure for each test and unit of measurement that several units share.
+
+    Parameters
+    ----------
+    ranked : sequence of Ranked
+        All units, in the order in which they are drawn.
+    url_of : callable, optional
+        Where the point of a unit leads; without it points are no links.
+
+    Returns
+    -------
+    list of Figure
+        The test that units are ranked by first.
+    """
+    checks = shared_tests([row.unit for row in sorted(ranked, key=lambda row: row.number)])
+    figures: list[Figure] = []
+    for check in checks:
+        by_measure: dict[str, list[tuple[Ranked, CheckResult]]] = {}
+        for row in ranked:
+            for result in row.unit.results:
+                if result.check == check and math.isfinite(result.statistic):
+                    by_measure.setdefault(result.unit, []).append((row, result))
+        for measure, pairs in by_measure.items():
+            if len(pairs) > 1:
+                key = f"forest-{len(figures) + 1}"
+                figures.append(_forest(key, check, measure, pairs, url_of))
+    return figures[:MOST_FORESTS]
+
+
+def _forest(
+    key: str,
+    check: str,
+    measure: str,
+    pairs: Sequence[tuple[Ranked, CheckResult]],
+    url_of: Callable[[Ranked], str] | None,
+) -> Figure:
+    shown = sorted(pairs, key=lambda pair: -pair[1].statistic)
+    cut = len(shown) > MOST_ROWS
+    if cut:  # both ends of the order
+        shown = [*shown[: MOST_ROWS // 2], *shown[-(MOST_ROWS // 2) :]]
+    effects, names = [], {}
+    for row, result in shown:
+        ends = result.interval
+        url = None if url_of is None else url_of(row)
+        rejected = result.outcome() is Outcome.REJECTED
+        low, high = (math.nan, math.nan) if ends is None else (ends.low, ends.high)
+        label = unit_heading(row.unit)
+        effects.append(Effect(label, result.statistic, low, high, rejected, url))
+        if url is not None:
+            names[url] = label
+    without = sum(math.isnan(effect.low) for effect in effects)
+    caption = (
+        f"Effect of {clean(check)} in each unit with its 95% interval; full where the test rejects "
+        f"after Holm's correction over all tests (p at most {LEVEL})."
+        + (f" {without} effects have no interval." if without else "")
+        + (f" Of {len(pairs)} units, the {MOST_ROWS // 2} at each end are drawn." if cut else "")
+    )
+    draw = partial(plot_forest, effects, measure=measure)
+    height = 1.0 + 0.2 * len(effects)
+    return Figure(key, f"{clean(check)} over units", caption, draw, height, names)

@@ -1,0 +1,69 @@
+"""How a report can be got again: the command, the versions, the data."""
+
+import platform
+import shlex
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from coherence.report.wording import clean
+
+PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "catboost")
+"""Packages whose versions may move a number in its last digits."""
+
+
+def package_version(package: str) -> str:
+    """Return the version of a package; "unknown" for a source tree that was not installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of what computes the numbers.
+
+    Returns
+    -------
+    dict
+        Name -> version.
+    """
+    return {"python": platform.python_version()} | {
+        name: package_version(name) for name in PACKAGES
+    }
+
+
+def command(settings: Mapping[str, Any]) -> str:
+    """Write the command that gives a report again.
+
+    Parameters
+    ----------
+    settings : mapping
+        Of a report; ``file`` and ``reading`` where a command made it.
+
+    Returns
+    -------
+    str
+        As a shell reads it; RUNS stands for a table that came from no file.
+    """
+    words = ["coherence analyze", shlex.quote(clean(settings.get("file") or "RUNS"))]
+    words += [shlex.quote(clean(word)) for word in settings.get("reading", ())]
+    if settings.get("seed") is not None:
+        words.append(f"--seed {clean(settings['seed'])}")
+    if settings.get("strict"):
+        words.append("--strict")
+    if settings.get("published"):
+        words.append("--published")
+    if settings.get("twins") is not None:
+        words.append(f"--twin {settings['twins']}")
+    for label in settings.get("positive", ()):
+        words.append(f"--positive {shlex.quote(clean(label))}")
+    if settings.get("reference") is not None:
+        words.append(f"--reference {shlex.quote(clean(settings['reference']))}")
+    if settings.get("merge_labels") is not None:
+        words.append("--merge-labels" if settings["merge_labels"] else "--no-merge-labels")
+    checks = settings.get("checks")
+    if checks:
+        names = checks if isinstance(checks, str) else ",".join(map(str, checks))
+        words.append(f"--checks {clean(names)}")
+    return " ".join(words)

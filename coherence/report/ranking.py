@@ -1,0 +1,132 @@
+"""Units side by side: the test that speaks for them, its effects in order, and what else rejects.
+
+Effects of one check in one unit of measurement can be ranked; effects of different checks cannot.
+The check that most units share stands for all, and every other rejection is named beside it.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from coherence.report.unit import Unit
+from coherence.result import CheckResult, Outcome
+
+FEW = 3
+"""Units up to which a report shows everything at once."""
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """One (task, model) among others.
+
+    Parameters
+    ----------
+    number : int
+        Position in the report, from 1.
+    unit : Unit
+        All that is known of it.
+    result : CheckResult or None
+        What it is ranked by; None where its data did not allow that check.
+    rejected : tuple of CheckResult
+        Every test that rejects after the correction.
+    """
+
+    number: int
+    unit: Unit
+    result: CheckResult | None
+    rejected: tuple[CheckResult, ...]
+
+    @property
+    def key(self) -> str:
+        """Name of the unit in addresses."""
+        return unit_key(self.number)
+
+
+def unit_key(number: int) -> str:
+    """Return the name of a unit in ids and files: its number alone, which no model can choose."""
+    return f"unit-{number}"
+
+
+def is_test(result: CheckResult) -> bool:
+    """Tell whether a result has a p-value."""
+    return result.pvalue is not None and not math.isnan(result.pvalue)
+
+
+def shared_tests(units: Sequence[Unit]) -> list[str]:
+    """Return the tests that several units have, the most frequent first, then in their order.
+
+    Parameters
+    ----------
+    units : sequence of Unit
+        All of the report.
+
+    Returns
+    -------
+    list of str
+        Names of results; of a single unit all its tests.
+    """
+    counts = Counter(result.check for unit in units for result in unit.results if _placed(result))
+    fewest = min(len(units), 2)
+    # A counter keeps the order in which names came, and sorting keeps it among equals.
+    return sorted((name for name, n in counts.items() if n >= fewest), key=lambda n: -counts[n])
+
+
+def _placed(result: CheckResult) -> bool:
+    return is_test(result) and math.isfinite(result.statistic)
+
+
+def rank(units: Sequence[Unit]) -> tuple[str, list[Ranked]]:
+    """Put units in the order of the effect that most of them share.
+
+    Parameters
+    ----------
+    units : sequence of Unit
+        All of the report.
+
+    Returns
+    -------
+    check : str
+        Name of the result that they are ranked by; empty where no two units share a test.
+    ranked : list of Ranked
+        By unit of measurement, most frequent first, and within it the largest effect first; units
+        without the effect last.
+    """
+    check = next(iter(shared_tests(units)), "")
+    rows = [
+        Ranked(
+            number,
+            unit,
+            next((result for result in unit.results if result.check == check), None),
+            tuple(r for r in unit.results if r.outcome() is Outcome.REJECTED),
+        )
+        for number, unit in enumerate(units, start=1)
+    ]
+    measures = Counter(row.result.unit for row in rows if row.result and _known(row.result))
+
+    def order(row: Ranked) -> tuple[float, str, float]:
+        if row.result is None or not _known(row.result):
+            return math.inf, "", 0.0
+        return -measures[row.result.unit], row.result.unit, -abs(row.result.statistic)
+
+    return check, sorted(rows, key=order)
+
+
+def _known(result: CheckResult) -> bool:
+    return math.isfinite(result.statistic)
+
+
+def counted_rejections(units: Sequence[Unit]) -> str:
+    """Say how many tests of how many units reject after the correction."""
+    tests = sum(is_test(result) for unit in units for result in unit.results)
+    rejected = [
+        sum(result.outcome() is Outcome.REJECTED for result in unit.results) for unit in units
+    ]
+    if not tests:
+        return "No test could be run."
+    failing = sum(map(bool, rejected))
+    return (
+        f"{sum(rejected) or 'None'} of {tests} tests "
+        f"{'rejects' if sum(rejected) <= 1 else 'reject'} after Holm's correction over all of them"
+        + (f", in {failing} of {len(units)} units." if failing else ".")
+    )

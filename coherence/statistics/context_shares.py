@@ -1,0 +1,165 @@
+"""Intervals for shares of answers whose contexts, not rows, are independent.
+
+Rows of a context depend on each other, so that a share of rows is known less well than as many coin
+tosses would tell. Wilson's interval is kept, which never leaves [0, 1], and its number of trials is
+the one that independent tosses would need for the variance over contexts (Korn and Graubard 1998).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from coherence.inputs import Codes, Floats
+from coherence.statistics.shares import NORMAL_QUANTILE, wilson_interval
+
+
+@dataclass(frozen=True)
+class ContextShares:
+    """Mean share of each group of rows, with an interval over contexts.
+
+    Parameters
+    ----------
+    share, low, high : ndarray, shape (n_groups, n_columns)
+        Means over rows and the ends of their 95% intervals; NaN in groups without rows, and ends
+        NaN in groups of one context.
+    n_rows : ndarray, shape (n_groups,)
+        Rows of each group, or their weights.
+    n_contexts : ndarray of int, shape (n_groups,)
+        Contexts of each group.
+    """
+
+    share: Floats
+    low: Floats
+    high: Floats
+    n_rows: Floats
+    n_contexts: Codes
+
+
+def sums_by_context(
+    values: Floats, group: Codes, context: Codes, n_groups: int, weights: Floats | None = None
+) -> tuple[Codes, Codes, Floats, Floats]:
+    """Sum the rows of every context in every group.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n, n_columns)
+        What is summed.
+    group, context : ndarray of int, shape (n,)
+        Group and context of each row.
+    n_groups : int
+        Their number.
+    weights : ndarray, shape (n,), optional
+        How many rows each row counts as; 1 by default.
+
+    Returns
+    -------
+    of_group, of_context : ndarray of int, shape (n_cells,)
+        Group and context of each cell that has rows.
+    rows : ndarray, shape (n_cells,)
+        Rows of the cell.
+    sums : ndarray, shape (n_cells, n_columns)
+        Sums over them.
+    """
+    cells, cell = np.unique(context.astype(np.int64) * n_groups + group, return_inverse=True)
+    rows: Floats = np.bincount(cell, weights=weights, minlength=len(cells)).astype(np.float64)
+    counted = values if weights is None else values * weights[:, None]
+    columns = [np.bincount(cell, weights=column, minlength=len(cells)) for column in counted.T]
+    sums: Floats = np.stack(columns, axis=1).astype(np.float64)
+    return cells % n_groups, cells // n_groups, rows, sums
+
+
+def context_shares(
+    values: Floats,
+    group: Codes,
+    context: Codes,
+    n_groups: int,
+    *,
+    weights: Floats | None = None,
+) -> ContextShares:
+    """Average shares by group, with contexts as units.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n, n_columns)
+        Shares in [0, 1]: whether an action was chosen, its probability, or whether a state holds.
+    group, context : ndarray of int, shape (n,)
+        Group and context of each row; a context may have rows in several groups.
+    n_groups : int
+        Number of groups.
+    weights : ndarray, shape (n,), optional
+        How many rows each row counts as; 1 by default. Shares with weights are no single choices.
+
+    Returns
+    -------
+    ContextShares
+        Means and intervals.
+
+    Notes
+    -----
+    Assumes independent contexts. The variance of a mean is that of the ratio of sums over contexts,
+    and at least what the dependence within contexts of all groups together makes of it: a group in
+    which a few contexts differ shows too little of its own. Where no group shows any dependence,
+    because all contexts of a group agree, a context counts as one toss. Few contexts lower the
+    number of trials as they widen a t interval.
+
+    References
+    ----------
+    Korn and Graubard (1998), Survey Methodology 24(2), on confidence intervals for proportions of
+    few clusters, with Wilson's in place of the exact interval.
+
+    Examples
+    --------
+    >>> answers = np.repeat([1.0, 0.0, 1.0, 0.0, 1.0, 1.0], 5)[:, None]  # contexts always agree
+    >>> one = np.zeros(30, dtype=int)
+    >>> found = context_shares(answers, one, np.repeat(np.arange(6), 5), 1)
+    >>> round(found.low[0, 0], 2), round(found.high[0, 0], 2)  # of six trials, not of thirty
+    (0.21, 0.94)
+    """
+    of_group, _, rows, sums = sums_by_context(values, group, context, n_groups, weights)
+    n_contexts = np.bincount(of_group, minlength=n_groups)
+    n_rows: Floats = np.bincount(of_group, weights=rows, minlength=n_groups).astype(np.float64)
+    square = np.bincount(of_group, weights=rows**2, minlength=n_groups)
+    share = np.full((n_groups, values.shape[1]), np.nan)
+    low, high = share.copy(), share.copy()
+    several = n_contexts > 1
+    k, of_rows = n_contexts[several], n_rows[several]
+    # Contexts of unequal size count for fewer (Kish).
+    number = of_rows**2 / square[several]
+    tossed = weights is None and bool(np.isin(values, (0.0, 1.0)).all())
+    for at, column in enumerate(sums.T):
+        total = np.bincount(of_group, weights=column, minlength=n_groups)
+        mean = np.divide(total, n_rows, out=share[:, at], where=n_rows > 0)
+        away = np.bincount(
+            of_group, weights=(column - rows * mean[of_group]) ** 2, minlength=n_groups
+        )
+        spread = away[several] * k / (k - 1)
+        inner = (mean[several] * number + 0.5) / (number + 1)
+        variance = np.maximum(spread / of_rows**2, 0.0)
+        tosses = inner * (1 - inner) / of_rows
+        effect = _design_effect(spread, mean[several], of_rows, number, tossed=tossed)
+        variance = np.maximum(variance, effect * tosses)
+        # Wilson's spread at the trials that have this variance; t in place of the normal quantile.
+        wider = NORMAL_QUANTILE / stats.t.ppf(0.975, k - 1)
+        trials = inner * (1 - inner) / variance * wider**2
+        low[several, at], high[several, at] = wilson_interval(mean[several], trials)
+    return ContextShares(share, low, high, n_rows, n_contexts)
+
+
+def _design_effect(
+    spread: Floats, mean: Floats, rows: Floats, number: Floats, *, tossed: bool
+) -> Floats:
+    """Return how many times the variance of tosses that of a share is, by all groups together.
+
+    A choice is a toss at the least; probabilities are none, and may vary less.
+    """
+    of_tosses = float((mean * (1 - mean) * rows).sum())
+    # Nothing tells how much rows of a context depend: as if they were one.
+    alike = rows / number
+    if spread.sum() <= 0 or of_tosses <= 0:
+        return np.asarray(alike)
+    together = float(spread.sum()) / of_tosses
+    if tossed:
+        return np.asarray(np.minimum(max(together, 1.0), alike))
+    # Where all contexts agree, one that was not seen may not: half of one that differs.
+    return np.asarray(np.maximum(together, 0.5 * alike / number))

@@ -1,0 +1,103 @@
+import html
+import re
+
+import pandas as pd
+import pytest
+
+from coherence.report.answer_html import MOST_LISTED, RAW_LIMIT, answer_pages
+from coherence.report.answer_links import PER_PAGE, AnswerLinks
+
+ATTACK = "<script>alert(1)</script><a href='javascript:x'>\"{{ 7*7 }}"
+
+
+def made_rows(n, n_reps=2):
+    context = [f"c{at // n_reps}" for at in range(n * n_reps)]
+    return pd.DataFrame(
+        {
+            "context": context,
+            "rep": [at % n_reps for at in range(n * n_reps)],
+            "prompt": "standard",
+            "p": [at / (n * n_reps) for at in range(n * n_reps)],
+            "action": "yes",
+            "theta": [int(name[1:]) % 2 for name in context],
+            "p_true": 0.25,
+            "x_fever_now": "high",
+            "z_state": None,
+            "status": "ok",
+            "raw_belief": [f"I say {at}" for at in range(n * n_reps)],
+        }
+    )
+
+
+def pages_of(unit, rows, most=1000, groups=()):
+    links = AnswerLinks("unit-1", rows["context"].drop_duplicates().tolist(), most=most)
+    for anchor, title, contexts in groups:
+        links.group(anchor, title, contexts)
+    return dict(answer_pages(unit(rows=rows), links, back="../report.html#unit-1"))
+
+
+def test_each_context_is_shown_with_evidence_state_posterior_and_every_answer(unit):
+    pages = pages_of(unit, made_rows(PER_PAGE + 1))
+    assert list(pages) == ["unit-1.html", "unit-1-page-1.html", "unit-1-page-2.html"]
+    second = pages["unit-1-page-2.html"]
+    assert re.findall(r'<section class="context" id="([^"]+)"', second) == ["context-26"]
+    shown = html.unescape(re.sub(r"<[^>]+>", " ", second))
+    for said in ("fever now", "high", "state", "exact posterior", "0.25", "I say 50", "I say 51"):
+        assert said in " ".join(shown.split())
+    assert "I say 49" not in second
+    assert pages["unit-1-page-1.html"].count("<tr><td>") == 2 * PER_PAGE
+
+
+def test_rows_stand_with_their_context_however_the_table_is_ordered(unit):
+    rows = made_rows(6)
+    mixed = rows.iloc[[0, 2, 4, 6, 8, 10, 1, 3, 5, 7, 9, 11]]
+    assert pages_of(unit, mixed) == pages_of(unit, rows)
+
+
+def test_untrusted_text_stays_text_and_names_no_file(unit):
+    rows = made_rows(2).assign(
+        context=["../../x<i>"] * 2 + [ATTACK] * 2,
+        action=ATTACK,
+        raw_belief=f"{ATTACK}\x1b[31m",
+        x_fever_now=ATTACK,
+        status=ATTACK,
+    )
+    pages = pages_of(unit, rows, groups=[("g", ATTACK, [ATTACK])])
+    assert set(pages) == {"unit-1.html", "unit-1-page-1.html"}
+    for text in pages.values():
+        assert not re.search(r"<(script|img|iframe|object|form)", text)
+        assert "javascript:" not in re.sub(r">[^<]*<", "><", text)
+        assert "49" not in re.sub(r"<style>.*</style>", "", text, flags=re.DOTALL)
+        assert "default-src 'none'" in text
+    assert "\\x1b[31m" in pages["unit-1-page-1.html"]
+    hrefs = {h for text in pages.values() for h in re.findall(r'href="([^"]*)"', text)}
+    assert all(re.fullmatch(r"[a-z0-9./#-]*", href) for href in hrefs)
+
+
+def test_every_link_between_pages_leads_somewhere(unit):
+    rows = made_rows(3 * PER_PAGE)
+    pages = pages_of(unit, rows, groups=[("bin-1", "Bin 1", ["c0", "c70"])])
+    ids = {name: set(re.findall(r'id="([^"]+)"', text)) for name, text in pages.items()}
+    for text in pages.values():
+        for href in re.findall(r'href="(unit[^"]*)"', text):
+            name, _, anchor = href.partition("#")
+            assert name in pages
+            assert not anchor or anchor in ids[name]
+    assert 'href="unit-1-page-3.html#context-71"' in pages["unit-1.html"]
+
+
+def test_what_is_left_out_is_said(unit):
+    rows = made_rows(MOST_LISTED + 10, n_reps=1).assign(raw_belief="x" * (RAW_LIMIT + 1))
+    every = rows["context"].tolist()
+    pages = pages_of(unit, rows, groups=[("all", "All", every)])
+    assert f"{len(every)} contexts, {MOST_LISTED} of them listed" in pages["unit-1.html"]
+    assert f"(cut after {RAW_LIMIT} of {RAW_LIMIT + 1} characters)" in pages["unit-1-page-1.html"]
+    few = pages_of(unit, rows, most=5)
+    assert f"5 of {len(every)} contexts, evenly spaced" in few["unit-1.html"]
+
+
+@pytest.mark.parametrize("missing", ["theta", "p_true", "x_fever_now", "raw_belief"])
+def test_columns_that_a_table_lacks_are_not_shown(unit, missing):
+    pages = pages_of(unit, made_rows(2).drop(columns=missing))
+    names = {"theta": "state</span>", "p_true": "exact posterior", "x_fever_now": "fever now"}
+    assert names.get(missing, "raw belief") not in pages["unit-1-page-1.html"]

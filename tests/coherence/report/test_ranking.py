@@ -1,0 +1,60 @@
+import pytest
+
+from coherence.report.ranking import counted_rejections, rank, shared_tests
+from coherence.result import CheckResult
+
+
+def result(check, statistic, unit="belief", pvalue=0.5, holm=None):
+    return CheckResult(check, "n", statistic, unit, None, pvalue, 10, 5, pvalue_holm=holm)
+
+
+@pytest.fixture
+def units(unit):
+    def made(*of_units):
+        return [
+            unit(model=f"m{at}", results=results, verdicts=("V.",) * len(results))
+            for at, results in enumerate(of_units)
+        ]
+
+    return made
+
+
+def test_the_largest_effect_comes_first_whatever_its_sign_and_measures_stay_apart(units):
+    check, ranked = rank(
+        units(
+            (result("a", 0.1),),
+            (result("a", -0.4),),
+            (result("a", 5.0, "probability"),),
+            (result("a", float("nan"), pvalue=float("nan")),),
+            (result("a", 0.2),),
+        )
+    )
+    assert check == "a"
+    assert [row.unit.model for row in ranked] == ["m1", "m4", "m0", "m2", "m3"]
+    assert [row.key for row in ranked][:2] == ["unit-2", "unit-5"]
+
+
+def test_the_test_that_most_units_share_ranks_them_and_estimates_never_do(units):
+    found = units(
+        (result("estimate", 1.0, pvalue=None), result("a", 0.1), result("b", 0.3)),
+        (result("estimate", 1.0, pvalue=None), result("b", 0.4)),
+    )
+    assert shared_tests(found) == ["b"]
+    assert rank(found)[0] == "b"
+    assert rank(units((result("a", 0.1),), (result("b", 0.1),)))[0] == ""
+
+
+def test_rejections_are_those_after_the_correction(units):
+    found = units(
+        (result("a", 0.1, pvalue=0.01, holm=0.2), result("b", 0.1, pvalue=0.001, holm=0.01)),
+        (result("a", 0.1, pvalue=0.04, holm=0.4),),
+    )
+    _, ranked = rank(found)
+    assert {row.unit.model: [r.check for r in row.rejected] for row in ranked} == {
+        "m0": ["b"],
+        "m1": [],
+    }
+    assert counted_rejections(found) == (
+        "1 of 3 tests rejects after Holm's correction over all of them, in 1 of 2 units."
+    )
+    assert counted_rejections(found[1:]).startswith("None of 1 tests rejects")

@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+
+from coherence.report.answer_links import AnswerLinks
+from coherence.report.state_figures import MOST_ACTIONS, state_figures
+
+
+def planned(unit, **changes):
+    return state_figures(unit(**changes), "k", "stated belief")
+
+
+def test_of_two_actions_the_one_that_rises_with_the_belief_is_drawn(unit, choices):
+    figures, missing = planned(unit, beliefs=choices(actions=("yes", "no")))
+    assert [figure.title for figure in figures] == ["Share of yes, by realised state"]
+    assert missing == []
+
+
+@pytest.mark.parametrize("n_actions", [MOST_ACTIONS, MOST_ACTIONS + 2])
+def test_of_many_actions_those_that_differ_most_are_drawn_and_the_rest_counted(
+    unit, choices, n_actions
+):
+    actions = tuple(f"a{at}" for at in range(n_actions))
+    figures, missing = planned(unit, beliefs=choices(actions=actions, n_contexts=120))
+    assert len(figures) == MOST_ACTIONS
+    many = n_actions > MOST_ACTIONS
+    assert len(missing) == many
+    assert not many or missing[0].startswith(f"Of {n_actions} actions, the {MOST_ACTIONS} whose")
+
+
+@pytest.mark.parametrize(
+    ("lacking", "why"),
+    [
+        (["belief"], "no row has a readable belief that is one number"),
+        (["truth"], "no state is known that is 0 or 1"),
+        (["action"], "there are no readable actions"),
+    ],
+)
+def test_what_is_lacking_is_said(unit, choices, lacking, why):
+    figures, missing = planned(unit, beliefs=choices().drop(columns=lacking))
+    assert figures == []
+    assert missing == [f"No plot of choices by state: {why}."]
+
+
+def test_probabilities_of_actions_are_drawn(unit, choices):
+    rows = choices()
+    policies = rows.drop(columns="action").assign(
+        action_yes=rows["belief"], action_no=1 - rows["belief"]
+    )
+    figures, _ = planned(unit, beliefs=policies)
+    assert [figure.title for figure in figures] == ["Share of yes, by realised state"]
+    assert "No point lies outside" in figures[0].caption
+
+
+def test_points_lead_to_the_contexts_of_their_bin_and_state(unit, choices):
+    rows = choices(actions=("no", "yes"))
+    links = AnswerLinks("unit-1", rows["context"].unique(), most=1000)
+    (figure,), _ = state_figures(unit(beliefs=rows), "k", "stated belief", links)
+    assert figure.svg.count("<a ") == len(links.groups) == len(figure.names)
+    state_1 = [group for group in links.groups if group.anchor.endswith("-1")]
+    members = {context for group in state_1 for context in group.contexts}
+    assert members == set(rows["context"][rows["truth"] == 1].astype(str))
+    assert all(np.char.isdigit(list(group.contexts)).all() for group in links.groups)

@@ -1,0 +1,89 @@
+import pandas as pd
+import pytest
+
+from coherence.report.ranking import FEW
+from coherence.report.summary import render_report, render_summary
+from coherence.report.terminal import render_terminal
+from coherence.result import CheckResult, Interval
+
+
+@pytest.fixture
+def many(unit):
+    """Return units whose effect grows with their number; every fourth rejects."""
+
+    def made(n, **changes):
+        units = []
+        for at in range(n):
+            holm = 0.01 if at % 4 == 0 else 1.0
+            effect = 0.01 * at
+            results = tuple(
+                CheckResult(
+                    f"check_{number}",
+                    "n",
+                    effect,
+                    "belief",
+                    Interval(effect - 0.1, effect + 0.1),
+                    0.001 if holm < 1 else 0.6,
+                    100,
+                    50,
+                    pvalue_holm=holm,
+                    n_tests=n,
+                )
+                for number in range(9)
+            )
+            name = f"a-model-with-a-long-name-{at}"
+            units.append(unit(model=name, results=results, verdicts=("V.",) * 9, **changes))
+        return units
+
+    return made
+
+
+@pytest.mark.parametrize("n", [FEW + 1, 24, 300])
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_many_units_fit_a_few_screens(many, n, width):
+    lines = render_summary(many(n), width=width).splitlines()
+    assert len(lines) < 120
+    assert max(map(len, lines)) <= width
+
+
+def test_units_are_ranked_with_interval_and_both_p_values(many):
+    text = render_summary(many(8), width=120)
+    rows = [line for line in text.splitlines() if line.startswith("asia · a-model") and "[" in line]
+    assert [line.split("name-")[1].split()[0] for line in rows] == list("76543210")
+    assert "0.040 belief" in rows[3]
+    assert "[-0.060, 0.140]" in rows[3]
+    assert "0.001 (0.010)" in rows[3]
+    assert "18 of 72 tests reject" in text.splitlines()[0]
+
+
+def test_what_fails_is_said_in_two_sentences_and_the_rest_is_named_once(many):
+    units = many(8)
+    text = " ".join(render_summary(units, width=120).split())
+    assert text.count(" ".join(units[0].conclusion)) == 2  # units 0 and 4
+    assert "No test rejects in 6 units" in text
+    assert "--full" in text
+
+
+def test_unreadable_answers_and_what_all_units_share_are_said_once(many):
+    statuses = pd.DataFrame(
+        {"question": ["standard"] * 2, "status": ["ok", "refused"], "rows": [9, 1]}
+    )
+    text = " ".join(render_summary(many(5, statuses=statuses, notes=("said by all.",))).split())
+    assert "5 units have at least 1% unreadable answers" in text
+    assert "10.0%" in text
+    assert text.count("said by all.") == 1
+
+
+def test_few_units_and_whoever_asks_get_everything(many):
+    few = many(FEW)
+    assert render_report(few, width=100) == render_terminal(few, width=100)
+    units = many(FEW + 1)
+    assert render_report(units, width=100) == render_summary(units, width=100)
+    assert render_report(units, width=100, full=True) == render_terminal(units, width=100)
+
+
+def test_names_cannot_send_commands_to_the_terminal_and_ascii_is_kept(many, unit):
+    units = [*many(4), unit(model="\x1b[31mred\x1b[0m", results=(), verdicts=(), notes=())]
+    text = render_summary(units, width=100, ascii_only=True)
+    assert "\x1b" not in text
+    assert "─" not in text
