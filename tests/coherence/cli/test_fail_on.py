@@ -18,15 +18,15 @@ def judged(report, *texts):
 
 
 def test_what_is_met_is_said_and_ends_with_1(report, capsys):
-    assert judged(report, "p<.05") == 1
-    assert "--fail-on 'p<.05' holds: " in capsys.readouterr().err
-    assert judged(report, "p<1e-9") == 0
+    assert judged(report, "pvalue<.05") == 1
+    assert "--fail-on 'pvalue<.05' holds: " in capsys.readouterr().err
+    assert judged(report, "pvalue<1e-9") == 0
     assert capsys.readouterr().err == ""
     # One of several is enough.
-    assert judged(report, "p<1e-9", "residual_covariance.statistic>.01") == 1
+    assert judged(report, "pvalue<1e-9", "residual_covariance.statistic>.01") == 1
     assert judged(report) == 0
 
 
 def test_what_nothing_could_meet_lets_nothing_pass(report):
     with pytest.raises(InputError, match="had nothing to compare"):
-        judged(report, "cmi.p<.05")
+        judged(report, "cmi.pvalue<.05")
