@@ -164,8 +164,14 @@ def _pairwise_figure(
     # The direction was then chosen by the data, and the caption says which it was.
     if expected == "either":
         expected = f"monotone (tested as {settings.get('direction_tested', 'either')})"
-    sizes = f"{int(counts.min())} to {int(counts.max())} choices" if len(counts) else "no choices"
     policies = "se_j" in details
+    # Sums of probabilities may be far below one.
+    least, most = (
+        [f"{end:.2g}" if policies else f"{end:.0f}" for end in (counts.min(), counts.max())]
+        if len(counts)
+        else ["", ""]
+    )
+    sizes = f"{least} to {most} choices" if len(counts) else "no choices"
     barred = "low_j" in details
     bars = "Bars: 95% intervals over contexts. " if barred else ""
     caption = (
