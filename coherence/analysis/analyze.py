@@ -330,7 +330,7 @@ def analyze(
     >>> report = analyze(runs, checks=["cmi"], rng=1)
     >>> report.results[["model", "check", "pvalue"]]
        model check  pvalue
-    0  leaky   cmi   0.001
+    0  leaky   cmi  0.0001
     """
     require_frame(runs)
     names = _checked_names(checks)

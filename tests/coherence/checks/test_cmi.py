@@ -38,7 +38,7 @@ def arrays(name="rational", seed=1, n_contexts=60, n_reps=3, **changes):
 
 def test_flags_the_leaky_agent_and_not_the_rational_one():
     belief, action, truth, context = arrays("leaky", n_contexts=200, n_reps=5)
-    assert cmi_test(belief, action, truth, context=context, rng=1).pvalue == 0.001
+    assert cmi_test(belief, action, truth, context=context, rng=1).pvalue == 0.0001
     belief, action, truth, context = arrays("rational", n_contexts=200, n_reps=5)
     assert cmi_test(belief, action, truth, context=context, rng=1).pvalue > 0.05
 
@@ -652,6 +652,21 @@ def test_interval_is_that_of_fifty_exchanges_spread_evenly():
     )
 
 
+def test_a_sure_rejection_survives_a_correction_over_many_tests():
+    """Of 999 exchanges the least p-value is 1/1000: Holm over 51 tests could never reject."""
+    belief, action, truth, context = arrays("leaky", n_contexts=200, n_reps=5)
+    few = cmi_test(belief, action, truth, context=context, n_permutations=998, rng=1)
+    usual = cmi_test(belief, action, truth, context=context, rng=1)
+    assert few.pvalue == 1 / 999
+    assert usual.pvalue * 240 < 0.05
+    assert usual.settings["n_permutations"] == 9999
+    # Effect and interval are those of the first draws, whatever the p-value is.
+    again = cmi_test(belief, action, truth, context=context, rng=1)
+    assert (again.statistic, again.interval) == (usual.statistic, usual.interval)
+    unsure = cmi_test(*arrays("rational", n_contexts=200, n_reps=5)[:3], context=context, rng=1)
+    assert unsure.settings["n_permutations"] == 999
+
+
 @pytest.mark.parametrize(("signal", "fewest", "most"), [(0.0, 0, 3), (0.15, 1, 12), (0.5, 10, 12)])
 def test_an_interval_above_zero_stands_beside_a_rejection_alone(signal, fewest, most):
     """And where there is one, it stays within what two states can tell."""
@@ -669,7 +684,7 @@ def test_information_of_all_that_two_states_can_tell_ends_the_interval():
     """Actions are the states: log 2 of them, estimated without error."""
     truth = np.tile([0, 1], 40)
     result = cmi_test(np.full(80, 0.5), np.array(["a", "b", "c"])[truth], truth, rng=0)
-    assert result.pvalue == 0.001
+    assert result.pvalue == 0.0001
     assert result.interval.high == math.log(2)
     assert result.interval.low > 0.6
 
