@@ -18,7 +18,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("coherence", "bayesnets", "elicitation")
 BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"coherence", "bayesnets"}}
-MOST_ROOMS, MOST_LEVELS, MOST_LINES, WIDEST = 15, 8, 400, 100
+MOST_ROOMS, MOST_LEVELS, MOST_LINES, WIDEST = 15, 7, 400, 100
 HOMES = {
     "matplotlib": ("coherence/*plot*", "coherence/*figure*", "bayesnets/pictures/*"),
     "catboost": ("coherence/statistics/boosted_trees.py", "coherence/statistics/learners.py"),

@@ -309,7 +309,7 @@ def _write_paper(
     args: argparse.Namespace,
     progress: Callable[[int, int, str], None] | None,
 ) -> None:
-    from coherence.study.paper.write import write_paper
+    from coherence.analysis.paper.write import write_paper
 
     options: dict[str, Any] = {"n_jobs": args.n_jobs, "progress": progress}
     write_paper(report, folder, runs=runs, published=args.published, **options)

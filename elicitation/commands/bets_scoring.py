@@ -75,7 +75,7 @@ def score(args: argparse.Namespace) -> int:
     print(bets_report(scores, comparison))
     print(f"{out}: {', '.join(written)}", file=sys.stderr)
     if paper is not None:
-        from coherence.study.paper.bets import EARLIER, bet_tables
+        from coherence.batteries.bets.paper_tables import EARLIER, bet_tables
 
         write_paper_tables(paper, "Thinking in bets", bet_tables(scores.accuracy), earlier=EARLIER)
     return 0

@@ -139,10 +139,10 @@ def transfer(args: argparse.Namespace) -> int:
     """Train on each kind of bet, test on every kind; write and print the table."""
     import pandas as pd
 
+    from coherence.batteries.bets.paper_tables import EARLIER, transfer_tables
     from coherence.batteries.bets.plots import plot_transfer, save_bet_plot
     from coherence.batteries.bets.scores import score_bets
     from coherence.report.columns import aligned
-    from coherence.study.paper.bets import EARLIER, transfer_tables
     from coherence.table.storage import write_runs
     from elicitation.batteries.bets.models import load_chooser, score_choices
     from elicitation.batteries.bets.questions import bet_questions

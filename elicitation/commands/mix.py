@@ -114,7 +114,7 @@ def run(args: argparse.Namespace) -> int:
     print(mix_report(scores))
     print(f"{out}: {', '.join(written)}", file=sys.stderr)
     if paper is not None:
-        from coherence.study.paper.mixing import EARLIER, mixing_table
+        from coherence.batteries.mixing.paper_tables import EARLIER, mixing_table
 
         title = "Failure to mix"
         write_paper_tables(paper, title, [mixing_table(scores.experiments)], earlier=EARLIER)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from coherence.cli.folders import prepare_folder
 
 if TYPE_CHECKING:
-    from coherence.study.paper.cells import PaperTable
-    from coherence.study.paper.document import PaperFigure
+    from coherence.report.tables.cells import PaperTable
+    from coherence.report.tables.document import PaperFigure
 
 INDEXES = r"paper\.(md|tex)"
 
@@ -63,7 +63,7 @@ def write_paper_tables(
     """
     if folder is None:
         return
-    from coherence.study.paper.document import write_document
+    from coherence.report.tables.document import write_document
 
     write_document(folder, title, tables, figures, earlier=f"{earlier}|{INDEXES}")
     print(f"wrote the tables of the paper, see {folder}/paper.md", file=sys.stderr)

@@ -131,8 +131,8 @@ def _scored(
 
 def _write_paper(paper: Path, tables: "Mapping[str, pd.DataFrame]") -> None:
     """Write the tables of the paper, and the figure of both ways of asking."""
-    from coherence.study.paper.document import PaperFigure
-    from coherence.study.paper.revealed import EARLIER, revealed_tables
+    from coherence.batteries.revealed.paper_tables import EARLIER, revealed_tables
+    from coherence.report.tables.document import PaperFigure
 
     figures, misses = [], tables.get("misses")
     if misses is not None and len(misses):

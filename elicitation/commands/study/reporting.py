@@ -12,11 +12,11 @@ import pandas as pd
 from coherence.analysis.analyze import analyze
 from coherence.analysis.comparison.compare import compare
 from coherence.analysis.comparison.wording import LEGEND
+from coherence.analysis.paper.write import write_paper
 from coherence.cli.compare import write_comparison
 from coherence.cli.folders import prepare_folder, replace_text
 from coherence.errors import InputError
 from coherence.report.report import Report
-from coherence.study.paper.write import write_paper
 from coherence.table.storage import read_runs, write_runs
 from elicitation.commands.study.batteries import battery_units
 from elicitation.commands.study.page import Compared, render_page

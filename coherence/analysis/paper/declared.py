@@ -5,7 +5,7 @@ Each table is a list of blocks, and a block names the result of a check that its
 
 from dataclasses import dataclass
 
-from coherence.study.paper.supplement import ISOTONIC, NOISELESS, SCATTER, SINGLE
+from coherence.analysis.paper.supplement import ISOTONIC, NOISELESS, SCATTER, SINGLE
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from typing import Any
 
 import pandas as pd
 
+from coherence.analysis.paper.declared import TABLES, Block, Declared
+from coherence.analysis.paper.results import PUBLISHED, REPAIRED, PaperResults, as_sentence
+from coherence.analysis.paper.supplement import ISOTONIC, in_paper_order
+from coherence.report.tables.cells import Cell, Column, PaperTable, spoken_range, text_cell
 from coherence.report.wording import format_numbers, format_pvalue
-from coherence.study.paper.cells import Cell, Column, PaperTable, spoken_range, text_cell
-from coherence.study.paper.declared import TABLES, Block, Declared
-from coherence.study.paper.results import PUBLISHED, REPAIRED, PaperResults, as_sentence
-from coherence.study.paper.supplement import ISOTONIC, in_paper_order
 
 _EXACT = ("low", "high", "pvalue", "pvalue_holm", "n_rows", "n_contexts", "n_dropped")
 _ABSENT = "not run"
@@ -24,7 +24,7 @@ def paper_tables(results: PaperResults) -> list[PaperTable]:
     Parameters
     ----------
     results : PaperResults
-        From `coherence.study.paper.results.collect_results`.
+        From `coherence.analysis.paper.results.collect_results`.
 
     Returns
     -------

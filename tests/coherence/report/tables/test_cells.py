@@ -1,4 +1,4 @@
-from coherence.study.paper.cells import Cell, Column, PaperTable
+from coherence.report.tables.cells import Cell, Column, PaperTable
 
 
 def table_of(notes):

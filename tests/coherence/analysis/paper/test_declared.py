@@ -1,9 +1,9 @@
 import string
 
+from coherence.analysis.paper.declared import TABLES
+from coherence.analysis.paper.results import WITH_PUBLISHED
+from coherence.analysis.paper.supplement import ISOTONIC, NOISELESS, SCATTER, SINGLE
 from coherence.checks.catalogue import declarations
-from coherence.study.paper.declared import TABLES
-from coherence.study.paper.results import WITH_PUBLISHED
-from coherence.study.paper.supplement import ISOTONIC, NOISELESS, SCATTER, SINGLE
 
 
 def test_every_block_shows_a_result_that_exists():

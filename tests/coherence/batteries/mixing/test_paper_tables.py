@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from coherence.batteries.mixing.paper_tables import mixing_table
 from coherence.batteries.mixing.scoring import score_mixing
 from coherence.batteries.mixing.simulated import simulate_mixing
-from coherence.study.paper.markup import render_csv
-from coherence.study.paper.mixing import mixing_table
+from coherence.report.tables.markup import render_csv
 
 
 @pytest.fixture(scope="module")

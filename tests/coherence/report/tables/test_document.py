@@ -3,9 +3,9 @@ import subprocess
 
 import pytest
 
-from coherence.study.paper.document import PaperFigure, write_document
-from coherence.study.paper.figures import write_paper_figures
-from coherence.study.paper.tables import paper_tables
+from coherence.analysis.paper.figures import write_paper_figures
+from coherence.analysis.paper.tables import paper_tables
+from coherence.report.tables.document import PaperFigure, write_document
 
 
 def test_the_index_shows_every_table_and_figure_with_its_caption(paper_results, tmp_path):

@@ -4,7 +4,7 @@ import pytest
 
 import coherence
 from coherence import InputError
-from coherence.study.paper.results import COLUMNS, PUBLISHED, REPAIRED, collect_results
+from coherence.analysis.paper.results import COLUMNS, PUBLISHED, REPAIRED, collect_results
 
 
 @pytest.fixture(scope="module")

@@ -14,16 +14,16 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from coherence.analysis.paper.results import NOT_RUN, PUBLISHED, REPAIRED, PaperResults
+from coherence.analysis.paper.tables import unit_name
 from coherence.report.answering import belief_noun
 from coherence.report.figures import BLUE, FAINT, INK, SKY, Style, figure_style, frame_axes
 from coherence.report.plots import plot_pairwise_choice
+from coherence.report.tables.cells import spoken_range
+from coherence.report.tables.document import PaperFigure
 from coherence.report.unit import Unit
 from coherence.report.wording import clean
 from coherence.result import CheckResult
-from coherence.study.paper.cells import spoken_range
-from coherence.study.paper.document import PaperFigure
-from coherence.study.paper.results import NOT_RUN, PUBLISHED, REPAIRED, PaperResults
-from coherence.study.paper.tables import unit_name
 
 FORMATS = ("svg", "pdf")
 MOST_UNITS = 5  # rows of panels in a file, which a page holds
@@ -41,7 +41,7 @@ def write_paper_figures(results: PaperResults, folder: Path) -> list[PaperFigure
     Parameters
     ----------
     results : PaperResults
-        From `coherence.study.paper.results.collect_results`.
+        From `coherence.analysis.paper.results.collect_results`.
     folder : Path
         A folder that is there.
 
@@ -225,7 +225,7 @@ def plot_gaps(gaps: pd.DataFrame, forests: pd.DataFrame, ax: Axes) -> Axes:
     Parameters
     ----------
     gaps, forests : DataFrame
-        Rows of one task in the frame of `coherence.study.paper.results.PaperResults`: gaps of
+        Rows of one task in the frame of `coherence.analysis.paper.results.PaperResults`: gaps of
         either procedure, and gaps of the fitted forests.
     ax : Axes
         Where to draw.

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from coherence.batteries.bets.paper_tables import bet_tables, transfer_tables
 from coherence.batteries.bets.scores import score_bets
 from coherence.batteries.bets.simulated import simulate_answers
-from coherence.study.paper.bets import bet_tables, transfer_tables
-from coherence.study.paper.markup import render_csv
+from coherence.report.tables.markup import render_csv
 from elicitation.batteries.bets.items import default_items
 from elicitation.batteries.bets.questions import bet_questions, value_questions
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from coherence.study.paper.cells import PaperTable
-from coherence.study.paper.markup import (
+from coherence.report.tables.cells import PaperTable
+from coherence.report.tables.markup import (
     escape_latex,
     escape_markdown,
     render_csv,

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from coherence.study.paper.cells import Cell, Column, PaperTable, text_cell
-from coherence.study.paper.markup import (
+from coherence.report.tables.cells import Cell, Column, PaperTable, text_cell
+from coherence.report.tables.markup import (
     escape_latex,
     escape_markdown,
     render_csv,

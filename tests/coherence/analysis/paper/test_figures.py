@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from coherence.study.paper.figures import MOST_UNITS, plot_gaps, write_paper_figures
-from coherence.study.paper.results import PaperResults
+from coherence.analysis.paper.figures import MOST_UNITS, plot_gaps, write_paper_figures
+from coherence.analysis.paper.results import PaperResults
 
 
 @pytest.fixture(scope="module")

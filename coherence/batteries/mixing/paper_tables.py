@@ -3,7 +3,7 @@
 import pandas as pd
 
 from coherence.batteries.mixing.design import EXPERIMENTS
-from coherence.study.paper.cells import Cell, Column, PaperTable, number_cell, text_cell
+from coherence.report.tables.cells import Cell, Column, PaperTable, number_cell, text_cell
 
 EARLIER = r"mixing\.(md|tex|csv)"
 _UNDEFINED = "Undefined: a part was not asked, or some condition has no readable answer."

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pandas as pd
 
+from coherence.analysis.paper.results import Progress, collect_results
+from coherence.analysis.paper.tables import paper_tables
 from coherence.report.report import Report
+from coherence.report.tables.document import write_document
 from coherence.statistics.resample import Seed
-from coherence.study.paper.document import write_document
-from coherence.study.paper.results import Progress, collect_results
-from coherence.study.paper.tables import paper_tables
 from coherence.table.storage import write_runs
 
 _EARLIER = r"table[1-5]\.(md|tex|csv)|figure[12](-published)?(-\d+)?\.(svg|pdf)"
@@ -59,7 +59,7 @@ def write_paper(
         `published` without `runs`, or runs that are not those of the report.
     """
     # Drawing loads matplotlib, which whoever imports this need not have loaded.
-    from coherence.study.paper.figures import write_paper_figures
+    from coherence.analysis.paper.figures import write_paper_figures
 
     results = collect_results(
         report, runs=runs, published=published, n_jobs=n_jobs, rng=rng, progress=progress

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 
 from coherence.analysis.analyze import analyze
+from coherence.analysis.paper.supplement import ISOTONIC, UnitResult, supplement
 from coherence.checks.catalogue import declaration, declared_name
 from coherence.errors import InputError
 from coherence.report.report import Report
 from coherence.report.unit import Unit
 from coherence.statistics.resample import Seed, as_generator
-from coherence.study.paper.supplement import ISOTONIC, UnitResult, supplement
 
 REPAIRED, PUBLISHED = "repaired", "published"
 WITH_PUBLISHED = (
@@ -52,7 +52,7 @@ class PaperResults:
     reports : mapping of str to Report
         `REPAIRED`, `PUBLISHED` or both.
     supplements : mapping of str to list
-        From `coherence.study.paper.supplement`, of the same procedures; empty without a runs table.
+        From `coherence.analysis.paper.supplement`, of the same procedures; empty without runs.
     """
 
     reports: dict[str, Report]

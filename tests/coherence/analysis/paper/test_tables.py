@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.study.paper.cells import spoken_range
-from coherence.study.paper.markup import render_csv, render_markdown
-from coherence.study.paper.tables import paper_tables, unit_name
+from coherence.analysis.paper.tables import paper_tables, unit_name
+from coherence.report.tables.cells import spoken_range
+from coherence.report.tables.markup import render_csv, render_markdown
 
 PAIRS = ("yes/no", "yes/defer", "defer/no")
 PROMPTS = ("mse", "absolute", "bayes")

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import coherence
+from coherence.analysis.paper.write import write_paper
 from coherence.cli.main import main
-from coherence.study.paper.write import write_paper
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_the_folder_of_the_report_is_refused(small, tmp_path, capsys):
 
 
 def test_importing_it_loads_no_figure_library():
-    code = "import sys, coherence.study.paper.write; print('matplotlib' in sys.modules)"
+    code = "import sys, coherence.analysis.paper.write; print('matplotlib' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

@@ -1,6 +1,6 @@
 """What a table of a paper is made of: cells with a rounded text, unrounded values, and a footnote.
 
-Texts are as they came, untrusted names included: `coherence.study.paper.markup` escapes them.
+Texts are as they came, untrusted names included: `coherence.report.tables.markup` escapes them.
 """
 
 import math

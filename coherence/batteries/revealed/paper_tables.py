@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from coherence.batteries.revealed.misses import ALL
-from coherence.study.paper.cells import (
+from coherence.report.tables.cells import (
     Cell,
     Column,
     PaperTable,

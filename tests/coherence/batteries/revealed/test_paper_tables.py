@@ -10,8 +10,8 @@ import pytest
 from coherence.batteries.revealed.answer_scores import score_stated
 from coherence.batteries.revealed.belief_scores import score_beliefs, summarise_scores
 from coherence.batteries.revealed.misses import compare_misses
-from coherence.study.paper.markup import render_csv
-from coherence.study.paper.revealed import MOST_ROWS, revealed_tables
+from coherence.batteries.revealed.paper_tables import MOST_ROWS, revealed_tables
+from coherence.report.tables.markup import render_csv
 
 WORDINGS, SOURCES = ("standard", "story"), ("base", "in_struct|")
 

@@ -10,8 +10,8 @@ import math
 import re
 import unicodedata
 
+from coherence.report.tables.cells import PaperTable
 from coherence.report.wording import clean
-from coherence.study.paper.cells import PaperTable
 
 # Brackets are left alone but where they would make a link: escaped, some renderers take them for
 # formulas.

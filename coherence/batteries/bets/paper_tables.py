@@ -12,8 +12,7 @@ import pandas as pd
 
 from coherence.batteries.bets.accuracy import z_test
 from coherence.batteries.bets.scores import BCA, STANDARD, STATED, THRESHOLD
-from coherence.report.wording import format_pvalue
-from coherence.study.paper.cells import (
+from coherence.report.tables.cells import (
     Cell,
     Column,
     PaperTable,
@@ -21,6 +20,7 @@ from coherence.study.paper.cells import (
     spoken_range,
     text_cell,
 )
+from coherence.report.wording import format_pvalue
 
 EARLIER = r"(values|bets|transfer)(-sets)?\.(md|tex|csv)"
 _NOT_ASKED = "There are no answers for this cell; the notes of the command say why."
