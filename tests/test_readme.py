@@ -29,7 +29,7 @@ LENGTHY = re.compile(
 def marks_of(body):
     if "coherence models fetch" in body:
         # Whole batteries take a real model minutes.
-        whole = re.search(r"coherence (?:mix|bets) ", body)
+        whole = re.search(r"coherence (?:mix|bets|study) ", body)
         return [pytest.mark.smollm2, *([pytest.mark.slow] if whole else [])]
     return [pytest.mark.lengthy] if LENGTHY.search(body) else []
 
