@@ -16,8 +16,10 @@ from coherence.report.answering import belief_noun
 from coherence.report.unit import Unit
 from coherence.result import CheckResult
 
+BRIEF = ("task", "model", "check", "statistic", "low", "high", "pvalue", "pvalue_holm")
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Report:
     """Every check of every unit.
 
@@ -96,11 +98,27 @@ class Report:
         most = MOST_CONTEXTS if answers is None else answers
         yield from report_files(self.units, self.settings, most_answers=most)
 
+    @property
+    def brief(self) -> pd.DataFrame:
+        """The columns of `results` that one reads first: effect, interval, p and p by Holm."""
+        return self.results[list(BRIEF)]
+
     def to_json(self) -> str:
         """Return the report as JSON text, equal bytes for equal runs."""
         from coherence.report.json import render_json
 
         return render_json(self.units, self.settings)
+
+    def __repr__(self) -> str:
+        """Return a line; `print` shows the table, and a notebook the results."""
+        n_results = sum(len(unit.results) for unit in self.units)
+        return f"<Report of {len(self.units)} tasks and models, {n_results} results>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        from coherence.report.notebook import render_notebook
+
+        return render_notebook(self.units)
 
     def __str__(self) -> str:
         """Return the text of the terminal: all of a few units, a summary of many."""
