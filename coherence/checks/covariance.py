@@ -238,7 +238,7 @@ def tested_shift(
     )
     if data.degenerate or separated(data):
         return replace(undefined, reason=data.degenerate or SEPARATED), None
-    remains, chooser = residuals(data, generator)
+    remains, chooser = residuals(data)
     if not remains.action.any():  # choices that the belief foretells leave nothing to covary
         return replace(undefined, statistic=0.0, pvalue=1.0, reason=SETTLED), None
     settings |= {

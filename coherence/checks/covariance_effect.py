@@ -77,7 +77,7 @@ def residual_covariance_effect(
 def _effect(data: ChoiceData, surest: bool, rng: np.random.Generator) -> float:
     if data.degenerate or separated(data):
         return math.nan
-    remains, chooser = residuals(data, rng)
+    remains, chooser = residuals(data)
     if not remains.action.any():
         return 0.0
     if not surest:

@@ -199,7 +199,7 @@ def beyond_belief(
 def _without_noise(
     data: ChoiceData, weights: Floats, n_draws: int, rng: np.random.Generator
 ) -> Verdict:
-    remains, chooser = residuals(data, rng)
+    remains, chooser = residuals(data)
     if chooser is None or not remains.action.any():
         return Verdict(1.0, pd.DataFrame(), SIGNS, "beliefs foretell every choice")
     shift = hidden_shift(data, remains, chooser)

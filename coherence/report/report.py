@@ -112,7 +112,7 @@ class Report:
     def __repr__(self) -> str:
         """Return a line; `print` shows the table, and a notebook the results."""
         n_results = sum(len(unit.results) for unit in self.units)
-        return f"<Report of {len(self.units)} tasks and models, {n_results} results>"
+        return f"<Report: task x model units {len(self.units)}, results {n_results}>"
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""

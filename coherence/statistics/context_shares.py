@@ -113,8 +113,8 @@ def context_shares(
     >>> answers = np.repeat([1.0, 0.0, 1.0, 0.0, 1.0, 1.0], 5)[:, None]  # contexts always agree
     >>> one = np.zeros(30, dtype=int)
     >>> found = context_shares(answers, one, np.repeat(np.arange(6), 5), 1)
-    >>> round(found.low[0, 0], 2), round(found.high[0, 0], 2)  # of six trials, not of thirty
-    (0.21, 0.94)
+    >>> f"{found.low[0, 0]:.2f} to {found.high[0, 0]:.2f}"  # of six trials, not of thirty
+    '0.21 to 0.94'
     """
     of_group, _, rows, sums = sums_by_context(values, group, context, n_groups, weights)
     n_contexts = np.bincount(of_group, minlength=n_groups)

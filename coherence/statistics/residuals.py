@@ -10,13 +10,15 @@ from functools import partial
 import numpy as np
 
 from coherence.inputs import Codes, Floats
+from coherence.statistics.canonical import content_ranks
 from coherence.statistics.choice_model import ChoiceModel, fit_choice_model
 from coherence.statistics.choices import ChoiceData, one_dimensional
 from coherence.statistics.knn import RESOLUTION, as_levels
-from coherence.statistics.resample import context_folds
+from coherence.statistics.resample import jackknife_groups
 from coherence.statistics.smoothing import SmoothFit, regress
 
 N_FOLDS = 5
+FOLDS_SEED = 0
 ROUNDING = 1e-6  # share of the variance that a regression leaves by rounding and its trace of ridge
 CHECK = "residual_covariance_test"  # whom an error about the shape of beliefs names
 
@@ -104,7 +106,7 @@ def _together(fit: SmoothFit, action: Floats) -> tuple[SmoothFit, SmoothFit]:
     return replace(fit, fitted=parts[0]), replace(fit, fitted=parts[1])
 
 
-def residuals(data: ChoiceData, rng: np.random.Generator) -> tuple[Residuals, Chooser | None]:
+def residuals(data: ChoiceData) -> tuple[Residuals, Chooser | None]:
     """Regress actions and truth on the belief.
 
     Policies may have no noise in which what a curve misses would drown, so that theirs are the
@@ -116,8 +118,6 @@ def residuals(data: ChoiceData, rng: np.random.Generator) -> tuple[Residuals, Ch
     ----------
     data : ChoiceData
         Validated data.
-    rng : Generator
-        Source of the folds.
 
     Returns
     -------
@@ -132,7 +132,12 @@ def residuals(data: ChoiceData, rng: np.random.Generator) -> tuple[Residuals, Ch
     # Sorting rows is slower than sorting numbers, so the axis is only named where there are rows.
     levels, level_of = np.unique(belief, axis=0 if several else None, return_inverse=True)
     distinct, level_of = levels / RESOLUTION, level_of.ravel()
-    folds = context_folds(data.context, data.n_contexts, min(N_FOLDS, data.n_contexts), rng)
+    # Dealt by content: which curve is chosen, and with it what is tested and estimated, must depend
+    # on no seed and no order of the rows.
+    dealt = jackknife_groups(
+        data.n_contexts, min(N_FOLDS, data.n_contexts), np.random.default_rng(FOLDS_SEED)
+    )
+    folds = dealt[content_ranks(data)][data.context]
     action = data.share
     truth = _indicators(data.truth, len(data.states))
     if len(data.states) == 2:

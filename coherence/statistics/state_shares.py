@@ -27,7 +27,6 @@ CONTEXTS_PER_STATE = 5
 """Contexts of each state that a bin needs; neighbours are joined until they have them."""
 LEVEL = 0.95
 _ROUNDING = 1e-9
-_FOLDS_SEED = 0  # the size of the regression is chosen on folds; a figure must not change by luck
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,7 @@ def state_shares(
     if bins is None:
         few = f"fewer than {CONTEXTS_PER_STATE} contexts have one of the states"
         return StateShares(pd.DataFrame(), nowhere, few)
-    remains, _ = residuals(data, np.random.default_rng(_FOLDS_SEED))
+    remains, _ = residuals(data)
     group = 2 * bins + data.truth
     n_groups = 2 * (int(bins.max()) + 1)
     seen = context_shares(data.share, group, data.context, n_groups)

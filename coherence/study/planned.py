@@ -80,7 +80,7 @@ def _residual_covariance(
     data = sample.choices
     if data.degenerate or separated(data):
         return [math.nan]
-    remains, chooser = residuals(data, rng)
+    remains, chooser = residuals(data)
     if not remains.action.any():
         return [1.0]
     slope = None if chooser is None else chooser.choice.log_slope(chooser.belief)

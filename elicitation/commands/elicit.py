@@ -180,8 +180,9 @@ def run(args: argparse.Namespace) -> int:
         _print_status(args.status)
         return 0
     _check(args)
+    design = design_of(args)  # an option out of its range is said before cases are drawn
     source = source_of(args)
-    plan = plan_of(args, source, design_of(args))
+    plan = plan_of(args, source, design)
     store = args.store or f"{args.out}.answers.sqlite"
     if args.dry_run:
         print_preview(args, plan, named_model(args), store)

@@ -168,8 +168,8 @@ def _contradictions(facts: Mapping[str, pd.DataFrame]) -> Iterator[str]:
                 at = differ.index[int(np.argmax(differ.to_numpy()))]
                 yield (
                     f"{column} differs in {int(differ.sum())} of {len(table)} contexts of "
-                    f"{first!r} and {model!r}, the first is {at!r}: {known[at]!r} and "
-                    f"{table[column][at]!r}"
+                    f"{first!r} and {model!r}, the first is {at!r}: {_as_text(known[at])} and "
+                    f"{_as_text(table[column][at])}"
                 )
 
 

@@ -4,6 +4,7 @@ import json
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import pandas as pd
@@ -17,6 +18,8 @@ from coherence.result import rejects
 SCHEMA_VERSION = 1
 WIDTH = 100
 N_NOTES = 8
+
+SHOWN = ("task", "effect", "model", "estimate", "low", "high", "rank_low", "rank_high", "letters")
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,12 @@ class Comparison:
         models, tasks = (self.estimates[name].nunique() for name in ("model", "task"))
         effects = self.estimates["effect"].nunique()
         return f"<Comparison: {models} models, {tasks} tasks, {effects} effects>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: what was found, and every estimate with its ranks."""
+        shown = self.estimates[[name for name in SHOWN if name in self.estimates.columns]]
+        table = shown.to_html(index=False, border=0, escape=True, float_format="{:.4g}".format)
+        return f"<p>{escape(clean(self.summary))}</p>{table}"
 
     def effects(self) -> Iterator[tuple[str, str, pd.DataFrame]]:
         """Yield task, effect and rows of the estimates, in the order of the tables."""

@@ -1,10 +1,11 @@
 """The page of a study: what was asked, what the tests say, which models differ, where all lies."""
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from coherence.report.unit import Unit as ReportUnit
@@ -17,6 +18,8 @@ HEADING = (
     *("task", "model", "answers are", "answers", "readable", "repaired", "cut"),
     *("tokens in", "tokens out", "price"),
 )
+LOW_MASS = 0.5
+"""Below it an answer has the status low_mass."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,11 @@ def render_page(
     )
     tasks: dict[str, list[dict[str, Any]]] = {}
     for unit in conclusions:
-        said = {"model": clean(str(unit.model)), "conclusion": [*map(clean, unit.conclusion)]}
+        said = {
+            "model": clean(str(unit.model)),
+            "conclusion": [*map(clean, unit.conclusion)],
+            "cautions": [*map(clean, (*_masses(unit), *unit.cautions))],
+        }
         tasks.setdefault(clean(str(unit.task)), []).append(said)
     return environment.get_template("page.html.j2").render(
         title=clean(study.name),
@@ -100,6 +107,17 @@ def render_page(
         batteries=[{"name": clean(name), "link": link} for name, link in batteries],
         links=links,
     )
+
+
+def _masses(unit: ReportUnit) -> Iterator[str]:
+    """Say where answers have a form that the model would hardly have given them."""
+    if "answer_mass" in unit.rows.columns:
+        masses = pd.to_numeric(unit.rows["answer_mass"], errors="coerce").dropna()
+        if len(masses) and (median := float(masses.median())) < LOW_MASS:
+            yield (
+                f"Answers in the form asked for have probability {median:.2g} (median): what was "
+                "read is conditional on a form that the model would mostly not have kept to."
+            )
 
 
 def _picture(compared: Compared) -> dict[str, str]:

@@ -15,6 +15,7 @@ from coherence.analysis.comparison.wording import LEGEND
 from coherence.analysis.paper.write import write_paper
 from coherence.cli.compare import write_comparison
 from coherence.cli.folders import prepare_folder, replace_text
+from coherence.cli.report_folder import write_pages
 from coherence.errors import InputError
 from coherence.report.report import Report
 from coherence.table.storage import read_runs, write_runs
@@ -87,7 +88,7 @@ def _analyse(study: Study, runs: pd.DataFrame, folder: Path, n_jobs: int) -> Rep
     into = prepare_folder(folder / REPORT)
     replace_text(into / "results.json", report.to_json())
     write_runs(report.results, into / "results.parquet")
-    replace_text(into / "report.html", report.to_html())
+    write_pages(report.to_files(), into)
     write_paper(report, folder / PAPER, runs=runs, published=published, n_jobs=n_jobs, rng=seed)
     return report
 

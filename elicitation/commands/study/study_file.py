@@ -40,6 +40,7 @@ ANALYSIS: Mapping[str, type | tuple[type, ...]] = {
 }
 """Keys of ``[analysis]``: the options of ``coherence.analyze``, its `rng` as a seed."""
 _OF_BATTERY = ("name", "battery", "models")
+_FOR_ALL = ("keep_going", "threads", "batch_size")
 _PRICES = ("price_in", "price_out")
 _STUDY_OWNS = ("model", "server_name", "base", "instruct", "answers", "questions")
 Entry = TypeVar("Entry")
@@ -164,7 +165,7 @@ def load_study(path: str | os.PathLike[str]) -> Study:
     content = _read(file)
     faults = unknown_keys(content, SECTIONS)
     study = _table(content, "study", faults)
-    shared = (*DESIGN, *CASES, "keep_going")
+    shared = (*DESIGN, *CASES, *_FOR_ALL)
     faults += [f"[study] {text}" for text in unknown_keys(study, ("name", *shared))]
     name = _text_of(study, "name", file.stem, "[study]", faults)
     usual = beside_the_file({key: study[key] for key in shared if key in study}, file.parent)

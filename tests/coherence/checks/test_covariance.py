@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+import coherence
 from coherence import AGENTS, InputError, analyze, residual_covariance_test, simulate
 from coherence.checks.covariance import CHECK, residual_covariance_of_means
 
@@ -555,3 +556,23 @@ def test_means_over_single_rows_are_the_rows():
     )
     assert of_means.statistic == pytest.approx(alone.statistic, rel=1e-9)
     assert of_means.pvalue is None
+
+
+def test_what_is_estimated_depends_on_no_seed_and_no_order():
+    """The curve that is chosen decides what is estimated: a seed once turned .11 into -.14."""
+    runs = coherence.simulate("rational", n_contexts=60, n_reps=3, rng=1)
+    rows = runs[runs["action"].notna()]
+
+    def tested(rows, rng):
+        return coherence.residual_covariance_test(
+            rows["p"], rows["action"], rows["theta"], context=rows["context"], rng=rng
+        )
+
+    first = tested(rows, 0)
+    shuffled = rows.sample(frac=1, random_state=0)
+    for other in (*(tested(rows, seed) for seed in range(1, 6)), tested(shuffled, 0)):
+        assert other.unit == first.unit
+        assert other.statistic == pytest.approx(first.statistic, rel=1e-9)
+        assert other.reason == first.reason
+        # Random signs alone move the p-value.
+        assert other.pvalue == pytest.approx(first.pvalue, abs=0.03)

@@ -15,7 +15,7 @@ def report():
 
 
 def test_a_repr_is_a_line_and_a_notebook_shows_the_results(report):
-    assert repr(report) == f"<Report of 1 tasks and models, {len(report.results)} results>"
+    assert repr(report) == f"<Report: task x model units 1, results {len(report.results)}>"
     page = report._repr_html_()
     assert "<img" not in page
     assert "<b>" not in page

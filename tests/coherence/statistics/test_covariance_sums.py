@@ -17,7 +17,7 @@ def summed(odds=0.5, acts=0.5, shared=0.0, seed=0, n=400):
     truth = (rng.random(n) < odds).astype(int)
     action = np.where(rng.random(n) < acts + shared * (truth - odds), "act", "wait")
     data = as_choices(np.full(n, odds), action, truth, np.arange(n))
-    remains, _ = residuals(data, np.random.default_rng(1))
+    remains, _ = residuals(data)
     components = pair_components(data, remains)
     return sum_components(components, data, remains, 499, np.random.default_rng(2))
 

@@ -108,7 +108,7 @@ def test_copies_within_contexts_leave_estimate_and_error():
     """
     belief, action, truth = random_choices()
     data = as_choices(belief, action, truth, None)
-    remains, chooser = residuals(data, np.random.default_rng(0))
+    remains, chooser = residuals(data)
     once = hidden_shift(data, remains, chooser)
     copies = np.repeat(np.arange(60), 10)
     tenfold = Residuals(
@@ -131,7 +131,7 @@ def test_error_is_the_spread_of_the_estimate_over_samples():
     results = []
     for seed in range(40):
         data = as_choices(*random_choices(n_contexts=400, seed=seed), None)
-        results.append(hidden_shift(data, *residuals(data, np.random.default_rng(seed))))
+        results.append(hidden_shift(data, *residuals(data)))
     estimates = [result.estimate for result in results]
     stated = np.mean([result.standard_error for result in results])
     assert np.std(estimates, ddof=1) == pytest.approx(stated, rel=1 / 3)
@@ -143,7 +143,7 @@ def test_choices_that_ignore_the_belief_identify_no_shift():
     rng = np.random.default_rng(3)
     belief, truth = rng.random(300), rng.integers(0, 2, 300)
     data = as_choices(belief, truth, truth, None)
-    result = hidden_shift(data, *residuals(data, np.random.default_rng(0)))
+    result = hidden_shift(data, *residuals(data))
     assert math.isnan(result.estimate)
     assert math.isnan(result.standard_error)
     assert np.isfinite(result.score).all()
@@ -159,7 +159,7 @@ def test_no_covariance_is_no_shift():
         blocks += [np.stack([np.full(10, belief), acts, np.full(10, s)], axis=1) for s in (0, 1)]
     belief, action, truth = np.concatenate(blocks).T
     data = as_choices(belief, action.astype(int), truth.astype(int), None)
-    remains, chooser = residuals(data, np.random.default_rng(0))
+    remains, chooser = residuals(data)
     result = hidden_shift(data, remains, chooser)
     assert abs(result.score.sum()) < 1e-3
     assert result.estimate == pytest.approx(0, abs=1e-3)
@@ -172,7 +172,7 @@ def steps(seed, shift=0.0):
     truth = (rng.random(150) < belief).astype(int)
     acts = (belief + shift * (truth - 0.5) > 0.5) ^ (rng.random(150) < 0.05)
     data = as_choices(belief, acts.astype(int), truth, None)
-    return data, *residuals(data, np.random.default_rng(1))
+    return data, *residuals(data)
 
 
 @pytest.mark.parametrize("seed", range(12))

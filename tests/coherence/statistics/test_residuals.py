@@ -16,8 +16,8 @@ def drawn(n=200, n_states=2, seed=0):
     return (belief[:, 1] if n_states == 2 else belief), action, truth
 
 
-def remains_of(belief, action, truth, context=None, seed=0):
-    return residuals(as_choices(belief, action, truth, context), np.random.default_rng(seed))
+def remains_of(belief, action, truth, context=None):
+    return residuals(as_choices(belief, action, truth, context))
 
 
 def test_one_belief_throughout_leaves_the_distance_from_the_share():
@@ -151,4 +151,4 @@ def test_beliefs_in_two_columns_are_in_two_states():
     data = as_choices([[0.4, 0.6], [0.7, 0.3]] * 6, ["a", "b"] * 6, [1, 0] * 6, None)
     assert not in_several_states(data)
     assert separated(data)
-    assert residuals(data, np.random.default_rng(0))[0].truth.shape == (12, 1)
+    assert residuals(data)[0].truth.shape == (12, 1)

@@ -129,7 +129,7 @@ def test_the_command_ends_with_one_line_and_status_2(tmp_path, capsys, monkeypat
     table = tmp_path / "days.csv"
     rows = "".join(f"{n},Rain on day {n}?\n" for n in range(40))
     table.write_text(f"context,belief_question\n{rows}", encoding="utf-8")
-    monkeypatch.setattr(elicit, "_load_model", lambda args: Stream())
+    monkeypatch.setattr(elicit, "load_model", lambda *_: Stream())
     words = ["--questions", str(table), "--model", "m", "--out", str(tmp_path / "runs.csv")]
     assert main(["elicit", *words]) == 2
     errors = capsys.readouterr().err

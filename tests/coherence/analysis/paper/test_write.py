@@ -1,3 +1,4 @@
+import shutil
 import subprocess
 import sys
 
@@ -5,8 +6,11 @@ import pandas as pd
 import pytest
 
 import coherence
+from coherence.analysis.paper.figures import write_paper_figures
+from coherence.analysis.paper.tables import paper_tables
 from coherence.analysis.paper.write import write_paper
 from coherence.cli.main import main
+from coherence.report.tables.document import write_document
 
 
 @pytest.fixture(scope="module")
@@ -75,3 +79,28 @@ def test_the_published_gain_stands_beside_the_repaired_one(tmp_path):
     table = pd.read_csv(tmp_path / "table1.csv").iloc[0]
     for row in alone.to_dict("records"):
         assert table[f"{row['check']}.published"] == row["statistic"]
+
+
+def test_the_index_shows_every_table_and_figure_with_its_caption(paper_results, tmp_path):
+    figures = write_paper_figures(paper_results, tmp_path)
+    tables = paper_tables(paper_results)
+    written = write_document(tmp_path, "A & B", tables, figures)
+    assert all(path.is_file() for path in written)
+    index = (tmp_path / "paper.md").read_text(encoding="utf-8")
+    assert index.startswith("# A &amp; B\n")
+    for table in tables:
+        assert (tmp_path / f"{table.name}.md").read_text(encoding="utf-8") in index
+    for figure in figures:
+        assert f"]({figure.name}.svg)" in index
+
+
+@pytest.mark.lengthy
+def test_latex_sets_the_document(paper_results, tmp_path):
+    if shutil.which("pdflatex") is None:
+        pytest.skip("no pdflatex here; the structure of the files is tested elsewhere")
+    figures = write_paper_figures(paper_results, tmp_path)
+    write_document(tmp_path, "50% & more_", paper_tables(paper_results), figures)
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace")
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert "Overfull" not in done.stdout

@@ -56,6 +56,7 @@ def test_counts_and_prices_are_those_of_the_unit(study, tmp_path):
     units = units_of(study, tmp_path)
     text = page(study, tmp_path, finished=[(units[2], DONE)])
     cells = re.findall(r"<t[dh][^>]*>(?:<a[^>]*>)?([^<]*)", text.split("<tbody>")[1])
+    assert "probability 0.02 (median)" not in text
     assert cells[:7] == ["asia", "steady", "drawn", "40", "75.0%", "2", "1"]
     # A price of answers was said, and they were not counted: no price is made up.
     assert cells[7:10] == ["1,000,000", "not counted", ""]
@@ -70,3 +71,11 @@ def test_what_is_not_there_is_not_linked(study, tmp_path):
     assert "without leaky on asia" in said
     assert "compare.html" not in said
     assert "<img" not in said
+
+
+def test_a_form_that_the_model_would_not_keep_to_is_said_beside_what_was_read(study, tmp_path):
+    runs = simulate("leaky", n_contexts=20, n_reps=2, rng=0)
+    for mass, said in ((0.02, True), (0.9, False)):
+        report = analyze(runs.assign(answer_mass=mass), checks=["residual_covariance"], rng=0)
+        text = page(study, tmp_path, conclusions=report.units)
+        assert ("have probability 0.02 (median)" in text) is said
