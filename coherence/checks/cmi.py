@@ -243,6 +243,7 @@ def _permuted(
     test = exchange_test(
         problem, k, state, n_arrangements if exact else n_permutations, rng, exact=exact
     )
+    n_parts = n_permutations
     if not exact and n_permutations >= USUAL and test.pvalue <= DRAWN_AGAIN:
         n_permutations = FURTHER * (n_permutations + 1) - 1
         further = exchange_test(problem, k, state, n_permutations, rng, exact=False)
@@ -257,6 +258,7 @@ def _permuted(
         "k_test": "binned" if test.k_test is None else test.k_test,
         "n_permutations": n_permutations,
         "exact": exact,
+        "n_permutations_of_parts": n_parts,
         "n_blocks": int(blocks.max()) + 1,
         "n_bins": information.n_bins,
     }

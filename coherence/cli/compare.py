@@ -197,6 +197,22 @@ def write_comparison(
     print(f"wrote {', '.join(sorted([*texts, *names]))} to {folder}", file=sys.stderr)
 
 
+def clear_comparison(folder: Path) -> None:
+    """Remove the files of an earlier comparison, and the folder where nothing else is in it.
+
+    Parameters
+    ----------
+    folder : Path
+        Where it may lie.
+    """
+    from coherence.cli.folders import remove_earlier
+
+    if folder.is_dir():
+        remove_earlier(folder, FILES, ())
+        if not any(folder.iterdir()):
+            folder.rmdir()
+
+
 def run(args: argparse.Namespace) -> int:
     """Read, compare, print, write.
 

@@ -151,14 +151,12 @@ def _overview(
     else:
         widths.append(rest)
     for at, column in enumerate(widths):
-        last = at == 4
         grid.add_column(
             width=column,
             justify="right" if at == 3 else "left",
-            overflow="ellipsis" if last else "fold",
-            no_wrap=last,
+            overflow="fold",
         )
-    yield Text(f"By the effect of {clean(check)}, the largest first:")
+    yield Text(f"By the effect of {clean(check)}, the largest of each unit of measurement first:")
     for at, cells in enumerate(rows):
         style = "dim" if at == 0 else "bold" if ranked[at - 1].rejected else ""
         grid.add_row(*(Text(cell, style=style, overflow="fold") for cell in cells))

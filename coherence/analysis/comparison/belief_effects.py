@@ -22,7 +22,7 @@ from coherence.checks.consistency import TOO_FEW, context_squares
 from coherence.inputs import Floats
 from coherence.statistics.bins import belief_bins
 from coherence.table.audit import row_statuses
-from coherence.table.schema import READABLE
+from coherence.table.schema import READABLE, has_action
 
 SEVERAL = "beliefs are over more than two states"
 
@@ -100,7 +100,20 @@ def report_variance(answers: Answers) -> "pd.Series[float]":
 
 
 def unread_share(answers: Answers) -> "pd.Series[float]":
-    """Return the share of the answers about each case that could not be read."""
+    """Return the share of the answers about each case that could not be read.
+
+    Of the wordings and variables z that all models were asked: another mixture of questions is
+    another rate, whoever answers.
+    """
     rows = answers.unit.rows
+    shared = rows["prompt"].isin([answers.reference, *answers.prompts])
+    if "z" in rows.columns:
+        shared &= rows["z"].isna() | rows["z"].isin(answers.variables)
+    acted = has_action(rows)
+    if "raw_action" in rows.columns:
+        acted |= rows["raw_action"].notna()
+    if (acted & ~shared).any():
+        raise Unfit("its actions were asked with a wording that not every model was asked")
+    rows = rows[shared]
     lost = ~np.isin(row_statuses(rows, answers.reference), READABLE)
     return mean_by_context(lost, rows["context"])

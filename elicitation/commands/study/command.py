@@ -104,13 +104,14 @@ def _run(args: argparse.Namespace, study: "Study", units: "list[Unit]", folder: 
     """Ask what is missing, and report on what is finished."""
     from coherence.cli.folders import prepare_folder
     from elicitation.commands.study.batteries import ask_batteries, battery_units
+    from elicitation.commands.study.lock import alone_in
     from elicitation.commands.study.running import ask_units
     from elicitation.commands.study.units import RUNS, STORE
     from elicitation.store import AnswerStore
 
     prepare_folder(folder)
     prepare_folder(folder / RUNS)
-    with AnswerStore(folder / STORE) as store:
+    with alone_in(folder), AnswerStore(folder / STORE) as store:
         try:
             done = ask_units(units, store)
         except KeyboardInterrupt:
@@ -120,7 +121,8 @@ def _run(args: argparse.Namespace, study: "Study", units: "list[Unit]", folder: 
                 file=sys.stderr,
             )
             return 130
-    ask_batteries(battery_units(study, folder), done)
+    with alone_in(folder):
+        ask_batteries(battery_units(study, folder), done)
     _tell(done)
     if not args.no_report and any(unit.finished() for unit in units):
         from elicitation.commands.study.reporting import write_study_report

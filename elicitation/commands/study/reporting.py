@@ -6,6 +6,7 @@ tables make equal bytes.
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -13,7 +14,7 @@ from coherence.analysis.analyze import analyze
 from coherence.analysis.comparison.compare import compare
 from coherence.analysis.comparison.wording import LEGEND
 from coherence.analysis.paper.write import write_paper
-from coherence.cli.compare import write_comparison
+from coherence.cli.compare import clear_comparison, write_comparison
 from coherence.cli.folders import prepare_folder, replace_text
 from coherence.cli.report_folder import write_pages
 from coherence.errors import InputError
@@ -22,7 +23,7 @@ from coherence.table.storage import read_runs, write_runs
 from elicitation.commands.study.batteries import battery_units
 from elicitation.commands.study.page import Compared, render_page
 from elicitation.commands.study.study_file import Study
-from elicitation.commands.study.units import Finished, Unit
+from elicitation.commands.study.units import Unit
 
 PAGE, REPORT, COMPARE, PAPER = "study.html", "report", "compare", "paper"
 SEED = 0
@@ -60,7 +61,7 @@ def write_study_report(study: Study, units: list[Unit], folder: Path, *, n_jobs:
         runs = pd.concat([read_runs(unit.path) for unit, _ in finished], ignore_index=True)
         report = _analyse(study, runs, folder, n_jobs)
         links |= {"report": f"{REPORT}/report.html", "paper": f"{PAPER}/paper.md"}
-        compared = _compare(study, runs, finished, folder, n_jobs)
+        compared = _compare(study, runs, folder, n_jobs)
         links["compare"] = f"{COMPARE}/compare.html"
     page = render_page(
         study,
@@ -93,27 +94,27 @@ def _analyse(study: Study, runs: pd.DataFrame, folder: Path, n_jobs: int) -> Rep
     return report
 
 
-def _compare(
-    study: Study,
-    runs: pd.DataFrame,
-    finished: list[tuple[Unit, Finished]],
-    folder: Path,
-    n_jobs: int,
-) -> Compared | None:
+def _compare(study: Study, runs: pd.DataFrame, folder: Path, n_jobs: int) -> Compared | None:
     """Compare the models of every task that several were asked about."""
-    if len({unit.model.name for unit, _ in finished}) < 2:
-        return None
     said = study.analysis
-    try:
-        result = compare(
-            runs,
-            positive=said.get("positive"),
-            reference=said.get("reference"),
-            n_jobs=n_jobs,
-            rng=said.get("seed", SEED),
-        )
-    # Too few cases, say: the rest of the report stands, and the page says why this does not.
-    except InputError as error:
-        return Compared(f"Models were not compared: {error}")
-    write_comparison(result, prepare_folder(folder / COMPARE))
-    return Compared(result.summary, result.to_svg(), LEGEND[:1].upper() + LEGEND[1:] + ".")
+    options: dict[str, Any] = {key: said.get(key) for key in ("positive", "reference")}
+    comparable, reasons = [], []
+    for task, rows in runs.groupby("task", sort=False):
+        if rows["model"].nunique() < 2:
+            continue
+        try:
+            compare(rows, effects=["unreadable"], rng=SEED, **options)
+        # Too few cases, say: the other tasks stand, and the page says why this one does not.
+        except InputError as error:
+            reasons.append(f"Task {task} was not compared: {error}")
+        else:
+            comparable.append(rows)
+    into = folder / COMPARE
+    if not comparable:
+        clear_comparison(into)
+        return Compared(" ".join(reasons)) if reasons else None
+    tasks = pd.concat(comparable, ignore_index=True)
+    result = compare(tasks, n_jobs=n_jobs, rng=said.get("seed", SEED), **options)
+    write_comparison(result, prepare_folder(into))
+    legend = LEGEND[:1].upper() + LEGEND[1:] + "."
+    return Compared(" ".join([result.summary, *reasons]), result.to_svg(), legend)

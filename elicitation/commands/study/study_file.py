@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from coherence.agents.known import AGENTS
 from coherence.errors import InputError, closest
+from elicitation.commands.study.analysis_options import analysis_faults
 from elicitation.commands.study.names import file_stem, repeated
 from elicitation.commands.study.options import (
     CASES,
@@ -28,17 +29,6 @@ from elicitation.commands.study.options import (
 
 SECTIONS = ("study", "models", "tasks", "batteries", "analysis")
 BATTERIES = ("reveal", "mix", "bets")
-ANALYSIS: Mapping[str, type | tuple[type, ...]] = {
-    "checks": list,
-    "published": bool,
-    "strict": bool,
-    "positive": (str, list),
-    "reference": str,
-    "merge_labels": bool,
-    "twins": int,
-    "seed": int,
-}
-"""Keys of ``[analysis]``: the options of ``coherence.analyze``, its `rng` as a seed."""
 _OF_BATTERY = ("name", "battery", "models")
 _FOR_ALL = ("keep_going", "threads", "batch_size")
 _PRICES = ("price_in", "price_out")
@@ -173,7 +163,9 @@ def load_study(path: str | os.PathLike[str]) -> Study:
     tasks = _entries(content, "tasks", lambda table: _task(table, file.parent), faults)
     batteries = _entries(content, "batteries", _battery, faults)
     analysis = _table(content, "analysis", faults)
-    faults += [f"[analysis] {text}" for text in _analysis_faults(analysis)]
+    faults += [f"[analysis] {text}" for text in analysis_faults(analysis)]
+    if batteries and models and all(model.is_agent for model in models):
+        faults.append("[[batteries]] are put to models, and all of these are simulated agents.")
     if not content.get("models"):
         faults.append("there is no [[models]]: nobody is asked.")
     if not content.get("tasks") and not content.get("batteries"):
@@ -327,27 +319,6 @@ def _text_of(table: Mapping[str, Any], key: str, usual: str, where: str, faults:
     except InputError as error:
         faults.append(f"{where} {error}")
         return usual
-
-
-def _analysis_faults(table: Mapping[str, Any]) -> list[str]:
-    faults = unknown_keys(table, tuple(ANALYSIS))
-    for key, kind in ANALYSIS.items():
-        value = table.get(key)
-        # A truth value is a whole number to Python, and none to who wrote it.
-        wrong = isinstance(value, bool) and kind is not bool
-        if key in table and (wrong or not isinstance(value, kind)):
-            kinds = kind if isinstance(kind, tuple) else (kind,)
-            names = " or ".join(_KINDS[each] for each in kinds)
-            faults.append(f"{key} must be {names}; received {value!r}.")
-    return faults
-
-
-_KINDS: Mapping[type, str] = {
-    list: "a list",
-    bool: "true or false",
-    str: "a text",
-    int: "a whole number",
-}
 
 
 def _strangers(batteries: list[BatteryEntry], models: list[ModelEntry]) -> list[str]:

@@ -135,7 +135,8 @@ def test_a_model_without_choices_is_left_out_of_theirs_alone(asked):
     lost = rows.loc[("residual_covariance", "rational")]
     assert np.isnan(lost["estimate"])
     assert "no readable belief with a readable action" in lost["reason"]
-    assert rows.loc[("residual_covariance", "wordbound"), "rank_high"] == 2
+    others = rows.loc["residual_covariance"].drop("rational")
+    assert (others["rank_low"].min(), others["rank_high"].max()) == (1, len(others))
     assert rows.loc[("calibration:brier", "rational"), "rank_low"] == 1
 
 
@@ -213,3 +214,19 @@ def test_lost_answers_are_compared(asked):
     brier = rows.loc["calibration:brier", "estimate"]
     assert brier["some"] == pytest.approx(brier["rational"])
     assert any("cases left out" in note for note in found.notes)
+
+
+def test_other_questions_are_no_difference_in_what_can_be_read():
+    """Actions asked with a wording that only one model has make its mixture another one."""
+    rng = np.random.default_rng(0)
+    asked = coherence.simulate("rational", n_contexts=40, n_reps=2, iterated=False, rng=1)
+    two = asked[asked["prompt"].isin(["standard", "mse"])].assign(status="ok")
+    one = two[two["prompt"] == "standard"].assign(prompt="mse")
+    runs = {}
+    for name, table in (("two", two), ("one", one)):
+        lost = table["action"].notna() & (rng.random(len(table)) < 0.4)
+        table = table.assign(model=name, status=table["status"].where(~lost, "unparsed"))
+        runs[name] = table.assign(action=table["action"].where(~lost))
+    found = coherence.compare(runs, effects=["unreadable"], rng=0)
+    assert found.differences.empty
+    assert any("'two': its actions were asked with a wording" in note for note in found.notes)

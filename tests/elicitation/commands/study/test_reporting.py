@@ -62,8 +62,16 @@ def test_what_is_not_finished_is_named_and_left_out(folder, write, small, capsys
 
 
 def test_what_cannot_be_compared_does_not_cost_the_report(write, small, tmp_path):
-    few = small.replace("contexts = 12", "contexts = 4").replace("contexts = 10", "contexts = 4")
-    assert main(["study", "run", str(write(few))]) == 0
-    page = (tmp_path / "study" / "study.html").read_text(encoding="utf-8")
-    assert "Models were not compared: " in page
-    assert not (tmp_path / "study" / "compare").exists()
+    """A task of four cases keeps the others comparable; of an earlier comparison nothing stays."""
+    one = small.replace("contexts = 10", "contexts = 4")
+    assert main(["study", "run", str(write(one))]) == 0
+    folder = tmp_path / "study"
+    page = (folder / "study.html").read_text(encoding="utf-8")
+    assert "Task cancer, few was not compared: " in page
+    assert set(pd.read_parquet(folder / "compare" / "estimates.parquet")["task"]) == {"asia"}
+    none = one.replace("contexts = 12", "contexts = 4")
+    assert main(["study", "run", str(write(none))]) == 0
+    page = (folder / "study.html").read_text(encoding="utf-8")
+    assert "Task asia was not compared: " in page
+    assert "compare.html" not in page
+    assert not (folder / "compare").exists()
