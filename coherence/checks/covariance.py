@@ -155,7 +155,7 @@ def residual_covariance_test(
     n_draws : int
         Random sign assignments for the null distribution of the largest component.
     rng : Generator, int or None
-        Source of folds and signs.
+        Source of the signs; folds are dealt by what contexts hold.
 
     Returns
     -------
@@ -214,7 +214,7 @@ def tested_shift(
     n_draws : int
         Random sign assignments.
     generator : Generator
-        Source of folds and signs.
+        Source of the signs; folds are dealt by what contexts hold.
 
     Returns
     -------

@@ -51,7 +51,7 @@ def residual_covariance_effect(
     original : Original
         Its result decides which of the two it is.
     rng : Generator
-        Source of folds and signs.
+        Source of the signs; folds are dealt by what contexts hold.
     name : str
         Name of the result.
     of_means : bool

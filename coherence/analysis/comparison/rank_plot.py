@@ -87,7 +87,9 @@ def _draw_ranks(rows: pd.DataFrame, ax: Axes) -> None:
     beside.patch.set_visible(False)
     beside.set_yticks([])
     middle = (most + 1) / 2
-    beside.set_xticks([1, middle, most], ["1", "rank", str(most)])
+    # Between two there is no room for the word.
+    words = ["1st", "", "2nd"] if most == 2 else ["1", "rank", str(most)]
+    beside.set_xticks([1, middle, most], words)
     beside.tick_params(colors=INK, length=0)
     texts = []
     for at, row in enumerate(rows.to_dict("records")):
