@@ -131,8 +131,8 @@ def power(
     >>> found = power("rational", n_contexts=[40, 80], n_reps=2, signal=0.4, **once)
     >>> found.table[["signal", "n_contexts", "quantity", "n_rejected", "power"]]
        signal  n_contexts quantity  n_rejected  power
-    0     0.0          40     size           1   0.05
-    1     0.0          80     size           2   0.10
+    0     0.0          40     size           0   0.00
+    1     0.0          80     size           1   0.05
     2     0.4          40    power          19   0.95
     3     0.4          80    power          20   1.00
     """

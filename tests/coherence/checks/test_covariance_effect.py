@@ -20,7 +20,7 @@ NAME = "residual_covariance"
 
 @pytest.fixture(scope="module")
 def leaky():
-    runs = simulate("leaky", n_contexts=80, n_reps=3, prompts=["standard"], iterated=False, rng=1)
+    runs = simulate("leaky", n_contexts=200, n_reps=3, prompts=["standard"], iterated=False, rng=1)
     return runs["p"].to_numpy(), runs["action"], runs["theta"], runs["context"]
 
 
