@@ -25,12 +25,17 @@ LENGTHY = re.compile(
     r"|coherence\.power\(|twins=|runs-on:"
 )
 
+# What trains several models, or one and then asks it a whole battery: minutes of processor time.
+SLOW = re.compile(r"coherence organisms|train_reader.*coherence (?:mix|reveal|bets)", re.DOTALL)
+
 
 def marks_of(body):
     if "coherence models fetch" in body:
         # Whole batteries take a real model minutes.
         whole = re.search(r"coherence (?:mix|bets|study) ", body)
         return [pytest.mark.smollm2, *([pytest.mark.slow] if whole else [])]
+    if SLOW.search(body):
+        return [pytest.mark.slow]
     return [pytest.mark.lengthy] if LENGTHY.search(body) else []
 
 

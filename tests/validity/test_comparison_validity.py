@@ -12,7 +12,7 @@ N = 25
 SURE = 0.999
 
 
-@pytest.mark.lengthy
+@pytest.mark.slow
 def test_ranks_with_ties_are_held_and_ties_not_told_apart():
     design = DESIGNS[0]
     truths = {kind: truth(kind) for kind in design.kinds}

@@ -29,7 +29,7 @@ checks = ["residual_covariance"]
 """
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def small():
     """The text of a small study."""
     return SMALL

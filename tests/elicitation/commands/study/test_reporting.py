@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import pandas as pd
 import pytest
@@ -10,11 +11,19 @@ from coherence import analyze, compare
 from coherence.cli.main import main
 
 
+@pytest.fixture(scope="module")
+def asked(small, tmp_path_factory):
+    """The small study, asked and reported once for all."""
+    place = tmp_path_factory.mktemp("asked")
+    (place / "study.toml").write_text(small, encoding="utf-8")
+    assert main(["study", "run", str(place / "study.toml")]) == 0
+    return place / "study"
+
+
 @pytest.fixture
-def folder(write, tmp_path):
-    """The small study, asked and reported."""
-    assert main(["study", "run", str(write())]) == 0
-    return tmp_path / "study"
+def folder(asked, tmp_path):
+    """A copy of it, beside the file that `write` writes."""
+    return shutil.copytree(asked, tmp_path / "study")
 
 
 def tables(folder):
