@@ -144,7 +144,7 @@ def test_a_model_is_asked_once(tmp_path, capsys):
     assert sums.to_numpy() == pytest.approx(1.0)
 
 
-@pytest.mark.lengthy
+@pytest.mark.slow
 def test_models_are_asked_one_after_the_other(tmp_path, capsys, monkeypatch):
     """Two folders of the same name give a leaderboard and a figure side by side.
 
