@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from coherence.checks import CHECKS
 
 if TYPE_CHECKING:
-    from coherence.agents.agent import Agent
     from coherence.rational.agent import RationalAgent
+    from coherence.study.agents.agent import Agent
     from coherence.study.power_result import PowerResult
 
 _FILES = r"power\.(csv|parquet|json|svg)|needed\.csv"
@@ -183,8 +183,8 @@ def _who(args: argparse.Namespace) -> "tuple[Agent | RationalAgent, str]":
     from coherence.errors import InputError
 
     if args.like is None:
-        from coherence.agents.world import named_agent
         from coherence.cli.simulate import agent_parameters
+        from coherence.study.agents.world import named_agent
 
         for option in ("task", "model", "positive", "reference"):
             if getattr(args, option) is not None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from coherence.agents.agent import Agent
+    from coherence.study.agents.agent import Agent
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -106,9 +106,9 @@ def run(args: argparse.Namespace) -> int:
     int
         0.
     """
-    from coherence.agents.known import AGENTS
-    from coherence.agents.world import simulate
     from coherence.errors import InputError, closest
+    from coherence.study.agents.known import AGENTS
+    from coherence.study.agents.world import simulate
     from coherence.table.storage import write_runs
 
     if args.list:
