@@ -73,8 +73,8 @@ def plot_forest(
     >>> import pandas as pd
     >>> agents = ("rational", "leaky")
     >>> runs = [coherence.simulate(name, n_contexts=60, n_reps=2, rng=1) for name in agents]
-    >>> report = coherence.analyze(pd.concat(runs), checks=["cmi"], rng=1)
-    >>> ax = coherence.plots.plot_forest(report.results)
+    >>> report = coherence.analyze(pd.concat(runs), checks=["iterated_expectation"], rng=1)
+    >>> ax = coherence.plots.plot_forest(report.results, check="iterated_expectation")
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['simulated · leaky', 'simulated · rational']
     """

@@ -71,12 +71,12 @@ def plot_sensitivity(
     Examples
     --------
     >>> import coherence
-    >>> runs = coherence.simulate("leaky", n_contexts=80, n_reps=3, rng=1)
+    >>> runs = coherence.simulate("leaky", n_contexts=60, n_reps=3, rng=1)
     >>> rows = runs[runs["action"].notna()]
     >>> agent = coherence.fit_rational_agent(
     ...     rows["p"], rows["action"], rows["theta"], context=rows["context"]
     ... )
-    >>> curve = coherence.noise_sensitivity(agent, shared_noise=[0.0, 0.05, 0.1])
+    >>> curve = coherence.noise_sensitivity(agent, shared_noise=[0.0, 0.1])
     >>> coherence.plots.plot_sensitivity(curve).get_title(loc="left")
     'Noise that would explain it'
     """

@@ -181,7 +181,7 @@ def read_runs(
     ignore: Collection[str] = (),
     merge_labels: bool | None = None,
 ) -> pd.DataFrame:
-    """Read and validate a runs table.
+    r"""Read and validate a runs table.
 
     Parameters
     ----------
@@ -219,6 +219,19 @@ def read_runs(
         signs, commas or bytes need an option, which is named.
     SchemaError
         The table breaks the schema; the message lists every fault.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "mine.csv"
+    ...     _ = path.write_text("confidence;choice\n80%;treat\n15%;wait\n")
+    ...     runs = read_runs(path, columns={"p": "confidence", "action": "choice"}, percent=True)
+    >>> runs[["p", "action"]]
+          p action
+    0  0.80  treat
+    1  0.15   wait
     """
     source = require_path(path)
     if columns is not None and not isinstance(columns, Mapping):
@@ -273,6 +286,16 @@ def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     ------
     InputError
         Unknown ending, or the folder is missing or not writable.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import coherence
+    >>> runs = coherence.simulate("rational", n_contexts=5, n_reps=2, rng=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_runs(runs, f"{folder}/runs.parquet")
+    ...     len(coherence.read_runs(f"{folder}/runs.parquet")) == len(runs)
+    True
     """
     require_frame(runs)
     target = require_path(path)
