@@ -174,7 +174,7 @@ def conclude(
     if not results:
         return "No check could be run.", NO_CLAIM
     if set(outcomes) == {Outcome.ESTIMATE}:
-        return "No test could be run; what follows are estimates.", NO_CLAIM
+        return "No test could be run: all results are estimates.", NO_CLAIM
     untested = outcomes.count(Outcome.UNTESTED)
     n = len(results) - untested - outcomes.count(Outcome.ESTIMATE)
     if not n:

@@ -1,9 +1,8 @@
-"""The files of a report in the folder of ``--out``, its figures, and how its table was read."""
+"""The files of a report in the folder of ``--out``, and its figures."""
 
-import argparse
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from coherence.cli.folders import remove_earlier, replace_text
 
@@ -58,28 +57,3 @@ def write_figures(report: "Report", folder: Path) -> int:
     written = figure_files.write_figures(report.units, folder)
     remove_earlier(folder, figure_files.NAMES, written)
     return len(written) // len(figure_files.ENDINGS)
-
-
-def reading_words(
-    args: argparse.Namespace, columns: Mapping[str, tuple[str, str]]
-) -> dict[str, Any]:
-    """Return which file was read, and the options that said how, for the report's settings.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options of the command.
-    columns : mapping
-        Its options that name columns.
-
-    Returns
-    -------
-    dict
-        ``file`` as it was named, and ``reading``, words of the command line.
-    """
-    named = [(option, getattr(args, option.replace("-", "_"))) for option in columns]
-    named += [("ignore", name) for name in args.ignore]
-    named += [("sep", args.sep), ("encoding", args.encoding)]
-    named += [("decimal", args.decimal if args.decimal != "." else None)]
-    words = [f"--{option}={value}" for option, value in named if value is not None]
-    return {"file": args.runs, "reading": [*words, *(["--percent"] if args.percent else [])]}

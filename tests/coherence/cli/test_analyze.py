@@ -225,29 +225,6 @@ def test_missing_file_ends_with_2(capsys, tmp_path):
     assert "no such file" in capsys.readouterr().err
 
 
-def test_progress_is_drawn_on_a_terminal_without_commands_from_labels(monkeypatch):
-    class Terminal:
-        def __init__(self):
-            self.written = ""
-
-        def isatty(self):
-            return True
-
-        def write(self, text):
-            self.written += text
-
-        def flush(self):
-            pass
-
-    terminal = Terminal()
-    monkeypatch.setattr("sys.stderr", terminal)
-    with command._progress() as progress:
-        progress(1, 4, "label\x1b[31m")
-    assert "label:" in terminal.written
-    assert "1/4" in terminal.written
-    assert "\x1b[31m" not in terminal.written
-
-
 def test_defaults_are_the_documented_ones():
     parser = argparse.ArgumentParser()
     command.add_arguments(parser)

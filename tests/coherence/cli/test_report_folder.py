@@ -1,28 +1,6 @@
-import argparse
-
-from coherence.cli.report_folder import reading_words, write_figures, write_pages
+from coherence.cli.report_folder import write_figures, write_pages
 from coherence.report.report import Report
 from coherence.report.unit import Unit
-
-COLUMNS = {"belief": ("p", ""), "model-column": ("model", "")}
-
-
-def parsed(**changes):
-    options = {"runs": "r.csv", "belief": None, "model_column": None, "ignore": [], "sep": None}
-    options |= {"decimal": ".", "encoding": None, "percent": False} | changes
-    return argparse.Namespace(**options)
-
-
-def test_only_what_was_said_is_repeated():
-    assert reading_words(parsed(), COLUMNS) == {"file": "r.csv", "reading": []}
-    words = reading_words(
-        parsed(belief="my p", model_column="llm", ignore=["a", "b"], decimal=",", percent=True),
-        COLUMNS,
-    )["reading"]
-    assert words == [
-        *("--belief=my p", "--model-column=llm", "--ignore=a", "--ignore=b"),
-        *("--decimal=,", "--percent"),
-    ]
 
 
 def test_pages_of_an_earlier_report_go_and_other_files_stay(tmp_path):
