@@ -19,7 +19,7 @@ from coherence.cli.fail_on import judge
 from coherence.cli.folders import replace_text
 from coherence.cli.progress import step_progress
 from coherence.cli.reading import add_column_arguments, add_form_arguments, reading, reading_words
-from coherence.cli.report_folder import write_figures
+from coherence.cli.report_folder import write_figures, write_tables
 from coherence.cli.run_options import add_jobs, add_seed, require_seed
 from coherence.cli.streams import STREAM, discard_output, standard_input
 from coherence.report.answer_links import MOST_CONTEXTS
@@ -100,6 +100,12 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
         "--figures",
         metavar="DIR",
         help="folder for each figure as .svg, .pdf and .png; made if it does not exist",
+    )
+    parser.add_argument(
+        "--tables",
+        metavar="DIR",
+        help="folder for the results and statuses of each task and model as tables in Markdown, "
+        "LaTeX and CSV; made if it does not exist",
     )
     parser.add_argument(
         "--full",
@@ -278,6 +284,7 @@ def run(args: argparse.Namespace) -> int:
     runs = _read(args)
     folder = None if args.out is None else _prepare_folder(args.out)
     figures = None if args.figures is None else _prepare_folder(args.figures, "--figures")
+    tables = None if args.tables is None else _prepare_folder(args.tables, "--tables")
     paper = _paper_folder(args)
     if args.json not in (None, STREAM):
         _require_writable(args.json)
@@ -306,6 +313,8 @@ def run(args: argparse.Namespace) -> int:
     _write(report, folder, args.json, args.answers)
     if figures is not None:
         print(f"wrote {write_figures(report, figures)} figures to {figures}", file=sys.stderr)
+    if tables is not None:
+        print(f"wrote {write_tables(report, tables)} tables to {tables}", file=sys.stderr)
     as_json = args.json == STREAM
     try:
         _print_report(report, sys.stderr if as_json else sys.stdout, args.full)

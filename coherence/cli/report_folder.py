@@ -37,6 +37,30 @@ def write_pages(files: Iterable[tuple[str, str]], folder: Path) -> None:
                 inside.rmdir()
 
 
+def write_tables(report: "Report", folder: Path) -> int:
+    """Write every table of a report, and remove those of an earlier one that it does not have.
+
+    Parameters
+    ----------
+    report : Report
+        Finished.
+    folder : Path
+        An existing folder.
+
+    Returns
+    -------
+    int
+        How many tables there are.
+    """
+    from coherence.report import result_tables
+
+    files = result_tables.table_files(report.units)
+    for name, text in files.items():
+        replace_text(folder / name, text)
+    remove_earlier(folder, result_tables.NAMES, set(files))
+    return sum(name.endswith(".csv") for name in files)
+
+
 def write_figures(report: "Report", folder: Path) -> int:
     """Write every figure of a report, and remove those of an earlier one that it does not have.
 
