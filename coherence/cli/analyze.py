@@ -18,10 +18,16 @@ from coherence.checks import CHECKS
 from coherence.cli.fail_on import judge
 from coherence.cli.folders import replace_text
 from coherence.cli.progress import step_progress
-from coherence.cli.reading import add_column_arguments, add_form_arguments, reading, reading_words
+from coherence.cli.reading import (
+    MOST_ROWS,
+    add_column_arguments,
+    add_form_arguments,
+    read_table,
+    reading_words,
+)
 from coherence.cli.report_folder import write_figures, write_tables
-from coherence.cli.run_options import add_jobs, add_seed, require_seed
-from coherence.cli.streams import STREAM, discard_output, standard_input
+from coherence.cli.run_options import add_jobs, add_seed, require_seed, workers
+from coherence.cli.streams import STREAM, discard_output
 from coherence.report.answer_links import MOST_CONTEXTS
 
 TWINS = 200
@@ -67,6 +73,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="set every statistic beside those of N data sets that the nearest rational agent "
         f"would give with its noise (default with the flag: {TWINS}; each takes some tenths of a "
         "second, with wide noise about one); write it behind the table",
+    )
+    parser.add_argument(
+        "--by-unit",
+        action="store_true",
+        help="read a parquet table one task and model at a time, for tables larger than memory; "
+        f"taken by itself from {MOST_ROWS:,} rows on. Numbers are the same; the report has no "
+        "figures of beliefs and no pages of answers",
     )
     add_seed(parser)
     add_jobs(parser)
@@ -220,18 +233,6 @@ def _print_report(report: "Report", stream: TextIO, full: bool) -> None:
     print(text, file=stream)
 
 
-def _read(args: argparse.Namespace) -> "pd.DataFrame":
-    """Read the table, from a file, a folder or standard input."""
-    from coherence.table.storage import read_runs
-    from coherence.table.streams import read_stream
-
-    # Labels are merged by the analysis, whose report says so.
-    options = {**reading(args), "merge_labels": None if args.merge_labels is None else False}
-    if args.runs == STREAM:
-        return read_stream(standard_input(), **options)
-    return read_runs(args.runs, **options)
-
-
 def _write(report: "Report", folder: Path | None, json_file: str | None, answers: int) -> None:
     """Write the files, before anything is printed: `| head` must not cost them."""
     from coherence.cli.report_folder import write_pages
@@ -243,6 +244,13 @@ def _write(report: "Report", folder: Path | None, json_file: str | None, answers
         write_pages(report.to_files(answers=answers), folder)
     if json_file not in (None, STREAM):
         replace_text(Path(str(json_file)), report.to_json())
+
+
+def _write_for_papers(report: "Report", figures: Path | None, tables: Path | None) -> None:
+    if figures is not None:
+        print(f"wrote {write_figures(report, figures)} figures to {figures}", file=sys.stderr)
+    if tables is not None:
+        print(f"wrote {write_tables(report, tables)} tables to {tables}", file=sys.stderr)
 
 
 def _write_paper(
@@ -281,18 +289,22 @@ def run(args: argparse.Namespace) -> int:
     checks = None
     if args.checks is not None:
         checks = [name.strip() for name in args.checks.split(",") if name.strip()]
-    runs = _read(args)
+    runs = read_table(args)
     folder = None if args.out is None else _prepare_folder(args.out)
-    figures = None if args.figures is None else _prepare_folder(args.figures, "--figures")
-    tables = None if args.tables is None else _prepare_folder(args.tables, "--tables")
+    figures, tables = (
+        None if name is None else _prepare_folder(name, option)
+        for name, option in ((args.figures, "--figures"), (args.tables, "--tables"))
+    )
     paper = _paper_folder(args)
     if args.json not in (None, STREAM):
         _require_writable(args.json)
 
     # Imported after the options are known to be right: the checks take a second to load.
+    import pandas as pd
+
     from coherence.analysis.analyze import analyze
 
-    with step_progress(" checks") as progress:
+    with workers(args), step_progress(" checks") as progress:
         report = analyze(
             runs,
             checks=checks,
@@ -307,14 +319,12 @@ def run(args: argparse.Namespace) -> int:
             progress=progress,
         )
         if paper is not None:
+            assert isinstance(runs, pd.DataFrame)  # with --paper it is not read by unit
             _write_paper(report, paper, runs, args, progress)
     read = {"file": args.runs, "reading": reading_words(args)}
     report = replace(report, settings={**report.settings, **read})
     _write(report, folder, args.json, args.answers)
-    if figures is not None:
-        print(f"wrote {write_figures(report, figures)} figures to {figures}", file=sys.stderr)
-    if tables is not None:
-        print(f"wrote {write_tables(report, tables)} tables to {tables}", file=sys.stderr)
+    _write_for_papers(report, figures, tables)
     as_json = args.json == STREAM
     try:
         _print_report(report, sys.stderr if as_json else sys.stdout, args.full)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from coherence.cli.progress import step_progress
 from coherence.cli.reading import add_column_arguments, add_form_arguments, reading
-from coherence.cli.run_options import add_jobs, add_seed, require_seed
+from coherence.cli.run_options import add_jobs, add_seed, require_seed, workers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -208,7 +208,7 @@ def run(args: argparse.Namespace) -> int:
     folder = None if args.out is None else prepare_folder(args.out)
     from coherence.analysis.comparison.compare import compare
 
-    with step_progress(" effects") as progress:
+    with workers(args), step_progress(" effects") as progress:
         result = compare(
             tables,
             effects=effects,

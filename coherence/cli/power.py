@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from coherence.checks import CHECKS
 from coherence.cli.progress import step_progress
-from coherence.cli.run_options import add_jobs, add_seed, require_seed
+from coherence.cli.run_options import add_jobs, add_seed, require_seed, workers
 
 if TYPE_CHECKING:
     from coherence.rational.agent import RationalAgent
@@ -257,7 +257,7 @@ def run(args: argparse.Namespace) -> int:
 
     costs = {name.replace("-", "_"): getattr(args, name.replace("-", "_")) for name in _COSTS}
     agent, name = _who(args)
-    with step_progress(" studies") as progress:
+    with workers(args), step_progress(" studies") as progress:
         result = power(
             agent,
             **grid,

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 
 from coherence.analysis.comparison.cases import Runs, Task, gather
 from coherence.analysis.comparison.effect_ranks import Ranked, rank_effect
@@ -23,6 +22,7 @@ from coherence.checks.catalogue import declaration
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import MIN_CONTEXTS, as_codes, number_of_jobs, require
 from coherence.statistics.multiplicity import benjamini_hochberg, holm
+from coherence.statistics.parallel import run_calls
 from coherence.statistics.rank_intervals import LEVEL
 from coherence.statistics.resample import Seed, as_generator
 from coherence.table.answering import answering
@@ -117,10 +117,10 @@ def compare(
         for name, seed in zip(EFFECTS, seeds_of_task, strict=True):
             if name in names:
                 given = (task.name, answers[task.name], name, len(task.contexts), int(seed))
-                jobs.append(delayed(_rank)(*given))
+                jobs.append(given)
                 labels.append(name)
     ranked: list[Ranked] = []
-    for outcome in Parallel(n_jobs=n_jobs, return_as="generator")(jobs):
+    for outcome in run_calls(_rank, jobs, n_jobs):
         ranked.append(outcome)
         if progress is not None:
             progress(len(ranked), len(jobs), labels[len(ranked) - 1])

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coherence.cli.run_options import add_jobs
+from coherence.cli.run_options import add_jobs, workers
 
 if TYPE_CHECKING:
     from elicitation.commands.study.running import Asked
@@ -74,7 +74,8 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "report":
         from elicitation.commands.study.reporting import write_study_report
 
-        write_study_report(study, units, folder, n_jobs=args.n_jobs)
+        with workers(args):
+            write_study_report(study, units, folder, n_jobs=args.n_jobs)
         return 0
     check_units(units)
     if args.action == "status" or args.dry_run:
@@ -126,7 +127,8 @@ def _run(args: argparse.Namespace, study: "Study", units: "list[Unit]", folder: 
     if there and not args.no_report:
         from elicitation.commands.study.reporting import write_study_report
 
-        write_study_report(study, units, folder, n_jobs=args.n_jobs)
+        with workers(args):
+            write_study_report(study, units, folder, n_jobs=args.n_jobs)
     return 1 if done.failures else 0
 
 
