@@ -114,6 +114,7 @@ def test_out_writes_three_readable_files_and_says_where(runs, analyze, tmp_path,
     folder = tmp_path / "new" / "results"
     assert main(["analyze", str(runs), *MAPPING, "--out", str(folder)]) == 0
     assert sorted(path.name for path in folder.iterdir()) == [
+        "files.sha256",
         "report.html",
         "results.json",
         "results.parquet",
