@@ -148,15 +148,19 @@ def mixed_files(folder: Path) -> list[str]:
 
 def _move(done: Path, folder: Path) -> None:
     """Put every file in its place, remove what the set before it had more, and forget the rest."""
-    files = [path for path in done.rglob("*") if path.is_file() and path.name != _EARLIER]
+    files = [path for path in done.rglob("*") if path.is_file()]
     try:
-        for path in sorted(files, key=lambda path: (path.name == LIST, path)):
-            _put(path, folder / path.relative_to(done))
+        for path in sorted(files):
+            if path.name not in (_EARLIER, LIST):
+                _put(path, folder / path.relative_to(done))
         for name in _names_in(done / _EARLIER):
             (folder / name).unlink(missing_ok=True)
             if "/" in name:
                 with suppress(OSError):  # other files are in it
                     (folder / name).parent.rmdir()
+        # Last: until then the list is that of the earlier set, and tells that they are mixed.
+        if done / LIST in files:
+            _put(done / LIST, folder / LIST)
     except OSError as error:
         raise WriteError(
             f"{folder} has files of two sets: those of the later one cannot all take their places "

@@ -8,7 +8,7 @@ import pytest
 from coherence.batteries.bets.simulated import simulate_answers
 from coherence.batteries.mixing.simulated import simulate_mixing
 from coherence.cli.main import main
-from elicitation.commands.paper_option import add_paper_option, paper_folder
+from elicitation.commands.paper_option import add_paper_option, paper_folder, write_paper_tables
 
 
 def test_a_folder_is_made_before_anything_is_asked(tmp_path):
