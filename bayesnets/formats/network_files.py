@@ -16,6 +16,7 @@ from bayesnets.formats.conversion import as_network
 from bayesnets.formats.definitions import rescaled, stated_properties
 from bayesnets.formats.xmlbif import format_xmlbif, parse_xmlbif
 from bayesnets.network import Network
+from bayesnets.node import first_no_number
 from coherence.errors import InputError
 from coherence.table.files import replacing
 
@@ -182,6 +183,8 @@ def _rescaled_json(text: str, where: str) -> str:
     """Return the text with rescaled tables, or as it is if `Network.from_json` will refuse it."""
     try:
         data = json.loads(text)
+        if any(first_no_number(node["table"]) is not None for node in data["nodes"]):
+            return text
         # Innermost lists are distributions; `rescaled` wants a node's states first.
         tables = {
             str(node["name"]): np.moveaxis(np.array(node["table"], dtype=float), -1, 0)

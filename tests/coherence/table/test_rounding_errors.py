@@ -51,9 +51,7 @@ def test_a_table_is_read_as_it_stands_and_what_is_farther_out_is_refused(runs, t
     coherence.write_runs(runs, tmp_path / "runs.csv")
     assert coherence.read_runs(tmp_path / "runs.csv")["p"].iloc[0] == 1.0000000002
     runs.loc[0, "p"] = 1.00001
-    said = (
-        r"'p' must hold .* \[0, 1\]; 1 of .* the first is 1.00001 \(row 0\)\. Up to 1e-06"
-    )
+    said = r"'p' must hold .* \[0, 1\]; 1 of .* the first is 1.00001 \(row 0\)\. Up to 1e-06"
     with pytest.raises(SchemaError, match=said):
         coherence.analyze(runs)
     runs.loc[0, "p"] = 85
