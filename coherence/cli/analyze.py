@@ -3,7 +3,6 @@
 import argparse
 import os
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 from coherence.checks import CHECKS
 from coherence.cli.fail_on import judge
-from coherence.cli.folders import replace_text
+from coherence.cli.folders import prepare_folder, replace_text
 from coherence.cli.progress import step_progress
 from coherence.cli.reading import (
     MOST_ROWS,
@@ -25,7 +24,7 @@ from coherence.cli.reading import (
     read_table,
     reading_words,
 )
-from coherence.cli.report_folder import write_figures
+from coherence.cli.report_folder import write_figures, write_report
 from coherence.cli.run_options import add_jobs, add_seed, require_seed, workers
 from coherence.cli.streams import STREAM, discard_output
 from coherence.report.answer_links import MOST_CONTEXTS
@@ -175,16 +174,7 @@ def _prepare_folder(name: str, option: str = "--out") -> Path:
     folder = Path(name)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{option} must be a folder; {name} is a file. Name a folder.")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        # Writing tells what permissions do not: a full disk, a read-only mount.
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError as error:
-        raise InputError(
-            f"{option} must be a folder that can be written to; {name} is not ({error.strerror}). "
-            "Choose another."
-        ) from error
-    return folder
+    return prepare_folder(folder, option)
 
 
 def _paper_folder(args: argparse.Namespace) -> Path | None:
@@ -229,13 +219,8 @@ def _print_report(report: "Report", stream: TextIO, full: bool) -> None:
 
 def _write(report: "Report", folder: Path | None, json_file: str | None, answers: int) -> None:
     """Write the files, before anything is printed: `| head` must not cost them."""
-    from coherence.cli.report_folder import write_pages
-    from coherence.table.storage import write_runs
-
     if folder is not None:
-        replace_text(folder / "results.json", report.to_json())
-        write_runs(report.results, folder / "results.parquet")
-        write_pages(report.to_files(answers=answers), folder)
+        write_report(report, folder, answers=answers)
     if json_file not in (None, STREAM):
         replace_text(Path(str(json_file)), report.to_json())
 
