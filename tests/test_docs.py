@@ -35,7 +35,7 @@ def load(path):
 
 
 HOOKS = load(DOCS / "site_hooks.py")
-CHECK_SITE = load(ROOT / ".ci" / "check_site.py")
+CHECK_SITE = load(DOCS / "check_site.py")
 
 
 def name_of(page):
@@ -55,6 +55,7 @@ def anchors(page):
         slug = re.sub(r"[^\w\- ]", "", text.strip().lower()).replace(" ", "-")
         yield f"{slug}-{seen[slug]}" if seen[slug] else slug
         seen[slug] += 1
+    yield from re.findall(r'<a id="([^"]+)">', prose(page))
 
 
 def nav_pages():

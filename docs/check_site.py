@@ -1,4 +1,4 @@
-"""Hold that a built site loads nothing from outside: python .ci/check_site.py FOLDER.
+"""Hold that a built site loads nothing from outside: python docs/check_site.py FOLDER.
 
 Links may lead anywhere; what a browser fetches by itself (scripts, style sheets, pictures, fonts,
 frames) must lie in the folder.
