@@ -1,10 +1,11 @@
 """Draws the picture of each page in docs/checks/: an agent that passes beside one that fails.
 
-    PYTHONPATH=. python docs/pictures/checks.py
+    PYTHONPATH=. python docs/pictures/checks.py [FOLDER]
 
 Agents are simulated, numbers and figures are those of the package itself; seeds are fixed.
 """
 
+import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -29,7 +30,7 @@ from coherence.report.plots import belief_axes, plot_pairwise_choice
 from coherence.report.state_shares_plot import plot_state_shares
 from coherence.statistics.state_shares import state_shares
 
-FOLDER = Path(__file__).parent / "checks"
+FOLDER = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "checks"
 SEED = 1
 Panel = tuple[str, Callable[[Axes], object]]
 Arrays = tuple[pd.Series, pd.Series, pd.Series]
