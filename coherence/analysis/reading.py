@@ -15,6 +15,7 @@ from coherence.table.faults import validate_runs
 from coherence.table.frames import require_frame
 from coherence.table.labels import labels_alike, merge_alike
 from coherence.table.prompts import REFERENCE, reference_prompt
+from coherence.table.rounding_errors import within_bounds
 from coherence.table.schema import (
     ACTION_PREFIX,
     REPAIRS,
@@ -47,6 +48,8 @@ def complete_columns(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
         table = table.assign(**{str(name): table[name].where(of_policies) for name in notes})
     else:
         table = table.drop(columns=notes)
+    table, rounded = within_bounds(table)
+    assumed += rounded
     for name in ("task", "model"):
         if name not in table.columns:
             table = table.assign(**{name: ""})

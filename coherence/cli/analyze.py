@@ -3,7 +3,6 @@
 import argparse
 import os
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 from coherence.checks import CHECKS
 from coherence.cli.fail_on import judge
-from coherence.cli.folders import replace_text
+from coherence.cli.folders import prepare_folder, replace_text
 from coherence.cli.progress import step_progress
 from coherence.cli.reading import (
     MOST_ROWS,
@@ -25,7 +24,7 @@ from coherence.cli.reading import (
     read_table,
     reading_words,
 )
-from coherence.cli.report_folder import write_figures, write_tables
+from coherence.cli.report_folder import write_figures, write_report, write_tables
 from coherence.cli.run_options import add_jobs, add_seed, require_seed, workers
 from coherence.cli.streams import STREAM, discard_output
 from coherence.report.answer_links import MOST_CONTEXTS
@@ -181,16 +180,7 @@ def _prepare_folder(name: str, option: str = "--out") -> Path:
     folder = Path(name)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{option} must be a folder; {name} is a file. Name a folder.")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        # Writing tells what permissions do not: a full disk, a read-only mount.
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError as error:
-        raise InputError(
-            f"{option} must be a folder that can be written to; {name} is not ({error.strerror}). "
-            "Choose another."
-        ) from error
-    return folder
+    return prepare_folder(folder, option)
 
 
 def _paper_folder(args: argparse.Namespace) -> Path | None:
@@ -235,22 +225,10 @@ def _print_report(report: "Report", stream: TextIO, full: bool) -> None:
 
 def _write(report: "Report", folder: Path | None, json_file: str | None, answers: int) -> None:
     """Write the files, before anything is printed: `| head` must not cost them."""
-    from coherence.cli.report_folder import write_pages
-    from coherence.table.storage import write_runs
-
     if folder is not None:
-        replace_text(folder / "results.json", report.to_json())
-        write_runs(report.results, folder / "results.parquet")
-        write_pages(report.to_files(answers=answers), folder)
+        write_report(report, folder, answers=answers)
     if json_file not in (None, STREAM):
         replace_text(Path(str(json_file)), report.to_json())
-
-
-def _write_for_papers(report: "Report", figures: Path | None, tables: Path | None) -> None:
-    if figures is not None:
-        print(f"wrote {write_figures(report, figures)} figures to {figures}", file=sys.stderr)
-    if tables is not None:
-        print(f"wrote {write_tables(report, tables)} tables to {tables}", file=sys.stderr)
 
 
 def _write_paper(
@@ -264,6 +242,11 @@ def _write_paper(
 
     options: dict[str, Any] = {"n_jobs": args.n_jobs, "progress": progress}
     write_paper(report, folder, runs=runs, published=args.published, **options)
+
+
+def _names(text: str | None) -> list[str] | None:
+    """Read names with commas between them."""
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
 def run(args: argparse.Namespace) -> int:
@@ -286,15 +269,10 @@ def run(args: argparse.Namespace) -> int:
     if args.answers < 0:
         raise InputError(f"--answers must be at least 0; received {args.answers}.")
     conditions = [parse_condition(text) for text in args.fail_on]
-    checks = None
-    if args.checks is not None:
-        checks = [name.strip() for name in args.checks.split(",") if name.strip()]
     runs = read_table(args)
     folder = None if args.out is None else _prepare_folder(args.out)
-    figures, tables = (
-        None if name is None else _prepare_folder(name, option)
-        for name, option in ((args.figures, "--figures"), (args.tables, "--tables"))
-    )
+    figures = None if args.figures is None else _prepare_folder(args.figures, "--figures")
+    tables = None if args.tables is None else _prepare_folder(args.tables, "--tables")
     paper = _paper_folder(args)
     if args.json not in (None, STREAM):
         _require_writable(args.json)
@@ -307,7 +285,7 @@ def run(args: argparse.Namespace) -> int:
     with workers(args), step_progress(" checks") as progress:
         report = analyze(
             runs,
-            checks=checks,
+            checks=_names(args.checks),
             published=args.published,
             strict=args.strict,
             positive=args.positive,
@@ -324,7 +302,10 @@ def run(args: argparse.Namespace) -> int:
     read = {"file": args.runs, "reading": reading_words(args)}
     report = replace(report, settings={**report.settings, **read})
     _write(report, folder, args.json, args.answers)
-    _write_for_papers(report, figures, tables)
+    if figures is not None:
+        print(f"wrote {write_figures(report, figures)} figures to {figures}", file=sys.stderr)
+    if tables is not None:
+        print(f"wrote {write_tables(report, tables)} tables to {tables}", file=sys.stderr)
     as_json = args.json == STREAM
     try:
         _print_report(report, sys.stderr if as_json else sys.stdout, args.full)

@@ -150,7 +150,7 @@ def write_comparison(
     inputs : sequence of path-like
         Files that were read, which stay.
     """
-    from coherence.cli.folders import remove_earlier, replace_text
+    from coherence.cli.folders import new_files
     from coherence.table.storage import write_runs
 
     texts = {
@@ -160,12 +160,12 @@ def write_comparison(
     }
     tables = {"estimates": result.estimates, "differences": result.differences}
     names = [f"{name}.{ending}" for name in tables for ending in ("csv", "parquet")]
-    remove_earlier(folder, FILES, [*texts, *names], inputs)
-    for name, table in tables.items():
-        for ending in ("csv", "parquet"):
-            write_runs(table, folder / f"{name}.{ending}")
-    for name, text in texts.items():
-        replace_text(folder / name, text)
+    with new_files(folder, FILES, inputs) as new:
+        for name, table in tables.items():
+            for ending in ("csv", "parquet"):
+                write_runs(table, new / f"{name}.{ending}")
+        for name, text in texts.items():
+            (new / name).write_text(text, encoding="utf-8")
     print(f"wrote {', '.join(sorted([*texts, *names]))} to {folder}", file=sys.stderr)
 
 
@@ -177,10 +177,11 @@ def clear_comparison(folder: Path) -> None:
     folder : Path
         Where it may lie.
     """
-    from coherence.cli.folders import remove_earlier
+    from coherence.cli.folders import new_files
 
     if folder.is_dir():
-        remove_earlier(folder, FILES, ())
+        with new_files(folder, FILES):
+            pass  # a set of no files
         if not any(folder.iterdir()):
             folder.rmdir()
 

@@ -202,7 +202,7 @@ def _who(args: argparse.Namespace) -> "tuple[Agent | RationalAgent, str]":
 
 def _write(result: "PowerResult", name: str) -> None:
     """Write all files of the result, and remove those of an earlier call."""
-    from coherence.cli.folders import prepare_folder, remove_earlier, replace_text
+    from coherence.cli.folders import new_files, prepare_folder
     from coherence.table.storage import write_runs
 
     folder = prepare_folder(name)
@@ -210,11 +210,11 @@ def _write(result: "PowerResult", name: str) -> None:
     tables = {"power.csv": result.table, "power.parquet": result.table}
     if not result.needed.empty:
         tables["needed.csv"] = result.needed
-    remove_earlier(folder, _FILES, [*texts, *tables])
-    for file, table in tables.items():
-        write_runs(table, folder / file)
-    for file, text in texts.items():
-        replace_text(folder / file, text)
+    with new_files(folder, _FILES) as new:
+        for file, table in tables.items():
+            write_runs(table, new / file)
+        for file, text in texts.items():
+            (new / file).write_text(text, encoding="utf-8")
     print(f"wrote {', '.join(sorted([*tables, *texts]))} to {folder}", file=sys.stderr)
 
 

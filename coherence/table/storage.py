@@ -7,7 +7,6 @@ the place of the old one.
 import csv
 import json
 import os
-import tempfile
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
@@ -17,6 +16,7 @@ import pandas as pd
 
 from coherence.errors import InputError, closest
 from coherence.table.exact_csv import read_exact_csv
+from coherence.table.files import replacing
 from coherence.table.frames import require_frame, require_path
 from coherence.table.incoming import Reading, as_runs
 from coherence.table.parquet_files import parquet_files
@@ -213,10 +213,10 @@ def read_runs(
     return as_runs(table, reading, source)
 
 
-def _write_jsonl(runs: pd.DataFrame, path: str) -> None:
+def _write_jsonl(runs: pd.DataFrame, path: Path) -> None:
     # pandas writes at most 15 digits; a probability must come back as the number that it was.
     records = runs.astype(object).where(runs.notna(), None).to_dict("records")
-    with open(path, "w", encoding="utf-8") as lines:
+    with path.open("w", encoding="utf-8") as lines:
         for record in records:
             lines.write(
                 json.dumps(
@@ -240,6 +240,8 @@ def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     ------
     InputError
         Unknown ending, or the folder is missing or not writable.
+    WriteError
+        The disk is full, or failed; an earlier file of that name is unchanged.
 
     Examples
     --------
@@ -261,16 +263,7 @@ def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         )
     if not target.parent.is_dir():
         raise InputError(f"{target}: the folder {target.parent} does not exist. Create it first.")
-    try:
-        handle, temporary = tempfile.mkstemp(
-            dir=target.parent, prefix=f".{target.stem}-", suffix=suffix
-        )
-    except OSError as error:
-        raise InputError(
-            f"{target}: cannot write there ({error.strerror}). Choose another folder."
-        ) from error
-    os.close(handle)
-    try:
+    with replacing(target) as temporary:
         if suffix == ".parquet":
             runs.to_parquet(temporary, index=False, engine="pyarrow")
         elif suffix == ".csv":
@@ -279,12 +272,3 @@ def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str]) -> None:
             runs.to_csv(temporary, index=False, quoting=csv.QUOTE_NONNUMERIC)
         else:
             _write_jsonl(runs, temporary)
-        # mkstemp makes private files; a results file gets the permissions that the user's umask
-        # gives any other file.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

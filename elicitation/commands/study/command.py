@@ -101,6 +101,7 @@ def _folder_of(args: argparse.Namespace) -> Path:
 def _run(args: argparse.Namespace, study: "Study", units: "list[Unit]", folder: Path) -> int:
     """Ask what is missing, and report on what is finished."""
     from coherence.cli.folders import prepare_folder
+    from elicitation.commands.model_options import tell_damage
     from elicitation.commands.study.batteries import ask_batteries, battery_units
     from elicitation.commands.study.lock import alone_in
     from elicitation.commands.study.running import ask_units
@@ -112,6 +113,7 @@ def _run(args: argparse.Namespace, study: "Study", units: "list[Unit]", folder: 
     with alone_in(folder), AnswerStore(folder / STORE) as store:
         try:
             done = ask_units(units, store)
+            tell_damage(store)
         except KeyboardInterrupt:
             print(
                 f"\ncoherence study: interrupted; {len(store)} answers are kept in {store.path}. "

@@ -16,10 +16,10 @@ from coherence.analysis.comparison.wording import LEGEND
 from coherence.analysis.paper.write import write_paper
 from coherence.cli.compare import clear_comparison, write_comparison
 from coherence.cli.folders import prepare_folder, replace_text
-from coherence.cli.report_folder import write_pages
+from coherence.cli.report_folder import write_report
 from coherence.errors import InputError
 from coherence.report.report import Report
-from coherence.table.storage import read_runs, write_runs
+from coherence.table.storage import read_runs
 from elicitation.commands.study.batteries import battery_units
 from elicitation.commands.study.page import Compared, render_page
 from elicitation.commands.study.study_file import Study
@@ -87,9 +87,7 @@ def _analyse(study: Study, runs: pd.DataFrame, folder: Path, n_jobs: int) -> Rep
     seed, published = options.pop("seed", SEED), options.pop("published", False)
     report = analyze(runs, rng=seed, n_jobs=n_jobs, **options)
     into = prepare_folder(folder / REPORT)
-    replace_text(into / "results.json", report.to_json())
-    write_runs(report.results, into / "results.parquet")
-    write_pages(report.to_files(), into)
+    write_report(report, into)
     write_paper(report, folder / PAPER, runs=runs, published=published, n_jobs=n_jobs, rng=seed)
     return report
 

@@ -53,7 +53,7 @@ def test_earlier_results_are_replaced_and_other_files_kept(files, tmp_path):
     assert main(["compare", *paths, *FAST, "--out", str(tmp_path)]) == 0
     assert (tmp_path / "mine.txt").read_text() == "kept"
     assert "old" not in (tmp_path / "compare.svg").read_text()[:10]
-    assert len(list(tmp_path.iterdir())) == 8
+    assert len(list(tmp_path.iterdir())) == 9
 
 
 def test_runs_whose_cases_differ_end_with_one_line(files, tmp_path, capsys):

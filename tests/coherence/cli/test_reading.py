@@ -83,4 +83,4 @@ def test_the_command_prints_the_same_either_way(path, tmp_path, capsys):
     assert main([*command, "--by-unit", "--out", str(tmp_path / "out")]) == 0
     assert capsys.readouterr().out == whole
     files = {file.name for file in (tmp_path / "out").rglob("*") if file.is_file()}
-    assert files == {"report.html", "results.json", "results.parquet"}
+    assert files == {"files.sha256", "report.html", "results.json", "results.parquet"}
