@@ -1,0 +1,106 @@
+"""The notebooks for teaching. Breaks if one does not run, or is saved without what it shows."""
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).parents[1]
+NOTEBOOKS = {path.stem: path for path in sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))}
+LARGEST = 300_000  # bytes
+# What no reader has: folders of the machine that it was saved on.
+MACHINE = re.compile(r"/(?:work|tmp|home|root|Users|opt)/|[A-Z]:\\\\")
+QUICK = ("01", "04", "06", "08")
+
+
+def read(name):
+    return nbformat.read(NOTEBOOKS[name], as_version=4)
+
+
+def code_cells(notebook):
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def pictures(notebook):
+    return [
+        len([output for output in cell.outputs if "image/png" in output.get("data", {})])
+        for cell in code_cells(notebook)
+    ]
+
+
+def marks_of(name):
+    if "smollm2" in name:
+        return pytest.mark.smollm2
+    return pytest.mark.lengthy if name.startswith(QUICK) else pytest.mark.slow
+
+
+def test_there_are_eight():
+    assert len(NOTEBOOKS) == 8
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_notebook_is_saved_as_it_ran(name):
+    notebook = read(name)
+    cells = code_cells(notebook)
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+    outputs = [output for cell in cells for output in cell.outputs]
+    assert outputs
+    assert {output.output_type for output in outputs} <= {
+        "stream",
+        "execute_result",
+        "display_data",
+    }
+    assert not [output for output in outputs if output.get("name") == "stderr"]
+    assert sum(pictures(notebook)) >= 1
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_notebook_is_small_and_tells_nothing_of_the_machine(name):
+    text = NOTEBOOKS[name].read_text(encoding="utf-8")
+    assert len(text.encode()) < LARGEST
+    assert not MACHINE.search(re.sub(r'"image/png": "[^"]*"', "", text))
+    assert read(name).metadata == {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_notebook_opens_with_its_question_and_ends_with_an_exercise_and_its_solution(name):
+    cells = read(name).cells
+    assert cells[0].source.startswith("# ")
+    assert "**The question.**" in cells[0].source
+    headings = [
+        line
+        for cell in cells
+        if cell.cell_type == "markdown"
+        for line in cell.source.splitlines()
+        if line.startswith("## ")
+    ]
+    assert headings[-2:] == ["## Exercise", "## Solution"]
+    solution = next(cell for cell in cells if cell.source.startswith("## Solution"))
+    assert "<details><summary>" in solution.source
+    assert cells[-1].cell_type == "code"
+    assert cells[-1].outputs
+
+
+def test_the_lecture_leads_to_every_notebook():
+    page = (ROOT / "docs" / "teaching.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"\.\./examples/notebooks/(\w+)\.ipynb", page))
+    assert named == set(NOTEBOOKS)
+
+
+@pytest.mark.parametrize("name", [pytest.param(one, marks=marks_of(one)) for one in NOTEBOOKS])
+@pytest.mark.filterwarnings("default")  # the kernel's libraries warn of themselves
+def test_a_notebook_runs_and_shows_its_pictures(name, monkeypatch, request):
+    from nbclient import NotebookClient
+
+    if "smollm2" in name:
+        monkeypatch.setenv("SMOLLM2", str(request.getfixturevalue("smollm2_folder")))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    saved, notebook = read(name), read(name)
+    where = {"metadata": {"path": str(ROOT / "examples" / "notebooks")}}
+    NotebookClient(notebook, timeout=300, kernel_name="python3", resources=where).execute()
+    assert pictures(notebook) == pictures(saved)
