@@ -42,6 +42,7 @@ from bayesnets.codes import Floats
 from bayesnets.inference.posterior import evidence_probability
 from bayesnets.network import Network
 from coherence.errors import InputError, listing, suggestion
+from coherence.table.files import replace_text
 
 OVERLAP = 0.1  # r in the docstring of the module: how much one parent's effect is also another's
 DECIMALS = 5
@@ -318,7 +319,7 @@ def write_networks(folder: str | Path) -> list[Path]:
     paths = []
     for name in rule_names():
         path = Path(folder) / f"{name}.json"
-        path.write_text(document_text(tabulate(load_rules(name))), encoding="utf-8")
+        replace_text(path, document_text(tabulate(load_rules(name))))
         paths.append(path)
     return paths
 

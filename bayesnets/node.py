@@ -44,6 +44,11 @@ class Node:
                     "Put it in a list."
                 )
             object.__setattr__(self, key, tuple(value))
+        if (entry := first_no_number(self.table)) is not None:
+            raise InputError(
+                f"table of node {self.name!r} must hold numbers; the first other entry is "
+                f"{entry!r}. Write probabilities as numbers, without quotation marks."
+            )
         try:
             # One memory layout, because rounding depends on the order in which a column is summed.
             table = np.array(self.table, dtype=float, order="C")
@@ -65,6 +70,35 @@ class Node:
     def __hash__(self) -> int:
         # Without the table, whose bytes can differ where its numbers do not (0 and -0).
         return hash((self.name, self.states, self.parents))
+
+
+def first_no_number(table: object) -> str | bool | None:
+    """Return the first text or truth value of a table; numpy would read "0.01" and true as numbers.
+
+    Parameters
+    ----------
+    table : object
+        Lists in lists, or an array.
+
+    Returns
+    -------
+    str, bool or None
+        None where there is none.
+    """
+    if isinstance(table, np.ndarray) and table.dtype.kind in "fiu":
+        return None
+    try:
+        entries = np.asarray(table, dtype=object).ravel().tolist()
+    except ValueError:  # lists of unequal depth, which have no shape
+        return None
+    waiting = entries[::-1]
+    while waiting:
+        entry = waiting.pop()
+        if isinstance(entry, str | bool | np.bool_):
+            return bool(entry) if isinstance(entry, np.bool_) else entry
+        if isinstance(entry, list | tuple):  # of unequal lengths
+            waiting += entry[::-1]
+    return None
 
 
 def check_node_labels(nodes: Sequence[Node]) -> None:

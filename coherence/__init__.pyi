@@ -51,5 +51,7 @@ from .study.costs import Costs as Costs
 from .study.power import power as power
 from .study.power_result import PowerResult as PowerResult
 from .table.faults import validate_runs as validate_runs
+from .table.scan import RunsScan as RunsScan
+from .table.scan import scan_runs as scan_runs
 from .table.storage import read_runs as read_runs
 from .table.storage import write_runs as write_runs

@@ -34,6 +34,10 @@ class SchemaError(CoherenceError, ValueError):
         super().__init__(f"{source} has {count}: " + " | ".join(self.faults))
 
 
+class WriteError(CoherenceError, OSError):
+    """A file cannot be written: the disk is full, or failed; the old one is unchanged."""
+
+
 class MissingExtraError(CoherenceError, ImportError):
     """An optional dependency is not installed.
 

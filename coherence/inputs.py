@@ -4,6 +4,7 @@ They turn what a user passes into codes and floats, or raise an `InputError` tha
 rule, received value, position and remedy.
 """
 
+import logging
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from coherence.errors import InputError
 
+logger = logging.getLogger(__name__)
+
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
+
+# As of a column of the runs table, which this knows nothing of: `PROBABILITY_TOLERANCE` there.
+_ROUNDING = 1e-6
 
 
 def require(condition: bool, message: str) -> None:
@@ -153,7 +159,8 @@ def as_belief(values: ArrayLike, name: str = "belief") -> Floats:
     Raises
     ------
     InputError
-        Not numeric, missing, outside [0, 1], wrong shape, or rows that do not sum to 1 within 1e-6.
+        Not numeric, missing, outside [0, 1] by more than 1e-6 (what is less is a rounding error and
+        counts as 0 or 1), wrong shape, or rows that do not sum to 1 within 1e-6.
     """
     require(
         not _holds_booleans(values),
@@ -177,7 +184,7 @@ def as_belief(values: ArrayLike, name: str = "belief") -> Floats:
     )
     flat = belief.ravel()
     # Negated, so that NaN is wrong too: every comparison with it is false.
-    wrong = ~((flat >= 0) & (flat <= 1))
+    wrong = ~((flat >= -_ROUNDING) & (flat <= 1 + _ROUNDING))
     if wrong.any():
         position = int(np.flatnonzero(wrong)[0])
         first = flat[position]
@@ -193,7 +200,7 @@ def as_belief(values: ArrayLike, name: str = "belief") -> Floats:
         row = position // belief.shape[1] if belief.ndim == 2 else position
         raise InputError(
             f"{name} must hold probabilities in [0, 1]; {int(wrong.sum())} of {flat.size} values "
-            f"do not, the first is {first:g} at position {row}. {remedy}"
+            f"do not, the first is {first:.10g} at position {row}. {remedy}"
         )
     if belief.ndim == 2:
         off = np.abs(belief.sum(axis=1) - 1) > 1e-6
@@ -202,6 +209,9 @@ def as_belief(values: ArrayLike, name: str = "belief") -> Floats:
             f"rows of {name} must sum to 1 within 1e-6; {int(off.sum())} do not, the first at "
             f"position {int(np.argmax(off))}. Renormalise them.",
         )
+    if int(((flat < 0) | (flat > 1)).sum()):
+        logger.warning("%s holds rounding errors outside [0, 1], which count as 0 or 1", name)
+        return np.clip(belief, 0, 1)
     return belief
 
 

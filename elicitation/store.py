@@ -3,7 +3,8 @@
 It is SQLite in write-ahead mode, one transaction per batch, text and JSON only. An answer is keyed
 by everything that determines it (model fingerprint, full text, settings of the generation, base
 seed, number of the draw), so a second model never gets the first one's answers, and a session that
-is started again asks only what is missing. Several processes may share a store.
+is started again asks only what is missing. A row whose digest says that it was damaged counts as
+missing. Several processes may share a store.
 """
 
 import hashlib
@@ -13,56 +14,44 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from coherence.errors import CoherenceError, InputError
 from elicitation.models.base import Answer
 from elicitation.models.draws import Draw as Draw
+from elicitation.models.stored_rows import (
+    CELLS,
+    DETAILS,
+    as_text,
+    details_of,
+    digest_of_row,
+    is_sound,
+)
+from elicitation.models.stored_rows import StoredAnswer as StoredAnswer
 
-_LAYOUT = 1
+_LAYOUT = 2
+_EARLIER_LAYOUTS = (1,)  # without the column of digests
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS texts (digest TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS answers (
     key TEXT PRIMARY KEY, model TEXT NOT NULL, fingerprint TEXT NOT NULL,
     text_digest TEXT NOT NULL, settings TEXT NOT NULL, draw INTEGER NOT NULL,
-    seed INTEGER NOT NULL, answer TEXT NOT NULL, extra TEXT NOT NULL, created TEXT NOT NULL
+    seed INTEGER NOT NULL, answer TEXT NOT NULL, extra TEXT NOT NULL, created TEXT NOT NULL,
+    digest TEXT
 ) WITHOUT ROWID;
 """
 _BUSY_SECONDS = 60.0
-_DETAILS = tuple(field.name for field in fields(Answer) if field.name != "text")
+_COLUMNS = ", ".join(CELLS)
+_REMEDIES = {
+    sqlite3.SQLITE_READONLY: "It is read-only: make it writable, or copy it and give the copy.",
+    sqlite3.SQLITE_BUSY: "Another process holds it: wait for its end, and call again.",
+    sqlite3.SQLITE_CORRUPT: "The file is damaged: move it away, save what can be read by "
+    "'sqlite3 OLD .recover | sqlite3 NEW', and give the new one.",
+}
 # SQLite allows 32,766 variables in a statement; fewer keep a look-up short for other writers.
 _PORTION = 500
-
-
-@dataclass(frozen=True)
-class StoredAnswer:
-    """An answer as it lies in the store.
-
-    Parameters
-    ----------
-    text : str
-        What the model said.
-    seed : int
-        The seed it was drawn with.
-    created : str
-        When it was stored, in UTC.
-    logprob, n_tokens, finish_reason, thinking, n_prompt_tokens, served_by, unset, answer_mass
-        See `Answer`; None where the model did not give it, or an older store does not have it.
-    """
-
-    text: str
-    seed: int
-    created: str
-    logprob: float | None = None
-    n_tokens: int | None = None
-    finish_reason: str | None = None
-    thinking: str | None = None
-    n_prompt_tokens: int | None = None
-    served_by: str | None = None
-    unset: str | None = None
-    answer_mass: float | None = None
 
 
 class AnswerStore:
@@ -77,10 +66,17 @@ class AnswerStore:
     ------
     InputError
         The file cannot be opened, or is no answer store.
+
+    Attributes
+    ----------
+    damaged : set of str
+        Keys of rows that were looked up and are not as they were written; `get` leaves them out,
+        and `put` replaces them.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = str(path)
+        self.damaged: set[str] = set()
         if self.path != ":memory:" and not Path(self.path).absolute().parent.is_dir():
             raise InputError(
                 f"answer store {self.path} must lie in a folder that exists. "
@@ -90,6 +86,7 @@ class AnswerStore:
             # Without implicit transactions: each write begins and ends its own.
             self._database = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
             try:
+                self._database.text_factory = as_text
                 self._prepare()
             except BaseException:
                 self._database.close()
@@ -97,8 +94,9 @@ class AnswerStore:
         except sqlite3.Error as error:
             raise InputError(
                 f"answer store {self.path} cannot be used: {error}. "
-                "Give another path, or move that file away."
+                f"{_remedy(error, 'Give another path, or move that file away.')}"
             ) from error
+        self._file = self._identity()
 
     def _use_write_ahead_log(self) -> None:
         """Switch the journal; for another process that does the same SQLite does not wait."""
@@ -121,12 +119,31 @@ class AnswerStore:
         names = self._database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         tables = {name for (name,) in names}
         # Layout 0 is a new file, or one whose maker was killed between the two statements below.
-        if layout not in (0, _LAYOUT) or (layout == 0 and tables - {"answers", "texts"}):
+        known = (0, _LAYOUT, *_EARLIER_LAYOUTS)
+        if layout not in known or (layout == 0 and tables - {"answers", "texts"}):
             raise InputError(
                 f"answer store {self.path} is a database of another kind. Give another path."
             )
         self._database.executescript(_SCHEMA)
-        self._database.execute(f"PRAGMA user_version = {_LAYOUT}")
+        self._add_digests()
+
+    def _add_digests(self) -> None:
+        """Give a store of an earlier layout its digests, all at once or not at all."""
+        with self._transaction():
+            columns = {row[1] for row in self._database.execute("PRAGMA table_info(answers)")}
+            if "digest" not in columns:
+                self._database.execute("ALTER TABLE answers ADD COLUMN digest TEXT")
+                last = ""
+                while rows := self._database.execute(
+                    f"SELECT {_COLUMNS} FROM answers WHERE key > ? ORDER BY key LIMIT {_PORTION}",
+                    (last,),
+                ).fetchall():
+                    # What cannot be read gets none, and is known as damaged by that.
+                    sound = [(digest_of_row(row), row[0]) for row in rows if is_sound(row, None)]
+                    statement = "UPDATE answers SET digest = ? WHERE key = ?"
+                    self._database.executemany(statement, sound)
+                    last = rows[-1][0]
+            self._database.execute(f"PRAGMA user_version = {_LAYOUT}")
 
     def get(self, keys: Iterable[str]) -> dict[str, StoredAnswer]:
         """Look answers up.
@@ -146,19 +163,24 @@ class AnswerStore:
             for start in range(0, len(wanted), _PORTION):
                 portion = wanted[start : start + _PORTION]
                 marks = ",".join("?" * len(portion))
-                for key, text, seed, created, extra in self._database.execute(
-                    f"SELECT key, answer, seed, created, extra FROM answers WHERE key IN ({marks})",
-                    portion,
+                for *cells, digest in self._database.execute(
+                    f"SELECT {_COLUMNS}, digest FROM answers WHERE key IN ({marks})", portion
                 ):
-                    known = json.loads(extra)
-                    details = {name: known.get(name) for name in _DETAILS}
-                    answers[key] = StoredAnswer(text, seed, created, **details)
+                    row = dict(zip(CELLS, cells, strict=True))
+                    if not is_sound(cells, digest):
+                        self.damaged.add(row["key"])
+                        continue
+                    details = details_of(row["extra"])
+                    del details["about"]
+                    answers[row["key"]] = StoredAnswer(
+                        row["answer"], row["seed"], row["created"], **details
+                    )
         return answers
 
     def put(
         self, draws: Sequence[Draw], answers: Sequence[Answer], *, model: str, fingerprint: str
     ) -> None:
-        """Store a batch in one transaction; an answer that is there already stays.
+        """Store a batch in one transaction; an answer that is there already, and sound, stays.
 
         Parameters
         ----------
@@ -175,28 +197,67 @@ class AnswerStore:
             # Many draws share a text, which is kept once.
             digest = hashlib.sha256(draw.request.text.encode()).hexdigest()
             texts[digest] = draw.request.text
-            details = {name: getattr(answer, name) for name in _DETAILS}
+            details = {name: getattr(answer, name) for name in DETAILS}
             # What is not known takes no place; half a surrogate pair is an escape in JSON.
             details = {name: value for name, value in details.items() if value is not None}
             extra = json.dumps({**details, "about": draw.about})
             # Half a surrogate pair, which a server's JSON can hold, has no UTF-8 but an escape.
             text = answer.text.encode("utf-8", "backslashreplace").decode()
             asked = (draw.key(fingerprint), model, fingerprint, digest, draw.settings, draw.number)
-            rows.append((*asked, draw.request.seed, text, extra, created))
-        with self._errors():
-            # The lock is taken at once: who asks for it midway may fail without any wait.
-            self._database.execute("BEGIN IMMEDIATE")
+            cells = (*asked, draw.request.seed, text, extra, created)
+            rows.append((*cells, digest_of_row(cells)))
+        with self._errors(), self._transaction():
             insert = self._database.executemany
-            try:
-                insert("INSERT OR IGNORE INTO texts VALUES (?, ?)", texts.items())
-                # The first answer stays: tables may have been made from it.
-                insert(f"INSERT OR IGNORE INTO answers VALUES ({', '.join('?' * 10)})", rows)
-                self._database.execute("COMMIT")
-            except BaseException:
-                # The error may have ended the transaction itself, as a full disk does.
-                if self._database.in_transaction:
-                    self._database.execute("ROLLBACK")
-                raise
+            insert("INSERT OR IGNORE INTO texts VALUES (?, ?)", texts.items())
+            self._clear_damaged({row[0] for row in rows} & self.damaged)
+            # The first answer stays: tables may have been made from it.
+            marks = ", ".join("?" * (len(CELLS) + 1))
+            insert(f"INSERT OR IGNORE INTO answers VALUES ({marks})", rows)
+        self._require_present()
+
+    def _clear_damaged(self, keys: Iterable[str]) -> None:
+        """Make room for new answers; another process may have put one there already."""
+        for key in keys:
+            for *cells, digest in self._database.execute(
+                f"SELECT {_COLUMNS}, digest FROM answers WHERE key = ?", (key,)
+            ).fetchall():
+                if not is_sound(cells, digest):
+                    self._database.execute("DELETE FROM answers WHERE key = ?", (key,))
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        # The lock is taken at once: who asks for it midway may fail without any wait.
+        self._database.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._database.execute("COMMIT")
+        except BaseException:
+            # The error may have ended the transaction itself, as a full disk does.
+            if self._database.in_transaction:
+                self._database.execute("ROLLBACK")
+            raise
+
+    def _identity(self) -> tuple[int, int] | None:
+        try:
+            known = os.stat(self.path)
+        except (OSError, ValueError):  # in memory
+            return None
+        return known.st_dev, known.st_ino
+
+    def _require_present(self) -> None:
+        """Raise where the file was removed or replaced: SQLite goes on with what has no name."""
+        if self._file is None or self._identity() == self._file:
+            return
+        rescued = f"{self.path}.rescued"
+        try:
+            with closing(sqlite3.connect(rescued)) as copy:
+                self._database.backup(copy)
+            said = f"Its answers were saved to {rescued}: move that to {self.path}, and call again."
+        except sqlite3.Error as error:
+            said = f"Its answers could not be saved to {rescued} ({error})."
+        raise CoherenceError(
+            f"answer store {self.path} was removed or replaced while answers were asked. {said}"
+        )
 
     def __len__(self) -> int:
         """Number of answers held."""
@@ -218,9 +279,9 @@ class AnswerStore:
         try:
             yield
         except sqlite3.Error as error:
+            kept = "Answers stored before are kept; the same command resumes."
             raise CoherenceError(
-                f"answer store {self.path} failed: {error}. "
-                "Answers stored before are kept; the same command resumes."
+                f"answer store {self.path} failed: {error}. {_remedy(error, kept)}"
             ) from error
 
 
@@ -238,6 +299,9 @@ class StoredRow:
         See `Draw`; empty where a store does not have it.
     text, created, n_tokens, finish_reason
         See `StoredAnswer`.
+    sound : bool
+        Whether the row is as it was written; of one that is not, only `key`, `model` and
+        `fingerprint` are given.
     """
 
     key: str
@@ -248,6 +312,7 @@ class StoredRow:
     created: str
     n_tokens: int | None = None
     finish_reason: str | None = None
+    sound: bool = True
 
 
 def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
@@ -280,19 +345,41 @@ def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
     address = f"{file.absolute().as_uri()}?{mode}"
     try:
         with closing(sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS)) as database:
-            if database.execute("PRAGMA user_version").fetchone()[0] != _LAYOUT:
+            database.text_factory = as_text
+            layout = database.execute("PRAGMA user_version").fetchone()[0]
+            if layout not in (_LAYOUT, *_EARLIER_LAYOUTS):
                 raise InputError(
                     f"answer store {path} is a database of another kind. Give another path."
                 )
-            for key, model, fingerprint, extra, text, created in database.execute(
-                "SELECT key, model, fingerprint, extra, answer, created FROM answers "
-                "ORDER BY created"
+            digests = "digest" if layout == _LAYOUT else "NULL"
+            for *cells, digest in database.execute(
+                f"SELECT {_COLUMNS}, {digests} FROM answers ORDER BY created"
             ):
-                known = json.loads(extra)  # older stores say less
-                details = (known.get(name) for name in ("n_tokens", "finish_reason"))
-                about = known.get("about", "")
-                yield StoredRow(key, model, fingerprint, about, text, created, *details)
+                row = dict(zip(CELLS, cells, strict=True))
+                key, model, fingerprint = (str(row[name]) for name in CELLS[:3])
+                if not is_sound(cells, digest):
+                    yield StoredRow(key, model, fingerprint, "", "", "", sound=False)
+                    continue
+                known = details_of(row["extra"])
+                yield StoredRow(
+                    key,
+                    model,
+                    fingerprint,
+                    known["about"],
+                    row["answer"],
+                    row["created"],
+                    known["n_tokens"],
+                    known["finish_reason"],
+                )
     except sqlite3.Error as error:
         raise InputError(
-            f"answer store {path} cannot be read: {error}. Check that it is one, and complete."
+            f"answer store {path} cannot be read: {error}. "
+            f"{_remedy(error, 'Check that it is one, and complete.')}"
         ) from error
+
+
+def _remedy(error: sqlite3.Error, otherwise: str) -> str:
+    """Say what to do about an error of SQLite."""
+    # The lower byte is the kind, what is above it the occasion.
+    kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return _REMEDIES.get(kind, otherwise)

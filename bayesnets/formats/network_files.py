@@ -4,10 +4,7 @@ A file is checked as it is read, with the line of a fault in the message, and is
 temporary file that then takes the place of the old one.
 """
 
-import contextlib
 import json
-import os
-import tempfile
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -19,7 +16,9 @@ from bayesnets.formats.conversion import as_network
 from bayesnets.formats.definitions import rescaled, stated_properties
 from bayesnets.formats.xmlbif import format_xmlbif, parse_xmlbif
 from bayesnets.network import Network
+from bayesnets.node import first_no_number
 from coherence.errors import InputError
+from coherence.table.files import replacing
 
 SUFFIXES = (".bif", ".xml", ".xmlbif", ".json")
 _XML = (".xml", ".xmlbif")
@@ -144,31 +143,8 @@ def replace_file(path: Path, data: bytes) -> None:
     InputError
         The path is a folder, or its folder does not exist or can't be written to.
     """
-    if path.is_dir():
-        raise InputError(f"path must be a file to write; {path} is a folder. Name a file in it.")
-    try:
-        handle, temporary = tempfile.mkstemp(
-            dir=path.absolute().parent, prefix=f".{path.stem[:40]}-"
-        )
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"path must lie in a folder that can be written to; {path} does not: {_reason(error)}. "
-            "Create the folder, or choose another."
-        ) from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        # mkstemp makes private files; this one gets the permissions that the user's umask gives any
-        # other.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        # In one step on one file system, which is why the temporary file lies in the same folder.
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
 
 
 def _reason(error: OSError | ValueError) -> str:
@@ -207,6 +183,8 @@ def _rescaled_json(text: str, where: str) -> str:
     """Return the text with rescaled tables, or as it is if `Network.from_json` will refuse it."""
     try:
         data = json.loads(text)
+        if any(first_no_number(node["table"]) is not None for node in data["nodes"]):
+            return text
         # Innermost lists are distributions; `rescaled` wants a node's states first.
         tables = {
             str(node["name"]): np.moveaxis(np.array(node["table"], dtype=float), -1, 0)

@@ -3,9 +3,7 @@
 import argparse
 import os
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -17,24 +15,21 @@ if TYPE_CHECKING:
 
 from coherence.checks import CHECKS
 from coherence.cli.fail_on import judge
-from coherence.cli.folders import replace_text
-from coherence.cli.report_folder import reading_words, write_figures
-from coherence.cli.streams import STREAM, discard_output, standard_input
-from coherence.cli.text_options import add_text_arguments
+from coherence.cli.folders import prepare_folder, replace_text
+from coherence.cli.progress import step_progress
+from coherence.cli.reading import (
+    MOST_ROWS,
+    add_column_arguments,
+    add_form_arguments,
+    read_table,
+    reading_words,
+)
+from coherence.cli.report_folder import write_figures, write_report
+from coherence.cli.run_options import add_jobs, add_seed, require_seed, workers
+from coherence.cli.streams import STREAM, discard_output
 from coherence.report.answer_links import MOST_CONTEXTS
 
 TWINS = 200
-# Option -> column of the runs table, what it holds.
-_COLUMNS = {
-    "belief": ("p", "stated probabilities"),
-    "action": ("action", "actions"),
-    "truth": ("theta", "realised states"),
-    "context": ("context", "ids of the cases; rows of one case are not independent"),
-    "rep": ("rep", "repetitions"),
-    "prompt": ("prompt", "wordings of the belief question"),
-    "task": ("task", "tasks"),
-    "model-column": ("model", "models"),
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -79,19 +74,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "second, with wide noise about one); write it behind the table",
     )
     parser.add_argument(
-        "--seed",
-        type=int,
-        default=0,
-        metavar="N",
-        help="seed; equal seeds give equal numbers (default: 0)",
+        "--by-unit",
+        action="store_true",
+        help="read a parquet table one task and model at a time, for tables larger than memory; "
+        f"taken by itself from {MOST_ROWS:,} rows on. Numbers are the same; the report has no "
+        "figures of beliefs and no pages of answers",
     )
-    parser.add_argument(
-        "--n-jobs",
-        type=int,
-        default=1,
-        metavar="N",
-        help="processes; -1 for one per processor (default: 1)",
-    )
+    add_seed(parser)
+    add_jobs(parser)
     _add_reading(parser)
 
 
@@ -152,18 +142,7 @@ def _add_pipelines(parser: argparse.ArgumentParser) -> None:
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
     """Declare how the table is to be understood."""
-    columns = parser.add_argument_group(
-        "columns", "names in your file, where they differ from those of the runs table"
-    )
-    for option, (column, holds) in _COLUMNS.items():
-        columns.add_argument(f"--{option}", metavar="COLUMN", help=f"{holds} (default: {column})")
-    columns.add_argument(
-        "--ignore",
-        action="append",
-        default=[],
-        metavar="COLUMN",
-        help="column of your file to leave out; may be given several times",
-    )
+    add_column_arguments(parser)
     meaning = parser.add_argument_group("labels", "what the values of these columns mean")
     meaning.add_argument(
         "--positive",
@@ -185,7 +164,7 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
         help="take labels that differ only by blanks, case, Unicode form or type for one, or keep "
         "them apart (default: refuse the table and show them)",
     )
-    add_text_arguments(parser, percent="stated probabilities are percentages: 70 or 70%% is 0.7")
+    add_form_arguments(parser)
 
 
 def _prepare_folder(name: str, option: str = "--out") -> Path:
@@ -195,16 +174,7 @@ def _prepare_folder(name: str, option: str = "--out") -> Path:
     folder = Path(name)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{option} must be a folder; {name} is a file. Name a folder.")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        # Writing tells what permissions do not: a full disk, a read-only mount.
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError as error:
-        raise InputError(
-            f"{option} must be a folder that can be written to; {name} is not ({error.strerror}). "
-            "Choose another."
-        ) from error
-    return folder
+    return prepare_folder(folder, option)
 
 
 def _paper_folder(args: argparse.Namespace) -> Path | None:
@@ -233,25 +203,6 @@ def _require_writable(file: str) -> None:
         )
 
 
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int, str], None] | None]:
-    """Show a bar if stderr is a terminal."""
-    from tqdm import tqdm
-
-    from coherence.report.wording import clean
-
-    # disable=None: no bar where stderr is a file or a pipe.
-    with tqdm(unit="check", file=sys.stderr, disable=None, leave=False) as bar:
-
-        def show(done: int, total: int, label: str) -> None:
-            bar.total, bar.n = total, done
-            # Labels hold names of tasks and models, which come from the user's files.
-            bar.set_description_str(clean(label, limit=40), refresh=False)
-            bar.refresh()
-
-        yield None if bar.disable else show
-
-
 def _print_report(report: "Report", stream: TextIO, full: bool) -> None:
     """Print what a stream can show: rich knows terminals, pipes, NO_COLOR, TERM and encodings."""
     from rich.console import Console
@@ -266,38 +217,10 @@ def _print_report(report: "Report", stream: TextIO, full: bool) -> None:
     print(text, file=stream)
 
 
-def _read(args: argparse.Namespace) -> "pd.DataFrame":
-    """Read the table, from a file, a folder or standard input."""
-    from coherence.table.storage import read_runs
-    from coherence.table.streams import read_stream
-
-    names = {
-        column: getattr(args, option.replace("-", "_")) for option, (column, _) in _COLUMNS.items()
-    }
-    options: dict[str, Any] = {
-        "columns": {column: name for column, name in names.items() if name is not None},
-        "sep": args.sep,
-        "decimal": args.decimal,
-        "encoding": args.encoding,
-        "percent": args.percent,
-        "ignore": args.ignore,
-        # Merged by the analysis, whose report says so.
-        "merge_labels": None if args.merge_labels is None else False,
-    }
-    if args.runs == STREAM:
-        return read_stream(standard_input(), **options)
-    return read_runs(args.runs, **options)
-
-
 def _write(report: "Report", folder: Path | None, json_file: str | None, answers: int) -> None:
     """Write the files, before anything is printed: `| head` must not cost them."""
-    from coherence.cli.report_folder import write_pages
-    from coherence.table.storage import write_runs
-
     if folder is not None:
-        replace_text(folder / "results.json", report.to_json())
-        write_runs(report.results, folder / "results.parquet")
-        write_pages(report.to_files(answers=answers), folder)
+        write_report(report, folder, answers=answers)
     if json_file not in (None, STREAM):
         replace_text(Path(str(json_file)), report.to_json())
 
@@ -331,15 +254,14 @@ def run(args: argparse.Namespace) -> int:
     from coherence.analysis.conditions import parse_condition
     from coherence.errors import InputError
 
-    # numpy takes no negative seed, and says so in words about entropy.
-    for option in ("seed", "answers"):
-        if getattr(args, option) < 0:
-            raise InputError(f"--{option} must be at least 0; received {getattr(args, option)}.")
+    require_seed(args)
+    if args.answers < 0:
+        raise InputError(f"--answers must be at least 0; received {args.answers}.")
     conditions = [parse_condition(text) for text in args.fail_on]
     checks = None
     if args.checks is not None:
         checks = [name.strip() for name in args.checks.split(",") if name.strip()]
-    runs = _read(args)
+    runs = read_table(args)
     folder = None if args.out is None else _prepare_folder(args.out)
     figures = None if args.figures is None else _prepare_folder(args.figures, "--figures")
     paper = _paper_folder(args)
@@ -347,9 +269,11 @@ def run(args: argparse.Namespace) -> int:
         _require_writable(args.json)
 
     # Imported after the options are known to be right: the checks take a second to load.
+    import pandas as pd
+
     from coherence.analysis.analyze import analyze
 
-    with _progress() as progress:
+    with workers(args), step_progress(" checks") as progress:
         report = analyze(
             runs,
             checks=checks,
@@ -364,8 +288,10 @@ def run(args: argparse.Namespace) -> int:
             progress=progress,
         )
         if paper is not None:
+            assert isinstance(runs, pd.DataFrame)  # with --paper it is not read by unit
             _write_paper(report, paper, runs, args, progress)
-    report = replace(report, settings={**report.settings, **reading_words(args, _COLUMNS)})
+    read = {"file": args.runs, "reading": reading_words(args)}
+    report = replace(report, settings={**report.settings, **read})
     _write(report, folder, args.json, args.answers)
     if figures is not None:
         print(f"wrote {write_figures(report, figures)} figures to {figures}", file=sys.stderr)

@@ -4,12 +4,16 @@ Made before anything is asked, and cleared of what an earlier call left: it woul
 of this one.
 """
 
+import errno
 import os
+import sys
+import tempfile
 from pathlib import Path
 
+from coherence.table.file_sets import finish_earlier, new_files
 from coherence.table.files import remove_earlier, replace_text
 
-__all__ = ["prepare_folder", "remove_earlier", "replace_text"]
+__all__ = ["new_files", "prepare_folder", "remove_earlier", "replace_text"]
 
 
 def prepare_folder(name: str | os.PathLike[str], option: str = "--out") -> Path:
@@ -43,8 +47,19 @@ def prepare_folder(name: str | os.PathLike[str], option: str = "--out") -> Path:
             "Choose another."
         ) from error
     # Hours of asking must not end with a folder that takes no file.
-    if not os.access(folder, os.W_OK | os.X_OK):
+    try:
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        # Writing tells what permissions do not: a full disk, a read-only mount.
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
         raise InputError(
-            f"{option} must be a folder that can be written to; {name} cannot. Choose another."
+            f"{option} must be a folder that can be written to; {name} cannot ({error.strerror}). "
+            "Choose another."
+        ) from error
+    if finish_earlier(folder):
+        print(
+            f"{folder}: an earlier call was stopped while its files took their places; done now",
+            file=sys.stderr,
         )
     return folder

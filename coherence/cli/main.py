@@ -5,11 +5,10 @@ Only the module of the command that was called is imported, so that ``coherence 
 
 import argparse
 import importlib
-import io
 import sys
 from collections.abc import Sequence
 
-from coherence.cli.streams import discard_output
+from coherence.cli.streams import discard_output, open_streams
 
 _COMMANDS = {
     "analyze": (
@@ -175,10 +174,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Found before argparse runs, since its parser is built with the options of one command.
     command = next((word for word in arguments if not word.startswith("-")), None)
     prefix = f"coherence {command}" if command in COMMANDS else "coherence"
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a program that calls this may have replaced it
-        # A terminal that cannot show a character gets its code instead of a crash after a long
-        # analysis.
-        sys.stdout.reconfigure(errors="backslashreplace")
+    open_streams()
     from coherence.errors import CoherenceError
 
     try:

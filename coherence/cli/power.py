@@ -2,11 +2,12 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from coherence.checks import CHECKS
+from coherence.cli.progress import step_progress
+from coherence.cli.run_options import add_jobs, add_seed, require_seed, workers
 
 if TYPE_CHECKING:
     from coherence.agents.agent import Agent
@@ -49,20 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="prompts for one repetition of one context (default: counted from the checks)",
     )
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=0,
-        metavar="N",
-        help="seed; with an equal seed a larger grid keeps the numbers of a smaller (default: 0)",
-    )
-    parser.add_argument(
-        "--n-jobs",
-        type=int,
-        default=1,
-        metavar="N",
-        help="processes; -1 for one per processor (default: 1)",
-    )
+    add_seed(parser, "with an equal one a larger grid keeps the numbers of a smaller")
+    add_jobs(parser)
     parser.add_argument(
         "--out",
         metavar="DIR",
@@ -211,25 +200,9 @@ def _who(args: argparse.Namespace) -> "tuple[Agent | RationalAgent, str]":
     return fitted, f"an agent like {name}"
 
 
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int, str], None] | None]:
-    """Show a bar if stderr is a terminal."""
-    from tqdm import tqdm
-
-    # disable=None: no bar where stderr is a file or a pipe.
-    with tqdm(unit=" studies", file=sys.stderr, disable=None, leave=False) as bar:
-
-        def show(done: int, total: int, label: str) -> None:
-            bar.total, bar.n = total, done
-            bar.set_description_str(label, refresh=False)
-            bar.refresh()
-
-        yield None if bar.disable else show
-
-
 def _write(result: "PowerResult", name: str) -> None:
     """Write all files of the result, and remove those of an earlier call."""
-    from coherence.cli.folders import prepare_folder, remove_earlier, replace_text
+    from coherence.cli.folders import new_files, prepare_folder
     from coherence.table.storage import write_runs
 
     folder = prepare_folder(name)
@@ -237,11 +210,11 @@ def _write(result: "PowerResult", name: str) -> None:
     tables = {"power.csv": result.table, "power.parquet": result.table}
     if not result.needed.empty:
         tables["needed.csv"] = result.needed
-    remove_earlier(folder, _FILES, [*texts, *tables])
-    for file, table in tables.items():
-        write_runs(table, folder / file)
-    for file, text in texts.items():
-        replace_text(folder / file, text)
+    with new_files(folder, _FILES) as new:
+        for file, table in tables.items():
+            write_runs(table, new / file)
+        for file, text in texts.items():
+            (new / file).write_text(text, encoding="utf-8")
     print(f"wrote {', '.join(sorted([*tables, *texts]))} to {folder}", file=sys.stderr)
 
 
@@ -260,8 +233,7 @@ def run(args: argparse.Namespace) -> int:
     """
     from coherence.errors import InputError
 
-    if args.seed < 0:
-        raise InputError(f"--seed must be at least 0; received {args.seed}.")
+    require_seed(args)
     if args.limit is not None and args.target is None:
         raise InputError("--limit belongs to --target. Add that, or leave the limit out.")
     whole = "whole numbers"
@@ -285,7 +257,7 @@ def run(args: argparse.Namespace) -> int:
 
     costs = {name.replace("-", "_"): getattr(args, name.replace("-", "_")) for name in _COSTS}
     agent, name = _who(args)
-    with _progress() as progress:
+    with workers(args), step_progress(" studies") as progress:
         result = power(
             agent,
             **grid,

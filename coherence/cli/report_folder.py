@@ -1,41 +1,38 @@
-"""The files of a report in the folder of ``--out``, its figures, and how its table was read."""
+"""The files of a report in the folder of ``--out``, and its figures."""
 
-import argparse
-from collections.abc import Iterable, Mapping
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from coherence.cli.folders import remove_earlier, replace_text
+from coherence.cli.folders import new_files
 
 if TYPE_CHECKING:
     from coherence.report.report import Report
 
 
-def write_pages(files: Iterable[tuple[str, str]], folder: Path) -> None:
-    """Write the pages of a report, and remove those of an earlier one that it does not have.
+def write_report(report: "Report", folder: Path, *, answers: int | None = None) -> None:
+    """Write results and pages of a report in place of those of an earlier one.
 
     Parameters
     ----------
-    files : iterable of (str, str)
-        Path inside the folder and text; the page that links to the others comes last.
+    report : Report
+        Finished.
     folder : Path
         An existing folder.
+    answers : int, optional
+        Contexts of each unit whose answers are written; see `Report.to_files`.
     """
-    from coherence.report.folder import SUBFOLDERS
+    from coherence.report.folder import REPORT, SUBFOLDERS
+    from coherence.table.storage import write_runs
 
-    written: set[str] = set()
-    for name, text in files:
-        path = folder / name
-        path.parent.mkdir(exist_ok=True)
-        replace_text(path, text)
-        written.add(name)
-    for subfolder, names in SUBFOLDERS.items():
-        inside = folder / subfolder
-        kept = {name.partition("/")[2] for name in written if name.startswith(f"{subfolder}/")}
-        if inside.is_dir():
-            remove_earlier(inside, names, kept)
-            if not any(inside.iterdir()):
-                inside.rmdir()
+    pages = [f"{subfolder}/{names}" for subfolder, names in SUBFOLDERS.items()]
+    ours = "|".join([r"results\.(json|parquet)", re.escape(REPORT), *pages])
+    with new_files(folder, ours) as new:
+        (new / "results.json").write_text(report.to_json(), encoding="utf-8")
+        write_runs(report.results, new / "results.parquet")
+        for name, text in report.to_files(answers=answers):
+            (new / name).parent.mkdir(exist_ok=True)
+            (new / name).write_text(text, encoding="utf-8")
 
 
 def write_figures(report: "Report", folder: Path) -> int:
@@ -55,31 +52,6 @@ def write_figures(report: "Report", folder: Path) -> int:
     """
     from coherence.report import figure_files
 
-    written = figure_files.write_figures(report.units, folder)
-    remove_earlier(folder, figure_files.NAMES, written)
+    with new_files(folder, figure_files.NAMES) as new:
+        written = figure_files.write_figures(report.units, new)
     return len(written) // len(figure_files.ENDINGS)
-
-
-def reading_words(
-    args: argparse.Namespace, columns: Mapping[str, tuple[str, str]]
-) -> dict[str, Any]:
-    """Return which file was read, and the options that said how, for the report's settings.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options of the command.
-    columns : mapping
-        Its options that name columns.
-
-    Returns
-    -------
-    dict
-        ``file`` as it was named, and ``reading``, words of the command line.
-    """
-    named = [(option, getattr(args, option.replace("-", "_"))) for option in columns]
-    named += [("ignore", name) for name in args.ignore]
-    named += [("sep", args.sep), ("encoding", args.encoding)]
-    named += [("decimal", args.decimal if args.decimal != "." else None)]
-    words = [f"--{option}={value}" for option, value in named if value is not None]
-    return {"file": args.runs, "reading": [*words, *(["--percent"] if args.percent else [])]}

@@ -5,6 +5,8 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from coherence.cli.run_options import add_seed
+
 if TYPE_CHECKING:
     from coherence.agents.agent import Agent
 
@@ -41,13 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="give the probability of each action (columns action_<label>) instead of drawing one",
     )
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=0,
-        metavar="N",
-        help="seed; equal seeds give equal tables (default: 0)",
-    )
+    add_seed(parser, "equal seeds give equal tables")
     parser.add_argument(
         "--out", metavar="FILE", help="runs table to write: .parquet, .csv or .jsonl"
     )

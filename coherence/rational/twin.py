@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 
 from coherence.inputs import Codes, Floats, require, whole_number
 from coherence.rational.agent import RationalAgent, require_agent
 from coherence.rational.latent import LatentModel
 from coherence.rational.reports import report_table
 from coherence.result import CheckResult
+from coherence.statistics.parallel import run_calls
 from coherence.statistics.resample import Seed, as_generator
 
 Test = Callable[..., CheckResult]
@@ -134,7 +134,7 @@ def twin_results(
     )
     n_twins = whole_number(n_twins, "n_twins", 1)
     streams = as_generator(rng).spawn(n_twins)
-    found = Parallel(n_jobs=n_jobs)(delayed(_of_twin)(agent, test, stream) for stream in streams)
+    found = run_calls(_of_twin, [(agent, test, stream) for stream in streams], n_jobs)
     return pd.DataFrame(found, columns=["statistic", "pvalue"])
 
 

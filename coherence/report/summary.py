@@ -16,11 +16,11 @@ from rich.text import Text
 
 from coherence.report.answering import answering_sentences
 from coherence.report.columns import GAP, render_lines
+from coherence.report.plain import PLAIN
 from coherence.report.ranking import FEW, Ranked, counted_rejections, rank
 from coherence.report.terminal import (
     MAX_WIDTH,
     MIN_WIDTH,
-    PLAIN,
     render_terminal,
 )
 from coherence.report.unit import Unit

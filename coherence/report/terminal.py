@@ -17,6 +17,7 @@ from rich.text import Text
 
 from coherence.report.answering import answering_sentences
 from coherence.report.columns import GAP, aligned, render_lines
+from coherence.report.plain import PLAIN
 from coherence.report.statuses import audit_cells, bound_cells, repair_sentence
 from coherence.report.twins import sensitivity_sentence, twin_cells, twin_note
 from coherence.report.unit import Unit
@@ -36,8 +37,6 @@ MIN_WIDTH, MAX_WIDTH = 60, 120
 _MIN_VERDICT = 28
 _WIDEST_NAME, _WIDEST_EFFECT, _MIN_NAME = 22, 16, 18
 _PVALUE = 3  # position of the column that is set flush right
-# What the wording puts into sentences and an ASCII terminal cannot show, as wide as before.
-PLAIN = str.maketrans({"─": "-", "·": "-", "–": "-", "…": "~", "●": "*"})
 
 
 def render_terminal(

@@ -18,6 +18,7 @@ from coherence.table.schema import (
     FAILURES,
     KEY,
     PROBABILITIES,
+    PROBABILITY_TOLERANCE,
     READABLE,
     REPAIRS,
     STATE_SUM_TOLERANCE,
@@ -118,13 +119,12 @@ def _probability_faults(runs: pd.DataFrame) -> list[str]:
                 f"column {name!r} must hold numbers; {int(text.sum())} of {len(column)} values "
                 f"do not, the first is {column[text].iloc[0]!r} ({_rows(text)})."
             )
-        outside = (numbers < 0) | (numbers > 1)
+        outside = (numbers < -PROBABILITY_TOLERANCE) | (numbers > 1 + PROBABILITY_TOLERANCE)
         if outside.any():
-            first = numbers[outside][0]
-            remedy = " Divide percentages by 100." if 1 < np.nanmax(numbers[outside]) <= 100 else ""
             faults.append(
                 f"column {name!r} must hold probabilities in [0, 1]; {int(outside.sum())} of "
-                f"{len(column)} values do not, the first is {first:g} ({_rows(outside)}).{remedy}"
+                f"{len(column)} values do not, the first is {numbers[outside][0]:.10g} "
+                f"({_rows(outside)}).{_remedy_outside(numbers[outside])}"
             )
     states = state_columns(runs)
     if len(states) > 1 and not faults:
@@ -141,6 +141,13 @@ def _probability_faults(runs: pd.DataFrame) -> list[str]:
                 f"{int(off.sum())} rows do not, the first sums to {total[off][0]:g} ({_rows(off)})."
             )
     return faults
+
+
+def _remedy_outside(numbers: np.ndarray) -> str:
+    largest = numbers.max()
+    if max(largest - 1, -numbers.min()) <= 0.01:
+        return f" Up to {PROBABILITY_TOLERANCE:g} outside is a rounding error and would do."
+    return " Divide percentages by 100." if 1 < largest <= 100 else ""
 
 
 def _numbers(runs: pd.DataFrame, names: Sequence[str]) -> np.ndarray:

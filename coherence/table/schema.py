@@ -149,6 +149,7 @@ BELIEF_KINDS = (
 )
 COMPUTED_KINDS = ("stated:exact", "token", "revealed")
 """Kinds of belief that are computed from a model's distribution, without the noise of drawing."""
+PROBABILITY_TOLERANCE = 1e-6  # what rounding may put outside [0, 1]; it counts as 0 or 1
 ACTION_SUM_TOLERANCE = 1e-6  # probabilities of actions are computed, not stated
 PROBABILITIES = tuple(column.name for column in COLUMNS if column.kind == "probability")
 

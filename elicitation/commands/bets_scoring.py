@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coherence.cli.folders import prepare_folder, remove_earlier
+from coherence.cli.folders import new_files, prepare_folder
 from elicitation.commands.bets_answers import ask_models, check_known, folder_of, read_answer_table
 from elicitation.commands.bets_questions import scored_questions
 from elicitation.commands.bets_report import bets_report
@@ -65,13 +65,9 @@ def score(args: argparse.Namespace) -> int:
     scores = score_bets(questions, answers, rule=args.rule)
     comparison = compare_models(scores.answers, rule=args.rule)
     out = prepare_folder(args.out)
-    remove_earlier(
-        out,
-        _WRITTEN,
-        (),
-        [path for path in (args.answers, args.questions, args.items) if path is not None],
-    )
-    written = _write(out, answers, scores, comparison, args)
+    inputs = [path for path in (args.answers, args.questions, args.items) if path is not None]
+    with new_files(out, _WRITTEN, inputs) as new:
+        written = _write(new, answers, scores, comparison, args)
     print(bets_report(scores, comparison))
     print(f"{out}: {', '.join(written)}", file=sys.stderr)
     if paper is not None:

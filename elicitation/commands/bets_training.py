@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from coherence.cli.folders import new_files
 from elicitation.commands.bets_answers import folder_of
 from elicitation.commands.bets_questions import MODALITIES, VALUES, things_of
 from elicitation.commands.bets_report import between, percent
@@ -163,14 +164,15 @@ def transfer(args: argparse.Namespace) -> int:
     # What a model was trained on takes the place of its name.
     scores = score_bets(questions, pd.concat(answers, ignore_index=True)).accuracy
     renamed = scores.rename(columns={"model": "trained_on", "template": "tested_on"})
-    write_runs(renamed.drop(columns="kind"), out / "transfer.csv")
     write_paper_tables(paper, "Thinking in bets", transfer_tables(renamed), earlier=EARLIER)
     correct = scores[scores["truth"] == "correct"]
     table = correct.pivot(index="model", columns="template", values="accuracy").loc[
         list(MODALITIES), list(MODALITIES)
     ]
     row_of = {(row["model"], row["template"]): row for row in correct.to_dict("records")}
-    save_bet_plot(partial(plot_transfer, table), out / "transfer.svg", size=(4.2, 3.6))
+    with new_files(out, r"transfer\.(csv|svg)") as new:
+        write_runs(renamed.drop(columns="kind"), new / "transfer.csv")
+        save_bet_plot(partial(plot_transfer, table), new / "transfer.svg", size=(4.2, 3.6))
     cells = [["trained on", *(f"{name} test" for name in MODALITIES)]]
     for trained in MODALITIES:
         rows = [row_of[trained, tested] for tested in MODALITIES]

@@ -1,11 +1,10 @@
 """What ``coherence mix`` writes and prints: tables, figures and lines for the terminal."""
 
 import math
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from coherence.cli.folders import remove_earlier
+from coherence.cli.folders import new_files
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,23 +70,20 @@ def write_mix_results(
         ["flips.png"] if len(board) > 1 and (scores.curves["part"] == "flip").any() else []
     )
     written = [*tables, "scores.json", *rates, *side_by_side]
-    remove_earlier(out, _WRITTEN, written, inputs or ())
-    for name, table in tables.items():
-        write_runs(table, out / name)
-    _write_json(out / "scores.json", scores)
-    for name, model in zip(rates, board["model"], strict=True):
-        save_panels(
-            mixing_figure(scores.curves[scores.curves["model"] == model], title=model or "rates"),
-            out / name,
-        )
-    for name in side_by_side:
-        save_panels(compare_figure(scores.curves, list(board["model"])), out / name)
+    with new_files(out, _WRITTEN, inputs or ()) as new:
+        for name, table in tables.items():
+            write_runs(table, new / name)
+        _write_json(new / "scores.json", scores)
+        for name, model in zip(rates, board["model"], strict=True):
+            curves = scores.curves[scores.curves["model"] == model]
+            save_panels(mixing_figure(curves, title=model or "rates"), new / name)
+        for name in side_by_side:
+            save_panels(compare_figure(scores.curves, list(board["model"])), new / name)
     return written
 
 
 def _write_json(path: Path, scores: "MixingScores") -> None:
     import json
-    import tempfile
 
     tables = {
         "experiments": scores.experiments,
@@ -102,14 +98,7 @@ def _write_json(path: Path, scores: "MixingScores") -> None:
     text = json.dumps(
         records, indent=2, ensure_ascii=False, allow_nan=False, default=lambda value: value.item()
     )
-    # Beside its place and then renamed: the file is there whole or not at all.
-    with tempfile.NamedTemporaryFile(
-        "w", dir=path.parent, prefix=".scores-", suffix=".json", delete=False, encoding="utf-8"
-    ) as file:
-        file.write(text + "\n")
-    # Temporary files are for their owner alone.
-    os.chmod(file.name, 0o644)
-    os.replace(file.name, path)
+    path.write_text(text + "\n", encoding="utf-8")
 
 
 def mix_report(scores: "MixingScores") -> str:

@@ -279,7 +279,9 @@ def ask_and_keep(
                 "Name another --store, or leave --no-resume out."
             )
         try:
-            return asking(store)
+            result = asking(store)
+            tell_damage(store)
+            return result
         except KeyboardInterrupt:
             print(
                 f"\ncoherence {args.command}: interrupted; {len(store)} answers are kept in "
@@ -287,3 +289,18 @@ def ask_and_keep(
                 file=sys.stderr,
             )
             return None
+
+
+def tell_damage(store: "AnswerStore") -> None:
+    """Say on stderr how many stored answers were not as they were written.
+
+    Parameters
+    ----------
+    store : AnswerStore
+        After what is missing was asked.
+    """
+    if store.damaged:
+        print(
+            f"{len(store.damaged)} damaged answers in {store.path} were asked again",
+            file=sys.stderr,
+        )

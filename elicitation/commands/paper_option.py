@@ -2,11 +2,11 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from coherence.cli.folders import prepare_folder
+from coherence.cli.folders import new_files, prepare_folder
 
 if TYPE_CHECKING:
     from coherence.report.tables.cells import PaperTable
@@ -42,7 +42,7 @@ def write_paper_tables(
     folder: Path | None,
     title: str,
     tables: "Sequence[PaperTable]",
-    figures: "Sequence[PaperFigure]" = (),
+    draw: "Callable[[Path], Sequence[PaperFigure]]" = lambda folder: (),
     *,
     earlier: str,
 ) -> None:
@@ -56,8 +56,8 @@ def write_paper_tables(
         Of the indexes.
     tables : sequence of PaperTable
         In their order.
-    figures : sequence of PaperFigure
-        Whose files are there already.
+    draw : callable
+        Writes figures into the folder that it is given, and returns them.
     earlier : str
         Regular expression of names that this battery may have written there.
     """
@@ -65,5 +65,6 @@ def write_paper_tables(
         return
     from coherence.report.tables.document import write_document
 
-    write_document(folder, title, tables, figures, earlier=f"{earlier}|{INDEXES}")
+    with new_files(folder, f"{earlier}|{INDEXES}") as new:
+        write_document(new, title, tables, draw(new))
     print(f"wrote the tables of the paper, see {folder}/paper.md", file=sys.stderr)

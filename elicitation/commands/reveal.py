@@ -6,6 +6,7 @@ The texts are about dice, coins, choices and preferences.
 import argparse
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coherence.cli.folders import prepare_folder
@@ -145,15 +146,16 @@ def run(args: argparse.Namespace) -> int:
 
 def _write_questions(args: argparse.Namespace, settings: "list[Setting]") -> None:
     from coherence.errors import InputError
+    from coherence.table.files import replacing
     from elicitation.batteries.revealed.battery import questions_table
 
     table = questions_table(settings, only_revealed=args.only_revealed)
     try:
-        table.to_csv(args.questions, index=False)
-    except OSError as error:
+        with replacing(Path(args.questions)) as temporary:
+            table.to_csv(temporary, index=False)
+    except InputError as error:
         raise InputError(
-            f"--questions must be a file that can be written; {args.questions} cannot: {error}. "
-            "Choose another."
+            f"--questions must be a file that can be written; {args.questions} cannot: {error}"
         ) from error
     numbers = table.drop_duplicates("question").groupby("kind", sort=False).size()
     counts = ", ".join(f"{number} {kind}" for kind, number in numbers.items())

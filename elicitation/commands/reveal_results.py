@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coherence.cli.folders import remove_earlier
+from coherence.cli.folders import new_files
 from elicitation.commands.paper_option import write_paper_tables
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_CHECKED = ("runs.parquet", "results.json", "report.html")
 # All that the command may write, but for the store of answers.
 _WRITTEN = (
     r"(table|summary|scores|beliefs|influence|orders|stated|stated_errors|misses|bets)\.csv"
@@ -55,6 +54,7 @@ def write_battery(
     """
     from coherence.batteries.revealed.figures import write_figures
     from coherence.batteries.revealed.misses_plot import misses_figure
+    from coherence.table.storage import write_runs
 
     beliefs, stated, bets, runs = map(
         _together, (battery.beliefs, battery.stated, battery.bets, battery.runs)
@@ -62,23 +62,31 @@ def write_battery(
     tables, texts = _scored(beliefs, stated, bets)
     # No file without rows: of coins there are no orders of options, for instance.
     filled = {f"{name}.csv": table for name, table in tables.items() if len(table)}
-    remove_earlier(folder, _WRITTEN, filled, inputs)
-    for name, table in filled.items():
-        table.to_csv(folder / name, index=False)
-    written = list(filled)
-    if beliefs is not None:
-        written += [path.name for path in write_figures(beliefs, folder)]
-    if "misses.csv" in filled:
-        misses_figure(tables["beliefs"], tables["misses"]).savefig(folder / "misses.png")
-        written.append("misses.png")
+    failure: Exception | None = None
+    with new_files(folder, _WRITTEN, inputs) as new:
+        for name, table in filled.items():
+            table.to_csv(new / name, index=False)
+        if beliefs is not None:
+            write_figures(beliefs, new)
+        if "misses.csv" in filled:
+            misses_figure(tables["beliefs"], tables["misses"]).savefig(new / "misses.png")
+        # Before the checks, which take longer.
+        print("\n\n".join(filter(None, texts)))
+        if runs is not None:
+            # First, so that a check that fails leaves the table to look at.
+            write_runs(runs, new / "runs.parquet")
+            try:
+                print(f"\n{_check_coherence(runs, new, seed)}")
+            except OSError:  # of the files
+                raise
+            except Exception as error:  # of a check: what was measured is there all the same
+                failure = error
+        written = [path.name for path in new.iterdir()]
+    print(f"wrote {', '.join(sorted(written))} to {folder}", file=sys.stderr)
     if paper is not None:
         _write_paper(paper, tables)
-    # Before the checks, which take longer: should one fail, what was measured is there.
-    print("\n\n".join(filter(None, texts)))
-    if runs is not None:
-        print(f"\n{_check_coherence(runs, folder, seed)}")
-        written += _CHECKED
-    print(f"wrote {', '.join(written)} to {folder}", file=sys.stderr)
+    if failure is not None:
+        raise failure
 
 
 def _scored(
@@ -134,27 +142,28 @@ def _write_paper(paper: Path, tables: "Mapping[str, pd.DataFrame]") -> None:
     from coherence.batteries.revealed.paper_tables import EARLIER, revealed_tables
     from coherence.report.tables.document import PaperFigure
 
-    figures, misses = [], tables.get("misses")
-    if misses is not None and len(misses):
+    misses = tables.get("misses")
+
+    def draw(folder: Path) -> list[PaperFigure]:
+        if misses is None or not len(misses):
+            return []
         from coherence.batteries.revealed.misses_plot import CAPTION, TITLE, misses_figure
 
         drawn = misses_figure(tables["beliefs"], misses)
         for ending, date in (("svg", "Date"), ("pdf", "CreationDate")):
-            drawn.savefig(paper / f"misses.{ending}", metadata={date: None})
-        figures.append(PaperFigure("misses", "Figure", TITLE, CAPTION))
+            drawn.savefig(folder / f"misses.{ending}", metadata={date: None})
+        return [PaperFigure("misses", "Figure", TITLE, CAPTION)]
+
     summary, errors = tables.get("summary"), tables.get("stated_errors")
     laid_out = [] if summary is None else revealed_tables(summary, errors, misses)
-    write_paper_tables(paper, "Revealed beliefs", laid_out, figures, earlier=EARLIER)
+    write_paper_tables(paper, "Revealed beliefs", laid_out, draw, earlier=EARLIER)
 
 
 def _check_coherence(runs: "pd.DataFrame", folder: Path, seed: int) -> str:
     """Run the ordinary checks, write their report and return it as text."""
     from coherence.analysis.analyze import analyze
     from coherence.report.terminal import render_terminal
-    from coherence.table.storage import write_runs
 
-    # First, so that a check that fails leaves the table to look at.
-    write_runs(runs, folder / "runs.parquet")
     print("checking the coherence of beliefs and bets", file=sys.stderr)
     report = analyze(runs, rng=seed)
     (folder / "results.json").write_text(report.to_json(), encoding="utf-8")

@@ -32,7 +32,7 @@ ASSUMED_SECONDS_PER_READING = 1.0
 ASSUMED_SECONDS_TO_BEGIN, ASSUMED_TOKENS_PER_SECOND = 0.5, 50.0
 """Likewise, for one answer of a server among several under way."""
 
-UNKNOWN = "unknown"
+UNKNOWN, DAMAGED = "unknown", "damaged"
 DRAWN, READ = "drawn", "read"
 _ASSUMED = {
     DRAWN: ("an answer", ASSUMED_SECONDS_PER_ANSWER),
@@ -55,7 +55,8 @@ def summarise_store(path: str | os.PathLike[str]) -> pd.DataFrame:
     -------
     DataFrame
         Columns ``model``, ``question`` (role, and for beliefs the prompt), ``status`` (of the
-        single answer; ``unknown`` where an older store does not say how to read it) and
+        single answer; ``unknown`` where an older store does not say how to read it, ``damaged``
+        where it is not as it was written and will be asked again) and
         ``answers``. Models of one name with several fingerprints are told apart by the beginnings
         of those.
 
@@ -67,6 +68,9 @@ def summarise_store(path: str | os.PathLike[str]) -> pd.DataFrame:
     counts: Counter[tuple[str, str, str, str]] = Counter()
     asked: dict[str, Question | None] = {}
     for row in read_store(path):
+        if not row.sound:
+            counts[row.model, row.fingerprint, UNKNOWN, DAMAGED] += 1
+            continue
         # A store may have millions of answers, and has few kinds of questions.
         if row.about not in asked:
             asked[row.about] = question_about(row.about)
@@ -198,7 +202,7 @@ def preview(
     rows = [
         (row.key, row.fingerprint, row.created, row.n_tokens, way_of(row.about))
         for row in stored
-        if row.model == model_name
+        if row.model == model_name and row.sound
     ]
     kept, fingerprints = {key for key, *_ in rows}, {fingerprint for _, fingerprint, *_ in rows}
 

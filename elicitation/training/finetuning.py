@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from coherence.errors import InputError, MissingExtraError
+from coherence.table.files import replace_text
 from elicitation.training.checkpoint import (
     FOLDER,
     keep_checkpoint,
@@ -222,7 +223,7 @@ def fine_tune(
         network.eval().save_pretrained(target)
         tokenizer.save_pretrained(target)
     # The record says that the model is finished; the checkpoint goes only when nothing needs it.
-    (target / _RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    replace_text(target / _RECORD, json.dumps(record, indent=2) + "\n")
     shutil.rmtree(target / FOLDER)
     return record
 

@@ -6,6 +6,7 @@ Breaks if an answer is lost, doubled, or handed to another model, text, setting 
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 
 from coherence.errors import CoherenceError, InputError
 from elicitation.models.base import Answer
+from elicitation.models.stored_rows import CELLS
 from elicitation.store import AnswerStore, Draw, read_store
 
 ROOT = Path(__file__).parents[2]
@@ -217,3 +219,169 @@ def test_a_store_that_another_process_is_just_making_is_waited_for(tmp_path, mon
     with AnswerStore(tmp_path / "s.sqlite") as store:
         assert len(store) == 0
     assert Contended.refusals == 0
+
+
+# As stores were made before rows had digests.
+FIRST_LAYOUT = """
+CREATE TABLE texts (digest TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE answers (
+    key TEXT PRIMARY KEY, model TEXT NOT NULL, fingerprint TEXT NOT NULL,
+    text_digest TEXT NOT NULL, settings TEXT NOT NULL, draw INTEGER NOT NULL,
+    seed INTEGER NOT NULL, answer TEXT NOT NULL, extra TEXT NOT NULL, created TEXT NOT NULL
+) WITHOUT ROWID;
+PRAGMA user_version = 1;
+"""
+
+
+def _change(path, statement, *values):
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(statement, values)
+
+
+def _earlier_store(path, draws):
+    with AnswerStore(path) as store:
+        _put(store, draws)
+    with closing(sqlite3.connect(path)) as database, database:
+        rows = database.execute(f"SELECT {', '.join(CELLS)} FROM answers").fetchall()
+    path.unlink()
+    with closing(sqlite3.connect(path)) as database, database:
+        database.executescript(FIRST_LAYOUT)
+        database.executemany(f"INSERT INTO answers VALUES ({', '.join('?' * 10)})", rows)
+
+
+DAMAGES = {
+    "text": "UPDATE answers SET answer = 'a9' WHERE key = ?",
+    "number": "UPDATE answers SET seed = seed + 1 WHERE key = ?",
+    "kind": "UPDATE answers SET answer = x'ff00' WHERE key = ?",
+    "encoding": "UPDATE answers SET answer = CAST(x'61ff' AS TEXT) WHERE key = ?",
+    "details": 'UPDATE answers SET extra = \'{"about": "\' WHERE key = ?',
+    "date": "UPDATE answers SET created = '' WHERE key = ?",
+    "digest": "UPDATE answers SET digest = 'none' WHERE key = ?",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_row_is_missing_and_its_place_is_taken(tmp_path, damage):
+    path, draws = tmp_path / "s.sqlite", [_draw(number=number) for number in range(3)]
+    keys = [draw.key("f") for draw in draws]
+    with AnswerStore(path) as store:
+        _put(store, draws)
+    _change(path, DAMAGES[damage], keys[1])
+    assert sorted(row.sound for row in read_store(path)) == [False, True, True]
+    with AnswerStore(path) as store:
+        assert store.get(keys).keys() == {keys[0], keys[2]}
+        assert store.damaged == {keys[1]}
+        _put(store, draws[1:2], "again")
+        assert store.get(keys)[keys[1]].text == "again0"
+        _put(store, draws, "late")
+        assert [store.get(keys)[key].text for key in keys] == ["a0", "again0", "a2"]
+    assert all(row.sound for row in read_store(path))
+
+
+def test_an_answer_that_another_process_put_in_place_of_a_damaged_one_stays(tmp_path):
+    path, (draw,) = tmp_path / "s.sqlite", [_draw()]
+    with AnswerStore(path) as store:
+        _put(store, [draw])
+    _change(path, DAMAGES["text"], draw.key("f"))
+    with AnswerStore(path) as store, AnswerStore(path) as other:
+        assert store.get([draw.key("f")]) == other.get([draw.key("f")]) == {}
+        _put(other, [draw], "first")
+        _put(store, [draw], "second")
+        assert store.get([draw.key("f")])[draw.key("f")].text == "first0"
+
+
+def test_a_store_without_digests_is_read_on_and_gets_them(tmp_path):
+    path, draws = tmp_path / "s.sqlite", [_draw(number=number) for number in range(1203)]
+    keys = [draw.key("f") for draw in draws]
+    _earlier_store(path, draws)
+    assert [row.sound for row in read_store(path)] == [True] * 1203
+    _change(path, "UPDATE answers SET extra = '{' WHERE key = ?", keys[5])
+    with AnswerStore(path) as store:
+        known = store.get(keys)
+        assert store.damaged == {keys[5]}
+        assert {key: known[key].text for key in known} == {
+            key: f"a{number}" for number, key in enumerate(keys) if number != 5
+        }
+        _put(store, draws[5:6])
+        assert len(store.get(keys)) == 1203
+    _change(path, DAMAGES["text"], keys[7])
+    with AnswerStore(path) as store:
+        assert keys[7] not in store.get(keys), "what was upgraded is guarded"
+
+
+def test_an_upgrade_that_is_killed_leaves_the_earlier_store(tmp_path, monkeypatch):
+    path, draws = tmp_path / "s.sqlite", [_draw(number=number) for number in range(3)]
+    _earlier_store(path, draws)
+
+    def killed(cells):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("elicitation.store.digest_of_row", killed)
+        with pytest.raises(KeyboardInterrupt):
+            AnswerStore(path)
+    with AnswerStore(path) as store:
+        assert len(store.get(draw.key("f") for draw in draws)) == 3
+
+
+def test_a_computed_answer_of_an_earlier_store_must_be_json(tmp_path):
+    path, draw = tmp_path / "s.sqlite", Draw.of_labels("How much?", ("No", "Yes"))
+    with AnswerStore(path) as store:
+        store.put([draw], [Answer('{"No": 0.5, "Yes": 0.5')], model="m", fingerprint="f")
+    _change(path, "UPDATE answers SET digest = NULL")
+    with AnswerStore(path) as store:
+        assert store.get([draw.key("f")]) == {}
+
+
+@pytest.mark.parametrize("how", ["removed", "replaced"])
+def test_a_store_that_vanishes_is_said_and_its_answers_are_saved(tmp_path, how):
+    path = tmp_path / "s.sqlite"
+    with AnswerStore(path) as store:
+        _put(store, [_draw()])
+        for name in tmp_path.iterdir():
+            name.unlink()
+        if how == "replaced":
+            path.write_bytes(b"")
+        said = r"s\.sqlite was removed or replaced.*saved to .*s\.sqlite\.rescued: move that to"
+        with pytest.raises(CoherenceError, match=said):
+            _put(store, [_draw(number=1)])
+    assert len(list(read_store(f"{path}.rescued"))) == 2
+
+
+def test_a_store_that_another_process_holds_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr("elicitation.store._BUSY_SECONDS", 0.1)
+    path = tmp_path / "s.sqlite"
+    with AnswerStore(path) as store, closing(sqlite3.connect(path)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(CoherenceError, match="locked. Another process holds it: wait"):
+            _put(store, [_draw()])
+        with pytest.raises(InputError, match="locked. Another process holds it: wait"):
+            AnswerStore(path)
+        other.rollback()
+        _put(store, [_draw()])
+
+
+def test_a_read_only_store_is_said(tmp_path, monkeypatch):
+    path, connect = tmp_path / "s.sqlite", sqlite3.connect
+    with AnswerStore(path) as store:
+        _put(store, [_draw()])
+    # The mode of a file does not stop a superuser.
+    monkeypatch.setattr(
+        sqlite3, "connect", lambda name, **options: connect(f"file:{name}?mode=ro", uri=True)
+    )
+    with pytest.raises(InputError, match="readonly database. It is read-only: make it writable"):
+        AnswerStore(path)
+
+
+def test_a_damaged_file_is_said_with_what_can_be_done(tmp_path):
+    path = tmp_path / "s.sqlite"
+    with AnswerStore(path) as store:
+        _put(store, [_draw(number=number, text="x" * 3000) for number in range(50)])
+    data = bytearray(path.read_bytes())
+    data[4096 : len(data)] = b"\xff" * (len(data) - 4096)
+    path.write_bytes(data)
+    said = r"malformed.*move it away.*\.recover"
+    with pytest.raises(CoherenceError, match=said), AnswerStore(path) as store:
+        store.get([_draw().key("f")])
+    with pytest.raises(InputError, match=r"malformed.*move it away"):
+        list(read_store(path))

@@ -10,6 +10,7 @@ from coherence.analysis.paper.tables import paper_tables
 from coherence.report.report import Report
 from coherence.report.tables.document import write_document
 from coherence.statistics.resample import Seed
+from coherence.table.file_sets import LIST, new_files
 from coherence.table.storage import write_runs
 
 _EARLIER = r"table[1-5]\.(md|tex|csv)|figure[12](-published)?(-\d+)?\.(svg|pdf)"
@@ -51,7 +52,7 @@ def write_paper(
     list of Path
         What was written, the index ``paper.md`` first: every table as Markdown, LaTeX (booktabs)
         and CSV (unrounded), every figure as SVG and PDF, ``paper.tex``, which sets all of them, and
-        ``results.parquet``, which holds every number of the tables.
+        ``results.parquet``, which holds every number of the tables, and the list of digests.
 
     Raises
     ------
@@ -66,8 +67,8 @@ def write_paper(
     )
     home = Path(folder)
     home.mkdir(parents=True, exist_ok=True)
-    write_runs(results.frame(), home / RESULTS)
-    figures = write_paper_figures(results, home)
-    title = "Tables and figures"
-    written = write_document(home, title, paper_tables(results), figures, earlier=_EARLIER)
-    return [*written, home / RESULTS]
+    with new_files(home, _EARLIER) as new:
+        write_runs(results.frame(), new / RESULTS)
+        figures = write_paper_figures(results, new)
+        written = write_document(new, "Tables and figures", paper_tables(results), figures)
+    return [*(home / path.name for path in written), home / RESULTS, home / LIST]

@@ -17,7 +17,7 @@ from coherence.report.tables.markup import (
     render_latex,
     render_markdown,
 )
-from coherence.table.files import remove_earlier, replace_text
+from coherence.table.files import replace_text
 
 INDEX, DOCUMENT = "paper.md", "paper.tex"
 _PREAMBLE = r"""\documentclass{article}
@@ -54,8 +54,6 @@ def write_document(
     title: str,
     tables: Sequence[PaperTable],
     figures: Sequence[PaperFigure] = (),
-    *,
-    earlier: str = "",
 ) -> list[Path]:
     """Write tables as Markdown, LaTeX and CSV, and the indexes of tables and figures.
 
@@ -69,9 +67,6 @@ def write_document(
         In their order.
     figures : sequence of PaperFigure
         Whose files, an SVG and a PDF each, are there already.
-    earlier : str
-        Regular expression of names that an earlier call may have left, which are removed unless
-        they are written now.
 
     Returns
     -------
@@ -88,8 +83,6 @@ def write_document(
             f"{table.name}.csv": render_csv(table),
         }
     drawn = [f"{figure.name}.{ending}" for figure in figures if figure.name for ending in _DRAWN]
-    if earlier:
-        remove_earlier(home, earlier, {*texts, *drawn})
     for name, text in texts.items():
         replace_text(home / name, text)
     return [home / name for name in (*texts, *drawn)]

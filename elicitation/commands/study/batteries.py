@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import importlib
+import io
 import json
 import sys
 from dataclasses import dataclass
@@ -127,13 +128,14 @@ def ask_batteries(units: list[BatteryUnit], done: Asked) -> None:
         # What the command would print belongs to its tables, not between those of other units.
         summary = unit.folder / "summary.txt"
         try:
-            with summary.open("w", encoding="utf-8") as stream, contextlib.redirect_stdout(stream):
+            with contextlib.redirect_stdout(io.StringIO()) as said:
                 status = module.run(unit.options())
         except CoherenceError as error:
             done.failures.append((unit.label, str(error)))
             continue
         if status == _INTERRUPTED:
             raise KeyboardInterrupt
+        replace_text(summary, said.getvalue())
         replace_text(unit.record, json.dumps(unit.digest()) + "\n")
         done.finished += 1
         print(f"{unit.label}: {unit.folder}", file=sys.stderr)

@@ -4,15 +4,17 @@ Only safetensors and GGUF weights are read, and no code that comes with a model 
 """
 
 import io
+import re
 import struct
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, redirect_stderr
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
 import torch
+from huggingface_hub.errors import StrictDataclassError
 from safetensors import SafetensorError
 from transformers import AutoTokenizer
 from transformers.utils import logging as transformers_logging
@@ -22,9 +24,12 @@ from elicitation.models.local.sources import ModelSource, without_network
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 QUANTIZATIONS = ("8bit", "4bit")
+# Lists of layers as architectures name them: model.layers.3, transformer.h.3, encoder.layer.3.
+_LAYER = re.compile(r"(.+\.)?(layers?|h|blocks?)\.\d+\.")
 BROKEN = (
     *(OSError, ValueError, LookupError, RuntimeError, ImportError),
-    *(struct.error, SafetensorError),
+    *(TypeError, AttributeError, ArithmeticError, AssertionError),
+    *(struct.error, SafetensorError, StrictDataclassError),
 )
 """What a broken config, tokenizer or file of weights raises on its way through transformers."""
 
@@ -180,6 +185,11 @@ def load_network(
             )
         except BROKEN as error:
             reason = " ".join(str(error).split())
+            if "ignore_mismatched_sizes" in reason:  # said with advice that nobody here can take
+                reason = (
+                    "its weights have other sizes than its config.json says, so that the two "
+                    "belong to different models. Use a complete copy of one."
+                )
             raise InputError(
                 f"{source.label} could not be loaded as a {as_what}: {reason}"
             ) from error
@@ -187,7 +197,20 @@ def load_network(
         # transformers would fill them with random numbers and a remark.
         missing = ", ".join(sorted(report["missing_keys"])[:3])
         raise InputError(f"{source.label} lacks weights for {missing}. {remedy}")
+    if homeless := _layers_without_place(report["unexpected_keys"], network):
+        raise InputError(
+            f"{source.label} has weights of layers that its config.json does not have, such as "
+            f"{homeless[0]}: the two belong to different models. Use a complete copy of one."
+        )
     return (network if placement.stays else network.to(device)).eval(), tokenizer, dtype
+
+
+def _layers_without_place(unexpected: Iterable[str], network: Any) -> list[str]:
+    """Return weights of whole layers that were left out; single ones may be a head's."""
+    layers = {match[0] for name in network.state_dict() if (match := _LAYER.match(name))}
+    return sorted(
+        name for name in unexpected if (match := _LAYER.match(name)) and match[0] not in layers
+    )
 
 
 def _need(library: str, extra: str, purpose: str) -> None:

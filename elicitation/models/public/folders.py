@@ -67,9 +67,8 @@ def describe_folder(folder: Path) -> FolderFacts:
         raise InputError(f"{folder} holds no safetensors weights. Name a folder of a model.")
     stored: Counter[str] = Counter()
     for file in weights:
-        for name, tensor in _header(file).items():
-            if name != "__metadata__":
-                stored[str(tensor["dtype"])] += math.prod(tensor["shape"])
+        for precision, count in _header(file).values():
+            stored[precision] += count
     architectures = config.get("architectures") or ["unknown"]
     tokenizer = folder / "tokenizer_config.json"
     template = "chat_template" in (_object(tokenizer) if tokenizer.is_file() else {})
@@ -99,14 +98,23 @@ def _object(file: Path) -> dict[str, Any]:
     return content
 
 
-def _header(file: Path) -> dict[str, Any]:
+def _header(file: Path) -> dict[str, tuple[str, int]]:
     # Eight bytes that say how long it is, then JSON: names, shapes and precisions.
     try:
         with file.open("rb") as stream:
             size = int.from_bytes(stream.read(8), "little")
             if size > _MOST_HEADER:
                 raise ValueError("its head is too long")
-            header: dict[str, Any] = json.loads(stream.read(size))
-    except (OSError, ValueError) as error:
+            header = json.loads(stream.read(size))
+            end = stream.tell()
+        tensors = {name: entry for name, entry in header.items() if name != "__metadata__"}
+        longest = max((entry["data_offsets"][1] for entry in tensors.values()), default=0)
+        known = {name: (str(at["dtype"]), math.prod(at["shape"])) for name, at in tensors.items()}
+    except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
         raise InputError(f"{file} is no safetensors file ({error}). Fetch it again.") from error
-    return header
+    if end + longest != file.stat().st_size:
+        raise InputError(
+            f"{file} must have {end + longest} bytes by its head, and has {file.stat().st_size}: "
+            "it was cut, or is another file. Fetch it again."
+        )
+    return known

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.errors import InputError
+from coherence.table.files import replace_text
 from elicitation.models.local.causal import load_causal_model
 from elicitation.models.local.loading import quiet_transformers
 from elicitation.session.plan import Design, Task
@@ -120,7 +121,7 @@ def train_reader(
         "seconds": round(time.monotonic() - begun, 1),
         "loss": loss,
     }
-    (path / "training.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    replace_text(path / "training.json", json.dumps(record, indent=2) + "\n")
     return record
 
 

@@ -1,3 +1,4 @@
+import os
 import re
 
 import numpy as np
@@ -6,7 +7,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bayesnets import Network, Node, load_network, to_pgmpy
-from bayesnets.formats import network_files as module
 from bayesnets.formats.network_files import read_network, write_network
 from coherence.errors import InputError
 
@@ -197,7 +197,7 @@ def test_writing_replaces_the_file_in_one_step(tmp_path, monkeypatch):
     path.write_text("old")
     with monkeypatch.context() as patch:
         patch.setattr(
-            module.os,
+            os,
             "replace",
             lambda source, target: (_ for _ in ()).throw(OSError(28, "No space left on device")),
         )

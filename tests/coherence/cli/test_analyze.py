@@ -1,6 +1,7 @@
 import argparse
 import io
 import json
+import tempfile
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -114,6 +115,7 @@ def test_out_writes_three_readable_files_and_says_where(runs, analyze, tmp_path,
     folder = tmp_path / "new" / "results"
     assert main(["analyze", str(runs), *MAPPING, "--out", str(folder)]) == 0
     assert sorted(path.name for path in folder.iterdir()) == [
+        "files.sha256",
         "report.html",
         "results.json",
         "results.parquet",
@@ -141,7 +143,7 @@ def test_out_that_cannot_be_a_folder_is_refused_before_the_analysis(
     assert main(["analyze", str(runs), *MAPPING, "--out", str(runs)]) == 2
     assert "--out must be a folder; " in capsys.readouterr().err
     assert main(["analyze", str(runs), *MAPPING, "--out", str(runs / "below")]) == 2
-    assert "--out must be a folder that can be written to" in capsys.readouterr().err
+    assert "--out must be a folder that can be made" in capsys.readouterr().err
     assert analyze == []
 
 
@@ -150,7 +152,7 @@ def test_folder_without_permission_is_refused(runs, analyze, tmp_path, capsys, m
         raise PermissionError(13, "Permission denied")
 
     # The mode of a folder does not stop a superuser, so the refusal itself is simulated.
-    monkeypatch.setattr(command.tempfile, "TemporaryFile", refuse)
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
     assert main(["analyze", str(runs), *MAPPING, "--out", str(tmp_path)]) == 2
     assert "(Permission denied). Choose another." in capsys.readouterr().err
 
@@ -223,29 +225,6 @@ def test_columns_and_labels_that_are_nearly_right_end_with_2(tmp_path, capsys):
 def test_missing_file_ends_with_2(capsys, tmp_path):
     assert main(["analyze", str(tmp_path / "nowhere.parquet")]) == 2
     assert "no such file" in capsys.readouterr().err
-
-
-def test_progress_is_drawn_on_a_terminal_without_commands_from_labels(monkeypatch):
-    class Terminal:
-        def __init__(self):
-            self.written = ""
-
-        def isatty(self):
-            return True
-
-        def write(self, text):
-            self.written += text
-
-        def flush(self):
-            pass
-
-    terminal = Terminal()
-    monkeypatch.setattr("sys.stderr", terminal)
-    with command._progress() as progress:
-        progress(1, 4, "label\x1b[31m")
-    assert "label:" in terminal.written
-    assert "1/4" in terminal.written
-    assert "\x1b[31m" not in terminal.written
 
 
 def test_defaults_are_the_documented_ones():

@@ -20,5 +20,5 @@ def test_a_file_in_the_way_is_named_with_the_reason(tmp_path):
 def test_a_folder_without_permission_is_refused(tmp_path, monkeypatch):
     # The mode of a folder does not stop a superuser, so the refusal itself is simulated.
     monkeypatch.setattr("os.access", lambda *arguments: False)
-    with pytest.raises(InputError, match="can be written to; .* cannot. Choose another."):
+    with pytest.raises(InputError, match=r"written to; .* cannot \(Permission denied\). Choose"):
         prepare_folder(tmp_path)

@@ -37,6 +37,7 @@ def test_the_command_writes_what_the_function_returns(tmp_path, capsys):
     assert (out / "power.svg").read_text() == expected.to_svg()
     ElementTree.parse(out / "power.svg")
     assert sorted(path.name for path in out.iterdir()) == [
+        "files.sha256",
         "power.csv",
         "power.json",
         "power.parquet",

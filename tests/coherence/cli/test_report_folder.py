@@ -1,37 +1,27 @@
-import argparse
-
-from coherence.cli.report_folder import reading_words, write_figures, write_pages
+from coherence.cli.report_folder import write_figures, write_report
 from coherence.report.report import Report
 from coherence.report.unit import Unit
 
-COLUMNS = {"belief": ("p", ""), "model-column": ("model", "")}
 
+class Pages(Report):
+    """A report that renders what a test says."""
 
-def parsed(**changes):
-    options = {"runs": "r.csv", "belief": None, "model_column": None, "ignore": [], "sep": None}
-    options |= {"decimal": ".", "encoding": None, "percent": False} | changes
-    return argparse.Namespace(**options)
-
-
-def test_only_what_was_said_is_repeated():
-    assert reading_words(parsed(), COLUMNS) == {"file": "r.csv", "reading": []}
-    words = reading_words(
-        parsed(belief="my p", model_column="llm", ignore=["a", "b"], decimal=",", percent=True),
-        COLUMNS,
-    )["reading"]
-    assert words == [
-        *("--belief=my p", "--model-column=llm", "--ignore=a", "--ignore=b"),
-        *("--decimal=,", "--percent"),
-    ]
+    def to_files(self, *, answers=None):
+        return self.settings["pages"]
 
 
 def test_pages_of_an_earlier_report_go_and_other_files_stay(tmp_path):
+    unit = Unit("t", "m", (), ())
     first = [(f"units/unit-{n}.html", "u") for n in (1, 2)] + [("answers/unit-1.html", "a")]
-    write_pages([*first, ("report.html", "r")], tmp_path)
+    write_report(Pages((unit,), {"pages": [*first, ("report.html", "r")]}), tmp_path)
     (tmp_path / "units" / "notes.html").write_text("mine")
-    write_pages([("units/unit-1.html", "new"), ("report.html", "s")], tmp_path)
+    second = [("units/unit-1.html", "new"), ("report.html", "s")]
+    write_report(Pages((unit,), {"pages": second}), tmp_path)
     left = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*")}
-    assert left == {"units/unit-1.html", "units/notes.html", "report.html"}
+    assert left == {
+        *("units/unit-1.html", "units/notes.html", "report.html"),
+        *("results.json", "results.parquet", "files.sha256"),
+    }
     assert not (tmp_path / "answers").exists()
     assert (tmp_path / "units" / "unit-1.html").read_text() == "new"
 
@@ -40,4 +30,4 @@ def test_figures_of_an_earlier_report_go(tmp_path):
     (tmp_path / "unit-9-pair-1.svg").write_text("old")
     (tmp_path / "mine.svg").write_text("mine")
     assert write_figures(Report((Unit("t", "m", (), ()),), {}), tmp_path) == 0
-    assert {path.name for path in tmp_path.iterdir()} == {"mine.svg", "figures.csv"}
+    assert {path.name for path in tmp_path.iterdir()} == {"mine.svg", "figures.csv", "files.sha256"}

@@ -34,6 +34,7 @@ def test_answers_are_scored_as_in_python(questions, tmp_path, capsys):
         "ladder_2.svg",
         "models.csv",
         "models.svg",
+        "files.sha256",
     }
     assert read_runs(out / "runs.parquet").groupby(["task", "model"])[
         "context"
@@ -97,6 +98,7 @@ def test_results_of_an_earlier_call_do_not_stay(questions, tmp_path):
         "accuracy_1.svg.bak",
         "notes.csv",
         "answers.sqlite",
+        "files.sha256",
     }
     partial.to_csv(out / "ladder.csv", index=False)
     assert main(["bets", "--answers", str(out / "ladder.csv"), "--out", str(out)]) == 0

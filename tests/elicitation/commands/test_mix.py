@@ -57,6 +57,7 @@ def test_answers_are_scored_and_everything_is_written(answers, tmp_path, capsys)
         "rates-1.png",
         "rates-2.png",
         "flips.png",
+        "files.sha256",
     }
     assert not (tmp_path / "first").exists()
     golden = score_mixing(pd.read_csv(answers, dtype={"answer": str}), rng=3).experiments
@@ -90,6 +91,7 @@ def test_what_an_earlier_call_wrote_does_not_stay_beside_the_new(answers, tmp_pa
         "curves.csv",
         "dependence.csv",
         "rates.png",
+        "files.sha256",
     }
     assert {path.name for path in out.iterdir()} == kept | written | {"answers.parquet"}
     flips.to_csv(tmp_path / "flips.csv", index=False)

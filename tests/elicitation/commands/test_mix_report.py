@@ -50,6 +50,7 @@ def test_one_experiment_of_a_nameless_model_has_no_total(tmp_path, capsys):
         "curves.csv",
         "dependence.csv",
         "rates.png",
+        "files.sha256",
     }
 
 

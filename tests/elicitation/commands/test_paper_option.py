@@ -8,7 +8,7 @@ import pytest
 from coherence.batteries.bets.simulated import simulate_answers
 from coherence.batteries.mixing.simulated import simulate_mixing
 from coherence.cli.main import main
-from elicitation.commands.paper_option import add_paper_option, paper_folder
+from elicitation.commands.paper_option import add_paper_option, paper_folder, write_paper_tables
 
 
 def test_a_folder_is_made_before_anything_is_asked(tmp_path):
@@ -34,7 +34,7 @@ def test_reveal_writes_the_tables_and_the_figure_of_both_ways_of_asking(tmp_path
     assert f"{misses['stated_miss'].iloc[-1]:.3f} off in the stated answer" in text
     assert (out / "misses.png").read_bytes().startswith(b"\x89PNG")
     names = {path.name for path in paper.iterdir()}
-    assert names == {"paper.md", "paper.tex", "misses.svg", "misses.pdf"} | {
+    assert names == {"paper.md", "paper.tex", "misses.svg", "misses.pdf", "files.sha256"} | {
         f"{name}.{ending}"
         for name in ("revealed-dice", "misses")
         for ending in ("md", "tex", "csv")
@@ -82,3 +82,12 @@ def test_a_folder_that_cannot_be_is_named_by_its_option(tmp_path, capsys):
     given[2] = str(answers)
     assert main([*given, "--paper", str(tmp_path / "file")]) == 2
     assert "--paper must be a folder" in capsys.readouterr().err
+
+
+def test_tables_of_an_earlier_call_go_and_other_files_stay(tmp_path, capsys):
+    for name in ("figure1-2.svg", "figure1-2.svg.bak", "mine.md"):
+        (tmp_path / name).write_text("x")
+    write_paper_tables(tmp_path, "T", [], earlier=r"figure1-\d\.svg")
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["figure1-2.svg.bak", "files.sha256", "mine.md", "paper.md", "paper.tex"]
+    assert "paper.md" in capsys.readouterr().err

@@ -32,6 +32,7 @@ def test_what_an_earlier_call_wrote_does_not_stay_beside_the_new(tmp_path, capsy
         "bets.csv",
         "stated.csv",
         "stated_errors.csv",
+        "files.sha256",
     }
 
 

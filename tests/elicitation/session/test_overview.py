@@ -95,7 +95,8 @@ def test_answers_of_an_older_store_are_counted_as_unknown(tmp_path):
             fingerprint="f",
         )
         store._database.execute(
-            "UPDATE answers SET extra = ?", [json.dumps({"logprob": None, "n_tokens": 3})]
+            "UPDATE answers SET digest = NULL, extra = ?",
+            [json.dumps({"logprob": None, "n_tokens": 3})],
         )
     assert summarise_store(tmp_path / "s.sqlite").to_dict("records") == [
         {"model": "m", "question": "unknown", "status": "unknown", "answers": 1}
