@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from coherence import analyze, read_runs
 from coherence.checks.catalogue import declarations
 
 ROOT = Path(__file__).parents[1]
@@ -224,3 +225,29 @@ def test_version_and_licence_are_said_alike_everywhere():
         assert f"  - {keyword}\n" in citation
     newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
     assert newest[1] == project["version"]
+
+
+def test_the_second_file_of_ones_own_reads_as_its_page_says():
+    names = {
+        "p": "wahrscheinlichkeit",
+        "action": "entscheidung",
+        "theta": "eingetreten",
+        "context": "fall",
+        "rep": "wiederholung",
+    }
+    path = ROOT / "examples" / "mine_decimal_commas.csv"
+    runs = read_runs(path, columns=names, decimal=",", percent=True, encoding="cp1252")
+    assert len(runs) == 240
+    assert runs["context"].nunique() == 80
+    assert runs["p"].iloc[0] == 0.6
+    # Empty cells stay empty; nothing else is lost.
+    raw = path.read_text(encoding="cp1252").splitlines()[1:]
+    cells = [line.split(";") for line in raw]
+    assert runs["p"].isna().tolist() == [cell[2] == "" for cell in cells]
+    assert runs["action"].isna().tolist() == [cell[3] == "" for cell in cells]
+    assert 0 < runs["p"].isna().sum() < 20
+    # Rounded to a tenth of a percent in the file.
+    assert (runs["p"].dropna() * 1000).round(6).mod(1).eq(0).all()
+    assert set(runs["action"].dropna()) == {"abwarten", "behandeln", "überweisen"}
+    results = analyze(runs, positive="ja", checks=["residual_covariance", "cmi"], rng=1).results
+    assert (results["pvalue_holm"] < 0.05).all()
