@@ -205,10 +205,10 @@ def analyze(
     --------
     >>> from coherence import simulate
     >>> runs = simulate("leaky", n_contexts=100, n_reps=3, rng=1)
-    >>> report = analyze(runs, checks=["cmi"], rng=1)
+    >>> report = analyze(runs, checks=["residual_covariance"], rng=1)
     >>> report.results[["model", "check", "pvalue"]]
-       model check  pvalue
-    0  leaky   cmi  0.0001
+       model                check  pvalue
+    0  leaky  residual_covariance  0.0001
     """
     names = _checked_names(checks)
     _require_twins(twins, published)

@@ -211,6 +211,17 @@ def residual_covariance_test(
     ----------
     Shah and Peters (2020), Annals of Statistics 48(3); Scheidegger, Hoerrmann and Buehlmann (2022),
     JMLR 23.
+
+    Examples
+    --------
+    >>> import coherence
+    >>> runs = coherence.simulate("leaky", n_contexts=100, n_reps=3, rng=1)
+    >>> rows = runs[runs["action"].notna()]
+    >>> result = residual_covariance_test(
+    ...     rows["p"], rows["action"], rows["theta"], context=rows["context"], rng=1
+    ... )
+    >>> result.pvalue < 0.05  # actions know more of the state than the belief says
+    True
     """
     data = as_choices(belief, action, truth, context, positive=positive, oriented=True)
     n_draws = whole_number(n_draws, "n_draws", 99)

@@ -24,7 +24,7 @@ from coherence.cli.reading import (
     read_table,
     reading_words,
 )
-from coherence.cli.report_folder import write_figures, write_report
+from coherence.cli.report_folder import write_figures, write_report, write_tables
 from coherence.cli.run_options import add_jobs, add_seed, require_seed, workers
 from coherence.cli.streams import STREAM, discard_output
 from coherence.report.answer_links import MOST_CONTEXTS
@@ -112,6 +112,12 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
         "--figures",
         metavar="DIR",
         help="folder for each figure as .svg, .pdf and .png; made if it does not exist",
+    )
+    parser.add_argument(
+        "--tables",
+        metavar="DIR",
+        help="folder for the results and statuses of each task and model as tables in Markdown, "
+        "LaTeX and CSV; made if it does not exist",
     )
     parser.add_argument(
         "--full",
@@ -238,6 +244,11 @@ def _write_paper(
     write_paper(report, folder, runs=runs, published=args.published, **options)
 
 
+def _names(text: str | None) -> list[str] | None:
+    """Read names with commas between them."""
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
 def run(args: argparse.Namespace) -> int:
     """Read, analyse, print, write.
 
@@ -258,12 +269,10 @@ def run(args: argparse.Namespace) -> int:
     if args.answers < 0:
         raise InputError(f"--answers must be at least 0; received {args.answers}.")
     conditions = [parse_condition(text) for text in args.fail_on]
-    checks = None
-    if args.checks is not None:
-        checks = [name.strip() for name in args.checks.split(",") if name.strip()]
     runs = read_table(args)
     folder = None if args.out is None else _prepare_folder(args.out)
     figures = None if args.figures is None else _prepare_folder(args.figures, "--figures")
+    tables = None if args.tables is None else _prepare_folder(args.tables, "--tables")
     paper = _paper_folder(args)
     if args.json not in (None, STREAM):
         _require_writable(args.json)
@@ -276,7 +285,7 @@ def run(args: argparse.Namespace) -> int:
     with workers(args), step_progress(" checks") as progress:
         report = analyze(
             runs,
-            checks=checks,
+            checks=_names(args.checks),
             published=args.published,
             strict=args.strict,
             positive=args.positive,
@@ -295,6 +304,8 @@ def run(args: argparse.Namespace) -> int:
     _write(report, folder, args.json, args.answers)
     if figures is not None:
         print(f"wrote {write_figures(report, figures)} figures to {figures}", file=sys.stderr)
+    if tables is not None:
+        print(f"wrote {write_tables(report, tables)} tables to {tables}", file=sys.stderr)
     as_json = args.json == STREAM
     try:
         _print_report(report, sys.stderr if as_json else sys.stdout, args.full)

@@ -10,8 +10,8 @@ from coherence.cli.progress import step_progress
 from coherence.cli.run_options import add_jobs, add_seed, require_seed, workers
 
 if TYPE_CHECKING:
-    from coherence.agents.agent import Agent
     from coherence.rational.agent import RationalAgent
+    from coherence.study.agents.agent import Agent
     from coherence.study.power_result import PowerResult
 
 _FILES = r"power\.(csv|parquet|json|svg)|needed\.csv"
@@ -172,8 +172,8 @@ def _who(args: argparse.Namespace) -> "tuple[Agent | RationalAgent, str]":
     from coherence.errors import InputError
 
     if args.like is None:
-        from coherence.agents.world import named_agent
         from coherence.cli.simulate import agent_parameters
+        from coherence.study.agents.world import named_agent
 
         for option in ("task", "model", "positive", "reference"):
             if getattr(args, option) is not None:

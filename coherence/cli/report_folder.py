@@ -35,6 +35,30 @@ def write_report(report: "Report", folder: Path, *, answers: int | None = None) 
             (new / name).write_text(text, encoding="utf-8")
 
 
+def write_tables(report: "Report", folder: Path) -> int:
+    """Write every table of a report, and remove those of an earlier one that it does not have.
+
+    Parameters
+    ----------
+    report : Report
+        Finished.
+    folder : Path
+        An existing folder.
+
+    Returns
+    -------
+    int
+        How many tables there are.
+    """
+    from coherence.report import result_tables
+
+    files = result_tables.table_files(report.units)
+    with new_files(folder, result_tables.NAMES) as new:
+        for name, text in files.items():
+            (new / name).write_text(text, encoding="utf-8")
+    return sum(name.endswith(".csv") for name in files)
+
+
 def write_figures(report: "Report", folder: Path) -> int:
     """Write every figure of a report, and remove those of an earlier one that it does not have.
 

@@ -125,6 +125,18 @@ def twin_results(
     ------
     InputError
         `agent` or `test` is something else, or `n_twins` is below 1.
+
+    Examples
+    --------
+    >>> import coherence
+    >>> runs = coherence.simulate("leaky", n_contexts=100, n_reps=3, rng=1)
+    >>> rows = runs[runs["action"].notna()]
+    >>> agent = coherence.fit_rational_agent(
+    ...     rows["p"], rows["action"], rows["theta"], context=rows["context"]
+    ... )
+    >>> twins = twin_results(agent, coherence.residual_covariance_test, n_twins=10, rng=1)
+    >>> len(twins)
+    10
     """
     require_agent(agent)
     require(

@@ -34,11 +34,6 @@ class Cell:
         return f"{self.n_contexts} x {self.n_reps}, signal {self.signal:g}"
 
 
-def repeated(n_reps: int) -> str:
-    """Say how many repetitions there are."""
-    return f"{n_reps} repetition{'s' if n_reps > 1 else ''}"
-
-
 @dataclass(frozen=True)
 class Plan:
     """What every simulated study runs.

@@ -150,7 +150,7 @@ def read_runs(
     ignore: Collection[str] = (),
     merge_labels: bool | None = None,
 ) -> pd.DataFrame:
-    """Read and validate a runs table.
+    r"""Read and validate a runs table.
 
     Parameters
     ----------
@@ -188,6 +188,19 @@ def read_runs(
         signs, commas or bytes need an option, which is named.
     SchemaError
         The table breaks the schema; the message lists every fault.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "mine.csv"
+    ...     _ = path.write_text("confidence;choice\n80%;treat\n15%;wait\n")
+    ...     runs = read_runs(path, columns={"p": "confidence", "action": "choice"}, percent=True)
+    >>> runs[["p", "action"]]
+          p action
+    0  0.80  treat
+    1  0.15   wait
     """
     source = require_path(path)
     reading = Reading({} if columns is None else columns, decimal, percent, ignore, merge_labels)
@@ -229,6 +242,16 @@ def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         Unknown ending, or the folder is missing or not writable.
     WriteError
         The disk is full, or failed; an earlier file of that name is unchanged.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import coherence
+    >>> runs = coherence.simulate("rational", n_contexts=5, n_reps=2, rng=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_runs(runs, f"{folder}/runs.parquet")
+    ...     len(coherence.read_runs(f"{folder}/runs.parquet")) == len(runs)
+    True
     """
     require_frame(runs)
     target = require_path(path)

@@ -12,10 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-
-import coherence
 from coherence.report.calibration_plot import plot_calibration
 from coherence.report.figures import (
     ACTION_COLOURS,
@@ -28,6 +24,10 @@ from coherence.report.figures import (
 from coherence.report.forest_plot import Effect, plot_forest
 from coherence.report.plots import belief_axes, plot_pairwise_choice
 from coherence.report.state_shares_plot import plot_state_shares
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+import coherence
 from coherence.statistics.state_shares import state_shares
 
 FOLDER = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "checks"

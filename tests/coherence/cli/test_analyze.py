@@ -472,3 +472,17 @@ def test_answers_and_figures_are_written_and_the_command_says_how(simulated, tmp
     assert not (folder / "answers").exists()
     assert main([*options, "--answers", "-1"]) == 2
     assert "--answers must be at least 0; received -1." in capsys.readouterr().err
+
+
+def test_tables_are_written_beside_the_figures(simulated, tmp_path, capsys):
+    options = [
+        "analyze",
+        str(simulated),
+        "--checks",
+        "calibration",
+        "--tables",
+        str(tmp_path / "t"),
+    ]
+    assert main(options) == 0
+    assert "wrote 8 tables" in capsys.readouterr().err
+    assert (tmp_path / "t" / "results-1.tex").read_text(encoding="utf-8").startswith("% Needs")

@@ -1,4 +1,4 @@
-from coherence.cli.report_folder import write_figures, write_report
+from coherence.cli.report_folder import write_figures, write_report, write_tables
 from coherence.report.report import Report
 from coherence.report.unit import Unit
 
@@ -31,3 +31,17 @@ def test_figures_of_an_earlier_report_go(tmp_path):
     (tmp_path / "mine.svg").write_text("mine")
     assert write_figures(Report((Unit("t", "m", (), ()),), {}), tmp_path) == 0
     assert {path.name for path in tmp_path.iterdir()} == {"mine.svg", "figures.csv", "files.sha256"}
+
+
+def test_tables_of_an_earlier_report_go(tmp_path):
+    for name in ("results-9.csv", "answers-9.tex", "mine.csv"):
+        (tmp_path / name).write_text("old")
+    assert write_tables(Report((Unit("t", "m", (), ()),), {}), tmp_path) == 1
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "files.sha256",
+        "mine.csv",
+        "results-1.csv",
+        "results-1.md",
+        "results-1.tex",
+        "tables.md",
+    }

@@ -5,8 +5,9 @@ import math
 import pandas as pd
 import pytest
 
+from coherence.errors import InputError
+from coherence.plots.sensitivity import plot_sensitivity
 from coherence.rational.sensitivity import Sensitivity
-from coherence.report.sensitivity_plot import plot_sensitivity
 
 
 def sensitivity(*, shift=(0.3, 0.2, -0.1, -0.2), interval=0.08, everything=0.15):
@@ -26,7 +27,7 @@ def lines(ax, gid):
 
 
 def test_curve_and_tipping_points(ax):
-    plot_sensitivity(sensitivity(), ax)
+    plot_sensitivity(sensitivity(), ax=ax)
     (curve,) = lines(ax, "curve")
     assert curve.get_xydata()[:, 1] == pytest.approx([0.3, 0.2, -0.1, -0.2])
     (first,), (second,) = lines(ax, "explains interval"), lines(ax, "explains all")
@@ -39,7 +40,12 @@ def test_curve_and_tipping_points(ax):
 
 
 def test_what_is_not_told_ends_the_curve_and_has_no_line(ax):
-    plot_sensitivity(sensitivity(shift=(0.3, 0.2, math.nan, -0.2), everything=math.nan), ax)
+    plot_sensitivity(sensitivity(shift=(0.3, 0.2, math.nan, -0.2), everything=math.nan), ax=ax)
     (curve,) = lines(ax, "curve")
     assert curve.get_xdata().tolist() == [0.0, 0.05]
     assert lines(ax, "explains all") == []
+
+
+def test_what_is_no_curve_is_refused():
+    with pytest.raises(InputError, match="noise_sensitivity returns; received float"):
+        plot_sensitivity(0.3)

@@ -2,8 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import coherence
 from coherence.errors import InputError
-from coherence.report.calibration_plot import (
+from coherence.plots.calibration import (
     calibration_outcome,
     calibration_table,
     plot_calibration,
@@ -42,15 +43,16 @@ def test_equal_beliefs_share_a_bin_whatever_the_row_order(choices):
 def test_calibration_prefers_the_exact_posterior_and_shows_one_mark_per_context(
     choices, ax, drawn, ends
 ):
-    plot_calibration(choices(), ax)
+    plot_calibration(choices(), ax=ax)
     (contexts,) = drawn(ax, "contexts")
     assert len(contexts.get_offsets()) == 60
     assert ax.get_ylabel() == "exact posterior"
+    assert ax.get_title(loc="left") == "Belief and exact posterior"
     assert [ends(line) for line in drawn(ax, "diagonal")] == [[(0, 0), (1, 1)]]
 
 
 def test_many_contexts_are_thinned(choices, ax, drawn):
-    plot_calibration(choices(n_contexts=2000, n_reps=1), ax)
+    plot_calibration(choices(n_contexts=2000, n_reps=1), ax=ax)
     (contexts,) = drawn(ax, "contexts")
     assert 200 <= len(contexts.get_offsets()) <= 400
 
@@ -59,4 +61,20 @@ def test_calibration_without_a_binary_truth_is_refused(choices, ax):
     table = choices(p_true=False).assign(truth="sunny")
     assert calibration_outcome(table) is None
     with pytest.raises(InputError, match="truth must be 0 or 1"):
-        plot_calibration(table, ax)
+        plot_calibration(table, ax=ax)
+
+
+def test_arrays_are_the_rows_of_the_table(ax, drawn):
+    runs = coherence.simulate("miscalibrated", n_contexts=60, n_reps=2, rng=1)
+    plot_calibration(runs, ax=ax)
+    rows = runs[(runs["prompt"] == "standard") & runs["z_state"].isna() & runs["p"].notna()]
+    beliefs, exact = rows["p"].to_numpy(), rows["p_true"].to_numpy()
+    again = plot_calibration(beliefs, exact=exact, context=rows["context"].to_numpy())
+    of_runs, of_arrays = (drawn(each, "calibration")[0] for each in (ax, again))
+    np.testing.assert_allclose(of_runs.get_offsets(), of_arrays.get_offsets())
+
+
+@pytest.mark.parametrize("n_bins", [0, 2.5, "4"])
+def test_a_number_of_bins_is_a_number(n_bins, choices):
+    with pytest.raises(InputError, match="n_bins must be a whole number"):
+        plot_calibration(choices(), n_bins=n_bins)

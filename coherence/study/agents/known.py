@@ -1,6 +1,6 @@
 """The agents that come with the toolkit, by name: coherent ones, and one of each failing."""
 
-from coherence.agents.agent import Agent
+from coherence.study.agents.agent import Agent
 
 AGENTS = {
     agent.name: agent

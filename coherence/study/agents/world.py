@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.agents.agent import ACTIONS, Agent, log_odds
-from coherence.agents.known import AGENTS
 from coherence.errors import InputError, closest
 from coherence.inputs import Codes, Floats, require, whole_number
 from coherence.statistics.resample import Seed, as_generator
+from coherence.study.agents.agent import ACTIONS, Agent, log_odds
+from coherence.study.agents.known import AGENTS
 from coherence.table.schema import ACTION_PREFIX
 
 PROMPTS = ("standard", "mse", "absolute", "bayes")

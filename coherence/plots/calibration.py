@@ -6,16 +6,30 @@ contexts, whose rows share one outcome.
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
+from numpy.typing import ArrayLike
 
 from coherence.errors import InputError
-from coherence.report.answering import STATED
-from coherence.report.figures import BLUE, FAINT, INK, SKY, probability_scales
-from coherence.report.plots import belief_axes
+from coherence.inputs import require, whole_number
+from coherence.plots.choices import choices_of
+from coherence.plots.style import (
+    BLUE,
+    DASHES,
+    FAINT,
+    INK,
+    SKY,
+    Style,
+    belief_axes,
+    canvas,
+    probability_scales,
+    set_title,
+)
 from coherence.statistics.bins import belief_bins
 from coherence.statistics.context_shares import context_shares
+from coherence.table.answering import STATED
 
 # One mark per context up to here; beyond, evenly spaced contexts keep the page small.
 _MOST_POINTS = 400
@@ -109,86 +123,121 @@ def calibration_table(choices: pd.DataFrame, *, n_bins: int = 10) -> pd.DataFram
     return grouped.reset_index(drop=True)
 
 
+def title_of(choices: pd.DataFrame) -> str:
+    """Say what the figure of these beliefs shows."""
+    return "Belief and exact posterior" if _is_exact(choices) else "Calibration"
+
+
+def _is_exact(choices: pd.DataFrame) -> bool:
+    known = calibration_outcome(choices)
+    return known is not None and known[1] == "p_true"
+
+
 def plot_calibration(
-    choices: pd.DataFrame,
-    ax: Axes,
+    data: ArrayLike | pd.DataFrame,
+    truth: ArrayLike | None = None,
     *,
+    exact: ArrayLike | None = None,
+    context: ArrayLike | None = None,
+    positive: Any = None,
     n_bins: int = 10,
     noun: str = STATED,
+    title: str | None = None,
     bins: pd.DataFrame | None = None,
     link: Callable[[object], str | None] | None = None,
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw the exact posterior, or else the share of true cases, against the stated belief.
 
     Parameters
     ----------
-    choices : DataFrame
-        With ``belief``, ``context`` and ``truth`` or ``p_true``.
-    ax : Axes
-        Where to draw.
+    data : DataFrame or array-like, shape (n,)
+        A runs table of one task and model, or beliefs in [0, 1].
+    truth : array-like, shape (n,), optional
+        Beside an array of beliefs: the realised state.
+    exact : array-like, shape (n,), optional
+        Beside an array of beliefs: the exact posterior, which comes before the state.
+    context : array-like, shape (n,), optional
+        Ids of the evidence; without them every row is its own context.
+    positive : Any
+        Label of the state that beliefs are in; not needed for 0 and 1, no and yes, false and true.
     n_bins : int
-        Largest number of bins.
+        Largest number of bins, which hold about equally many answers.
     noun : str
         What the axis calls the belief.
+    title : str, optional
+        None says what is shown, an empty text leaves it out.
     bins : DataFrame, optional
         From `calibration_table`; with a column ``url``, its points are links.
     link : callable, optional
         Gives the address of a context's answers, or None.
+    ax : Axes, optional
+        Where to draw; a new figure without it.
 
     Returns
     -------
     Axes
-        `ax`; the binned means have the gid "calibration", single contexts (exact posterior only)
-        the gid "contexts".
+        The binned means have the gid "calibration" and 95% intervals over contexts, single contexts
+        (exact posterior only) the gid "contexts".
 
     Raises
     ------
     InputError
-        There is neither an exact posterior nor a 0/1 truth.
+        There is neither an exact posterior nor a state that is 0 or 1, or an array breaks its rule.
+
+    Examples
+    --------
+    >>> import coherence
+    >>> runs = coherence.simulate("miscalibrated", n_contexts=60, n_reps=2, rng=1)
+    >>> coherence.plots.plot_calibration(runs).get_ylabel()
+    'exact posterior'
+    >>> ax = coherence.plots.plot_calibration(runs["p"], runs["theta"], context=runs["context"])
+    >>> ax.get_ylabel()
+    'share of cases with state 1'
     """
+    choices = choices_of(data, truth=truth, exact=exact, context=context, positive=positive)
+    require("belief" in choices, "data must hold beliefs in one of two states; received none.")
+    n_bins = whole_number(n_bins, "n_bins", 2)
     bins = calibration_table(choices, n_bins=n_bins) if bins is None else bins
-    known = calibration_outcome(choices)
-    exact = known is not None and known[1] == "p_true"
-    belief_axes(ax)
-    probability_scales(ax, x=False)
-    ax.plot(
-        [0, 1], [0, 1], color=FAINT, linewidth=1.2, linestyle=(0, (2, 2)), gid="diagonal", zorder=1
+    exactly = _is_exact(choices)
+    with canvas(ax, size=(4.4, 4.5)) as axes:
+        belief_axes(axes)
+        probability_scales(axes, x=False)
+        diagonal: Style = {"color": FAINT, "linewidth": 1.2, "linestyle": DASHES}
+        axes.plot([0, 1], [0, 1], gid="diagonal", zorder=1, **diagonal)
+        if exactly:
+            _draw_contexts(choices, axes, link)
+        _draw_bins(bins, axes)
+        axes.set_xlabel(noun)
+        axes.set_ylabel("exact posterior" if exactly else "share of cases with state 1")
+        # On a square the diagonal is the line of 45 degrees that readers expect.
+        axes.set_aspect("equal")
+        set_title(axes, title, title_of(choices))
+        return axes
+
+
+def _draw_contexts(
+    choices: pd.DataFrame, ax: Axes, link: Callable[[object], str | None] | None
+) -> None:
+    """Draw mean belief and exact posterior of single contexts."""
+    of_context = (
+        choices.groupby("context", sort=False, observed=True)
+        .agg(belief=("belief", "mean"), p_true=("p_true", "mean"))
+        .dropna()
     )
-    if exact:
-        of_context = (
-            choices.groupby("context", sort=False, observed=True)
-            .agg(belief=("belief", "mean"), p_true=("p_true", "mean"))
-            .dropna()
-        )
-        # Evenly spaced in the order of the table, and not drawn: equal bytes for equal data.
-        shown = of_context.iloc[:: max(1, math.ceil(len(of_context) / _MOST_POINTS))]
-        points = ax.scatter(
-            shown["belief"],
-            shown["p_true"],
-            s=11,
-            color=SKY,
-            alpha=0.5,
-            linewidth=0,
-            gid="contexts",
-            zorder=2,
-        )
-        if link is not None:
-            points.set_urls([link(context) for context in shown.index])
+    # Evenly spaced in the order of the table, and not drawn: equal bytes for equal data.
+    shown = of_context.iloc[:: max(1, math.ceil(len(of_context) / _MOST_POINTS))]
+    style: Style = {"s": 11, "color": SKY, "alpha": 0.5, "linewidth": 0, "zorder": 2}
+    points = ax.scatter(shown["belief"], shown["p_true"], gid="contexts", **style)
+    if link is not None:
+        points.set_urls([link(context) for context in shown.index])
+
+
+def _draw_bins(bins: pd.DataFrame, ax: Axes) -> None:
+    """Draw the means of bins, joined, with their intervals."""
     ax.vlines(bins["belief"], bins["low"], bins["high"], color=INK, linewidth=1.0, zorder=3)
     ax.plot(bins["belief"], bins["outcome"], color=BLUE, linewidth=1.6, zorder=4)
-    means = ax.scatter(
-        bins["belief"],
-        bins["outcome"],
-        s=38,
-        color=BLUE,
-        edgecolor="white",
-        gid="calibration",
-        zorder=5,
-    )
+    style: Style = {"s": 38, "color": BLUE, "edgecolor": "white", "zorder": 5}
+    means = ax.scatter(bins["belief"], bins["outcome"], gid="calibration", **style)
     if "url" in bins:
         means.set_urls(bins["url"].tolist())
-    ax.set_xlabel(noun)
-    ax.set_ylabel("exact posterior" if exact else "share of cases with theta = 1")
-    # On a square the diagonal is the line of 45 degrees that readers expect.
-    ax.set_aspect("equal")
-    return ax
