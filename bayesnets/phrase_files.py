@@ -64,6 +64,12 @@ def load_phrases(name_or_path: str | Path, network: Any = None) -> Phrases:
     InputError
         Unknown name, unreadable file, or missing, repeated or misspelt entries; the message lists
         every fault.
+
+    Examples
+    --------
+    >>> phrases = load_phrases("asia")
+    >>> phrases.subject, phrases.default_target
+    ('a patient', 'lung')
     """
     if isinstance(name_or_path, Path) or str(name_or_path).endswith(".toml"):
         text = read_text(name_or_path, "phrase file")

@@ -1,6 +1,4 @@
-from .agents.agent import Agent as Agent
-from .agents.known import AGENTS as AGENTS
-from .agents.world import simulate as simulate
+from . import plots as plots
 from .analysis.analyze import analyze as analyze
 from .analysis.comparison.compare import compare as compare
 from .analysis.comparison.result import Comparison as Comparison
@@ -47,9 +45,14 @@ from .result import CheckResult as CheckResult
 from .result import Interval as Interval
 from .statistics.multiplicity import benjamini_hochberg as benjamini_hochberg
 from .statistics.multiplicity import holm as holm
+from .study.agents.agent import Agent as Agent
+from .study.agents.known import AGENTS as AGENTS
+from .study.agents.world import simulate as simulate
 from .study.costs import Costs as Costs
 from .study.power import power as power
 from .study.power_result import PowerResult as PowerResult
 from .table.faults import validate_runs as validate_runs
+from .table.scan import RunsScan as RunsScan
+from .table.scan import scan_runs as scan_runs
 from .table.storage import read_runs as read_runs
 from .table.storage import write_runs as write_runs

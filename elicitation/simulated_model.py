@@ -1,8 +1,8 @@
 """Simulated agents that answer in words: whole sessions without a model, and with known truth.
 
-An agent of `coherence.agents` is given the exact posteriors of a task's cases. Asked one of the
-task's questions, it forms its belief, reports it or acts on it as its parameters say, and writes
-the answer in the form that was asked for. What a session then finds is what was planted.
+An agent of `coherence.study.agents` is given the exact posteriors of a task's cases. Asked one of
+the task's questions, it forms its belief, reports it or acts on it as its parameters say, and
+writes the answer in the form that was asked for. What a session then finds is what was planted.
 """
 
 import hashlib
@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from bayesnets import posterior
-from coherence.agents.agent import ACTIONS, Agent
-from coherence.agents.known import AGENTS
-from coherence.errors import InputError, closest
+from coherence.errors import InputError
+from coherence.study.agents.agent import ACTIONS, Agent
+from coherence.study.agents.world import named_agent
 from elicitation.models.base import Answer, Request
 from elicitation.session.questions import Question, evidence_of, plan_questions
 from elicitation.spelling.forms import AnswerForm
@@ -76,14 +76,16 @@ def agent_for_task(agent: Agent | str, task: "Subject", cases: pd.DataFrame) -> 
     ------
     InputError
         Unknown agent.
+
+    Examples
+    --------
+    >>> from elicitation import load_task
+    >>> asia = load_task("asia")
+    >>> agent_for_task("leaky", asia, asia.cases(20, seed=0)).name
+    'leaky'
     """
     if isinstance(agent, str):
-        if agent not in AGENTS:
-            raise InputError(
-                f"agent must be one of {', '.join(AGENTS)}; received {agent!r}. "
-                f"{closest(agent, AGENTS)}"
-            )
-        agent = AGENTS[agent]
+        agent = named_agent(agent)
     given_z = _posteriors_given_z(task, cases)
     # By text: a model sees the question and nothing else.
     known: dict[str, Known] = {}

@@ -14,7 +14,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "examples" / "README.md"]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+    ROOT / "examples" / "README.md",
+]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # Training and elicitation in full take minutes; their own tests do that. Here the commands must
 # exist and take these options.
@@ -29,26 +33,35 @@ LENGTHY = re.compile(
 SLOW = re.compile(r"coherence organisms|train_reader.*coherence (?:mix|reveal|bets)", re.DOTALL)
 
 
-def marks_of(body):
+# One page for every check, each with an example of a few seconds.
+LENGTHY_PAGES = ROOT / "docs" / "checks"
+
+
+def marks_of(page, body):
     if "coherence models fetch" in body:
         # Whole batteries take a real model minutes.
         whole = re.search(r"coherence (?:mix|bets|study) ", body)
         return [pytest.mark.smollm2, *([pytest.mark.slow] if whole else [])]
     if SLOW.search(body):
         return [pytest.mark.slow]
-    return [pytest.mark.lengthy] if LENGTHY.search(body) else []
+    takes_time = LENGTHY.search(body) or page.is_relative_to(LENGTHY_PAGES)
+    return [pytest.mark.lengthy] if takes_time else []
 
 
 def blocks(language):
+    """Return the blocks of a language; one that several pages show is run once."""
+    shown = {}
+    for page in PAGES:
+        for number, (name, body) in enumerate(BLOCK.findall(page.read_text(encoding="utf-8"))):
+            if name == language:
+                shown.setdefault(body, (page, number))
     return [
         pytest.param(
             body,
             id=f"{page.relative_to(ROOT)}:{number}",
-            marks=marks_of(body),
+            marks=marks_of(page, body),
         )
-        for page in PAGES
-        for number, (name, body) in enumerate(BLOCK.findall(page.read_text(encoding="utf-8")))
-        if name == language
+        for body, (page, number) in shown.items()
     ]
 
 

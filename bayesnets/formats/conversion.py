@@ -48,6 +48,12 @@ def to_pgmpy(network: Network) -> Any:
     -------
     pgmpy.models.DiscreteBayesianNetwork
         With a table for every node.
+
+    Examples
+    --------
+    >>> from bayesnets import load_network
+    >>> len(to_pgmpy(load_network("asia")).nodes())
+    8
     """
     with warnings.catch_warnings():
         # pgmpy's import warns of its own later changes, which are no business of the caller.
@@ -98,6 +104,13 @@ def from_pgmpy(
     InputError
         A node without a table, a node that is not discrete, two tables that disagree about a
         node's states, or a table that breaks a rule of `Network`.
+
+    Examples
+    --------
+    >>> from bayesnets import load_network, to_pgmpy
+    >>> again = from_pgmpy(to_pgmpy(load_network("asia")), name="asia")
+    >>> [node.name for node in again.nodes][:3]
+    ['asia', 'smoke', 'bronc']
     """
     return Network(name, title or name, source, False, tuple(nodes_from_pgmpy(model)))
 

@@ -101,6 +101,15 @@ def write_network(network: Any, path: str | Path) -> None:
     InputError
         Another ending, a folder that does not exist or can't be written to, or names with control
         characters, which only JSON can hold.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from bayesnets import load_network, read_network
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = write_network(load_network("asia"), f"{folder}/asia.bif")
+    ...     len(read_network(f"{folder}/asia.bif").nodes)
+    8
     """
     model = as_network(network)
     target = Path(path)

@@ -78,6 +78,13 @@ def sample_record_cases(
     ------
     InputError
         A number outside its range, or fewer strata with enough records than cases.
+
+    Examples
+    --------
+    >>> from bayesnets import dataset_names, load_dataset
+    >>> cases = sample_record_cases(load_dataset(dataset_names()[0]), 20, even=False, rng=1)
+    >>> len(cases), bool(cases["p_true"].between(0, 1).all())
+    (20, True)
     """
     if not isinstance(task, CountedRecords):
         raise InputError(

@@ -302,6 +302,13 @@ def with_records(network: Any, records: pd.DataFrame, *, missing: Missing = "err
     ------
     InputError
         An absent column, an unknown state, or missing values.
+
+    Examples
+    --------
+    >>> from bayesnets import load_network, sample
+    >>> network = load_network("asia")
+    >>> with_records(network, sample(network, 500, rng=1)).name
+    'asia'
     """
     model = as_network(network)
     states = {node.name: node.states for node in model.nodes}

@@ -4,140 +4,35 @@ What cannot be run is not passed over: each unit's notes say what was left out a
 `coherence.analysis.planning`).
 """
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 
-from coherence.analysis.conclusion import say
+from coherence.analysis.by_unit import analyze_scan
+from coherence.analysis.finishing import adjusted, measured, with_results
 from coherence.analysis.planning import Job, plan_unit
-from coherence.analysis.states import positive_labels, states_of_tasks
+from coherence.analysis.reading import read_units
+from coherence.analysis.states import positive_labels
 from coherence.analysis.twin_runs import Beside, beside_twins
-from coherence.analysis.unit import UnitRows, unreadable
+from coherence.analysis.unit import UnitRows
 from coherence.checks import CHECKS
-from coherence.checks.catalogue import declaration
-from coherence.errors import InputError, closest, listing
+from coherence.errors import InputError, closest
 from coherence.inputs import number_of_jobs, require, whole_number
 from coherence.report.provenance import package_version, versions
 from coherence.report.report import Report
 from coherence.report.unit import Unit
 from coherence.result import CheckResult
-from coherence.statistics.multiplicity import benjamini_hochberg, holm
+from coherence.statistics.parallel import run_calls
 from coherence.statistics.resample import Seed, as_generator
-from coherence.table.answering import answering
-from coherence.table.audit import count_statuses, label_rows, worst_case_bounds
-from coherence.table.column_names import unknown_columns
-from coherence.table.faults import validate_runs
 from coherence.table.fingerprint import fingerprint
 from coherence.table.frames import require_frame
-from coherence.table.labels import labels_alike, merge_alike
-from coherence.table.prompts import REFERENCE, reference_prompt
-from coherence.table.rounding_errors import within_bounds
-from coherence.table.schema import (
-    ACTION_PREFIX,
-    REPAIRS,
-    action_columns,
-    policy_rows,
-    state_columns,
-)
+from coherence.table.scan import RunsScan
 
-UNIT = ("task", "model")
 FEWEST_TWINS = 40  # with fewer no statistic that may have either sign could be extreme
 Progress = Callable[[int, int, str], None]
-
-
-def _one_writing(runs: pd.DataFrame, merge_labels: bool | None) -> tuple[pd.DataFrame, list[str]]:
-    """Merge labels that differ only in how they are written, or say that they are kept apart."""
-    if merge_labels:
-        return merge_alike(runs)
-    apart = [] if merge_labels is None else labels_alike(runs)
-    return runs, [f"labels of {group.column!r} were kept apart: {group}." for group in apart[:5]]
-
-
-def complete_columns(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Fill the columns that may be absent, and say what was assumed."""
-    table, assumed = runs.reset_index(drop=True), []
-    unread = unknown_columns(runs)
-    if unread:
-        assumed.append(f"columns that nothing reads: {listing(unread, 12)}.")
-    # Notes on actions: in a unit without any, they would be taken for probabilities.
-    notes = [name for name in table if str(name).startswith(ACTION_PREFIX)]
-    if action_columns(table):
-        of_policies = policy_rows(table)
-        table = table.assign(**{str(name): table[name].where(of_policies) for name in notes})
-    else:
-        table = table.drop(columns=notes)
-    table, rounded = within_bounds(table)
-    assumed += rounded
-    for name in ("task", "model"):
-        if name not in table.columns:
-            table = table.assign(**{name: ""})
-        table[name] = table[name].astype(object).where(table[name].notna(), "").astype(str)
-    if "z_state" not in table.columns:
-        table = table.assign(z_state=None)
-    if "prompt" not in table.columns:
-        table = table.assign(prompt=REFERENCE)
-    # A belief given z whose prompt is not named belongs to the reference prompt of its unit, which
-    # need not be the usual one.
-    unnamed = table["prompt"].isna()
-    table["prompt"] = (
-        table["prompt"]
-        .astype(str)
-        .astype(object)
-        .mask(unnamed, REFERENCE)
-        .mask(unnamed & table["z_state"].notna(), None)
-    )
-    if "context" not in table.columns:
-        table = table.assign(context=np.arange(len(table)))
-        assumed.append(
-            "no context column: every row was taken as its own context. If rows repeat a context, "
-            "p-values and intervals are too optimistic; name the column (--context NAME)."
-        )
-    if "rep" not in table.columns:
-        asked = ["task", "model", "context", "prompt", "z_state"]
-        # Two auxiliary variables may share the names of their states.
-        variable = [table["z"].where(table["z_state"].notna())] if "z" in table.columns else []
-        table = table.assign(
-            rep=table.groupby([*asked, *variable], dropna=False, observed=True).cumcount()
-        )
-    return table, assumed
-
-
-def _without_repairs(table: pd.DataFrame) -> tuple[pd.DataFrame, int]:
-    """Empty what was read of repaired answers; the rows stay and are counted."""
-    if "status" not in table.columns:
-        return table, 0
-    repaired = table["status"].isin(REPAIRS)
-    names = ("p", *state_columns(table), "action", *action_columns(table), "p_z")
-    read = [name for name in names if name in table.columns]
-    return table.assign(**{name: table[name].mask(repaired) for name in read}), int(repaired.sum())
-
-
-def _adjust(outcomes: list[list[CheckResult]]) -> list[list[CheckResult]]:
-    """Add the p-values adjusted over every test of the report."""
-    pvalues = [
-        math.nan if result.pvalue is None else result.pvalue
-        for results in outcomes
-        for result in results
-    ]
-    n_tests = sum(not math.isnan(pvalue) for pvalue in pvalues)
-    adjusted = iter(zip(holm(pvalues), benjamini_hochberg(pvalues), strict=True))
-
-    def with_adjusted(result: CheckResult) -> CheckResult:
-        by_holm, by_bh = next(adjusted)
-        return (
-            result
-            if result.pvalue is None
-            else replace(
-                result, pvalue_holm=float(by_holm), pvalue_bh=float(by_bh), n_tests=n_tests
-            )
-        )
-
-    return [[with_adjusted(result) for result in results] for results in outcomes]
 
 
 def _checked_names(checks: Sequence[str] | None) -> tuple[str, ...]:
@@ -173,86 +68,9 @@ def _require_twins(twins: int | None, published: bool) -> None:
         )
 
 
-def _units_of(
-    table: pd.DataFrame, states: Mapping[str, tuple[Sequence[Any], Any]], reference: str | None
-) -> list[tuple[tuple[Any, ...], UnitRows]]:
-    """Part a table by task and model, each with its states and its reference prompt."""
-    units = []
-    for key, rows in table.groupby(list(UNIT), sort=True):
-        labels, named = states[str(key[0])]
-        named_by = zip(UNIT, key, strict=True)
-        where = " and ".join(f"{what} {name!r}" for what, name in named_by if name)
-        prompt = reference_prompt(rows, reference, where=where or "the table")
-        units.append((key, UnitRows(rows, positive=named, labels=labels, reference=prompt)))
-    return units
-
-
-def read_units(
-    runs: pd.DataFrame,
-    checks: Sequence[str],
-    *,
-    strict: bool = False,
-    positive: Any = None,
-    reference: str | None = None,
-    merge_labels: bool | None = None,
-) -> tuple[list[tuple[tuple[Any, ...], UnitRows]], list[str]]:
-    """Validate a table and part it by task and model.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        A runs table.
-    checks : sequence of str
-        Checks that will be run, out of `coherence.checks.CHECKS`.
-    strict, positive, reference, merge_labels
-        As in `analyze`.
-
-    Returns
-    -------
-    units : list of (task and model, UnitRows)
-        Sorted by task and model.
-    assumed : list of str
-        What was assumed of all of them.
-    """
-    require_frame(runs)
-    runs, written = _one_writing(runs, merge_labels)
-    validate_runs(runs, labels_apart=merge_labels is False)
-    table, assumed = complete_columns(runs)
-    assumed = written + assumed
-    if strict:
-        table, repaired = _without_repairs(table)
-        assumed.append(f"strict: {repaired} repaired rows were treated as unreadable.")
-    states = states_of_tasks(table, positive, [declaration(name) for name in checks])
-    return _units_of(table, states, reference), assumed
-
-
-def _finished(key: tuple[Any, ...], unit: UnitRows, beside: Beside, notes: tuple[str, ...]) -> Unit:
-    """Put all that is known of a unit together."""
-    way = answering(unit.rows)
-    said = say(beside.results, unit, way)
-    return Unit(
-        task=str(key[0]),
-        model=str(key[1]),
-        results=beside.results,
-        verdicts=said.verdicts,
-        notes=(*notes, *beside.notes),
-        statuses=count_statuses(unit.rows, unit.reference),
-        bounds=worst_case_bounds(unit.rows, unit.reference),
-        beliefs=unit.shown(),
-        unreadable=unreadable(unit.rows),
-        answering=way,
-        conclusion=said.conclusion,
-        cautions=said.cautions,
-        scatter=said.scatter,
-        rows=unit.rows,
-        labels=label_rows(unit.rows, unit.reference),
-        sensitivity=beside.sensitivity,
-    )
-
-
 def _run(jobs: list[Job], n_jobs: int, progress: Progress | None) -> list[list[CheckResult]]:
     outcomes = []
-    running = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(Job.run)(job) for job in jobs)
+    running = run_calls(Job.run, [(job,) for job in jobs], n_jobs)
     for job, results in zip(jobs, running, strict=True):
         outcomes.append(results)
         if progress is not None:
@@ -260,8 +78,63 @@ def _run(jobs: list[Job], n_jobs: int, progress: Progress | None) -> list[list[C
     return outcomes
 
 
+@dataclass(frozen=True)
+class _Plans:
+    """What is run on units that are in memory."""
+
+    checks: tuple[str, ...]
+    on_demand: Sequence[str]
+    published: bool
+    twins: int | None
+    n_jobs: int
+    progress: Progress | None
+
+
+def _in_memory(
+    units: Sequence[tuple[tuple[Any, ...], UnitRows]],
+    assumed: Sequence[str],
+    plan: _Plans,
+    rngs: Sequence[np.random.Generator],
+) -> list[Unit]:
+    """Run every check of every unit, and twins beside them, over processes."""
+    plans = []
+    for (_, unit), unit_rng in zip(units, rngs, strict=True):
+        # One stream per check, whether it is run or not: asking for fewer checks does not change
+        # the numbers of the others.
+        streams = dict(zip(CHECKS, unit_rng.spawn(len(CHECKS)), strict=True))
+        plans.append(plan_unit(unit, plan.checks, published=plan.published, streams=streams))
+    jobs = [job for jobs, _ in plans for job in jobs]
+    outcomes = iter(adjusted(_run(jobs, plan.n_jobs, plan.progress)))
+    found = [[result for _ in jobs for result in next(outcomes)] for jobs, _ in plans]
+    beside = [Beside(tuple(results)) for results in found]
+    if plan.twins is not None:
+        beside = beside_twins(
+            [unit for _, unit in units],
+            found,
+            plan.checks,
+            n_twins=plan.twins,
+            on_demand=plan.on_demand,
+            rngs=rngs,
+            n_jobs=plan.n_jobs,
+            progress=plan.progress,
+        )
+    return [
+        with_results(measured(key, unit, (*assumed, *notes)), of_twins)
+        for (key, unit), (_, notes), of_twins in zip(units, plans, beside, strict=True)
+    ]
+
+
+def _require_by_unit(twins: int | None, merge_labels: bool | None) -> None:
+    for name, value in (("twins", twins), ("merge_labels", merge_labels)):
+        require(
+            value is None,
+            f"{name} must be left out for a table that is read by unit; received {value!r}. "
+            "It takes all units together: read the table into memory, or a part of it.",
+        )
+
+
 def analyze(
-    runs: pd.DataFrame,
+    runs: pd.DataFrame | RunsScan,
     *,
     checks: Sequence[str] | None = None,
     published: bool = False,
@@ -278,9 +151,11 @@ def analyze(
 
     Parameters
     ----------
-    runs : DataFrame
+    runs : DataFrame or RunsScan
         A runs table; see `coherence.table.schema.COLUMNS`. Beliefs ``p`` and something to check
-        them against suffice, such as ``action`` or ``theta``.
+        them against suffice, such as ``action`` or ``theta``. A table larger than memory comes from
+        `coherence.scan_runs`; its results are the same, and the report has neither figures of
+        beliefs nor pages of answers.
     checks : sequence of str, optional
         Names out of `coherence.checks.CHECKS`; None runs all.
     published : bool
@@ -330,49 +205,25 @@ def analyze(
     --------
     >>> from coherence import simulate
     >>> runs = simulate("leaky", n_contexts=100, n_reps=3, rng=1)
-    >>> report = analyze(runs, checks=["cmi"], rng=1)
+    >>> report = analyze(runs, checks=["residual_covariance"], rng=1)
     >>> report.results[["model", "check", "pvalue"]]
-       model check  pvalue
-    0  leaky   cmi  0.0001
+       model                check  pvalue
+    0  leaky  residual_covariance  0.0001
     """
-    require_frame(runs)
     names = _checked_names(checks)
     _require_twins(twins, published)
     n_jobs = number_of_jobs(n_jobs)
-    units, assumed = read_units(
-        runs,
-        names,
-        strict=strict,
-        positive=positive,
-        reference=reference,
-        merge_labels=merge_labels,
-    )
-    data = {"rows": len(runs), "columns": runs.shape[1], "fingerprint": fingerprint(runs)}
-    plans = []
-    rngs = as_generator(rng).spawn(len(units))
-    for (_, unit), unit_rng in zip(units, rngs, strict=True):
-        # One stream per check, whether it is run or not: asking for fewer checks does not change
-        # the numbers of the others.
-        streams = dict(zip(CHECKS, unit_rng.spawn(len(CHECKS)), strict=True))
-        plans.append(plan_unit(unit, names, published=published, streams=streams))
-    outcomes = iter(_adjust(_run([job for jobs, _ in plans for job in jobs], n_jobs, progress)))
-    found = [[result for _ in jobs for result in next(outcomes)] for jobs, _ in plans]
-    beside = [Beside(tuple(results)) for results in found]
-    if twins is not None:
-        beside = beside_twins(
-            [unit for _, unit in units],
-            found,
-            names,
-            n_twins=twins,
-            on_demand=checks or (),
-            rngs=rngs,
-            n_jobs=n_jobs,
-            progress=progress,
-        )
-    finished = [
-        _finished(key, unit, of_twins, (*assumed, *notes))
-        for (key, unit), (_, notes), of_twins in zip(units, plans, beside, strict=True)
-    ]
+    options: dict[str, Any] = {"strict": strict, "positive": positive, "reference": reference}
+    if isinstance(runs, RunsScan):
+        _require_by_unit(twins, merge_labels)
+        shared: dict[str, Any] = {"published": published, "n_jobs": n_jobs, "progress": progress}
+        found, data = analyze_scan(runs, names, rng=as_generator(rng), **options, **shared)
+    else:
+        require_frame(runs)
+        units, assumed = read_units(runs, names, merge_labels=merge_labels, **options)
+        data = {"rows": len(runs), "columns": runs.shape[1], "fingerprint": fingerprint(runs)}
+        plans = _Plans(names, checks or (), published, twins, n_jobs, progress)
+        found = _in_memory(units, assumed, plans, as_generator(rng).spawn(len(units)))
     seed = int(rng) if isinstance(rng, int | np.integer) else None
     settings = {
         "version": package_version("belief-coherence"),
@@ -387,4 +238,4 @@ def analyze(
         "merge_labels": merge_labels,
         **({} if twins is None else {"twins": twins}),
     }
-    return Report(tuple(finished), settings)
+    return Report(tuple(found), settings)

@@ -38,10 +38,6 @@ class Said:
 
     Parameters
     ----------
-    belief : str
-        Kind of belief, as sentences name it: "stated belief".
-    scatter : Scatter
-        How far reports of equal evidence lie apart.
     verdicts : tuple of str
         One per result.
     conclusion : tuple of str
@@ -50,24 +46,22 @@ class Said:
         What may mislead the tests, or is not known of it.
     """
 
-    belief: str
-    scatter: Scatter
     verdicts: tuple[str, ...]
     conclusion: tuple[str, ...]
     cautions: tuple[str, ...]
 
 
-def say(results: Sequence[CheckResult], unit: UnitRows, way: Answering) -> Said:
+def say(results: Sequence[CheckResult], way: Answering, scatter: Scatter) -> Said:
     """Put the results of one (task, model) into words.
 
     Parameters
     ----------
     results : sequence of CheckResult
         With p-values that are adjusted over the report.
-    unit : UnitRows
-        The rows that they were computed from.
     way : Answering
         How the answers were got.
+    scatter : Scatter
+        How far reports of equal evidence lie apart.
 
     Returns
     -------
@@ -75,18 +69,30 @@ def say(results: Sequence[CheckResult], unit: UnitRows, way: Answering) -> Said:
         Verdicts in the order of the results, and what stands above them.
     """
     belief = belief_noun(way)
-    computed = bool(way.kinds) and set(way.kinds) <= set(COMPUTED_KINDS)
-    scatter = unit_scatter(unit, computed=computed)
     allowed = allowing(results)
     return Said(
-        belief=belief,
-        scatter=scatter,
         verdicts=tuple(
             verdict(result, belief=belief, scatter=scatter, allowed=allowed) for result in results
         ),
         conclusion=conclude(results, belief=belief, scatter=scatter),
         cautions=cautions(results, scatter),
     )
+
+
+def all_computed(way: Answering) -> bool:
+    """Tell whether every belief is computed, so that none scatters by drawing.
+
+    Parameters
+    ----------
+    way : Answering
+        How the answers were got.
+
+    Returns
+    -------
+    bool
+        False where nothing says how.
+    """
+    return bool(way.kinds) and set(way.kinds) <= set(COMPUTED_KINDS)
 
 
 def unit_scatter(unit: UnitRows, *, computed: bool = False) -> Scatter:
@@ -174,7 +180,7 @@ def conclude(
     if not results:
         return "No check could be run.", NO_CLAIM
     if set(outcomes) == {Outcome.ESTIMATE}:
-        return "No test could be run; what follows are estimates.", NO_CLAIM
+        return "No test could be run: all results are estimates.", NO_CLAIM
     untested = outcomes.count(Outcome.UNTESTED)
     n = len(results) - untested - outcomes.count(Outcome.ESTIMATE)
     if not n:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pandas as pd
 
-from coherence.analysis.analyze import UNIT, complete_columns
+from coherence.analysis.reading import UNIT, complete_columns
 from coherence.analysis.states import states_of_tasks
 from coherence.analysis.unit import UnitRows
 from coherence.checks.catalogue import declaration

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from coherence.analysis.twins import TwinPlan, plan_twins, with_twins
 from coherence.analysis.unit import UnitRows
 from coherence.rational.agent import RationalAgent
 from coherence.rational.sensitivity import Sensitivity, noise_sensitivity
 from coherence.result import CheckResult, rejects
+from coherence.statistics.parallel import call, run_calls
 
 PER_TASK = 5  # twins that a process draws before it hands back what it found
 RATIONAL, EXACT = "rational_agent", "residual_covariance"
@@ -95,9 +95,7 @@ def beside_twins(
             tasks += _tasks(number, plan, rng.spawn(n_twins))
     drawn: list[list[dict[str, float]]] = [[] for _ in units]
     sensitivities: list[Sensitivity | None] = [None for _ in units]
-    running = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(task.function)() for task in tasks
-    )
+    running = run_calls(call, [(task.function,) for task in tasks], n_jobs)
     for done, (task, found) in enumerate(zip(tasks, running, strict=True), start=1):
         if isinstance(found, Sensitivity):
             sensitivities[task.unit] = found

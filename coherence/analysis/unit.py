@@ -14,7 +14,7 @@ from coherence.checks.check import Facts
 from coherence.inputs import Floats, as_codes
 from coherence.table.audit import asked_for_action
 from coherence.table.needs import ACTION, THETA
-from coherence.table.prompts import reference_prompt
+from coherence.table.prompts import reference_prompt, under_prompt
 from coherence.table.schema import (
     ACTION_PREFIX,
     COMPUTED_KINDS,
@@ -185,7 +185,7 @@ class UnitRows:
             self.states, self.unpaired = _ordered_states(self.states, theta, positive)
         policies = action_columns(rows)
         self.policies = [name for name in policies if rows[name].notna().any()]
-        self.asked = plain[plain["prompt"] == self.reference]
+        self.asked = under_prompt(rows, self.reference)
         self.elsewhere = plain[plain["prompt"] != self.reference]
         self.stated = self.asked.dropna(subset=self.states or ["p"])
         decided = asked_for_action(rows, self.reference)

@@ -187,6 +187,11 @@ def calibration_estimates(
     ----------
     Kumar, Liang and Ma (2019), Verified uncertainty calibration, on the bias of the plain estimate;
     Efron and Stein (1981), The jackknife estimate of variance.
+
+    Examples
+    --------
+    >>> calibration_estimates([0.2, 0.9] * 20, [0, 1] * 20)[0].statistic  # Brier score
+    0.025
     """
     require_aligned(belief=belief, truth=truth, p_true=p_true, context=context)
     values = as_belief(belief)

@@ -23,7 +23,7 @@ from scipy import stats
 from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.checks.covariance_effect import means_of_contexts, residual_covariance_effect
 from coherence.inputs import Floats, whole_number
-from coherence.result import EXACT_REPORT, CheckResult, Interval
+from coherence.result import EXACT_REPORT, CheckResult, Interval, rejects
 from coherence.statistics.choice_fit import choice_misfit
 from coherence.statistics.choices import ChoiceData, as_choices
 from coherence.statistics.covariance_sums import (
@@ -108,6 +108,20 @@ def _of_largest(result: CheckResult, sums: Sums, n_pairs: int) -> CheckResult:
     return replace(named, statistic=estimate, interval=Interval(low, high, 0.95, method))
 
 
+def _agreeing(result: CheckResult) -> CheckResult:
+    """Reach with the interval to 0 unless the test, which shares its level out, rejects as well."""
+    interval = result.interval
+    if interval is None or rejects(result.pvalue) or interval.low <= 0 <= interval.high:
+        return result
+    reached = replace(
+        interval,
+        low=min(interval.low, 0.0),
+        high=max(interval.high, 0.0),
+        method=f"{interval.method}; reaches to 0, which the test does not reject",
+    )
+    return replace(result, interval=reached)
+
+
 def _no_shift(data: ChoiceData, chooser: Chooser, shift: Shift, exchanged: bool) -> str:
     """Return why the hidden shift is not the effect that is reported; empty where it is."""
     # Where the score test rejects no shift on one side, the curve was followed far from the data.
@@ -169,7 +183,8 @@ def residual_covariance_test(
         and adjusted p-values. With more than two states, or one belief throughout, the hidden shift
         is not defined: the statistic is the difference in choice probability with the smallest
         p-value, named in `settings`, and its interval, from the larger of the errors under and
-        beyond the null, is simultaneous over all of them.
+        beyond the null, is simultaneous over all of them. Every interval holds 0 unless the p-value
+        is at most .05: it reaches there where it would end short of it.
 
     Raises
     ------
@@ -196,6 +211,17 @@ def residual_covariance_test(
     ----------
     Shah and Peters (2020), Annals of Statistics 48(3); Scheidegger, Hoerrmann and Buehlmann (2022),
     JMLR 23.
+
+    Examples
+    --------
+    >>> import coherence
+    >>> runs = coherence.simulate("leaky", n_contexts=100, n_reps=3, rng=1)
+    >>> rows = runs[runs["action"].notna()]
+    >>> result = residual_covariance_test(
+    ...     rows["p"], rows["action"], rows["theta"], context=rows["context"], rng=1
+    ... )
+    >>> result.pvalue < 0.05  # actions know more of the state than the belief says
+    True
     """
     data = as_choices(belief, action, truth, context, positive=positive, oriented=True)
     n_draws = whole_number(n_draws, "n_draws", 99)
@@ -270,10 +296,12 @@ def tested_shift(
         ),
     )
     if shift is None or chooser is None:
-        return _of_largest(tested, sums, n_pairs), None
+        return _agreeing(_of_largest(tested, sums, n_pairs)), None
     why = _no_shift(data, chooser, shift, exchanged)
     tested = _with_shift(tested, shift, n_pairs, why)
-    return (_of_largest(tested, sums, n_pairs), None) if why else (tested, shift)
+    if why:
+        return _agreeing(_of_largest(tested, sums, n_pairs)), None
+    return _agreeing(tested), shift
 
 
 def residual_covariance_of_means(

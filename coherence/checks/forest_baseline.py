@@ -143,6 +143,13 @@ def random_forest_baseline(runs: pd.DataFrame, *, n_trees: int = 50) -> CheckRes
     ----------
     Breiman (2001), Machine Learning 45(1), for the forests; Buhlmann and Yu (2002), Annals of
     Statistics 30(4), for samples without replacement.
+
+    Examples
+    --------
+    >>> import coherence
+    >>> runs = coherence.simulate("rational", n_contexts=60, n_reps=2, rng=1)
+    >>> random_forest_baseline(runs, n_trees=10).unit
+    'of belief'
     """
     require_frame(runs)
     for column in (*KEY, "p_z"):

@@ -124,6 +124,14 @@ def iterated_expectation_test(
     References
     ----------
     Fisher (1935), The Design of Experiments, section 21, for the sign flips.
+
+    Examples
+    --------
+    >>> import coherence
+    >>> runs = coherence.simulate("wordbound", n_contexts=60, n_reps=3, rng=1)
+    >>> result = iterated_expectation_test(runs, n_flips=999, n_bootstraps=200, rng=1)
+    >>> result.check, result.n_contexts
+    ('iterated_expectation', 60)
     """
     _require_columns(runs)
     n_flips = whole_number(n_flips, "n_flips", 99)

@@ -20,15 +20,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from coherence.checks.check import (
-    ANY,
-    FEWEST_DRAWS,
-    Call,
-    CallsAndNotes,
-    Check,
-    Facts,
-    Sentences,
-)
+from coherence.checks.check import ANY, FEWEST_DRAWS, Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.checks.direction import CHECK as DIRECTION
 from coherence.checks.direction import single_belief
 from coherence.errors import InputError, closest
@@ -140,6 +132,12 @@ def monotone_choice_test(
     References
     ----------
     Robertson, Wright and Dykstra (1988), Order Restricted Statistical Inference, section 2.3.
+
+    Examples
+    --------
+    >>> belief, action = [0.2, 0.8] * 50, ["treat", "wait"] * 50  # treated where it is less likely
+    >>> monotone_choice_test(belief, action, pair=("treat", "wait"), rng=1).pvalue
+    0.0001
     """
     _require_options(pair, direction, method)
     require_aligned(belief=belief, action=action, context=context)

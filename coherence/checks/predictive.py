@@ -181,6 +181,18 @@ def predictive_gain_test(
     ----------
     Dorogush, Ershov and Gulin (2018) for CatBoost; Nadeau and Bengio (2003) on tests of
     cross-validated losses.
+
+    Examples
+    --------
+    >>> import coherence
+    >>> runs = coherence.simulate("leaky", n_contexts=100, n_reps=3, rng=1)
+    >>> rows = runs[runs["action"].notna()]
+    >>> result = predictive_gain_test(
+    ...     rows["p"], rows["action"], rows["theta"], context=rows["context"], learner="logistic",
+    ...     n_bootstraps=200, rng=1,
+    ... )
+    >>> result.statistic > 0
+    True
     """
     require_aligned(belief=belief, features=features)
     data = as_choices(belief, action, truth, context, positive=positive)

@@ -88,6 +88,17 @@ def rational_agent_test(
     InputError
         As for `coherence.fit_rational_agent`; data to which no agent can be fitted give a result
         with a reason instead.
+
+    Examples
+    --------
+    >>> import coherence
+    >>> runs = coherence.simulate("noisy", n_contexts=100, n_reps=3, rng=1)
+    >>> rows = runs[runs["action"].notna()]
+    >>> result = rational_agent_test(
+    ...     rows["p"], rows["action"], rows["theta"], context=rows["context"], rng=1
+    ... )
+    >>> result.pvalue < 0.05  # its reports are noisy, and nothing else is amiss
+    False
     """
     data = as_choices(belief, action, truth, context, positive=positive, oriented=True)
     n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)

@@ -3,8 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -17,23 +16,20 @@ if TYPE_CHECKING:
 from coherence.checks import CHECKS
 from coherence.cli.fail_on import judge
 from coherence.cli.folders import prepare_folder, replace_text
-from coherence.cli.report_folder import reading_words, write_figures, write_report
-from coherence.cli.streams import STREAM, discard_output, standard_input
-from coherence.cli.text_options import add_text_arguments
+from coherence.cli.progress import step_progress
+from coherence.cli.reading import (
+    MOST_ROWS,
+    add_column_arguments,
+    add_form_arguments,
+    read_table,
+    reading_words,
+)
+from coherence.cli.report_folder import write_figures, write_report, write_tables
+from coherence.cli.run_options import add_jobs, add_seed, require_seed, workers
+from coherence.cli.streams import STREAM, discard_output
 from coherence.report.answer_links import MOST_CONTEXTS
 
 TWINS = 200
-# Option -> column of the runs table, what it holds.
-_COLUMNS = {
-    "belief": ("p", "stated probabilities"),
-    "action": ("action", "actions"),
-    "truth": ("theta", "realised states"),
-    "context": ("context", "ids of the cases; rows of one case are not independent"),
-    "rep": ("rep", "repetitions"),
-    "prompt": ("prompt", "wordings of the belief question"),
-    "task": ("task", "tasks"),
-    "model-column": ("model", "models"),
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,19 +74,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "second, with wide noise about one); write it behind the table",
     )
     parser.add_argument(
-        "--seed",
-        type=int,
-        default=0,
-        metavar="N",
-        help="seed; equal seeds give equal numbers (default: 0)",
+        "--by-unit",
+        action="store_true",
+        help="read a parquet table one task and model at a time, for tables larger than memory; "
+        f"taken by itself from {MOST_ROWS:,} rows on. Numbers are the same; the report has no "
+        "figures of beliefs and no pages of answers",
     )
-    parser.add_argument(
-        "--n-jobs",
-        type=int,
-        default=1,
-        metavar="N",
-        help="processes; -1 for one per processor (default: 1)",
-    )
+    add_seed(parser)
+    add_jobs(parser)
     _add_reading(parser)
 
 
@@ -123,6 +114,12 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
         help="folder for each figure as .svg, .pdf and .png; made if it does not exist",
     )
     parser.add_argument(
+        "--tables",
+        metavar="DIR",
+        help="folder for the results and statuses of each task and model as tables in Markdown, "
+        "LaTeX and CSV; made if it does not exist",
+    )
+    parser.add_argument(
         "--full",
         action="store_true",
         help="print all results of every task and model; of more than three, a summary is printed",
@@ -151,18 +148,7 @@ def _add_pipelines(parser: argparse.ArgumentParser) -> None:
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
     """Declare how the table is to be understood."""
-    columns = parser.add_argument_group(
-        "columns", "names in your file, where they differ from those of the runs table"
-    )
-    for option, (column, holds) in _COLUMNS.items():
-        columns.add_argument(f"--{option}", metavar="COLUMN", help=f"{holds} (default: {column})")
-    columns.add_argument(
-        "--ignore",
-        action="append",
-        default=[],
-        metavar="COLUMN",
-        help="column of your file to leave out; may be given several times",
-    )
+    add_column_arguments(parser)
     meaning = parser.add_argument_group("labels", "what the values of these columns mean")
     meaning.add_argument(
         "--positive",
@@ -184,7 +170,7 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
         help="take labels that differ only by blanks, case, Unicode form or type for one, or keep "
         "them apart (default: refuse the table and show them)",
     )
-    add_text_arguments(parser, percent="stated probabilities are percentages: 70 or 70%% is 0.7")
+    add_form_arguments(parser)
 
 
 def _prepare_folder(name: str, option: str = "--out") -> Path:
@@ -223,25 +209,6 @@ def _require_writable(file: str) -> None:
         )
 
 
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int, str], None] | None]:
-    """Show a bar if stderr is a terminal."""
-    from tqdm import tqdm
-
-    from coherence.report.wording import clean
-
-    # disable=None: no bar where stderr is a file or a pipe.
-    with tqdm(unit="check", file=sys.stderr, disable=None, leave=False) as bar:
-
-        def show(done: int, total: int, label: str) -> None:
-            bar.total, bar.n = total, done
-            # Labels hold names of tasks and models, which come from the user's files.
-            bar.set_description_str(clean(label, limit=40), refresh=False)
-            bar.refresh()
-
-        yield None if bar.disable else show
-
-
 def _print_report(report: "Report", stream: TextIO, full: bool) -> None:
     """Print what a stream can show: rich knows terminals, pipes, NO_COLOR, TERM and encodings."""
     from rich.console import Console
@@ -254,29 +221,6 @@ def _print_report(report: "Report", stream: TextIO, full: bool) -> None:
     plain = shown.options.ascii_only
     text = render_report(report.units, full=full, color=color, ascii_only=plain)
     print(text, file=stream)
-
-
-def _read(args: argparse.Namespace) -> "pd.DataFrame":
-    """Read the table, from a file, a folder or standard input."""
-    from coherence.table.storage import read_runs
-    from coherence.table.streams import read_stream
-
-    names = {
-        column: getattr(args, option.replace("-", "_")) for option, (column, _) in _COLUMNS.items()
-    }
-    options: dict[str, Any] = {
-        "columns": {column: name for column, name in names.items() if name is not None},
-        "sep": args.sep,
-        "decimal": args.decimal,
-        "encoding": args.encoding,
-        "percent": args.percent,
-        "ignore": args.ignore,
-        # Merged by the analysis, whose report says so.
-        "merge_labels": None if args.merge_labels is None else False,
-    }
-    if args.runs == STREAM:
-        return read_stream(standard_input(), **options)
-    return read_runs(args.runs, **options)
 
 
 def _write(report: "Report", folder: Path | None, json_file: str | None, answers: int) -> None:
@@ -300,6 +244,11 @@ def _write_paper(
     write_paper(report, folder, runs=runs, published=args.published, **options)
 
 
+def _names(text: str | None) -> list[str] | None:
+    """Read names with commas between them."""
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
 def run(args: argparse.Namespace) -> int:
     """Read, analyse, print, write.
 
@@ -316,28 +265,27 @@ def run(args: argparse.Namespace) -> int:
     from coherence.analysis.conditions import parse_condition
     from coherence.errors import InputError
 
-    # numpy takes no negative seed, and says so in words about entropy.
-    for option in ("seed", "answers"):
-        if getattr(args, option) < 0:
-            raise InputError(f"--{option} must be at least 0; received {getattr(args, option)}.")
+    require_seed(args)
+    if args.answers < 0:
+        raise InputError(f"--answers must be at least 0; received {args.answers}.")
     conditions = [parse_condition(text) for text in args.fail_on]
-    checks = None
-    if args.checks is not None:
-        checks = [name.strip() for name in args.checks.split(",") if name.strip()]
-    runs = _read(args)
+    runs = read_table(args)
     folder = None if args.out is None else _prepare_folder(args.out)
     figures = None if args.figures is None else _prepare_folder(args.figures, "--figures")
+    tables = None if args.tables is None else _prepare_folder(args.tables, "--tables")
     paper = _paper_folder(args)
     if args.json not in (None, STREAM):
         _require_writable(args.json)
 
     # Imported after the options are known to be right: the checks take a second to load.
+    import pandas as pd
+
     from coherence.analysis.analyze import analyze
 
-    with _progress() as progress:
+    with workers(args), step_progress(" checks") as progress:
         report = analyze(
             runs,
-            checks=checks,
+            checks=_names(args.checks),
             published=args.published,
             strict=args.strict,
             positive=args.positive,
@@ -349,11 +297,15 @@ def run(args: argparse.Namespace) -> int:
             progress=progress,
         )
         if paper is not None:
+            assert isinstance(runs, pd.DataFrame)  # with --paper it is not read by unit
             _write_paper(report, paper, runs, args, progress)
-    report = replace(report, settings={**report.settings, **reading_words(args, _COLUMNS)})
+    read = {"file": args.runs, "reading": reading_words(args)}
+    report = replace(report, settings={**report.settings, **read})
     _write(report, folder, args.json, args.answers)
     if figures is not None:
         print(f"wrote {write_figures(report, figures)} figures to {figures}", file=sys.stderr)
+    if tables is not None:
+        print(f"wrote {write_tables(report, tables)} tables to {tables}", file=sys.stderr)
     as_json = args.json == STREAM
     try:
         _print_report(report, sys.stderr if as_json else sys.stdout, args.full)

@@ -3,10 +3,13 @@
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from coherence.cli.progress import step_progress
+from coherence.cli.reading import add_column_arguments, add_form_arguments, reading
+from coherence.cli.run_options import add_jobs, add_seed, require_seed, workers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,43 +61,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reference", metavar="PROMPT", help="wording of the beliefs, as for analyze"
     )
-    parser.add_argument(
-        "--ignore",
-        action="append",
-        default=[],
-        metavar="COLUMN",
-        help="column to leave out where a file has it; may be given several times",
-    )
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=0,
-        metavar="N",
-        help="seed; equal seeds give equal numbers (default: 0)",
-    )
-    parser.add_argument(
-        "--n-jobs",
-        type=int,
-        default=1,
-        metavar="N",
-        help="processes; -1 for one per processor (default: 1)",
-    )
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int, str], None] | None]:
-    """Show a bar if stderr is a terminal."""
-    from tqdm import tqdm
-
-    # disable=None: no bar where stderr is a file or a pipe.
-    with tqdm(unit=" effects", file=sys.stderr, disable=None, leave=False) as bar:
-
-        def show(done: int, total: int, label: str) -> None:
-            bar.total, bar.n = total, done
-            bar.set_description_str(label, refresh=False)
-            bar.refresh()
-
-        yield None if bar.disable else show
+    add_seed(parser)
+    add_jobs(parser)
+    add_column_arguments(parser)
+    add_form_arguments(parser)
 
 
 def name_files(files: Sequence[str]) -> dict[str, str]:
@@ -151,7 +121,9 @@ def _read(args: argparse.Namespace) -> "dict[str, pd.DataFrame]":
     from coherence.inputs import require
     from coherence.table.storage import read_runs
 
-    tables = {name: read_runs(file) for name, file in name_files(args.runs).items()}
+    # A column to leave out need not be in every file.
+    options = reading(args) | {"ignore": ()}
+    tables = {name: read_runs(file, **options) for name, file in name_files(args.runs).items()}
     for column in args.ignore:
         there = list(dict.fromkeys(name for table in tables.values() for name in table.columns))
         require(
@@ -228,10 +200,8 @@ def run(args: argparse.Namespace) -> int:
         0, whatever differs.
     """
     from coherence.cli.folders import prepare_folder
-    from coherence.errors import InputError
 
-    if args.seed < 0:
-        raise InputError(f"--seed must be at least 0; received {args.seed}.")
+    require_seed(args)
     effects = None
     if args.effects is not None:
         effects = [name.strip() for name in args.effects.split(",") if name.strip()]
@@ -239,7 +209,7 @@ def run(args: argparse.Namespace) -> int:
     folder = None if args.out is None else prepare_folder(args.out)
     from coherence.analysis.comparison.compare import compare
 
-    with _progress() as progress:
+    with workers(args), step_progress(" effects") as progress:
         result = compare(
             tables,
             effects=effects,

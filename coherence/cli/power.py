@@ -2,15 +2,16 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from coherence.checks import CHECKS
+from coherence.cli.progress import step_progress
+from coherence.cli.run_options import add_jobs, add_seed, require_seed, workers
 
 if TYPE_CHECKING:
-    from coherence.agents.agent import Agent
     from coherence.rational.agent import RationalAgent
+    from coherence.study.agents.agent import Agent
     from coherence.study.power_result import PowerResult
 
 _FILES = r"power\.(csv|parquet|json|svg)|needed\.csv"
@@ -49,20 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="prompts for one repetition of one context (default: counted from the checks)",
     )
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=0,
-        metavar="N",
-        help="seed; with an equal seed a larger grid keeps the numbers of a smaller (default: 0)",
-    )
-    parser.add_argument(
-        "--n-jobs",
-        type=int,
-        default=1,
-        metavar="N",
-        help="processes; -1 for one per processor (default: 1)",
-    )
+    add_seed(parser, "with an equal one a larger grid keeps the numbers of a smaller")
+    add_jobs(parser)
     parser.add_argument(
         "--out",
         metavar="DIR",
@@ -183,8 +172,8 @@ def _who(args: argparse.Namespace) -> "tuple[Agent | RationalAgent, str]":
     from coherence.errors import InputError
 
     if args.like is None:
-        from coherence.agents.world import named_agent
         from coherence.cli.simulate import agent_parameters
+        from coherence.study.agents.world import named_agent
 
         for option in ("task", "model", "positive", "reference"):
             if getattr(args, option) is not None:
@@ -209,22 +198,6 @@ def _who(args: argparse.Namespace) -> "tuple[Agent | RationalAgent, str]":
         reference=args.reference,
     )
     return fitted, f"an agent like {name}"
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int, str], None] | None]:
-    """Show a bar if stderr is a terminal."""
-    from tqdm import tqdm
-
-    # disable=None: no bar where stderr is a file or a pipe.
-    with tqdm(unit=" studies", file=sys.stderr, disable=None, leave=False) as bar:
-
-        def show(done: int, total: int, label: str) -> None:
-            bar.total, bar.n = total, done
-            bar.set_description_str(label, refresh=False)
-            bar.refresh()
-
-        yield None if bar.disable else show
 
 
 def _write(result: "PowerResult", name: str) -> None:
@@ -260,8 +233,7 @@ def run(args: argparse.Namespace) -> int:
     """
     from coherence.errors import InputError
 
-    if args.seed < 0:
-        raise InputError(f"--seed must be at least 0; received {args.seed}.")
+    require_seed(args)
     if args.limit is not None and args.target is None:
         raise InputError("--limit belongs to --target. Add that, or leave the limit out.")
     whole = "whole numbers"
@@ -285,7 +257,7 @@ def run(args: argparse.Namespace) -> int:
 
     costs = {name.replace("-", "_"): getattr(args, name.replace("-", "_")) for name in _COSTS}
     agent, name = _who(args)
-    with _progress() as progress:
+    with workers(args), step_progress(" studies") as progress:
         result = power(
             agent,
             **grid,

@@ -1,4 +1,4 @@
-"""Progress of a session on stderr: a bar on a terminal, now and then a line elsewhere."""
+"""Progress on stderr: a bar on a terminal and, of sessions, now and then a line elsewhere."""
 
 import sys
 import time
@@ -49,6 +49,36 @@ def answer_progress(label: str = "") -> Iterator[Callable[[int, int], None]]:
                 print(f"{opening}{done} of {total} answers{left}", file=sys.stderr)
 
         yield show
+
+
+@contextmanager
+def step_progress(unit: str) -> Iterator[Callable[[int, int, str], None] | None]:
+    """Show a bar over steps of a computation, on a terminal only.
+
+    Parameters
+    ----------
+    unit : str
+        What is counted, as ``" checks"``.
+
+    Yields
+    ------
+    callable or None
+        Takes the number done, the total and the label of the step; None without a terminal.
+    """
+    from tqdm import tqdm
+
+    from coherence.report.wording import clean
+
+    # disable=None: no bar where stderr is a file or a pipe.
+    with tqdm(unit=unit, file=sys.stderr, disable=None, leave=False) as bar:
+
+        def show(done: int, total: int, label: str) -> None:
+            bar.total, bar.n = total, done
+            # Labels hold names of tasks and models, which come from the user's files.
+            bar.set_description_str(clean(label, limit=40), refresh=False)
+            bar.refresh()
+
+        yield None if bar.disable else show
 
 
 def time_left(n_done: int, n_left: int, seconds: float) -> str:

@@ -1,10 +1,8 @@
-"""The files of a report in the folder of ``--out``, its figures, and how its table was read."""
+"""The files of a report in the folder of ``--out``, and its figures."""
 
-import argparse
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from coherence.cli.folders import new_files
 
@@ -37,6 +35,30 @@ def write_report(report: "Report", folder: Path, *, answers: int | None = None) 
             (new / name).write_text(text, encoding="utf-8")
 
 
+def write_tables(report: "Report", folder: Path) -> int:
+    """Write every table of a report, and remove those of an earlier one that it does not have.
+
+    Parameters
+    ----------
+    report : Report
+        Finished.
+    folder : Path
+        An existing folder.
+
+    Returns
+    -------
+    int
+        How many tables there are.
+    """
+    from coherence.report import result_tables
+
+    files = result_tables.table_files(report.units)
+    with new_files(folder, result_tables.NAMES) as new:
+        for name, text in files.items():
+            (new / name).write_text(text, encoding="utf-8")
+    return sum(name.endswith(".csv") for name in files)
+
+
 def write_figures(report: "Report", folder: Path) -> int:
     """Write every figure of a report, and remove those of an earlier one that it does not have.
 
@@ -57,28 +79,3 @@ def write_figures(report: "Report", folder: Path) -> int:
     with new_files(folder, figure_files.NAMES) as new:
         written = figure_files.write_figures(report.units, new)
     return len(written) // len(figure_files.ENDINGS)
-
-
-def reading_words(
-    args: argparse.Namespace, columns: Mapping[str, tuple[str, str]]
-) -> dict[str, Any]:
-    """Return which file was read, and the options that said how, for the report's settings.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options of the command.
-    columns : mapping
-        Its options that name columns.
-
-    Returns
-    -------
-    dict
-        ``file`` as it was named, and ``reading``, words of the command line.
-    """
-    named = [(option, getattr(args, option.replace("-", "_"))) for option in columns]
-    named += [("ignore", name) for name in args.ignore]
-    named += [("sep", args.sep), ("encoding", args.encoding)]
-    named += [("decimal", args.decimal if args.decimal != "." else None)]
-    words = [f"--{option}={value}" for option, value in named if value is not None]
-    return {"file": args.runs, "reading": [*words, *(["--percent"] if args.percent else [])]}

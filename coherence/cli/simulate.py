@@ -5,8 +5,10 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from coherence.cli.run_options import add_seed
+
 if TYPE_CHECKING:
-    from coherence.agents.agent import Agent
+    from coherence.study.agents.agent import Agent
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,13 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="give the probability of each action (columns action_<label>) instead of drawing one",
     )
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=0,
-        metavar="N",
-        help="seed; equal seeds give equal tables (default: 0)",
-    )
+    add_seed(parser, "equal seeds give equal tables")
     parser.add_argument(
         "--out", metavar="FILE", help="runs table to write: .parquet, .csv or .jsonl"
     )
@@ -106,9 +102,9 @@ def run(args: argparse.Namespace) -> int:
     int
         0.
     """
-    from coherence.agents.known import AGENTS
-    from coherence.agents.world import simulate
     from coherence.errors import InputError, closest
+    from coherence.study.agents.known import AGENTS
+    from coherence.study.agents.world import simulate
     from coherence.table.storage import write_runs
 
     if args.list:

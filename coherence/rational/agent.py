@@ -230,6 +230,28 @@ class RationalAgent:
         )
 
     @cached_property
+    def choice_curve(self) -> pd.DataFrame:
+        """Probability of each action by belief held, lapses included, with 95% intervals.
+
+        Columns action, belief, probability, low, high.
+        """
+        model, first = self.chosen.model, self.latent.parameters.size
+        at = np.linspace(0.0, 1.0, 41)
+        curve = ChoiceModel(at, model.n_actions, model.weighting, lapses=model.lapsing)
+
+        def log_odds(parameters: Floats) -> Floats:
+            chance = curve.probabilities(parameters[first:])[0].clip(1e-9, 1 - 1e-9)
+            return np.asarray(np.log(chance / (1 - chance)).T.ravel())
+
+        values, errors = with_errors(log_odds, self._both, self._influence)
+        low, high = ends(values, errors, self._times)
+        table: dict[str, Any] = {"action": np.repeat(list(self.data.actions), at.size)}
+        table["belief"] = np.tile(at, model.n_actions)
+        for name, odds in (("probability", values), ("low", low), ("high", high)):
+            table[name] = 1 / (1 + np.exp(-odds))
+        return pd.DataFrame(table)
+
+    @cached_property
     def calibration(self) -> pd.DataFrame:
         """Probability of the state by belief held, with 95% intervals.
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 
 from coherence.inputs import Codes, Floats, require, whole_number
 from coherence.rational.agent import RationalAgent, require_agent
 from coherence.rational.latent import LatentModel
 from coherence.rational.reports import report_table
 from coherence.result import CheckResult
+from coherence.statistics.parallel import run_calls
 from coherence.statistics.resample import Seed, as_generator
 
 Test = Callable[..., CheckResult]
@@ -125,6 +125,18 @@ def twin_results(
     ------
     InputError
         `agent` or `test` is something else, or `n_twins` is below 1.
+
+    Examples
+    --------
+    >>> import coherence
+    >>> runs = coherence.simulate("leaky", n_contexts=100, n_reps=3, rng=1)
+    >>> rows = runs[runs["action"].notna()]
+    >>> agent = coherence.fit_rational_agent(
+    ...     rows["p"], rows["action"], rows["theta"], context=rows["context"]
+    ... )
+    >>> twins = twin_results(agent, coherence.residual_covariance_test, n_twins=10, rng=1)
+    >>> len(twins)
+    10
     """
     require_agent(agent)
     require(
@@ -134,7 +146,7 @@ def twin_results(
     )
     n_twins = whole_number(n_twins, "n_twins", 1)
     streams = as_generator(rng).spawn(n_twins)
-    found = Parallel(n_jobs=n_jobs)(delayed(_of_twin)(agent, test, stream) for stream in streams)
+    found = run_calls(_of_twin, [(agent, test, stream) for stream in streams], n_jobs)
     return pd.DataFrame(found, columns=["statistic", "pvalue"])
 
 

@@ -5,12 +5,11 @@ where the form that was asked for is not what the model would say.
 """
 
 from coherence.report.wording import format_numbers
-from coherence.table.answering import Answering
+from coherence.table.answering import STATED, Answering
 
 LOW = 0.5
 """Median probability of the form below which a report cautions."""
 REVEALED = "revealed"
-STATED = "stated belief"
 KINDS = {
     "stated:drawn": "stated, drawn as text and read",
     "stated:forced": "stated, drawn among the answers that have the form",

@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from coherence.report.figures import save_plot
+from coherence.plots.style import save_plot
 from coherence.report.forest_figures import forest_figures
 from coherence.report.page_figures import unit_figures
 from coherence.report.planned_figure import Figure

@@ -12,12 +12,12 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from coherence.report.figures import figure_style
+from coherence.plots.style import figure_style
 from coherence.report.wording import clean
 
 
 def render_svg(
-    draw: Callable[[Axes], Axes],
+    draw: Callable[..., Axes],
     *,
     key: str,
     title: str,
@@ -29,7 +29,7 @@ def render_svg(
     Parameters
     ----------
     draw : callable
-        Takes an ``ax``.
+        Takes the keyword ``ax``.
     key : str
         Prefix of all ids, unique in the page.
     title : str
@@ -50,7 +50,7 @@ def render_svg(
     with figure_style():
         figure = Figure(figsize=size, layout="constrained")
         canvas = FigureCanvasSVG(figure)
-        draw(figure.add_subplot())
+        draw(ax=figure.add_subplot())
         # What `savefig(transparent=True)` does, which would draw everything twice.
         for patch in (figure.patch, *(ax.patch for ax in figure.axes)):
             patch.set(facecolor="none", edgecolor="none")

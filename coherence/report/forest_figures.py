@@ -4,11 +4,13 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from coherence.report.forest_plot import Effect, plot_forest
+import pandas as pd
+
+from coherence.plots.forest import height_for, plot_forest, title_of
 from coherence.report.planned_figure import Figure
 from coherence.report.ranking import Ranked, shared_tests
 from coherence.report.wording import clean, unit_heading
-from coherence.result import LEVEL, CheckResult, Outcome
+from coherence.result import LEVEL, CheckResult
 
 MOST_FORESTS, MOST_ROWS = 8, 60
 
@@ -38,17 +40,16 @@ def forest_figures(
             for result in row.unit.results:
                 if result.check == check and math.isfinite(result.statistic):
                     by_measure.setdefault(result.unit, []).append((row, result))
-        for measure, pairs in by_measure.items():
+        for pairs in by_measure.values():
             if len(pairs) > 1:
                 key = f"forest-{len(figures) + 1}"
-                figures.append(_forest(key, check, measure, pairs, url_of))
+                figures.append(_forest(key, check, pairs, url_of))
     return figures[:MOST_FORESTS]
 
 
 def _forest(
     key: str,
     check: str,
-    measure: str,
     pairs: Sequence[tuple[Ranked, CheckResult]],
     url_of: Callable[[Ranked], str] | None,
 ) -> Figure:
@@ -58,21 +59,17 @@ def _forest(
         shown = [*shown[: MOST_ROWS // 2], *shown[-(MOST_ROWS // 2) :]]
     effects, names = [], {}
     for row, result in shown:
-        ends = result.interval
-        url = None if url_of is None else url_of(row)
-        rejected = result.outcome() is Outcome.REJECTED
-        low, high = (math.nan, math.nan) if ends is None else (ends.low, ends.high)
-        label = unit_heading(row.unit)
-        effects.append(Effect(label, result.statistic, low, high, rejected, url))
-        if url is not None:
-            names[url] = label
-    without = sum(math.isnan(effect.low) for effect in effects)
+        effect = {"task": row.unit.task, "model": row.unit.model, **result.to_row()}
+        if url_of is not None:
+            effect["url"] = url_of(row)
+            names[effect["url"]] = unit_heading(row.unit)
+        effects.append(effect)
+    without = sum(math.isnan(effect["low"]) for effect in effects)
     caption = (
         f"Effect of {clean(check)} in each unit with its 95% interval; full where the test rejects "
         f"after Holm's correction over all tests (p at most {LEVEL})."
         + (f" {without} effects have no interval." if without else "")
         + (f" Of {len(pairs)} units, the {MOST_ROWS // 2} at each end are drawn." if cut else "")
     )
-    draw = partial(plot_forest, effects, measure=measure)
-    height = 1.0 + 0.2 * len(effects)
-    return Figure(key, f"{clean(check)} over units", caption, draw, height, names)
+    draw = partial(plot_forest, pd.DataFrame(effects), title="")
+    return Figure(key, title_of(check), caption, draw, height_for(len(effects)), names)

@@ -5,34 +5,28 @@ what is drawn; where one cannot be drawn, a sentence says why.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 
 import pandas as pd
 
-from coherence.report import plots
+from coherence.plots import beliefs as belief_plot
+from coherence.plots import calibration as calibration_plot
+from coherence.plots import pairwise as pairwise_plot
+from coherence.plots import sensitivity as sensitivity_plot
+from coherence.plots import twins as twin_plot
 from coherence.report.answer_links import AnswerLinks
 from coherence.report.answering import belief_noun
-from coherence.report.calibration_plot import (
-    calibration_bins,
-    calibration_outcome,
-    calibration_table,
-    plot_calibration,
-)
 from coherence.report.planned_figure import Figure
-from coherence.report.sensitivity_plot import plot_sensitivity
 from coherence.report.state_figures import state_figures
-from coherence.report.twin_plot import plot_twins
 from coherence.report.twins import twinned
 from coherence.report.unit import Unit
 from coherence.report.wording import clean
 from coherence.result import LEVEL, CheckResult
 from coherence.statistics.bins import belief_bins
-from coherence.table.schema import ACTION_PREFIX, action_columns
+from coherence.table.schema import action_columns
 
 MOST_PAIRS = 6
-_MOST_BANDS = 6  # histograms in one figure; `plots.action_labels` gathers rarer actions
-_LABEL = 40
 
 
 def unit_figures(
@@ -62,15 +56,15 @@ def unit_figures(
     figures, left_out = _pairwise_figures(unit, key, noun, links)
     missing += left_out
     beliefs = unit.beliefs
-    choices = _by_action(beliefs)
-    chosen = "action" in choices and bool(choices["action"].notna().any())
+    acted = action_columns(beliefs) or [name for name in ("action",) if name in beliefs]
+    chosen = bool(beliefs[acted].notna().any(axis=None))
     if not figures:
         why = "the monotone-choice check was not run" if chosen else "there are no readable actions"
         missing.append(f"No plot of pairwise choice: {why}.")
     if "belief" not in beliefs or beliefs["belief"].notna().sum() == 0:
         why = "no row has a readable belief that is one number"
         return leading + figures, [*missing, f"No plots of the belief: {why}."]
-    figures.append(_belief_figure(choices, key, noun, by_action=chosen))
+    figures.append(_belief_figure(beliefs, key, noun, by_action=chosen))
     calibration = list(_calibration_figure(beliefs, key, noun, links))
     if not calibration:
         why = "neither a truth coded 0/1 nor the exact posterior is known"
@@ -88,9 +82,9 @@ def _twin_figure(unit: Unit, key: str) -> Iterator[Figure]:
         f"what was observed, with its value at the right; full where at most {LEVEL:.0%} of twins "
         "are as extreme, an arrow where it lies beyond the scale."
     )
-    draw = partial(plot_twins, shown)
-    height = 1.2 + 0.28 * len(shown)
-    yield Figure(f"{key}-twins", "Beside rational twins", caption, draw, height)
+    draw = partial(twin_plot.plot_twins, shown, title="")
+    height = twin_plot.height_for(len(shown))
+    yield Figure(f"{key}-twins", twin_plot.TITLE, caption, draw, height)
 
 
 def _sensitivity_figure(unit: Unit, key: str) -> Iterator[Figure]:
@@ -101,21 +95,8 @@ def _sensitivity_figure(unit: Unit, key: str) -> Iterator[Figure]:
         "missed the belief by the same noise, which no repetition shows. The curve ends where "
         "nothing can be told any more."
     )
-    draw = partial(plot_sensitivity, unit.sensitivity)
-    yield Figure(f"{key}-sensitivity", "Noise that would explain it", caption, draw)
-
-
-def _by_action(beliefs: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for every action of an answer, with its probability as weight."""
-    policies = action_columns(beliefs)
-    if not policies:
-        return beliefs
-    of_actions = [
-        beliefs[["belief"]].assign(action=name.removeprefix(ACTION_PREFIX), weight=beliefs[name])
-        for name in policies
-    ]
-    rows = pd.concat(of_actions, ignore_index=True)
-    return rows[rows["weight"] > 0]
+    draw = partial(sensitivity_plot.plot_sensitivity, unit.sensitivity, title="")
+    yield Figure(f"{key}-sensitivity", sensitivity_plot.TITLE, caption, draw)
 
 
 def _pairwise_figures(
@@ -150,13 +131,8 @@ def _strength(result: CheckResult) -> tuple[float, float]:
 def _pairwise_figure(
     result: CheckResult, key: str, noun: str, beliefs: pd.DataFrame, links: AnswerLinks | None
 ) -> Figure:
-    # A label may hold a slash; the settings know where the first action ends.
     details, settings = result.details, result.settings
-    pair: Sequence[object] = list(
-        settings.get("pair") or result.check.partition(":")[2].split("/", 1)
-    )
-    first, second = (clean(label, limit=_LABEL) for label in pair)
-    bins = plots.choice_bins(details)
+    bins = pairwise_plot.choice_bins(details)
     counts = bins["n"]
     reversed_pairs = details[details["violation"].astype(bool)]
     significant = reversed_pairs["significant"].astype(bool).sum()
@@ -179,9 +155,9 @@ def _pairwise_figure(
         f"reversed, {significant} significantly{' (dashed)' if significant else ''}. "
         f"{bars}Area of the points: {sizes}{' to be expected' if policies else ''} in a bin."
     )
-    title = f"Share of {first} among {first} and {second}"
+    title = pairwise_plot.title_of(pairwise_plot.pair_of(result))
     urls, names = _choice_links(result, bins, beliefs, key, links)
-    draw = partial(plots.plot_pairwise_choice, details, pair, noun=noun, urls=urls)
+    draw = partial(pairwise_plot.plot_pairwise_choice, result, noun=noun, title="", urls=urls)
     return Figure(key, title, caption, draw, names=names)
 
 
@@ -224,49 +200,45 @@ def _decided(beliefs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _belief_figure(beliefs: pd.DataFrame, key: str, noun: str, *, by_action: bool) -> Figure:
-    if by_action:
-        title = "Beliefs by action"
+    rows = belief_plot.by_action(beliefs)
+    if not by_action:
+        caption = f"Histogram of the {noun}."
+    elif "weight" in rows:
         caption = (
-            f"Histograms of the {noun}, each answer counted with the probability of the "
-            "action, on one scale."
-            if "weight" in beliefs
-            else f"Histograms of the {noun} among the answers that chose each action, on one scale."
+            f"Histograms of the {noun}, each answer counted with the probability of the action, on "
+            "one scale."
         )
     else:
-        # One histogram: without actions there is nothing to part the beliefs by.
-        beliefs = beliefs.assign(action="all answers")
-        title = f"{noun[:1].upper()}{noun[1:]}s"
-        caption = f"Histogram of the {noun}."
-    bands = min(beliefs["action"].nunique(), _MOST_BANDS)
-    height = max(1.2 + 0.75 * bands, 2.6)  # lower than that, the label of the axis is cut
-    draw = partial(plots.plot_belief_histogram, beliefs, noun=noun)
-    return Figure(f"{key}-beliefs", title, caption, draw, height)
+        caption = (
+            f"Histograms of the {noun} among the answers that chose each action, on one scale."
+        )
+    title = belief_plot.title_of(rows, noun)
+    draw = partial(belief_plot.plot_beliefs, beliefs, noun=noun, title="")
+    return Figure(f"{key}-beliefs", title, caption, draw, belief_plot.height_for(rows))
 
 
 def _calibration_figure(
     beliefs: pd.DataFrame, key: str, noun: str, links: AnswerLinks | None
 ) -> Iterator[Figure]:
     """Yield the plot of calibration where there is something to compare beliefs with."""
-    outcome = calibration_outcome(beliefs)
+    outcome = calibration_plot.calibration_outcome(beliefs)
     if outcome is None:
         return
     if outcome[1] == "p_true":
-        title = "Belief and exact posterior"
         caption = (
             "Pale: exact posterior and mean belief of single contexts. Joined: means in bins with "
             "about equally many answers; bars: 95% intervals over contexts. On the dotted line, "
             "beliefs are right."
         )
     else:
-        title = "Calibration"
         caption = (
             "Share of true cases in bins with about equally many answers; bars: 95% intervals "
             "over contexts. On the dotted line, beliefs are calibrated."
         )
-    bins = calibration_table(beliefs)
+    bins = calibration_plot.calibration_table(beliefs)
     names: dict[str, str] = {}
     if links is not None:
-        rows = calibration_bins(beliefs)
+        rows = calibration_plot.calibration_bins(beliefs)
         for position, inside in rows.groupby("bin"):
             low, high = inside["belief"].min(), inside["belief"].max()
             label = f"Calibration, beliefs from {low:.3f} to {high:.3f}"
@@ -275,6 +247,9 @@ def _calibration_figure(
             names[url] = f"answers: {label}"
         bins = bins.assign(url=list(names))
     of_context = None if links is None else links.context
-    draw = partial(plot_calibration, beliefs, noun=noun, bins=bins, link=of_context)
+    title = calibration_plot.title_of(beliefs)
+    draw = partial(
+        calibration_plot.plot_calibration, beliefs, noun=noun, title="", bins=bins, link=of_context
+    )
     # A little taller than wide, for a square between the labels.
     yield Figure(f"{key}-calibration", title, caption, draw, 4.2, names)

@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from coherence.report import wording
 from coherence.report.json import to_plain
+from coherence.table.printable import UNPRINTABLE
 
 
 @cache
@@ -34,7 +35,7 @@ def visible(text: str) -> str:
         return text
     return "".join(
         repr(character)[1:-1]
-        if character not in "\n\t" and unicodedata.category(character) in wording.UNPRINTABLE
+        if character not in "\n\t" and unicodedata.category(character) in UNPRINTABLE
         else character
         for character in text
     )

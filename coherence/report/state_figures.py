@@ -4,16 +4,20 @@ from functools import partial
 
 import pandas as pd
 
+from coherence.plots.states import (
+    judged,
+    plot_state_shares,
+    rising_action,
+    shares_by_state,
+    title_of,
+)
 from coherence.report.answer_links import AnswerLinks
 from coherence.report.planned_figure import Figure
-from coherence.report.state_shares_plot import plot_state_shares
 from coherence.report.unit import Unit
-from coherence.report.wording import clean
-from coherence.statistics.state_shares import CONTEXTS_PER_STATE, StateShares, state_shares
-from coherence.table.schema import ACTION_PREFIX, action_columns
+from coherence.statistics.scatter import Scatter
+from coherence.statistics.state_shares import CONTEXTS_PER_STATE, StateShares
 
 MOST_ACTIONS = 4
-_LABEL = 40
 
 
 def state_figures(
@@ -39,15 +43,9 @@ def state_figures(
     missing : list of str
         Sentences about those that are not there.
     """
-    rows, why = _usable(unit.beliefs)
-    if not why:
-        policies = action_columns(rows)
-        named = {name: name.removeprefix(ACTION_PREFIX) for name in policies}
-        chosen = rows[policies].rename(columns=named) if policies else rows["action"].astype(str)
-        found = state_shares(rows["belief"], chosen, rows["truth"], context=rows["context"])
-        why = found.reason
-    if why:
-        return [], [f"No plot of choices by state: {why}."]
+    found = shares_by_state(unit.beliefs)
+    if found.reason:
+        return [], [f"No plot of choices by state: {found.reason}."]
     table = found.table
     actions = _drawn(table)
     left_out = table["action"].nunique() - max(len(actions), 2)
@@ -55,17 +53,14 @@ def state_figures(
         f"Of {table['action'].nunique()} actions, the {MOST_ACTIONS} whose shares differ most from "
         "what beliefs alone would give are drawn by state."
     )
-    urls, names = _links(found, rows, key, links)
+    urls, names = _links(found, judged(unit.beliefs), key, links)
     figures: list[Figure] = []
     for number, action in enumerate(actions, start=1):
         of_action = table[table["action"] == action]
-        if urls:
-            groups = zip(of_action["bin"], of_action["state"], strict=True)
-            of_action = of_action.assign(url=[urls[group] for group in groups])
-        draw = partial(plot_state_shares, of_action, noun=noun)
-        title = f"Share of {clean(action, limit=_LABEL)}, by realised state"
+        draw = partial(plot_state_shares, found, shown=action, noun=noun, title="", urls=urls)
+        title = title_of(action)
         outside = _outside(of_action)
-        caption = outside if figures else f"{_explained(table, noun)} {outside}"
+        caption = outside if figures else f"{_explained(table, noun, unit.scatter)} {outside}"
         figures.append(Figure(f"{key}-states-{number}", title, caption, draw, 3.7, names))
     return figures, [sentence] if left_out > 0 else []
 
@@ -75,28 +70,11 @@ def is_lead(figure: Figure) -> bool:
     return "-states-" in figure.key
 
 
-def _usable(beliefs: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """Return the rows with belief, action and state, or why there are none."""
-    if "belief" not in beliefs:
-        return beliefs, "no row has a readable belief that is one number"
-    if "truth" not in beliefs:
-        return beliefs, "no state is known that is 0 or 1"
-    columns = action_columns(beliefs) or ["action"]
-    if not set(columns) <= set(beliefs.columns):
-        return beliefs, "there are no readable actions"
-    acted = beliefs[columns].notna().any(axis=1)
-    rows = beliefs[acted & beliefs["belief"].notna() & beliefs["truth"].notna()]
-    return rows, "" if len(rows) else "no row has a readable belief and action and a known state"
-
-
 def _drawn(table: pd.DataFrame) -> list[object]:
     """Choose the actions to draw, in the order of the table."""
     actions = list(dict.fromkeys(table["action"]))
     if len(actions) == 2:
-        # The one whose share rises with the belief reads more easily.
-        shares = table.pivot_table(index="bin", columns="action", values="share", sort=False)
-        rise = shares.iloc[-1] - shares.iloc[0]
-        return [max(actions, key=lambda action: float(rise[action]))]
+        return [rising_action(table)]  # it reads more easily than one that falls
     half = (table["band_high"] - table["band_low"]).clip(lower=1e-9)
     away = ((table["share"] - table["expected"]).abs() / half).groupby(table["action"]).max()
     kept = set(away.sort_values(ascending=False, kind="stable").index[:MOST_ACTIONS])
@@ -112,7 +90,7 @@ def _outside(shown: pd.DataFrame) -> str:
     return f"{n_outside} of {len(shown)} points {verb} (ringed)."
 
 
-def _explained(table: pd.DataFrame, noun: str) -> str:
+def _explained(table: pd.DataFrame, noun: str, scatter: Scatter | None) -> str:
     """Say how the figure is read; once for all actions."""
     of_all = "bins and actions" if table["action"].nunique() > 2 else "bins"
     return (
@@ -120,7 +98,19 @@ def _explained(table: pd.DataFrame, noun: str) -> str:
         f"the belief is), with 95% intervals over contexts. Bars: what the {noun} alone allows; if "
         f"it were exactly the belief acted on, all points of all {of_all} would lie in their bars "
         "in at least 95% of tables (simultaneous, contexts as units). In a bin, each state has at "
-        f"least {CONTEXTS_PER_STATE} contexts."
+        f"least {CONTEXTS_PER_STATE} contexts. {_about_noise(scatter)}"
+    )
+
+
+def _about_noise(scatter: Scatter | None) -> str:
+    """Say what the bars assume of the noise of reports, and whether it holds here."""
+    assumed = "The bars take each report for the belief itself"
+    if scatter is None or not scatter.misleads:
+        return f"{assumed}: noise of reports alone would take points out of them."
+    return (
+        f"{assumed}, and these reports do scatter (reports of equal evidence, over "
+        f"{scatter.across}, with SD {scatter.sd:.2f}): a point outside may be noise alone. The "
+        "check rational_agent and the twins allow for it."
     )
 
 

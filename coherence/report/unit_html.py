@@ -8,7 +8,7 @@ import pandas as pd
 
 from coherence.report import wording
 from coherence.report.answer_links import AnswerLinks
-from coherence.report.answering import STATED, answering_sentences, belief_noun
+from coherence.report.answering import answering_sentences, belief_noun
 from coherence.report.page_figures import unit_figures
 from coherence.report.page_parts import breakable, environment, setting_rows, visible
 from coherence.report.result_columns import COLUMNS
@@ -23,6 +23,7 @@ from coherence.report.statuses import (
 from coherence.report.twins import sensitivity_sentence, twin_cells, twin_note
 from coherence.report.unit import Unit
 from coherence.result import CheckResult, Outcome
+from coherence.table.answering import STATED
 
 RAW_LIMIT = 300  # characters of a raw answer; enough to see why it could not be read
 BOUNDS_NOTE = (

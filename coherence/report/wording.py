@@ -1,77 +1,19 @@
 """The wording that all faces of a report share: numbers with intervals, p-values and verdicts.
 
 Names of tasks, models and actions come from files and model output; `clean` makes them safe to
-print.
+print. It and `format_numbers` stand in `coherence.table.printable`, where figures have them too.
 """
 
 import math
-import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 
 from coherence.report.unit import Unit
 from coherence.result import CheckResult
+from coherence.table.printable import clean as clean
+from coherence.table.printable import format_numbers as format_numbers
+from coherence.table.printable import unit_name
 
 NOT_GIVEN = "–"
-# Terminal commands first (CSI and OSC with their arguments): dropping the escape character alone
-# would leave "[31m" behind.
-_ESCAPES = re.compile(
-    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
-    r"|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"
-    r"|\x1b[ -/]*[0-~]"
-)
-# Format characters (Cf) are the bidi overrides and zero-width marks that reorder or hide text.
-UNPRINTABLE = ("Cc", "Cf", "Cs", "Co", "Cn")
-
-
-def clean(text: object, *, limit: int | None = None) -> str:
-    r"""Return untrusted text on one line, without terminal commands and direction overrides.
-
-    Parameters
-    ----------
-    text : object
-        Anything; ``str`` of it is taken.
-    limit : int, optional
-        Longest result in characters; longer text ends in an ellipsis.
-
-    Returns
-    -------
-    str
-        Printable text.
-
-    Examples
-    --------
-    >>> clean("model\x1b[31m A\nB")
-    'model A B'
-    """
-    plain = re.sub(r"\s+", " ", _ESCAPES.sub("", str(text)))
-    # Line breaks and tabs went above: they part words, and must leave a blank behind.
-    plain = "".join(mark for mark in plain if unicodedata.category(mark) not in UNPRINTABLE).strip()
-    return plain if limit is None or len(plain) <= limit else plain[: limit - 1].rstrip() + "…"
-
-
-def format_numbers(values: Sequence[float]) -> list[str]:
-    """Format numbers that belong together with equal decimals: three digits of the largest.
-
-    Parameters
-    ----------
-    values : sequence of float
-        An estimate and the ends of its interval, say.
-
-    Returns
-    -------
-    list of str
-        One text per value; "undefined" for NaN.
-
-    Examples
-    --------
-    >>> format_numbers([0.0213, -0.00004, 0.05])
-    ['0.0213', '0.0000', '0.0500']
-    """
-    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
-    decimals = min(max(2 - math.floor(math.log10(largest)), 0), 6) if largest > 0 else 2
-    # "z" takes the sign off a number that rounds to zero: "-0.00" would read as below it.
-    return ["undefined" if math.isnan(value) else f"{value:z.{decimals}f}" for value in values]
 
 
 def format_effect(result: CheckResult) -> tuple[str, str]:
@@ -143,5 +85,4 @@ def sample_sentences(results: Sequence[CheckResult]) -> list[str]:
 
 def unit_heading(unit: Unit) -> str:
     """Return "task · model", with whatever of the two is named."""
-    names = (clean(name, limit=80) for name in (unit.task, unit.model))
-    return " · ".join(filter(None, names)) or "all rows"
+    return unit_name(unit.task, unit.model)

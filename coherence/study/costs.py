@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from coherence.agents.world import PROMPTS
 from coherence.inputs import require, whole_number
+from coherence.study.agents.world import PROMPTS
 from coherence.study.planned import PLANNED
 
 GIVEN_Z = 3

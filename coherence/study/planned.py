@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from coherence.agents.world import PROMPTS
 from coherence.checks.calibration import calibration_estimates
 from coherence.checks.cmi import cmi_test
 from coherence.checks.consistency import prompt_consistency
@@ -30,6 +29,7 @@ from coherence.statistics.directions import best_fit, choice_vectors
 from coherence.statistics.drops import binned_pair, used_bins
 from coherence.statistics.resample import sign_flip_pvalue
 from coherence.statistics.residuals import residuals, separated
+from coherence.study.agents.world import PROMPTS
 from coherence.study.samples import Sample
 
 N_BINS = 5  # of belief, as the monotone tests have by default

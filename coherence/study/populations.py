@@ -9,11 +9,11 @@ from typing import Protocol
 
 import numpy as np
 
-from coherence.agents.agent import ACTIONS, Agent
-from coherence.agents.known import AGENTS
-from coherence.agents.world import PROMPTS, Answers, answer
 from coherence.errors import closest
 from coherence.inputs import Floats, require
+from coherence.study.agents.agent import ACTIONS, Agent
+from coherence.study.agents.known import AGENTS
+from coherence.study.agents.world import PROMPTS, Answers, answer
 from coherence.study.samples import Sample, as_policies, chosen
 from coherence.table.schema import ACTION_PREFIX
 

@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.agents.agent import Agent
-from coherence.agents.world import named_agent
 from coherence.checks import CHECKS
 from coherence.errors import InputError, closest
 from coherence.inputs import MIN_CONTEXTS, number_of_jobs, require, whole_number
@@ -23,6 +21,8 @@ from coherence.rational.agent import RationalAgent
 from coherence.result import LEVEL
 from coherence.statistics.resample import Seed, as_generator
 from coherence.statistics.shares import exact_interval
+from coherence.study.agents.agent import Agent
+from coherence.study.agents.world import named_agent
 from coherence.study.costs import Costs, prompts_for
 from coherence.study.fitted import population_like
 from coherence.study.planned import PLANNED

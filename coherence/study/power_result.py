@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from coherence.report.json import to_plain
 from coherence.statistics.shares import exact_interval
-from coherence.study.simulations import repeated
+from coherence.table.printable import repeated
 
 SCHEMA_VERSION = 1
 SURE = 0.05  # chance that any cell is called above the level when none is

@@ -8,13 +8,12 @@ share their contexts, so that power curves of several signals can be compared.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from coherence.checks import CHECKS
 from coherence.inputs import Floats
+from coherence.statistics.parallel import run_calls
 from coherence.study.planned import PLANNED
 from coherence.study.populations import Population
 
@@ -33,11 +32,6 @@ class Cell:
     def __str__(self) -> str:
         """Return the size, for a progress bar."""
         return f"{self.n_contexts} x {self.n_reps}, signal {self.signal:g}"
-
-
-def repeated(n_reps: int) -> str:
-    """Say how many repetitions there are."""
-    return f"{n_reps} repetition{'s' if n_reps > 1 else ''}"
 
 
 @dataclass(frozen=True)
@@ -134,9 +128,7 @@ class Simulator:
         total = self.n_done + sum(last - first for _, first, last in jobs)
         # The longest first, so that no worker is left with it at the end.
         order = sorted(jobs, key=lambda job: -job[0].n_contexts * job[0].n_reps)
-        found: Any = Parallel(n_jobs=self.n_jobs, return_as="generator")(
-            delayed(self.plan.numbers)(*job) for job in order
-        )
+        found = run_calls(self.plan.numbers, order, self.n_jobs)
         parts: dict[Cell, list[Floats]] = {}
         for (cell, first, last), numbers in zip(order, found, strict=True):
             # Portions of a cell come in order: sorting is stable.
@@ -144,6 +136,6 @@ class Simulator:
             self.n_done += last - first
             if self.progress is not None:
                 self.progress(self.n_done, total, str(cell))
-        for cell, numbers in parts.items():
+        for cell, portions in parts.items():
             before = [self.kept[cell]] if cell in self.kept else []
-            self.kept[cell] = np.concatenate([*before, *numbers])
+            self.kept[cell] = np.concatenate([*before, *portions])

@@ -14,6 +14,9 @@ import pandas as pd
 
 from coherence.table.schema import action_columns
 
+STATED = "stated belief"
+"""What a belief is called where the table does not tell how it was got."""
+
 
 @dataclass(frozen=True)
 class Answering:

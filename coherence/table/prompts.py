@@ -67,3 +67,31 @@ def reference_prompt(
     actions, rows = answered.groupby(prompt).sum(), prompt.value_counts()
     by_use = sorted((-int(actions[name]), -int(rows[name]), str(name)) for name in seen)
     return by_use[0][-1]
+
+
+def under_prompt(runs: pd.DataFrame, prompt: str) -> pd.DataFrame:
+    """Return the rows that were asked under a prompt, those given z left out.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Rows of a runs table, with or without the columns ``prompt`` and ``z_state``.
+    prompt : str
+        Its name.
+
+    Returns
+    -------
+    DataFrame
+        Rows in their order.
+
+    Examples
+    --------
+    >>> under_prompt(pd.DataFrame({"prompt": ["mse", None], "p": [0.1, 0.2]}), "standard")["p"]
+    1    0.2
+    Name: p, dtype: float64
+    """
+    plain = runs[runs["z_state"].isna()] if "z_state" in runs.columns else runs
+    if "prompt" not in plain.columns:
+        return plain if prompt == REFERENCE else plain.iloc[:0]
+    named = plain["prompt"].astype(object).where(plain["prompt"].notna(), REFERENCE)
+    return plain[named.astype(str) == prompt]

@@ -10,16 +10,17 @@ import os
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from coherence.errors import InputError, closest
 from coherence.table.exact_csv import read_exact_csv
-from coherence.table.faults import validate_runs
 from coherence.table.files import replacing
 from coherence.table.frames import require_frame, require_path
-from coherence.table.labels import merge_alike
-from coherence.table.schema import COLUMN_NAMES, COLUMNS
+from coherence.table.incoming import Reading, as_runs
+from coherence.table.parquet_files import parquet_files
+from coherence.table.schema import COLUMNS
 from coherence.table.text_files import (
     AS_IT_SAYS,
     SEPARATORS,
@@ -31,7 +32,6 @@ from coherence.table.text_files import (
     not_in_encoding,
     open_text,
 )
-from coherence.table.written_numbers import as_probabilities
 
 _TEXTS = tuple(column.name for column in COLUMNS if column.kind == "text")
 _JSON_SUFFIXES = (".jsonl", ".ndjson")
@@ -111,63 +111,32 @@ def _read_file(path: Path, texts: Collection[str], form: TextForm = AS_IT_SAYS) 
 
 
 def _read_folder(path: Path) -> pd.DataFrame:
-    files = sorted(path.glob("*.parquet"))
-    if not files:
-        raise InputError(
-            f"{path}: the folder holds no .parquet file. Name a file, or a folder of parquet files."
+    tables = []
+    for file in parquet_files(path):
+        keys: dict[str, Any] = dict(file.keys)
+        tables.append(_read_file(file.path, ()).assign(**keys))
+    return pd.concat(tables, ignore_index=True)
+
+
+def require_there(path: Path) -> None:
+    """Refuse a path where nothing is, and name what lies beside it.
+
+    Parameters
+    ----------
+    path : Path
+        A file or folder.
+
+    Raises
+    ------
+    InputError
+        It does not exist.
+    """
+    if not path.exists():
+        beside = path.parent.iterdir() if path.parent.is_dir() else ()
+        hint = closest(
+            path.name, sorted(entry.name for entry in beside if inner_suffix(entry) in _SUFFIXES)
         )
-    return pd.concat([_read_file(file, ()) for file in files], ignore_index=True)
-
-
-def _map_columns(runs: pd.DataFrame, columns: Mapping[str, str], source: Path) -> pd.DataFrame:
-    for name, original in columns.items():
-        if name not in COLUMN_NAMES:
-            raise InputError(
-                f"columns maps to {name!r}, which is no column of the runs table. "
-                f"{closest(name, COLUMN_NAMES)}"
-            )
-        if original not in runs.columns:
-            raise InputError(
-                f"{source}: there is no column {original!r} to use as {name!r}. "
-                f"{closest(original, runs.columns)}"
-            )
-    if len(set(columns.values())) < len(columns):
-        raise InputError(
-            f"columns uses one column of the file twice: {dict(columns)}. Map every column once."
-        )
-    renamed = {original: name for name, original in columns.items() if original != name}
-    # A column of the file that already bears the name steps aside; it is not what the user asked
-    # for.
-    aside = {
-        name: f"unmapped_{name}"
-        for name in renamed.values()
-        if name in runs.columns and name not in renamed
-    }
-    return runs.rename(columns={**aside, **renamed})
-
-
-def _without(runs: pd.DataFrame, ignore: Collection[str], source: Path) -> pd.DataFrame:
-    names = [ignore] if isinstance(ignore, str) else list(ignore)
-    for name in names:
-        if name not in runs.columns:
-            raise InputError(
-                f"{source}: there is no column {name!r} to ignore. {closest(name, runs.columns)}"
-            )
-    return runs.drop(columns=names)
-
-
-def _restore_whole_labels(runs: pd.DataFrame) -> pd.DataFrame:
-    """Undo what a missing value does to whole numbers: the label 1 must not come back as 1.0."""
-    labels = [
-        column.name for column in COLUMNS if column.kind == "label" and column.name in runs.columns
-    ]
-    floats = [
-        name
-        for name in labels
-        if pd.api.types.is_float_dtype(runs[name]) and runs[name].notna().any()
-    ]
-    whole = [name for name in floats if (runs[name].dropna() % 1 == 0).all()]
-    return runs.astype(dict.fromkeys(whole, "Int64"))
+        raise InputError(f"{path}: no such file or folder. {hint}")
 
 
 def read_runs(
@@ -181,7 +150,7 @@ def read_runs(
     ignore: Collection[str] = (),
     merge_labels: bool | None = None,
 ) -> pd.DataFrame:
-    """Read and validate a runs table.
+    r"""Read and validate a runs table.
 
     Parameters
     ----------
@@ -219,31 +188,29 @@ def read_runs(
         signs, commas or bytes need an option, which is named.
     SchemaError
         The table breaks the schema; the message lists every fault.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "mine.csv"
+    ...     _ = path.write_text("confidence;choice\n80%;treat\n15%;wait\n")
+    ...     runs = read_runs(path, columns={"p": "confidence", "action": "choice"}, percent=True)
+    >>> runs[["p", "action"]]
+          p action
+    0  0.80  treat
+    1  0.15   wait
     """
     source = require_path(path)
-    if columns is not None and not isinstance(columns, Mapping):
-        raise InputError(
-            "columns must map columns of the runs table to columns of the file, such as "
-            f"{{'p': 'confidence'}}; received {columns!r}."
-        )
-    if not source.exists():
-        beside = source.parent.iterdir() if source.parent.is_dir() else ()
-        hint = closest(
-            source.name, sorted(entry.name for entry in beside if inner_suffix(entry) in _SUFFIXES)
-        )
-        raise InputError(f"{source}: no such file or folder. {hint}")
-    texts = [(columns or {}).get(name, name) for name in _TEXTS]
+    reading = Reading({} if columns is None else columns, decimal, percent, ignore, merge_labels)
+    require_there(source)
+    texts = [reading.name_in_file(name) for name in _TEXTS]
     form = TextForm(sep, decimal, encoding)
-    runs = _read_folder(source) if source.is_dir() else _read_file(source, texts, form)
-    if len(runs) == 0:
+    table = _read_folder(source) if source.is_dir() else _read_file(source, texts, form)
+    if len(table) == 0:
         raise InputError(f"{source}: the table has no rows. Check the export that wrote it.")
-    runs = _map_columns(_without(runs, ignore, source), columns or {}, source)
-    runs = as_probabilities(runs, percent=percent, decimal=decimal, source=str(source))
-    runs = _restore_whole_labels(runs)
-    if merge_labels:
-        runs, _ = merge_alike(runs)
-    validate_runs(runs, source=str(source), labels_apart=merge_labels is False)
-    return runs
+    return as_runs(table, reading, source)
 
 
 def _write_jsonl(runs: pd.DataFrame, path: Path) -> None:
@@ -275,6 +242,16 @@ def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         Unknown ending, or the folder is missing or not writable.
     WriteError
         The disk is full, or failed; an earlier file of that name is unchanged.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import coherence
+    >>> runs = coherence.simulate("rational", n_contexts=5, n_reps=2, rng=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_runs(runs, f"{folder}/runs.parquet")
+    ...     len(coherence.read_runs(f"{folder}/runs.parquet")) == len(runs)
+    True
     """
     require_frame(runs)
     target = require_path(path)

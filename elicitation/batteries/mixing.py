@@ -14,14 +14,7 @@ from typing import Any
 import pandas as pd
 
 from coherence.decoding.cues import sounds_like_refusal
-from coherence.decoding.decode import (
-    OK,
-    REFUSED,
-    TRUNCATED,
-    UNPARSED,
-    WITHHELD,
-    decode_choice,
-)
+from coherence.decoding.decode import OK, REFUSED, TRUNCATED, UNPARSED, WITHHELD, decode_choice
 from coherence.decoding.reply import take_apart
 from coherence.errors import InputError
 from elicitation.batteries.revealed.reading import OutcomeQuestion, opened_with, read_masses
@@ -37,56 +30,47 @@ _WAIT = "\n\nYour answer:"
 
 FLIP = (
     "Toss a loaded coin in your mind. It shows 1 with a probability of {p} and 0 with a "
-    "probability of {q}. Report how this one toss came out: over "
-    "many tosses your reports should show each side that often.\nReply with the digit 0 or 1 and "
-    "nothing else." + _WAIT
+    "probability of {q}. Report how this one toss came out: over many tosses your reports "
+    "should show each side that often.\nReply with the digit 0 or 1 and nothing else." + _WAIT
 )
 TWO_FLIPS = (
-    "Toss a loaded coin twice in your mind. Each toss shows 1 with a probability of {p} and 0 with "
-    "a probability of {q}, whatever the other one "
-    "shows. Report how these two tosses came out: over many reports each toss should show each "
-    "side that often.\n"
-    "Reply in two lines and nothing else, with the digit 0 or 1 at each mark:\nFlip 1: *\nFlip 2: *"
-    + _WAIT
+    "Toss a loaded coin twice in your mind. Each toss shows 1 with a probability of {p} and 0 "
+    "with a probability of {q}, whatever the other one shows. Report how these two tosses came "
+    "out: over many reports each toss should show each side that often.\nReply in two lines and "
+    "nothing else, with the digit 0 or 1 at each mark:\nFlip 1: *\nFlip 2: *" + _WAIT
 )
 THREE_OUTCOMES = (
-    "Spin a wheel in your mind that has three fields. It stops on 0 with a probability of {p}, on "
-    "1 with a probability of {middle} and on 2 with a "
-    "probability of {rest}. Report where it stopped this time: over many spins your reports should "
-    "show each field that often.\n"
-    "Reply with the digit 0, 1 or 2 and nothing else." + _WAIT
+    "Spin a wheel in your mind that has three fields. It stops on 0 with a probability of {p}, "
+    "on 1 with a probability of {middle} and on 2 with a probability of {rest}. Report where it "
+    "stopped this time: over many spins your reports should show each field that often.\nReply "
+    "with the digit 0, 1 or 2 and nothing else." + _WAIT
 )
 READS = (
     "A sequenced fragment of DNA fits two places of a genome, A and B, equally well. Of 1000 "
-    "fragments that fit one of the two places only, {a} came "
-    "from A and {b} from B. Many such doubtful fragments have to be placed, one at a time and "
-    "without a memory of the others, so that in the end the "
-    "two places have their right shares of them. Where do you place this one?\nReply with the "
-    "letter A or B and nothing else." + _WAIT
+    "fragments that fit one of the two places only, {a} came from A and {b} from B. Many such "
+    "doubtful fragments have to be placed, one at a time and without a memory of the others, so "
+    "that in the end the two places have their right shares of them. Where do you place this "
+    "one?\nReply with the letter A or B and nothing else." + _WAIT
 )
 PENNIES = (
-    "You and an opponent each lay down a coin, without seeing the other's. If both show heads, you "
-    "win {a} points from the opponent. If both show "
-    "tails, you win {b} points from the opponent. If the coins differ, nothing is won. The "
-    "opponent has watched you play this game many times and "
-    "knows how often you show which side, but not what you show this time. Which side do you "
-    "show?\n"
-    "Reply with the word Heads or Tails and nothing else." + _WAIT
+    "You and an opponent each lay down a coin, without seeing the other's. If both show heads, "
+    "you win {a} points from the opponent. If both show tails, you win {b} points from the "
+    "opponent. If the coins differ, nothing is won. The opponent has watched you play this game "
+    "many times and knows how often you show which side, but not what you show this time. Which "
+    "side do you show?\nReply with the word Heads or Tails and nothing else." + _WAIT
 )
 POSITIONING = (
     "Each season your shop and a copycat choose a market, luxury or affordable, without knowing "
-    "the other's choice. Alone in the luxury market you "
-    "earn {a} thousand, alone in the affordable market {b} thousand. In the same market as the "
-    "copycat you earn nothing, and the copycat gains "
-    "what you lose by it. The copycat has watched you for many seasons and knows how often you "
-    "choose which market, but not your choice this time. "
-    "Which market do you choose?\nReply with the word Luxury or Affordable and nothing else."
-    + _WAIT
+    "the other's choice. Alone in the luxury market you earn {a} thousand, alone in the "
+    "affordable market {b} thousand. In the same market as the copycat you earn nothing, and "
+    "the copycat gains what you lose by it. The copycat has watched you for many seasons and "
+    "knows how often you choose which market, but not your choice this time. Which market do "
+    "you choose?\nReply with the word Luxury or Affordable and nothing else." + _WAIT
 )
 WORDS = (
-    "Choose one of two words by tossing a fair coin in your mind, so that each has a probability "
-    "of 50%: {first} or {second}.\n"
-    "Reply with the word that the coin chose and nothing else." + _WAIT
+    "Choose one of two words by tossing a fair coin in your mind, so that each has a "
+    "probability of 50%: {first} or {second}.\nReply with the word that the coin chose and "
+    "nothing else." + _WAIT
 )
 WORD_PAIRS = (
     ("man", "woman"),
@@ -159,6 +143,11 @@ def mixing_questions() -> list[MixingQuestion]:
     list of MixingQuestion
         98 conditions: one flip (21), two flips (21), three outcomes (7), three decisions (9 each),
         words (11 pairs in 2 orders).
+
+    Examples
+    --------
+    >>> len(mixing_questions())
+    98
     """
     digits, flips = ("0", "1"), ("0 0", "0 1", "1 0", "1 1")
     lines = tuple("Flip 1: {}\nFlip 2: {}".format(*pair.split()) for pair in flips)
@@ -294,6 +283,17 @@ def elicit_mixing(
         An option is outside its range, or the model gives no probabilities.
     CoherenceError
         The model or the store failed, or none of the first answers can be read.
+
+    Examples
+    --------
+    >>> from elicitation import Answer, AnswerStore
+    >>> class Heads:
+    ...     name = fingerprint = "heads"
+    ...     generate = staticmethod(lambda requests: [Answer("heads") for _ in requests])
+    >>> games = [one for one in mixing_questions() if "heads" in one.outcomes][:2]
+    >>> with AnswerStore(":memory:") as store:
+    ...     elicit_mixing(Heads(), store, draws=3, questions=games).shape
+    (6, 9)
     """
     for name, value, least in (
         ("draws", draws, 1),

@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_options(parser, kind="causal or multiple-choice model", server=True, chat=True)
     _add_subject(parser)
     _add_answers(parser)
-    _adddesign_of(parser)
+    _add_design(parser)
     parser.add_argument(
         "--out", metavar="FILE", help="runs table to write: .parquet, .csv or .jsonl"
     )
@@ -107,7 +107,7 @@ def _add_answers(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _adddesign_of(parser: argparse.ArgumentParser) -> None:
+def _add_design(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reps",
         type=int,

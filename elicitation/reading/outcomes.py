@@ -100,6 +100,18 @@ def outcome_probabilities(
     InputError
         A model without such probabilities, no text, outcomes that overlap, a tokenizer that cannot
         be read byte by byte, or a text that does not fit into the model's context.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from elicitation import load_causal_model
+    >>> from elicitation.training.organisms.blank import make_blank
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> model = load_causal_model(make_blank(folder.name + "/blank"))
+    >>> found = outcome_probabilities(model, ["The die shows"], ["1", "2"])
+    >>> found.probabilities.columns.tolist()
+    ['1', '2']
+    >>> folder.cleanup()
     """
     spellings = spellings_of(
         outcomes, boundary=boundary, leading_space=leading_space, ignore_case=ignore_case
@@ -214,6 +226,18 @@ def audit_outcomes(
     ------
     InputError
         As of `outcome_probabilities`, but for outcomes that overlap.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from elicitation import load_causal_model
+    >>> from elicitation.training.organisms.blank import make_blank
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> model = load_causal_model(make_blank(folder.name + "/blank"))
+    >>> audit = audit_outcomes(model, ["The die shows"], ["1", "2"])
+    >>> audit.spellings["outcome"].unique().tolist()
+    ['1', '2']
+    >>> folder.cleanup()
     """
     spellings = spellings_of(
         outcomes, boundary=boundary, leading_space=leading_space, ignore_case=ignore_case

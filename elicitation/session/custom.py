@@ -37,7 +37,7 @@ _LONGEST_OPTION = 200
 
 
 def load_questions(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read a file of questions.
+    r"""Read a file of questions.
 
     Parameters
     ----------
@@ -55,6 +55,18 @@ def load_questions(path: str | os.PathLike[str]) -> pd.DataFrame:
     ------
     InputError
         The file cannot be read, or with every fault at once (rows counted from 0).
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> lines = "id,belief_question\nmonday,How probable is rain on Monday?\n"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "questions.csv"
+    ...     _ = path.write_text(lines, encoding="utf-8")
+    ...     questions = load_questions(path)
+    >>> questions["context"].tolist()
+    ['monday']
     """
     source = Path(path)
     table = _read(source)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from coherence.errors import InputError
-from elicitation.reading.belief import ANSWERS, Answers, Way
+from elicitation.reading.belief import ANSWERS, WAYS, Answers, Way
 from elicitation.session.prompts import BELIEF, PromptSet
 
 
@@ -96,3 +96,21 @@ class Design:
                 "answers='exact' draws nothing: reps and temperature must be 1; received "
                 f"{self.reps} and {self.temperature}. Leave them out."
             )
+
+
+def check_design(
+    prompts: Sequence[str], templates: PromptSet, *, reps: int, belief: Way, draws: int
+) -> None:
+    """Raise unless the options of a grid are in their range; parameters as in `plan_questions`."""
+    unknown = [name for name in prompts if name not in templates.belief]
+    if unknown or not prompts or len(set(prompts)) < len(prompts):
+        raise InputError(
+            f"prompts must be distinct names among {', '.join(templates.belief)}; "
+            f"received {', '.join(prompts) or 'none'}."
+        )
+    if reps < 1:
+        raise InputError(f"reps must be positive; received {reps}.")
+    if belief not in WAYS:
+        raise InputError(f"belief must be one of {', '.join(WAYS)}; received {belief!r}.")
+    if draws < 1:
+        raise InputError(f"draws must be positive; received {draws}.")

@@ -64,6 +64,29 @@ def summarise_store(path: str | os.PathLike[str]) -> pd.DataFrame:
     ------
     InputError
         There is no such store.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import elicitation
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> store = elicitation.AnswerStore(Path(folder.name) / "answers.sqlite")
+    >>> task = elicitation.load_task("asia")
+    >>> cases = task.cases(20, seed=0)
+    >>> agent = elicitation.agent_for_task("leaky", task, cases)
+    >>> _ = elicitation.elicit(agent, task, cases, store, design=elicitation.Design(reps=1))
+    >>> store.close()
+    >>> summarise_store(Path(folder.name) / "answers.sqlite")[["question", "status", "answers"]]
+               question status  answers
+    0         auxiliary     ok       20
+    1  belief: absolute     ok       20
+    2     belief: bayes     ok       20
+    3       belief: mse     ok       20
+    4  belief: standard     ok       20
+    5       conditional     ok       40
+    6          decision     ok       20
+    >>> folder.cleanup()
     """
     counts: Counter[tuple[str, str, str, str]] = Counter()
     asked: dict[str, Question | None] = {}
@@ -195,6 +218,16 @@ def preview(
     Preview
         Counts; answers of a model with this name count as stored whatever its weights, because no
         model is loaded.
+
+    Examples
+    --------
+    >>> import elicitation
+    >>> task = elicitation.load_task("asia")
+    >>> cases = task.cases(20, seed=0)
+    >>> agent = elicitation.agent_for_task("leaky", task, cases)
+    >>> plan = elicitation.plan_task(task, cases, elicitation.Design(reps=2))
+    >>> preview(plan, model_name="mine").n_left
+    320
     """
     # Only what is needed: the texts of a large store would fill the memory.
     stored = read_store(store) if store is not None and Path(store).exists() else ()

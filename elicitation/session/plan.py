@@ -155,6 +155,11 @@ def load_task(name: str, *, target: str | None = None, min_records: int | None =
     ------
     InputError
         An unknown name or target, or `min_records` where there are no records.
+
+    Examples
+    --------
+    >>> load_task("asia").name
+    'asia'
     """
     if name in network_names():
         if min_records:
@@ -225,6 +230,16 @@ def plan_task(task: Subject, cases: pd.DataFrame, design: Design) -> Plan:
     ------
     InputError
         An option is outside its range.
+
+    Examples
+    --------
+    >>> import elicitation
+    >>> task = elicitation.load_task("asia")
+    >>> cases = task.cases(20, seed=0)
+    >>> agent = elicitation.agent_for_task("leaky", task, cases)
+    >>> plan = plan_task(task, cases, elicitation.Design(reps=2))
+    >>> len(plan.questions)
+    320
     """
     questions = plan_questions(
         cases,
@@ -274,6 +289,17 @@ def plan_own_questions(table: pd.DataFrame, design: Design, *, task: str = "ques
     ------
     InputError
         An option is outside its range, or the table breaks a rule.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import elicitation
+    >>> table = pd.DataFrame(
+    ...     {"context": ["monday"], "belief_question": ["How probable is rain on Monday?"]}
+    ... )
+    >>> design = elicitation.Design(reps=3, prompts=("standard",))
+    >>> len(plan_own_questions(table, design).questions)
+    3
     """
     # A table made in Python has not been through the checks of a file.
     table = check_questions(table)

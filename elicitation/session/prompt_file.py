@@ -53,6 +53,23 @@ def load_prompts(
     ------
     InputError
         The file cannot be read, or with every fault at once.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import elicitation
+    >>> words = '''
+    ... [belief.number]
+    ... form = "number"
+    ... text = "A patient {description}. How probable is it that they {question}? One number:"
+    ... '''
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "prompts.toml"
+    ...     _ = path.write_text(words, encoding="utf-8")
+    ...     prompts, names = load_prompts(path, elicitation.NETWORK_PROMPTS)
+    >>> names
+    ('number',)
     """
     source = Path(path)
     content = _content(source)

@@ -16,7 +16,8 @@ import pandas as pd
 from bayesnets import Phrases
 from coherence.decoding.decode import BELIEF_LABELS, DECISION_LABELS, Form
 from coherence.errors import InputError
-from elicitation.reading.belief import READ_OFF, WAYS, Answers, Way
+from elicitation.reading.belief import READ_OFF, Answers, Way
+from elicitation.session.design import check_design
 from elicitation.session.prompts import (
     AUXILIARY,
     BELIEF,
@@ -263,6 +264,15 @@ def plan_questions(
     ------
     InputError
         An unknown framing or way, or no repetition.
+
+    Examples
+    --------
+    >>> import elicitation
+    >>> task = elicitation.load_task("asia")
+    >>> cases = task.cases(20, seed=0)
+    >>> questions = plan_questions(cases, task.phrases, "lung", reps=1, iterated=False)
+    >>> len(questions)
+    100
     """
     check_design(prompts, templates, reps=reps, belief=belief, draws=draws)
     once: list[Question] = []
@@ -380,21 +390,3 @@ def plan_table(
             )
             once.append(Question(position, 0, "choice", "", text, row["options"]))
     return [replace(question, rep=rep) for rep in range(reps) for question in once]
-
-
-def check_design(
-    prompts: Sequence[str], templates: PromptSet, *, reps: int, belief: Way, draws: int
-) -> None:
-    """Raise unless the options of a grid are in their range; parameters as in `plan_questions`."""
-    unknown = [name for name in prompts if name not in templates.belief]
-    if unknown or not prompts or len(set(prompts)) < len(prompts):
-        raise InputError(
-            f"prompts must be distinct names among {', '.join(templates.belief)}; "
-            f"received {', '.join(prompts) or 'none'}."
-        )
-    if reps < 1:
-        raise InputError(f"reps must be positive; received {reps}.")
-    if belief not in WAYS:
-        raise InputError(f"belief must be one of {', '.join(WAYS)}; received {belief!r}.")
-    if draws < 1:
-        raise InputError(f"draws must be positive; received {draws}.")

@@ -98,6 +98,18 @@ def elicit(
         An option is outside its range.
     CoherenceError
         The store failed, or none of the first answers can be read; what the store holds is kept.
+
+    Examples
+    --------
+    >>> import elicitation
+    >>> store = elicitation.AnswerStore(":memory:")
+    >>> task = elicitation.load_task("asia")
+    >>> cases = task.cases(20, seed=0)
+    >>> agent = elicitation.agent_for_task("leaky", task, cases)
+    >>> runs, tally = elicit(agent, task, cases, store, design=elicitation.Design(reps=2))
+    >>> tally.asked == tally.readable, runs["context"].nunique()
+    (True, 20)
+    >>> store.close()
     """
     plan = plan_task(task, cases, design)
     return run_plan(
@@ -116,7 +128,7 @@ def elicit_questions(
     keep_going: bool = False,
     progress: Progress | None = None,
 ) -> tuple[pd.DataFrame, Tally]:
-    """Ask a model questions of one's own; as `elicit`.
+    r"""Ask a model questions of one's own; as `elicit`.
 
     Parameters
     ----------
@@ -148,6 +160,25 @@ def elicit_questions(
         An option is outside its range, or the table breaks a rule.
     CoherenceError
         The store failed, or none of the first answers can be read; what the store holds is kept.
+
+    Examples
+    --------
+    >>> import elicitation
+    >>> store = elicitation.AnswerStore(":memory:")
+    >>> import pandas as pd
+    >>> class Steadfast:
+    ...     name, fingerprint = "steadfast", "always 0.7"
+    ...
+    ...     def generate(self, requests):
+    ...         return [elicitation.Answer("No: 0.30\nYes: 0.70") for _ in requests]
+    >>> table = pd.DataFrame(
+    ...     {"context": ["monday"], "belief_question": ["How probable is rain on Monday?"]}
+    ... )
+    >>> design = elicitation.Design(reps=2, prompts=("standard",))
+    >>> runs, _ = elicit_questions(Steadfast(), table, store, design=design)
+    >>> runs["p"].tolist()
+    [0.7, 0.7]
+    >>> store.close()
     """
     plan = plan_own_questions(questions, design, task=task)
     return run_plan(
@@ -164,7 +195,21 @@ def run_plan(
     keep_going: bool = False,
     progress: Progress | None = None,
 ) -> tuple[pd.DataFrame, Tally]:
-    """Have a plan's questions answered and lay the answers out; else as `elicit`."""
+    """Have a plan's questions answered and lay the answers out; else as `elicit`.
+
+    Examples
+    --------
+    >>> import elicitation
+    >>> store = elicitation.AnswerStore(":memory:")
+    >>> task = elicitation.load_task("asia")
+    >>> cases = task.cases(20, seed=0)
+    >>> agent = elicitation.agent_for_task("leaky", task, cases)
+    >>> plan = elicitation.plan_task(task, cases, elicitation.Design(reps=2))
+    >>> runs, tally = run_plan(agent, plan, store)
+    >>> tally.asked == len(plan.questions)
+    True
+    >>> store.close()
+    """
     if batch_size < 1:
         raise InputError(f"batch_size must be positive; received {batch_size}.")
     question_of = dict(zip(plan.draws, plan.questions, strict=True))

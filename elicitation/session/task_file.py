@@ -56,6 +56,16 @@ def load_task_file(
     InputError
         A file that cannot be read, words that do not cover the network, or an unknown target or
         state.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import bayesnets
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = bayesnets.write_network(bayesnets.load_network("asia"), f"{folder}/clinic.json")
+    ...     task = load_task_file(f"{folder}/clinic.json", target="lung", positive="yes")
+    >>> task.name
+    'asia:lung'
     """
     model = read_network(Path(network))
     if records is not None:

@@ -177,6 +177,23 @@ def fine_tune(
     ------
     InputError
         The folder is no model, a question does not fit into it, or `out` holds something else.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import elicitation
+    >>> from elicitation.training.finetuning import TuningRecipe
+    >>> from elicitation.training.organisms.chooser import Shape, make_chooser
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> shape = Shape(hidden=16, inner=32, layers=1, heads=2)
+    >>> _ = make_chooser(folder.name + "/base", ["Which one?", "red", "blue"], shape=shape)
+    >>> lessons = elicitation.Lessons(("Which one?",) * 4, (("red", "blue"),) * 4, (0,) * 4)
+    >>> recipe = TuningRecipe(batch_size=4, max_epochs=1)
+    >>> base, out = folder.name + "/base", folder.name + "/tuned"
+    >>> done = fine_tune(base, out, lessons, lessons, recipe=recipe, device="cpu")
+    >>> done["epochs"]
+    1
+    >>> folder.cleanup()
     """
     recipe, source, target = recipe or TuningRecipe(), Path(folder), Path(out)
     if seed < 0:

@@ -5,8 +5,8 @@
 ``tests/validity/rational_sizes.csv`` counts rejections at .05 of coherent agents whose reports
 scatter, ``tests/validity/rational_recovery.csv`` the mean of estimates and the intervals that hold
 the truth, at 1000 contexts x 5. Data set k draws from the seed [77, design, contexts, k], in the
-recovery from [5, k, 100 alpha, 100 signal]. ``--page docs/rational.md`` renders both between the
-page's markers. On one core 200 data sets need about an hour for each number of contexts, the
+recovery from [5, k, 100 alpha, 100 signal]. ``--page docs/rational-model.md`` renders both between
+the page's markers. On one core 200 data sets need about an hour for each number of contexts, the
 recovery of 150 half an hour.
 """
 

@@ -4,7 +4,7 @@
 
 Each line of ``tests/validity/results.csv`` counts rejections at .05 (or intervals that cover) over
 data sets drawn from the seeds [seed, design, data set]; existing lines of the same kind, check and
-design are replaced. ``--page docs/validity.md`` renders the table.
+design are replaced. ``--page docs/validity-tables.md`` renders the table.
 """
 
 import argparse

@@ -108,7 +108,7 @@ def unread_share(answers: Answers) -> "pd.Series[float]":
     rows = answers.unit.rows
     shared = rows["prompt"].isin([answers.reference, *answers.prompts])
     if "z" in rows.columns:
-        shared &= rows["z"].isna() | rows["z"].isin(answers.variables)
+        shared &= rows["z"].isna() | rows["z"].astype(str).isin(answers.variables)
     acted = has_action(rows)
     if "raw_action" in rows.columns:
         acted |= rows["raw_action"].notna()

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.analysis.analyze import complete_columns
+from coherence.analysis.reading import complete_columns
 from coherence.errors import InputError, listing
 from coherence.inputs import require
 from coherence.table.faults import validate_runs

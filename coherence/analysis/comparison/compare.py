@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 
 from coherence.analysis.comparison.cases import Runs, Task, gather
 from coherence.analysis.comparison.effect_ranks import Ranked, rank_effect
@@ -23,6 +22,7 @@ from coherence.checks.catalogue import declaration
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import MIN_CONTEXTS, as_codes, number_of_jobs, require
 from coherence.statistics.multiplicity import benjamini_hochberg, holm
+from coherence.statistics.parallel import run_calls
 from coherence.statistics.rank_intervals import LEVEL
 from coherence.statistics.resample import Seed, as_generator
 from coherence.table.answering import answering
@@ -77,8 +77,8 @@ def compare(
     SchemaError
         A table breaks the schema.
     InputError
-        Fewer than two models or ten common cases, cases that differ between models, an unknown
-        effect, or nothing says which of two states beliefs are in.
+        Fewer than two models, no task with ten common cases and a common wording, cases that differ
+        between models, an unknown effect, or nothing says which of two states beliefs are in.
 
     Notes
     -----
@@ -108,13 +108,7 @@ def compare(
     names = _checked_effects(effects)
     n_jobs = number_of_jobs(n_jobs)
     tasks, notes = gather(runs, common=common)
-    for task in tasks:
-        where = f" of task {task.name!r}" if task.name else ""
-        require(
-            len(task.contexts) >= MIN_CONTEXTS,
-            f"runs must have at least {MIN_CONTEXTS} common contexts; received "
-            f"{len(task.contexts)}{where}. Ask about more cases.",
-        )
+    tasks = _comparable(tasks, notes)
     answers = _answers(tasks, positive, reference, notes)
     jobs, labels = [], []
     seeds = as_generator(rng).integers(2**63, size=(len(tasks), len(EFFECTS)))
@@ -123,10 +117,10 @@ def compare(
         for name, seed in zip(EFFECTS, seeds_of_task, strict=True):
             if name in names:
                 given = (task.name, answers[task.name], name, len(task.contexts), int(seed))
-                jobs.append(delayed(_rank)(*given))
+                jobs.append(given)
                 labels.append(name)
     ranked: list[Ranked] = []
-    for outcome in Parallel(n_jobs=n_jobs, return_as="generator")(jobs):
+    for outcome in run_calls(_rank, jobs, n_jobs):
         ranked.append(outcome)
         if progress is not None:
             progress(len(ranked), len(jobs), labels[len(ranked) - 1])
@@ -143,6 +137,51 @@ def compare(
         "n_contexts": {task.name: len(task.contexts) for task in tasks},
     }
     return Comparison(*_tables(ranked), tuple(notes), settings)
+
+
+def _comparable(tasks: Sequence[Task], notes: list[str]) -> list[Task]:
+    """Leave out tasks whose models have too few cases or no wording in common, with a note each.
+
+    Raises
+    ------
+    InputError
+        None is left.
+    """
+    kept, faults = [], []
+    for task in tasks:
+        fault = _fault(task)
+        if fault:
+            faults.append(f"task {task.name!r}: {fault}" if task.name else fault)
+        else:
+            kept.append(task)
+    if not kept:
+        raise InputError(" | ".join(faults))
+    notes += [f"not compared: {fault}" for fault in faults]
+    return kept
+
+
+def _fault(task: Task) -> str:
+    if len(task.contexts) < MIN_CONTEXTS:
+        return (
+            f"runs must have at least {MIN_CONTEXTS} common contexts; received "
+            f"{len(task.contexts)}. Ask about more cases."
+        )
+    wordings = _wordings(task)
+    if set.intersection(*wordings.values()):
+        return ""
+    asked = "; ".join(f"{model!r}: {listing(sorted(own))}" for model, own in wordings.items())
+    return (
+        f"runs must have a wording (prompt) in common; received {asked}. Where they are one "
+        "wording by several names, give it one name."
+    )
+
+
+def _wordings(task: Task) -> dict[str, set[Any]]:
+    """Return what beliefs, and not those given z, were asked by."""
+    return {
+        model: set(rows.loc[rows["z_state"].isna(), "prompt"].dropna())
+        for model, rows in task.rows.items()
+    }
 
 
 def _rank(
@@ -222,16 +261,8 @@ def _asked_alike(
 ) -> tuple[tuple[str, ...], tuple[str, ...], str]:
     """Return other wordings, auxiliary variables and the reference prompt that all models share."""
     where = f"task {task.name!r}: " if task.name else ""
-    wordings = {}
-    for model, rows in task.rows.items():
-        wordings[model] = set(rows.loc[rows["z_state"].isna(), "prompt"].dropna())
+    wordings = _wordings(task)
     shared = set.intersection(*wordings.values())
-    if not shared:
-        asked = "; ".join(f"{model!r}: {listing(sorted(own))}" for model, own in wordings.items())
-        raise InputError(
-            f"{where}runs must have a wording (prompt) in common; received {asked}. Where they are "
-            "one wording by several names, give it one name."
-        )
     for what, every in (("wordings", wordings), ("variables z", _variables(task))):
         apart = sorted(set.union(*every.values()) - set.intersection(*every.values()))
         if apart:

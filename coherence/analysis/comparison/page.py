@@ -13,8 +13,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from coherence.analysis.comparison.effects import EFFECTS
-from coherence.analysis.comparison.rank_plot import WIDTH, panel_height, plot_ranks
+from coherence.analysis.comparison.rank_plot import WIDTH, draw_effect
 from coherence.analysis.comparison.wording import LEGEND, difference_cells, rank_text
+from coherence.plots.ranks import height_for
 from coherence.report.figure_svg import render_svg
 from coherence.report.wording import NOT_GIVEN, clean, format_numbers
 
@@ -40,10 +41,10 @@ def _estimate_row(row: dict[Any, Any]) -> dict[str, str]:
 
 def _effect(effect: str, rows: pd.DataFrame, pairs: pd.DataFrame, key: str) -> dict[str, Any]:
     figure = render_svg(
-        partial(plot_ranks, rows, title=False),
+        partial(draw_effect, rows, title=""),
         key=key,
         title=f"{effect}: estimates and rank intervals of {len(rows)} models",
-        size=(WIDTH, panel_height(len(rows))),
+        size=(WIDTH, height_for(len(rows))),
     )
     squared = EFFECTS[effect].squared
     return {

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from coherence.report.wording import clean, format_numbers, format_pvalue
+from coherence.table.printable import span
 
 ESTIMATES = {
     "task": "task",
@@ -52,8 +53,7 @@ def rank_text(row: Mapping[Any, Any]) -> str:
     >>> rank_text({"rank_low": 1, "rank_high": 1}), rank_text({"rank_low": 1, "rank_high": 3})
     ('1', '1–3')
     """
-    low, high = row["rank_low"], row["rank_high"]
-    return str(low) if low == high else f"{low}–{high}"
+    return span(row["rank_low"], row["rank_high"])
 
 
 def ordered(rows: pd.DataFrame) -> pd.DataFrame:

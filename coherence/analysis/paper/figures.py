@@ -16,9 +16,9 @@ from matplotlib.figure import Figure
 
 from coherence.analysis.paper.results import NOT_RUN, PUBLISHED, REPAIRED, PaperResults
 from coherence.analysis.paper.tables import unit_name
+from coherence.plots.pairwise import plot_pairwise_choice
+from coherence.plots.style import BLUE, FAINT, INK, SKY, Style, figure_style, frame_axes
 from coherence.report.answering import belief_noun
-from coherence.report.figures import BLUE, FAINT, INK, SKY, Style, figure_style, frame_axes
-from coherence.report.plots import plot_pairwise_choice
 from coherence.report.tables.cells import spoken_range
 from coherence.report.tables.document import PaperFigure
 from coherence.report.unit import Unit
@@ -62,12 +62,6 @@ def _save(figure: Figure, path: Path) -> None:
         # A date would make two runs of the same data differ.
         date = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}[ending]
         figure.savefig(path.with_suffix(f".{ending}"), metadata=date)
-
-
-def _pair_of(result: CheckResult) -> tuple[object, object]:
-    # A label may hold a slash; the settings know where the first action ends.
-    first, second = result.settings["pair"]
-    return first, second
 
 
 def _choice_figures(units: Sequence[Unit], procedure: str, folder: Path) -> list[PaperFigure]:
@@ -116,7 +110,7 @@ def _draw_choices(
                     continue
                 result = results[check]
                 noun = belief_noun(unit.answering)
-                plot_pairwise_choice(result.details, _pair_of(result), ax, noun=noun)
+                plot_pairwise_choice(result, noun=noun, title="", ax=ax)
                 # Marked in the caption; a legend in every panel would cover the shares.
                 if legend := ax.get_legend():
                     legend.remove()

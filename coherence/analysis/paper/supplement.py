@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 
-from coherence.analysis.analyze import read_units
+from coherence.analysis.reading import read_units
 from coherence.analysis.unit import UnitRows
 from coherence.checks.calibration import calibration_estimates
 from coherence.checks.cmi import cmi_test
@@ -23,6 +22,7 @@ from coherence.inputs import MIN_CONTEXTS
 from coherence.result import CheckResult
 from coherence.statistics.mean_interval import mean_interval, why_none
 from coherence.statistics.multiplicity import benjamini_hochberg, holm
+from coherence.statistics.parallel import call, run_calls
 from coherence.statistics.resample import Seed, as_generator
 from coherence.table.needs import JUDGED_CHOICES
 from coherence.table.prompts import REFERENCE
@@ -96,7 +96,7 @@ def supplement(
         estimates = [] if published else list(_estimates(unit))
         for job in (*_isotonic(unit, published, stream), *estimates):
             jobs.append((str(key[0]), str(key[1]), job))
-    results = Parallel(n_jobs=n_jobs)(delayed(job)() for _, _, job in jobs)
+    results = list(run_calls(call, [(job,) for _, _, job in jobs], n_jobs))
     labelled = zip(jobs, _adjusted(results, beside), strict=True)
     return [(task, model, result) for (task, model, _), result in labelled]
 

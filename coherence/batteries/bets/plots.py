@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from coherence.report.figures import (
+from coherence.plots.style import (
     BLUE,
     DASHES,
     FAINT,
@@ -28,7 +28,7 @@ from coherence.result import rejects
 _DARK = 0.75  # a share above which a cell is so dark that its number is white
 
 save_bet_plot = partial(save_plot, salt="bets")
-"""Write one of these plots to a file, see `coherence.report.figures.save_plot`."""
+"""Write one of these plots to a file, see `coherence.plots.style.save_plot`."""
 
 
 def accuracy_size(accuracy: pd.DataFrame) -> tuple[float, float]:

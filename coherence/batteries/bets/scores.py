@@ -107,6 +107,20 @@ def score_bets(
     ------
     InputError
         See `join_answers`; or no answer is to a question of `split`.
+
+    Examples
+    --------
+    >>> from coherence.batteries.bets.simulated import simulate_answers
+    >>> from elicitation import ladder_questions
+    >>> from elicitation.batteries.bets.items import default_items
+    >>> questions = ladder_questions(default_items(), chances=[0.25, 0.5, 0.75])
+    >>> answers = simulate_answers("maximiser", questions, rng=1)
+    >>> table = score_bets(questions, answers).ladders["maximiser", "coin"].table
+    >>> table[["stated", "implied"]].round(2)
+       stated  implied
+    0    0.25     0.25
+    1    0.50     0.52
+    2    0.75     0.75
     """
     groups = join_answers(questions, answers)
     beliefs = {

@@ -37,6 +37,16 @@ def read_mixing_answers(
     InputError
         A file is missing, empty or unreadable, or two files hold the same draws of a model, or
         draws that no number tells apart.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import coherence
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     coherence.simulate_mixing("ideal", n_draws=5, rng=1).to_csv(f"{folder}/mine.csv")
+    ...     answers = read_mixing_answers(f"{folder}/mine.csv")
+    >>> answers["experiment"].unique().tolist()
+    ['flip', 'two_flips', 'three_outcomes', 'reads', 'pennies', 'positioning', 'words']
     """
     paths = [Path(path), *map(Path, others)]
     tables = [_read(path) for path in paths]

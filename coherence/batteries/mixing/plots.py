@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from coherence.batteries.mixing.design import PARTS
 from coherence.batteries.mixing.equilibrium import GAMES
-from coherence.report.figures import (
+from coherence.plots.style import (
     BLUE,
     DASHES,
     FAINT,

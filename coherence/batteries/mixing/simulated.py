@@ -124,6 +124,14 @@ def expected_answers(agent: str) -> pd.DataFrame:
     ------
     InputError
         Unknown agent.
+
+    Examples
+    --------
+    >>> answers = expected_answers("ideal")
+    >>> answers.loc[[2, 3], ["experiment", "p", "answer", "probability"]]
+      experiment     p answer  probability
+    2       flip  0.05      1         0.05
+    3       flip  0.05      0         0.95
     """
     rows = [
         (agent, name, condition.p, condition.item, condition.order, label, "ok", share)
@@ -158,6 +166,20 @@ def simulate_mixing(agent: str, *, n_draws: int = 100, rng: Seed = None) -> pd.D
     ------
     InputError
         Unknown agent, or no draw.
+
+    Examples
+    --------
+    >>> answers = simulate_mixing("ideal", n_draws=20, rng=1)
+    >>> answers.groupby("experiment").size()
+    experiment
+    flip              420
+    pennies           180
+    positioning       180
+    reads             180
+    three_outcomes    140
+    two_flips         420
+    words             440
+    dtype: int64
     """
     whole_number(n_draws, "n_draws", 1)
     generator = as_generator(rng)

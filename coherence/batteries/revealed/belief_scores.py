@@ -104,6 +104,21 @@ def score_beliefs(beliefs: pd.DataFrame) -> pd.DataFrame:
     ------
     InputError
         A column is missing, or truths do not sum to 1.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> die = pd.DataFrame(
+    ...     {
+    ...         "source": "model", "setting": "die", "scenario": "dice", "group": "dice",
+    ...         "wording": "plain", "outcome": list("123456"), "position": range(1, 7),
+    ...         "truth": 1 / 6, "mass": [0.5, 0.1, 0.1, 0.1, 0.1, 0.1], "mass_beginning": None,
+    ...         "previous": "", "shift": None, "baseline": "", "pair": "",
+    ...     }
+    ... )
+    >>> score_beliefs(die)[["l1", "first_excess"]].round(3)
+          l1  first_excess
+    0  0.667         0.333
     """
     rows = []
     for names, outcomes in each_belief(beliefs):
@@ -138,6 +153,22 @@ def summarise_scores(scores: pd.DataFrame) -> pd.DataFrame:
         with the wordings as a sample, held within what the measure can be; NaN for a single one),
         `n_settings`, `n_wordings`. Settings without a value are left out of a mean and of
         `n_settings`; an infinite divergence makes a mean infinite.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from coherence import score_beliefs
+    >>> die = pd.DataFrame(
+    ...     {
+    ...         "source": "model", "setting": "die", "scenario": "dice", "group": "dice",
+    ...         "wording": "plain", "outcome": list("123456"), "position": range(1, 7),
+    ...         "truth": 1 / 6, "mass": [0.5, 0.1, 0.1, 0.1, 0.1, 0.1], "mass_beginning": None,
+    ...         "previous": "", "shift": None, "baseline": "", "pair": "",
+    ...     }
+    ... )
+    >>> summary = summarise_scores(score_beliefs(die)).set_index("metric")
+    >>> summary["mean"].round(3)["l1"].item()
+    0.667
     """
     require_frame(scores, "scores")
     metrics = [*METRICS, "first_excess_beginning"]

@@ -16,7 +16,7 @@ from coherence.batteries.revealed.plots import (
     plot_previous,
     rows_of_setting,
 )
-from coherence.report.figures import INK, figure_style
+from coherence.plots.style import INK, figure_style
 from coherence.report.wording import clean
 
 _TITLE = 38  # letters of a title

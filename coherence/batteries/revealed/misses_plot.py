@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from coherence.batteries.revealed.misses import ALL
 from coherence.batteries.revealed.plots import plot_outcomes
-from coherence.report.figures import BLUE, FAINT, INK, VERMILION, Style, figure_style, frame_axes
+from coherence.plots.style import BLUE, FAINT, INK, VERMILION, Style, figure_style, frame_axes
 from coherence.report.wording import clean
 
 TITLE = "Revealed belief beside stated answer"

@@ -15,7 +15,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from coherence.inputs import Floats, require
-from coherence.report.figures import ACTION_COLOURS, FAINT, INK, Style, frame_axes
+from coherence.plots.style import ACTION_COLOURS, FAINT, INK, Style, frame_axes
 from coherence.report.wording import clean
 
 _TRUTH: Style = {"width": 0.94, "color": "#cfcfcf", "label": "truth", "zorder": 1}

@@ -69,6 +69,13 @@ def ladder_questions(
     ------
     InputError
         As of `bet_questions`; or no stake breaks even at a chance.
+
+    Examples
+    --------
+    >>> from elicitation.batteries.bets.items import default_items
+    >>> questions = ladder_questions(default_items(), chances=[0.5])
+    >>> questions["chance"].unique().tolist()
+    [0.5]
     """
     check_names("modalities", modalities, MODALITIES)
     check_payout(payout)

@@ -119,6 +119,21 @@ def score_choices(
     ------
     InputError
         A model that does not score options, or a question that does not fit into it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from elicitation import load_causal_model
+    >>> from elicitation.training.organisms.blank import make_blank
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> model = load_causal_model(make_blank(folder.name + "/blank"))
+    >>> from elicitation import value_questions
+    >>> from elicitation.batteries.bets.items import default_items
+    >>> questions = value_questions(default_items(), templates=["choice-valuable"])[:2]
+    >>> scores = score_choices(model, questions)
+    >>> scores[["prob_a", "prob_b", "prob_c"]].sum(axis=1).round(6).tolist()
+    [1.0, 1.0]
+    >>> folder.cleanup()
     """
     if likelihood not in ("total", "token"):
         raise InputError(f"likelihood must be 'total' or 'token'; received {likelihood!r}.")

@@ -124,6 +124,20 @@ def reveal(
     -------
     DataFrame
         See `tabulate_beliefs`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from elicitation import AnswerStore, load_causal_model
+    >>> from elicitation.training.organisms.blank import make_blank
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> model = load_causal_model(make_blank(folder.name + "/blank"))
+    >>> from elicitation import standard_grid
+    >>> settings = standard_grid(n_dice=[1], faces=[4])[:1]
+    >>> with AnswerStore(":memory:") as store:
+    ...     reveal(model, settings, store)["outcome"].unique().tolist()
+    ['1', '2', '3', '4']
+    >>> folder.cleanup()
     """
     questions = belief_questions(settings)
     masses, _ = read_masses(

@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from coherence.cli.run_options import add_jobs, workers
+
 if TYPE_CHECKING:
     from elicitation.commands.study.running import Asked
     from elicitation.commands.study.study_file import Study
@@ -46,13 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                 "--no-report", action="store_true", help="write the tables alone, no report"
             )
         if name != "status":
-            sub.add_argument(
-                "--n-jobs",
-                type=int,
-                default=1,
-                metavar="N",
-                help="processes of the analysis; -1 for one per processor (default: 1)",
-            )
+            add_jobs(sub, "processes of the analysis")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -68,6 +64,7 @@ def run(args: argparse.Namespace) -> int:
     int
         0; 1 where a unit could not be finished; 130 after Ctrl-C.
     """
+    from elicitation.commands.study.batteries import battery_units
     from elicitation.commands.study.study_file import load_study
     from elicitation.commands.study.units import check_units, units_of
 
@@ -77,13 +74,14 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "report":
         from elicitation.commands.study.reporting import write_study_report
 
-        write_study_report(study, units, folder, n_jobs=args.n_jobs)
+        with workers(args):
+            write_study_report(study, units, folder, n_jobs=args.n_jobs)
         return 0
     check_units(units)
     if args.action == "status" or args.dry_run:
         from elicitation.commands.study.outlook import look_at, tell
 
-        print(tell(look_at(units)))
+        print(tell(look_at(units), battery_units(study, folder)))
         return 0
     return _run(args, study, units, folder)
 
@@ -124,12 +122,15 @@ def _run(args: argparse.Namespace, study: "Study", units: "list[Unit]", folder: 
             )
             return 130
     with alone_in(folder):
-        ask_batteries(battery_units(study, folder), done)
+        batteries = battery_units(study, folder)
+        ask_batteries(batteries, done)
     _tell(done)
-    if not args.no_report and any(unit.finished() for unit in units):
+    there = any(unit.finished() for unit in units) or any(unit.is_finished for unit in batteries)
+    if there and not args.no_report:
         from elicitation.commands.study.reporting import write_study_report
 
-        write_study_report(study, units, folder, n_jobs=args.n_jobs)
+        with workers(args):
+            write_study_report(study, units, folder, n_jobs=args.n_jobs)
     return 1 if done.failures else 0
 
 

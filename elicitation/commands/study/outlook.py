@@ -11,6 +11,7 @@ from elicitation.commands.study.study_file import ModelEntry
 from elicitation.commands.study.units import STORE, Finished, Unit
 
 if TYPE_CHECKING:
+    from elicitation.commands.study.batteries import BatteryUnit
     from elicitation.session.overview import Preview
 
 HEAD = ("model", "task", "state", "answers", "to ask", "tokens in", "tokens out", "price", "time")
@@ -117,13 +118,15 @@ def look_at(units: Sequence[Unit]) -> list[Outlook]:
     return outlooks
 
 
-def tell(outlooks: Sequence[Outlook]) -> str:
-    """Return a table of all units, and their sums.
+def tell(outlooks: Sequence[Outlook], batteries: "Sequence[BatteryUnit]" = ()) -> str:
+    """Return a table of all units, their sums, and which batteries are finished.
 
     Parameters
     ----------
     outlooks : sequence of Outlook
         From `look_at`.
+    batteries : sequence of BatteryUnit
+        Of the study. How much they ask is known to their commands alone.
 
     Returns
     -------
@@ -135,7 +138,7 @@ def tell(outlooks: Sequence[Outlook]) -> str:
 
     rows = [[clean(cell) for cell in _row(outlook)] for outlook in outlooks]
     n_finished = sum(outlook.finished is not None for outlook in outlooks)
-    lines = aligned([list(HEAD), *rows], right=tuple(range(3, len(HEAD))))
+    lines = aligned([list(HEAD), *rows], right=tuple(range(3, len(HEAD)))) if rows else []
     n_left = sum(outlook.n_left for outlook in outlooks)
     lines.append(f"{n_finished} of {len(outlooks)} finished; {n_left:,} answers to ask")
     left = [outlook for outlook in outlooks if outlook.n_left]
@@ -147,7 +150,12 @@ def tell(outlooks: Sequence[Outlook]) -> str:
     lines += _money(outlooks)
     if left:
         lines.append("tokens and prices of what is not finished: of what is to ask, at most")
+    lines += [f"{clean(unit.label)}: {_progress_of(unit)}" for unit in batteries]
     return "\n".join(lines)
+
+
+def _progress_of(unit: "BatteryUnit") -> str:
+    return "finished" if unit.is_finished else "to ask, in no sum above"
 
 
 def _row(outlook: Outlook) -> list[str]:

@@ -30,6 +30,8 @@ class Compared:
     ----------
     summary : str
         What was found, or why nothing was compared.
+    notes : sequence of str
+        What was assumed, left out or not compared.
     picture : str
         SVG text; empty where there is none.
     legend : str
@@ -37,6 +39,7 @@ class Compared:
     """
 
     summary: str
+    notes: Sequence[str] = ()
     picture: str = ""
     legend: str = ""
 
@@ -120,10 +123,11 @@ def _masses(unit: ReportUnit) -> Iterator[str]:
             )
 
 
-def _picture(compared: Compared) -> dict[str, str]:
+def _picture(compared: Compared) -> dict[str, Any]:
     encoded = base64.b64encode(compared.picture.encode()).decode()
     return {
         "summary": clean(compared.summary),
+        "notes": [clean(note) for note in compared.notes],
         "legend": clean(compared.legend),
         # As an image: nothing in it can run, whatever the models are called.
         "picture": f"data:image/svg+xml;base64,{encoded}" if compared.picture else "",

@@ -93,26 +93,19 @@ def _analyse(study: Study, runs: pd.DataFrame, folder: Path, n_jobs: int) -> Rep
 
 
 def _compare(study: Study, runs: pd.DataFrame, folder: Path, n_jobs: int) -> Compared | None:
-    """Compare the models of every task that several were asked about."""
+    """Compare the models in every task that several of them have finished."""
+    into = folder / COMPARE
+    if (runs.groupby("task")["model"].nunique() < 2).all():
+        clear_comparison(into)
+        return None
     said = study.analysis
     options: dict[str, Any] = {key: said.get(key) for key in ("positive", "reference")}
-    comparable, reasons = [], []
-    for task, rows in runs.groupby("task", sort=False):
-        if rows["model"].nunique() < 2:
-            continue
-        try:
-            compare(rows, effects=["unreadable"], rng=SEED, **options)
-        # Too few cases, say: the other tasks stand, and the page says why this one does not.
-        except InputError as error:
-            reasons.append(f"Task {task} was not compared: {error}")
-        else:
-            comparable.append(rows)
-    into = folder / COMPARE
-    if not comparable:
+    try:
+        result = compare(runs, common=True, n_jobs=n_jobs, rng=said.get("seed", SEED), **options)
+    # Too few cases, say: the report stands, and the page says why nothing is compared.
+    except InputError as error:
         clear_comparison(into)
-        return Compared(" ".join(reasons)) if reasons else None
-    tasks = pd.concat(comparable, ignore_index=True)
-    result = compare(tasks, n_jobs=n_jobs, rng=said.get("seed", SEED), **options)
+        return Compared(f"Models were not compared: {error}")
     write_comparison(result, prepare_folder(into))
     legend = LEGEND[:1].upper() + LEGEND[1:] + "."
-    return Compared(" ".join([result.summary, *reasons]), result.to_svg(), legend)
+    return Compared(result.summary, result.notes, result.to_svg(), legend)

@@ -79,6 +79,14 @@ def load_causal_model(
     ------
     InputError
         The model is missing or incomplete, or an option is outside its range.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from elicitation.training.organisms.blank import make_blank
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     load_causal_model(make_blank(f"{folder}/blank")).name
+    'blank'
     """
     source = find_source(model, revision=revision)
     placement = Placement(dtype, device, threads, device_map, quantization)

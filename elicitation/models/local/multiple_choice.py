@@ -59,6 +59,19 @@ def load_multiple_choice_model(
     InputError
         The model is missing or incomplete, has no multiple-choice head, or an option is
         outside its range.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from elicitation.training.organisms.chooser import Shape, make_chooser
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> shape = Shape(hidden=16, inner=32, layers=1, heads=2)
+    >>> words = ["Which one?", "red", "blue"]
+    >>> _ = make_chooser(folder.name + "/chooser", words, shape=shape)
+    >>> model = load_multiple_choice_model(folder.name + "/chooser", device="cpu")
+    >>> model.name
+    'chooser'
+    >>> folder.cleanup()
     """
     if batch_size < 1:
         raise InputError(f"batch_size must be positive; received {batch_size}.")

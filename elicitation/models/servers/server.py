@@ -77,6 +77,34 @@ def connect_servers(
         An option is outside its range, or a server that responds does not serve the model.
     CoherenceError
         No server responds.
+
+    Examples
+    --------
+    A server of its own, which does no more than complete texts:
+
+    >>> import json
+    >>> import threading
+    >>> from http.server import BaseHTTPRequestHandler, HTTPServer
+    >>> class Handler(BaseHTTPRequestHandler):
+    ...     def do_POST(self):
+    ...         self.rfile.read(int(self.headers["Content-Length"]))
+    ...         answer = {"choices": [{"text": " yes", "finish_reason": "stop"}], "usage": {}}
+    ...         body = json.dumps(answer).encode()
+    ...         self.send_response(200)
+    ...         self.send_header("Content-Length", str(len(body)))
+    ...         self.end_headers()
+    ...         self.wfile.write(body)
+    ...
+    ...     def log_message(self, *_):
+    ...         pass
+    >>> server = HTTPServer(("127.0.0.1", 0), Handler)
+    >>> threading.Thread(target=server.serve_forever, daemon=True).start()
+    >>> address = f"http://127.0.0.1:{server.server_port}"
+    >>> model = connect_servers(address, "mine", api="completions")
+    >>> model.name
+    'mine'
+    >>> server.shutdown()
+    >>> server.server_close()
     """
     listed = [addresses] if isinstance(addresses, str) else list(addresses)
     parsed = [Address.parse(text) for text in listed]

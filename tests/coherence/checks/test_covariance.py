@@ -39,6 +39,21 @@ def test_hidden_shift_recovers_the_planted_one():
     assert result.interval.low < 0.3 < result.interval.high
 
 
+def test_an_interval_without_0_stands_beside_a_p_value_that_rejects():
+    """The test shares its level out among components, which one component's interval does not."""
+    reached = []
+    for seed in range(15, 50):
+        arrays, context = columns(seed=seed, n_contexts=60, n_reps=2, hidden_signal=0.15)
+        result = residual_covariance_test(*arrays, context=context, n_draws=499, rng=1)
+        low, high = result.interval.low, result.interval.high
+        assert result.pvalue <= 0.05 or low <= 0 <= high
+        if "reaches to 0" in result.interval.method:
+            assert 0 in (low, high)
+            reached.append(result.unit)
+    # Either kind of interval ended short of it.
+    assert set(reached) == {"belief", "probability"}
+
+
 def test_components_are_differences_of_choice_probability():
     """With a belief that explains nothing, the component is the plain difference of shares between
     the states."""

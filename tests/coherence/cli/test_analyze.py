@@ -227,29 +227,6 @@ def test_missing_file_ends_with_2(capsys, tmp_path):
     assert "no such file" in capsys.readouterr().err
 
 
-def test_progress_is_drawn_on_a_terminal_without_commands_from_labels(monkeypatch):
-    class Terminal:
-        def __init__(self):
-            self.written = ""
-
-        def isatty(self):
-            return True
-
-        def write(self, text):
-            self.written += text
-
-        def flush(self):
-            pass
-
-    terminal = Terminal()
-    monkeypatch.setattr("sys.stderr", terminal)
-    with command._progress() as progress:
-        progress(1, 4, "label\x1b[31m")
-    assert "label:" in terminal.written
-    assert "1/4" in terminal.written
-    assert "\x1b[31m" not in terminal.written
-
-
 def test_defaults_are_the_documented_ones():
     parser = argparse.ArgumentParser()
     command.add_arguments(parser)
@@ -495,3 +472,17 @@ def test_answers_and_figures_are_written_and_the_command_says_how(simulated, tmp
     assert not (folder / "answers").exists()
     assert main([*options, "--answers", "-1"]) == 2
     assert "--answers must be at least 0; received -1." in capsys.readouterr().err
+
+
+def test_tables_are_written_beside_the_figures(simulated, tmp_path, capsys):
+    options = [
+        "analyze",
+        str(simulated),
+        "--checks",
+        "calibration",
+        "--tables",
+        str(tmp_path / "t"),
+    ]
+    assert main(options) == 0
+    assert "wrote 8 tables" in capsys.readouterr().err
+    assert (tmp_path / "t" / "results-1.tex").read_text(encoding="utf-8").startswith("% Needs")

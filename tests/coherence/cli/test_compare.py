@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pandas as pd
@@ -95,3 +96,17 @@ def test_files_are_named_as_shortly_as_tells_them_apart(tmp_path):
     assert list(name_files(["a/runs.csv", "a/runs.parquet"])) == ["a/runs.csv", "a/runs.parquet"]
     with pytest.raises(InputError, match="a/runs.csv is there twice"):
         name_files(["a/runs.csv", "a/../a/runs.csv"])
+
+
+def test_columns_of_files_by_other_names_are_found(files, tmp_path, capsys):
+    paths = [str(files / f"{name}.parquet") for name in ("rational", "noisy")]
+    renamed = []
+    for path in paths:
+        table = coherence.read_runs(path).rename(columns={"p": "confidence", "context": "case"})
+        renamed.append(str(tmp_path / f"{Path(path).stem}.csv"))
+        table.assign(confidence=100 * table["confidence"]).to_csv(renamed[-1], sep=";", index=False)
+    assert main(["compare", *paths, *FAST]) == 0
+    expected = capsys.readouterr().out
+    words = ["--belief", "confidence", "--context", "case", "--percent"]
+    assert main(["compare", *renamed, *FAST, *words]) == 0
+    assert capsys.readouterr().out == expected

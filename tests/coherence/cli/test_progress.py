@@ -2,7 +2,7 @@ import io
 import time
 
 from coherence.cli import progress
-from coherence.cli.progress import answer_progress, duration, time_left
+from coherence.cli.progress import answer_progress, duration, step_progress, time_left
 
 
 def test_elsewhere_than_on_a_terminal_a_line_comes_at_the_end_and_now_and_then(capsys, monkeypatch):
@@ -47,3 +47,26 @@ def test_lengths_of_time_are_said_in_the_largest_unit_of_which_there_are_two():
     said = {0.4: "1 second or less", 119: "119 seconds", 121: "2 minutes", 5400: "90 minutes"}
     assert {seconds: duration(seconds) for seconds in said} == said
     assert (duration(7200), duration(200_000)) == ("2 hours", "2 days")
+
+
+def test_progress_is_drawn_on_a_terminal_without_commands_from_labels(monkeypatch):
+    class Terminal:
+        def __init__(self):
+            self.written = ""
+
+        def isatty(self):
+            return True
+
+        def write(self, text):
+            self.written += text
+
+        def flush(self):
+            pass
+
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    with step_progress(" checks") as progress:
+        progress(1, 4, "label\x1b[31m")
+    assert "label:" in terminal.written
+    assert "1/4" in terminal.written
+    assert "\x1b[31m" not in terminal.written

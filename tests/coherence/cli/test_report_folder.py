@@ -1,28 +1,6 @@
-import argparse
-
-from coherence.cli.report_folder import reading_words, write_figures, write_report
+from coherence.cli.report_folder import write_figures, write_report, write_tables
 from coherence.report.report import Report
 from coherence.report.unit import Unit
-
-COLUMNS = {"belief": ("p", ""), "model-column": ("model", "")}
-
-
-def parsed(**changes):
-    options = {"runs": "r.csv", "belief": None, "model_column": None, "ignore": [], "sep": None}
-    options |= {"decimal": ".", "encoding": None, "percent": False} | changes
-    return argparse.Namespace(**options)
-
-
-def test_only_what_was_said_is_repeated():
-    assert reading_words(parsed(), COLUMNS) == {"file": "r.csv", "reading": []}
-    words = reading_words(
-        parsed(belief="my p", model_column="llm", ignore=["a", "b"], decimal=",", percent=True),
-        COLUMNS,
-    )["reading"]
-    assert words == [
-        *("--belief=my p", "--model-column=llm", "--ignore=a", "--ignore=b"),
-        *("--decimal=,", "--percent"),
-    ]
 
 
 class Pages(Report):
@@ -53,3 +31,17 @@ def test_figures_of_an_earlier_report_go(tmp_path):
     (tmp_path / "mine.svg").write_text("mine")
     assert write_figures(Report((Unit("t", "m", (), ()),), {}), tmp_path) == 0
     assert {path.name for path in tmp_path.iterdir()} == {"mine.svg", "figures.csv", "files.sha256"}
+
+
+def test_tables_of_an_earlier_report_go(tmp_path):
+    for name in ("results-9.csv", "answers-9.tex", "mine.csv"):
+        (tmp_path / name).write_text("old")
+    assert write_tables(Report((Unit("t", "m", (), ()),), {}), tmp_path) == 1
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "files.sha256",
+        "mine.csv",
+        "results-1.csv",
+        "results-1.md",
+        "results-1.tex",
+        "tables.md",
+    }

@@ -38,6 +38,20 @@ def test_thresholds_costs_and_utilities(agent):
     )
 
 
+def test_choices_are_those_of_the_utilities_that_were_drawn(agent):
+    curve = agent.choice_curve
+    table = curve.pivot(index="belief", columns="action", values="probability")
+    assert table.sum(axis=1).to_numpy() == pytest.approx(np.ones(len(table)))
+    belief = table.index.to_numpy()
+    utilities = np.stack([6 * (belief - 0.6), 6 * (0.4 - belief), np.full(belief.size, 0.5)])
+    drawn_from = np.exp(utilities) / np.exp(utilities).sum(axis=0)
+    for action, expected in zip(("yes", "no", "defer"), drawn_from, strict=True):
+        assert table[action].to_numpy() == pytest.approx(expected, abs=0.03)
+    assert (curve["low"] < curve["probability"]).all()
+    assert (curve["probability"] < curve["high"]).all()
+    assert (curve["high"] - curve["low"]).max() < 0.15
+
+
 def test_noise_and_calibration(agent):
     noise = agent.noise
     assert noise["sd"][0] == pytest.approx(0.12, rel=0.05)

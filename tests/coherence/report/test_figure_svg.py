@@ -1,17 +1,21 @@
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from functools import partial
 
 import matplotlib as mpl
 
-from coherence.report.calibration_plot import plot_calibration
+from coherence.plots import plot_beliefs, plot_calibration, plot_pairwise_choice
 from coherence.report.figure_svg import render_svg
-from coherence.report.plots import plot_belief_histogram, plot_pairwise_choice
+from coherence.result import CheckResult
 
 
 def test_svg_is_deterministic_scalable_and_free_of_outside_references(pairs):
-    def draw(axes):
-        return plot_pairwise_choice(pairs(), ("<script>alert('x')</script>", 'a & b" id="z'), axes)
+    settings = {"pair": ["<script>alert('x')</script>", 'a & b" id="z']}
+    result = CheckResult(
+        "monotone_choice", "", 0.1, "", None, 0.5, 9, 9, settings=settings, details=pairs()
+    )
+    draw = partial(plot_pairwise_choice, result)
 
     first = render_svg(draw, key="one", title="Shares <b> & more")
     assert first == render_svg(draw, key="one", title="Shares <b> & more")
@@ -32,7 +36,7 @@ def test_svg_is_deterministic_scalable_and_free_of_outside_references(pairs):
 
 
 def test_every_reference_inside_a_figure_has_its_target(choices):
-    svg = render_svg(lambda axes: plot_calibration(choices(), axes), key="k", title="t")
+    svg = render_svg(partial(plot_calibration, choices()), key="k", title="t")
     root = ElementTree.fromstring(svg)
     ids = {element.get("id") for element in root.iter()}
     uses = [element.get("href") for element in root.iter("use")]
@@ -42,7 +46,7 @@ def test_every_reference_inside_a_figure_has_its_target(choices):
 
 def test_scripts_without_glyphs_here_are_drawn_without_a_warning(choices):
     svg = render_svg(
-        lambda axes: plot_belief_histogram(choices(actions=("決める", "待つ")), axes),
+        partial(plot_beliefs, choices(actions=("決める", "待つ"))),
         key="k",
         title="t",
     )
@@ -51,7 +55,7 @@ def test_scripts_without_glyphs_here_are_drawn_without_a_warning(choices):
 
 def test_settings_of_matplotlib_are_left_as_they_were(choices):
     before = dict(mpl.rcParams)
-    render_svg(lambda axes: plot_calibration(choices(), axes), key="k", title="t")
+    render_svg(partial(plot_calibration, choices()), key="k", title="t")
     assert dict(mpl.rcParams) == before
 
 
@@ -59,6 +63,7 @@ def test_no_figure_is_registered_and_other_faces_do_without_matplotlib():
     code = (
         "import sys, coherence.report.terminal, coherence.report.json; "
         "assert 'matplotlib' not in sys.modules; "
-        "import coherence.report.plots; assert 'matplotlib.pyplot' not in sys.modules"
+        "import coherence; [getattr(coherence.plots, name) for name in coherence.plots.__all__]; "
+        "assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -16,7 +16,7 @@ def test_measures_have_a_figure_each_and_a_single_unit_has_none(unit, ax, drawn)
     figures = planned(unit, [("belief", 1.0), ("belief", 3.0), ("belief", 2.0), ("share", 1.0)])
     assert [figure.title for figure in figures] == ["a over units"]
     assert "1 effects have no interval" in figures[0].caption
-    figures[0].draw(ax)
+    figures[0].draw(ax=ax)
     (points,) = drawn(ax, "effects")
     assert points.get_offsets()[:, 0].tolist() == [3.0, 2.0, 1.0]
 
@@ -29,7 +29,7 @@ def test_points_lead_to_their_units(unit):
 
 def test_of_very_many_units_both_ends_are_drawn(unit, ax, drawn):
     (figure,) = planned(unit, [("belief", float(at)) for at in range(MOST_ROWS + 20)])
-    figure.draw(ax)
+    figure.draw(ax=ax)
     (points,) = drawn(ax, "effects")
     at = points.get_offsets()[:, 0]
     assert (len(at), at.max(), at.min()) == (MOST_ROWS, MOST_ROWS + 19, 0)

@@ -3,6 +3,7 @@ import pytest
 
 from coherence.report.answer_links import AnswerLinks
 from coherence.report.state_figures import MOST_ACTIONS, state_figures
+from coherence.statistics.scatter import Scatter
 
 
 def planned(unit, **changes):
@@ -49,6 +50,15 @@ def test_probabilities_of_actions_are_drawn(unit, choices):
     figures, _ = planned(unit, beliefs=policies)
     assert [figure.title for figure in figures] == ["Share of yes, by realised state"]
     assert "No point lies outside" in figures[0].caption
+
+
+@pytest.mark.parametrize(("sd", "misled"), [(0.12, True), (0.01, False), (None, False)])
+def test_the_caption_says_what_the_bars_assume_of_noise(unit, choices, sd, misled):
+    scatter = None if sd is None else Scatter(sd, 40)
+    (figure,), _ = planned(unit, beliefs=choices(actions=("yes", "no")), scatter=scatter)
+    assert "The bars take each report for the belief itself" in figure.caption
+    assert ("these reports do scatter" in figure.caption) == misled
+    assert ("SD 0.12" in figure.caption) == misled
 
 
 def test_points_lead_to_the_contexts_of_their_bin_and_state(unit, choices):

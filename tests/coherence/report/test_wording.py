@@ -3,9 +3,7 @@ import math
 import pytest
 
 from coherence.report.wording import (
-    clean,
     format_effect,
-    format_numbers,
     format_pvalue,
     full_verdict,
     interval_heading,
@@ -13,36 +11,6 @@ from coherence.report.wording import (
     unit_heading,
 )
 from coherence.result import CheckResult, Interval
-
-
-@pytest.mark.parametrize(
-    ("dirty", "expected"),
-    [
-        ("a\x1b[31mred\x1b[0m", "ared"),
-        ("\x1b]0;new title\x07name", "name"),
-        ("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "link"),
-        ("\x9b2Jname", "name"),
-        ("\x1bcname", "name"),
-        ("two\r\nlines\tand tab", "two lines and tab"),
-        ("abc\u202edef\u200b", "abcdef"),
-        ("half \ud800 pair", "half  pair"),
-        ("nul\x00l\x7f\x08", "null"),
-        ("日本 é ✓", "日本 é ✓"),
-    ],
-)
-def test_clean_removes_what_a_terminal_would_obey(dirty, expected):
-    assert clean(dirty) == expected
-
-
-def test_clean_cuts_to_the_limit_with_an_ellipsis():
-    assert clean("x" * 30, limit=10) == "x" * 9 + "…"
-
-
-def test_numbers_that_belong_together_share_their_decimals():
-    assert format_numbers([12.345, -1.0, 30.0]) == ["12.3", "-1.0", "30.0"]
-    assert format_numbers([0.0, 0.0]) == ["0.00", "0.00"]
-    assert format_numbers([math.nan, 0.5]) == ["undefined", "0.500"]
-    assert format_numbers([12345.6]) == ["12346"]
 
 
 def test_effect_keeps_its_unit_and_a_missing_interval_is_a_dash():

@@ -1,12 +1,9 @@
 import re
 
-import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 
-from coherence.report.figures import ACTION_COLOURS, FAINT
-from coherence.study.power_plot import plot_power, render_power
+from coherence.study.power_plot import render_power
 
 
 def table(checks=("residual_covariance",), reps=(5,), quantity="power"):
@@ -31,33 +28,6 @@ def table(checks=("residual_covariance",), reps=(5,), quantity="power"):
 
 
 SETTINGS = {"alpha": 0.05, "target": None, "population": "agent a", "planted": "hidden_signal"}
-
-
-def test_a_line_for_each_signal_through_its_numbers():
-    rows = table()
-    ax = plot_power(rows, Figure().add_subplot(), alpha=0.05)
-    drawn = [container.lines[0] for container in ax.containers]
-    assert [line.get_color() for line in drawn] == [FAINT, *ACTION_COLOURS[:2]]
-    for line, (_, wanted) in zip(drawn, rows.groupby("signal"), strict=True):
-        np.testing.assert_array_equal(line.get_xdata(), wanted["n_contexts"])
-        np.testing.assert_array_equal(line.get_ydata(), wanted["power"])
-    bars = ax.containers[1].lines[2][0].get_segments()
-    wanted = rows[rows["signal"] == 0.1]
-    np.testing.assert_allclose([bar[:, 1] for bar in bars], wanted[["low", "high"]])
-    assert ax.get_xscale() == "log"
-
-
-def test_level_and_power_wanted_are_drawn():
-    ax = plot_power(table(), Figure().add_subplot(), alpha=0.01, target=0.9)
-    heights = {line.get_ydata()[0] for line in ax.get_lines() if len(line.get_ydata()) == 2}
-    assert heights == {0.01, 0.9}
-
-
-def test_estimates_show_their_widths():
-    rows = table(quantity="precision")
-    ax = plot_power(rows, Figure().add_subplot(), alpha=0.05)
-    np.testing.assert_array_equal(ax.get_lines()[0].get_ydata(), [1 / 25, 1 / 50, 1 / 100])
-    assert ax.get_ylabel() == "half the width of the interval"
 
 
 @pytest.mark.parametrize("n_checks", [1, 2, 4, 7])

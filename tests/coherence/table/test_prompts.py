@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from coherence import InputError
-from coherence.table.prompts import reference_prompt
+from coherence.table.prompts import reference_prompt, under_prompt
 
 
 @pytest.mark.parametrize(
@@ -46,3 +46,12 @@ def test_a_name_comes_first_and_must_be_there():
     assert reference_prompt(rows, "mse") == "mse"
     with pytest.raises(InputError, match="of task 'x'; received 'msee'. Closest name found: 'mse'"):
         reference_prompt(rows, "msee", where="task 'x'")
+
+
+def test_rows_of_a_prompt_are_those_without_z_and_an_empty_cell_is_the_usual_one():
+    rows = pd.DataFrame({"prompt": ["mse", None, "standard", "mse"], "z_state": [None] * 3 + ["a"]})
+    assert under_prompt(rows, "standard").index.tolist() == [1, 2]
+    assert under_prompt(rows, "mse").index.tolist() == [0]
+    unnamed = pd.DataFrame({"p": [0.1]})
+    assert len(under_prompt(unnamed, "standard")) == 1
+    assert len(under_prompt(unnamed, "mse")) == 0

@@ -2,8 +2,8 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence.analysis.analyze import complete_columns
 from coherence.analysis.comparison.measured import Answers
+from coherence.analysis.reading import complete_columns
 
 SIZE = {"n_contexts": 100, "n_reps": 3, "rng": 3}
 

@@ -191,6 +191,43 @@ def test_wrong_options_are_refused(asked):
         compare(few)
 
 
+def test_a_task_that_cannot_be_compared_does_not_cost_the_others(asked):
+    """One task has few cases, another no common wording; states are named in each."""
+    tables = []
+    for name, runs in asked.items():
+        few = runs[runs["context"] < "c0009"].assign(task="few")
+        named = runs.assign(task="named", theta=runs["theta"].map({0: "healthy", 1: "ill"}))
+        apart = runs.assign(task="apart", prompt=runs["prompt"] + name)
+        other = runs.assign(task="other", theta=runs["theta"].map({0: "dry", 1: "wet"}))
+        tables += [table.assign(model=name) for table in (few, named, apart, other)]
+    together = pd.concat(tables)
+    found = compare(together, effects=QUICK, positive=["ill", "wet"], rng=1)
+    assert list(dict.fromkeys(found.estimates["task"])) == ["named", "other"]
+    left = [note for note in found.notes if note.startswith("not compared: ")]
+    assert [note.split("'")[1] for note in left] == ["apart", "few"]
+    assert "in common" in left[0]
+    assert "received 9" in left[1]
+
+
+def test_variables_with_whole_numbers_for_names_count_as_asked(asked):
+    """Their names are texts in settings and numbers in the table."""
+    shares = []
+    for z in ("sign", 7):
+        tables = {
+            name: runs.assign(z=runs["z"].map(lambda value, z=z: z, na_action="ignore"))
+            for name, runs in asked.items()
+        }
+        lost = {}
+        for name, runs in tables.items():
+            plain = runs["z"].isna()
+            status = runs["status"].where(plain, "unparsed")
+            lost[name] = runs.assign(p=runs["p"].where(plain), status=status)
+        found = compare(lost, effects=["unreadable"], rng=1)
+        shares.append(found.estimates["estimate"].tolist())
+    assert shares[0] == shares[1]
+    assert min(shares[0]) > 0.2
+
+
 def test_progress_counts_effects(asked):
     seen = []
     compare(asked, effects=QUICK, rng=1, progress=lambda *step: seen.append(step))

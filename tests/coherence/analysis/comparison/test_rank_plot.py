@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from coherence.analysis.comparison.rank_plot import panel_height, plot_ranks, render_comparison
-from coherence.report.figures import figure_style
+from coherence.analysis.comparison.rank_plot import draw_effect, render_comparison
+from coherence.plots.ranks import height_for
+from coherence.plots.style import figure_style
 
 
 def rows_of(compared, effect):
@@ -16,7 +17,7 @@ def rows_of(compared, effect):
 def drawn(rows, **options):
     with figure_style():
         ax = Figure().add_subplot()
-        return plot_ranks(rows, ax, **options)
+        return draw_effect(rows, ax=ax, **options)
 
 
 def test_dots_and_lines_are_estimates_and_intervals(compared):
@@ -29,7 +30,7 @@ def test_dots_and_lines_are_estimates_and_intervals(compared):
     assert ends == [list(pair) for pair in zip(known["low"], known["high"], strict=True)]
     assert [label.get_text() for label in ax.get_yticklabels()] == rows["model"].tolist()
     assert ax.get_title(loc="left") == "calibration:rmse"
-    assert drawn(rows, title=False).get_title(loc="left") == ""
+    assert drawn(rows, title="").get_title(loc="left") == ""
 
 
 def test_bars_are_rank_intervals_with_letters(compared):
@@ -60,7 +61,7 @@ def test_the_picture_is_the_same_for_equal_tables_and_holds_no_markup(compared):
     root = ElementTree.fromstring(svg)
     texts = "".join(root.itertext())
     assert "<script>" in texts
-    assert panel_height(10) > panel_height(3)
+    assert height_for(10) > height_for(3)
 
 
 def test_several_tasks_have_their_names(compared):

@@ -17,7 +17,7 @@ from coherence.batteries.bets.plots import (
     plot_transfer,
     save_bet_plot,
 )
-from coherence.report.figures import BLUE
+from coherence.plots.style import BLUE
 
 
 def accuracies(pvalues):

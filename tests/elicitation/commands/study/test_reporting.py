@@ -76,11 +76,49 @@ def test_what_cannot_be_compared_does_not_cost_the_report(write, small, tmp_path
     assert main(["study", "run", str(write(one))]) == 0
     folder = tmp_path / "study"
     page = (folder / "study.html").read_text(encoding="utf-8")
-    assert "Task cancer, few was not compared: " in page
+    assert "not compared: task &#39;cancer, few&#39;: runs must have at least 10 common" in page
     assert set(pd.read_parquet(folder / "compare" / "estimates.parquet")["task"]) == {"asia"}
     none = one.replace("contexts = 12", "contexts = 4")
     assert main(["study", "run", str(write(none))]) == 0
     page = (folder / "study.html").read_text(encoding="utf-8")
-    assert "Task asia was not compared: " in page
+    assert "Models were not compared: task &#39;asia&#39;: runs must have" in page
     assert "compare.html" not in page
     assert not (folder / "compare").exists()
+
+
+def test_a_model_that_lacks_one_task_is_compared_in_the_others(write, small, folder, capsys):
+    """Its answers on one task were lost, say: the page says so, and the rest stands."""
+    (lost,) = (folder / "runs").glob("cancer*steady*.parquet")
+    for path in (folder / "runs").glob(f"{lost.stem}*"):
+        path.unlink()
+    assert main(["study", "report", str(write(small))]) == 0
+    page = (folder / "study.html").read_text(encoding="utf-8")
+    assert "without steady on cancer, few" in page
+    assert "task &#39;cancer, few&#39;: not asked of &#39;steady&#39;" in page
+    assert set(pd.read_parquet(folder / "compare" / "estimates.parquet")["task"]) == {"asia"}
+
+
+def test_a_study_of_batteries_alone_is_reported(write, model_folder, tmp_path, capsys):
+    battery = f"""
+[[models]]
+name = "exact"
+model = "{model_folder}"
+answers = "exact"
+threads = 1
+
+[[batteries]]
+battery = "reveal"
+name = "die"
+where = ["scenario=dice", "variant=single", "n=1"]
+faces = "4"
+only_revealed = true
+"""
+    path = str(write(battery))
+    assert main(["study", "status", path]) == 0
+    assert "exact, die: to ask, in no sum above" in capsys.readouterr().out
+    assert main(["study", "run", path]) == 0
+    page = (tmp_path / "study" / "study.html").read_text(encoding="utf-8")
+    (link,) = re.findall(r'href="([^"]+)"', page)
+    assert (tmp_path / "study" / link).is_file()
+    assert main(["study", "status", path]) == 0
+    assert "exact, die: finished" in capsys.readouterr().out

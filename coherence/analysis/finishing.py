@@ -1,0 +1,120 @@
+"""From results to finished units: p-values adjusted over the report, and what is said."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from coherence.analysis.conclusion import all_computed, say, unit_scatter
+from coherence.analysis.twin_runs import Beside
+from coherence.analysis.unit import UnitRows, unreadable
+from coherence.report.unit import Unit
+from coherence.result import CheckResult
+from coherence.statistics.multiplicity import benjamini_hochberg, holm
+from coherence.table.answering import answering
+from coherence.table.audit import count_statuses, label_rows, worst_case_bounds
+
+
+def adjusted(outcomes: list[list[CheckResult]]) -> list[list[CheckResult]]:
+    """Add the p-values adjusted over every test of the report.
+
+    Parameters
+    ----------
+    outcomes : list of list of CheckResult
+        Results by unit or by call, in any grouping.
+
+    Returns
+    -------
+    list of list of CheckResult
+        In the same grouping.
+    """
+    pvalues = [
+        math.nan if result.pvalue is None else result.pvalue
+        for results in outcomes
+        for result in results
+    ]
+    n_tests = sum(not math.isnan(pvalue) for pvalue in pvalues)
+    adjusted = iter(zip(holm(pvalues), benjamini_hochberg(pvalues), strict=True))
+
+    def with_adjusted(result: CheckResult) -> CheckResult:
+        by_holm, by_bh = next(adjusted)
+        return (
+            result
+            if result.pvalue is None
+            else replace(
+                result, pvalue_holm=float(by_holm), pvalue_bh=float(by_bh), n_tests=n_tests
+            )
+        )
+
+    return [[with_adjusted(result) for result in results] for results in outcomes]
+
+
+def measured(
+    key: Sequence[Any], unit: UnitRows, notes: Sequence[str], *, with_rows: bool = True
+) -> Unit:
+    """Put down what a unit holds, before anything is said about it.
+
+    Parameters
+    ----------
+    key : (task, model)
+        Names.
+    unit : UnitRows
+        Its rows.
+    notes : sequence of str
+        What was left out or assumed.
+    with_rows : bool
+        Whether to keep rows and beliefs, which figures and pages of answers show.
+
+    Returns
+    -------
+    Unit
+        Without results.
+    """
+    way = answering(unit.rows)
+    kept: dict[str, Any] = {
+        "beliefs": unit.shown(),
+        "rows": unit.rows,
+        "labels": label_rows(unit.rows, unit.reference),
+    }
+    return Unit(
+        task=str(key[0]),
+        model=str(key[1]),
+        results=(),
+        verdicts=(),
+        notes=tuple(notes),
+        statuses=count_statuses(unit.rows, unit.reference),
+        bounds=worst_case_bounds(unit.rows, unit.reference),
+        unreadable=unreadable(unit.rows),
+        answering=way,
+        scatter=unit_scatter(unit, computed=all_computed(way)),
+        **(kept if with_rows else {}),
+    )
+
+
+def with_results(unit: Unit, beside: Beside) -> Unit:
+    """Add results, whose p-values are adjusted, and what they say.
+
+    Parameters
+    ----------
+    unit : Unit
+        From `measured`.
+    beside : Beside
+        Results with what twins add.
+
+    Returns
+    -------
+    Unit
+        Finished.
+    """
+    assert unit.answering is not None
+    assert unit.scatter is not None
+    said = say(beside.results, unit.answering, unit.scatter)
+    return replace(
+        unit,
+        results=beside.results,
+        verdicts=said.verdicts,
+        notes=(*unit.notes, *beside.notes),
+        conclusion=said.conclusion,
+        cautions=said.cautions,
+        sensitivity=beside.sensitivity,
+    )

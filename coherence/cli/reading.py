@@ -1,0 +1,178 @@
+"""The options that say how a runs table is to be read, shared by the commands that read one."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from coherence.cli.streams import STREAM, standard_input
+from coherence.cli.text_options import add_text_arguments
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from coherence.table.scan import RunsScan
+
+# A table with more rows is read by unit: in memory it would take more than two gigabytes.
+MOST_ROWS = 5_000_000
+
+# Option -> column of the runs table, what it holds.
+COLUMNS = {
+    "belief": ("p", "stated probabilities"),
+    "action": ("action", "actions"),
+    "truth": ("theta", "realised states"),
+    "context": ("context", "ids of the cases; rows of one case are not independent"),
+    "rep": ("rep", "repetitions"),
+    "prompt": ("prompt", "wordings of the belief question"),
+    "task": ("task", "tasks"),
+    "model-column": ("model", "models"),
+}
+
+
+def add_column_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare an option for every column, and ``--ignore``.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Parser of the command.
+    """
+    group = parser.add_argument_group(
+        "columns", "names in your file, where they differ from those of the runs table"
+    )
+    for option, (column, holds) in COLUMNS.items():
+        group.add_argument(f"--{option}", metavar="COLUMN", help=f"{holds} (default: {column})")
+    group.add_argument(
+        "--ignore",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="column of your file to leave out; may be given several times",
+    )
+
+
+def add_form_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare how a file is written: separator, decimal mark, encoding, percentages.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Parser of the command.
+    """
+    add_text_arguments(parser, percent="stated probabilities are percentages: 70 or 70%% is 0.7")
+
+
+def reading(args: argparse.Namespace) -> dict[str, Any]:
+    """Return what the options say, as `coherence.table.storage.read_runs` takes it.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Options as declared by the other functions here.
+
+    Returns
+    -------
+    dict
+        Keywords.
+    """
+    named = {column: getattr(args, _attribute(option)) for option, (column, _) in COLUMNS.items()}
+    return {
+        "columns": {column: name for column, name in named.items() if name is not None},
+        "sep": args.sep,
+        "decimal": args.decimal,
+        "encoding": args.encoding,
+        "percent": args.percent,
+        "ignore": args.ignore,
+    }
+
+
+def reading_words(args: argparse.Namespace) -> list[str]:
+    """Return the options that said how a file was read, as words of the command line.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Options as declared by the other functions here.
+
+    Returns
+    -------
+    list of str
+        Those that were given.
+    """
+    named = [(option, getattr(args, _attribute(option))) for option in COLUMNS]
+    named += [("ignore", name) for name in args.ignore]
+    named += [("sep", args.sep), ("encoding", args.encoding)]
+    named += [("decimal", args.decimal if args.decimal != "." else None)]
+    words = [f"--{option}={value}" for option, value in named if value is not None]
+    return [*words, *(["--percent"] if args.percent else [])]
+
+
+def _is_large(args: argparse.Namespace) -> bool:
+    """Tell whether a table is to be read by unit: it was said, or it has very many rows."""
+    from coherence.errors import InputError
+    from coherence.table.parquet_files import count_rows, is_parquet
+
+    together = {
+        "--twin": args.twin is not None,
+        "--paper": args.paper is not None,
+        "--merge-labels": args.merge_labels is not None,
+    }
+    needing = [option for option, given in together.items() if given]
+    if args.by_unit:
+        if needing:
+            raise InputError(
+                f"{needing[0]} takes all units together; received --by-unit as well. Leave one out."
+            )
+        return True
+    path = Path(args.runs)
+    if needing or args.runs == STREAM or not (path.is_dir() or is_parquet(path)):
+        return False
+    return count_rows(path) > MOST_ROWS
+
+
+def read_table(args: argparse.Namespace) -> "pd.DataFrame | RunsScan":
+    """Read a table from a file, a folder or standard input; a very large one by unit.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Options of ``coherence analyze``.
+
+    Returns
+    -------
+    DataFrame or RunsScan
+        What ``runs`` names.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, or ``--by-unit`` stands beside an option that takes all units together.
+    SchemaError
+        The table breaks the schema.
+    """
+    from coherence.table.storage import read_runs
+    from coherence.table.streams import read_stream
+
+    if _is_large(args):
+        from coherence.table.scan import scan_runs
+
+        said = reading(args)
+        scan = scan_runs(
+            args.runs, **{name: said[name] for name in ("columns", "percent", "ignore")}
+        )
+        print(
+            f"{scan.n_rows:,} rows are read by unit: the report has no figures of beliefs and no "
+            "pages of answers",
+            file=sys.stderr,
+        )
+        return scan
+
+    # Labels are merged by the analysis, whose report says so.
+    options = {**reading(args), "merge_labels": None if args.merge_labels is None else False}
+    if args.runs == STREAM:
+        return read_stream(standard_input(), **options)
+    return read_runs(args.runs, **options)
+
+
+def _attribute(option: str) -> str:
+    return option.replace("-", "_")

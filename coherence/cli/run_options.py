@@ -1,0 +1,106 @@
+"""The options of a computation, shared by the commands that run one: its seed and its workers."""
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+CONNECT_SECONDS = 10
+
+
+def add_seed(parser: argparse.ArgumentParser, says: str = "equal seeds give equal numbers") -> None:
+    """Declare ``--seed``.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Parser of the command.
+    says : str
+        What a seed promises there.
+    """
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help=f"seed; {says} (default: 0)"
+    )
+
+
+def add_jobs(parser: argparse.ArgumentParser, what: str = "processes") -> None:
+    """Declare ``--n-jobs`` and ``--scheduler``.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Parser of the command.
+    what : str
+        What is computed by several processes.
+    """
+    parser.add_argument(
+        "--n-jobs",
+        type=int,
+        default=1,
+        metavar="N",
+        help=f"{what}; -1 for one per processor (default: 1)",
+    )
+    parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Dask scheduler whose workers take the place of these processes, such as "
+        "tcp://10.0.0.5:8786; see docs/scale.md",
+    )
+
+
+def require_seed(args: argparse.Namespace) -> None:
+    """Refuse a negative seed, for which numpy has words about entropy.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Options, among them that of `add_seed`.
+
+    Raises
+    ------
+    InputError
+        The seed is negative.
+    """
+    from coherence.errors import InputError
+
+    if args.seed < 0:
+        raise InputError(f"--seed must be at least 0; received {args.seed}.")
+
+
+@contextmanager
+def workers(args: argparse.Namespace) -> Iterator[None]:
+    """Let all parallel work inside run where ``--scheduler`` says; without it on this machine.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Options, among them those of `add_jobs`.
+
+    Raises
+    ------
+    InputError
+        Dask is not installed, or no scheduler answers.
+    """
+    from coherence.errors import InputError
+
+    if args.scheduler is None:
+        yield
+        return
+    import joblib
+
+    try:
+        from distributed import Client
+    except ImportError:
+        raise InputError(
+            "--scheduler needs Dask, which is not installed. "
+            "Run: pip install 'belief-coherence[cluster]'"
+        ) from None
+    try:
+        client = Client(args.scheduler, timeout=CONNECT_SECONDS)
+    except (OSError, ValueError, TypeError) as error:  # a TimeoutError is an OSError
+        told = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(
+            f"--scheduler must be the address of a Dask scheduler; {args.scheduler!r} does not "
+            f"answer ({told}). Start one with 'dask scheduler', and workers with 'dask worker'."
+        ) from error
+    with client, joblib.parallel_config(backend="dask"):
+        yield

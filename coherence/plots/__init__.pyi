@@ -1,0 +1,10 @@
+from .beliefs import plot_beliefs as plot_beliefs
+from .calibration import plot_calibration as plot_calibration
+from .curve import plot_choice_curve as plot_choice_curve
+from .forest import plot_forest as plot_forest
+from .pairwise import plot_pairwise_choice as plot_pairwise_choice
+from .power import plot_power as plot_power
+from .ranks import plot_ranks as plot_ranks
+from .sensitivity import plot_sensitivity as plot_sensitivity
+from .states import plot_state_shares as plot_state_shares
+from .twins import plot_twins as plot_twins

@@ -1,0 +1,243 @@
+"""The figure of calibration, and the table behind it: outcomes against stated beliefs, in bins.
+
+The outcome is the exact posterior where it is known, and else a truth coded 0/1. Intervals are over
+contexts, whose rows share one outcome.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from numpy.typing import ArrayLike
+
+from coherence.errors import InputError
+from coherence.inputs import require, whole_number
+from coherence.plots.choices import choices_of
+from coherence.plots.style import (
+    BLUE,
+    DASHES,
+    FAINT,
+    INK,
+    SKY,
+    Style,
+    belief_axes,
+    canvas,
+    probability_scales,
+    set_title,
+)
+from coherence.statistics.bins import belief_bins
+from coherence.statistics.context_shares import context_shares
+from coherence.table.answering import STATED
+
+# One mark per context up to here; beyond, evenly spaced contexts keep the page small.
+_MOST_POINTS = 400
+
+
+def calibration_outcome(choices: pd.DataFrame) -> tuple[pd.Series, str] | None:
+    """Return what beliefs are compared with: the exact posterior where known, else a 0/1 truth.
+
+    Parameters
+    ----------
+    choices : DataFrame
+        With ``truth`` or ``p_true``.
+
+    Returns
+    -------
+    (Series, str) or None
+        The numbers and their column; None where the truth is no 0/1 column, so that no share can be
+        formed.
+    """
+    # The exact posterior is free of the luck in what happened.
+    if "p_true" in choices and choices["p_true"].notna().any():
+        return choices["p_true"].astype(float), "p_true"
+    if "truth" not in choices:
+        return None
+    # A categorical or text column may hold 0/1 as text, "1.0" among them.
+    numbers = pd.to_numeric(choices["truth"].astype(object), errors="coerce").astype(float)
+    known = choices["truth"].notna()
+    # With three states or labels there is no share of one that a single belief is about.
+    return (numbers, "truth") if known.any() and numbers[known].isin([0.0, 1.0]).all() else None
+
+
+def calibration_bins(choices: pd.DataFrame, *, n_bins: int = 10) -> pd.DataFrame:
+    """Put beliefs and what they are compared with into bins with about equally many answers.
+
+    Parameters
+    ----------
+    choices : DataFrame
+        With ``belief``, ``context`` and ``truth`` or ``p_true``.
+    n_bins : int
+        Largest number of bins; ties give fewer.
+
+    Returns
+    -------
+    DataFrame
+        Rows with ``belief``, ``outcome``, ``context`` and ``bin``, from 0.
+    """
+    known = calibration_outcome(choices)
+    if known is None:
+        raise InputError(
+            "truth must be 0 or 1, or p_true be known, to compare beliefs with it. "
+            "Recode the truth column."
+        )
+    table = pd.DataFrame(
+        {
+            "belief": choices["belief"].astype(float),
+            "outcome": known[0],
+            "context": choices["context"].astype(object),
+        }
+    ).dropna()
+    # Bins of equal counts: bins of equal width would leave rare beliefs to a handful of answers.
+    return table.assign(bin=belief_bins(table["belief"].to_numpy(), n_bins))
+
+
+def calibration_table(choices: pd.DataFrame, *, n_bins: int = 10) -> pd.DataFrame:
+    """Compare mean belief and mean outcome in bins with about equally many answers.
+
+    Parameters
+    ----------
+    choices : DataFrame
+        With ``belief``, ``context`` and ``truth`` or ``p_true``.
+    n_bins : int
+        Largest number of bins; ties give fewer.
+
+    Returns
+    -------
+    DataFrame
+        ``belief``, ``outcome``, ``low``, ``high`` (95%), ``n_contexts``, ``n_rows`` per bin. The
+        intervals are those of `coherence.statistics.context_shares`; NaN in a bin of one context.
+    """
+    table = calibration_bins(choices, n_bins=n_bins)
+    grouped = table.groupby("bin").agg(
+        belief=("belief", "mean"),
+        outcome=("outcome", "mean"),
+        n_contexts=("context", "nunique"),
+        n_rows=("belief", "size"),
+    )
+    outcome = table["outcome"].to_numpy(dtype=float)[:, None]
+    bins, contexts = table["bin"].to_numpy(), pd.factorize(table["context"])[0]
+    found = context_shares(outcome, bins, contexts, len(grouped))
+    grouped["low"], grouped["high"] = found.low[:, 0], found.high[:, 0]
+    return grouped.reset_index(drop=True)
+
+
+def title_of(choices: pd.DataFrame) -> str:
+    """Say what the figure of these beliefs shows."""
+    return "Belief and exact posterior" if _is_exact(choices) else "Calibration"
+
+
+def _is_exact(choices: pd.DataFrame) -> bool:
+    known = calibration_outcome(choices)
+    return known is not None and known[1] == "p_true"
+
+
+def plot_calibration(
+    data: ArrayLike | pd.DataFrame,
+    truth: ArrayLike | None = None,
+    *,
+    exact: ArrayLike | None = None,
+    context: ArrayLike | None = None,
+    positive: Any = None,
+    n_bins: int = 10,
+    noun: str = STATED,
+    title: str | None = None,
+    bins: pd.DataFrame | None = None,
+    link: Callable[[object], str | None] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the exact posterior, or else the share of true cases, against the stated belief.
+
+    Parameters
+    ----------
+    data : DataFrame or array-like, shape (n,)
+        A runs table of one task and model, or beliefs in [0, 1].
+    truth : array-like, shape (n,), optional
+        Beside an array of beliefs: the realised state.
+    exact : array-like, shape (n,), optional
+        Beside an array of beliefs: the exact posterior, which comes before the state.
+    context : array-like, shape (n,), optional
+        Ids of the evidence; without them every row is its own context.
+    positive : Any
+        Label of the state that beliefs are in; not needed for 0 and 1, no and yes, false and true.
+    n_bins : int
+        Largest number of bins, which hold about equally many answers.
+    noun : str
+        What the axis calls the belief.
+    title : str, optional
+        None says what is shown, an empty text leaves it out.
+    bins : DataFrame, optional
+        From `calibration_table`; with a column ``url``, its points are links.
+    link : callable, optional
+        Gives the address of a context's answers, or None.
+    ax : Axes, optional
+        Where to draw; a new figure without it.
+
+    Returns
+    -------
+    Axes
+        The binned means have the gid "calibration" and 95% intervals over contexts, single contexts
+        (exact posterior only) the gid "contexts".
+
+    Raises
+    ------
+    InputError
+        There is neither an exact posterior nor a state that is 0 or 1, or an array breaks its rule.
+
+    Examples
+    --------
+    >>> import coherence
+    >>> runs = coherence.simulate("miscalibrated", n_contexts=60, n_reps=2, rng=1)
+    >>> coherence.plots.plot_calibration(runs).get_ylabel()
+    'exact posterior'
+    >>> ax = coherence.plots.plot_calibration(runs["p"], runs["theta"], context=runs["context"])
+    >>> ax.get_ylabel()
+    'share of cases with state 1'
+    """
+    choices = choices_of(data, truth=truth, exact=exact, context=context, positive=positive)
+    require("belief" in choices, "data must hold beliefs in one of two states; received none.")
+    n_bins = whole_number(n_bins, "n_bins", 2)
+    bins = calibration_table(choices, n_bins=n_bins) if bins is None else bins
+    exactly = _is_exact(choices)
+    with canvas(ax, size=(4.4, 4.5)) as axes:
+        belief_axes(axes)
+        probability_scales(axes, x=False)
+        diagonal: Style = {"color": FAINT, "linewidth": 1.2, "linestyle": DASHES}
+        axes.plot([0, 1], [0, 1], gid="diagonal", zorder=1, **diagonal)
+        if exactly:
+            _draw_contexts(choices, axes, link)
+        _draw_bins(bins, axes)
+        axes.set_xlabel(noun)
+        axes.set_ylabel("exact posterior" if exactly else "share of cases with state 1")
+        # On a square the diagonal is the line of 45 degrees that readers expect.
+        axes.set_aspect("equal")
+        set_title(axes, title, title_of(choices))
+        return axes
+
+
+def _draw_contexts(
+    choices: pd.DataFrame, ax: Axes, link: Callable[[object], str | None] | None
+) -> None:
+    """Draw mean belief and exact posterior of single contexts."""
+    of_context = (
+        choices.groupby("context", sort=False, observed=True)
+        .agg(belief=("belief", "mean"), p_true=("p_true", "mean"))
+        .dropna()
+    )
+    # Evenly spaced in the order of the table, and not drawn: equal bytes for equal data.
+    shown = of_context.iloc[:: max(1, math.ceil(len(of_context) / _MOST_POINTS))]
+    style: Style = {"s": 11, "color": SKY, "alpha": 0.5, "linewidth": 0, "zorder": 2}
+    points = ax.scatter(shown["belief"], shown["p_true"], gid="contexts", **style)
+    if link is not None:
+        points.set_urls([link(context) for context in shown.index])
+
+
+def _draw_bins(bins: pd.DataFrame, ax: Axes) -> None:
+    """Draw the means of bins, joined, with their intervals."""
+    ax.vlines(bins["belief"], bins["low"], bins["high"], color=INK, linewidth=1.0, zorder=3)
+    ax.plot(bins["belief"], bins["outcome"], color=BLUE, linewidth=1.6, zorder=4)
+    style: Style = {"s": 38, "color": BLUE, "edgecolor": "white", "zorder": 5}
+    means = ax.scatter(bins["belief"], bins["outcome"], gid="calibration", **style)
+    if "url" in bins:
+        means.set_urls(bins["url"].tolist())

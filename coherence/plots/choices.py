@@ -1,0 +1,170 @@
+"""What figures of beliefs draw: one table, out of a runs table or out of arrays.
+
+The same rows as those of the checks: readable beliefs under the reference prompt, with the action,
+the state as 0 or 1 and the exact posterior where they are known.
+"""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from coherence.errors import InputError
+from coherence.inputs import (
+    as_actions,
+    as_belief,
+    as_codes,
+    as_contexts,
+    require,
+    require_aligned,
+)
+from coherence.table.prompts import reference_prompt, under_prompt
+from coherence.table.schema import ACTION_PREFIX, action_columns, has_action
+from coherence.table.states import unknown_pair, zero_or_one
+
+UNIT = ("task", "model")
+
+
+def choices_of(
+    data: ArrayLike | pd.DataFrame,
+    action: ArrayLike | pd.DataFrame | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    context: ArrayLike | None = None,
+    exact: ArrayLike | None = None,
+    positive: Any = None,
+) -> pd.DataFrame:
+    """Gather what a figure of beliefs draws.
+
+    Parameters
+    ----------
+    data : DataFrame or array-like, shape (n,)
+        A runs table of one task and model, with its beliefs in the column ``p``; or a table as this
+        function returns it (``Report.units[0].beliefs`` is one); or beliefs in [0, 1].
+    action : array-like, shape (n,) or (n, n_actions), optional
+        With an array of beliefs: labels, or the probability of each action.
+    truth : array-like, shape (n,), optional
+        With an array of beliefs: the realised state.
+    context : array-like, shape (n,), optional
+        Ids of the evidence; without them every row is its own context.
+    exact : array-like, shape (n,), optional
+        Exact posteriors.
+    positive : Any
+        Label of the state that beliefs are in; not needed for 0 and 1, no and yes, false and true.
+
+    Returns
+    -------
+    DataFrame
+        ``belief``, ``context`` and, where known, ``action`` or ``action_<label>`` (probabilities),
+        ``truth`` (0 or 1) and ``p_true``.
+
+    Raises
+    ------
+    InputError
+        An array breaks its rule; a runs table holds several tasks or models, or no column ``p``;
+        nothing says which of two states beliefs are in.
+
+    Examples
+    --------
+    >>> choices_of([0.2, 0.9], ["wait", "treat"], ["no", "yes"])
+       belief  context action  truth
+    0     0.2        0   wait    0.0
+    1     0.9        1  treat    1.0
+    """
+    if not isinstance(data, pd.DataFrame):
+        return _of_arrays(data, action, truth, context, exact, positive)
+    beside = {"action": action, "truth": truth, "context": context, "exact": exact}
+    twice = [name for name, values in beside.items() if values is not None]
+    require(
+        not twice,
+        f"{' and '.join(twice)} must be left out beside a table, which has its own columns; pass "
+        "the beliefs as an array instead.",
+    )
+    return data if "belief" in data.columns else _of_runs(data, positive)
+
+
+def _of_runs(runs: pd.DataFrame, positive: Any) -> pd.DataFrame:
+    require(
+        "p" in runs.columns,
+        "runs must have a column p with the beliefs; received the columns "
+        f"{', '.join(map(str, runs.columns[:12]))}. Of beliefs in columns of several states, pass "
+        "arrays: the belief in one of them, action, truth and context.",
+    )
+    for name in UNIT:
+        seen = list(runs[name].dropna().unique()) if name in runs.columns else []
+        if len(seen) > 1:
+            raise InputError(
+                f"runs must hold one task and one model; received {len(seen)} values of {name!r}. "
+                f"Draw one at a time: runs[runs[{name!r}] == {str(seen[0])!r}]."
+            )
+    rows = under_prompt(runs, reference_prompt(runs))
+    rows = rows[rows["p"].notna()].reset_index(drop=True)
+    require(len(rows) > 0, "runs must hold at least one readable belief; received none.")
+    context = rows["context"] if "context" in rows.columns else pd.Series(rows.index)
+    columns: dict[str, Any] = {"belief": as_belief(rows["p"]), "context": context.astype(str)}
+    acted = has_action(rows)
+    policies = [name for name in action_columns(rows) if rows[name].notna().any()]
+    if acted.any():
+        columns |= {name: rows[name].where(acted) for name in policies or ["action"]}
+    if "theta" in rows.columns and rows["theta"].notna().any():
+        columns["truth"] = _coded(rows["theta"], positive, "theta")
+    if "p_true" in rows.columns and rows["p_true"].notna().any():
+        columns["p_true"] = rows["p_true"]
+    return pd.DataFrame(columns)
+
+
+def _of_arrays(
+    belief: ArrayLike,
+    action: ArrayLike | pd.DataFrame | None,
+    truth: ArrayLike | None,
+    context: ArrayLike | None,
+    exact: ArrayLike | None,
+    positive: Any,
+) -> pd.DataFrame:
+    require_aligned(belief=belief, action=action, truth=truth, context=context, exact=exact)
+    beliefs = as_belief(belief)
+    require(
+        beliefs.ndim == 1 or beliefs.shape[1] == 2,
+        "belief must be in one of two states to be drawn; received beliefs over "
+        f"{beliefs.shape[-1]} states. Pass the belief in one state against the rest.",
+    )
+    n_rows = len(beliefs)
+    table = pd.DataFrame({"belief": beliefs if beliefs.ndim == 1 else beliefs[:, 1]})
+    table["context"] = as_contexts(context, n_rows)[0]
+    if action is not None:
+        chosen = as_actions(action, n_rows)
+        if chosen.probabilities is not None:
+            names = [f"{ACTION_PREFIX}{label}" for label in chosen.labels]
+            table[names] = chosen.probabilities
+        elif isinstance(action, pd.Series):  # the order of a categorical is the user's
+            table["action"] = action.array
+        else:
+            table["action"] = np.array(chosen.labels, dtype=object)[chosen.codes]
+    if truth is not None:
+        codes, labels = as_codes(truth, "truth", n_rows)
+        table["truth"] = _coded(pd.Series(list(labels), dtype=object)[codes], positive).to_numpy()
+    if exact is not None:
+        posterior = as_belief(exact, "exact")
+        require(
+            posterior.shape == (n_rows,),
+            f"exact must have one value per row of belief; received shape {posterior.shape} for "
+            f"{n_rows} rows.",
+        )
+        table["p_true"] = posterior
+    return table
+
+
+def _coded(truth: pd.Series, positive: Any, name: str = "truth") -> "pd.Series[float]":
+    """Write states as 0 and 1, 1 being the one that beliefs are in."""
+    states = truth.astype(object)
+    labels = list(states.dropna().unique())
+    codes = zero_or_one(labels, positive, name=name)
+    if codes is None and len(labels) == 2:
+        raise InputError(unknown_pair(labels, name))
+    if codes is None:
+        raise InputError(
+            f"{name} must have two states, or positive name the one that beliefs are in; received "
+            f"{len(labels)}: {', '.join(map(repr, labels[:6]))}."
+        )
+    return states.map(dict(zip(labels, codes, strict=True))).astype(np.float64)

@@ -1,0 +1,138 @@
+"""The effects of one check over units, with their intervals, in one figure."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from coherence.errors import InputError
+from coherence.inputs import require
+from coherence.plots.results import results_table
+from coherence.plots.style import (
+    BLUE,
+    DASHES,
+    FAINT,
+    INK,
+    VERMILION,
+    Style,
+    canvas,
+    frame_axes,
+    set_title,
+)
+from coherence.result import Outcome
+from coherence.table.printable import clean, unit_name
+
+_LABEL = 44
+_LETTERS = 7.5  # points
+
+
+def title_of(check: object) -> str:
+    """Say what the figure of a check shows."""
+    return f"{clean(check)} over units"
+
+
+def height_for(n_rows: int) -> float:
+    """Return the height in inches that as many rows need."""
+    return 1.0 + 0.2 * n_rows
+
+
+def plot_forest(
+    results: pd.DataFrame,
+    *,
+    check: str | None = None,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the effect of one check in each task and model, the first row of the table on top.
+
+    Parameters
+    ----------
+    results : DataFrame
+        ``Report.results``, or some of its rows; with a column ``url``, points are links.
+    check : str, optional
+        The check to draw, needed where the table has several.
+    title : str, optional
+        None says what is shown, an empty text leaves it out.
+    ax : Axes, optional
+        Where to draw; a new figure without it.
+
+    Returns
+    -------
+    Axes
+        Points with the gid "effects" and their intervals: full and red where the test rejects, in a
+        report after Holm's correction. Where there is no estimate, that is said.
+
+    Raises
+    ------
+    InputError
+        The table has no such check, several of which none was named, or several units of
+        measurement.
+
+    Examples
+    --------
+    >>> import coherence
+    >>> import pandas as pd
+    >>> agents = ("rational", "leaky")
+    >>> runs = [coherence.simulate(name, n_contexts=60, n_reps=2, rng=1) for name in agents]
+    >>> report = coherence.analyze(pd.concat(runs), checks=["iterated_expectation"], rng=1)
+    >>> ax = coherence.plots.plot_forest(report.results, check="iterated_expectation")
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['simulated · leaky', 'simulated · rational']
+    """
+    rows = _rows_of(results_table(results), check)
+    with canvas(ax, size=(5.4, height_for(len(rows)) + 0.4)) as axes:
+        _draw(rows, axes)
+        set_title(axes, title, title_of(rows["check"].iloc[0]))
+        return axes
+
+
+def _rows_of(table: pd.DataFrame, check: str | None) -> pd.DataFrame:
+    """Return the rows of one check, which share a unit of measurement."""
+    known = list(dict.fromkeys(table["check"]))
+    wanted = known[0] if check is None and len(known) == 1 else check
+    if wanted not in known:
+        raise InputError(
+            f"check must name one check of results; received {check!r}. It has: "
+            f"{', '.join(map(str, known)) or 'none'}."
+        )
+    rows = table[table["check"] == wanted].reset_index(drop=True)
+    measures = list(dict.fromkeys(rows["unit"]))
+    require(
+        len(measures) == 1,
+        f"results of {wanted} must have one unit of measurement; received "
+        f"{' and '.join(map(str, measures))}. Draw them apart: "
+        f"results[results['unit'] == {measures[0]!r}].",
+    )
+    return rows
+
+
+def _draw(rows: pd.DataFrame, ax: Axes) -> None:
+    """Draw effects below each other."""
+    frame_axes(ax)
+    heights = np.arange(len(rows))
+    at, low, high = (rows[name].to_numpy(dtype=float) for name in ("statistic", "low", "high"))
+    ax.axvline(0, color=FAINT, linewidth=1.0, linestyle=DASHES, zorder=1)
+    ax.hlines(heights, low, high, color=INK, linewidth=1.0, zorder=2)
+    rejected = (rows["outcome"] == str(Outcome.REJECTED)).to_numpy()
+    points = ax.scatter(
+        at,
+        heights,
+        s=34,
+        color=[VERMILION if full else "white" for full in rejected],
+        edgecolor=[VERMILION if full else BLUE for full in rejected],
+        linewidth=1.4,
+        gid="effects",
+        zorder=3,
+    )
+    if "url" in rows:
+        points.set_urls([None if pd.isna(url) else url for url in rows["url"]])
+    for height in heights[np.isnan(at)]:
+        where: Style = {"xycoords": ("axes fraction", "data"), "va": "center"}
+        ax.annotate("not estimated", (0.02, height), color=FAINT, fontsize=_LETTERS, **where)
+    blank = pd.Series("", index=rows.index)
+    named = zip(rows.get("task", blank), rows.get("model", blank), strict=True)
+    ax.set_yticks(heights, [clean(unit_name(*names), limit=_LABEL) for names in named])
+    for label in ax.get_yticklabels():
+        label.set_parse_math(False)
+        label.set_fontsize(_LETTERS)
+    ax.set_ylim(len(rows) - 0.4, -0.6)
+    ax.set_xlabel(f"effect ({clean(rows['unit'].iloc[0])})", parse_math=False)

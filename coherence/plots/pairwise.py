@@ -1,0 +1,213 @@
+"""The figure of monotone choice: the share of one action of a pair against the belief."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from coherence.inputs import require
+from coherence.plots.style import (
+    BLUE,
+    INK,
+    VERMILION,
+    belief_axes,
+    canvas,
+    probability_scales,
+    set_title,
+)
+from coherence.result import CheckResult
+from coherence.table.answering import STATED
+from coherence.table.printable import clean
+
+_LABEL, _TITLE_LABEL = 24, 40  # letters
+
+
+def choice_bins(details: pd.DataFrame) -> pd.DataFrame:
+    """Collect the belief bins out of a table of bin pairs.
+
+    Parameters
+    ----------
+    details : DataFrame
+        Bin pairs of a monotone-choice result: ``bin_j``, ``belief_j``, ``share_j``, ``n_j`` and the
+        same for k.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``bin``, ``belief``, ``share``, ``n``, and the interval ``low`` and ``high`` where
+        the details have one; ordered by belief; bins without a choice are left out.
+    """
+    names = ["bin", "belief", "share", "n"] + (["low", "high"] if "low_j" in details else [])
+    sides = [
+        details[[f"{name}_{side}" for name in names]].set_axis(names, axis=1) for side in ("j", "k")
+    ]
+    # Every bin but the first and the last stands on both sides of some pair.
+    bins = pd.concat(sides).drop_duplicates("bin")
+    return bins[(bins["n"] > 0) & bins["share"].notna() & bins["belief"].notna()].sort_values(
+        "belief", ignore_index=True
+    )
+
+
+def plot_pairwise_choice(
+    result: CheckResult,
+    *,
+    noun: str = STATED,
+    title: str | None = None,
+    urls: Mapping[int, str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the share of the first action of a pair against the mean belief of each bin.
+
+    Parameters
+    ----------
+    result : CheckResult
+        Of `coherence.monotone_choice_test`.
+    noun : str
+        What the axis calls the belief.
+    title : str, optional
+        None says what is shown, an empty text leaves it out.
+    urls : mapping, optional
+        Bin -> where its point leads.
+    ax : Axes, optional
+        Where to draw; a new figure without it.
+
+    Returns
+    -------
+    Axes
+        Points have areas in proportion to the choices of their bin, and 95% intervals over contexts
+        where the result has them. Significant reversals are dashed lines with the gid "reversal",
+        other neighbours are joined by solid ones.
+
+    Raises
+    ------
+    InputError
+        The result is of another check, or has no bins.
+
+    Examples
+    --------
+    >>> import coherence
+    >>> runs = coherence.simulate("nonmonotone", n_contexts=80, n_reps=3, rng=1)
+    >>> rows = runs[runs["action"].notna()]
+    >>> result = coherence.monotone_choice_test(
+    ...     rows["p"], rows["action"], pair=("yes", "no"), context=rows["context"], rng=1
+    ... )
+    >>> coherence.plots.plot_pairwise_choice(result).get_title(loc="left")
+    'Share of yes among yes and no'
+    """
+    details = _details(result)
+    pair = pair_of(result)
+    bins = choice_bins(details)
+    with canvas(ax) as axes:
+        has_reversals = _draw(details, bins, pair, urls, axes)
+        axes.set_xlabel(f"mean {noun} of the bin")
+        set_title(axes, title, title_of(pair), lift=24 if has_reversals else 6)
+        return axes
+
+
+def pair_of(result: CheckResult) -> tuple[object, object]:
+    """Return the two actions of a monotone-choice result."""
+    # A label may hold a slash; the settings know where the first action ends.
+    pair = result.settings.get("pair") or result.check.partition(":")[2].split("/", 1)
+    first, second = pair
+    return first, second
+
+
+def title_of(pair: Sequence[object]) -> str:
+    """Say what the figure of a pair shows."""
+    first, second = (clean(label, limit=_TITLE_LABEL) for label in pair)
+    return f"Share of {first} among {first} and {second}"
+
+
+def _details(result: CheckResult) -> pd.DataFrame:
+    require(
+        isinstance(result, CheckResult) and result.check.split(":")[0] == "monotone_choice",
+        "result must be what coherence.monotone_choice_test returns; received "
+        f"{getattr(result, 'check', type(result).__name__)}.",
+    )
+    require(
+        not result.details.empty,
+        f"result must have bins to draw; {result.reason or 'it has none'}.",
+    )
+    return result.details
+
+
+def _draw(
+    details: pd.DataFrame,
+    bins: pd.DataFrame,
+    pair: Sequence[object],
+    urls: Mapping[int, str] | None,
+    ax: Axes,
+) -> bool:
+    """Draw bins, lines and reversals; tell whether there are reversals."""
+    first, second = (clean(label, limit=_LABEL) for label in pair)
+    belief_axes(ax)
+    probability_scales(ax, x=False)
+    has_reversals = _join_bins(details, bins, ax)
+    if len(bins):
+        if "low" in bins:
+            ends = bins["low"], bins["high"]
+            ax.vlines(bins["belief"], *ends, color=INK, linewidth=1.0, zorder=4)
+        # Area in proportion to the count, so that a bin with four times the choices looks four
+        # times as heavy.
+        areas = np.maximum(130 * bins["n"] / bins["n"].max(), 10)
+        points = ax.scatter(
+            bins["belief"],
+            bins["share"],
+            s=areas,
+            color=BLUE,
+            edgecolor="white",
+            gid="bins",
+            zorder=5,
+        )
+        if urls:
+            points.set_urls([urls.get(position) for position in bins["bin"]])
+    if has_reversals:
+        # Above the axes: every corner inside may hold points.
+        ax.legend(
+            loc="lower right",
+            bbox_to_anchor=(1.0, 1.0),
+            borderaxespad=0.0,
+            frameon=False,
+            handlelength=3,
+        )
+    ax.set_ylabel(f"share of {first}\nrather than {second}", parse_math=False)
+    return has_reversals
+
+
+def _join_bins(details: pd.DataFrame, bins: pd.DataFrame, ax: Axes) -> bool:
+    """Join neighbouring bins, mark the significant reversals, and tell whether there are any."""
+    by_bin = bins.set_index("bin")
+    marked = details[details["violation"].astype(bool) & details["significant"].astype(bool)]
+    # A bin in which neither action was chosen has no share, and no line can end there.
+    drawn = set(by_bin.index.tolist())
+    reversals = sorted(
+        {
+            ends
+            for ends in zip(marked["bin_j"].tolist(), marked["bin_k"].tolist(), strict=True)
+            if drawn.issuperset(ends)
+        }
+    )
+    neighbours = list(zip(bins["bin"][:-1].tolist(), bins["bin"][1:].tolist(), strict=True))
+    for neighbour in neighbours:
+        # A reversal between neighbours gets its own line below, not two.
+        if neighbour not in reversals:
+            ends = by_bin.loc[list(neighbour)]
+            ax.plot(ends["belief"], ends["share"], color=BLUE, linewidth=1.6, gid="step", zorder=2)
+    for number, reversal in enumerate(reversals):
+        ends = by_bin.loc[list(reversal)]
+        label = "significant reversal" if number == 0 else None
+        # Reversals over several bins are drawn as well, but lightly: in a choice that falls all the
+        # way there are many.
+        weight = 2.2 if reversal in neighbours else 1.1
+        ax.plot(
+            ends["belief"],
+            ends["share"],
+            color=VERMILION,
+            linewidth=weight,
+            linestyle=(0, (4, 2)),
+            gid="reversal",
+            label=label,
+            zorder=3,
+        )
+    return bool(reversals)

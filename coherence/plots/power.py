@@ -1,0 +1,150 @@
+"""The picture of a power simulation: power against contexts, a line for each signal."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from coherence.errors import InputError
+from coherence.inputs import require
+from coherence.plots.style import (
+    ACTION_COLOURS,
+    DASHES,
+    FAINT,
+    INK,
+    Style,
+    canvas,
+    frame_axes,
+    probability_scales,
+    set_title,
+)
+from coherence.table.printable import repeated
+
+MARKS = ("o", "s", "^", "D", "v", "P")
+WANTED = 0.8
+_NEEDED = ("check", "signal", "n_reps", "n_contexts", "quantity", "power", "low", "high")
+
+
+def plot_power(
+    table: pd.DataFrame,
+    *,
+    check: str | None = None,
+    alpha: float = 0.05,
+    target: float | None = None,
+    legend: bool = True,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the power of one result against the number of contexts.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``PowerResult.table``, or some of its rows.
+    check : str, optional
+        The result to draw, needed where the table has several.
+    alpha : float
+        Level, drawn as a dashed line.
+    target : float, optional
+        Power wanted, .8 if there is none.
+    legend : bool
+        Whether to name the lines.
+    title : str, optional
+        None says what is shown, an empty text leaves it out.
+    ax : Axes, optional
+        Where to draw, contexts on a logarithmic axis; a new figure without it.
+
+    Returns
+    -------
+    Axes
+        A line for each signal with exact 95% intervals; of an estimate, half the width of its
+        interval.
+
+    Raises
+    ------
+    InputError
+        The table has no such result, or several of which none was named.
+
+    Examples
+    --------
+    >>> import coherence
+    >>> found = coherence.power(
+    ...     "leaky", n_contexts=[20, 40], n_reps=1, n_simulations=10, rng=1,
+    ...     check="residual_covariance",
+    ... )
+    >>> coherence.plots.plot_power(found.table).get_title(loc="left")
+    'residual_covariance: power by number of contexts'
+    """
+    rows = _rows_of(table, check)
+    estimate = bool((rows["quantity"] == "precision").all())
+    with canvas(ax, size=(6.4, 3.3)) as axes:
+        frame_axes(axes)
+        _draw_lines(rows, estimate, axes)
+        _scales(rows, estimate, alpha, WANTED if target is None else target, axes)
+        if legend:
+            # Beside the axes: lines may be anywhere inside.
+            beside: Style = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+            axes.legend(frameon=False, fontsize=8.5, **beside)
+        what = "precision" if estimate else "power"
+        set_title(axes, title, f"{rows['check'].iloc[0]}: {what} by number of contexts")
+        return axes
+
+
+def _rows_of(table: pd.DataFrame, check: str | None) -> pd.DataFrame:
+    columns = table.columns if isinstance(table, pd.DataFrame) else ()
+    lacking = [name for name in _NEEDED if name not in columns]
+    require(
+        not lacking,
+        "table must be PowerResult.table, or some of its rows; lacking the columns "
+        f"{', '.join(lacking)}.",
+    )
+    known = list(dict.fromkeys(table["check"]))
+    wanted = known[0] if check is None and len(known) == 1 else check
+    if wanted not in known:
+        raise InputError(
+            f"check must name one result of the table; received {check!r}. It has: "
+            f"{', '.join(map(str, known)) or 'none'}."
+        )
+    return table[table["check"] == wanted]
+
+
+def _draw_lines(rows: pd.DataFrame, estimate: bool, ax: Axes) -> None:
+    several = rows["n_reps"].nunique() > 1
+    signals = sorted(rows["signal"].unique(), key=lambda value: (abs(value), value))
+    reps = sorted(rows["n_reps"].unique())
+    value = "half_width" if estimate else "power"
+    for colour, signal in enumerate(signals):
+        for mark, n_reps in enumerate(reps):
+            line = rows[(rows["signal"] == signal) & (rows["n_reps"] == n_reps)]
+            line = line.sort_values("n_contexts")
+            label = "nothing planted" if not signal else f"signal {signal:g}"
+            label += f", {repeated(n_reps)}" if several else ""
+            style: Style = {
+                "color": FAINT if not signal else ACTION_COLOURS[(colour - 1) % 6],
+                "marker": MARKS[mark % len(MARKS)],
+                "markersize": 4,
+                "linewidth": 1.2,
+                "label": label,
+            }
+            height = line[value].to_numpy(dtype=np.float64)
+            if estimate:
+                ax.plot(line["n_contexts"], height, **style)
+                continue
+            reach = [height - line["low"], line["high"] - height]
+            ax.errorbar(line["n_contexts"], height, yerr=reach, elinewidth=0.8, **style)
+
+
+def _scales(rows: pd.DataFrame, estimate: bool, alpha: float, wanted: float, ax: Axes) -> None:
+    ax.set_xscale("log")
+    sizes = sorted(rows["n_contexts"].unique())
+    shown = sizes if len(sizes) <= 6 else [sizes[0], sizes[len(sizes) // 2], sizes[-1]]
+    ax.set_xticks(shown, [f"{size:g}" for size in shown])
+    ax.set_xticks([], minor=True)
+    ax.set_xlabel("contexts", color=INK)
+    if estimate:
+        ax.set_ylim(bottom=0)
+        ax.set_ylabel("half the width of the interval", color=INK)
+        return
+    probability_scales(ax, x=False)
+    for height, label in ((alpha, f"level {alpha:g} and power {wanted:g}"), (wanted, "_")):
+        ax.axhline(height, color=FAINT, linestyle=DASHES, linewidth=0.8, label=label)
+    ax.set_ylabel("share rejected", color=INK)

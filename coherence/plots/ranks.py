@@ -1,0 +1,166 @@
+"""Models compared on the same cases: estimates with intervals, and beside them possible ranks."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from coherence.errors import InputError
+from coherence.inputs import require
+from coherence.plots.style import BLUE, DASHES, FAINT, INK, Style, canvas, frame_axes, set_title
+from coherence.table.printable import clean, span
+
+ESTIMATES_SHARE, RANKS_FROM = 0.62, 0.70  # parts of the width
+NAME_LIMIT = 22
+_NEEDED = ("effect", "model", "estimate", "low", "high", "rank_low", "rank_high", "letters")
+
+
+def height_for(n_models: int) -> float:
+    """Return the height of a panel in inches."""
+    return 0.95 + 0.27 * n_models
+
+
+def plot_ranks(
+    estimates: pd.DataFrame,
+    *,
+    effect: str | None = None,
+    signed: bool = True,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw one effect of all models, with the ranks that they may have beside it.
+
+    Parameters
+    ----------
+    estimates : DataFrame
+        ``Comparison.estimates``, or some of its rows; models stand in the order of the table.
+    effect : str, optional
+        The effect to draw, needed where the table has several.
+    signed : bool
+        Whether the effect may be negative: 0 is then a line, and the scale has what lies below.
+    title : str, optional
+        None says what is shown, an empty text leaves it out.
+    ax : Axes, optional
+        Where to draw; a new figure without it.
+
+    Returns
+    -------
+    Axes
+        Points are estimates, lines their 95% intervals. The ranks, from the smallest value, are in
+        an inset; all ranks of an effect hold together in 95%, and models that share a letter cannot
+        be told apart.
+
+    Raises
+    ------
+    InputError
+        The table has no such effect, several of which none was named, or several tasks.
+
+    Examples
+    --------
+    >>> import coherence
+    >>> import pandas as pd
+    >>> agents = ("rational", "noisy")
+    >>> runs = [coherence.simulate(name, n_contexts=60, n_reps=2, rng=1) for name in agents]
+    >>> comparison = coherence.compare(pd.concat(runs), effects=["calibration:rmse"], rng=1)
+    >>> ax = coherence.plots.plot_ranks(comparison.estimates)
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['rational', 'noisy']
+    """
+    rows = _rows_of(estimates, effect)
+    with canvas(ax, size=(5.4, height_for(len(rows)) + 0.2)) as axes:
+        _draw_estimates(rows, signed, axes)
+        _draw_ranks(rows, axes)
+        set_title(axes, title, str(rows["effect"].iloc[0]))
+        return axes
+
+
+def _rows_of(estimates: pd.DataFrame, effect: str | None) -> pd.DataFrame:
+    """Return the rows of one effect and task."""
+    columns = estimates.columns if isinstance(estimates, pd.DataFrame) else ()
+    lacking = [name for name in _NEEDED if name not in columns]
+    require(
+        not lacking,
+        "estimates must be Comparison.estimates, or some of its rows; lacking the columns "
+        f"{', '.join(lacking)}.",
+    )
+    known = list(dict.fromkeys(estimates["effect"]))
+    wanted = known[0] if effect is None and len(known) == 1 else effect
+    if wanted not in known:
+        raise InputError(
+            f"effect must name one effect of estimates; received {effect!r}. It has: "
+            f"{', '.join(map(str, known)) or 'none'}."
+        )
+    rows = estimates[estimates["effect"] == wanted].reset_index(drop=True)
+    n_tasks = rows["task"].nunique() if "task" in rows else 1
+    require(
+        n_tasks == 1,
+        f"estimates must be of one task; received {n_tasks}. Draw one at a time: "
+        "estimates[estimates['task'] == ...].",
+    )
+    return rows
+
+
+def _draw_estimates(rows: pd.DataFrame, signed: bool, ax: Axes) -> None:
+    frame_axes(ax)
+    place = np.arange(len(rows))
+    known = rows["rank_low"].notna().to_numpy()
+    value, low, high = (
+        rows[name].to_numpy(dtype=np.float64) for name in ("estimate", "low", "high")
+    )
+    ends = ~np.isnan(low)
+    ax.hlines(place[ends], low[ends], high[ends], color=BLUE, linewidth=1.6)
+    ax.plot(value[known], place[known], "o", color=BLUE, markersize=5)
+    ax.set_ylim(len(rows) - 0.4, -0.6)
+    for at in place[~known]:
+        where = ("axes fraction", "data")
+        style: Style = {"color": FAINT, "va": "center", "fontsize": 8.5}
+        ax.annotate("not estimated", (0.02, at), xycoords=where, **style)
+    drawn = np.concatenate([value[known], low[ends], high[ends]])
+    _scale(ax, float(drawn.min(initial=0.0)), float(drawn.max(initial=0.0)), signed)
+    names = [clean(name, limit=NAME_LIMIT) for name in rows["model"]]
+    ax.set_yticks(place, names, parse_math=False)
+    ax.tick_params(axis="y", length=0)
+
+
+def _scale(ax: Axes, least: float, most: float, signed: bool) -> None:
+    """Let estimates have the left part of the panel, which always holds 0."""
+    room = 0.05 * (most - least) or 0.05
+    first, last = least - room, most + room
+    ax.set_xlim(first, first + (last - first) / ESTIMATES_SHARE)
+    lowest = first if signed else 0.0
+    ticks = [tick for tick in MaxNLocator(3).tick_values(first, last) if lowest <= tick <= last]
+    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    ax.spines["bottom"].set_bounds(first, last)
+    if signed:
+        ax.axvline(0, color=FAINT, linestyle=DASHES, linewidth=0.8)
+
+
+def _draw_ranks(rows: pd.DataFrame, ax: Axes) -> None:
+    """Draw a bar from the lowest to the highest rank of each model, with its letters."""
+    beside = ax.inset_axes((RANKS_FROM, 0.0, 1 - RANKS_FROM, 1.0))
+    beside.set_ylim(ax.get_ylim())
+    known = rows["rank_low"].notna().to_numpy()
+    most = max(int(known.sum()), 2)
+    beside.set_xlim(0.5, most + 0.5)
+    beside.spines[:].set_visible(False)
+    beside.patch.set_visible(False)
+    beside.set_yticks([])
+    middle = (most + 1) / 2
+    # Between two there is no room for the word.
+    words = ["1st", "", "2nd"] if most == 2 else ["1", "rank", str(most)]
+    beside.set_xticks([1, middle, most], words)
+    beside.tick_params(colors=INK, length=0)
+    texts = []
+    for at, row in enumerate(rows.to_dict("records")):
+        texts.append(
+            f"{span(row['rank_low'], row['rank_high'])}  {row['letters']}" if known[at] else ""
+        )
+        if known[at]:
+            beside.hlines(at, 0.7, most + 0.3, color=FAINT, linewidth=0.5)
+            ends = row["rank_low"] - 0.3, row["rank_high"] + 0.3
+            beside.hlines(at, *ends, color=BLUE, linewidth=5)
+    # Tick labels, which a layout leaves room for.
+    right = ax.secondary_yaxis("right")
+    right.set_yticks(np.arange(len(rows)), texts, fontsize=8.5, parse_math=False)
+    right.tick_params(length=0, colors=INK)
+    right.spines["right"].set_visible(False)

@@ -1,0 +1,257 @@
+"""The figure of the main test: how often an action is chosen at each belief, state by state."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from numpy.typing import ArrayLike
+
+from coherence.errors import InputError, closest
+from coherence.inputs import require
+from coherence.plots.choices import choices_of
+from coherence.plots.style import (
+    BLUE,
+    INK,
+    VERMILION,
+    belief_axes,
+    canvas,
+    probability_scales,
+    set_title,
+)
+from coherence.statistics.state_shares import StateShares, state_shares
+from coherence.table.answering import STATED
+from coherence.table.printable import clean
+from coherence.table.schema import ACTION_PREFIX, action_columns
+
+_LABEL = 28
+_ASIDE = 0.007  # by which the states stand beside each other where their beliefs are the same
+_HALF_BAR = 0.011
+# Colour and marker both tell the states apart.
+_STATES = ((0, "s", VERMILION), (1, "o", BLUE))
+
+
+def title_of(action: object) -> str:
+    """Say what the figure of an action shows."""
+    return f"Share of {clean(action, limit=40)}, by realised state"
+
+
+def shares_by_state(choices: pd.DataFrame) -> StateShares:
+    """Compute what the figure draws.
+
+    Parameters
+    ----------
+    choices : DataFrame
+        As `coherence.plots.choices.choices_of` returns it.
+
+    Returns
+    -------
+    StateShares
+        With a reason in place of a table where rows lack something.
+    """
+    rows, why = _usable(choices)
+    if why:
+        return StateShares(pd.DataFrame(), pd.Series(dtype="int64").to_numpy(), why)
+    policies = action_columns(rows)
+    named = {name: name.removeprefix(ACTION_PREFIX) for name in policies}
+    chosen = rows[policies].rename(columns=named) if policies else rows["action"].astype(str)
+    return state_shares(rows["belief"], chosen, rows["truth"], context=rows["context"])
+
+
+def judged(choices: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with belief, action and state."""
+    acted = choices[action_columns(choices) or ["action"]].notna().any(axis=1)
+    return choices[acted & choices["belief"].notna() & choices["truth"].notna()]
+
+
+def _usable(choices: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """Return the rows with belief, action and state, or why there are none."""
+    if "belief" not in choices:
+        return choices, "no row has a readable belief that is one number"
+    if "truth" not in choices:
+        return choices, "no state is known that is 0 or 1"
+    if not action_columns(choices) and "action" not in choices:
+        return choices, "there are no readable actions"
+    rows = judged(choices)
+    return rows, "" if len(rows) else "no row has a readable belief and action and a known state"
+
+
+def rising_action(table: pd.DataFrame) -> Any:
+    """Return the action whose share rises most from the lowest beliefs to the highest."""
+    shares = table.pivot_table(index="bin", columns="action", values="share", sort=False)
+    rise = shares.iloc[-1] - shares.iloc[0]
+    return max(dict.fromkeys(table["action"]), key=lambda action: float(rise[action]))
+
+
+def plot_state_shares(
+    data: ArrayLike | pd.DataFrame | StateShares,
+    action: ArrayLike | pd.DataFrame | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    context: ArrayLike | None = None,
+    positive: Any = None,
+    shown: Any = None,
+    noun: str = STATED,
+    title: str | None = None,
+    urls: Mapping[tuple[int, int], str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the share of one action against the belief, split by the realised state.
+
+    The picture of the null of `coherence.residual_covariance_test`: at equal belief, actions do not
+    depend on the state. Bars are what that allows.
+
+    Parameters
+    ----------
+    data : DataFrame, array-like or StateShares
+        A runs table of one task and model; beliefs in [0, 1], with `action` and `truth`; or what
+        `coherence.statistics.state_shares.state_shares` returned.
+    action : array-like, shape (n,) or (n, n_actions), optional
+        Beside an array of beliefs: labels, or the probability of each action.
+    truth : array-like, shape (n,), optional
+        The realised state, constant within a context.
+    context : array-like, shape (n,), optional
+        Ids of the evidence; without them every row is its own context.
+    positive : Any
+        Label of the state that beliefs are in; not needed for 0 and 1, no and yes, false and true.
+    shown : Any
+        The action to draw; None takes the one whose share rises most with the belief.
+    noun : str
+        What the axis calls the belief.
+    title : str, optional
+        None says what is shown, an empty text leaves it out.
+    urls : mapping, optional
+        (Bin, state) -> where its point leads.
+    ax : Axes, optional
+        Where to draw; a new figure without it.
+
+    Returns
+    -------
+    Axes
+        Bars with the gid "band-<state>" are what beliefs alone allow, all of them at once in 95% of
+        tables; points with the gid "state-<state>" have 95% intervals over contexts; those outside
+        their band are ringed, with the gid "outside". The band takes each report for the belief
+        itself: where reports scatter around the belief, noise alone moves points out of it.
+
+    Raises
+    ------
+    InputError
+        Belief, action or state is missing, or `shown` is no action.
+
+    Examples
+    --------
+    >>> import coherence
+    >>> runs = coherence.simulate("leaky", n_contexts=200, n_reps=5, rng=1)
+    >>> ax = coherence.plots.plot_state_shares(runs)
+    >>> ax.get_title(loc="left")
+    'Share of yes, by realised state'
+
+    Of arrays, on axes of your own:
+
+    >>> from matplotlib.figure import Figure
+    >>> rows = runs[runs["action"].notna()]
+    >>> arrays = rows["p"], rows["action"], rows["theta"]
+    >>> ax = Figure().add_subplot()
+    >>> coherence.plots.plot_state_shares(*arrays, context=rows["context"], shown="no", ax=ax) is ax
+    True
+    """
+    table = _table_of(data, action, truth, context, positive)
+    drawn = rising_action(table) if shown is None else shown
+    rows = table[table["action"].astype(str) == str(drawn)]
+    if rows.empty:
+        known = dict.fromkeys(table["action"])
+        raise InputError(f"shown must be an action; received {shown!r}. {closest(shown, known)}")
+    with canvas(ax, size=(5.4, 3.9)) as axes:
+        belief_axes(axes)
+        probability_scales(axes, x=False)
+        for state, marker, colour in _STATES:
+            of_state = rows[rows["state"] == state]
+            _draw_band(of_state, state, colour, axes)
+            _draw_shares(of_state, state, colour, marker, axes, urls or {})
+        _legend(axes)
+        axes.set_xlabel(noun)
+        axes.set_ylabel(f"share of {clean(drawn, limit=_LABEL)}", parse_math=False)
+        set_title(axes, title, title_of(drawn), lift=24)
+        return axes
+
+
+def _table_of(
+    data: Any, action: Any, truth: Any, context: ArrayLike | None, positive: Any
+) -> pd.DataFrame:
+    if isinstance(data, StateShares):
+        found = data
+    else:
+        choices = choices_of(data, action, truth, context=context, positive=positive)
+        found = shares_by_state(choices)
+    require(
+        not found.reason,
+        f"data must hold belief, action and state in enough contexts; {found.reason}.",
+    )
+    return found.table
+
+
+def _beside(rows: pd.DataFrame, state: int) -> "pd.Series[float]":
+    return rows["belief"] + (_ASIDE if state else -_ASIDE)
+
+
+def _draw_band(rows: pd.DataFrame, state: int, colour: str, ax: Axes) -> None:
+    """Draw what beliefs alone allow, and what they would give."""
+    x = _beside(rows, state)
+    height = rows["band_high"] - rows["band_low"]
+    ax.bar(
+        x,
+        height,
+        width=2 * _HALF_BAR,
+        bottom=rows["band_low"],
+        color=colour,
+        alpha=0.28,
+        linewidth=0,
+        gid=f"band-{state}",
+        zorder=1,
+    )
+    ax.plot(x, rows["expected"], color=colour, linewidth=1.0, alpha=0.5, zorder=2)
+
+
+def _draw_shares(
+    rows: pd.DataFrame,
+    state: int,
+    colour: str,
+    marker: str,
+    ax: Axes,
+    urls: Mapping[tuple[int, int], str],
+) -> None:
+    """Draw what was observed, with its intervals."""
+    x = _beside(rows, state)
+    ax.vlines(x, rows["low"], rows["high"], color=colour, linewidth=1.1, zorder=3)
+    outside = rows["outside"].to_numpy(dtype=bool)
+    if outside.any():
+        ringed = x[outside], rows["share"][outside]
+        ring = ax.scatter(*ringed, s=120, facecolor="none", gid="outside", zorder=4)
+        ring.set(edgecolor=INK, linewidth=1.3)
+    points = ax.scatter(
+        x,
+        rows["share"],
+        s=34,
+        marker=marker,
+        color=colour,
+        edgecolor="white",
+        linewidth=0.8,
+        gid=f"state-{state}",
+        label=f"state {state}",
+        zorder=5,
+    )
+    if urls:
+        points.set_urls([urls.get((position, state)) for position in rows["bin"]])
+
+
+def _legend(ax: Axes) -> None:
+    """Name the states above the axes: every corner inside may hold points."""
+    ax.legend(
+        loc="lower right",
+        bbox_to_anchor=(1.0, 1.0),
+        borderaxespad=0.0,
+        frameon=False,
+        ncols=2,
+        handletextpad=0.2,
+        columnspacing=1.2,
+    )

@@ -1,0 +1,161 @@
+"""What all figures share: colours, frame, scales, titles, and how they reach a file.
+
+Settings hold for one call: nothing is registered with matplotlib and nothing stays changed, but for
+a figure that a function makes because it was given no axes.
+"""
+
+import os
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from textwrap import fill
+from typing import Any
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from coherence.inputs import require
+from coherence.table.printable import clean
+
+# Okabe and Ito's palette, told apart by readers with any common colour deficiency; the roles also
+# differ in line style and marker.
+BLUE, VERMILION, ORANGE = "#0072B2", "#D55E00", "#E69F00"
+GREEN, SKY, PURPLE = "#009E73", "#56B4E9", "#CC79A7"
+INK, FAINT = "#333333", "#8a8a8a"
+ACTION_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION)
+DASHES = (0, (2, 2))
+"""Line of what should be: the diagonal, a target, an equilibrium."""
+
+Style = dict[str, Any]
+"""Keywords of a matplotlib artist."""
+
+# Said in full, so that a reader's own matplotlib settings do not change a figure.
+STYLE = {
+    "font.family": "sans-serif",
+    "font.size": 10.0,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "coherence",
+    "text.usetex": False,
+    "path.simplify": True,
+    "axes.unicode_minus": True,
+}
+_TITLE_LETTERS = 62
+_TICKS = ([0, 0.25, 0.5, 0.75, 1], ["0", ".25", ".5", ".75", "1"])
+
+
+def frame_axes(ax: Axes) -> None:
+    """Draw axes with two faint spines, and what belongs to them behind the data."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(FAINT)
+    ax.tick_params(colors=INK, length=3)
+    ax.set_axisbelow(True)
+
+
+def probability_scales(ax: Axes, *, x: bool = True, y: bool = True) -> None:
+    """Let the axes run from 0 to 1, with room for whole marks at their ends."""
+    if x:
+        ax.set_xlim(-0.03, 1.03)
+        ax.set_xticks(*_TICKS)
+    if y:
+        ax.set_ylim(-0.04, 1.04)
+        ax.set_yticks(*_TICKS)
+
+
+def belief_axes(ax: Axes) -> None:
+    """Give the axes the look of all figures, with beliefs from 0 to 1 along the bottom."""
+    frame_axes(ax)
+    probability_scales(ax, y=False)
+    ax.grid(True, axis="y", color="#e6e6e6", linewidth=0.8)
+
+
+@contextmanager
+def figure_style(changes: Mapping[str, object] | None = None) -> Iterator[None]:
+    """Hold the style of figures, with changes such as ``{"font.size": 9}``, for a block."""
+    with rc_context(STYLE | dict(changes or {})), warnings.catch_warnings():
+        # Text stays text in SVG, and whoever shows it has the letters; matplotlib's own font is
+        # needed for its width alone.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
+        yield
+
+
+@contextmanager
+def canvas(ax: Axes | None, *, size: tuple[float, float] = (5.0, 3.5)) -> Iterator[Axes]:
+    """Yield the axes to draw on: those given, or those of a new figure in the style of all.
+
+    Parameters
+    ----------
+    ax : Axes or None
+        Where to draw, in the style that the caller has set; None makes a figure with pyplot, which
+        notebooks show.
+    size : (float, float)
+        Width and height of a new figure in inches.
+
+    Yields
+    ------
+    Axes
+        Where to draw.
+
+    Raises
+    ------
+    InputError
+        `ax` is something else.
+    """
+    if ax is not None:
+        require(isinstance(ax, Axes), f"ax must be matplotlib Axes; received {type(ax).__name__}.")
+        yield ax
+        return
+    # Only here: pyplot keeps every figure, and reports draw thousands.
+    from matplotlib import pyplot
+
+    with figure_style():
+        yield pyplot.figure(figsize=size, layout="constrained").add_subplot()
+
+
+def set_title(ax: Axes, title: str | None, default: str, *, lift: float = 6.0) -> None:
+    """Write a title above the axes, flush left; text of the user is no mathematics.
+
+    Parameters
+    ----------
+    ax : Axes
+        Whose title it is.
+    title : str or None
+        None takes `default`; an empty text leaves the title out.
+    default : str
+        What the figure shows, in plain words.
+    lift : float
+        Points above the axes; more where a legend stands there.
+    """
+    text = fill(clean(default if title is None else title), _TITLE_LETTERS)
+    if text:
+        style: Style = {"fontsize": 10.5, "color": INK, "loc": "left", "pad": lift}
+        ax.set_title(text, parse_math=False, **style)
+
+
+def save_plot(
+    draw: Callable[..., Axes],
+    path: str | os.PathLike[str],
+    *,
+    size: tuple[float, float],
+    salt: str = "coherence",
+) -> None:
+    """Write a figure of one plot to a file.
+
+    Parameters
+    ----------
+    draw : callable
+        Takes the keyword ``ax``.
+    path : path-like
+        Its ending, .svg, .pdf or .png, is the format.
+    size : (float, float)
+        Width and height in inches.
+    salt : str
+        Goes into the ids of an SVG, so that equal data give equal bytes.
+    """
+    with figure_style({"svg.hashsalt": salt}):
+        figure = Figure(figsize=size, layout="constrained")
+        draw(ax=figure.add_subplot())
+        # A date would make two runs of the same data differ.
+        dated = {".svg": "Date", ".pdf": "CreationDate"}.get(Path(path).suffix)
+        figure.savefig(path, dpi=150, metadata={dated: None} if dated else None)

@@ -1,0 +1,158 @@
+"""From the columns of somebody's file to those of a runs table, checked."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+from coherence.errors import InputError, closest
+from coherence.table.faults import validate_runs
+from coherence.table.labels import merge_alike
+from coherence.table.schema import COLUMN_NAMES, COLUMNS
+from coherence.table.written_numbers import as_probabilities
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file's columns are to be understood.
+
+    Parameters
+    ----------
+    columns : mapping of str to str
+        Column of the runs table -> column of the file.
+    decimal : {".", ","}
+        Decimal mark of numbers that are text.
+    percent : bool
+        Whether stated probabilities are percentages.
+    ignore : collection of str
+        Columns of the file to leave out.
+    merge_labels : bool, optional
+        What becomes of labels that differ only in how they are written; see
+        `coherence.table.storage.read_runs`.
+
+    Raises
+    ------
+    InputError
+        The columns are no mapping.
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    decimal: str = "."
+    percent: bool = False
+    ignore: Collection[str] = ()
+    merge_labels: bool | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is no mapping, such as a list of names."""
+        if not isinstance(self.columns, Mapping):
+            raise InputError(
+                "columns must map columns of the runs table to columns of the file, such as "
+                f"{{'p': 'confidence'}}; received {self.columns!r}."
+            )
+
+    def name_in_file(self, name: str) -> str:
+        """Return what a column of the runs table is called in the file."""
+        return self.columns.get(name, name)
+
+
+def as_runs(
+    table: pd.DataFrame, reading: Reading, source: Path, *, where: str = ""
+) -> pd.DataFrame:
+    """Turn a table as a file has it into a runs table.
+
+    Parameters
+    ----------
+    table : DataFrame
+        What was read.
+    reading : Reading
+        How it is to be understood.
+    source : Path
+        File or folder, for messages.
+    where : str
+        Which part of it, for messages.
+
+    Returns
+    -------
+    DataFrame
+        Validated.
+
+    Raises
+    ------
+    InputError
+        A mapped or ignored column is missing, or numbers need an option, which is named.
+    SchemaError
+        The table breaks the schema; the message lists every fault.
+    """
+    runs = _map_columns(_without(table, reading.ignore, source), reading.columns, source)
+    runs = as_probabilities(
+        runs, percent=reading.percent, decimal=reading.decimal, source=str(source)
+    )
+    runs = restore_whole_labels(runs)
+    if reading.merge_labels:
+        runs, _ = merge_alike(runs)
+    named = f"{source}, {where}" if where else str(source)
+    validate_runs(runs, source=named, labels_apart=reading.merge_labels is False)
+    return runs
+
+
+def restore_whole_labels(runs: pd.DataFrame) -> pd.DataFrame:
+    """Undo what a missing value does to whole numbers: the label 1 must not come back as 1.0.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        With columns of the runs table, or some of them.
+
+    Returns
+    -------
+    DataFrame
+        Labels that are all whole numbers are integers, with missing values.
+    """
+    labels = [
+        column.name for column in COLUMNS if column.kind == "label" and column.name in runs.columns
+    ]
+    floats = [
+        name
+        for name in labels
+        if pd.api.types.is_float_dtype(runs[name]) and runs[name].notna().any()
+    ]
+    whole = [name for name in floats if (runs[name].dropna() % 1 == 0).all()]
+    return runs.astype(dict.fromkeys(whole, "Int64"))
+
+
+def _map_columns(runs: pd.DataFrame, columns: Mapping[str, str], source: Path) -> pd.DataFrame:
+    for name, original in columns.items():
+        if name not in COLUMN_NAMES:
+            raise InputError(
+                f"columns maps to {name!r}, which is no column of the runs table. "
+                f"{closest(name, COLUMN_NAMES)}"
+            )
+        if original not in runs.columns:
+            raise InputError(
+                f"{source}: there is no column {original!r} to use as {name!r}. "
+                f"{closest(original, runs.columns)}"
+            )
+    if len(set(columns.values())) < len(columns):
+        raise InputError(
+            f"columns uses one column of the file twice: {dict(columns)}. Map every column once."
+        )
+    renamed = {original: name for name, original in columns.items() if original != name}
+    # A column of the file that already bears the name steps aside; it is not what the user asked
+    # for.
+    aside = {
+        name: f"unmapped_{name}"
+        for name in renamed.values()
+        if name in runs.columns and name not in renamed
+    }
+    return runs.rename(columns={**aside, **renamed})
+
+
+def _without(runs: pd.DataFrame, ignore: Collection[str], source: Path) -> pd.DataFrame:
+    names = [ignore] if isinstance(ignore, str) else list(ignore)
+    for name in names:
+        if name not in runs.columns:
+            raise InputError(
+                f"{source}: there is no column {name!r} to ignore. {closest(name, runs.columns)}"
+            )
+    return runs.drop(columns=names)

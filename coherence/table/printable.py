@@ -1,0 +1,92 @@
+"""Names and numbers as pages, terminals and figures print them.
+
+Names of tasks, models and actions come from files and model output, and are printed nowhere as they
+stand.
+"""
+
+import math
+import re
+import unicodedata
+from collections.abc import Sequence
+
+# Terminal commands first (CSI and OSC with their arguments): dropping the escape character alone
+# would leave "[31m" behind.
+_ESCAPES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
+    r"|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"
+    r"|\x1b[ -/]*[0-~]"
+)
+# Format characters (Cf) are the bidi overrides and zero-width marks that reorder or hide text.
+UNPRINTABLE = ("Cc", "Cf", "Cs", "Co", "Cn")
+
+
+def clean(text: object, *, limit: int | None = None) -> str:
+    r"""Return untrusted text on one line, without terminal commands and direction overrides.
+
+    Parameters
+    ----------
+    text : object
+        Anything; ``str`` of it is taken.
+    limit : int, optional
+        Longest result in characters; longer text ends in an ellipsis.
+
+    Returns
+    -------
+    str
+        Printable text.
+
+    Examples
+    --------
+    >>> clean("model\x1b[31m A\nB")
+    'model A B'
+    """
+    plain = re.sub(r"\s+", " ", _ESCAPES.sub("", str(text)))
+    # Line breaks and tabs went above: they part words, and must leave a blank behind.
+    plain = "".join(mark for mark in plain if unicodedata.category(mark) not in UNPRINTABLE).strip()
+    return plain if limit is None or len(plain) <= limit else plain[: limit - 1].rstrip() + "…"
+
+
+def format_numbers(values: Sequence[float]) -> list[str]:
+    """Format numbers that belong together with equal decimals: three digits of the largest.
+
+    Parameters
+    ----------
+    values : sequence of float
+        An estimate and the ends of its interval, say.
+
+    Returns
+    -------
+    list of str
+        One text per value; "undefined" for NaN.
+
+    Examples
+    --------
+    >>> format_numbers([0.0213, -0.00004, 0.05])
+    ['0.0213', '0.0000', '0.0500']
+    """
+    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+    decimals = min(max(2 - math.floor(math.log10(largest)), 0), 6) if largest > 0 else 2
+    # "z" takes the sign off a number that rounds to zero: "-0.00" would read as below it.
+    return ["undefined" if math.isnan(value) else f"{value:z.{decimals}f}" for value in values]
+
+
+def unit_name(task: object, model: object) -> str:
+    """Return "task · model", with whatever of the two is named.
+
+    Examples
+    --------
+    >>> unit_name("asia", "small"), unit_name("", "")
+    ('asia · small', 'all rows')
+    """
+    names = (clean(name, limit=80) for name in (task, model))
+    return " · ".join(filter(None, names)) or "all rows"
+
+
+def span(low: object, high: object) -> str:
+    """Return "1–3", or one of the two where they are equal."""
+    return str(low) if low == high else f"{low}–{high}"
+
+
+def repeated(n_reps: int) -> str:
+    """Say how many repetitions there are."""
+    return f"{n_reps} repetition{'s' if n_reps > 1 else ''}"

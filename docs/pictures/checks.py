@@ -1,0 +1,260 @@
+"""Draws the picture of each page in docs/checks/: an agent that passes beside one that fails.
+
+    PYTHONPATH=. python docs/pictures/checks.py [FOLDER]
+
+Agents are simulated, numbers and figures are those of the package itself; seeds are fixed.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from coherence.report.calibration_plot import plot_calibration
+from coherence.report.figures import (
+    ACTION_COLOURS,
+    BLUE,
+    DASHES,
+    FAINT,
+    figure_style,
+    probability_scales,
+)
+from coherence.report.forest_plot import Effect, plot_forest
+from coherence.report.plots import belief_axes, plot_pairwise_choice
+from coherence.report.state_shares_plot import plot_state_shares
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+import coherence
+from coherence.statistics.state_shares import state_shares
+
+FOLDER = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "checks"
+SEED = 1
+Panel = tuple[str, Callable[[Axes], object]]
+Arrays = tuple[pd.Series, pd.Series, pd.Series]
+
+
+def answers(agent: str | coherence.Agent, n_contexts: int = 200, n_reps: int = 5) -> pd.DataFrame:
+    """Simulate an agent; rows that hold a belief, an action and a state."""
+    runs = coherence.simulate(agent, n_contexts=n_contexts, n_reps=n_reps, rng=SEED)
+    return runs[runs["action"].notna()]
+
+
+def arrays(rows: pd.DataFrame) -> Arrays:
+    """Return belief, action and state."""
+    return rows["p"], rows["action"], rows["theta"]
+
+
+def leaky(signal: float) -> coherence.Agent:
+    """Return the agent that acts on part of the state beyond what it says."""
+    return coherence.AGENTS["leaky"].with_parameters(hidden_signal=signal)
+
+
+def write(name: str, *panels: Panel, height: float = 2.9) -> None:
+    """Write panels side by side as docs/pictures/checks/NAME.svg."""
+    with figure_style({"svg.fonttype": "path", "font.size": 9.0}):
+        figure = Figure(figsize=(7.4, height), layout="constrained")
+        for ax, (title, draw) in zip(
+            np.atleast_1d(figure.subplots(1, len(panels))), panels, strict=True
+        ):
+            draw(ax)
+            ax.set_title(title, fontsize=9.5, loc="left", pad=20)  # above a legend
+        figure.savefig(FOLDER / f"{name}.svg", metadata={"Date": None})
+
+
+def p_value(result: coherence.CheckResult) -> str:
+    """Write a p-value as a title does."""
+    assert result.pvalue is not None
+    return "p < .001" if result.pvalue < 0.001 else f"p = {result.pvalue:.2f}".replace("0.", ".")
+
+
+def by_state(rows: pd.DataFrame, action: object = "yes") -> Callable[[Axes], Axes]:
+    """Plan the shares of an action by belief and state, with the band of the null."""
+    found = state_shares(*arrays(rows), context=rows["context"]).table
+    return partial(plot_state_shares, found[found["action"] == str(action)])
+
+
+def residual_covariance() -> None:
+    """The main test: the same belief, another state, another choice."""
+    panels: list[Panel] = []
+    for title, agent in (("coherent", "rational"), ("acts on more than it says", leaky(0.2))):
+        rows = answers(agent)
+        test = coherence.residual_covariance_test(*arrays(rows), context=rows["context"], rng=SEED)
+        panels.append((f"{title}: {p_value(test)}", by_state(rows)))
+    write("residual_covariance", *panels)
+
+
+def cmi() -> None:
+    """A dependence that changes its direction: the average shift is nothing, information is not."""
+    rng = np.random.default_rng(SEED)
+    belief = np.round(rng.uniform(size=1000), 2)
+    truth = (rng.uniform(size=1000) < belief).astype(int)
+    turning = np.where(belief < 0.5, 1.0, -1.0) * (truth - 0.5)
+    log_odds = 5 * (belief - 0.5) + 2.2 * turning
+    action = np.where(rng.uniform(size=1000) < 1 / (1 + np.exp(-log_odds)), "yes", "no")
+    rows = pd.DataFrame({"p": belief, "action": action, "theta": truth, "context": range(1000)})
+    covariance = coherence.residual_covariance_test(*arrays(rows), rng=SEED)
+    information = coherence.cmi_test(*arrays(rows), rng=SEED)
+    told = answers("rational")
+    write(
+        "cmi",
+        ("coherent", by_state(told)),
+        (
+            f"turns at .5: cmi {p_value(information)}, covariance {p_value(covariance)}",
+            by_state(rows),
+        ),
+    )
+
+
+def predictive_gain() -> None:
+    """What knowing the state saves, by how much the agent hides."""
+    effects = []
+    for signal in (0.4, 0.2, 0.1, 0.0):
+        rows = answers(leaky(signal))
+        gain = coherence.predictive_gain_test(*arrays(rows), context=rows["context"])
+        label = f"hidden shift {signal}" if signal else "coherent"
+        assert gain.interval is not None
+        low, high = gain.interval.low, gain.interval.high
+        effects.append(Effect(label, gain.statistic, low, high, (gain.pvalue or 1.0) <= 0.05))
+    write(
+        "predictive_gain",
+        ("", partial(plot_forest, effects, measure="log-loss saved, in percent")),
+        height=2.2,
+    )
+
+
+def monotone_choice() -> None:
+    """Choices that rise with the belief, and choices that turn back."""
+    panels: list[Panel] = []
+    for title, agent in (("coherent", "rational"), ("yes at middling beliefs", "nonmonotone")):
+        rows = answers(agent)
+        test = coherence.monotone_choice_test(
+            rows["p"], rows["action"], pair=("yes", "no"), context=rows["context"], rng=SEED
+        )
+        draw = partial(plot_pairwise_choice, test.details, ("yes", "no"))
+        panels.append((f"{title}: {p_value(test)}", draw))
+    write("monotone_choice", *panels)
+
+
+def monotone_direction() -> None:
+    """Shares of three actions in bins of the belief."""
+    panels: list[Panel] = []
+    for title, agent in (("coherent", "rational"), ("no order fits", "nonmonotone")):
+        rows = answers(agent)
+        test = coherence.monotone_direction_test(
+            rows["p"], rows["action"], context=rows["context"], rng=SEED
+        )
+        edges = np.quantile(rows["p"], np.linspace(0, 1, 7))
+        bins = pd.cut(rows["p"], np.unique(edges), include_lowest=True, labels=False)
+        panels.append((f"{title}: {p_value(test)}", partial(_shares, rows, bins)))
+    write("monotone_direction", *panels)
+
+
+def _shares(rows: pd.DataFrame, bins: pd.Series, ax: Axes) -> None:
+    """Draw the share of every action by bin."""
+    belief_axes(ax)
+    probability_scales(ax)
+    mean_belief = rows["p"].groupby(bins).mean()
+    for action, colour, marker in zip(("no", "defer", "yes"), ACTION_COLOURS, "so^", strict=False):
+        share = (rows["action"] == action).groupby(bins).mean()
+        ax.plot(mean_belief, share, color=colour, marker=marker, markersize=4, label=action)
+    ax.set(xlabel="stated belief", ylabel="share of the action")
+    ax.legend(frameon=False, loc="upper center", ncols=3, fontsize=8)
+
+
+def _scatter(x: pd.Series, y: pd.Series, labels: Sequence[str], ax: Axes) -> None:
+    """Draw one quantity against another that should equal it."""
+    belief_axes(ax)
+    probability_scales(ax)
+    ax.plot([0, 1], [0, 1], color=FAINT, linestyle=DASHES, linewidth=1)
+    ax.scatter(x, y, s=9, color=BLUE, alpha=0.6, linewidths=0)
+    ax.set(xlabel=labels[0], ylabel=labels[1], aspect="equal")
+
+
+def prompt_consistency() -> None:
+    """Mean belief of each context under two wordings."""
+    panels: list[Panel] = []
+    for title, agent in (("the wording does not matter", "rational"), ("it does", "wordbound")):
+        runs = coherence.simulate(agent, n_contexts=80, n_reps=5, rng=SEED)
+        asked = runs[runs["z_state"].isna()]
+        means = asked.pivot_table(values="p", index="context", columns="prompt")
+        other = "bayes"
+        gap = coherence.prompt_consistency(runs, prompts=[other], rng=SEED)
+        draw = partial(
+            _scatter, means["standard"], means[other], ("reference wording", f"wording '{other}'")
+        )
+        panels.append((f"{title}: {gap.statistic:.2f}".replace("0.", "."), draw))
+    write("prompt_consistency", *panels, height=3.4)
+
+
+def iterated_expectation() -> None:
+    """A belief, and the average of the beliefs given z."""
+    panels: list[Panel] = []
+    for title, agent in (("beliefs average out", "rational"), ("they do not", "wordbound")):
+        runs = coherence.simulate(agent, n_contexts=80, n_reps=5, rng=SEED)
+        report = coherence.analyze(runs, checks=["iterated_expectation"], rng=SEED)
+        found = report.results.set_index("check")
+        p = found.loc["iterated_expectation", "pvalue"]
+        gap = found.loc["iterated_expectation:noise_removed", "statistic"]
+        told = runs[runs["z_state"].isna() & (runs["prompt"] == "standard")]
+        given = runs[runs["z_state"].notna()]
+        parts = (given["p"] * given["p_z"]).groupby([given["context"], given["rep"]]).sum()
+        averaged = parts.groupby("context").mean()
+        stated = told.groupby("context")["p"].mean()
+        names = ("belief", "average of beliefs given z")
+        draw = partial(_scatter, stated, averaged.reindex(stated.index), names)
+        panels.append((f"{title}: gap {gap:.2f}, p = {p:.2f}".replace("0.", "."), draw))
+    write("iterated_expectation", *panels, height=3.4)
+
+
+def calibration() -> None:
+    """Beliefs against the exact posterior."""
+    panels: list[Panel] = []
+    for title, agent in (("calibrated", "rational"), ("overconfident", "miscalibrated")):
+        rows = answers(agent, n_contexts=120, n_reps=1)
+        choices = rows.rename(columns={"p": "belief", "theta": "truth"})
+        panels.append((title, partial(plot_calibration, choices)))
+    write("calibration", *panels)
+
+
+def rational_agent() -> None:
+    """The hidden shift with reports taken as exact, and with their noise taken off."""
+    effects = []
+    for title, agent in (
+        ("coherent", coherence.AGENTS["noisy"]),
+        ("hidden shift .2", leaky(0.2).with_parameters(report_noise=0.15)),
+    ):
+        rows = answers(agent)
+        for how, check in (
+            ("reports as exact", coherence.residual_covariance_test),
+            ("noise taken off", coherence.rational_agent_test),
+        ):
+            found = check(*arrays(rows), context=rows["context"], rng=SEED)
+            assert found.interval is not None
+            low, high = found.interval.low, found.interval.high
+            rejected = (found.pvalue or 1.0) <= 0.05
+            effects.append(Effect(f"{title}: {how}", found.statistic, low, high, rejected))
+    write(
+        "rational_agent",
+        ("", partial(plot_forest, effects, measure="hidden shift of belief")),
+        height=2.2,
+    )
+
+
+PICTURES = (
+    residual_covariance,
+    cmi,
+    predictive_gain,
+    monotone_choice,
+    monotone_direction,
+    prompt_consistency,
+    iterated_expectation,
+    calibration,
+    rational_agent,
+)
+
+if __name__ == "__main__":
+    for draw_picture in PICTURES:
+        draw_picture()

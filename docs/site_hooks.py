@@ -1,0 +1,148 @@
+"""What the documentation site has beyond the pages of this folder; `mkdocs.yml` names it as a hook.
+
+CONTRIBUTING.md, CHANGELOG.md and examples/README.md become pages, so that a link to them works in
+the repository and on the site. The reference is one page for each part of the public names, which
+are read off `__all__`.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+
+# File of the repository -> its page on the site.
+PAGES_FROM_ELSEWHERE = {
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "examples/README.md": "examples.md",
+}
+# In the nav from the day on which they are written.
+PAGES_TO_COME = frozenset({"scale.md", "teaching.md"})
+REFERENCE = "Python names"  # the entry of the nav that the generated pages follow
+
+# Module that defines a name -> page; the longest fit counts.
+PARTS = {
+    "coherence.checks": "Checks",
+    "coherence.statistics": "Checks",
+    "coherence.rational": "The nearest rational agent",
+    "coherence.batteries": "Batteries: scores",
+    "coherence.decoding": "Reading answers",
+    "coherence": "Runs tables and agents",  # AGENTS
+    "coherence.analysis": "Analysis and report",
+    "coherence.report": "Analysis and report",
+    "coherence.result": "Analysis and report",
+    "coherence.errors": "Analysis and report",
+    "coherence.study": "Planning",
+    "coherence.plots": "Plots",
+    "bayesnets": "Networks and cases",
+    "elicitation.batteries": "Batteries: questions",
+    "elicitation.training": "Training",
+    "elicitation.models": "Models",
+    "elicitation.reading": "Models",
+    "elicitation.simulated_model": "Models",
+    "elicitation": "Asking",
+}
+PACKAGES = ("coherence", "coherence.plots", "bayesnets", "elicitation")
+_LINK = re.compile(r"(\]\()([^)#\s]+)(#[^)\s]*)?(\))")
+
+
+def public_names() -> Iterator[tuple[str, str]]:
+    """Yield each public name and the module that defines it.
+
+    Yields
+    ------
+    tuple of str
+        Such as ("coherence.cmi_test", "coherence.checks.cmi").
+    """
+    for package in PACKAGES:
+        if find_spec(package) is None:
+            continue
+        module = import_module(package)
+        for name in getattr(module, "__all__", ()):
+            thing = getattr(module, name)
+            # A constant bears no module of its own: it belongs to the package.
+            yield f"{package}.{name}", getattr(thing, "__module__", package)
+
+
+def reference_pages() -> dict[str, tuple[str, str]]:
+    """Return the generated pages of the reference.
+
+    Returns
+    -------
+    dict
+        Path of a page -> its title and its text.
+    """
+    parts: dict[str, list[str]] = defaultdict(list)
+    for name, module in public_names():
+        fits = [part for part in PARTS if f"{module}.".startswith(f"{part}.")]
+        parts[PARTS[max(fits, key=len)]].append(name)
+    pages = {}
+    for title in dict.fromkeys(PARTS.values()):
+        if names := parts.get(title):
+            blocks = "".join(f"\n::: {name}\n" for name in sorted(names, key=str.casefold))
+            slug = re.sub(r"\W+", "-", title.lower())
+            pages[f"api/{slug}.md"] = (title, f"# {title}\n{blocks}")
+    return pages
+
+
+def on_config(config: Any) -> Any:
+    """Fill the nav: without pages still to come, with the generated ones."""
+
+    def kept(entry: Any) -> bool:
+        (page,) = entry.values() if isinstance(entry, dict) else (entry,)
+        return page not in PAGES_TO_COME or (ROOT / "docs" / page).exists()
+
+    for section in config["nav"]:
+        for title, entries in section.items():
+            if isinstance(entries, list):
+                section[title] = [entry for entry in entries if kept(entry)]
+                if any(REFERENCE in entry for entry in entries):
+                    section[title] += [
+                        {page_title: page} for page, (page_title, _) in reference_pages().items()
+                    ]
+    return config
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the pages that are not files of this folder."""
+    from mkdocs.structure.files import File
+
+    texts = {page: text for page, (_, text) in reference_pages().items()}
+    for name, page in PAGES_FROM_ELSEWHERE.items():
+        folder = Path(name).parent
+        texts[page] = _LINK.sub(
+            lambda link, folder=folder: _from_elsewhere(link, folder),
+            (ROOT / name).read_text("utf-8"),
+        )
+    for page, text in texts.items():
+        files.append(File.generated(config, page, content=text))
+    return files
+
+
+def _from_elsewhere(link: re.Match[str], folder: Path) -> str:
+    """Rewrite a link of a file outside docs/ to one between pages."""
+    before, target, anchor, after = link.groups()
+    if "//" in target:
+        return link[0]
+    path = (ROOT / folder / target).resolve().relative_to(ROOT).as_posix()
+    page = PAGES_FROM_ELSEWHERE.get(path, path.removeprefix("docs/"))
+    return f"{before}{page}{anchor or ''}{after}"
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """Lead links out of docs/ to the pages that stand for these files."""
+
+    def within(link: re.Match[str]) -> str:
+        before, target, anchor, after = link.groups()
+        for name, substitute in PAGES_FROM_ELSEWHERE.items():
+            if target.endswith(f"../{name}"):
+                path = target.removesuffix(f"../{name}") + substitute
+                return f"{before}{path}{anchor or ''}{after}"
+        return link[0]
+
+    return _LINK.sub(within, markdown)

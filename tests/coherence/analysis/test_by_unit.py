@@ -1,0 +1,64 @@
+"""Tables read by unit. Breaks if a number depends on how the table is read."""
+
+import pandas as pd
+import pytest
+
+from coherence import InputError, analyze, read_runs, scan_runs, simulate
+
+FAST = ["residual_covariance", "calibration", "prompt_consistency"]
+
+
+@pytest.fixture(scope="module", params=["in order", "mixed"])
+def path(request, tmp_path_factory):
+    tables = []
+    for task in ("asia", "cancer", "crying"):
+        for model in ("rational", "leaky"):
+            table = simulate(model, n_contexts=40, n_reps=2, rng=len(tables)).assign(task=task)
+            tables.append(table.assign(theta=table["theta"].map({0: "dry", 1: "wet"})))
+    table = pd.concat(tables, ignore_index=True)
+    if request.param == "mixed":
+        table = table.sample(frac=1, random_state=1)
+    file = tmp_path_factory.mktemp("runs") / "runs.parquet"
+    table.to_parquet(file, row_group_size=100)
+    return file
+
+
+def test_results_are_those_of_the_table_in_memory(path):
+    options = {"checks": FAST, "positive": "wet", "rng": 3}
+    whole = analyze(read_runs(path), **options)
+    by_unit = analyze(scan_runs(path), **options)
+    pd.testing.assert_frame_equal(by_unit.results, whole.results)
+    for found, expected in zip(by_unit.units, whole.units, strict=True):
+        assert found.conclusion == expected.conclusion
+        assert found.cautions == expected.cautions
+        assert found.notes == expected.notes
+        pd.testing.assert_frame_equal(found.statuses, expected.statuses)
+        assert found.rows.empty
+    spread = analyze(scan_runs(path), n_jobs=2, **options)
+    assert spread.to_json() == by_unit.to_json()
+    assert by_unit.settings["data"]["rows"] == whole.settings["data"]["rows"]
+    assert "asia" in by_unit.to_html()
+
+
+def test_strict_and_progress_are_heeded(path):
+    seen = []
+    report = analyze(
+        scan_runs(path),
+        checks=["calibration"],
+        positive="wet",
+        strict=True,
+        rng=1,
+        progress=lambda done, total, label: seen.append((done, total, label)),
+    )
+    assert [step[:2] for step in seen] == [(n, 6) for n in range(1, 7)]
+    assert all("strict: 0 repaired rows" in " ".join(unit.notes) for unit in report.units)
+
+
+def test_what_takes_all_units_together_is_refused(path):
+    scan = scan_runs(path)
+    with pytest.raises(InputError, match="twins must be left out for a table that is read by unit"):
+        analyze(scan, positive="wet", twins=40)
+    with pytest.raises(InputError, match="merge_labels must be left out"):
+        analyze(scan, positive="wet", merge_labels=True)
+    with pytest.raises(InputError, match="nothing says which"):
+        analyze(scan, checks=["calibration"])

@@ -1,0 +1,21 @@
+import pandas as pd
+
+from coherence.analysis.reading import complete_columns, part_by_unit, validated
+
+
+def test_absent_columns_are_filled_and_said():
+    table, assumed = complete_columns(pd.DataFrame({"p": [0.2, 0.4], "theta": [0, 1]}))
+    assert table["context"].tolist() == [0, 1]
+    assert set(table["task"]) == set(table["model"]) == {""}
+    assert "no context column" in assumed[0]
+
+
+def test_repairs_are_emptied_where_reading_is_strict():
+    runs = pd.DataFrame(
+        {"p": [0.2, 0.4], "theta": [0, 1], "context": [1, 2], "status": ["ok", "repaired:percent"]}
+    )
+    table, assumed = validated(runs, strict=True)
+    assert table["p"].isna().tolist() == [False, True]
+    assert assumed[-1] == "strict: 1 repaired rows were treated as unreadable."
+    (((task, model), unit),) = part_by_unit(table, {"": ((0, 1), None)}, None)
+    assert (task, model, len(unit.stated)) == ("", "", 1)

@@ -1,0 +1,85 @@
+import argparse
+import sys
+
+import pytest
+
+import coherence
+from coherence.cli import run_options
+from coherence.cli.main import main
+from coherence.cli.run_options import add_jobs, add_seed, require_seed, workers
+from coherence.errors import InputError
+
+
+def parsed(*words):
+    parser = argparse.ArgumentParser()
+    add_seed(parser)
+    add_jobs(parser)
+    return parser.parse_args(words)
+
+
+def test_defaults_are_one_process_and_the_seed_0():
+    assert vars(parsed()) == {"seed": 0, "n_jobs": 1, "scheduler": None}
+
+
+def test_a_negative_seed_is_refused():
+    require_seed(parsed("--seed", "0"))
+    with pytest.raises(InputError, match="--seed must be at least 0; received -1"):
+        require_seed(parsed("--seed", "-1"))
+
+
+def test_without_a_scheduler_nothing_is_connected():
+    with workers(parsed()):
+        pass
+
+
+def test_a_scheduler_that_does_not_answer_is_said(monkeypatch):
+    monkeypatch.setattr(run_options, "CONNECT_SECONDS", 0.2)
+    for address in ("tcp://127.0.0.1:9", "nonsense://x"):
+        with (
+            pytest.raises(InputError, match=f"'{address}' does not answer"),
+            workers(parsed("--scheduler", address)),
+        ):
+            pass
+
+
+def test_without_dask_its_package_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with (
+        pytest.raises(InputError, match=r"pip install 'belief-coherence\[cluster\]'"),
+        workers(parsed("--scheduler", "tcp://127.0.0.1:9")),
+    ):
+        pass
+
+
+@pytest.fixture(scope="module")
+def scheduler():
+    """Address of a cluster of two processes on this machine."""
+    from distributed import LocalCluster
+
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with LocalCluster(**options) as cluster:
+        yield cluster.scheduler_address
+
+
+@pytest.mark.lengthy
+@pytest.mark.filterwarnings("default")
+def test_two_workers_of_a_cluster_give_the_same_results(scheduler, tmp_path, capsys):
+    tables = [
+        coherence.simulate(name, n_contexts=60, n_reps=2, rng=1, iterated=False)
+        for name in ("rational", "leaky")
+    ]
+    paths = [str(tmp_path / f"{n}.parquet") for n in range(2)]
+    for path, table in zip(paths, tables, strict=True):
+        coherence.write_runs(table, path)
+    commands = {
+        "analyze": [paths[0], "--checks", "residual_covariance,cmi,calibration", "--twin", "40"],
+        "by unit": [paths[0], "--checks", "residual_covariance", "--by-unit"],
+        "compare": [*paths, "--effects", "calibration:brier,residual_covariance"],
+        "power": ["leaky", "--contexts", "20", "--simulations", "20", "--signal", "0.3"],
+    }
+    for name, words in commands.items():
+        command = [name if name != "by unit" else "analyze", *words]
+        assert main(command) == 0
+        here = capsys.readouterr().out
+        assert main([*command, "--scheduler", scheduler]) == 0
+        assert capsys.readouterr().out == here, name

@@ -1,0 +1,92 @@
+"""The figure of monotone choice. Breaks if a reversal, a bar or a label is another bin's."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from coherence.errors import InputError
+from coherence.plots.pairwise import choice_bins, pair_of, plot_pairwise_choice
+from coherence.result import CheckResult
+
+
+def result(details, pair=("yes", "no"), check="monotone_choice:yes/no"):
+    settings = {"pair": list(pair)}
+    return CheckResult(check, "", 0.1, "", None, 0.5, 9, 9, settings=settings, details=details)
+
+
+def test_bins_are_collected_from_both_sides_of_the_pairs(pairs):
+    bins = choice_bins(pairs())
+    assert bins["bin"].tolist() == [0, 1, 2, 3, 4]
+    assert bins["share"].tolist() == [0.10, 0.35, 0.80, 0.45, 0.90]
+    assert bins["n"].tolist() == [180, 160, 200, 140, 120]
+
+
+def test_bars_are_the_intervals_of_the_table_and_no_other(pairs, ax):
+    bars = {"low_j": 0.02, "high_j": 0.97, "low_k": 0.02, "high_k": 0.97}
+    plot_pairwise_choice(result(pairs().assign(**bars)), ax=ax)
+    lines = [line for drawn in ax.collections for line in drawn.get_paths() if len(line) == 2]
+    assert {tuple(line.vertices[:, 1]) for line in lines} == {(0.02, 0.97)}
+
+
+def test_without_intervals_there_are_no_bars(pairs, ax):
+    plot_pairwise_choice(result(pairs()), ax=ax)
+    assert len(ax.collections) == 1  # the points
+
+
+def test_bins_without_choices_are_left_out(pairs):
+    details = pairs()
+    details.loc[details["bin_j"] == 1, "n_j"] = 0
+    details.loc[details["bin_k"] == 1, "n_k"] = 0
+    assert choice_bins(details)["bin"].tolist() == [0, 2, 3, 4]
+
+
+def test_pairwise_choice_marks_exactly_the_significant_reversals(pairs, ax, drawn, ends):
+    plot_pairwise_choice(result(pairs()), ax=ax)
+    (points,) = drawn(ax, "bins")
+    np.testing.assert_allclose(
+        points.get_offsets(), [(0.08, 0.10), (0.29, 0.35), (0.52, 0.80), (0.71, 0.45), (0.93, 0.90)]
+    )
+    assert points.get_sizes()[2] / points.get_sizes()[4] == pytest.approx(200 / 120)
+    (reversal,) = drawn(ax, "reversal")
+    assert ends(reversal) == [(0.52, 0.80), (0.71, 0.45)]
+    assert reversal.is_dashed()
+    assert [ends(line) for line in drawn(ax, "step")] == [
+        [(0.08, 0.10), (0.29, 0.35)],
+        [(0.29, 0.35), (0.52, 0.80)],
+        [(0.71, 0.45), (0.93, 0.90)],
+    ]
+    assert not any(line.is_dashed() for line in drawn(ax, "step"))
+
+
+def test_a_reversal_that_chance_explains_is_not_marked(pairs, ax, drawn):
+    plot_pairwise_choice(result(pairs(significant=())), ax=ax)
+    assert drawn(ax, "reversal") == []
+    assert len(drawn(ax, "step")) == 4
+    assert ax.get_legend() is None
+
+
+def test_a_significant_reversal_over_several_bins_is_drawn_more_lightly(pairs, ax, drawn, ends):
+    details = pairs(shares=(0.6, 0.5, 0.4, 0.3, 0.2), significant=((0, 4), (1, 2)))
+    plot_pairwise_choice(result(details), ax=ax)
+    far, near = drawn(ax, "reversal")
+    assert ends(far) == [(0.08, 0.6), (0.93, 0.2)]
+    assert far.get_linewidth() < near.get_linewidth()
+
+
+def test_a_label_with_a_slash_is_whole():
+    named = result(pd.DataFrame(), ("a/b", "c"), "monotone_choice:a/b/c")
+    assert pair_of(named) == ("a/b", "c")
+    assert pair_of(CheckResult("monotone_choice:a/b", "", 0.1, "", None, 0.5, 9, 9)) == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (result(pd.DataFrame()), "result must have bins to draw"),
+        (CheckResult("cmi", "", 0.1, "", None, 0.5, 9, 9), "received cmi"),
+        (0.3, "received float"),
+    ],
+)
+def test_what_is_no_result_of_the_test_is_refused(other, said):
+    with pytest.raises(InputError, match=said):
+        plot_pairwise_choice(other)

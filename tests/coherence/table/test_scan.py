@@ -1,0 +1,127 @@
+"""Reading by unit. Breaks if a unit's rows, their order or their types are not the table's."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from coherence import InputError, SchemaError, read_runs, scan_runs, simulate
+
+
+@pytest.fixture(scope="module")
+def runs():
+    """Three tasks of two models; one task has a state that is not always known."""
+    tables = []
+    for number, task in enumerate(("asia", "cancer", "crying")):
+        for model in ("rational", "leaky"):
+            table = simulate(model, n_contexts=12, n_reps=2, rng=number)
+            tables.append(table.assign(task=task))
+    table = pd.concat(tables, ignore_index=True)
+    unknown = (table["task"] == "cancer") & (table["context"] < "c0003")
+    return table.assign(theta=table["theta"].mask(unknown).astype("Int64"))
+
+
+def written(runs, folder, layout):
+    """Write a table in one of the ways in which tables come."""
+    path = folder / "runs"
+    if layout == "one file":
+        path = folder / "runs.parquet"
+        runs.to_parquet(path)
+    elif layout == "small groups":
+        path = folder / "runs.parquet"
+        pq.write_table(pa.Table.from_pandas(runs), path, row_group_size=50)
+    elif layout == "mixed":
+        path = folder / "runs.parquet"
+        runs.sample(frac=1, random_state=1).to_parquet(path, row_group_size=40)
+    elif layout == "partitioned":
+        runs.to_parquet(path, partition_cols=["task", "model"])
+    else:
+        path.mkdir()
+        for number, (_, rows) in enumerate(runs.groupby("task")):
+            rows.to_parquet(path / f"part-{number}.parquet")
+        (path / "_metadata").write_text("of somebody's writer")
+    return path
+
+
+LAYOUTS = ("one file", "small groups", "mixed", "partitioned", "several files")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_units_are_those_of_the_table_read_at_once(runs, tmp_path, layout):
+    path = written(runs, tmp_path, layout)
+    scan = scan_runs(path)
+    whole = read_runs(path)
+    assert scan.units == sorted(set(zip(runs["task"], runs["model"], strict=True)))
+    assert scan.n_rows == len(runs) == len(whole)
+    for task, model in scan.units:
+        expected = whole[(whole["task"] == task) & (whole["model"] == model)]
+        found = scan.read(task, model)
+        pd.testing.assert_frame_equal(
+            found, expected.reset_index(drop=True)[list(found)], check_dtype=False
+        )
+    states = scan.labels.dropna().groupby("task")["theta"].agg(lambda labels: sorted(set(labels)))
+    assert states.to_dict() == {"asia": [0, 1], "cancer": [0, 1], "crying": [0, 1]}
+
+
+def test_columns_by_other_names_are_found(runs, tmp_path):
+    path = tmp_path / "mine.parquet"
+    other = runs.rename(columns={"p": "conf", "task": "suite", "theta": "truth"})
+    percent = {name: 100 * other[name] for name in ("conf", "p_z")}
+    other.assign(**percent, note="x").to_parquet(path, row_group_size=60)
+    scan = scan_runs(
+        path,
+        columns={"p": "conf", "task": "suite", "theta": "truth"},
+        percent=True,
+        ignore=["note"],
+    )
+    found = scan.read("asia", "leaky")
+    expected = runs[(runs["task"] == "asia") & (runs["model"] == "leaky")]
+    assert found["p"].tolist() == pytest.approx(expected["p"].tolist())
+    assert "note" not in found.columns
+    assert "p" in scan.columns
+
+
+def test_without_tasks_and_models_there_is_one_unit(tmp_path):
+    table = pd.DataFrame({"p": [0.1, 0.9], "theta": [0, 1]})
+    table.to_parquet(tmp_path / "t.parquet")
+    scan = scan_runs(tmp_path / "t.parquet")
+    assert scan.units == [("", "")]
+    pd.testing.assert_frame_equal(scan.read("", ""), table)
+    assert repr(scan).endswith("2 rows in 1 units>")
+
+
+def test_a_fault_names_the_unit(runs, tmp_path):
+    broken = runs.assign(p=runs["p"].mask((runs["task"] == "crying") & (runs["rep"] == 1), 7.0))
+    broken.to_parquet(tmp_path / "t.parquet")
+    scan = scan_runs(tmp_path / "t.parquet")
+    assert len(scan.read("asia", "leaky"))
+    with pytest.raises(SchemaError, match=r"t.parquet, task 'crying', model 'leaky' has 1 fault"):
+        scan.read("crying", "leaky")
+
+
+def test_what_cannot_be_scanned_is_said(runs, tmp_path):
+    runs.to_csv(tmp_path / "t.csv")
+    with pytest.raises(InputError, match="Write the table as parquet first"):
+        scan_runs(tmp_path / "t.csv")
+    with pytest.raises(InputError, match="no such file or folder"):
+        scan_runs(tmp_path / "nowhere.parquet")
+    (tmp_path / "torn.parquet").write_bytes(b"PAR1 and no more")
+    with pytest.raises(InputError, match="cannot be read as parquet"):
+        scan_runs(tmp_path / "torn.parquet")
+    runs.head(0).to_parquet(tmp_path / "empty.parquet")
+    with pytest.raises(InputError, match="has no rows"):
+        scan_runs(tmp_path / "empty.parquet")
+    runs.to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(InputError, match=r"there is no unit \('asia', 'x'\)"):
+        scan_runs(tmp_path / "t.parquet").read("asia", "x")
+
+
+def test_states_of_several_kinds_in_several_files_stay_apart(tmp_path):
+    for number, label in enumerate((1, "ill")):
+        table = pd.DataFrame({"p": [0.5], "theta": np.array([label], dtype=object)})
+        table.assign(task=f"t{number}").to_parquet(tmp_path / f"{number}.parquet")
+    assert scan_runs(tmp_path).labels.to_dict("records") == [
+        {"task": "t0", "theta": 1},
+        {"task": "t1", "theta": "ill"},
+    ]
