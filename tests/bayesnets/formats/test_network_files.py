@@ -236,7 +236,5 @@ def test_a_json_table_of_texts_or_truth_values_is_refused(tmp_path, table, norma
     path = tmp_path / "x.json"
     node = f'{{"name": "a", "states": ["x", "y"], "parents": [], "table": {table}}}'
     path.write_text(f'{{"name": "x", "nodes": [{node}]}}')
-    with pytest.raises(
-        InputError, match=r"x\.json: table of node 'a' must hold numbers; the"
-    ):
+    with pytest.raises(InputError, match=r"x\.json: table of node 'a' must hold numbers; the"):
         read_network(path, normalize=normalize)
