@@ -109,8 +109,11 @@ def canvas(ax: Axes | None, *, size: tuple[float, float] = (5.0, 3.5)) -> Iterat
     # Only here: pyplot keeps every figure, and reports draw thousands.
     from matplotlib import pyplot
 
+    # Before the style: the first figure of a notebook turns its display on, which is a setting too
+    # and would end with the block.
+    figure = pyplot.figure(figsize=size, layout="constrained")
     with figure_style():
-        yield pyplot.figure(figsize=size, layout="constrained").add_subplot()
+        yield figure.add_subplot()
 
 
 def set_title(ax: Axes, title: str | None, default: str, *, lift: float = 6.0) -> None:

@@ -1,6 +1,7 @@
 """What figures share: scales with room at the ends, settings that end with the block, files."""
 
 import matplotlib
+from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 from coherence.plots.style import (
@@ -66,3 +67,18 @@ def test_without_axes_there_is_a_new_figure_each_time():
     with canvas(None, size=(3.0, 2.0)) as first, canvas(None) as second:
         assert first is not second
     assert first.figure.get_size_inches().tolist() == [3.0, 2.0]
+
+
+def test_what_the_first_figure_of_a_notebook_sets_outlasts_it(monkeypatch):
+    made = pyplot.figure
+
+    def first_figure(**options):
+        matplotlib.rcParams["toolbar"] = "None"  # stands for what a display sets
+        return made(**options)
+
+    monkeypatch.setattr(pyplot, "figure", first_figure)
+    before = matplotlib.rcParams["toolbar"]
+    with canvas(None):
+        pass
+    assert matplotlib.rcParams["toolbar"] == "None" != before
+    matplotlib.rcParams["toolbar"] = before

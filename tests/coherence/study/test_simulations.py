@@ -5,7 +5,8 @@ import pytest
 
 from coherence import AGENTS
 from coherence.study.populations import AgentPopulation
-from coherence.study.simulations import PORTION, Cell, Plan, Simulator, repeated
+from coherence.study.simulations import PORTION, Cell, Plan, Simulator
+from coherence.table.printable import repeated
 
 CHECKS = ("residual_covariance", "monotone_choice", "iterated_expectation")
 CELL = Cell(30, 2, 0.2)
