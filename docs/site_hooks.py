@@ -48,7 +48,7 @@ PARTS = {
     "elicitation": "Asking",
 }
 PACKAGES = ("coherence", "coherence.plots", "bayesnets", "elicitation")
-_LINK = re.compile(r"(\]\()([^)#\s]+)(#[^)\s]*)?(\))")
+_LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]+)(#[^)\s]*)?\)")
 
 
 def public_names() -> Iterator[tuple[str, str]]:
@@ -126,23 +126,54 @@ def on_files(files: Any, config: Any) -> Any:
 
 def _from_elsewhere(link: re.Match[str], folder: Path) -> str:
     """Rewrite a link of a file outside docs/ to one between pages."""
-    before, target, anchor, after = link.groups()
-    if "//" in target:
+    _, text, target, anchor = link.groups()
+    file = (ROOT / folder / target).resolve()
+    # Code may look like a link, and leads to no file.
+    if "//" in target or not file.is_file():
         return link[0]
-    path = (ROOT / folder / target).resolve().relative_to(ROOT).as_posix()
-    page = PAGES_FROM_ELSEWHERE.get(path, path.removeprefix("docs/"))
-    return f"{before}{page}{anchor or ''}{after}"
+    path = file.relative_to(ROOT).as_posix()
+    if path in PAGES_FROM_ELSEWHERE or path.startswith("docs/"):
+        page = PAGES_FROM_ELSEWHERE.get(path, path.removeprefix("docs/"))
+        return f"[{text}]({page}{anchor or ''})"
+    return f"{text} (`{path}`)"
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Lead links out of docs/ to the pages that stand for these files."""
+    """Lead links out of docs/ to the pages that stand for these files, or name the file."""
+    if page.file.src_uri in PAGES_FROM_ELSEWHERE.values():
+        return markdown
+    return linked_within(markdown, page.file.src_uri)
+
+
+def linked_within(markdown: str, page: str) -> str:
+    """Rewrite the links of a page that lead out of docs/.
+
+    Parameters
+    ----------
+    markdown : str
+        The page as it is read in the repository.
+    page : str
+        Its path in docs/.
+
+    Returns
+    -------
+    str
+        The page as the site needs it. A file that is no page of the site is named: the site has no
+        address of the repository.
+    """
+    folder = ROOT / "docs" / Path(page).parent
 
     def within(link: re.Match[str]) -> str:
-        before, target, anchor, after = link.groups()
-        for name, substitute in PAGES_FROM_ELSEWHERE.items():
-            if target.endswith(f"../{name}"):
-                path = target.removesuffix(f"../{name}") + substitute
-                return f"{before}{path}{anchor or ''}{after}"
-        return link[0]
+        image, text, target, anchor = link.groups()
+        file = (folder / target).resolve()
+        if image or "//" in target or not target.startswith("../") or not file.is_file():
+            return link[0]
+        if file.is_relative_to(ROOT / "docs"):
+            return link[0]
+        path = file.relative_to(ROOT).as_posix()
+        if path not in PAGES_FROM_ELSEWHERE:
+            return f"{text} (`{path}`)"
+        up = "../" * (len(Path(page).parts) - 1)
+        return f"[{text}]({up}{PAGES_FROM_ELSEWHERE[path]}{anchor or ''})"
 
     return _LINK.sub(within, markdown)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from coherence import analyze, read_runs
 from coherence.checks.catalogue import declarations
 
 ROOT = Path(__file__).parents[1]
@@ -86,15 +87,6 @@ def test_links_lead_somewhere(page):
         assert file.is_relative_to(ROOT)
         if anchor:
             assert anchor in set(anchors(file)), f"{name_of(page)}: {target} has no such heading"
-
-
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_links_out_of_the_docs_lead_to_pages_of_the_site(page):
-    """Only what the hook turns into pages may be linked to from docs/."""
-    for target in LINK.findall(prose(page)):
-        file = (page.parent / target.partition("#")[0]).resolve()
-        if file.is_file() and not file.is_relative_to(DOCS):
-            assert file.relative_to(ROOT).as_posix() in HOOKS.PAGES_FROM_ELSEWHERE, target
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
@@ -178,14 +170,17 @@ def test_the_reference_has_every_public_name_once():
 
 
 def test_links_of_other_files_lead_to_pages_of_the_site():
-    text = "[a](docs/checks/cmi.md#how-it-fails) [b](CONTRIBUTING.md) [c](https://example.org/x.md)"
+    text = "[a](docs/checks.md#what-each-check-says) [b](CONTRIBUTING.md) [c](https://example.org/x.md)"
     link = HOOKS._LINK.sub(lambda found: HOOKS._from_elsewhere(found, Path()), text)
     assert link == (
-        "[a](checks/cmi.md#how-it-fails) [b](contributing.md) [c](https://example.org/x.md)"
+        "[a](checks.md#what-each-check-says) [b](contributing.md) [c](https://example.org/x.md)"
     )
-    inside = "[a](../../CONTRIBUTING.md#a-check) [b](../policies.md)"
-    assert HOOKS.on_page_markdown(inside, None, None, None) == (
-        "[a](../contributing.md#a-check) [b](../policies.md)"
+    inside = "[a](../../CONTRIBUTING.md#a-check) [b](../policies.md) [c](../../examples/study.toml)"
+    assert HOOKS.linked_within(inside, "checks/cmi.md") == (
+        "[a](../contributing.md#a-check) [b](../policies.md) c (`examples/study.toml`)"
+    )
+    assert HOOKS.linked_within("[a](checks.md) ![b](pictures/x.png)", "index.md") == (
+        "[a](checks.md) ![b](pictures/x.png)"
     )
 
 
@@ -224,3 +219,29 @@ def test_version_and_licence_are_said_alike_everywhere():
         assert f"  - {keyword}\n" in citation
     newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
     assert newest[1] == project["version"]
+
+
+def test_the_second_file_of_ones_own_reads_as_its_page_says():
+    names = {
+        "p": "wahrscheinlichkeit",
+        "action": "entscheidung",
+        "theta": "eingetreten",
+        "context": "fall",
+        "rep": "wiederholung",
+    }
+    path = ROOT / "examples" / "mine_decimal_commas.csv"
+    runs = read_runs(path, columns=names, decimal=",", percent=True, encoding="cp1252")
+    assert len(runs) == 240
+    assert runs["context"].nunique() == 80
+    assert runs["p"].iloc[0] == 0.6
+    # Empty cells stay empty; nothing else is lost.
+    raw = path.read_text(encoding="cp1252").splitlines()[1:]
+    cells = [line.split(";") for line in raw]
+    assert runs["p"].isna().tolist() == [cell[2] == "" for cell in cells]
+    assert runs["action"].isna().tolist() == [cell[3] == "" for cell in cells]
+    assert 0 < runs["p"].isna().sum() < 20
+    # Rounded to a tenth of a percent in the file.
+    assert (runs["p"].dropna() * 1000).round(6).mod(1).eq(0).all()
+    assert set(runs["action"].dropna()) == {"abwarten", "behandeln", "überweisen"}
+    results = analyze(runs, positive="ja", checks=["residual_covariance", "cmi"], rng=1).results
+    assert (results["pvalue_holm"] < 0.05).all()

@@ -16,6 +16,8 @@ from coherence.errors import InputError
 
 MAX_BYTES = 200_000_000
 """Bytes that one entry may unpack to unless the caller says otherwise."""
+MOST_TIMES = 100
+"""How many times that all entries together may unpack to."""
 _ZSTANDARD = 93
 _LOCAL_HEADER = (
     30  # bytes before name and extra field, whose lengths are the last four (APPNOTE 4.3.7)
@@ -55,6 +57,15 @@ class Archive:
         # Where a name occurs twice the later entry replaces the earlier one, as in every zip
         # reader.
         self._entries = {info.filename: info for info in self._zip.infolist()}
+        self._unpacked = 0
+        packed = sum(info.compress_size for info in self._zip.infolist())
+        # Entries that share their bytes are how a small file unpacks to petabytes.
+        if packed > path.stat().st_size:
+            self._zip.close()
+            raise InputError(
+                f"{path}: its entries say that they have {packed:,} packed bytes, more than the "
+                "file; such a file is damaged or made to do harm. Get it again."
+            )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -77,7 +88,8 @@ class Archive:
         Raises
         ------
         InputError
-            Larger than `max_bytes`, encrypted, packed by an unknown method, truncated or damaged.
+            Larger than `max_bytes`, or with those read before larger than `MOST_TIMES` times that,
+            encrypted, packed by an unknown method, truncated or damaged.
         """
         info = self._entries[name]
         where = f"{self.path}: entry {name!r}"
@@ -87,6 +99,11 @@ class Archive:
         if info.file_size > self.max_bytes:
             raise InputError(
                 self._too_large(where, f"says that it unpacks to {info.file_size:,} bytes")
+            )
+        if self._unpacked + info.file_size > MOST_TIMES * self.max_bytes:
+            raise InputError(
+                f"{where} would take what was unpacked of the file beyond "
+                f"{MOST_TIMES * self.max_bytes:,} bytes. If you trust the file, raise --max-bytes."
             )
         try:
             content = (
@@ -118,6 +135,7 @@ class Archive:
                 f"{where} is damaged (size or checksum differ from the directory's). "
                 "Get the file again."
             )
+        self._unpacked += len(content)
         return content
 
     def _too_large(self, where: str, what: str) -> str:

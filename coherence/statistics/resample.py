@@ -20,6 +20,7 @@ Seed = np.random.Generator | int | None
 
 BLOCK_SIZE = 8  # contexts per permutation block where beliefs do not tie
 VECTOR_BLOCK_SIZE = 4  # the same in several columns, where as many contexts would spread wider
+NUMBERS_HELD = 2_000_000  # numbers of resamples that are in memory together
 EXCHANGED_STATES = 200_000  # states in a portion of exchanges
 BLOCK_SPAN = 0.1  # widest difference in belief within a block that joins different beliefs
 
@@ -345,8 +346,12 @@ def bootstrap_ratio(
     ndarray, shape (n_resamples,)
         Resampled ratios.
     """
-    counts = bootstrap_counts(numerator.size, n_resamples, rng)
-    return np.asarray(counts @ numerator) / np.asarray(counts @ denominator)
+    portion = max(1, NUMBERS_HELD // numerator.size)
+    ratios = []
+    for start in range(0, n_resamples, portion):
+        counts = bootstrap_counts(numerator.size, min(portion, n_resamples - start), rng)
+        ratios.append(np.asarray(counts @ numerator) / np.asarray(counts @ denominator))
+    return np.concatenate(ratios)
 
 
 def sign_flip_pvalue(gaps: Floats, *, n_flips: int, rng: np.random.Generator) -> float:
@@ -369,15 +374,15 @@ def sign_flip_pvalue(gaps: Floats, *, n_flips: int, rng: np.random.Generator) ->
     gaps = gaps[np.abs(gaps) > 1e-12]  # a zero gap is unchanged by its sign; rounding makes none
     if gaps.size == 0:
         return float("nan")
-    exact = 2**gaps.size <= n_flips
-    if exact:  # row i spells the signs of assignment i in binary
-        bits = np.arange(2**gaps.size)[:, None] >> np.arange(gaps.size)
-        signs = 1.0 - 2.0 * (bits & 1)
-    else:
-        signs = rng.choice([-1.0, 1.0], size=(n_flips, gaps.size))
     # The sum of squares is the same for every flip, so |sum| orders them as the studentised mean.
-    flipped = np.abs(signs @ gaps)
     observed = abs(float(gaps.sum()))
-    if exact:
+    if 2**gaps.size <= n_flips:  # row i spells the signs of assignment i in binary
+        bits = np.arange(2**gaps.size)[:, None] >> np.arange(gaps.size)
+        flipped = np.abs((1.0 - 2.0 * (bits & 1)) @ gaps)
         return float(np.mean(flipped >= observed * (1 - 1e-12)))
-    return permutation_pvalue(observed, flipped)
+    portion = max(1, NUMBERS_HELD // gaps.size)
+    sums = []
+    for start in range(0, n_flips, portion):
+        size = min(portion, n_flips - start), gaps.size
+        sums.append(np.abs(rng.choice([-1.0, 1.0], size=size) @ gaps))
+    return permutation_pvalue(observed, np.concatenate(sums))

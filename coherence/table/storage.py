@@ -31,6 +31,7 @@ from coherence.table.text_files import (
     is_gzip,
     not_in_encoding,
     open_text,
+    refuse_bomb,
 )
 
 _TEXTS = tuple(column.name for column in COLUMNS if column.kind == "text")
@@ -97,6 +98,7 @@ def _read_file(path: Path, texts: Collection[str], form: TextForm = AS_IT_SAYS) 
     if path.stat().st_size == 0:
         raise InputError(f"{path}: the file is empty (0 bytes). Check the export that wrote it.")
     try:
+        refuse_bomb(path)
         return reader(path)
     except InputError:
         raise

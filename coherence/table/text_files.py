@@ -115,6 +115,10 @@ def is_gzip(path: Path) -> bool:
         return file.read(len(_GZIP)) == _GZIP
 
 
+BOMB_BYTES, BOMB_RATIO = 200_000_000, 200
+_MOST_RATIO = 1032  # of the format (RFC 1951): 258 bytes for two bits
+
+
 class _Bounded(io.RawIOBase):
     """Unpacked bytes up to a limit: a packed file may be a thousand times as large as it looks."""
 
@@ -170,6 +174,35 @@ def open_bytes(path: Path, *, max_bytes: int | None = None) -> Iterator[io.Buffe
         raise InputError(
             f"{path}: the gzip file is damaged or cut short ({error}). Get the file again."
         ) from None
+
+
+def refuse_bomb(path: Path) -> None:
+    """Refuse a packed table that unpacks to far more than tables do; others are read whole.
+
+    Parameters
+    ----------
+    path : Path
+        The file, packed by gzip or not.
+
+    Raises
+    ------
+    InputError
+        It unpacks to more than `BOMB_BYTES`, and to more than `BOMB_RATIO` times its size.
+    """
+    size = path.stat().st_size
+    # No format can pack better than this, so that small files need no look.
+    if not is_gzip(path) or size * _MOST_RATIO <= BOMB_BYTES:
+        return
+    limit, unpacked = max(BOMB_BYTES, BOMB_RATIO * size), 0
+    with open_bytes(path) as file:
+        while unpacked <= limit and (chunk := file.read(_CHUNK)):
+            unpacked += len(chunk)
+    if unpacked > limit:
+        raise InputError(
+            f"{path}: {size:,} bytes that unpack to more than {limit:,} are no table; at most "
+            f"{BOMB_RATIO} times the size, or {BOMB_BYTES:,} bytes, are read. If you trust the "
+            "file, unpack it (gunzip) and name what comes out."
+        )
 
 
 def encoding_of(path: Path, form: TextForm = AS_IT_SAYS) -> str:

@@ -12,26 +12,29 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from coherence.report.calibration_plot import plot_calibration
-from coherence.report.figures import (
-    ACTION_COLOURS,
-    BLUE,
-    DASHES,
-    FAINT,
-    figure_style,
-    probability_scales,
-)
-from coherence.report.forest_plot import Effect, plot_forest
-from coherence.report.plots import belief_axes, plot_pairwise_choice
-from coherence.report.state_shares_plot import plot_state_shares
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import coherence
-from coherence.statistics.state_shares import state_shares
+from coherence.plots import (
+    plot_calibration,
+    plot_forest,
+    plot_pairwise_choice,
+    plot_state_shares,
+)
+from coherence.plots.style import (
+    ACTION_COLOURS,
+    BLUE,
+    DASHES,
+    FAINT,
+    belief_axes,
+    figure_style,
+    probability_scales,
+)
 
 FOLDER = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "checks"
 SEED = 1
+LEGEND = 20.0  # points
 Panel = tuple[str, Callable[[Axes], object]]
 Arrays = tuple[pd.Series, pd.Series, pd.Series]
 
@@ -52,15 +55,15 @@ def leaky(signal: float) -> coherence.Agent:
     return coherence.AGENTS["leaky"].with_parameters(hidden_signal=signal)
 
 
-def write(name: str, *panels: Panel, height: float = 2.9) -> None:
-    """Write panels side by side as docs/pictures/checks/NAME.svg."""
+def write(name: str, *panels: Panel, height: float = 2.9, lift: float = 6.0) -> None:
+    """Write panels side by side as docs/pictures/checks/NAME.svg, titles above their legends."""
     with figure_style({"svg.fonttype": "path", "font.size": 9.0}):
         figure = Figure(figsize=(7.4, height), layout="constrained")
         for ax, (title, draw) in zip(
             np.atleast_1d(figure.subplots(1, len(panels))), panels, strict=True
         ):
             draw(ax)
-            ax.set_title(title, fontsize=9.5, loc="left", pad=20)  # above a legend
+            ax.set_title(title, fontsize=9.5, loc="left", pad=lift)
         figure.savefig(FOLDER / f"{name}.svg", metadata={"Date": None})
 
 
@@ -70,10 +73,26 @@ def p_value(result: coherence.CheckResult) -> str:
     return "p < .001" if result.pvalue < 0.001 else f"p = {result.pvalue:.2f}".replace("0.", ".")
 
 
-def by_state(rows: pd.DataFrame, action: object = "yes") -> Callable[[Axes], Axes]:
-    """Plan the shares of an action by belief and state, with the band of the null."""
-    found = state_shares(*arrays(rows), context=rows["context"]).table
-    return partial(plot_state_shares, found[found["action"] == str(action)])
+def by_state(rows: pd.DataFrame) -> Callable[[Axes], Axes]:
+    """Plan the shares of yes by belief and state, with the band of the null."""
+    belief, action, truth = arrays(rows)
+    context = rows["context"]
+    return lambda ax: plot_state_shares(
+        belief, action, truth, context=context, shown="yes", title="", ax=ax
+    )
+
+
+def effects(results: dict[str, coherence.CheckResult]) -> Callable[[Axes], Axes]:
+    """Plan the effects of results below each other, under the names given."""
+    table = pd.DataFrame([result.to_row() for result in results.values()])
+    # One picture may set two checks beside each other; their effects are the same quantity.
+    table = table.assign(check="effect", model=list(results))
+    return lambda ax: plot_forest(table, title="", ax=ax)
+
+
+def _drawn(plot: Callable[..., Axes], data: object, ax: Axes) -> Axes:
+    """Draw a figure of the package without its own title."""
+    return plot(data, title="", ax=ax)
 
 
 def residual_covariance() -> None:
@@ -83,7 +102,7 @@ def residual_covariance() -> None:
         rows = answers(agent)
         test = coherence.residual_covariance_test(*arrays(rows), context=rows["context"], rng=SEED)
         panels.append((f"{title}: {p_value(test)}", by_state(rows)))
-    write("residual_covariance", *panels)
+    write("residual_covariance", *panels, lift=LEGEND)
 
 
 def cmi() -> None:
@@ -105,24 +124,18 @@ def cmi() -> None:
             f"turns at .5: cmi {p_value(information)}, covariance {p_value(covariance)}",
             by_state(rows),
         ),
+        lift=LEGEND,
     )
 
 
 def predictive_gain() -> None:
     """What knowing the state saves, by how much the agent hides."""
-    effects = []
+    gains = {}
     for signal in (0.4, 0.2, 0.1, 0.0):
         rows = answers(leaky(signal))
-        gain = coherence.predictive_gain_test(*arrays(rows), context=rows["context"])
-        label = f"hidden shift {signal}" if signal else "coherent"
-        assert gain.interval is not None
-        low, high = gain.interval.low, gain.interval.high
-        effects.append(Effect(label, gain.statistic, low, high, (gain.pvalue or 1.0) <= 0.05))
-    write(
-        "predictive_gain",
-        ("", partial(plot_forest, effects, measure="log-loss saved, in percent")),
-        height=2.2,
-    )
+        name = f"hidden shift {signal}" if signal else "coherent"
+        gains[name] = coherence.predictive_gain_test(*arrays(rows), context=rows["context"])
+    write("predictive_gain", ("", effects(gains)), height=2.2)
 
 
 def monotone_choice() -> None:
@@ -133,9 +146,9 @@ def monotone_choice() -> None:
         test = coherence.monotone_choice_test(
             rows["p"], rows["action"], pair=("yes", "no"), context=rows["context"], rng=SEED
         )
-        draw = partial(plot_pairwise_choice, test.details, ("yes", "no"))
+        draw = partial(_drawn, plot_pairwise_choice, test)
         panels.append((f"{title}: {p_value(test)}", draw))
-    write("monotone_choice", *panels)
+    write("monotone_choice", *panels, lift=LEGEND)
 
 
 def monotone_direction() -> None:
@@ -186,7 +199,7 @@ def prompt_consistency() -> None:
             _scatter, means["standard"], means[other], ("reference wording", f"wording '{other}'")
         )
         panels.append((f"{title}: {gap.statistic:.2f}".replace("0.", "."), draw))
-    write("prompt_consistency", *panels, height=3.4)
+    write("prompt_consistency", *panels, height=3.2)
 
 
 def iterated_expectation() -> None:
@@ -206,7 +219,7 @@ def iterated_expectation() -> None:
         names = ("belief", "average of beliefs given z")
         draw = partial(_scatter, stated, averaged.reindex(stated.index), names)
         panels.append((f"{title}: gap {gap:.2f}, p = {p:.2f}".replace("0.", "."), draw))
-    write("iterated_expectation", *panels, height=3.4)
+    write("iterated_expectation", *panels, height=3.2)
 
 
 def calibration() -> None:
@@ -214,14 +227,13 @@ def calibration() -> None:
     panels: list[Panel] = []
     for title, agent in (("calibrated", "rational"), ("overconfident", "miscalibrated")):
         rows = answers(agent, n_contexts=120, n_reps=1)
-        choices = rows.rename(columns={"p": "belief", "theta": "truth"})
-        panels.append((title, partial(plot_calibration, choices)))
+        panels.append((title, partial(_drawn, plot_calibration, rows)))
     write("calibration", *panels)
 
 
 def rational_agent() -> None:
     """The hidden shift with reports taken as exact, and with their noise taken off."""
-    effects = []
+    shifts = {}
     for title, agent in (
         ("coherent", coherence.AGENTS["noisy"]),
         ("hidden shift .2", leaky(0.2).with_parameters(report_noise=0.15)),
@@ -231,16 +243,9 @@ def rational_agent() -> None:
             ("reports as exact", coherence.residual_covariance_test),
             ("noise taken off", coherence.rational_agent_test),
         ):
-            found = check(*arrays(rows), context=rows["context"], rng=SEED)
-            assert found.interval is not None
-            low, high = found.interval.low, found.interval.high
-            rejected = (found.pvalue or 1.0) <= 0.05
-            effects.append(Effect(f"{title}: {how}", found.statistic, low, high, rejected))
-    write(
-        "rational_agent",
-        ("", partial(plot_forest, effects, measure="hidden shift of belief")),
-        height=2.2,
-    )
+            name = f"{title}: {how}"
+            shifts[name] = check(*arrays(rows), context=rows["context"], rng=SEED)
+    write("rational_agent", ("", effects(shifts)), height=2.2)
 
 
 PICTURES = (

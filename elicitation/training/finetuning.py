@@ -30,10 +30,9 @@ from elicitation.training.loop import make_optimiser, update_weights
 
 try:
     import torch
-    from safetensors import SafetensorError
     from transformers import AutoModelForMultipleChoice, AutoTokenizer
 
-    from elicitation.models.local.loading import choose_device, quiet_transformers
+    from elicitation.models.local.loading import BROKEN, choose_device, quiet_transformers
     from elicitation.models.local.multiple_choice import longest_input
     from elicitation.models.local.sources import without_network
 except ImportError as error:  # pragma: no cover - needs an environment without the extra
@@ -261,7 +260,7 @@ def _load(path: Path) -> tuple[Any, Any]:
                 dtype=torch.float32,
                 output_loading_info=True,
             )
-        except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+        except BROKEN as error:
             raise InputError(
                 f"model folder {path} could not be loaded as a multiple-choice model: "
                 + " ".join(str(error).split())

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from bayesnets import Network, Node
+from bayesnets.node import first_no_number
 from coherence.errors import InputError
 
 COIN = Node("coin", ("head", "tail"), (), np.array([0.5, 0.5]))
@@ -23,3 +24,24 @@ def test_a_column_that_does_not_sum_to_one_is_named():
 
 def test_rounding_within_the_tolerance_is_accepted():
     assert network(Node("a", ("x", "y"), (), np.array([0.5, 0.5 + 9e-9]))).names == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("table", "entry"),
+    [
+        ([[0.9, "0.1"], [0.1, 0.9]], "'0.1'"),
+        ([[True, 0.5], [False, 0.5]], "True"),
+        (np.array([[True, False], [False, True]]), "True"),
+        ([[0.5, 0.5], [0.5, "0.5", 0.5]], "'0.5'"),
+        ("0.5", "'0.5'"),
+    ],
+)
+def test_texts_and_truth_values_are_no_probabilities(table, entry):
+    said = rf"table of node 'a' must hold numbers; the first other entry is {entry}\. Write"
+    with pytest.raises(InputError, match=said):
+        Node("a", ("x", "y"), ("coin",), table)
+
+
+def test_whole_numbers_and_unequal_lists_are_told_apart_from_them():
+    assert Node("a", ("x", "y"), (), [1, 0]).table.tolist() == [1.0, 0.0]
+    assert first_no_number([[0.5, 0.5], [0.5]]) is None

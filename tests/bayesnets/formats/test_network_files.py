@@ -228,3 +228,13 @@ def test_what_cannot_be_written(tmp_path):
     assert read_network(tmp_path / "bell.json") == bell
     with pytest.raises(InputError, match="must be free of control characters"):
         write_network(Network("n", "t", "\ud800", False, bell.nodes), tmp_path / "bell.json")
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("table", ['["0.01", "0.99"]', "[true, false]"])
+def test_a_json_table_of_texts_or_truth_values_is_refused(tmp_path, table, normalize):
+    path = tmp_path / "x.json"
+    node = f'{{"name": "a", "states": ["x", "y"], "parents": [], "table": {table}}}'
+    path.write_text(f'{{"name": "x", "nodes": [{node}]}}')
+    with pytest.raises(InputError, match=r"x\.json: table of node 'a' must hold numbers; the"):
+        read_network(path, normalize=normalize)

@@ -1,6 +1,8 @@
+import copy
 import json
 import struct
 import tracemalloc
+import zipfile
 import zlib
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import pyarrow
 import pytest
 
 from coherence.errors import InputError
-from coherence.importing.archive import Archive
+from coherence.importing.archive import MOST_TIMES, Archive
 from coherence.importing.formats import read_logs
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -134,3 +136,28 @@ def test_golden_logs_name_no_place_and_no_person():
             word in content
             for word in (b"/tmp", b"/home", b"/root", b"/work", b"site-packages", b"Traceback")
         ), path.name
+
+
+def test_entries_that_share_their_bytes_are_refused(tmp_path):
+    path = tmp_path / "overlap.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("header.json", b" " * 1_000_000)
+        (info,) = made.infolist()
+        for number in range(50):
+            another = copy.copy(info)
+            another.filename = f"samples/{number}.json"
+            made.filelist.append(another)
+    with pytest.raises(InputError, match="packed bytes, more than the file; such a file is dama"):
+        Archive(path)
+
+
+def test_many_entries_have_a_limit_together(tmp_path):
+    path = tmp_path / "many.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+        for number in range(MOST_TIMES + 1):
+            made.writestr(str(number), b" " * 1000)
+    with Archive(path, max_bytes=1000) as archive:
+        for number in range(MOST_TIMES):
+            assert len(archive.read(str(number))) == 1000
+        with pytest.raises(InputError, match=r"beyond 100,000 bytes\. If you trust"):
+            archive.read(str(MOST_TIMES))

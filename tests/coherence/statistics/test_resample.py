@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coherence.statistics import resample
 from coherence.statistics.resample import (
     BLOCK_SPAN,
     as_generator,
@@ -323,3 +324,16 @@ def test_exchanged_states_are_listed_where_they_are_few():
     assert len({tuple(row) for row in listed.tolist()}) == len(listed) == 20
     (drawn,) = exchanged_states(blocks, state, 19, np.random.default_rng(0))
     assert len(drawn) == 19
+
+
+def test_portions_of_signs_and_of_resamples_change_no_number(monkeypatch):
+    gaps = np.random.default_rng(0).normal(0.1, 1, 50)
+    found = []
+    for held in (10_000_000, 7 * 50, 1):
+        monkeypatch.setattr(resample, "NUMBERS_HELD", held)
+        pvalue = resample.sign_flip_pvalue(gaps, n_flips=99, rng=np.random.default_rng(1))
+        rng = np.random.default_rng(2)
+        ratios = resample.bootstrap_ratio(gaps, gaps**2, n_resamples=40, rng=rng)
+        found.append([pvalue, *ratios])
+    assert found[0] == pytest.approx(found[1], rel=1e-12)
+    assert found[0] == pytest.approx(found[2], rel=1e-12)

@@ -4,7 +4,9 @@ import gzip
 
 import pytest
 
+from coherence import read_runs, simulate, write_runs
 from coherence.errors import InputError
+from coherence.table import text_files
 from coherence.table.text_files import (
     TextForm,
     encoding_of,
@@ -84,3 +86,15 @@ def test_lines_end_at_line_feeds_only(tmp_path):
     path.write_bytes("a\u2028b\x0c\r\nc".encode())
     with open_text(path) as lines:
         assert list(lines) == ["a\u2028b\x0c\r\n", "c"]
+
+
+def test_a_packed_table_that_unpacks_a_thousandfold_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "bomb.csv.gz"
+    path.write_bytes(gzip.compress(b"p,action\n" + b"0.5,a\n" * 200_000))
+    monkeypatch.setattr(text_files, "BOMB_BYTES", 100_000)
+    with pytest.raises(InputError, match=r"bomb\.csv\.gz: .* bytes that unpack .* \(gunzip\)"):
+        read_runs(path)
+    ordinary = tmp_path / "runs.csv.gz"
+    write_runs(simulate("rational", n_contexts=200, n_reps=10, rng=1), tmp_path / "runs.csv")
+    ordinary.write_bytes(gzip.compress((tmp_path / "runs.csv").read_bytes()))
+    assert len(read_runs(ordinary)) == len(read_runs(tmp_path / "runs.csv"))

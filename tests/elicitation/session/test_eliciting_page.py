@@ -1,4 +1,4 @@
-"""The page on eliciting: breaks if a status, a template or a column is not as the page says."""
+"""The pages on eliciting: break if a status, a template or a column is not as they say."""
 
 import re
 import tomllib
@@ -13,8 +13,9 @@ from elicitation.session.prompt_file import load_prompts
 from elicitation.session.prompts import NETWORK_PROMPTS
 
 ROOT = Path(__file__).parents[3]
-PAGE = (ROOT / "docs" / "eliciting.md").read_text(encoding="utf-8")
-ROWS = re.findall(r"^\| `([a-z_:]+)` \| (.+) \| (\.7|none|kept) \|$", PAGE, re.MULTILINE)
+STATUS_PAGE = (ROOT / "docs" / "statuses.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "own-questions.md").read_text(encoding="utf-8")
+ROWS = re.findall(r"^\| `([a-z_:]+)` \| (.+) \| (\.7|none|kept) \|$", STATUS_PAGE, re.MULTILINE)
 
 
 def examples():

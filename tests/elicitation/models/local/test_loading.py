@@ -1,5 +1,6 @@
 """Models from folders: breaks if a bad folder is not named as such, or code in it is run."""
 
+import json
 import shutil
 
 import pytest
@@ -47,6 +48,39 @@ def test_a_bad_folder_is_named_with_its_fault(model_folder, tmp_path):
         (folder / name).write_text(content)
         with pytest.raises(InputError, match="could not be loaded as a causal language model"):
             load_causal_model(folder)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"hidden_size": 2}, "weights have other sizes than its config.json says"),
+        ({"vocab_size": 7}, "weights have other sizes than its config.json says"),
+        ({"hidden_size": 2**40}, "could not be loaded as a causal language model"),
+        ({"hidden_size": "16"}, "could not be loaded as a causal language model"),
+        ({"num_attention_heads": 3}, "could not be loaded as a causal language model"),
+        ({"num_attention_heads": 0}, "could not be loaded as a causal language model"),
+        ({"num_hidden_layers": 9}, r"lacks weights for model\.layers"),
+        ({"num_hidden_layers": 0}, r"layers that its config.json does not have, .* model\.layers"),
+    ],
+)
+def test_a_config_of_another_size_is_refused(model_folder, tmp_path, changes, said):
+    """Breaks above all if layers beyond those of the config are left out in silence."""
+    folder = tmp_path / "other"
+    shutil.copytree(model_folder, folder)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | changes))
+    with pytest.raises(InputError, match=said):
+        load_causal_model(folder)
+
+
+@pytest.mark.parametrize("length", [-1, -1000, 100, 4, 0])
+def test_weights_that_were_cut_are_refused(model_folder, tmp_path, length):
+    folder = tmp_path / "cut"
+    shutil.copytree(model_folder, folder)
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:length])
+    with pytest.raises(InputError, match="could not be loaded as a causal language model"):
+        load_causal_model(folder)
 
 
 def test_missing_weights_are_not_made_up(model_folder, tmp_path):

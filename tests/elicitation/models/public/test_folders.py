@@ -42,3 +42,21 @@ def test_what_is_broken_is_named(folder):
         describe_folder(folder)
     with pytest.raises(InputError, match=r"must hold a readable config\.json"):
         describe_folder(folder / "absent")
+
+
+def test_a_file_of_another_length_than_its_head_says_is_refused(folder):
+    file = folder / "model-1.safetensors"
+    whole = file.read_bytes()
+    for data in (whole[:-1], whole + b"0"):
+        file.write_bytes(data)
+        said = rf"must have {len(whole)} bytes by its head, and has {len(data)}: it was cut"
+        with pytest.raises(InputError, match=said):
+            describe_folder(folder)
+
+
+@pytest.mark.parametrize("head", ["[]", '{"a": {}}', '{"a": 1}', '{"a": {"data_offsets": ["x"]}}'])
+def test_a_head_of_another_kind_is_refused(folder, head):
+    data = len(head).to_bytes(8, "little") + head.encode()
+    (folder / "model-1.safetensors").write_bytes(data)
+    with pytest.raises(InputError, match=r"model-1\.safetensors is no safetensors file"):
+        describe_folder(folder)
