@@ -35,8 +35,8 @@ def marks_of(name):
     return pytest.mark.lengthy if name.startswith(QUICK) else pytest.mark.slow
 
 
-def test_there_are_eight():
-    assert len(NOTEBOOKS) == 8
+def test_there_are_nine():
+    assert len(NOTEBOOKS) == 9
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
