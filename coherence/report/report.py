@@ -39,7 +39,9 @@ class Report:
         """One row per unit and check.
 
         Columns ``task``, ``model``, ``belief`` (its kind), the fields of `CheckResult.to_row`,
-        ``scatter_sd`` (of reports of equal evidence), ``verdict``, ``settings``.
+        ``scatter_sd`` (of reports of equal evidence), ``verdict``, ``settings``. Those that one
+        reads first come first, `brief` before all others: a notebook leaves out the middle of a
+        wide table.
         """
         rows = []
         for unit in self.units:
@@ -61,7 +63,7 @@ class Report:
         # A report without a check has the same columns, so that a program that selects them need
         # not ask first.
         nothing = CheckResult("", "", math.nan, "", None, None, 0, 0).to_row()
-        return pd.DataFrame(
+        table = pd.DataFrame(
             rows
             or [
                 {
@@ -71,6 +73,8 @@ class Report:
                 }
             ]
         ).iloc[: len(rows)]
+        first = [*BRIEF, "unit", "outcome"]
+        return table[[*first, *(name for name in table.columns if name not in first)]]
 
     def to_html(self) -> str:
         """Return a self-contained HTML page."""

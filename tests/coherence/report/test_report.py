@@ -36,3 +36,11 @@ def test_a_report_loads_no_renderer_before_it_is_asked():
         "assert not {'matplotlib', 'rich', 'jinja2'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_notebook_shows_what_is_read_first(report):
+    with pd.option_context("display.max_columns", 20):  # as notebooks have it
+        shown = report.results._repr_html_()
+    for name in ("task", "model", "check", "statistic", "low", "high", "pvalue", "pvalue_holm"):
+        assert f"<th>{name}</th>" in shown
+    assert "<th>...</th>" in shown
