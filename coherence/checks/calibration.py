@@ -35,6 +35,7 @@ from coherence.statistics.square_interval import squares_interval
 from coherence.table.needs import TARGETS
 from coherence.table.states import unknown_pair, zero_or_one
 
+WITH_CHANCE = "chance alone keeps it above 0; calibration_error has an interval"
 N_BINS = 10
 NO_POSTERIOR = "twins have no exact posterior of their own"
 
@@ -294,13 +295,13 @@ class _Beliefs:
 
     def gaps(self, target: Floats, suffix: str, against: str) -> list[CheckResult]:
         """Estimate the gaps of the bins, without the part that chance adds and with it."""
-        # Chance alone keeps a mean absolute gap above 0, so that it has no interval.
         plain = np.abs(np.bincount(self.bins, weights=self.values - target)).sum()
         ece = self._estimate(
             f"ece{suffix}",
             f"expected calibration error to {against}, biased upwards by chance",
             target,
             float(plain / self.bins.size),
+            reason=WITH_CHANCE,
         )
         name = f"calibration_error{suffix}"
         what = f"root-mean-square calibration error to {against}, noise removed"

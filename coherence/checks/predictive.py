@@ -61,6 +61,7 @@ from coherence.statistics.resample import (
 from coherence.table.needs import JUDGED_CHOICES
 
 NULL = "given belief{features}, truth does not help to predict the action out of sample"
+SAME_LOSSES = "the truth changes no prediction, and nothing is left to vary"
 NO_PUBLISHED = "the published procedure takes chosen actions, and here actions are probabilities"
 UNIT = "% of log-loss"
 MODELS = ["without truth", "with truth", "gain"]
@@ -252,7 +253,8 @@ def predictive_gain_test(
         drawn=data.policy is None,
     )
     assumed = ("contexts are independent", EXACT_REPORT, *_unproved(n_folds, n_seeds))
-    return replace(estimate, interval=interval, pvalue=pvalue, assumptions=assumed)
+    reason = "" if interval else SAME_LOSSES
+    return replace(estimate, interval=interval, pvalue=pvalue, assumptions=assumed, reason=reason)
 
 
 def _losses(

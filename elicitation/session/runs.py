@@ -173,23 +173,16 @@ def assemble_runs(
     """
     readings, reference = _gathered(read), _reference(read)
     truth = _conditional_truth(cases, network, phrases, target)
-    features = _features(cases)
-    rows = []
+    exact = [float(value) for value in cases["p_true"]]
+    variables = cases["z"].tolist()
+    rows, positions = [], []
     for (position, rep, role, key), belief in readings.items():
         if role not in ("belief", "conditional"):
             continue
-        case = cases.iloc[position]
         used = [belief]
-        row = {
-            "task": task,
-            "model": model,
-            "context": case["context"],
-            "rep": rep,
-            "theta": int(case["theta"]),
-            **belief.belief_cells(),
-        }
+        row = {"task": task, "model": model, "rep": rep, **belief.belief_cells()}
         if role == "belief":
-            row |= {"prompt": key, "p_true": float(case["p_true"])}
+            row |= {"prompt": key, "p_true": exact[position]}
             if key == reference:
                 # Actions are asked without a framing. On the rows of all framings one action would
                 # count as several.
@@ -198,14 +191,17 @@ def assemble_runs(
         else:
             spread = readings[position, rep, "auxiliary", ""]
             used.append(spread)
-            row |= {"prompt": reference, "z": case["z"], "z_state": key, "raw_z": spread.raw}
+            z = variables[position]
+            row |= {"prompt": reference, "z": z, "z_state": key, "raw_z": spread.raw}
             # In the order of the labels that the question listed, which is that of the phrases.
             shares = cast("tuple[float, ...] | None", spread.value.value)
             if shares is not None:
-                row["p_z"] = shares[list(phrases.labels(str(case["z"]))).index(key)]
+                row["p_z"] = shares[list(phrases.labels(str(z))).index(key)]
             row |= truth[position, key]
-        rows.append(row | _sum_up(used) | {name: case[name] for name in features})
-    runs = typed_runs(rows, features)
+        rows.append(row | _sum_up(used))
+        positions.append(position)
+    features = _features(cases)
+    runs = typed_runs(rows, cases[["context", "theta", *features]].iloc[positions], features)
     runs[features] = runs[features].astype("string")
     # A network knows every theta, so that the column is never null, as that of a table may be.
     return runs.astype({"theta": "int64"})
@@ -233,32 +229,25 @@ def assemble_table(
     """
     readings, reference = _gathered(read), _reference(read)
     truth = [name for name in ("theta", "p_true") if name in table.columns]
-    features = _features(table)
-    rows = []
+    rows, positions = [], []
     for (position, rep, role, key), belief in readings.items():
         if role != "belief":
             continue
-        case = table.iloc[position]
         used = [belief]
-        row = {
-            "task": task,
-            "model": model,
-            "context": case["context"],
-            "rep": rep,
-            "prompt": key,
-            **belief.belief_cells(),
-        }
+        row = {"task": task, "model": model, "rep": rep, "prompt": key, **belief.belief_cells()}
         choice = readings.get((position, rep, "choice", ""))
         if key == reference and choice is not None:
             used.append(choice)
             row |= choice.action_cells()
-        rows.append(row | _sum_up(used) | {name: case[name] for name in (*truth, *features)})
+        rows.append(row | _sum_up(used))
+        positions.append(position)
     # What is not known of the truth is no column at all: an empty one would read as known and
     # missing.
     absent = [name for name in ("theta", "p_true") if name not in truth]
     if "action_question" not in table.columns:
         absent += ["action", "raw_action", "logprob_action"]
-    runs = typed_runs(rows, features)
+    features = _features(table)
+    runs = typed_runs(rows, table[["context", *truth, *features]].iloc[positions], features)
     return runs.drop(
         columns=runs.columns.intersection([*absent, "z", "z_state", "p_z", "p_z_true", "raw_z"])
     )

@@ -38,13 +38,17 @@ SPREAD = ("p_sd", "p_q05", "p_q95")
 """Spread of a belief that is a distribution."""
 
 
-def typed_runs(rows: list[dict[str, Any]], features: list[str]) -> pd.DataFrame:
+def typed_runs(
+    rows: list[dict[str, Any]], cases: pd.DataFrame, features: list[str]
+) -> pd.DataFrame:
     """Lay rows out as a table whose columns and types do not depend on what was answered.
 
     Parameters
     ----------
     rows : list of dict
         Cells by column.
+    cases : DataFrame
+        What is known of the case of each row, in further columns.
     features : list of str
         Columns of the evidence.
 
@@ -55,7 +59,8 @@ def typed_runs(rows: list[dict[str, Any]], features: list[str]) -> pd.DataFrame:
     """
     # The same columns whatever was asked, so that sessions can be put below each other; but spreads
     # and the shares of actions are there only where answers are distributions.
-    known = pd.DataFrame.from_records(rows)
+    answered = pd.DataFrame.from_records(rows)
+    known = pd.concat([answered, cases.reset_index(drop=True)], axis="columns")
     actions = [str(name) for name in known.columns if str(name).startswith("action_")]
     names = [name for name in COLUMNS if name in known.columns or name not in SPREAD]
     if actions:

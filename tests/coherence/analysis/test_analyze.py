@@ -660,3 +660,16 @@ def test_checks_are_a_list_and_a_seed_is_a_number():
     for seed in (-1, 0.5, "seven", True):
         with pytest.raises(InputError, match="rng must be None, a whole number of at least 0 or a"):
             analyze(table, rng=seed)
+
+
+@pytest.mark.parametrize(("n_contexts", "n_reps", "policies"), [(12, 1, False), (40, 2, True)])
+def test_every_estimate_has_an_interval_or_says_why_not(n_contexts, n_reps, policies):
+    runs = simulate("heaping", n_contexts=n_contexts, n_reps=n_reps, policies=policies, rng=1)
+    checks = [name for name in CHECKS if name != "predictive_gain"]
+    report = analyze(runs, checks=checks, rng=1)
+    bare = [
+        result.check
+        for result in report.units[0].results
+        if result.interval is None and not result.reason
+    ]
+    assert bare == []

@@ -2,12 +2,13 @@ import pandas as pd
 
 from elicitation.session.runs_columns import COLUMNS, typed_runs
 
-ROW = {"context": "c", "rep": 0, "p": 0.5, "theta": 1, "status": "ok", "seed": 0}
+ROW = {"rep": 0, "p": 0.5, "status": "ok", "seed": 0}
+ONE = pd.DataFrame({"context": ["c"], "theta": [1]}, index=[7])
 
 
 def test_the_columns_of_drawn_answers_do_not_depend_on_what_was_answered():
-    read = typed_runs([{**ROW, "action": "yes"}], [])
-    unread = typed_runs([{**ROW, "p": None, "action": None}], [])
+    read = typed_runs([{**ROW, "action": "yes"}], ONE, [])
+    unread = typed_runs([{**ROW, "p": None, "action": None}], ONE, [])
     assert list(read) == list(unread)
     assert (read.dtypes == unread.dtypes).all()
     assert not {"p_sd", "p_q05", "p_q95"} & set(read)
@@ -21,7 +22,8 @@ def test_an_action_is_a_label_or_a_distribution_and_never_both():
         {**ROW, "action_wait": None, "action_treat": None},
         ROW,
     ]
-    runs = typed_runs(rows, [])
+    runs = typed_runs(rows, pd.concat([ONE] * 4), [])
+    assert runs["context"].tolist() == ["c"] * 4
     assert "action" not in runs
     names = ["action_wait", "action_treat", "action_refer"]
     position = list(runs).index("belief_kind") + 1
