@@ -4,6 +4,7 @@ Every message names the parameter or column, the rule, the value received, where
 what to do about it. The command line prints them in one line and exits with 2.
 """
 
+import errno
 import sys
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
@@ -170,10 +171,17 @@ def answering(load: Callable[[str], Any], package: str) -> Callable[[str], Any]:
                 # Loads numpy and pandas, which whoever calls has loaded by now.
                 from coherence.errors.annotations import first_misfit
 
-                misfit = first_misfit(function, values, options)
+                misfit = first_misfit(function, values, options, error)
                 if misfit is None:
                     raise
                 raise InputError(misfit) from error
+            except OSError as error:
+                if error.errno != errno.ENAMETOOLONG or isinstance(error, CoherenceError):
+                    raise
+                raise InputError(
+                    f"path must have a name that the system takes; {str(error.filename)[:60]!r}... "
+                    "is too long. Shorten it."
+                ) from error
 
         return call
 

@@ -14,6 +14,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+# What numpy says of texts that it was to calculate with.
+_NO_NUMBERS = ("could not convert string to float", "not supported for the input types")
 _LOOKED_AT = 1000  # members of a collection
 # Names that modules import for annotations alone.
 _NAMES = {
@@ -25,7 +27,10 @@ _NAMES = {
 
 
 def first_misfit(
-    function: Callable[..., Any], values: tuple[Any, ...], options: Mapping[str, Any]
+    function: Callable[..., Any],
+    values: tuple[Any, ...],
+    options: Mapping[str, Any],
+    error: Exception | None = None,
 ) -> str | None:
     """Return what is wrong with the first argument that does not fit its annotation.
 
@@ -37,6 +42,8 @@ def first_misfit(
         Arguments by position.
     options : mapping
         Arguments by name.
+    error : Exception, optional
+        What the call ended in, which tells whether arrays were to hold numbers.
 
     Returns
     -------
@@ -52,14 +59,17 @@ def first_misfit(
     """
     try:
         bound = inspect.signature(function).bind(*values, **options)
-    except TypeError as error:
-        return f"{function.__name__}() {error}. See help({function.__name__})."
+    except TypeError as unbound:
+        return f"{function.__name__}() {unbound}. See help({function.__name__})."
+    as_numbers = any(phrase in str(error) for phrase in _NO_NUMBERS)
     for name, value in bound.arguments.items():
         hint = _hint(function, name)
-        if not fits(value, hint):
+        texts = as_numbers and hint == ArrayLike and _has_texts(value)
+        if texts or not fits(value, hint):
+            wanted = "numbers" if texts else _words(hint)
             return (
-                f"{name} must be {_words(hint)}; received {_shown(value)}. "
-                f"See help({function.__name__})."
+                f"{name} must be {wanted}; received {_shown(value)}. "
+                f"See help({function.__name__.strip('_')})."
             )
     return None
 
@@ -84,7 +94,8 @@ def fits(value: Any, hint: Any) -> bool:
     if hint is None or hint is type(None):
         return value is None
     if hint == ArrayLike or _is_array(hint):
-        return _is_rectangular(value)
+        whole = "int" in str(hint)
+        return _is_rectangular(value) and (not whole or np.asarray(value).dtype.kind in "iu")
     origin, members = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         return any(fits(value, member) for member in members)
@@ -103,26 +114,30 @@ def _fits_class(value: Any, hint: Any) -> bool:
     if hint in (int, float):
         wanted = numbers.Integral if hint is int else numbers.Real
         is_number = isinstance(value, wanted) and not isinstance(value, bool)
-        return is_number and abs(value) < 2**63
+        return bool(is_number and abs(value) < 2**63)
     if hint in (str, os.PathLike) and isinstance(value, str | PurePath):
         # Half a surrogate pair is no text, and a zero byte ends a path for the system.
         return hint is not str or (isinstance(value, str) and _is_text(value))
     try:
         return isinstance(value, hint)
-    except TypeError:  # a protocol of which only its users know
-        return True
+    except TypeError:  # a protocol, which has no instances
+        members = {name for name in (*vars(hint), *hint.__annotations__) if name[0] != "_"}
+        return members <= set(dir(value))
 
 
 def _fits_collection(value: Any, origin: Any, members: tuple[Any, ...]) -> bool:
     if origin is os.PathLike:
         return isinstance(value, os.PathLike)
     # A text is a sequence of letters, which nobody means.
-    if not isinstance(value, origin) or isinstance(value, str | bytes):
+    is_column = isinstance(value, pd.Series | pd.Index | np.ndarray) and np.ndim(value) == 1
+    if not (isinstance(value, origin) or (is_column and origin is not tuple)):
+        return False
+    if isinstance(value, str | bytes):
         return False
     if isinstance(value, Mapping) and len(members) == 2:
         entries = list(value.items())[:_LOOKED_AT]
         return all(fits(key, members[0]) and fits(entry, members[1]) for key, entry in entries)
-    if isinstance(value, pd.Series | pd.Index | np.ndarray) or not isinstance(value, Collection):
+    if not isinstance(value, Collection):
         return True
     inside = list(value)[:_LOOKED_AT]
     if issubclass(origin, tuple) and Ellipsis not in members:
@@ -146,6 +161,10 @@ def _is_rectangular(value: Any) -> bool:
         return array.dtype.kind not in "cV"
     scalar = (str, bool, numbers.Real, np.generic, type(None))
     return all(isinstance(member, scalar) or pd.isna(member) is True for member in array.ravel())
+
+
+def _has_texts(value: Any) -> bool:
+    return any(isinstance(member, str) for member in np.asarray(value, dtype=object).ravel())
 
 
 def _is_text(value: str) -> bool:
