@@ -194,7 +194,7 @@ def in_cents(payout: float, stake: float) -> float:
 
 def check_payout(payout: float) -> None:
     """Raise for a payout that is no number of at least 0."""
-    if not (payout >= 0 and np.isfinite(payout)):
+    if not (payout >= 0 and np.isfinite(float(payout))):
         raise InputError(f"payout must be a number of at least 0; received {payout}.")
 
 
