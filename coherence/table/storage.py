@@ -271,7 +271,7 @@ def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str]) -> None:
             _write(runs, temporary, suffix)
     except CoherenceError:
         raise
-    except (TypeError, ValueError, AttributeError, OverflowError) as error:
+    except (TypeError, ValueError, AttributeError, ArithmeticError, NotImplementedError) as error:
         raise InputError(
             f"{target}: a {suffix} file cannot hold this table ({' '.join(str(error).split())}). "
             "Every column must have one name and hold values of one plain kind."

@@ -132,7 +132,7 @@ def good_calls() -> dict[Callable[..., Any], dict[str, Any]]:
         co.analyze: {
             **{"runs": runs, "checks": report, "published": False, "strict": False},
             **{"positive": None, "reference": None, "merge_labels": None, "twins": None},
-            **{"n_jobs": 1, "rng": 1, "progress": None},
+            **{"n_jobs": 1, "rng": 1},
         },
         co.belief_distance: {"truth": [0.5, 0.5], "belief": [0.4, 0.6]},
         co.benjamini_hochberg: {"pvalues": [0.1, 0.2]},
@@ -153,7 +153,7 @@ def good_calls() -> dict[Callable[..., Any], dict[str, Any]]:
         co.compare: {
             "runs": pd.concat([runs.assign(model=name) for name in "ab"]),
             **{"effects": ["unreadable"], "common": False, "positive": None, "reference": None},
-            **{"n_jobs": 1, "rng": 1, "progress": None},
+            **{"n_jobs": 1, "rng": 1},
         },
         co.crossed_interval: {
             **{"right": [1, 0, 1, 1], "first": [0, 0, 1, 1], "second": [0, 1, 0, 1], "level": 0.9}

@@ -36,6 +36,13 @@ COMMANDS = ("analyze", "reveal", "mix", "bets-train")
 
 def material(folder: Path) -> None:
     """Make two inputs of every command, so that an old and a new set differ."""
+    rows = [
+        f"{value} {split} {n},{value},{split}"
+        for value in ("high", "low")
+        for split in ("train", "dev", "test")
+        for n in "ab"
+    ]
+    (folder / "things.csv").write_text("\n".join(["item,value,split", *rows]) + "\n")
     for number in (1, 2):
         runs = simulate("rational", n_contexts=30 + number, n_reps=2, rng=number)
         write_runs(runs, folder / f"analyze{number}.csv")
@@ -55,12 +62,12 @@ def material(folder: Path) -> None:
 
 def words_of(command: str, number: int, folder: Path, out: Path) -> list[str]:
     """Return the command line of the first or second call."""
-    file = str(folder / f"{command}{number}.csv")
+    file, things = str(folder / f"{command}{number}.csv"), str(folder / "things.csv")
     words = {
         "analyze": ["analyze", file, "--checks", "residual_covariance,calibration"],
         "reveal": ["reveal", "--answers", file, *GRID, "--only-revealed"],
         "mix": ["mix", "--answers", file],
-        "bets-train": ["bets", "train", "--modality", "choice-expensive", *TRAINING],
+        "bets-train": ["bets", "train", "--modality", "coin", "--items", things, *TRAINING],
     }[command]
     return [*words, "--out", str(out)]
 
@@ -103,7 +110,7 @@ def shown(folder: Path) -> dict[str, bytes]:
         name: path.read_bytes()
         for name, path in named.items()
         # How long a training took is no part of its result.
-        if not name.startswith(".") and name != "training.json"
+        if not name.startswith(".") and Path(name).name != "training.json"
     }
 
 
