@@ -49,6 +49,7 @@ def test_the_time_of_pgmpy_is_extrapolated_to_all_different_rows():
     )
 
 
+@pytest.mark.lengthy
 def test_growth_and_cases_are_measured():
     grown = {("alarm", n): networks.grow("alarm", n) for n in (50, 100)}
     assert all(figure["seconds"] > 0 for figure in grown.values())

@@ -337,6 +337,7 @@ def test_rare_actions_that_go_with_rare_states_are_found():
     assert result.pvalue <= 0.005
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(
     ("levels", "state", "acts"),
     [

@@ -240,6 +240,7 @@ def test_defaults_are_the_documented_ones():
     )
 
 
+@pytest.mark.lengthy
 def test_equal_seeds_write_equal_bytes_for_one_and_two_jobs(tmp_path, capsys):
     table = tmp_path / "runs.parquet"
     assert (
@@ -452,6 +453,7 @@ def test_many_models_are_summed_up_and_shown_in_full_on_request(simulated, capsy
     assert full.count("calibration:brier") > 4 > brief.count("calibration:brier")
 
 
+@pytest.mark.lengthy
 def test_answers_and_figures_are_written_and_the_command_says_how(simulated, tmp_path, capsys):
     folder, figures = tmp_path / "out", tmp_path / "figures"
     options = ["analyze", str(simulated), "--checks", "calibration", "--ignore", "x_1"]

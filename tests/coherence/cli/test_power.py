@@ -48,6 +48,7 @@ def test_the_command_writes_what_the_function_returns(tmp_path, capsys):
     assert printed.err.startswith("wrote power.csv, power.json, power.parquet, power.svg to")
 
 
+@pytest.mark.lengthy
 def test_a_search_writes_its_answer_and_a_grid_removes_it(tmp_path, capsys):
     search = ["power", "--target", "0.8", "--limit", "200", "--signal", "0.4", "--reps", "2"]
     small = ["--simulations", "40", "--draws", "99", "--out", str(tmp_path)]

@@ -42,6 +42,7 @@ def test_a_shift_that_may_be_nothing_needs_no_noise(drawn):
     assert str(found).startswith("The hidden shift may be 0 without any noise")
 
 
+@pytest.mark.lengthy
 def test_what_no_noise_explains_is_not_a_number(drawn):
     data = drawn(4, n=150, signal=1.5, sd=0.02)
     agent = fit_rational_agent(*data.arrays, context=data.context)

@@ -29,6 +29,7 @@ def test_a_twin_of_a_twin_is_fitted_alike(drawn):
     assert twin.groupby("context")["theta"].nunique().eq(1).all()
 
 
+@pytest.mark.lengthy
 def test_a_leaky_agent_has_rational_twins(drawn):
     data = drawn(2, n=200, signal=0.4)
     agent = agent_of(data)

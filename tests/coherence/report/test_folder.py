@@ -43,6 +43,7 @@ def test_every_link_of_every_page_leads_to_a_page_and_place_that_exist(reports, 
     assert checked > 100
 
 
+@pytest.mark.lengthy
 def test_few_units_are_on_one_page_and_many_have_pages_of_their_own(reports):
     one, many = (dict(files_of(reports[which])) for which in ("one", "many"))
     assert not any(name.startswith("units/") for name in one)
@@ -65,5 +66,6 @@ def test_without_answers_no_page_is_written_and_nothing_links_to_one(reports):
     assert files["report.html"] == reports["one"].to_html()
 
 
+@pytest.mark.lengthy
 def test_equal_reports_give_equal_files(reports):
     assert files_of(reports["many"]) == files_of(reports["many"])

@@ -112,6 +112,7 @@ def test_from_a_model_folder_to_the_verdict(folders, tmp_path, capsys):
     pd.testing.assert_frame_equal(pd.read_csv(out / "scores.csv"), first)
 
 
+@pytest.mark.lengthy
 def test_base_and_instruct_side_by_side(folders, tmp_path, capsys):
     out = tmp_path / "out"
     options = [
@@ -138,6 +139,7 @@ def test_base_and_instruct_side_by_side(folders, tmp_path, capsys):
     assert {"previous.png", "orders.png"} <= {path.name for path in out.iterdir()}
 
 
+@pytest.mark.lengthy
 def test_several_models_side_by_side(folders, tmp_path, capsys):
     out = tmp_path / "out"
     options = [
@@ -270,6 +272,7 @@ def believer(questions, *, accepts):
     return questions.assign(probability=[number(row) for row in questions.itertuples()])
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("who", ["coherent", "reversed"])
 def test_the_whole_battery_from_elsewhere(who, tmp_path, capsys):
     """Who bets on what is believed is told from who bets against it.
@@ -376,6 +379,7 @@ def test_stated_answers_alone_are_scored(tmp_path, capsys):
     assert not (out / "scores.csv").exists()
 
 
+@pytest.mark.lengthy
 def test_distances_are_printed_although_a_check_fails(tmp_path, capsys, monkeypatch):
     import coherence.analysis.analyze
 

@@ -64,6 +64,7 @@ def test_p_values_are_adjusted_over_all_pairs_effects_and_tasks(asked):
     assert found["pvalue"].isna().sum() == 4
 
 
+@pytest.mark.lengthy
 def test_number_of_processes_and_choice_of_effects_change_nothing(asked, compared):
     few = ["residual_covariance", "calibration:brier"]
     alone = compare(asked, effects=few, rng=1)

@@ -19,6 +19,7 @@ def figures(paper_results, folder):
     return write_paper_figures(paper_results, folder)
 
 
+@pytest.mark.lengthy
 def test_every_figure_is_there_as_svg_and_pdf(figures, folder):
     names = [figure.name for figure in figures]
     assert names == ["figure1", "figure1-published", "figure2"]
@@ -64,6 +65,7 @@ def test_bars_and_baseline_are_the_numbers_of_the_results(paper_results):
     assert sorted(ends.ravel()) == sorted(gaps[chosen][["low", "high"]].to_numpy().ravel())
 
 
+@pytest.mark.lengthy
 def test_many_units_are_parted_over_files(paper_results, tmp_path):
     (name, report), *_ = paper_results.reports.items()
     others = [replace(unit, model=f"other {unit.model}") for unit in report.units]
