@@ -5,4 +5,7 @@ The public names load their modules on first use, so that `import bayesnets` cos
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+from coherence.errors import answering
+
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__ = answering(_load, __name__)

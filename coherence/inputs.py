@@ -21,6 +21,7 @@ Codes = NDArray[np.int64]
 
 # As of a column of the runs table, which this knows nothing of: `PROBABILITY_TOLERANCE` there.
 _ROUNDING = 1e-6
+_MOST = 10**7
 
 
 def require(condition: bool, message: str) -> None:
@@ -49,13 +50,18 @@ def whole_number(value: Any, name: str, minimum: int) -> int:
     Raises
     ------
     InputError
-        Not an integer, or below `minimum`.
+        Not an integer, below `minimum`, or beyond what can be counted on.
     """
     # True is an int to Python, and never meant as the number 1 here.
     is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     require(
         is_whole and value >= minimum,
         f"{name} must be a whole number of at least {minimum}; received {value!r}.",
+    )
+    require(
+        value <= _MOST,
+        f"{name} must be at most {_MOST:,}, for which memory and time would not do; "
+        f"received {value}.",
     )
     return int(value)
 

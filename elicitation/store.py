@@ -91,7 +91,9 @@ class AnswerStore:
             except BaseException:
                 self._database.close()
                 raise
-        except sqlite3.Error as error:
+        except (sqlite3.Error, ValueError) as error:  # a zero byte in the name
+            if isinstance(error, InputError):
+                raise
             raise InputError(
                 f"answer store {self.path} cannot be used: {error}. "
                 f"{_remedy(error, 'Give another path, or move that file away.')}"
@@ -378,7 +380,7 @@ def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
         ) from error
 
 
-def _remedy(error: sqlite3.Error, otherwise: str) -> str:
+def _remedy(error: Exception, otherwise: str) -> str:
     """Say what to do about an error of SQLite."""
     # The lower byte is the kind, what is above it the occasion.
     kind = getattr(error, "sqlite_errorcode", 0) & 0xFF

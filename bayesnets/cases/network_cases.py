@@ -22,6 +22,7 @@ from bayesnets.network import Network
 from bayesnets.node import Node
 from bayesnets.support import MIN_RECORDS
 from coherence.errors import InputError, suggestion
+from coherence.statistics.resample import as_generator
 
 logger = logging.getLogger(__name__)
 
@@ -125,7 +126,7 @@ def sample_cases(
     sizes = sizes_of(n_observed, len(observable), default=spare)
     _check_probability(min_probability)
     least = _records_needed(model, min_records)
-    generator = np.random.default_rng(rng)
+    generator = as_generator(rng)
     sets = evidence_sets(
         model,
         position,

@@ -9,6 +9,7 @@ from bayesnets.codes import Codes
 from bayesnets.formats.conversion import as_network
 from bayesnets.network import Network
 from coherence.errors import InputError
+from coherence.statistics.resample import as_generator
 
 Seed = np.random.Generator | int | None
 
@@ -46,7 +47,7 @@ def sample(network: Any, n: int, *, rng: Seed = None) -> pd.DataFrame:
         raise InputError(
             f"n must be a number of records, zero or more, not {n!r}. Pass a whole number."
         )
-    codes = sample_codes(model, int(n), np.random.default_rng(rng))
+    codes = sample_codes(model, int(n), as_generator(rng))
     return pd.DataFrame(
         {
             node.name: np.array(node.states, dtype=object)[codes[:, column]]

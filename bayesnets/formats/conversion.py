@@ -120,7 +120,13 @@ def nodes_from_pgmpy(model: PgmpyModel) -> list[Node]:
 
     Parameters and errors are those of `from_pgmpy`.
     """
-    tables = {cpd.variable: cpd for cpd in model.get_cpds()}
+    try:
+        tables = {cpd.variable: cpd for cpd in model.get_cpds()}
+    except (AttributeError, TypeError) as error:
+        raise InputError(
+            "model must be a pgmpy.models.DiscreteBayesianNetwork; received "
+            f"{type(model).__name__}. Read files with read_network."
+        ) from error
     continuous = sorted(
         str(variable) for variable, cpd in tables.items() if not isinstance(cpd, DiscreteTable)
     )

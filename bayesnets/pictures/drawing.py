@@ -73,7 +73,8 @@ def draw(
     'Shortness of breath at a chest clinic'
     """
     model = as_network(network)
-    targets = (highlight,) if isinstance(highlight, str) else tuple(highlight or ())
+    named = () if highlight is None else highlight
+    targets = (named,) if isinstance(named, str) else tuple(named)
     for target in targets:
         if target not in model.names:
             raise InputError(

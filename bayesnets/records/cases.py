@@ -18,6 +18,7 @@ from bayesnets.codes import Codes, Flags, Floats
 from bayesnets.records.cells import Strata
 from bayesnets.records.strata import CountedRecords, stratum_table
 from coherence.errors import InputError, suggestion
+from coherence.statistics.resample import as_generator
 
 logger = logging.getLogger(__name__)
 
@@ -104,7 +105,7 @@ def sample_record_cases(
             f"least {task.min_records} records. "
             "Ask for fewer cases, widen n_observed or lower min_records."
         )
-    generator = np.random.default_rng(rng)
+    generator = as_generator(rng)
     mass, bins = _natural_mass(strata, len(observable)), bins_of(strata.share, n_bins)
     chosen, weight = choose(mass, bins if even else np.zeros_like(bins), int(n), n_bins, generator)
     picked = Strata(strata.codes[chosen], strata.n[chosen], strata.n_positive[chosen])

@@ -62,7 +62,12 @@ def sample_twin(
     require_agent(agent)
     generator = as_generator(rng)
     data, latent, model = agent.data, agent.latent, agent.latent.model
-    point = belief_points(agent, generator) if points is None else points
+    point = belief_points(agent, generator) if points is None else np.asarray(points)
+    require(
+        point.shape == (data.n_contexts,) and point.dtype.kind in "iu",
+        f"points must hold a whole number for each of {data.n_contexts} contexts; received "
+        f"{point.dtype} of shape {point.shape}. Take them from belief_points.",
+    )
     state = generator.random(data.n_contexts) < model.calibration(latent.parameters)[point]
     of_row = point[data.context]
     if isinstance(model, LatentModel):

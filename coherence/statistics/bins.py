@@ -22,7 +22,7 @@ def belief_bins(belief: Floats, n_bins: int) -> Codes:
         Bin of each row, numbered from 0 in the order of belief.
     """
     levels = as_levels(belief)
-    ranked = np.sort(levels)
+    ranked, n_bins = np.sort(levels), min(n_bins, levels.size)  # no more bins than rows
     # Inner quantiles, rounded up in whole numbers: .6 * 100 would land a row too far.
     last_in_bin = -(-levels.size * np.arange(1, n_bins) // n_bins) - 1
     edges = np.unique(ranked[last_in_bin])

@@ -296,7 +296,12 @@ def _named_columns(features: Any, n_rows: int) -> Iterator[tuple[str, pd.Series]
     if isinstance(features, pd.DataFrame):
         frame = features.reset_index(drop=True)
     else:
-        frame = pd.DataFrame(np.asarray(features, dtype=object)).infer_objects()
+        cells = np.asarray(features, dtype=object)
+        require(
+            cells.ndim in (1, 2),
+            f"features must have one row per belief; received an array of shape {cells.shape}.",
+        )
+        frame = pd.DataFrame(cells).infer_objects()
     require(
         len(frame) == n_rows,
         f"features must have one row per belief; received {len(frame)} rows for {n_rows}.",

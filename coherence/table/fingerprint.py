@@ -33,5 +33,9 @@ def fingerprint(runs: pd.DataFrame) -> str:
         column = runs[name]
         # Categories are hashed by what they say: a category is no other value than its text.
         plain = column.astype(object) if isinstance(column.dtype, pd.CategoricalDtype) else column
-        digest.update(pd.util.hash_pandas_object(plain, index=False).to_numpy().tobytes())
+        try:
+            hashed = pd.util.hash_pandas_object(plain, index=False)
+        except (TypeError, ValueError):  # lists and the like, in columns that nothing reads
+            hashed = pd.util.hash_pandas_object(plain.map(ascii), index=False)
+        digest.update(hashed.to_numpy().tobytes())
     return digest.hexdigest()

@@ -117,7 +117,12 @@ def restore_whole_labels(runs: pd.DataFrame) -> pd.DataFrame:
         for name in labels
         if pd.api.types.is_float_dtype(runs[name]) and runs[name].notna().any()
     ]
-    whole = [name for name in floats if (runs[name].dropna() % 1 == 0).all()]
+    # Beyond 2**53 a float is no label that anybody wrote.
+    whole = [
+        name
+        for name in floats
+        if ((values := runs[name].dropna()) % 1 == 0).all() and values.abs().max() < 2**53
+    ]
     return runs.astype(dict.fromkeys(whole, "Int64"))
 
 

@@ -4,7 +4,9 @@ from collections.abc import Hashable
 
 import pandas as pd
 
-from coherence.table.schema import COLUMN_NAMES
+from coherence.table.schema import ACTION_PREFIX, COLUMN_NAMES, COLUMNS, FEATURE_PREFIX
+
+_TEXTS = tuple(column.name for column in COLUMNS if column.kind == "text")
 
 
 def shape_faults(runs: pd.DataFrame) -> list[str]:
@@ -31,19 +33,38 @@ def shape_faults(runs: pd.DataFrame) -> list[str]:
             f"the index and a column are both named {doubled[0]!r}, and may say different things. "
             "Drop the index: runs.reset_index(drop=True)."
         ]
-    return [fault for name in runs.columns if name in COLUMN_NAMES for fault in _cells(runs[name])]
+    twice = set(runs.columns[runs.columns.duplicated()])
+    read = [name for name in runs.columns if _is_read(name) and name not in twice]
+    return [fault for name in read for fault in _cells(runs[name])]
+
+
+def _is_read(name: Hashable) -> bool:
+    # A raw answer may hold anything that a model said.
+    prefixes = (FEATURE_PREFIX, ACTION_PREFIX, "p_")
+    return (name in COLUMN_NAMES and name not in _TEXTS) or str(name).startswith(prefixes)
 
 
 def _cells(column: pd.Series) -> list[str]:
     """Return a fault where cells hold lists, dictionaries or arrays."""
     if column.dtype != object:
         return []
-    strange = ~column.map(lambda value: isinstance(value, Hashable)).to_numpy(dtype=bool)
+    strange = ~column.map(_is_cell).to_numpy(dtype=bool)
     if not strange.any():
         return []
     first = column[strange].iloc[0]
+    remedy = "Give each part a column or a row of its own."
+    what = f"a {type(first).__name__}"
+    if isinstance(first, str):
+        what, remedy = f"{first[:40]!a}, half a surrogate pair", "Write the text in Unicode."
+    elif isinstance(first, Hashable):
+        remedy = "Convert them to numbers or text."
     return [
         f"column {column.name!r} must hold single values; {int(strange.sum())} of {len(column)} "
-        f"cells do not, the first is a {type(first).__name__}. Give each part a column or a row of "
-        "its own."
+        f"cells do not, the first is {what}. {remedy}"
     ]
+
+
+def _is_cell(value: object) -> bool:
+    if isinstance(value, str):
+        return value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value)
+    return isinstance(value, Hashable) and not isinstance(value, bytes | complex | type)

@@ -6,7 +6,7 @@ labels the user has to name one, because the wrong one turns every score and eve
 """
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import Any
 
 from coherence.errors import InputError, closest
@@ -36,6 +36,11 @@ def known_pair(labels: Collection[Any]) -> tuple[str, str] | None:
 
 def meant_by(wanted: Any, labels: Sequence[Any]) -> list[Any]:
     """Return the labels that a user's word may mean; see `named_state`."""
+    if not isinstance(wanted, Hashable):
+        raise InputError(
+            f"positive must be one label of the truth; received {type(wanted).__name__}. "
+            "Pass the label itself."
+        )
     exact = [label for label in labels if label == wanted or str(label) == str(wanted)]
     return exact or [label for label in labels if _plain(label) == _plain(wanted)]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from coherence.errors import InputError, closest
+from coherence.errors import CoherenceError, InputError, closest
 from coherence.table.exact_csv import read_exact_csv
 from coherence.table.files import replacing
 from coherence.table.frames import require_frame, require_path
@@ -241,7 +241,8 @@ def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     InputError
-        Unknown ending, or the folder is missing or not writable.
+        Unknown ending, the folder is missing or not writable, or a column that the format cannot
+        hold.
     WriteError
         The disk is full, or failed; an earlier file of that name is unchanged.
 
@@ -265,12 +266,24 @@ def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         )
     if not target.parent.is_dir():
         raise InputError(f"{target}: the folder {target.parent} does not exist. Create it first.")
-    with replacing(target) as temporary:
-        if suffix == ".parquet":
-            runs.to_parquet(temporary, index=False, engine="pyarrow")
-        elif suffix == ".csv":
-            # Texts in quotes: of a lone carriage return alone, Python's minimal quoting would leave
-            # a line end.
-            runs.to_csv(temporary, index=False, quoting=csv.QUOTE_NONNUMERIC)
-        else:
-            _write_jsonl(runs, temporary)
+    try:
+        with replacing(target) as temporary:
+            _write(runs, temporary, suffix)
+    except CoherenceError:
+        raise
+    except (TypeError, ValueError, AttributeError, ArithmeticError, NotImplementedError) as error:
+        raise InputError(
+            f"{target}: a {suffix} file cannot hold this table ({' '.join(str(error).split())}). "
+            "Every column must have one name and hold values of one plain kind."
+        ) from error
+
+
+def _write(runs: pd.DataFrame, path: Path, suffix: str) -> None:
+    if suffix == ".parquet":
+        runs.to_parquet(path, index=False, engine="pyarrow")
+    elif suffix == ".csv":
+        # Texts in quotes: of a lone carriage return alone, Python's minimal quoting would leave a
+        # line end.
+        runs.to_csv(path, index=False, quoting=csv.QUOTE_NONNUMERIC)
+    else:
+        _write_jsonl(runs, path)

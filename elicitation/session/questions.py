@@ -15,7 +15,7 @@ import pandas as pd
 
 from bayesnets import Phrases
 from coherence.decoding.decode import BELIEF_LABELS, DECISION_LABELS, Form
-from coherence.errors import InputError
+from coherence.errors import InputError, listing
 from elicitation.reading.belief import READ_OFF, Answers, Way
 from elicitation.session.design import check_design
 from elicitation.session.prompts import (
@@ -275,6 +275,11 @@ def plan_questions(
     100
     """
     check_design(prompts, templates, reps=reps, belief=belief, draws=draws)
+    if "z" not in cases.columns and iterated:
+        raise InputError(
+            f"cases must have a column 'z', as those of sample_cases; found: "
+            f"{listing(cases.columns)}. Draw them with task.cases(n), or pass iterated=False."
+        )
     once: list[Question] = []
     for position, (_, case) in enumerate(cases.iterrows()):
         evidence = evidence_of(case)

@@ -24,6 +24,7 @@ from scipy.special import expit, log_expit, logit
 
 from coherence.batteries.bets.independence import Units, units_of
 from coherence.batteries.bets.weighting import Weighting, weighting_line
+from coherence.errors import InputError
 from coherence.inputs import Codes, Floats, require
 
 FITTED, FLAT = "fitted", "no response to stakes"
@@ -189,8 +190,13 @@ def ladder_data(
     second: ArrayLike | None,
 ) -> LadderData:
     """Validate the arguments of `fit_ladder`, which see."""
-    p, even = np.asarray(stated, dtype=np.float64), np.asarray(break_even, dtype=np.float64)
-    taken = np.asarray(bets, dtype=bool)
+    try:
+        p, even = np.asarray(stated, dtype=np.float64), np.asarray(break_even, dtype=np.float64)
+        taken = np.asarray(bets, dtype=bool)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"stated, break_even and bets must be arrays of numbers: {error}. Convert them first."
+        ) from error
     require(
         p.ndim == 1 and p.shape == even.shape == taken.shape and p.size > 0,
         "stated, break_even and bets must have one equal length of at least 1; "

@@ -15,7 +15,7 @@ import pandas as pd
 from scipy import stats
 
 from coherence.batteries.revealed.distances import belief_distance
-from coherence.errors import closest
+from coherence.errors import closest, listing
 from coherence.inputs import Floats, require
 from coherence.table.frames import require_frame
 
@@ -172,6 +172,12 @@ def summarise_scores(scores: pd.DataFrame) -> pd.DataFrame:
     """
     require_frame(scores, "scores")
     metrics = [*METRICS, "first_excess_beginning"]
+    absent = [name for name in (*NAMES, *metrics) if name not in scores.columns]
+    require(
+        not absent,
+        f"scores must have the columns of score_beliefs; {listing(absent)} are not there. "
+        "Pass what that returns.",
+    )
     long = scores.melt(id_vars=NAMES, value_vars=metrics, var_name="metric")
     keys = ["scenario", "group", "metric", "source"]
     rows = []

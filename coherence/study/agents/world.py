@@ -202,6 +202,10 @@ def simulate(
         f"n_contexts times n_reps must be at most {MOST_ROWS:,}; received {n_contexts:,} x "
         f"{n_reps:,}. Draw in parts, each with an rng of its own.",
     )
+    require(
+        not isinstance(prompts, str),
+        f"prompts must be a list of names; received the text {prompts!r:.60}. Put it in a list.",
+    )
     require(len(prompts) > 0, "prompts must name at least one prompt; received none.")
     drawn = answer(
         agent,

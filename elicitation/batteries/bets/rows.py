@@ -194,7 +194,7 @@ def in_cents(payout: float, stake: float) -> float:
 
 def check_payout(payout: float) -> None:
     """Raise for a payout that is no number of at least 0."""
-    if not (payout >= 0 and np.isfinite(payout)):
+    if not (payout >= 0 and np.isfinite(float(payout))):
         raise InputError(f"payout must be a number of at least 0; received {payout}.")
 
 
@@ -207,7 +207,7 @@ def check_chances(parameter: str, values: Sequence[float]) -> None:
 
 def check_names(parameter: str, names: Sequence[str], known: Collection[str]) -> None:
     """Raise for names that are unknown, and for a text in place of a list of them."""
-    if isinstance(names, str) or not names:
+    if isinstance(names, str) or not len(names):
         raise InputError(f"{parameter} must be a list of one or more names; received {names!r}.")
     for name in names:
         if name not in known:

@@ -4,13 +4,21 @@ Every message names the parameter or column, the rule, the value received, where
 what to do about it. The command line prints them in one line and exits with 2.
 """
 
-from collections.abc import Iterable
+import errno
+import sys
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
-from functools import partial
+from functools import cache, partial, wraps
+from types import FunctionType
+from typing import Any
 
 
 class CoherenceError(Exception):
-    """Base of all errors that this toolkit raises on purpose."""
+    """Base of all errors that this toolkit raises on purpose; always of one line."""
+
+    def __str__(self) -> str:
+        # Messages quote what was received, which may be a whole table.
+        return " ".join(super().__str__().splitlines())
 
 
 class InputError(CoherenceError, ValueError):
@@ -129,3 +137,65 @@ def listing(values: Iterable[object], limit: int = 5) -> str:
     items = [str(value) for value in values]
     more = f" and {len(items) - limit} more" if len(items) > limit else ""
     return ", ".join(items[:limit]) + more
+
+
+def answering(load: Callable[[str], Any], package: str) -> Callable[[str], Any]:
+    """Let the functions of a package answer arguments of another kind than they declare.
+
+    Where a call ends in an error of Python, its arguments are held against the annotations of the
+    function: one that does not fit is named in an `InputError`. If all fit, the error stays what it
+    is, with its traceback; a call that succeeds costs nothing more.
+
+    Parameters
+    ----------
+    load : callable
+        ``__getattr__`` of the package, which loads a public name.
+    package : str
+        Its name.
+
+    Returns
+    -------
+    callable
+        Likewise.
+    """
+
+    @cache
+    def answered(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def call(*values: Any, **options: Any) -> Any:
+            try:
+                return function(*values, **options)
+            except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+                if isinstance(error, CoherenceError):
+                    raise
+                # Loads numpy and pandas, which whoever calls has loaded by now.
+                from coherence.errors.annotations import first_misfit
+
+                misfit = first_misfit(function, values, options, error)
+                if misfit is None:
+                    raise
+                raise InputError(misfit) from error
+            except OSError as error:
+                if error.errno != errno.ENAMETOOLONG or isinstance(error, CoherenceError):
+                    raise
+                raise InputError(
+                    f"path must have a name that the system takes; {str(error.filename)[:60]!r}... "
+                    "is too long. Shorten it."
+                ) from error
+
+        return call
+
+    def get(name: str) -> Any:
+        value = load(name)
+        # In place: a class must stay the one that its module knows.
+        if isinstance(value, type) and "__dataclass_fields__" in vars(value):
+            constructor = vars(value)["__init__"]
+            if "__wrapped__" not in vars(constructor):
+                value.__init__ = answered(constructor)  # type: ignore[misc]
+        if isinstance(value, FunctionType):
+            value = answered(value)
+            # In place of what the loader put there, which would be found first from now on.
+            setattr(sys.modules[package], name, value)
+        return value
+
+    return get

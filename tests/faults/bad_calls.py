@@ -1,0 +1,502 @@
+"""Call every public function with a value that cannot be meant, one parameter at a time.
+
+    python tests/faults/bad_calls.py --calls 5000 --seed 0
+
+Every function has one good call; each of its parameters is given each of `BAD` in turn. An answer
+counts if it is an error of this project, or a result. Anything else, such as an error of numpy, is
+a fault, and so is a call of more than `SECONDS`.
+"""
+
+import argparse
+import contextlib
+import datetime
+import io
+import logging
+import os
+import resource
+import signal
+import tempfile
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import bayesnets as bn
+import coherence as co
+import elicitation as el
+from elicitation.batteries.bets.items import default_items
+
+SECONDS = 20
+MEMORY = 8 << 30
+BAD: dict[str, Callable[[], Any]] = {
+    "None": lambda: None,
+    "True": lambda: True,
+    "0": lambda: 0,
+    "-1": lambda: -1,
+    "1.5": lambda: 1.5,
+    "10**13": lambda: 10**13,
+    "10**400": lambda: 10**400,
+    "nan": lambda: float("nan"),
+    "-inf": lambda: -float("inf"),
+    "1j": lambda: 1j,
+    "Fraction": lambda: Fraction(1, 3),
+    "Decimal": lambda: Decimal("0.1"),
+    "''": lambda: "",
+    "'a'": lambda: "a",
+    "half a surrogate": lambda: "\ud800",
+    "zero byte": lambda: "a\0b",
+    "long text": lambda: "x" * 5000,
+    "bytes": lambda: b"x",
+    "[]": list,
+    "[1]": lambda: [1],
+    "['a']": lambda: ["a"],
+    "[None]": lambda: [None],
+    "[[1, 2], [3]]": lambda: [[1, 2], [3]],
+    "[[]]": lambda: [[]],
+    "[nan]": lambda: [float("nan")],
+    "[{}]": lambda: [{}],
+    "()": tuple,
+    "(1, 'a')": lambda: (1, "a"),
+    "{}": dict,
+    "{'a': 1}": lambda: {"a": 1},
+    "{1: None}": lambda: {1: None},
+    "set": lambda: {1, 2},
+    "object": object,
+    "a type": lambda: int,
+    "a function": lambda: len,
+    "a generator": lambda: (number for number in range(3)),
+    "range": lambda: range(3),
+    "a date": lambda: datetime.date(2026, 1, 1),
+    "a path": lambda: Path("nowhere/at/all"),
+    "empty array": lambda: np.array([]),
+    "three dimensions": lambda: np.zeros((2, 2, 2)),
+    "array of texts": lambda: np.array(["a", "b"]),
+    "array of objects": lambda: np.array([None, {}, []], dtype=object),
+    "empty table": pd.DataFrame,
+    "another table": lambda: pd.DataFrame({"a": [1, 2]}),
+    "a table of lists": lambda: pd.DataFrame({"p": [[1], {}]}),
+    "an empty column": lambda: pd.Series(dtype=float),
+    "a column of texts": lambda: pd.Series(["a", "b"]),
+    "a column of dates": lambda: pd.Series(pd.to_datetime(["2026-01-01"])),
+    "an index": lambda: pd.Index([1, 2]),
+}
+
+
+class Slow(BaseException):
+    """The call takes too long; no handler of the program may answer it."""
+
+
+@cache
+def material() -> dict[str, Any]:
+    """Return what good calls are made of; small, since there are thousands of them."""
+    runs = co.simulate("leaky", n_contexts=24, n_reps=2, rng=1)
+    rows = runs[runs["action"].notna()].reset_index(drop=True)
+    belief, action, truth, context = (
+        rows[name].to_numpy() for name in ("p", "action", "theta", "context")
+    )
+    network = bn.load_network("asia")
+    agent = co.fit_rational_agent(belief, action, truth, context=context)
+    task = el.load_task("asia")
+    cases = task.cases(4, seed=0)
+
+    records = bn.sample(network, 400, rng=1)
+    questions = pd.DataFrame(
+        {
+            "context": ["a", "b"],
+            "belief_question": ["How probable?", "And this?"],
+            "action_question": ["What now?", "And now?"],
+            "options": [("x", "y")] * 2,
+        }
+    )
+    mixing = co.simulate_mixing("ideal", n_draws=20, rng=1)
+    return locals()
+
+
+def good_calls() -> dict[Callable[..., Any], dict[str, Any]]:
+    """Return a call of every function that has an answer in little time, by parameter."""
+    m = material()
+    b, a, t, c = (m[name] for name in ("belief", "action", "truth", "context"))
+    data = {"belief": b, "action": a, "truth": t, "context": c}
+    runs, network, evidence = m["runs"], m["network"], pd.DataFrame({"smoke": ["yes", "no"]})
+    one = {"n_permutations": 19, "k": 3, "positive": 1, "rng": 1, "condition_on": None}
+    report = ["residual_covariance"]
+    return {
+        co.analyze: {
+            **{"runs": runs, "checks": report, "published": False, "strict": False},
+            **{"positive": None, "reference": None, "merge_labels": None, "twins": None},
+            **{"n_jobs": 1, "rng": 1},
+        },
+        co.belief_distance: {"truth": [0.5, 0.5], "belief": [0.4, 0.6]},
+        co.benjamini_hochberg: {"pvalues": [0.1, 0.2]},
+        co.holm: {"pvalues": [0.1, 0.2]},
+        co.calibration_estimates: {
+            **drop(data, "action"),
+            "p_true": b,
+            "n_bins": 5,
+            "positive": 1,
+        },
+        co.cmi_test: {
+            **data,
+            **one,
+            "isotonic": False,
+            "published": False,
+            "n_bootstraps": 20,
+        },
+        co.compare: {
+            "runs": pd.concat([runs.assign(model=name) for name in "ab"]),
+            **{"effects": ["unreadable"], "common": False, "positive": None, "reference": None},
+            **{"n_jobs": 1, "rng": 1},
+        },
+        co.crossed_interval: {
+            **{"right": [1, 0, 1, 1], "first": [0, 0, 1, 1], "second": [0, 1, 0, 1], "level": 0.9}
+        },
+        co.decode_belief: {
+            "text": "No: 0.2\nYes: 0.8",
+            "form": "lines",
+            "finish_reason": "stop",
+        },
+        co.decode_choice: {
+            "text": "x",
+            "options": ("x", "y"),
+            "words": (),
+            "finish_reason": None,
+        },
+        co.decode_decision: {"text": "Decision: Yes", "finish_reason": None},
+        co.decode_distribution: {
+            "text": "a: 1, b: 0",
+            "labels": ("a", "b"),
+            "finish_reason": None,
+        },
+        co.exact_test: {"n_right": 3, "chances": [0.3, 0.5, 0.2, 0.4]},
+        co.expected_answers: {"agent": m["agent"]},
+        co.expected_gains: {
+            **{"prize": [10.0], "loss": [5.0], "stake": [2.0], "chance": 0.5, "payout": 0.0},
+            "rule": "side",
+        },
+        co.fit_ladder: {
+            **{"stated": [0.2, 0.4, 0.6, 0.8] * 3, "break_even": [0.3, 0.5, 0.5, 0.7] * 3},
+            **{"bets": [0, 0, 1, 1] * 3, "first": None, "second": None, "level": 0.95},
+        },
+        co.fit_rational_agent: {
+            **data,
+            **{"positive": 1, "noise": None, "shared_noise": 0.0, "weighting": "identity"},
+            **{"lapses": True, "calibration": "logistic"},
+        },
+        co.iterated_expectation_test: {
+            **{"runs": runs, "reference": None, "n_flips": 99, "n_bootstraps": 20},
+            **{"published": False, "rng": 1},
+        },
+        co.mixed_equilibrium: {"row": [[1, -1], [-1, 1]], "column": [[-1, 1], [1, -1]]},
+        co.monotone_choice_test: {
+            **drop(data, "truth"),
+            **{"pair": ("no", "yes"), "direction": "increasing", "n_bins": 4, "n_draws": 99},
+            **{"method": "drop", "published": False, "rng": 1},
+        },
+        co.monotone_direction_test: {
+            **drop(data, "truth"),
+            **{"n_bins": 4, "n_draws": 99, "rule": "dominance", "rng": 1},
+        },
+        co.noise_sensitivity: {"agent": m["agent"], "shared_noise": (0.0, 0.1)},
+        co.power: {
+            **{"agent": "leaky", "n_contexts": [20], "n_reps": [2], "signal": [0.1]},
+            **{"check": "residual_covariance", "planted": None, "policies": None},
+            **{"n_simulations": 10, "n_draws": 19, "alpha": 0.05, "target": None, "limit": 50},
+            **{"costs": None, "name": None, "n_jobs": 1, "rng": 1},
+        },
+        co.predictive_gain_test: {
+            **data,
+            **{"features": None, "positive": 1, "learner": "logistic", "n_folds": 3},
+            **{"n_seeds": 1, "n_bootstraps": 20, "published": False, "rng": 1},
+        },
+        co.prompt_consistency: {
+            **{"runs": runs, "reference": None, "prompts": None, "n_bootstraps": 20},
+            **{"published": False, "rng": 1},
+        },
+        co.random_forest_baseline: {"runs": runs, "n_trees": 5},
+        co.rational_agent_test: {
+            **data,
+            "positive": 1,
+            "noise": None,
+            "n_draws": 19,
+            "rng": 1,
+        },
+        co.rational_distance: {"agent": m["agent"]},
+        co.read_mixing_answers: {"path": "mixing.parquet"},
+        co.read_runs: {
+            **{"path": "runs.csv", "columns": {"p": "p"}, "sep": ",", "decimal": "."},
+            **{"encoding": "utf-8", "percent": False, "ignore": (), "merge_labels": None},
+        },
+        co.reliability_table: {"belief": b, "target": b, "n_bins": 5},
+        co.residual_covariance_test: {**data, "positive": 1, "n_draws": 99, "rng": 1},
+        co.sample_twin: {"agent": m["agent"], "rng": 1, "points": None},
+        co.scan_runs: {
+            **{"path": "runs.parquet", "columns": {"p": "p"}, "percent": False, "ignore": ()}
+        },
+        co.score_beliefs: {"beliefs": pd.DataFrame()},
+        co.summarise_scores: {"scores": pd.DataFrame()},
+        co.score_bets: {
+            **{"questions": pd.DataFrame(), "answers": pd.DataFrame(), "split": "test"},
+            **{"rule": "side", "belief_template": "choice-valuable"},
+        },
+        co.score_mixing: {"answers": m["mixing"], "n_resamples": 20, "rng": 1},
+        co.simulate: {
+            **{"agent": "leaky", "n_contexts": 5, "n_reps": 2, "prompts": ("standard",)},
+            **{"iterated": True, "policies": False, "rng": 1},
+        },
+        co.simulate_mixing: {"agent": "ideal", "n_draws": 3, "rng": 1},
+        co.validate_runs: {"runs": runs, "source": "x", "labels_apart": False},
+        co.write_runs: {"runs": runs, "path": "out.csv"},
+        bn.coverage: {"cases": m["cases"]},
+        bn.describe: {"name": "asia"},
+        bn.draw: {"network": network, "path": None, "highlight": None},
+        bn.evidence_probability: {
+            "network": network,
+            "evidence": evidence,
+            "max_bytes": 1 << 20,
+        },
+        bn.fit: {
+            **{"structure": network, "records": m["records"], "states": None, "prior": 1.0},
+            **{"min_support": 1, "missing": "error", "empty": "uniform", "name": None},
+        },
+        bn.from_pgmpy: {
+            **{"model": bn.to_pgmpy(network), "name": "n", "title": None, "source": "x"}
+        },
+        bn.load_dataset: {"name": bn.dataset_names()[0], "min_records": 100},
+        bn.load_network: {"name_or_path": "asia"},
+        bn.load_phrases: {"name_or_path": "asia", "network": network},
+        bn.marginals: {
+            **{"network": network, "evidence": evidence, "targets": ["lung"], "errors": "raise"},
+            "max_bytes": 1 << 20,
+        },
+        bn.plain_phrases: {
+            **{"network": network, "target": "lung", "target_state": "yes", "subject": "x"}
+        },
+        bn.posterior: {
+            **{"network": network, "evidence": evidence, "target": "lung", "errors": "raise"},
+            "max_bytes": 1 << 20,
+        },
+        bn.posterior_by_state: {
+            **{"network": network, "evidence": evidence, "target": "lung", "auxiliary": "bronc"},
+            **{"errors": "raise", "max_bytes": 1 << 20},
+        },
+        bn.read_network: {"path": "asia.json", "normalize": False},
+        bn.sample: {"network": network, "n": 5, "rng": 1},
+        bn.sample_cases: {
+            **{"network": network, "target": "lung", "n": 3, "target_state": "yes", "even": True},
+            **{"n_bins": 5, "n_observed": None, "auxiliary": None, "min_probability": 0.0},
+            **{"min_records": None, "determined": False, "rng": 1},
+        },
+        bn.sample_record_cases: {
+            **{
+                "task": bn.load_dataset(bn.dataset_names()[0]),
+                "n": 3,
+                "even": True,
+                "n_bins": 5,
+            },
+            **{"n_observed": None, "auxiliary": None, "rng": 1},
+        },
+        bn.strata: {
+            **{"records": m["records"], "covariates": ["smoke"], "target": "lung"},
+            **{"positive": "yes", "min_records": 10, "n_observed": None, "missing": "error"},
+        },
+        bn.to_pgmpy: {"network": network},
+        bn.with_records: {"network": network, "records": m["records"], "missing": "error"},
+        bn.write_network: {"network": network, "path": "out.json"},
+        bn.Node: {"name": "a", "states": ("x", "y"), "parents": (), "table": [0.5, 0.5]},
+        bn.Network: {
+            **{"name": "n", "title": "t", "source": "s", "illustrative": True},
+            **{"nodes": network.nodes, "description": "d", "tables": None, "support": None},
+        },
+        el.AnswerStore: {"path": "store.sqlite"},
+        el.Design: {
+            **{"reps": 1, "prompts": ("standard",), "iterated": True, "belief": "verbalised"},
+            **{"draws": 2, "temperature": 1.0, "max_new_tokens": 5, "seed": 0, "templates": None},
+            "answers": "drawn",
+        },
+        el.Template: {"name": "x", "text": "{evidence} {question}", "form": "lines"},
+        el.Limits: {
+            "connect": 1.0,
+            "read": 1.0,
+            "total": 1.0,
+            "attempts": 1,
+            "first_wait": 0.1,
+        },
+        el.bet_questions: {
+            **{"items": default_items(), "splits": ("test",), "modalities": ("coin",)},
+            **{"chances": (0.5,), "stake": 20.0, "payout": 0.0, "amounts": False},
+        },
+        el.ladder_questions: {
+            **{"items": default_items(), "split": "test", "modalities": ("coin",)},
+            **{"chances": (0.5,), "break_evens": (0.3, 0.6), "payout": 0.0},
+        },
+        el.value_questions: {
+            **{"items": default_items(), "splits": ("test",), "both_orders": False},
+            "templates": ("choice-expensive",),
+        },
+        el.connect_servers: {
+            **{"addresses": ["http://127.0.0.1:9"], "model": "m", "api": "chat", "system": None},
+            **{"identity": None, "concurrency": 1, "key_variable": None},
+        },
+        el.fine_tune: {
+            "folder": "none",
+            "out": "tuned",
+            "train": None,
+            "dev": None,
+            "seed": 0,
+        },
+        el.load_causal_model: {
+            **{"model": "none", "revision": None, "batch_size": 1, "chat": None, "system": None},
+            **{"prefill": "", "dtype": "float32", "device": "cpu", "threads": None},
+        },
+        el.load_multiple_choice_model: {
+            "model": "none",
+            "revision": None,
+            "batch_size": 1,
+        },
+        el.load_prompts: {"path": "none.toml", "base": el.NETWORK_PROMPTS},
+        el.load_questions: {"path": "questions.csv"},
+        el.load_task: {"name": "asia", "target": None, "min_records": None},
+        el.load_task_file: {
+            **{"network": "asia.json", "target": "lung", "phrases": None, "positive": None},
+            **{"records": None, "min_records": None},
+        },
+        el.plan_own_questions: {
+            **{
+                "table": m["questions"],
+                "design": el.Design(reps=1, prompts=("standard",)),
+            },
+            "task": "q",
+        },
+        el.plan_task: {
+            "task": m["task"],
+            "cases": m["cases"],
+            "design": el.Design(reps=1),
+        },
+        el.standard_grid: {
+            **{"n_dice": (1,), "faces": (4,), "n_coins": (2,), "coin_biases": (1,)},
+            **{"n_options": (2,), "labels": (("Heads", "Tails"),), "label_biases": (1,)},
+        },
+        el.summarise_store: {"path": "made.sqlite"},
+    }
+
+
+def drop(data: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in data.items() if name not in names}
+
+
+def cases(n: int | None, seed: int) -> Iterator[tuple[Callable[..., Any], str, str]]:
+    """Yield function, parameter and bad value; `n` of all of them at random, or all."""
+    every = [
+        (function, parameter, bad)
+        for function, good in good_calls_once().items()
+        for parameter in good
+        for bad in BAD
+    ]
+    order = np.random.default_rng(seed).permutation(len(every))
+    yield from (every[place] for place in (order if n is None else order[:n]))
+
+
+@contextlib.contextmanager
+def at_most(seconds: int) -> Iterator[None]:
+    def ring(*_: object) -> None:
+        raise Slow
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def answer(function: Callable[..., Any], parameter: str, bad: str) -> tuple[str, str]:
+    """Return "error", "result" or "fault", and of a fault where it came from."""
+    words = good_calls_once()[function] | {parameter: BAD[bad]()}
+    quiet = io.StringIO()
+    try:
+        with (
+            at_most(SECONDS),
+            warnings.catch_warnings(),
+            contextlib.redirect_stdout(quiet),
+            contextlib.redirect_stderr(quiet),
+        ):
+            warnings.simplefilter("ignore")
+            function(**words)
+    except co.CoherenceError as error:
+        message = str(error)
+        if len(message) < 20 or "\n" in message:
+            return "fault", f"message of {len(message)} characters"
+        return "error", ""
+    except Slow:
+        return "fault", f"more than {SECONDS} seconds"
+    except (Exception, SystemExit) as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        ours = [f for f in frames if "/tests/" not in f.filename and "site-pack" not in f.filename]
+        ours = [
+            f
+            for f in ours
+            if any(p in f.filename for p in ("coherence/", "bayesnets/"))
+            or "elicitation/" in f.filename
+        ]
+        at = f"{Path(ours[-1].filename).name}:{ours[-1].lineno}" if ours else "signature"
+        return "fault", f"{type(error).__name__} at {at}: {str(error)[:80]}"
+    return "result", ""
+
+
+@cache
+def good_calls_once() -> dict[Callable[..., Any], dict[str, Any]]:
+    return good_calls()
+
+
+def prepare() -> None:
+    """Make the files that good calls read, in the present folder."""
+    m = material()
+    co.write_runs(m["runs"], "runs.csv")
+    co.write_runs(m["runs"], "runs.parquet")
+    co.write_runs(m["mixing"], "mixing.parquet")
+    bn.write_network(m["network"], "asia.json")
+    m["questions"].assign(options="x|y").to_csv("questions.csv", index=False)
+    el.AnswerStore("made.sqlite").close()
+
+
+def run(n: int | None, seed: int, report: Callable[[str], None]) -> Counter[str]:
+    """Make calls in a folder of their own and count the answers."""
+    counts: Counter[str] = Counter()
+    logging.disable(logging.CRITICAL)
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            prepare()
+            for function, parameter, bad in cases(n, seed):
+                kind, why = answer(function, parameter, bad)
+                counts[kind] += 1
+                if kind == "fault":
+                    report(
+                        ascii(
+                            f"{function.__module__}.{function.__name__}({parameter}={bad}): {why}"
+                        )
+                    )
+        finally:
+            os.chdir(before)
+            logging.disable(logging.NOTSET)
+    return counts
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--calls", type=int, help="how many, at random; all without it")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, hard))
+    print(dict(run(options.calls, options.seed, lambda line: print(line, flush=True))))

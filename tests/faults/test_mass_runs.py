@@ -1,0 +1,82 @@
+"""A little of each mass run in the ordinary tests; README.md here has what the large ones gave."""
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import bad_calls
+import kills
+import networks
+import pytest
+import tables
+
+
+def without_faults(run):
+    faults: list[str] = []
+    counts = run(faults.append)
+    assert faults == []
+    assert counts["error"] > 10, "nothing was broken"
+    assert counts["result"] > 0, "nothing was whole"
+
+
+def test_public_functions_answer_bad_calls():
+    without_faults(lambda report: bad_calls.run(150, 1, report))
+
+
+def test_broken_networks_are_refused():
+    without_faults(lambda report: networks.run(60, 1, report))
+
+
+def test_malformed_tables_are_refused():
+    without_faults(lambda report: tables.run(60, 1, report))
+
+
+def killed(command: str, number: int) -> None:
+    # In a process of its own: what pytest holds, such as threads, does not outlive a fork.
+    script = Path(kills.__file__)
+    words = ["--command", command, "--kills", str(number), "--seed", "1"]
+    done = subprocess.run(
+        [sys.executable, str(script), *words],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(script.parents[2])},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    counts = ast.literal_eval(done.stdout.partition(" ")[2])
+    assert not [name for name in counts if "FAULT" in name], counts
+    assert counts["killed"] == number
+    if command == "bets-train":
+        assert counts["equal weights"] == counts["trainings"]
+    else:
+        assert counts["equal at the end"] == 1
+
+
+@pytest.mark.lengthy
+def test_a_killed_command_leaves_a_whole_set_or_one_that_tells():
+    killed("mix", 6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", kills.COMMANDS)
+def test_many_kills(command):
+    killed(command, 200)
+
+
+@pytest.mark.slow
+def test_all_bad_calls():
+    without_faults(lambda report: bad_calls.run(None, 0, report))
+
+
+@pytest.mark.slow
+def test_many_malformed_tables_and_networks():
+    without_faults(lambda report: tables.run(5000, 0, report))
+    without_faults(lambda report: networks.run(500, 0, report))
+
+
+def test_results_of_the_large_runs_are_written_down():
+    text = (Path(__file__).parent / "README.md").read_text(encoding="utf-8")
+    for script in ("bad_calls.py", "kills.py", "networks.py", "tables.py"):
+        assert f"python tests/faults/{script}" in text
