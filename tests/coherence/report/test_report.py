@@ -2,6 +2,8 @@ import json
 import subprocess
 import sys
 
+import pandas as pd
+
 from coherence.report.report import Report
 
 
