@@ -14,6 +14,9 @@ from coherence.statistics.resample import as_generator
 Seed = np.random.Generator | int | None
 
 
+_MOST = 10**8  # records, which have memory for a few variables
+
+
 def sample(network: Any, n: int, *, rng: Seed = None) -> pd.DataFrame:
     """Draw full records.
 
@@ -47,6 +50,8 @@ def sample(network: Any, n: int, *, rng: Seed = None) -> pd.DataFrame:
         raise InputError(
             f"n must be a number of records, zero or more, not {n!r}. Pass a whole number."
         )
+    if n > _MOST:
+        raise InputError(f"n must be at most {_MOST:,}; received {n}. Draw in parts.")
     codes = sample_codes(model, int(n), as_generator(rng))
     return pd.DataFrame(
         {

@@ -102,7 +102,7 @@ def decode_distribution(
     >>> decode_distribution("high: 75%\nlow: 25%", ("low", "high"))
     Decoded(value=(0.25, 0.75), status='repaired:layout', residual=0.0)
     """
-    if not labels:
+    if len(labels) == 0:
         raise InputError("labels must name at least two states; received none. List them.")
 
     def read(reply: Reply) -> Decoded[tuple[float, ...]]:

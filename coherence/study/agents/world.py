@@ -202,11 +202,8 @@ def simulate(
         f"n_contexts times n_reps must be at most {MOST_ROWS:,}; received {n_contexts:,} x "
         f"{n_reps:,}. Draw in parts, each with an rng of its own.",
     )
-    require(
-        not isinstance(prompts, str),
-        f"prompts must be a list of names; received the text {prompts!r:.60}. Put it in a list.",
-    )
-    require(len(prompts) > 0, "prompts must name at least one prompt; received none.")
+    named = not isinstance(prompts, str) and len(prompts) > 0
+    require(named, f"prompts must name at least one prompt; received {prompts!r:.60}. List them.")
     drawn = answer(
         agent,
         n_contexts,
@@ -216,8 +213,7 @@ def simulate(
         iterated=iterated,
         policies=policies,
     )
-    world, row = drawn.world, drawn.context
-    acted = dict(drawn.acted)
+    world, row, acted = drawn.world, drawn.context, dict(drawn.acted)
 
     def frame(p: Floats, **columns: Any) -> pd.DataFrame:
         table = {
