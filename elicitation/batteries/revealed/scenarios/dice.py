@@ -17,6 +17,7 @@ from elicitation.batteries.revealed.scenarios.setting import (
 
 OBSERVATIONS = ("smaller", "larger", "even", "odd", "not first", "not middle")
 MOST_FACES = 100
+MOST_DICE = 20
 """Settings, and the outcomes of each, grow with the faces: a grid of more would take minutes to lay
 out and days to ask."""
 PAIRS = (
@@ -50,9 +51,10 @@ def sum_of_dice(n: int, faces: int) -> dict[int, Fraction]:
     >>> sum_of_dice(2, 6)[7]
     Fraction(1, 6)
     """
-    if n < 1 or not 2 <= faces <= MOST_FACES:
+    if not 1 <= n <= MOST_DICE or not 2 <= faces <= MOST_FACES:
         raise InputError(
-            f"dice must be at least 1 and faces from 2 to {MOST_FACES}; received {n} and {faces}."
+            f"dice must be from 1 to {MOST_DICE} and faces from 2 to {MOST_FACES}; received {n} and "
+            f"{faces}."
         )
     counts = {0: 1}  # ways in which each sum comes about, before any die
     for _ in range(n):

@@ -7,7 +7,8 @@ from elicitation.batteries.revealed.scenarios import dice
 @pytest.mark.parametrize(
     ("make", "match"),
     [
-        (lambda: dice.single(0, 6), "dice must be at least 1"),
+        (lambda: dice.single(0, 6), "dice must be from 1 to 20"),
+        (lambda: dice.single(21, 6), "dice must be from 1 to 20"),
         (lambda: dice.observed(1, 6, ["prime"]), "observation must be one of"),
         (lambda: dice.observed(1, 6, []), "at least one"),
         (lambda: dice.observed(1, 6, ["even", "odd"]), "rules out all"),
