@@ -101,8 +101,10 @@ def detectable(result: CheckResult, one_sided: bool, *, alpha: float = LEVEL) ->
     interval = result.interval
     assert interval is not None
     n_free = max(result.n_contexts - 1, 1)
-    # An end may stop where the quantity does; the other one then has the whole width.
-    half = max(interval.high - result.statistic, result.statistic - interval.low)
+    # An end may stop where the quantity does; the other one then has the whole width. An end at 0
+    # may have been reached out to, beside a test that does not reject, and says nothing of it.
+    ends = [end for end in (interval.low, interval.high) if end != 0]
+    half = max(abs(end - result.statistic) for end in ends or (interval.low, interval.high))
     error = half / float(stats.t.ppf((1 + interval.level) / 2, n_free))
     return error * float(
         stats.t.ppf(1 - alpha / (1 if one_sided else 2), n_free) + stats.norm.ppf(POWER)

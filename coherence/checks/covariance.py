@@ -225,7 +225,7 @@ def residual_covariance_test(
     """
     data = as_choices(belief, action, truth, context, positive=positive, oriented=True)
     n_draws = whole_number(n_draws, "n_draws", 99)
-    return tested_shift(data, n_draws, as_generator(rng))[0]
+    return _agreeing(tested_shift(data, n_draws, as_generator(rng))[0])
 
 
 def tested_shift(
@@ -245,7 +245,7 @@ def tested_shift(
     Returns
     -------
     result : CheckResult
-        As `residual_covariance_test` returns it.
+        As `residual_covariance_test` returns it, with the interval that the effect has alone.
     shift : Shift or None
         The hidden shift with the influence of each context; None where the result is about
         something else, which its reason or its settings say.
@@ -296,12 +296,12 @@ def tested_shift(
         ),
     )
     if shift is None or chooser is None:
-        return _agreeing(_of_largest(tested, sums, n_pairs)), None
+        return _of_largest(tested, sums, n_pairs), None
     why = _no_shift(data, chooser, shift, exchanged)
     tested = _with_shift(tested, shift, n_pairs, why)
     if why:
-        return _agreeing(_of_largest(tested, sums, n_pairs)), None
-    return _agreeing(tested), shift
+        return _of_largest(tested, sums, n_pairs), None
+    return tested, shift
 
 
 def residual_covariance_of_means(

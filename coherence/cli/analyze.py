@@ -223,10 +223,12 @@ def _print_report(report: "Report", stream: TextIO, full: bool) -> None:
     print(text, file=stream)
 
 
-def _write(report: "Report", folder: Path | None, json_file: str | None, answers: int) -> None:
+def _write(
+    report: "Report", folder: Path | None, json_file: str | None, answers: int, file: str
+) -> None:
     """Write the files, before anything is printed: `| head` must not cost them."""
     if folder is not None:
-        write_report(report, folder, answers=answers)
+        write_report(report, folder, answers=answers, inputs=[file])
     if json_file not in (None, STREAM):
         replace_text(Path(str(json_file)), report.to_json())
 
@@ -242,6 +244,20 @@ def _write_paper(
 
     options: dict[str, Any] = {"n_jobs": args.n_jobs, "progress": progress}
     write_paper(report, folder, runs=runs, published=args.published, **options)
+
+
+def _require_apart(args: argparse.Namespace) -> None:
+    """Refuse to write results over the table, or into the folder that is read as one."""
+    from coherence.errors import InputError
+
+    if args.out is None or args.runs == STREAM:
+        return
+    runs, out = Path(args.runs).resolve(), Path(args.out).resolve()
+    if runs == out or (runs.parent == out and runs.name in ("results.parquet", "results.json")):
+        raise InputError(
+            f"--out must not hold the table that is read; {args.out} would put results in the "
+            f"place of {args.runs} or among its files. Name another folder."
+        )
 
 
 def _names(text: str | None) -> list[str] | None:
@@ -271,6 +287,7 @@ def run(args: argparse.Namespace) -> int:
     conditions = [parse_condition(text) for text in args.fail_on]
     runs = read_table(args)
     folder = None if args.out is None else _prepare_folder(args.out)
+    _require_apart(args)
     figures = None if args.figures is None else _prepare_folder(args.figures, "--figures")
     tables = None if args.tables is None else _prepare_folder(args.tables, "--tables")
     paper = _paper_folder(args)
@@ -301,7 +318,7 @@ def run(args: argparse.Namespace) -> int:
             _write_paper(report, paper, runs, args, progress)
     read = {"file": args.runs, "reading": reading_words(args)}
     report = replace(report, settings={**report.settings, **read})
-    _write(report, folder, args.json, args.answers)
+    _write(report, folder, args.json, args.answers, args.runs)
     if figures is not None:
         print(f"wrote {write_figures(report, figures)} figures to {figures}", file=sys.stderr)
     if tables is not None:

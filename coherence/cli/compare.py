@@ -119,21 +119,28 @@ def _read(args: argparse.Namespace) -> "dict[str, pd.DataFrame]":
     """Read all tables by name."""
     from coherence.errors import closest
     from coherence.inputs import require
-    from coherence.table.storage import read_runs
+    from coherence.table.incoming import Reading, as_runs
+    from coherence.table.storage import read_table
 
-    # A column to leave out need not be in every file.
-    options = reading(args) | {"ignore": ()}
-    tables = {name: read_runs(file, **options) for name, file in name_files(args.runs).items()}
+    said = reading(args)
+    written = {name: said.pop(name) for name in ("sep", "encoding")}
+    files = name_files(args.runs)
+    tables = {name: read_table(file, Reading(**said), **written) for name, file in files.items()}
+    there = list(dict.fromkeys(column for table in tables.values() for column in table.columns))
     for column in args.ignore:
-        there = list(dict.fromkeys(name for table in tables.values() for name in table.columns))
         require(
             column in there,
             f"--ignore must be a column of a file; received {column!r}. {closest(column, there)}",
         )
-        tables = {
-            name: table.drop(columns=column, errors="ignore") for name, table in tables.items()
-        }
-    return tables
+    # A column to leave out need not be in every file.
+    return {
+        name: as_runs(
+            table,
+            Reading(**said | {"ignore": [each for each in args.ignore if each in table.columns]}),
+            Path(files[name]),
+        )
+        for name, table in tables.items()
+    }
 
 
 def write_comparison(

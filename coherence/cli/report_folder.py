@@ -1,6 +1,8 @@
 """The files of a report in the folder of ``--out``, and its figures."""
 
+import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +12,13 @@ if TYPE_CHECKING:
     from coherence.report.report import Report
 
 
-def write_report(report: "Report", folder: Path, *, answers: int | None = None) -> None:
+def write_report(
+    report: "Report",
+    folder: Path,
+    *,
+    answers: int | None = None,
+    inputs: Iterable[str | os.PathLike[str]] = (),
+) -> None:
     """Write results and pages of a report in place of those of an earlier one.
 
     Parameters
@@ -21,13 +29,20 @@ def write_report(report: "Report", folder: Path, *, answers: int | None = None) 
         An existing folder.
     answers : int, optional
         Contexts of each unit whose answers are written; see `Report.to_files`.
+    inputs : iterable of path-like
+        Files that were read, which must not be overwritten.
+
+    Raises
+    ------
+    InputError
+        A file that was read has the name of one of these.
     """
     from coherence.report.folder import REPORT, SUBFOLDERS
     from coherence.table.storage import write_runs
 
     pages = [f"{subfolder}/{names}" for subfolder, names in SUBFOLDERS.items()]
     ours = "|".join([r"results\.(json|parquet)", re.escape(REPORT), *pages])
-    with new_files(folder, ours) as new:
+    with new_files(folder, ours, inputs) as new:
         (new / "results.json").write_text(report.to_json(), encoding="utf-8")
         write_runs(report.results, new / "results.parquet")
         for name, text in report.to_files(answers=answers):

@@ -81,7 +81,9 @@ def choices_of(
         f"{' and '.join(twice)} must be left out beside a table, which has its own columns; pass "
         "the beliefs as an array instead.",
     )
-    return data if "belief" in data.columns else _of_runs(data, positive)
+    # A runs table may have a column of that name beside its own.
+    gathered = "belief" in data.columns and "p" not in data.columns
+    return data if gathered else _of_runs(data, positive)
 
 
 def _of_runs(runs: pd.DataFrame, positive: Any) -> pd.DataFrame:
@@ -92,7 +94,7 @@ def _of_runs(runs: pd.DataFrame, positive: Any) -> pd.DataFrame:
         "arrays: the belief in one of them, action, truth and context.",
     )
     for name in UNIT:
-        seen = list(runs[name].dropna().unique()) if name in runs.columns else []
+        seen = list(runs[name].unique()) if name in runs.columns else []  # none is a name as well
         if len(seen) > 1:
             raise InputError(
                 f"runs must hold one task and one model; received {len(seen)} values of {name!r}. "

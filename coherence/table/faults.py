@@ -147,7 +147,8 @@ def _remedy_outside(numbers: np.ndarray) -> str:
     largest = numbers.max()
     if max(largest - 1, -numbers.min()) <= 0.01:
         return f" Up to {PROBABILITY_TOLERANCE:g} outside is a rounding error and would do."
-    return " Divide percentages by 100." if 1 < largest <= 100 else ""
+    hint = " Divide percentages by 100. --percent (percent=True) reads them as they are."
+    return hint if 1 < largest <= 100 else ""
 
 
 def _numbers(runs: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
@@ -369,7 +370,8 @@ def validate_runs(
     >>> validate_runs(pd.DataFrame({"p": [0.2, 85], "action": ["no", "yes"], "theta": [0, 1]}))
     Traceback (most recent call last):
     coherence.errors.SchemaError: runs table has 1 fault: column 'p' must hold probabilities in \
-[0, 1]; 1 of 2 values do not, the first is 85 (row 1). Divide percentages by 100.
+[0, 1]; 1 of 2 values do not, the first is 85 (row 1). Divide percentages by 100. \
+--percent (percent=True) reads them as they are.
     """
     require_frame(runs)
     faults = find_faults(runs, labels_apart=labels_apart)

@@ -49,7 +49,7 @@ def new_files(
         Regular expression of all that the command may write there, those in subfolders with a
         slash; what matches and is not written now is removed.
     inputs : iterable of path-like
-        Files that this call read, which stay.
+        Files that this call read, which stay as they are.
 
     Yields
     ------
@@ -83,8 +83,14 @@ def _complete(
     """Bring a set to the disk with what is to be done with it, and rename its folder."""
     written = sorted(path for path in stage.rglob("*") if path.is_file())
     kept = [path.relative_to(stage).as_posix() for path in written]
+    read = {Path(name).resolve() for name in inputs}
     for name in kept:
         place = folder / name
+        if place.resolve() in read:
+            raise InputError(
+                f"{place} was read, and would be overwritten by a file of that name. "
+                "Write to another folder."
+            )
         if place.is_dir() or (place.parent.exists() and not place.parent.is_dir()):
             raise InputError(
                 f"{place} must be a file to write, in a folder; something else is there. "

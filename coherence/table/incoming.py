@@ -96,6 +96,24 @@ def as_runs(
     return runs
 
 
+def with_index_columns(table: pd.DataFrame) -> pd.DataFrame:
+    """Make columns of what a parquet file keeps as a named index: it may be the model.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As pandas read it.
+
+    Returns
+    -------
+    DataFrame
+        With a plain index.
+    """
+    named = [name for name in table.index.names if name is not None]
+    new = [name for name in named if name not in table.columns]
+    return table.reset_index(level=new) if new else table
+
+
 def restore_whole_labels(runs: pd.DataFrame) -> pd.DataFrame:
     """Undo what a missing value does to whole numbers: the label 1 must not come back as 1.0.
 

@@ -27,6 +27,12 @@ class ParquetFile:
     path: Path
     keys: Mapping[str, str | None] = field(default_factory=dict)
 
+    @property
+    def stamp(self) -> tuple[int, int]:
+        """Size and time of the last change, by which a file is known again."""
+        status = self.path.stat()
+        return status.st_size, status.st_mtime_ns
+
 
 def is_parquet(path: Path) -> bool:
     """Tell by its name whether a file is a parquet file.

@@ -10,8 +10,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from coherence.errors import InputError
 from coherence.table.parquet_files import ParquetFile
-from coherence.table.scan import UNIT, Key, Part, RunsScan, unit_names
+from coherence.table.scan import UNIT, Key, Part, RunsScan, read_group, unit_names
 
 MOST_READ = 4.0
 """How often each row may be read before it pays to write them all once."""
@@ -54,8 +55,7 @@ def _batches(scan: RunsScan, rows_held: int) -> Iterator[pd.DataFrame]:
     n_held = 0
     for path, number in sorted(groups):
         part = groups[path, number]
-        table = pq.ParquetFile(path).read_row_group(number).to_pandas()
-        held.append(table.assign(**dict[str, object](part.file.keys)))
+        held.append(read_group(part))
         n_held += part.n_rows
         if n_held >= rows_held:
             yield pd.concat(held, ignore_index=True)
@@ -69,13 +69,19 @@ def _write_grouped(
 ) -> None:
     """Write a file with a group for every unit, and note where each is."""
     keys = [unit_names(table, name, scan.reading) for name in UNIT]
-    schema = pa.Schema.from_pandas(table, preserve_index=False)
-    file = ParquetFile(path)
-    with pq.ParquetWriter(path, schema) as writer:
-        for group, (key, rows) in enumerate(table.groupby(keys, sort=True)):
-            writer.write_table(
-                pa.Table.from_pandas(rows, schema, preserve_index=False),
-                row_group_size=max(len(rows), 1),
-            )
-            task, model = (str(name) for name in key)
-            parts[task, model].append(Part(file, group, len(rows), shared=False))
+    file, order = ParquetFile(path), []
+    try:
+        schema = pa.Schema.from_pandas(table, preserve_index=False)
+        with pq.ParquetWriter(path, schema) as writer:
+            for (task, model), rows in table.groupby(keys, sort=True):
+                of_unit = pa.Table.from_pandas(rows, schema, preserve_index=False)
+                writer.write_table(of_unit, row_group_size=max(len(rows), 1))
+                order.append(((str(task), str(model)), len(rows)))
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+        raise InputError(
+            f"{scan.path}: rows of its units are mixed, and cannot be laid out anew because a "
+            f"column holds values of several types ({str(error).splitlines()[0]}). Write the table "
+            "sorted by task and model, with one type in every column."
+        ) from error
+    for group, (key, n_rows) in enumerate(order):
+        parts[key].append(Part(file, group, n_rows, shared=False, stamp=file.stamp))

@@ -4,6 +4,7 @@ Parquet files keep rows in groups. One pass over the columns ``task``, ``model``
 which groups hold which unit; the rows of a unit are then read alone, in their order.
 """
 
+import math
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +17,12 @@ import pyarrow.parquet as pq
 
 from coherence.errors import InputError, closest
 from coherence.table.frames import require_path
-from coherence.table.incoming import Reading, as_runs, restore_whole_labels
+from coherence.table.incoming import (
+    Reading,
+    as_runs,
+    restore_whole_labels,
+    with_index_columns,
+)
 from coherence.table.parquet_files import ParquetFile, is_parquet, parquet_files
 from coherence.table.storage import require_there
 
@@ -38,12 +44,15 @@ class Part:
         Rows in it, of whatever unit.
     shared : bool
         Whether it holds rows of other units too.
+    stamp : (int, int)
+        Size and time of the file when it was looked through.
     """
 
     file: ParquetFile
     group: int
     n_rows: int
     shared: bool
+    stamp: tuple[int, int]
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,8 +69,8 @@ class RunsScan:
         (task, model) -> the groups that hold its rows, in their order; sorted by task and model.
     labels : DataFrame
         ``task`` and ``theta``: every state that a task has.
-    columns : tuple of str
-        Columns of the runs table that some file has.
+    names : tuple of str
+        Columns that some file has, as it calls them.
     n_rows : int
         Rows of all units.
     """
@@ -70,8 +79,15 @@ class RunsScan:
     reading: Reading
     parts: Mapping[Key, tuple[Part, ...]]
     labels: pd.DataFrame = field(compare=False)
-    columns: tuple[str, ...]
+    names: tuple[str, ...]
     n_rows: int
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of the runs table that some file has."""
+        back = {original: name for name, original in self.reading.columns.items()}
+        kept = [name for name in self.names if name not in self.reading.ignore]
+        return tuple(back.get(name, name) for name in kept)
 
     def __repr__(self) -> str:
         """Return a line."""
@@ -114,7 +130,11 @@ class RunsScan:
             )
         tables = [_rows_of(part, key, self.reading) for part in self.parts[key]]
         where = ", ".join(f"{what} {name!r}" for what, name in zip(UNIT, key, strict=True) if name)
-        return as_runs(pd.concat(tables, ignore_index=True), self.reading, self.path, where=where)
+        # What other files have and this unit has not is there and empty, as in the table at once.
+        together = pd.concat(tables, ignore_index=True)
+        lacking = [name for name in self.names if name not in together.columns]
+        together = together.assign(**dict.fromkeys(lacking))
+        return as_runs(together, self.reading, self.path, where=where)
 
 
 def scan_runs(
@@ -172,8 +192,8 @@ def scan_runs(
     found: dict[Key, list[Part]] = {}
     labels, names, n_rows = [], dict[str, None](), 0
     for file in parquet_files(source):
-        content = _opened(file.path)
-        own = [*content.schema_arrow.names, *(key for key in file.keys)]
+        content, stamp = _opened(file.path), file.stamp
+        own = [*content.schema_arrow.names, *file.keys]
         names |= dict.fromkeys(own)
         for group in range(content.num_row_groups):
             n_of_group = content.metadata.row_group(group).num_rows
@@ -185,20 +205,32 @@ def scan_runs(
             units = combinations[[*UNIT]].drop_duplicates().itertuples(index=False, name=None)
             of_group = list(units)
             for key in of_group:
-                part = Part(file, group, n_of_group, len(of_group) > 1)
+                part = Part(file, group, n_of_group, len(of_group) > 1, stamp)
                 found.setdefault(key, []).append(part)
     if not n_rows:
         raise InputError(f"{source}: the table has no rows. Check the export that wrote it.")
-    back = {original: name for name, original in reading.columns.items()}
-    states = pd.concat(labels, ignore_index=True).drop_duplicates(ignore_index=True)
     return RunsScan(
         path=source,
         reading=reading,
         parts={key: tuple(found[key]) for key in sorted(found)},
-        labels=restore_whole_labels(states),
-        columns=tuple(back.get(name, name) for name in names),
+        labels=_labels(labels),
+        names=tuple(name for name in names if not _is_unnamed_index(name)),
         n_rows=n_rows,
     )
+
+
+def _labels(found: list[pd.DataFrame]) -> pd.DataFrame:
+    """Put the states of every task together, each with the type that they have in their task."""
+    together = pd.concat([part.astype({"theta": object}) for part in found], ignore_index=True)
+    tasks = []
+    for _, rows in together.groupby("task", sort=True):
+        typed = restore_whole_labels(rows.infer_objects().drop_duplicates())
+        tasks.append(typed.astype({"theta": object}))
+    return pd.concat(tasks, ignore_index=True)
+
+
+def _is_unnamed_index(name: str) -> bool:
+    return name.startswith("__index_level_")
 
 
 def _opened(path: Path) -> pq.ParquetFile:
@@ -229,10 +261,17 @@ def unit_names(rows: pd.DataFrame, name: str, reading: Reading) -> "pd.Series[An
         A text for each row.
     """
     original = reading.name_in_file(name)
-    if original not in rows.columns:
+    if original not in rows.columns or original in reading.ignore:
         return pd.Series("", index=rows.index, dtype=object)
-    column = rows[original]
-    return column.astype(object).where(column.notna(), "").astype(str)
+    return rows[original].astype(object).map(_name).astype(object)
+
+
+def _name(value: Any) -> str:
+    """Write a task or model; a whole number is one also where missing ones made it a float."""
+    if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value)) if whole else str(value)
 
 
 def _combinations(
@@ -240,7 +279,8 @@ def _combinations(
 ) -> pd.DataFrame:
     """Return every combination of task, model and state in a group, in the order of their rows."""
     inside = {name: reading.name_in_file(name) for name in (*UNIT, "theta")}
-    there = [name for name in inside.values() if name in content.schema_arrow.names]
+    wanted = dict.fromkeys(name for name in inside.values() if name not in reading.ignore)
+    there = [name for name in wanted if name in content.schema_arrow.names]
     if there:
         table = content.read_row_group(group, columns=there).combine_chunks()
         distinct = table.group_by(there, use_threads=False).aggregate([]).to_pandas()
@@ -248,19 +288,45 @@ def _combinations(
         distinct = pd.DataFrame(index=[0])
     distinct = distinct.assign(**dict[str, Any](file.keys))
     found = pd.DataFrame({name: unit_names(distinct, name, reading) for name in UNIT})
-    return found.assign(theta=distinct.get(inside["theta"]))
+    theta = None if inside["theta"] in reading.ignore else distinct.get(inside["theta"])
+    return found.assign(theta=theta)
+
+
+def read_group(part: Part) -> pd.DataFrame:
+    """Read a group of rows, of whatever unit.
+
+    Parameters
+    ----------
+    part : Part
+        Which.
+
+    Returns
+    -------
+    DataFrame
+        Columns as the file calls them, with those that its folders say.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or is another one than when it was looked through.
+    """
+    path = part.file.path
+    try:
+        changed = part.file.stamp != part.stamp
+        table: pa.Table | None = None if changed else _opened(path).read_row_group(part.group)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{path}: rows cannot be read ({str(error).splitlines()[0]}). "
+            "Check that the file is complete."
+        ) from error
+    if table is None:
+        raise InputError(f"{path}: the file has changed since it was looked through. Begin anew.")
+    return with_index_columns(table.to_pandas()).assign(**dict[str, Any](part.file.keys))
 
 
 def _rows_of(part: Part, key: Key, reading: Reading) -> pd.DataFrame:
     """Read the rows of a unit from one group."""
-    try:
-        table: pa.Table = _opened(part.file.path).read_row_group(part.group)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"{part.file.path}: rows cannot be read ({str(error).splitlines()[0]}). "
-            "Check that the file is complete and has not changed."
-        ) from error
-    rows: pd.DataFrame = table.to_pandas().assign(**dict[str, Any](part.file.keys))
+    rows = read_group(part)
     if part.shared:
         for name, wanted in zip(UNIT, key, strict=True):
             rows = rows[unit_names(rows, name, reading) == wanted]

@@ -18,7 +18,7 @@ from coherence.errors import CoherenceError, InputError, closest
 from coherence.table.exact_csv import read_exact_csv
 from coherence.table.files import replacing
 from coherence.table.frames import require_frame, require_path
-from coherence.table.incoming import Reading, as_runs
+from coherence.table.incoming import Reading, as_runs, with_index_columns
 from coherence.table.parquet_files import parquet_files
 from coherence.table.schema import COLUMNS
 from coherence.table.text_files import (
@@ -40,7 +40,7 @@ _SUFFIXES = (".parquet", ".pq", *SEPARATORS, *_JSON_SUFFIXES)
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
-    return pd.read_parquet(path, engine="pyarrow")
+    return with_index_columns(pd.read_parquet(path, engine="pyarrow"))
 
 
 def _read_csv(path: Path, texts: Collection[str], form: TextForm) -> pd.DataFrame:
@@ -204,15 +204,44 @@ def read_runs(
     0  0.80  treat
     1  0.15   wait
     """
-    source = require_path(path)
     reading = Reading({} if columns is None else columns, decimal, percent, ignore, merge_labels)
+    return as_runs(read_table(path, reading, sep=sep, encoding=encoding), reading, Path(path))
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    reading: Reading,
+    *,
+    sep: str | None = None,
+    encoding: str | None = None,
+) -> pd.DataFrame:
+    """Read a table with the columns of its file.
+
+    Parameters
+    ----------
+    path, sep, encoding
+        As for `read_runs`.
+    reading : Reading
+        How it will be understood: which columns hold text, and the decimal mark.
+
+    Returns
+    -------
+    DataFrame
+        For `coherence.table.incoming.as_runs`.
+
+    Raises
+    ------
+    InputError
+        The path does not exist, cannot be read or is empty.
+    """
+    source = require_path(path)
     require_there(source)
     texts = [reading.name_in_file(name) for name in _TEXTS]
-    form = TextForm(sep, decimal, encoding)
+    form = TextForm(sep, reading.decimal, encoding)
     table = _read_folder(source) if source.is_dir() else _read_file(source, texts, form)
     if len(table) == 0:
         raise InputError(f"{source}: the table has no rows. Check the export that wrote it.")
-    return as_runs(table, reading, source)
+    return table
 
 
 def _write_jsonl(runs: pd.DataFrame, path: Path) -> None:

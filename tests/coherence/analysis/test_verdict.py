@@ -167,3 +167,11 @@ def test_names_from_data_are_no_templates():
     component = result("residual_covariance", 0.5, settings={"component": "P({a} | 1)"})
     assert verdict(component).endswith("The effect shown is P({a} | 1).")
     assert isinstance(component.details, pd.DataFrame)
+
+
+def test_an_end_that_was_reached_out_to_0_says_nothing_of_the_precision():
+    plain = CheckResult(
+        "residual_covariance", "", -0.23, "belief", Interval(-0.37, -0.09, 0.95, ""), 0.06, 240, 120
+    )
+    reached = replace(plain, interval=Interval(-0.37, 0.0, 0.95, ""))
+    assert detectable(reached, one_sided=False) == pytest.approx(detectable(plain, one_sided=False))

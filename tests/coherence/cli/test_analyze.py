@@ -488,3 +488,15 @@ def test_tables_are_written_beside_the_figures(simulated, tmp_path, capsys):
     assert main(options) == 0
     assert "wrote 8 tables" in capsys.readouterr().err
     assert (tmp_path / "t" / "results-1.tex").read_text(encoding="utf-8").startswith("% Needs")
+
+
+def test_results_never_take_the_place_of_the_table(tmp_path, capsys):
+    runs = coherence.simulate("rational", n_contexts=15, n_reps=1, rng=1)
+    coherence.write_runs(runs, tmp_path / "results.parquet")
+    before = (tmp_path / "results.parquet").read_bytes()
+    for table in ("results.parquet", "."):
+        command = ["analyze", str(tmp_path / table), "--checks", "calibration"]
+        assert main([*command, "--out", str(tmp_path)]) == 2
+        assert "--out must not hold the table that is read" in capsys.readouterr().err
+    assert (tmp_path / "results.parquet").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["results.parquet"]

@@ -110,3 +110,21 @@ def test_columns_of_files_by_other_names_are_found(files, tmp_path, capsys):
     words = ["--belief", "confidence", "--context", "case", "--percent"]
     assert main(["compare", *renamed, *FAST, *words]) == 0
     assert capsys.readouterr().out == expected
+
+
+def test_columns_are_left_out_before_others_take_their_names(files, tmp_path, capsys):
+    """A file with actions by another name, and a column 'action' that means something else."""
+    paths = []
+    for name in ("rational", "noisy"):
+        table = coherence.read_runs(files / f"{name}.parquet")
+        mine = table.rename(columns={"action": "choice"}).assign(action="note")
+        paths.append(str(tmp_path / f"{name}.parquet"))
+        mine.to_parquet(paths[-1])
+    words = ["--effects", "residual_covariance", "--action", "choice"]
+    assert main(["compare", *paths, *words, "--ignore", "action"]) == 0
+    found = capsys.readouterr().out
+    plain = [str(files / f"{name}.parquet") for name in ("rational", "noisy")]
+    assert main(["compare", *plain, "--effects", "residual_covariance"]) == 0
+    assert capsys.readouterr().out == found
+    assert main(["compare", *paths, "--ignore", "acton"]) == 2
+    assert "Closest name found: 'action'" in capsys.readouterr().err

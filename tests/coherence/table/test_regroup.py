@@ -3,10 +3,11 @@
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import scan_runs, simulate
+from coherence import InputError, scan_runs, simulate
 from coherence.table.regroup import regrouped
 
 
@@ -39,3 +40,16 @@ def test_a_table_in_order_stays_as_it_is(tmp_path):
     scan = scan_runs(tmp_path / "t.parquet")
     with regrouped(scan) as same:
         assert same is scan
+
+
+def test_columns_of_several_types_are_said(mixed, tmp_path):
+    table = pd.read_parquet(tmp_path / "mixed.parquet")
+    (tmp_path / "t").mkdir()
+    for number, rows in table.groupby(np.arange(len(table)) % 2):
+        other = rows if number else rows.assign(context=rows["context"].factorize()[0])
+        other.to_parquet(tmp_path / "t" / f"{number}.parquet", row_group_size=64)
+    with (
+        pytest.raises(InputError, match="a column holds values of several types"),
+        regrouped(scan_runs(tmp_path / "t")),
+    ):
+        pass

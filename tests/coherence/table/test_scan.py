@@ -117,11 +117,70 @@ def test_what_cannot_be_scanned_is_said(runs, tmp_path):
         scan_runs(tmp_path / "t.parquet").read("asia", "x")
 
 
+def test_columns_to_leave_out_part_nothing(runs, tmp_path):
+    one = runs[runs["task"] == "asia"]
+    one.to_parquet(tmp_path / "t.parquet", row_group_size=100)
+    scan = scan_runs(tmp_path / "t.parquet", ignore=["task"])
+    assert scan.units == [("", "leaky"), ("", "rational")]
+    assert "task" not in scan.read("", "leaky").columns
+    assert "task" not in scan.columns
+    assert scan_runs(tmp_path / "t.parquet", ignore=["theta"]).labels["theta"].isna().all()
+
+
+def test_models_with_numbers_for_names_are_one_wherever_they_are_missing(tmp_path):
+    model = pa.array([1] * 480 + [None] * 480, pa.int64())
+    columns = {"model": model, "p": [0.5] * 960, "theta": [0, 1] * 480}
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet", row_group_size=336)
+    scan = scan_runs(tmp_path / "t.parquet")
+    assert scan.units == [("", ""), ("", "1")]
+    assert [len(scan.read(*key)) for key in scan.units] == [480, 480]
+
+
+def test_a_model_in_the_index_is_a_model(runs, tmp_path):
+    one = runs[runs["task"] == "asia"].drop(columns="task")
+    one.set_index("model").to_parquet(tmp_path / "t.parquet")
+    scan = scan_runs(tmp_path / "t.parquet")
+    assert scan.units == [("", "leaky"), ("", "rational")]
+    assert set(read_runs(tmp_path / "t.parquet")["model"]) == {"leaky", "rational"}
+    assert len(scan.read("", "leaky")) == len(one) / 2
+
+
+def test_a_file_that_changed_is_not_read_for_the_other(runs, tmp_path):
+    runs[runs["model"] == "leaky"].to_parquet(tmp_path / "t.parquet")
+    scan = scan_runs(tmp_path / "t.parquet")
+    runs[runs["model"] == "rational"].assign(model="leaky").to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(InputError, match="has changed since it was looked through"):
+        scan.read("asia", "leaky")
+
+
+def test_columns_that_some_files_lack_are_there_and_empty(runs, tmp_path):
+    (tmp_path / "t").mkdir()
+    for model, rows in runs[runs["task"] == "asia"].groupby("model"):
+        kept = rows if model == "leaky" else rows.drop(columns="p_true").assign(note="x")
+        kept.to_parquet(tmp_path / "t" / f"{model}.parquet")
+    scan = scan_runs(tmp_path / "t", ignore=["note"])
+    whole = read_runs(tmp_path / "t", ignore=["note"])
+    for task, model in scan.units:
+        expected = whole[whole["model"] == model].reset_index(drop=True)
+        found = scan.read(task, model)
+        pd.testing.assert_frame_equal(found[list(expected)], expected, check_dtype=False)
+    # A rule that the whole table breaks is broken by the unit as well.
+    runs[runs["model"] == "rational"].drop(columns="context").to_parquet(
+        tmp_path / "t" / "rational.parquet"
+    )
+    for read in (
+        lambda: scan_runs(tmp_path / "t").read("asia", "rational"),
+        lambda: read_runs(tmp_path / "t"),
+    ):
+        with pytest.raises(SchemaError, match="context"):
+            read()
+
+
 def test_states_of_several_kinds_in_several_files_stay_apart(tmp_path):
     for number, label in enumerate((1, "ill")):
         table = pd.DataFrame({"p": [0.5], "theta": np.array([label], dtype=object)})
         table.assign(task=f"t{number}").to_parquet(tmp_path / f"{number}.parquet")
-    assert scan_runs(tmp_path).labels.to_dict("records") == [
+    assert scan_runs(tmp_path).labels[["task", "theta"]].to_dict("records") == [
         {"task": "t0", "theta": 1},
         {"task": "t1", "theta": "ill"},
     ]

@@ -53,8 +53,8 @@ def sum_of_dice(n: int, faces: int) -> dict[int, Fraction]:
     """
     if not 1 <= n <= MOST_DICE or not 2 <= faces <= MOST_FACES:
         raise InputError(
-            f"dice must be from 1 to {MOST_DICE} and faces from 2 to {MOST_FACES}; received {n} and "
-            f"{faces}."
+            f"dice must be from 1 to {MOST_DICE} and faces from 2 to {MOST_FACES}; received {n} "
+            f"and {faces}."
         )
     counts = {0: 1}  # ways in which each sum comes about, before any die
     for _ in range(n):
