@@ -25,6 +25,8 @@ def run(options):
     Parallel(n_jobs=2)(delayed(os.getpid)() for _ in range(10_000))
     raise AssertionError("the signal was lost")
 
+# Whoever was started in the background of a shell ignores the signal otherwise.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 import coherence.cli.compare
 coherence.cli.compare.run = run
 sys.exit(main(["compare", "runs", "--n-jobs", "2"]))
@@ -49,6 +51,10 @@ def test_workers_never_hear_of_an_interrupt_and_it_ends_with_130(tmp_path):
 
 def test_an_interrupt_that_was_held_back_comes_after():
     steps = []
-    with pytest.raises(KeyboardInterrupt), held_back():
-        steps += [signal.raise_signal(signal.SIGINT), "held"]
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt), held_back():
+            steps += [signal.raise_signal(signal.SIGINT), "held"]
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert steps == [None, "held"]
