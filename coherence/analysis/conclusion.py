@@ -188,8 +188,9 @@ def conclude(
     without = f"; {untested} could not be computed" if untested else ""
     rejected = _of(results, Outcome.REJECTED)
     if rejected:
+        many = f"{len(rejected)} of {n} tests {'rejects' if len(rejected) == 1 else 'reject'}"
         return (
-            f"{len(rejected)} of {n} tests {'rejects' if len(rejected) == 1 else 'reject'}"
+            f"{many if n > 1 else 'The one test rejects'}"
             f"{_corrected(rejected[0])}: {_signs(rejected, belief)}{without}.",
             _trust(rejected, scatter, allowing(results)),
         )
@@ -217,7 +218,8 @@ def _named(results: Sequence[CheckResult]) -> str:
 
 def _corrected(result: CheckResult) -> str:
     # Results that were not adjusted stand alone, and nothing is corrected.
-    return f" after the correction over {result.n_tests} tests" if result.n_tests else ""
+    several = result.n_tests is not None and result.n_tests > 1
+    return f" after the correction over {result.n_tests} tests" if several else ""
 
 
 def _signs(rejected: Sequence[CheckResult], belief: str) -> str:
