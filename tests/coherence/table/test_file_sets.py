@@ -214,3 +214,18 @@ def test_a_set_of_no_files_removes_the_earlier_one_with_its_list(tmp_path):
     write(tmp_path, OLD)
     write(tmp_path, {})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_read_is_not_overwritten_by_something_else(tmp_path):
+    read = tmp_path / "results.csv"
+    read.write_text("mine", encoding="utf-8")
+    with (
+        pytest.raises(InputError, match="results.csv was read, and would be overwritten"),
+        new_files(tmp_path, r"results\.csv", [read]) as new,
+    ):
+        (new / "results.csv").write_text("results", encoding="utf-8")
+    assert read.read_text(encoding="utf-8") == "mine"
+    # Written again as it is, it may stand among the results of itself.
+    with new_files(tmp_path, r"results\.csv", [read]) as new:
+        (new / "results.csv").write_text("mine", encoding="utf-8")
+    assert read.read_text(encoding="utf-8") == "mine"

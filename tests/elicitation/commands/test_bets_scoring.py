@@ -81,12 +81,12 @@ def test_results_of_an_earlier_call_do_not_stay(questions, tmp_path):
     for name in ("accuracy_x.svg", "accuracy_1.svg.bak", "notes.csv", "answers.sqlite"):
         (out / name).write_text("mine", encoding="utf-8")
     pd.concat([simulate_answers(name, table, rng=1) for name in ("maximiser", "random")]).to_csv(
-        out / "models.csv", index=False
+        tmp_path / "several.csv", index=False
     )
     values = table[table["kind"] == "value"]
     partial = simulate_answers("random", values, rng=1)
     partial.to_csv(tmp_path / "one.csv", index=False)
-    assert main(["bets", "--answers", str(out / "models.csv"), "--out", str(out)]) == 0
+    assert main(["bets", "--answers", str(tmp_path / "several.csv"), "--out", str(out)]) == 0
     assert (out / "ladder_2.svg").exists()
     assert main(["bets", "--answers", str(tmp_path / "one.csv"), "--out", str(out)]) == 0
     left = {file.name for file in out.iterdir()}
