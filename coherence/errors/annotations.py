@@ -182,7 +182,10 @@ def _hint(function: Callable[..., Any], name: str) -> Any:
         return Any
     if isinstance(hint, str):
         try:
-            hint = eval(hint, {**_NAMES, **inspect.unwrap(function).__globals__})  # noqa: S307
+            # Alone: what one parameter names may be known though the name of another is not.
+            alone = types.SimpleNamespace(__annotations__={name: hint})
+            known = {**_NAMES, **inspect.unwrap(function).__globals__}
+            return typing.get_type_hints(alone, known)[name]
         except NameError:
             return Any
     return hint
