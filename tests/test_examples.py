@@ -29,8 +29,9 @@ FUNCTIONS = public_functions()
 
 
 def examples_of(function):
+    names = dict(vars(inspect.getmodule(function)))
     finder = doctest.DocTestFinder(recurse=False)
-    return [one for one in finder.find(function, globs=dict(function.__globals__)) if one.examples]
+    return [one for one in finder.find(function, globs=names) if one.examples]
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
