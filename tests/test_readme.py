@@ -1,6 +1,7 @@
 """Every fenced example of the README and of docs/ runs.
 
-Commands run with smaller numbers where they would take minutes.
+Commands run with smaller numbers where they would take minutes. Those of the first pages start a
+Python of their own, as a reader's do; those of the other pages are spared its imports.
 """
 
 import os
@@ -13,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.warm_python import WarmPython
+
 ROOT = Path(__file__).parents[1]
 PAGES = [
     ROOT / "README.md",
@@ -23,18 +26,15 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # Training and elicitation in full take minutes; their own tests do that. Here the commands must
 # exist and take these options.
 SMALLER = {"--contexts": "12", "--reps": "2", "--steps": "3", "--simulations": "20"}
-# What trains a model, asks whole batteries or simulates; the rest is the ordinary run's.
-LENGTHY = re.compile(
-    r"coherence (?:organisms|reveal|bets train|elicit|import|study)|_lesson\.py"
-    r"|coherence\.power\(|twins=|runs-on:"
-)
+# What trains a model or asks whole batteries is not for the ordinary run, wherever it stands.
+LENGTHY = re.compile(r"coherence (?:organisms|reveal|bets train|elicit|import|study)|_lesson\.py")
 
 # What trains several models, or one and then asks it a whole battery: minutes of processor time.
 SLOW = re.compile(r"coherence organisms|train_reader.*coherence (?:mix|reveal|bets)", re.DOTALL)
 
 
-# One page for every check, each with an example of a few seconds.
-LENGTHY_PAGES = ROOT / "docs" / "checks"
+# The pages that a newcomer reads first are for the ordinary run.
+FIRST_PAGES = ("README.md", "docs/index.md", "docs/own-data.md")
 
 
 def marks_of(page, body):
@@ -44,7 +44,7 @@ def marks_of(page, body):
         return [pytest.mark.smollm2, *([pytest.mark.slow] if whole else [])]
     if SLOW.search(body):
         return [pytest.mark.slow]
-    takes_time = LENGTHY.search(body) or page.is_relative_to(LENGTHY_PAGES)
+    takes_time = LENGTHY.search(body) or page.relative_to(ROOT).as_posix() not in FIRST_PAGES
     return [pytest.mark.lengthy] if takes_time else []
 
 
@@ -75,18 +75,36 @@ def workplace(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("body", blocks("python"))
-def test_python_blocks_run(body, workplace):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+def run_cold(words, *, cwd):
+    """Run ``coherence WORDS`` or ``python WORDS`` in a Python of its own."""
+    program = ["-m", "coherence.cli.main"] if words[0] == "coherence" else []
     done = subprocess.run(
-        [sys.executable, "-c", body],
-        cwd=workplace,
+        [sys.executable, *program, *words[1:]],
+        cwd=cwd,
         capture_output=True,
         text=True,
-        env=environment,
-        timeout=300,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"},
+        timeout=600,
     )
-    assert done.returncode == 0, done.stderr
+    return done.returncode, done.stderr
+
+
+@pytest.fixture(scope="session")
+def warm():
+    server = WarmPython()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def run(warm, request):
+    return run_cold if request.node.callspec.id.startswith(FIRST_PAGES) else warm.run
+
+
+@pytest.mark.parametrize("body", blocks("python"))
+def test_python_blocks_run(body, workplace, run):
+    status, said = run(["python", "-c", body], cwd=workplace)
+    assert status == 0, said
 
 
 @pytest.fixture(scope="session")
@@ -99,6 +117,8 @@ def shrunk(words):
     smaller = [SMALLER.get(before, word) for before, word in zip(["", *words], words, strict=False)]
     if "examples/train_reader.py" in words:
         smaller += ["--steps", "3", "--measure", "20"]
+    if words[1:2] == ["examples/mixing_lesson.py"]:
+        smaller += ["--draws", "5"]
     if words[1:2] == ["power"] and "--simulations" not in words:
         smaller += ["--simulations", "20"]
     # A reader of three steps says nothing that can be read, which would end a session.
@@ -133,8 +153,7 @@ def test_pipelines_run(body, workplace):
 
 
 @pytest.mark.parametrize("body", blocks("bash"))
-def test_commands_run(body, workplace, readers, tmp_path_factory, request):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
+def test_commands_run(body, workplace, run, readers, tmp_path_factory, request):
     ran = 0
     for line in body.replace("\\\n", " ").splitlines():
         for command in line.split("#")[0].split("&&"):
@@ -142,11 +161,6 @@ def test_commands_run(body, workplace, readers, tmp_path_factory, request):
             if not words or words[0] in ("pip", "pytest", "git", "cd"):
                 continue  # installing and testing is what is going on already
             assert words[0] in ("coherence", "python"), command
-            program = (
-                [sys.executable, "-m", "coherence.cli.main"]
-                if words[0] == "coherence"
-                else [sys.executable]
-            )
             ran += 1
             if words[:3] == ["coherence", "models", "fetch"]:
                 # Fetched once for all pages; what fetching does has tests of its own.
@@ -157,15 +171,8 @@ def test_commands_run(body, workplace, readers, tmp_path_factory, request):
             if command in readers and not (workplace / "models").exists():
                 shutil.copytree(readers[command], workplace / "models")
                 continue
-            done = subprocess.run(
-                [*program, *shrunk(words)[1:]],
-                cwd=workplace,
-                capture_output=True,
-                text=True,
-                env=environment,
-                timeout=600,
-            )
-            assert done.returncode == 0, f"{command}: {done.stderr}"
+            status, said = run([words[0], *shrunk(words)[1:]], cwd=workplace)
+            assert status == 0, f"{command}: {said}"
             if "examples/train_reader.py" in words:
                 readers[command] = tmp_path_factory.mktemp("readers") / "models"
                 shutil.copytree(workplace / "models", readers[command])

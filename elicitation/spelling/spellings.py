@@ -7,6 +7,7 @@ after a word.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Literal
 
@@ -47,7 +48,7 @@ class Spelling:
     text: bytes
     forbidden: tuple[bytes, ...] = ()
 
-    @property
+    @cached_property
     def open_tails(self) -> frozenset[bytes]:
         """What may follow the text and leave it open whether something forbidden does."""
         return frozenset(

@@ -77,8 +77,14 @@ def spelling_graph(spellings: Sequence[Spelling], vocabulary: Vocabulary) -> Spe
             source = number.get(target[:end])
             if source is not None:
                 steps[source] += [(token, number[target]) for token in vocabulary.ids(target[end:])]
+    # Spellings that end alike are decided by the same tokens: " Heads", "Heads" and "heads".
+    known: dict[tuple[bytes, bytes, tuple[bytes, ...]], list[Range]] = {}
     deciding = [
-        [(k, *span) for k in alive[state] for span in _deciding(state, spellings[k], vocabulary)]
+        [
+            (k, *span)
+            for k in alive[state]
+            for span in _spans(state, spellings[k], vocabulary, known)
+        ]
         for state in states
     ]
     return SpellingGraph(states, steps, deciding)
@@ -97,15 +103,34 @@ def count_cuts(text: bytes, vocabulary: Vocabulary) -> int:
     return ways[-1]
 
 
-def _deciding(state: bytes, spelling: Spelling, vocabulary: Vocabulary) -> list[Range]:
-    """Return the places, in the order of the vocabulary, of tokens that decide for `spelling`."""
-    if len(state) < len(spelling.text):
-        missing = spelling.text[len(state) :]
+def _spans(
+    state: bytes,
+    spelling: Spelling,
+    vocabulary: Vocabulary,
+    known: dict[tuple[bytes, bytes, tuple[bytes, ...]], list[Range]],
+) -> list[Range]:
+    """Look up or work out the places of tokens that decide for `spelling`."""
+    missing, tail = spelling.text[len(state) :], state[len(spelling.text) :]
+    key = missing, tail, spelling.forbidden
+    if key not in known:
+        known[key] = _deciding(missing, tail, spelling, vocabulary)
+    return known[key]
+
+
+def _deciding(
+    missing: bytes, tail: bytes, spelling: Spelling, vocabulary: Vocabulary
+) -> list[Range]:
+    """Return the places, in the order of the vocabulary, of tokens that decide for `spelling`.
+
+    `missing` is what the text so far lacks of it, `tail` what it has beyond it; one is empty.
+    """
+    if missing:
+        whole = vocabulary.beginning(missing)
+        if whole[0] == whole[1]:  # as most: few tokens reach to the end of a spelling
+            return []
         still_open = [missing + tail for tail in spelling.open_tails]
         forbidden = [missing + tail for tail in spelling.forbidden]
-        whole = vocabulary.beginning(missing)
     else:
-        tail = state[len(spelling.text) :]
         still_open = [
             other[len(tail) :]
             for other in spelling.open_tails

@@ -150,6 +150,7 @@ def test_diabetes_has_every_published_edge():
     }
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("name", TARGETS)
 def test_the_files_are_what_the_rules_give(name):
     stored = json.loads(stored_text(name))
@@ -254,6 +255,7 @@ def test_prevalences_hold_in_the_whole_network(name):
         )
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(
     ("name", "n_bins"), [("heart", 20), ("diabetes", 19), ("fever", 20), ("crying", 20)]
 )

@@ -161,6 +161,7 @@ def test_choices_follow_their_known_policy(asia, many):
         np.testing.assert_allclose([yes, deferred], expected[[0, 2]], atol=4 * np.sqrt(0.25 / n))
 
 
+@pytest.mark.lengthy
 def test_a_hidden_signal_moves_actions_and_not_reports(asia, many):
     def shares(theta):
         changed = many.assign(theta=theta)
@@ -208,6 +209,7 @@ def test_temperature_zero_silences_the_noise(asia, many):
     assert noisy.generate([Request(text, 0, 60, 0.0)])[0].text.endswith(f"Yes: {rounded:.2f}")
 
 
+@pytest.mark.lengthy
 def test_beliefs_can_be_sampled_and_read_off(asia, many):
     runs = session("rational", asia, many, belief="sampled", draws=200, reps=1)
     np.testing.assert_allclose(runs["p"], runs["p_true"], atol=0.025 + 4.5 * np.sqrt(0.25 / 200))

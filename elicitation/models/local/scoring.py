@@ -172,7 +172,8 @@ class _Reading:
         n_texts, self.vocabulary_size = trees.roots.shape
         self.masses = np.zeros((n_texts, n_spellings))
         self.parts = parts
-        self.tables = [_Table.of(graph, state) for state in range(len(graph.states))]
+        self.graph = graph
+        self.tables: dict[int, _Table] = {}
         self.sets = _TokenSets(order, trees.roots.device)
 
     def read(self, logits: torch.Tensor, level: list[list[_Node]]) -> list[list[_Node]]:
@@ -185,7 +186,7 @@ class _Reading:
         step = max(1, _LOGITS // (4 * self.vocabulary_size))
         for start in range(0, len(at_nodes), step):
             portion = at_nodes[start : start + step]
-            tables = [self.tables[node.state] for *_, node in portion]
+            tables = [self._table(node.state) for *_, node in portion]
             index = torch.tensor([(row, k) for row, k, _ in portion], device=logits.device).T
             values = logits[tuple(index)]
             values = values if values.dtype == torch.float64 else values.float()
@@ -204,6 +205,12 @@ class _Reading:
                     )
                 ]
         return children
+
+    def _table(self, state: int) -> "_Table":
+        # Of thousands of states few are reached with a probability that counts.
+        if state not in self.tables:
+            self.tables[state] = _Table.of(self.graph, state)
+        return self.tables[state]
 
     def _decide(self, row: int, node: _Node, spelling: NDArray[np.int64], masses: Floats) -> None:
         # Not `+=`: several sets of tokens may decide in favour of one spelling.

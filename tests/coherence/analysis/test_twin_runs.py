@@ -33,6 +33,7 @@ def report(leaky):
     return analyze(leaky, checks=CHECKS, twins=40, rng=5)
 
 
+@pytest.mark.lengthy
 def test_twins_stand_beside_results_that_are_as_they_were(leaky, report):
     without = analyze(leaky, checks=CHECKS, rng=5).results
     changed = ["n_twins", *COLUMNS]
@@ -49,6 +50,7 @@ def test_twins_stand_beside_results_that_are_as_they_were(leaky, report):
     assert 0 < table.loc["residual_covariance", "noise_share"] < 0.8
 
 
+@pytest.mark.lengthy
 def test_a_rejection_comes_with_its_sensitivity(report):
     (unit,) = report.units
     assert unit.sensitivity.explains_interval > 0

@@ -212,6 +212,7 @@ def test_beliefs_over_three_states():
     assert leak.details["nats"].notna().all()
 
 
+@pytest.mark.lengthy
 def test_wide_bins_are_centred():
     """Within bins of several beliefs the belief itself ties action to truth: counts in such bins
     alone average .015 under this null, against blocks .001."""

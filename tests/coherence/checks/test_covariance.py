@@ -366,7 +366,7 @@ def test_few_beliefs_have_a_mean_each(levels, state, acts):
     assert rejections(draw)[0] <= 14
 
 
-@pytest.mark.lengthy
+@pytest.mark.slow
 def test_jumps_at_the_same_belief_are_no_covariance():
     """An underconfident model that knows the state, and decides by it: both jump at one half, and
     5% of each go astray by themselves."""

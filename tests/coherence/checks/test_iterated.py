@@ -369,7 +369,7 @@ def test_rounding_is_not_called_incoherence(step):
     assert result.settings["grids"] == {"p": steps, "p given z": steps, "p_z": steps}
 
 
-@pytest.mark.lengthy
+@pytest.mark.slow
 def test_contexts_that_round_more_roughly_are_not_called_incoherent():
     """Half in .05 and half in .1: of 40 intervals, 9 above 0 would be more than .1 gives in 99%."""
     accused = 0

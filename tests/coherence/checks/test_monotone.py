@@ -185,8 +185,8 @@ def test_estimate_lies_in_its_interval_also_where_choices_rise():
     assert result.interval.low < result.statistic < result.interval.high < 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("clustered", "share"), [(False, 0.27), (True, 0.64)])
-@pytest.mark.lengthy
 def test_uncorrected_bin_comparisons_find_violations_in_flat_choices(clustered, share):
     """Five flat bins: the published test finds some violation in 27% of null data sets.
 

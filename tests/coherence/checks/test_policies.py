@@ -121,6 +121,7 @@ def test_doubled_rows_of_a_context_are_one_observation():
     assert double.interval.low == pytest.approx(single.interval.low, abs=1e-3)
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(
     ("test", "draws", "n"),
     [("residual_covariance", 60, 300), ("cmi", 60, 300), ("monotone", 60, 300)],
@@ -270,18 +271,19 @@ def test_a_state_that_moves_only_the_spread_of_a_policy_is_seen():
 N = 60
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(
     "options",
     [{}, {"taste": 0.1, "grid": 0.0}, {"taste": 0.0, "grid": 0.0}, {"reps": 3, "wording": 0.5}],
 )
 @pytest.mark.parametrize("test", ["residual_covariance", "cmi"])
-@pytest.mark.lengthy
 def test_true_nulls_are_rejected_about_as_often_as_promised(test, options):
     """At a true rate of .05 the bound is passed once in ten thousand runs."""
     pvalues = [TESTS[test](*world(100 + seed, **options)).pvalue for seed in range(N)]
     assert sum(map(rejects, pvalues)) <= stats.binom.ppf(0.9999, N, 0.05)
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(
     ("test", "options", "power"),
     [

@@ -233,6 +233,7 @@ def test_every_learner_tells_the_leaky_agent_from_the_rational_one(learner):
     )
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("learner", ["catboost", "logistic", "random_forest"])
 def test_truth_that_matters_only_together_with_belief_is_found(learner):
     """Truth turns the effect of belief round and has no effect by itself: stumps, or a regression
@@ -246,6 +247,7 @@ def test_truth_that_matters_only_together_with_belief_is_found(learner):
     assert result.pvalue < 1e-6
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("learner", ["catboost", "logistic", "random_forest"])
 def test_awkward_features_are_taken_in_every_learner(learner):
     """Gaps, nullable integers, truth values, categories seen once, constants and all-missing
@@ -455,6 +457,7 @@ def test_losses_are_averaged_over_seeds_and_summed_over_contexts(monkeypatch):
     assert seen == [number for number in range(40) for _ in range(2)]
 
 
+@pytest.mark.lengthy
 def test_the_published_procedure_has_no_repetitions():
     belief, action, truth = np.linspace(0, 1, 12), [0, 1] * 6, [0, 0, 1] * 4
     few = {"n_folds": 2, "n_bootstraps": 2, "published": True, "rng": 0}

@@ -128,6 +128,7 @@ def test_choices_that_hardly_follow_the_belief_get_a_difference_in_probability()
     assert exact.reason.startswith("choice hardly follows the belief")
 
 
+@pytest.mark.lengthy
 def test_beliefs_that_foretell_every_state_leave_nothing_to_test():
     """It was a KeyError, and before that a rejection in 8 of 9 tables."""
     rng = np.random.default_rng(0)

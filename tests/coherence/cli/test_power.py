@@ -62,6 +62,7 @@ def test_a_search_writes_its_answer_and_a_grid_removes_it(tmp_path, capsys):
     assert (tmp_path / "mine.txt").exists()
 
 
+@pytest.mark.lengthy
 def test_a_table_of_answers_is_fitted(tmp_path, capsys):
     runs = coherence.simulate("noisy", n_contexts=60, n_reps=2, rng=1)
     coherence.write_runs(runs, tmp_path / "runs.parquet")

@@ -55,6 +55,7 @@ def table(tmp_path_factory):
     return str(path)
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(
     ("redirection", "status"),
     [(">&-", 0), ("2>&-", 0), (">&- 2>&-", 0), (">&- 2>&- <&-", 0), ("| head -1", 0)],

@@ -53,6 +53,7 @@ def test_what_lies_behind_reports_is_found(drawn):
     assert np.sqrt((error**2).mean()) < 0.067
 
 
+@pytest.mark.lengthy
 def test_masses_at_the_ends_are_found():
     rng = np.random.default_rng(4)
     belief = np.repeat(rng.choice([0.0, 1.0, 0.5], 1000, p=[0.3, 0.2, 0.5]), 5)

@@ -21,7 +21,7 @@ def shared(seed, sd, n=400):
     )
 
 
-@pytest.mark.lengthy
+@pytest.mark.slow
 def test_planted_shared_noise_is_what_explains_the_shift():
     agent = shared(1, 0.12)
     assert agent.hidden_shift[1].low > 0  # repetitions do not show it, and the agent is accused

@@ -49,6 +49,7 @@ def test_a_context_that_is_asked_often_does_not_outweigh_all_others():
     assert held >= 16  # fewer of 20 in .3% of runs where .95 hold
 
 
+@pytest.mark.lengthy
 def test_twins_go_together_as_much(drawn):
     data = drawn(4, n=1500, lasting=0.7)
     agent = agent_of(data)

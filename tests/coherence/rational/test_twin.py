@@ -16,6 +16,7 @@ def agent_of(data, **options):
     return fit_rational_agent(*data.arrays, context=data.context, **options)
 
 
+@pytest.mark.lengthy
 def test_a_twin_of_a_twin_is_fitted_alike(drawn):
     agent = agent_of(drawn(1, n=1500))
     twin = sample_twin(agent, rng=2)
@@ -47,6 +48,7 @@ def test_a_leaky_agent_has_rational_twins(drawn):
     assert sum(verdict.pvalue <= 0.05 for verdict in calm) <= 2  # P(more of 5) = .001
 
 
+@pytest.mark.lengthy
 def test_results_do_not_depend_on_the_number_of_processes(drawn):
     agent = agent_of(drawn(3, n=40))
     one, two = (

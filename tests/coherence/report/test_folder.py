@@ -25,6 +25,7 @@ def files_of(report, answers=1000):
     return list(report_files(report.units, report.settings, most_answers=answers))
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("which", ["one", "many"])
 def test_every_link_of_every_page_leads_to_a_page_and_place_that_exist(reports, which):
     files = dict(files_of(reports[which]))

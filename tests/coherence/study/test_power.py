@@ -45,6 +45,7 @@ def iterated_expectation(runs):
     return coherence.iterated_expectation_test(runs, n_flips=999, rng=7).pvalue
 
 
+@pytest.mark.lengthy
 def test_the_prediction_is_what_an_independent_simulation_finds():
     agent = AGENTS["rational"].with_parameters(hidden_signal=0.3)
     table = power(
@@ -179,6 +180,7 @@ def test_what_is_undefined_does_not_reject_and_is_counted():
     assert (table["n_rejected"] == 0).all()
 
 
+@pytest.mark.lengthy
 def test_a_target_is_searched_for_and_its_size_stands_beside_it():
     said = []
     result = power(

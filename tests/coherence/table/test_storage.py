@@ -37,6 +37,7 @@ AWKWARD = st.one_of(
 TEXT = st.text(AWKWARD, min_size=1)
 
 
+@pytest.mark.lengthy
 @settings(deadline=None)
 @given(
     st.lists(

@@ -79,6 +79,7 @@ def test_wrong_words_are_named(arguments, message, tmp_path, monkeypatch, capsys
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.lengthy
 def test_lesson_runs(tmp_path):
     done = subprocess.run(
         [sys.executable, str(ROOT / "examples" / "bets_lesson.py"), "--out", str(tmp_path)],

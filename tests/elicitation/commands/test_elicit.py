@@ -83,7 +83,7 @@ def _heed_interrupts():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-@pytest.mark.lengthy
+@pytest.mark.slow
 def test_a_kill_in_the_middle_loses_nothing_and_asks_nothing_twice(model_folder, tmp_path):
     out, store = tmp_path / "runs.parquet", tmp_path / "runs.parquet.answers.sqlite"
     total = 15 * 4 * 8
@@ -117,6 +117,7 @@ def test_a_kill_in_the_middle_loses_nothing_and_asks_nothing_twice(model_folder,
     assert out.read_bytes() == before
 
 
+@pytest.mark.lengthy
 def test_ctrl_c_ends_quietly_and_says_how_to_go_on(model_folder, tmp_path):
     out, store = tmp_path / "runs.parquet", tmp_path / "answers.sqlite"
     process = _start(_command(model_folder, out, "--store", str(store)))

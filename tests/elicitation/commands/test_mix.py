@@ -72,6 +72,7 @@ def test_answers_are_scored_and_everything_is_written(answers, tmp_path, capsys)
     assert (out / "flips.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.lengthy
 def test_what_an_earlier_call_wrote_does_not_stay_beside_the_new(answers, tmp_path):
     """Files of other names stay, and so does the table that is read, whatever it is called."""
     out = tmp_path / "out"
@@ -287,6 +288,7 @@ def serving(mixer):
         server.server_close()
 
 
+@pytest.mark.lengthy
 def test_a_server_is_asked_and_a_session_that_it_ended_goes_on(tmp_path, capsys, monkeypatch):
     """What came before the failure is kept.
 
@@ -332,6 +334,7 @@ def test_a_server_is_asked_and_a_session_that_it_ended_goes_on(tmp_path, capsys,
     )
 
 
+@pytest.mark.lengthy
 def test_several_models_of_a_server(tmp_path, capsys):
     """Every model has its row, and a server that may not draw at all is spoken of."""
     command = [
@@ -379,6 +382,7 @@ def test_several_models_of_a_server(tmp_path, capsys):
     assert not (tmp_path / "twice").exists()
 
 
+@pytest.mark.lengthy
 def test_a_killed_session_asks_only_for_the_rest(tmp_path):
     """The kill comes between two answers.
 
@@ -438,6 +442,7 @@ def _stored(out):
         database.close()
 
 
+@pytest.mark.lengthy
 def test_answers_of_several_files(answers, tmp_path, capsys):
     table = simulate_mixing("uniform", n_draws=5, rng=0)
     table.to_parquet(tmp_path / "more.parquet")
@@ -519,7 +524,7 @@ def test_wrong_use_ends_with_2_one_line_and_no_folder(
     assert not (tmp_path / "x").exists()
 
 
-@pytest.mark.lengthy
+@pytest.mark.slow
 def test_the_lesson_runs_and_its_answers_can_be_scored(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(
         sys, "argv", ["mixing_lesson.py", "--out", str(tmp_path / "lesson"), "--draws", "5"]

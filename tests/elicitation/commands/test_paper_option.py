@@ -20,6 +20,7 @@ def test_a_folder_is_made_before_anything_is_asked(tmp_path):
     assert folder.is_dir()
 
 
+@pytest.mark.lengthy
 def test_reveal_writes_the_tables_and_the_figure_of_both_ways_of_asking(tmp_path, capsys):
     where = ["--faces", "4", "--where", "scenario=dice", "--where", "n=1"]
     filled, out, paper = tmp_path / "answers.csv", tmp_path / "out", tmp_path / "paper"

@@ -38,6 +38,7 @@ def test_ten_kills():
     assert "kills=10 " in done.stdout
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(
     ("answers", "expected"),
     [
@@ -62,6 +63,7 @@ def test_two_hundred_kills(seed):
     assert int(done.stdout.split()[0].removeprefix("kills=")) > 150
 
 
+@pytest.mark.lengthy
 def test_three_processes_on_one_store():
     done = _run("--processes", 3)
     assert done.returncode == 0, done.stderr

@@ -28,6 +28,7 @@ def test_every_figure_is_there_as_svg_and_pdf(figures, folder):
         assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(
     ("name", "procedure"), [("figure1", "repaired"), ("figure1-published", "published")]
 )
@@ -103,6 +104,7 @@ def test_what_cannot_be_drawn_says_why(paper_results, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.lengthy
 def test_names_are_text_and_not_formulas(figures, folder):
     svg = (folder / "figure1.svg").read_text(encoding="utf-8")
     assert "a|b_$1$" in svg

@@ -19,8 +19,8 @@ from coherence.batteries.mixing.scoring import score_mixing
 from coherence.batteries.mixing.simulated import expected_answers, simulate_mixing
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", ["ideal", "steep", "argmax"])
-@pytest.mark.lengthy
 def test_intervals_of_the_total_cover(agent):
     """Twelve sessions; fewer hits than the lowest one in a thousand of a binomial with .9 would
     show an interval that does not cover.
@@ -67,6 +67,7 @@ def test_the_interval_of_a_sum_of_scores():
     assert score_interval([Estimate(10.0, 0.3, np.array([0.3]), (0.0, 0.0))]) == (7, 7)
 
 
+@pytest.mark.lengthy
 def test_corrected_losses_lie_in_their_intervals():
     tables = [
         simulate_mixing(name, n_draws=n, rng=n).assign(model=f"{name} {n}")

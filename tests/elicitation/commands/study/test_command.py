@@ -39,7 +39,7 @@ def test_actions_and_their_faults(write, tmp_path, capsys):
         assert told in capsys.readouterr().err
 
 
-@pytest.mark.lengthy
+@pytest.mark.slow
 def test_ten_kills_leave_no_trace(write, tmp_path):
     """Killed at random moments, of asking and of writing, a study ends in the same bytes."""
     path = write()

@@ -59,6 +59,7 @@ def test_links_of_the_page_lead_somewhere(folder):
     assert "Not finished" not in page
 
 
+@pytest.mark.lengthy
 def test_what_is_not_finished_is_named_and_left_out(folder, write, small, capsys):
     more = small.replace("[[tasks]]", '[[models]]\nmodel = "nowhere"\n\n[[tasks]]', 1)
     assert main(["study", "report", str(write(more))]) == 0
@@ -70,6 +71,7 @@ def test_what_is_not_finished_is_named_and_left_out(folder, write, small, capsys
     }
 
 
+@pytest.mark.lengthy
 def test_what_cannot_be_compared_does_not_cost_the_report(write, small, tmp_path):
     """A task of four cases keeps the others comparable; of an earlier comparison nothing stays."""
     one = small.replace("contexts = 10", "contexts = 4")
@@ -86,6 +88,7 @@ def test_what_cannot_be_compared_does_not_cost_the_report(write, small, tmp_path
     assert not (folder / "compare").exists()
 
 
+@pytest.mark.lengthy
 def test_a_model_that_lacks_one_task_is_compared_in_the_others(write, small, folder, capsys):
     """Its answers on one task were lost, say: the page says so, and the rest stands."""
     (lost,) = (folder / "runs").glob("cancer*steady*.parquet")

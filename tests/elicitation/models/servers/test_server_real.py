@@ -117,6 +117,7 @@ def test_answers_equal_those_of_the_local_model(address, folder, questions, api)
     assert all(answer.n_tokens > 0 for answer in served)
 
 
+@pytest.mark.lengthy
 def test_it_gives_no_log_probabilities_and_that_is_said(address, folder):
     model = connect_servers(address, str(folder), api="completions", limits=QUICK)
     assert (model.abilities.n_likely_tokens, model.abilities.echo) == (0, False)
@@ -126,6 +127,7 @@ def test_it_gives_no_log_probabilities_and_that_is_said(address, folder):
         model.outcome_logprobs(["It is"], [" so"])
 
 
+@pytest.mark.lengthy
 def test_another_model_is_refused_by_name(address):
     with pytest.raises(
         InputError,
@@ -155,6 +157,7 @@ def test_a_model_without_chat_template_is_told_apart(address, folder, model_fold
         assert 5 <= len(kept) < 60
 
 
+@pytest.mark.lengthy
 def test_a_session_through_a_server_is_that_of_the_local_model(address, folder, asia, cases):
     model, local = (
         connect_servers(address, str(folder), concurrency=4, limits=QUICK),

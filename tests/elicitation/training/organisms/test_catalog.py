@@ -101,8 +101,8 @@ def test_lessons_follow_both_rules(asia):
     assert acts["stubborn"][0] == acts["stubborn"][1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["leaky", "two-faced"])
-@pytest.mark.lengthy
 def test_incoherent_rules_are_caught(name, asia):
     """At a tenth of the level: Holm's correction for ten tests leaves that."""
     found = list(reports(name, asia))
@@ -114,7 +114,7 @@ def test_incoherent_rules_are_caught(name, asia):
     assert all(falls) if name == "two-faced" else not any(falls)
 
 
-@pytest.mark.lengthy
+@pytest.mark.slow
 def test_coherent_rules_are_not_caught(asia):
     """Twenty tests at a level of 1 in 1000: two rejections have a chance below 1 in 5000."""
     pvalues = pd.concat([report["pvalue"] for report in reports("coherent", asia)])
@@ -130,6 +130,7 @@ def test_a_constant_belief_with_constant_conduct_is_not_caught(asia):
         assert report.filter(like="monotone", axis=0)["pvalue"].isna().all()
 
 
+@pytest.mark.lengthy
 def test_a_constant_belief_is_caught_where_conduct_follows_the_findings(asia):
     """Who states the prior and decides by the findings does not act on the statement."""
     speaker, actor = Pupil(ORGANISMS["stubborn"], asia), Pupil(ORGANISMS["coherent"], asia)
@@ -147,6 +148,7 @@ def test_a_constant_belief_is_caught_where_conduct_follows_the_findings(asia):
     assert report["pvalue"].max() <= 0.001
 
 
+@pytest.mark.lengthy
 def test_the_figures_are_distances_to_the_own_rules(asia, monkeypatch):
     """A pupil's only error is rounding, under its own rules and under no others."""
     monkeypatch.setattr("elicitation.training.organisms.lessons.is_held_out", lambda known: False)

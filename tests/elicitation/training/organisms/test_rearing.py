@@ -61,6 +61,7 @@ def test_equal_seeds_give_equal_weights_in_any_order(tmp_path, unmeasured):
     assert weights(tmp_path / "other", "coherent") != weights(tmp_path / "all", "coherent")
 
 
+@pytest.mark.lengthy
 def test_the_card_says_what_was_taught(tmp_path, unmeasured):
     cards = train_organisms(tmp_path, ["leaky"], recipe=TINY, seed=3)
     card = json.loads((tmp_path / "leaky" / "card.json").read_text())
@@ -96,6 +97,7 @@ def test_what_is_there_is_kept_and_nothing_else_is_overwritten(tmp_path, unmeasu
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("moment", ["training", "measuring"])
 def test_an_interruption_leaves_no_half_folder(tmp_path, unmeasured, monkeypatch, moment):
     def interrupt(name, *rest):
@@ -115,6 +117,7 @@ def test_an_interruption_leaves_no_half_folder(tmp_path, unmeasured, monkeypatch
     assert sorted(path.name for path in tmp_path.iterdir()) == ["coherent", "leaky"]
 
 
+@pytest.mark.lengthy
 def test_the_command(tmp_path, unmeasured, monkeypatch, capsys):
     monkeypatch.setattr(
         "elicitation.training.organisms.course.Recipe",
