@@ -103,7 +103,8 @@ def run(warm, request):
 
 @pytest.mark.parametrize("body", blocks("python"))
 def test_python_blocks_run(body, workplace, run):
-    status, said = run(["python", "-c", body], cwd=workplace)
+    (workplace / "block.py").write_text(body, encoding="utf-8")
+    status, said = run(["python", "block.py"], cwd=workplace)
     assert status == 0, said
 
 

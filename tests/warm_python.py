@@ -71,15 +71,10 @@ def _become(task):
     ):
         os.dup2(os.open(path, flags), descriptor)
     program, *words = task["words"]
-    main = types.ModuleType("__main__")
-    sys.modules["__main__"] = main
+    sys.modules["__main__"] = types.ModuleType("__main__")
     if program == "coherence":
         sys.argv = ["coherence", *words]
         sys.exit(importlib.import_module("coherence.cli.main").main())
-    if words[0] == "-c":
-        sys.argv, sys.path[0] = ["-c"], ""
-        exec(compile(words[1], "<string>", "exec"), vars(main))
-        sys.exit(0)
     sys.argv, sys.path[0] = words, str(Path(words[0]).parent.resolve())
     runpy.run_path(words[0], run_name="__main__")
     sys.exit(0)
