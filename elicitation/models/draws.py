@@ -3,6 +3,7 @@
 import hashlib
 import json
 from dataclasses import dataclass
+from functools import cached_property
 
 from elicitation.models.base import Request
 from elicitation.spelling.forms import AnswerForm
@@ -98,7 +99,7 @@ class Draw:
             form=form,
         )
 
-    @property
+    @cached_property
     def settings(self) -> str:
         """Settings of the generation as canonical JSON."""
         request = self.request
@@ -131,6 +132,12 @@ class Draw:
         str
             A hexadecimal digest.
         """
-        return hashlib.sha256(
-            json.dumps([fingerprint, self.request.text, self.settings, self.number]).encode()
-        ).hexdigest()
+        # A session asks for the key of every draw five times, always for one model.
+        if fingerprint not in self._keys:
+            identity = [fingerprint, self.request.text, self.settings, self.number]
+            self._keys[fingerprint] = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
+        return self._keys[fingerprint]
+
+    @cached_property
+    def _keys(self) -> dict[str, str]:
+        return {}
