@@ -34,7 +34,7 @@ SLOW = re.compile(r"coherence organisms|train_reader.*coherence (?:mix|reveal|be
 
 
 # The pages that a newcomer reads first are for the ordinary run.
-FIRST_PAGES = ("README.md", "docs/index.md", "docs/own-data.md")
+FIRST_PAGES = ("README.md", "docs/index.md")
 
 
 def marks_of(page, body):

@@ -107,6 +107,7 @@ def no_room_for(size: int, monkeypatch):
         yield
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_full_disk_leaves_the_old_set_as_it_was(command, sets, monkeypatch, capsys):
     folder, words, _, new = sets(command)

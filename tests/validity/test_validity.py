@@ -45,6 +45,7 @@ def _rejections(subject, design, n):
     )
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("check", QUICK)
 @pytest.mark.parametrize("design", HARD, ids=lambda design: design.name)
 def test_true_nulls_are_rejected_about_as_often_as_promised(check, design):
@@ -52,14 +53,15 @@ def test_true_nulls_are_rejected_about_as_often_as_promised(check, design):
     assert _rejections(check, design, N) <= stats.binom.ppf(0.9999, N, 0.05)
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(
     ("check", "signal", "power", "n"),
     [
-        pytest.param("residual_covariance", 0.1, 0.70, N, marks=pytest.mark.lengthy),
+        pytest.param("residual_covariance", 0.1, 0.70, N),
         ("residual_covariance", 0.2, 0.97, N),
-        pytest.param("cmi", 0.1, 0.40, N, marks=pytest.mark.lengthy),
+        pytest.param("cmi", 0.1, 0.40, N),
         ("cmi", 0.2, 0.80, N),
-        pytest.param("predictive_gain", 0.2, 0.70, 12, marks=pytest.mark.lengthy),
+        pytest.param("predictive_gain", 0.2, 0.70, 12),
     ],
 )
 def test_hidden_signals_are_found(check, signal, power, n):
@@ -97,7 +99,8 @@ def test_intervals_cover(subject, design):
     } == set()
 
 
-@pytest.mark.parametrize("step", [0.05, pytest.param(0.25, marks=pytest.mark.lengthy)])
+@pytest.mark.lengthy
+@pytest.mark.parametrize("step", [0.05, pytest.param(0.25)])
 def test_coherent_rounded_reports_are_not_accused(step):
     """Without the floor all of these intervals lie above 0."""
     (design,) = (

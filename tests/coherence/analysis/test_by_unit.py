@@ -23,6 +23,7 @@ def path(request, tmp_path_factory):
     return file
 
 
+@pytest.mark.lengthy
 def test_results_are_those_of_the_table_in_memory(path):
     options = {"checks": FAST, "positive": "wet", "rng": 3}
     whole = analyze(read_runs(path), **options)

@@ -172,6 +172,7 @@ def test_the_command_names_state_and_reference_as_a_shell_reads_it(report):
     assert "--positive ja --positive 'not today' --reference mse" in words
 
 
+@pytest.mark.lengthy
 def test_overview_only_for_several_units(report):
     assert "Overview" in Page(report.to_html()).words
     assert "Overview" not in Page(Report(report.units[:1], report.settings).to_html()).words
@@ -191,6 +192,7 @@ def test_marks_follow_the_correction(unit):
     assert "○" not in words
 
 
+@pytest.mark.lengthy
 def test_titles_name_the_kind_of_belief(unit):
     revealed = unit(answering=Answering({"revealed": 100}), verdicts=("V.",) * 5)
     words = Page(Report((revealed,), {}).to_html()).words
@@ -201,6 +203,7 @@ def test_titles_name_the_kind_of_belief(unit):
     assert "Could these beliefs be the ones acted on?" in mixed
 
 
+@pytest.mark.lengthy
 def test_long_raw_answers_are_cut_with_a_note(unit):
     words = Page(Report((unit(),), {}).to_html()).words
     assert f"(cut after {RAW_LIMIT} of 690 characters)" in words

@@ -82,6 +82,7 @@ def test_the_schema_is_one():
     assert json.loads(json.dumps(SCHEMA)) == SCHEMA
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("name", TABLES)
 def test_results_are_strict_json_and_hold_what_is_described(name, monkeypatch, request):
     monkeypatch.chdir(request.config.rootpath)

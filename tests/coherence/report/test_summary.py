@@ -38,6 +38,7 @@ def many(unit):
     return made
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("n", [FEW + 1, 24, 300])
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_many_units_fit_a_few_screens(many, n, width):

@@ -116,6 +116,7 @@ def test_the_plan_of_a_fitted_agent_is_near_the_power_of_the_agent_itself():
     np.testing.assert_allclose(likewise, own, atol=0.1)
 
 
+@pytest.mark.lengthy
 def test_every_share_has_its_exact_interval_and_its_row():
     table = power("rational", n_contexts=[20, 30], n_reps=[1, 2], signal=[0.4, 0.2], **QUICK).table
     assert table.groupby("check").size().eq(12).all()

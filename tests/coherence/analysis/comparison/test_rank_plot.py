@@ -52,6 +52,7 @@ def test_a_model_without_an_estimate_is_named_as_such(compared):
     assert "not estimated" in [text.get_text() for text in ax.texts]
 
 
+@pytest.mark.lengthy
 def test_the_picture_is_the_same_for_equal_tables_and_holds_no_markup(compared):
     evil = "<script>alert(1)</script> $x^2$"
     named = compared.estimates.replace({"model": {"heaping": evil}})
@@ -64,6 +65,7 @@ def test_the_picture_is_the_same_for_equal_tables_and_holds_no_markup(compared):
     assert height_for(10) > height_for(3)
 
 
+@pytest.mark.lengthy
 def test_several_tasks_have_their_names(compared):
     other = compared.estimates.assign(task="other")
     both = pd.concat([compared.estimates, other])

@@ -51,6 +51,7 @@ def test_as_many_violations_are_marked_as_the_results_have(
     assert "4 rows had no readable belief and action" in caption
 
 
+@pytest.mark.lengthy
 def test_bars_and_baseline_are_the_numbers_of_the_results(paper_results):
     frame = paper_results.frame()
     gaps = frame[(frame["task"] == "heart") & frame["statistic"].notna()]
@@ -76,6 +77,7 @@ def test_many_units_are_parted_over_files(paper_results, tmp_path):
     assert [figure.name for figure in figures] == ["figure1-1", "figure1-2", "figure2"]
 
 
+@pytest.mark.lengthy
 def test_a_unit_without_a_pair_does_not_change_the_order_of_panels(paper_results, tmp_path):
     report = paper_results.reports["repaired"]
     first, *others = report.units
@@ -92,6 +94,7 @@ def test_a_unit_without_a_pair_does_not_change_the_order_of_panels(paper_results
     assert svg.index("yes/no:") < svg.index("share of yes")
 
 
+@pytest.mark.lengthy
 def test_what_cannot_be_drawn_says_why(paper_results, tmp_path):
     report = paper_results.reports["repaired"]
     settings = {**report.settings, "checks": ["cmi"]}

@@ -13,6 +13,7 @@ def small():
     return runs[runs["z_state"].isna()].drop(columns=["z", "z_state", "p_z"])
 
 
+@pytest.mark.lengthy
 def test_the_frame_holds_every_result_of_every_procedure(paper_results):
     frame = paper_results.frame()
     assert tuple(frame) == COLUMNS
@@ -61,6 +62,7 @@ def test_faults_are_refused(small):
         collect_results(report, runs=small.assign(model="another"))
 
 
+@pytest.mark.lengthy
 def test_reasons_name_what_is_missing(small, paper_results):
     no_truth = small.drop(columns=["theta", "x_1", "x_2", "x_3", "x_4", "x_5", "x_6"])
     results = collect_results(coherence.analyze(no_truth, rng=1))

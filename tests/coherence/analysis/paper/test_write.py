@@ -81,6 +81,7 @@ def test_the_published_gain_stands_beside_the_repaired_one(tmp_path):
         assert table[f"{row['check']}.published"] == row["statistic"]
 
 
+@pytest.mark.lengthy
 def test_the_index_shows_every_table_and_figure_with_its_caption(paper_results, tmp_path):
     figures = write_paper_figures(paper_results, tmp_path)
     tables = paper_tables(paper_results)

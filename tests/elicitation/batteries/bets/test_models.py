@@ -23,6 +23,7 @@ from elicitation.training.organisms.chooser import Shape
 ITEMS = default_items()
 
 
+@pytest.mark.lengthy
 def test_causal_scores_are_the_likelihoods_of_the_options(model):
     from elicitation.batteries.bets.models import score_choices
 
@@ -68,6 +69,7 @@ def test_causal_scores_are_the_likelihoods_of_the_options(model):
         )
 
 
+@pytest.mark.lengthy
 def test_kept_scores_are_not_asked_again(model, monkeypatch):
     from elicitation.batteries.bets import models as bet_models
     from elicitation.store import AnswerStore
@@ -119,6 +121,7 @@ def test_only_models_that_score_options_are_asked(model):
         load_chooser("/nowhere")
 
 
+@pytest.mark.lengthy
 def test_multiple_choice_models_answer_bets(tmp_path):
     """A very small model taught the values of six things answers questions about them."""
     high = [Item(name, "high", "test", 100) for name in ("gold", "silver", "copper")]

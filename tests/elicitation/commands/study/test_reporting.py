@@ -31,6 +31,7 @@ def tables(folder):
     return pd.concat([pd.read_parquet(path) for path in paths], ignore_index=True)
 
 
+@pytest.mark.lengthy
 def test_results_are_those_of_the_tables(folder):
     runs = tables(folder)
     expected = analyze(runs, checks=["residual_covariance"], rng=0).results
@@ -49,6 +50,7 @@ def test_results_are_those_of_the_tables(folder):
     pd.testing.assert_frame_equal(compared, again, check_dtype=False)
 
 
+@pytest.mark.lengthy
 def test_links_of_the_page_lead_somewhere(folder):
     page = (folder / "study.html").read_text(encoding="utf-8")
     links = re.findall(r'href="([^"]+)"', page)
