@@ -57,7 +57,7 @@ class Reading:
 
 
 def as_runs(
-    table: pd.DataFrame, reading: Reading, source: Path, *, where: str = ""
+    table: pd.DataFrame, reading: Reading, source: Path, *, where: str = "", judged: bool = False
 ) -> pd.DataFrame:
     """Turn a table as a file has it into a runs table.
 
@@ -71,6 +71,8 @@ def as_runs(
         File or folder, for messages.
     where : str
         Which part of it, for messages.
+    judged : bool
+        Whether that part is of a table that was found to hold percentages as a whole.
 
     Returns
     -------
@@ -84,9 +86,13 @@ def as_runs(
     SchemaError
         The table breaks the schema; the message lists every fault.
     """
-    runs = _map_columns(_without(table, reading.ignore, source), reading.columns, source)
+    runs = map_columns(_without(table, reading.ignore, source), reading.columns, source)
     runs = as_probabilities(
-        runs, percent=reading.percent, decimal=reading.decimal, source=str(source)
+        runs,
+        percent=reading.percent,
+        decimal=reading.decimal,
+        source=str(source),
+        judged=judged,
     )
     runs = restore_whole_labels(runs)
     if reading.merge_labels:
@@ -144,7 +150,28 @@ def restore_whole_labels(runs: pd.DataFrame) -> pd.DataFrame:
     return runs.astype(dict.fromkeys(whole, "Int64"))
 
 
-def _map_columns(runs: pd.DataFrame, columns: Mapping[str, str], source: Path) -> pd.DataFrame:
+def map_columns(runs: pd.DataFrame, columns: Mapping[str, str], source: Path) -> pd.DataFrame:
+    """Give columns of a file their names in the runs table.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        As the file has it.
+    columns : mapping of str to str
+        Column of the runs table -> column of the file.
+    source : Path
+        For messages.
+
+    Returns
+    -------
+    DataFrame
+        A column of the file that bears the name already is called ``unmapped_<name>``.
+
+    Raises
+    ------
+    InputError
+        A column is missing, or is used twice.
+    """
     for name, original in columns.items():
         if name not in COLUMN_NAMES:
             raise InputError(

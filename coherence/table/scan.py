@@ -20,11 +20,14 @@ from coherence.table.frames import require_path
 from coherence.table.incoming import (
     Reading,
     as_runs,
+    map_columns,
     restore_whole_labels,
     with_index_columns,
 )
 from coherence.table.parquet_files import ParquetFile, is_parquet, parquet_files
+from coherence.table.percentages import Tally
 from coherence.table.storage import require_there
+from coherence.table.written_numbers import tally_percentages, tell_percentages
 
 UNIT = ("task", "model")
 Key = tuple[str, str]
@@ -134,7 +137,8 @@ class RunsScan:
         together = pd.concat(tables, ignore_index=True)
         lacking = [name for name in self.names if name not in together.columns]
         together = together.assign(**dict.fromkeys(lacking))
-        return as_runs(together, self.reading, self.path, where=where)
+        # Whether there are percentages was judged from all units: one may hold 0 and 1 alone.
+        return as_runs(together, self.reading, self.path, where=where, judged=True)
 
 
 def scan_runs(
@@ -161,7 +165,8 @@ def scan_runs(
     Raises
     ------
     InputError
-        There is nothing there, it is not parquet or cannot be read, or it has no rows.
+        There is nothing there, it is not parquet or cannot be read, it has no rows, or no number
+        of a stated column is above 1 though they are said to be percentages.
 
     Notes
     -----
@@ -209,7 +214,7 @@ def scan_runs(
                 found.setdefault(key, []).append(part)
     if not n_rows:
         raise InputError(f"{source}: the table has no rows. Check the export that wrote it.")
-    return RunsScan(
+    scan = RunsScan(
         path=source,
         reading=reading,
         parts={key: tuple(found[key]) for key in sorted(found)},
@@ -217,6 +222,9 @@ def scan_runs(
         names=tuple(name for name in names if not _is_unnamed_index(name)),
         n_rows=n_rows,
     )
+    if percent:
+        tell_percentages(_tallies(scan), str(source))
+    return scan
 
 
 def _labels(found: list[pd.DataFrame]) -> pd.DataFrame:
@@ -290,6 +298,26 @@ def _combinations(
     found = pd.DataFrame({name: unit_names(distinct, name, reading) for name in UNIT})
     theta = None if inside["theta"] in reading.ignore else distinct.get(inside["theta"])
     return found.assign(theta=theta)
+
+
+def _tallies(scan: RunsScan) -> dict[str, Tally]:
+    """Count the stated numbers of all units, group by group."""
+    header = pd.DataFrame(columns=[name for name in scan.names if name not in scan.reading.ignore])
+    mapped = scan.reading.columns.items()
+    there = {name: original for name, original in mapped if original in header.columns}
+    named = map_columns(header, there, scan.path).columns
+    back = dict(zip(named, header.columns, strict=True))
+    empty = pd.DataFrame(columns=named)
+    tallies = tally_percentages(empty, decimal=scan.reading.decimal)
+    groups = {(part.file.path, part.group) for parts in scan.parts.values() for part in parts}
+    for path, group in sorted(groups):
+        content = _opened(path)
+        inside = {back[name]: name for name in tallies if back[name] in content.schema_arrow.names}
+        rows = content.read_row_group(group, columns=list(inside)).to_pandas(ignore_metadata=True)
+        for name in inside.values():
+            part = rows.rename(columns=inside)[[name]]
+            tallies[name] += tally_percentages(part, decimal=scan.reading.decimal)[name]
+    return tallies
 
 
 def read_group(part: Part) -> pd.DataFrame:

@@ -5,14 +5,15 @@ commas stand in a column of probabilities and nothing was said, the error names 
 """
 
 import logging
-import math
 import re
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from coherence.errors import InputError
-from coherence.table.percentages import check_percentages
+from coherence.table.percentages import Tally, check_percentages
 from coherence.table.schema import PROBABILITIES, action_columns, state_columns
 
 logger = logging.getLogger(__name__)
@@ -22,7 +23,7 @@ _STATED = ("p", "p_sd", "p_q05", "p_q95", "p_z")
 
 
 def as_probabilities(
-    runs: pd.DataFrame, *, percent: bool, decimal: str, source: str
+    runs: pd.DataFrame, *, percent: bool, decimal: str, source: str, judged: bool = False
 ) -> pd.DataFrame:
     """Turn percentages and decimal commas in columns of probabilities into numbers.
 
@@ -36,6 +37,8 @@ def as_probabilities(
         The decimal mark of numbers that are text.
     source : str
         Name of the table, for messages.
+    judged : bool
+        Whether this is a part of a table that was found to hold percentages as a whole.
 
     Returns
     -------
@@ -57,8 +60,8 @@ def as_probabilities(
     states = state_columns(runs)
     stated = _stated_columns(runs)
     numbers = [name for name in PROBABILITIES if name in runs.columns]
-    if percent and (note := note_on_percentages(runs, decimal=decimal, source=source)):
-        logger.warning("%s: %s", source, note)
+    if percent and not judged:
+        tell_percentages(tally_percentages(runs, decimal=decimal), source)
     read = {}
     for name in (*numbers, *states, *action_columns(runs)):
         column = runs[name]
@@ -107,18 +110,19 @@ def _as_number(cell: object, *, bare: float, percent: bool, decimal: str, where:
     return number / 100.0 if written["sign"] else number / bare
 
 
-def _bare_numbers(column: "pd.Series[Any]", decimal: str) -> list[float]:
+def _bare_numbers(column: "pd.Series[Any]", decimal: str) -> "np.ndarray[Any, Any]":
     """Numbers of a column that have no percent sign."""
     if pd.api.types.is_bool_dtype(column):
-        return []
+        return np.empty(0)
     if pd.api.types.is_numeric_dtype(column):
-        return [float(cell) for cell in column.dropna()]
+        return column.dropna().to_numpy(dtype=np.float64)
     cells = [
         _as_number(cell, bare=1.0, percent=True, decimal=decimal, where="")
         for cell in column
         if not (isinstance(cell, str) and "%" in cell) and not _has_other_mark(cell, decimal)
     ]
-    return [cell for cell in cells if isinstance(cell, float) and not math.isnan(cell)]
+    numbers = np.array([cell for cell in cells if isinstance(cell, float)], dtype=np.float64)
+    return numbers[~np.isnan(numbers)]
 
 
 def _has_other_mark(cell: object, decimal: str) -> bool:
@@ -126,35 +130,46 @@ def _has_other_mark(cell: object, decimal: str) -> bool:
     return isinstance(cell, str) and "," in cell and decimal != ","
 
 
-def note_on_percentages(runs: pd.DataFrame, *, decimal: str, source: str) -> str:
-    """Refuse stated columns that cannot be percentages, and say what is below 1 in the others.
+def tally_percentages(runs: pd.DataFrame, *, decimal: str) -> dict[str, Tally]:
+    """Count what stated columns hold without a percent sign, as `check_percentages` takes it.
 
     Parameters
     ----------
     runs : DataFrame
-        A table under the names of the runs table, as it was written.
+        A table, or a part of one, under the names of the runs table, as it was written.
     decimal : {".", ","}
         The decimal mark of numbers that are text.
-    source : str
-        Name of the table, for messages.
 
     Returns
     -------
-    str
-        A note; empty where there is nothing to say.
+    dict of str to Tally
+        Column -> its numbers.
+
+    Examples
+    --------
+    >>> tally_percentages(pd.DataFrame({"p": [70, 0.7, 0.2]}), decimal=".")
+    {'p': Tally(n=3, largest=70.0, n_below=2, first_below=0.7)}
+    """
+    return {name: Tally.of(_bare_numbers(runs[name], decimal)) for name in _stated_columns(runs)}
+
+
+def tell_percentages(columns: Mapping[str, Tally], source: str) -> None:
+    """Refuse stated columns that cannot be percentages, and log what is below 1 in the others.
+
+    Parameters
+    ----------
+    columns : mapping of str to Tally
+        From `tally_percentages`, of the whole table.
+    source : str
+        Name of the table, for messages.
 
     Raises
     ------
     InputError
         A column has no value above 1.
-
-    Examples
-    --------
-    >>> note_on_percentages(pd.DataFrame({"p": [70, 0.7]}), decimal=".", source="mine.csv")
-    "1 of 2 values of 'p' is below 1 and was taken as a percentage: 0.7 as 0.7%"
     """
-    bare = {name: _bare_numbers(runs[name], decimal) for name in _stated_columns(runs)}
-    return check_percentages(bare, source)
+    if note := check_percentages(columns, source):
+        logger.warning("%s: %s", source, note)
 
 
 def _stated_columns(runs: pd.DataFrame) -> list[str]:
