@@ -24,10 +24,11 @@ from coherence.table.incoming import (
     restore_whole_labels,
     with_index_columns,
 )
+from coherence.table.naming import Naming
 from coherence.table.parquet_files import ParquetFile, is_parquet, parquet_files
-from coherence.table.percentages import Tally
+from coherence.table.percentages import Tally, judge_percentages
 from coherence.table.storage import require_there
-from coherence.table.written_numbers import tally_percentages, tell_percentages
+from coherence.table.written_numbers import log_notes, tally_percentages
 
 UNIT = ("task", "model")
 Key = tuple[str, str]
@@ -138,7 +139,7 @@ class RunsScan:
         lacking = [name for name in self.names if name not in together.columns]
         together = together.assign(**dict.fromkeys(lacking))
         # Whether there are percentages was judged from all units: one may hold 0 and 1 alone.
-        return as_runs(together, self.reading, self.path, where=where, judged=True)
+        return as_runs(together, self.reading, self.path, where=where, judged=self.reading.percent)
 
 
 def scan_runs(
@@ -223,7 +224,10 @@ def scan_runs(
         n_rows=n_rows,
     )
     if percent:
-        tell_percentages(_tallies(scan), str(source))
+        faults, notes = judge_percentages(_tallies(scan), Naming(reading.columns))
+        if faults:
+            raise InputError(f"{source}: {' | '.join(faults)}")
+        log_notes(notes, str(source))
     return scan
 
 
@@ -303,12 +307,10 @@ def _combinations(
 def _tallies(scan: RunsScan) -> dict[str, Tally]:
     """Count the stated numbers of all units, group by group."""
     header = pd.DataFrame(columns=[name for name in scan.names if name not in scan.reading.ignore])
-    mapped = scan.reading.columns.items()
-    there = {name: original for name, original in mapped if original in header.columns}
-    named = map_columns(header, there, scan.path).columns
+    named = map_columns(header, scan.reading.columns)[0].columns
     back = dict(zip(named, header.columns, strict=True))
     empty = pd.DataFrame(columns=named)
-    tallies = tally_percentages(empty, decimal=scan.reading.decimal)
+    tallies = tally_percentages(empty)
     groups = {(part.file.path, part.group) for parts in scan.parts.values() for part in parts}
     for path, group in sorted(groups):
         content = _opened(path)
@@ -316,7 +318,7 @@ def _tallies(scan: RunsScan) -> dict[str, Tally]:
         rows = content.read_row_group(group, columns=list(inside)).to_pandas(ignore_metadata=True)
         for name in inside.values():
             part = rows.rename(columns=inside)[[name]]
-            tallies[name] += tally_percentages(part, decimal=scan.reading.decimal)[name]
+            tallies[name] += tally_percentages(part)[name]
     return tallies
 
 

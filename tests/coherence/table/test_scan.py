@@ -100,7 +100,7 @@ def test_whether_there_are_percentages_is_judged_from_all_units(tmp_path, caplog
         expected = whole.loc[whole["model"] == model, "p"].tolist()
         assert scan.read(task, model)["p"].tolist() == expected
     assert [record.getMessage() for record in caplog.records] == at_once
-    assert "3 of 9 values of 'p' are below 1" in at_once[0]
+    assert "3 of 9 values of 'conf' (mapped to 'p') are below 1" in at_once[0]
 
 
 def test_a_table_without_percentages_is_refused_as_at_once(tmp_path):
