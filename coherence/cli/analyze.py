@@ -315,7 +315,7 @@ def run(args: argparse.Namespace) -> int:
 
     from coherence.analysis.analyze import analyze
 
-    with workers(args), step_progress(" checks") as progress:
+    with workers(args), step_progress(" steps") as progress:
         report = analyze(
             runs,
             checks=_names(args.checks),

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.table.naming import AS_IN_RUNS, Naming
+from coherence.table.printable import counted
 from coherence.table.schema import COLUMNS
 
 # Their values come from lists of their own.
@@ -60,7 +61,7 @@ class Alike:
         if len({_tidy(text) for text in texts}) < len(texts):
             # Accents that are one character or two look the same.
             texts = [ascii(label) for label, _ in self.counts]
-        numbers = [f"{count} row{'s' if count > 1 else ''}" for _, count in self.counts]
+        numbers = [counted(count, "row") for _, count in self.counts]
         return ", ".join(f"{text} ({n})" for text, n in zip(texts, numbers, strict=True))
 
 

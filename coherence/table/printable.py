@@ -112,6 +112,11 @@ def counted(n: int, noun: str, plural: str = "") -> str:
     Examples
     --------
     >>> counted(1, "unit"), counted(1200, "unit"), counted(0, "reply", "replies")
-    ('1 unit', '1,200 units', '0 replies')
+    ('1 unit', '1200 units', '0 replies')
     """
-    return f"{n:,} {noun if n == 1 else plural or f'{noun}s'}"
+    return f"{n} {numbered(n, noun, plural)}"
+
+
+def numbered(n: int, noun: str, plural: str = "") -> str:
+    """Return the noun alone, in the number that `counted` gives it."""
+    return noun if n == 1 else plural or f"{noun}s"

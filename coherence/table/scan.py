@@ -27,6 +27,7 @@ from coherence.table.incoming import (
 from coherence.table.naming import Naming
 from coherence.table.parquet_files import ParquetFile, is_parquet, parquet_files
 from coherence.table.percentages import Tally, judge_percentages
+from coherence.table.printable import numbered
 from coherence.table.storage import require_there
 from coherence.table.written_numbers import log_notes, tally_percentages
 
@@ -95,7 +96,9 @@ class RunsScan:
 
     def __repr__(self) -> str:
         """Return a line."""
-        return f"<RunsScan of {self.path}: {self.n_rows:,} rows in {len(self.parts):,} units>"
+        rows = f"{self.n_rows:,} {numbered(self.n_rows, 'row')}"
+        units = f"{len(self.parts):,} {numbered(len(self.parts), 'unit')}"
+        return f"<RunsScan of {self.path}: {rows} in {units}>"
 
     @property
     def units(self) -> list[Key]:

@@ -130,7 +130,7 @@ def test_without_tasks_and_models_there_is_one_unit(tmp_path):
     scan = scan_runs(tmp_path / "t.parquet")
     assert scan.units == [("", "")]
     pd.testing.assert_frame_equal(scan.read("", ""), table)
-    assert repr(scan).endswith("2 rows in 1 units>")
+    assert repr(scan).endswith("2 rows in 1 unit>")
 
 
 def test_a_fault_names_the_unit(runs, tmp_path):
