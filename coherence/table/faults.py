@@ -140,7 +140,8 @@ def _probability_faults(runs: pd.DataFrame, named: Naming) -> list[str]:
         if off.any():
             faults.append(
                 f"the columns {', '.join(states)} must sum to 1 (within {STATE_SUM_TOLERANCE}); "
-                f"{int(off.sum())} rows do not, the first sums to {total[off][0]:g} ({_rows(off)})."
+                f"{counted(int(off.sum()), 'row does', 'rows do')} not, the first sums to "
+                f"{total[off][0]:g} ({_rows(off)})."
             )
     return faults
 
@@ -184,7 +185,8 @@ def _policy_faults(runs: pd.DataFrame, named: Naming) -> list[str]:
     if off.any():
         faults.append(
             f"the columns {', '.join(columns)} must sum to 1 (within {ACTION_SUM_TOLERANCE}); "
-            f"{int(off.sum())} rows do not, the first sums to {total[off][0]:g} ({_rows(off)})."
+            f"{counted(int(off.sum()), 'row does', 'rows do')} not, the first sums to "
+            f"{total[off][0]:g} ({_rows(off)})."
         )
     # Tasks may have actions of their own, whose columns are empty for all others.
     unit = [name for name in ("task", "model") if name in runs.columns]
@@ -217,7 +219,7 @@ def _spread_faults(runs: pd.DataFrame, named: Naming) -> list[str]:
         if crossed.any():
             faults.append(
                 f"{named('p_q05')} must not lie above {named('p_q95')}; it does in "
-                f"{int(crossed.sum())} rows ({_rows(crossed)})."
+                f"{counted(int(crossed.sum()), 'row')} ({_rows(crossed)})."
             )
     if "belief_kind" in runs.columns:
         kind = runs["belief_kind"].astype("object")

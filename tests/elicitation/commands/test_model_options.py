@@ -85,7 +85,7 @@ def test_ctrl_c_says_what_is_kept_and_where(tmp_path, capsys):
     # What was asked for goes on from there; --no-resume does not.
     assert model_options.ask_and_keep(args, tmp_path / "usual.sqlite", len) == 1
     args.resume = False
-    with pytest.raises(InputError, match="--no-resume needs a new store; .* has 1 answers"):
+    with pytest.raises(InputError, match=r"--no-resume needs a new store; .* has 1 answer\."):
         model_options.ask_and_keep(args, tmp_path / "usual.sqlite", len)
     args.store = str(tmp_path / "new.sqlite")
     assert model_options.ask_and_keep(args, tmp_path / "usual.sqlite", len) == 0
