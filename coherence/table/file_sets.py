@@ -94,23 +94,18 @@ def _complete(
             )
     require_replaceable(folder, new, new)
     listed = _listed(folder)
-    earlier = {
-        name: listed[name]
-        for name in earlier_set(folder, names)
-        if name not in new and (folder / name).resolve() not in read
+    # What was read stays, and stays whoever's it was.
+    read_here = {name for name in (*new, *listed) if (folder / name).resolve() in read}
+    ours = set(earlier_set(folder, names))
+    earlier = {name: listed[name] for name in sorted(ours - new.keys() - read_here)}
+    still = {
+        name: digest
+        for name, digest in listed.items()
+        # One that was changed since is no longer of a set that is being replaced.
+        if (folder / name).is_file() and (name in ours & read_here or not re.fullmatch(names, name))
     }
-    # What was read is whoever's it was before, though it is among the files of the set.
-    others = [name for name in new if name not in listed and (folder / name).resolve() in read]
-    new = {name: digest for name, digest in new.items() if name not in others}
-    listing = _listing(
-        new
-        | {
-            name: digest
-            for name, digest in listed.items()
-            # One that was changed since is no longer of a set that is being replaced.
-            if name not in new and (folder / name).is_file() and not re.fullmatch(names, name)
-        }
-    )
+    written_now = {name: new[name] for name in new if name in listed or name not in read_here}
+    listing = _listing(still | written_now)
     if listing:
         (stage / LIST).write_text(listing, encoding="utf-8")
     elif listed:

@@ -312,6 +312,14 @@ def test_what_somebody_put_there_after_a_kill_is_not_removed(tmp_path):
     assert texts_of(tmp_path) == NEW | {"b.txt": "mine"}
 
 
+def test_what_was_read_and_is_ours_may_be_replaced_later(tmp_path):
+    write(tmp_path, OLD)
+    write(tmp_path, {"a.txt": "2"}, inputs=[tmp_path / "b.txt"])
+    assert earlier_set(tmp_path, NAMES) == ["a.txt", "b.txt"]
+    write(tmp_path, {"b.txt": "3"})
+    assert texts_of(tmp_path) == {"b.txt": "3"}
+
+
 def test_what_was_read_and_lies_among_the_files_stays_its_owners(tmp_path):
     (tmp_path / "b.txt").write_text("answers")
     write(tmp_path, {"a.txt": "1", "b.txt": "answers"}, inputs=[tmp_path / "b.txt"])
