@@ -271,7 +271,9 @@ class CheckResult:
     def _lines(self) -> list[tuple[str, str]]:
         """What stands below the effect, by name."""
         lines = [("estimates" if self.pvalue is None else "null", self.null)]
-        sample = f"{self.n_rows} rows in {self.n_contexts} contexts, {self.n_dropped} dropped"
+        rows = "1 row" if self.n_rows == 1 else f"{self.n_rows} rows"
+        contexts = "1 context" if self.n_contexts == 1 else f"{self.n_contexts} contexts"
+        sample = f"{rows} in {contexts}, {self.n_dropped} dropped"
         lines.append(("sample", sample))
         return [*lines, (self._lack(), self.reason)] if self.reason else lines
 

@@ -27,6 +27,7 @@ from elicitation.models.stored_rows import (
     as_text,
     details_of,
     digest_of_row,
+    is_readable,
     is_sound,
 )
 from elicitation.models.stored_rows import StoredAnswer as StoredAnswer
@@ -141,7 +142,7 @@ class AnswerStore:
                     (last,),
                 ).fetchall():
                     # What cannot be read gets none, and is known as damaged by that.
-                    sound = [(digest_of_row(row), row[0]) for row in rows if is_sound(row, None)]
+                    sound = [(digest_of_row(row), row[0]) for row in rows if is_readable(row)]
                     statement = "UPDATE answers SET digest = ? WHERE key = ?"
                     self._database.executemany(statement, sound)
                     last = rows[-1][0]
@@ -353,13 +354,16 @@ def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
                 raise InputError(
                     f"answer store {path} is a database of another kind. Give another path."
                 )
-            digests = "digest" if layout == _LAYOUT else "NULL"
+            # The number of the layout tells whether rows were written with digests: a store of the
+            # first one has no such column, and in any other a row without one has lost it.
+            guarded = layout == _LAYOUT
+            digests = "digest" if guarded else "NULL"
             for *cells, digest in database.execute(
                 f"SELECT {_COLUMNS}, {digests} FROM answers ORDER BY created"
             ):
                 row = dict(zip(CELLS, cells, strict=True))
                 key, model, fingerprint = (str(row[name]) for name in CELLS[:3])
-                if not is_sound(cells, digest):
+                if not (is_sound(cells, digest) if guarded else is_readable(cells)):
                     yield StoredRow(key, model, fingerprint, "", "", "", sound=False)
                     continue
                 known = details_of(row["extra"])

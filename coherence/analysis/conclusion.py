@@ -26,6 +26,7 @@ from coherence.report.wording import clean, format_numbers
 from coherence.result import LEVEL, CheckResult, Outcome
 from coherence.statistics.scatter import Scatter, scatter_within
 from coherence.table.answering import Answering
+from coherence.table.printable import counted
 from coherence.table.schema import COMPUTED_KINDS
 
 MOST_NAMED = 4  # pairs of actions can be dozens; the table below names them all
@@ -149,7 +150,7 @@ def cautions(results: Sequence[CheckResult], scatter: Scatter) -> tuple[str, ...
         )
     size = (
         f"reports of a context differ by {format_numbers([scatter.sd])[0]} between "
-        f"{scatter.across} (standard deviation, {scatter.n_groups} contexts)"
+        f"{scatter.across} (standard deviation, {counted(scatter.n_groups, 'context')})"
     )
     if scatter.misleads:
         allowed = "; rational_agent allows for it" if allowing(results) is not None else ""

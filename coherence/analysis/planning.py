@@ -16,6 +16,7 @@ from coherence.checks.check import Call, Check
 from coherence.errors import listing
 from coherence.result import CheckResult
 from coherence.table.needs import ACTION, CHOICES, EVIDENCE, ONE_BELIEF, TARGETS, THETA
+from coherence.table.printable import counted
 from coherence.table.prompts import REFERENCE
 from coherence.table.schema import has_action
 
@@ -61,13 +62,13 @@ def _left_out(unit: UnitRows) -> Iterator[str]:
         asked, used, lack, where = unit.asked, unit.stated, "belief", ""
     if len(asked) < len(unit.asked):
         yield (
-            f"{len(unit.asked) - len(asked)} of {len(unit.asked)} rows asked for no action: "
-            "the checks of belief against action leave them out."
+            f"{len(unit.asked) - len(asked)} of {counted(len(unit.asked), 'row')} asked for no "
+            "action: the checks of belief against action leave them out."
         )
     if len(used) < len(asked):
         yield (
-            f"{len(asked) - len(used)} of {len(asked)} rows lack a readable {lack} "
-            f"and were left out{where}."
+            f"{len(asked) - len(used)} of {counted(len(asked), 'row lacks', 'rows lack')} a "
+            f"readable {lack} and were left out{where}."
         )
     if known(unit.decided, "theta").any() and 0 < len(unit.judged) < len(unit.choices):
         yield (

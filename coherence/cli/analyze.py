@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 from coherence.checks import CHECKS
 from coherence.cli.fail_on import judge
-from coherence.cli.folders import prepare_folder, replace_text
+from coherence.cli.folders import in_place, prepare_folder, replace_text
 from coherence.cli.progress import step_progress
 from coherence.cli.reading import (
     MOST_ROWS,
@@ -24,7 +24,7 @@ from coherence.cli.reading import (
     read_table,
     reading_words,
 )
-from coherence.cli.report_folder import write_figures, write_report, write_tables
+from coherence.cli.report_folder import certain_files, write_figures, write_report, write_tables
 from coherence.cli.run_options import add_jobs, add_seed, require_seed, workers
 from coherence.cli.streams import STREAM, discard_output
 from coherence.report.answer_links import MOST_CONTEXTS
@@ -173,14 +173,24 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
     add_form_arguments(parser)
 
 
-def _prepare_folder(name: str, option: str = "--out") -> Path:
+def _prepare_folder(name: str, option: str, writes: Iterable[str]) -> Path:
     """Make the folder and try to write there: known before the analysis, and not at its end."""
     from coherence.errors import InputError
 
     folder = Path(name)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{option} must be a folder; {name} is a file. Name a folder.")
-    return prepare_folder(folder, option)
+    return prepare_folder(folder, option, writes)
+
+
+def _folders(args: argparse.Namespace) -> list[Path | None]:
+    """Make the folders of --out, --figures and --tables that were given."""
+    return [
+        None
+        if (name := getattr(args, option)) is None
+        else _prepare_folder(name, f"--{option}", certain_files(option))
+        for option in ("out", "figures", "tables")
+    ]
 
 
 def _paper_folder(args: argparse.Namespace) -> Path | None:
@@ -194,7 +204,7 @@ def _paper_folder(args: argparse.Namespace) -> Path | None:
             f"--paper and --out must be different folders; both are {args.paper}, and each has a "
             f"results.parquet. Try --paper {Path(args.out, 'paper')}."
         )
-    return _prepare_folder(args.paper, "--paper")
+    return _prepare_folder(args.paper, "--paper", ["paper.md", "paper.tex", "results.parquet"])
 
 
 def _require_writable(file: str) -> None:
@@ -225,12 +235,14 @@ def _print_report(report: "Report", stream: TextIO, full: bool) -> None:
 
 def _write(
     report: "Report", folder: Path | None, json_file: str | None, answers: int, file: str
-) -> None:
-    """Write the files, before anything is printed: `| head` must not cost them."""
+) -> list[str]:
+    """Write the files, before anything is printed: `| head` must not cost them; say which."""
+    said = []
     if folder is not None:
-        write_report(report, folder, answers=answers, inputs=[file])
+        said = [write_report(report, folder, answers=answers, inputs=[file])]
     if json_file not in (None, STREAM):
         replace_text(Path(str(json_file)), report.to_json())
+    return said
 
 
 def _write_paper(
@@ -239,11 +251,15 @@ def _write_paper(
     runs: "pd.DataFrame",
     args: argparse.Namespace,
     progress: Callable[[int, int, str], None] | None,
-) -> None:
+) -> str:
+    """Write tables and figures of the paper, and say where."""
     from coherence.analysis.paper.write import write_paper
 
+    said = f"wrote the tables and figures of the paper, see {folder}/paper.md"
+    said += in_place(folder, r"paper\.md")
     options: dict[str, Any] = {"n_jobs": args.n_jobs, "progress": progress}
     write_paper(report, folder, runs=runs, published=args.published, **options)
+    return said
 
 
 def _require_apart(args: argparse.Namespace) -> None:
@@ -253,7 +269,9 @@ def _require_apart(args: argparse.Namespace) -> None:
     if args.out is None or args.runs == STREAM:
         return
     runs, out = Path(args.runs).resolve(), Path(args.out).resolve()
-    if runs == out or (runs.parent == out and runs.name in ("results.parquet", "results.json")):
+    if (runs == out and out.is_dir()) or (
+        runs.parent == out and runs.name in ("results.parquet", "results.json")
+    ):
         raise InputError(
             f"--out must not hold the table that is read; {args.out} would put results in the "
             f"place of {args.runs} or among its files. Name another folder."
@@ -286,10 +304,8 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"--answers must be at least 0; received {args.answers}.")
     conditions = [parse_condition(text) for text in args.fail_on]
     runs = read_table(args)
-    folder = None if args.out is None else _prepare_folder(args.out)
     _require_apart(args)
-    figures = None if args.figures is None else _prepare_folder(args.figures, "--figures")
-    tables = None if args.tables is None else _prepare_folder(args.tables, "--tables")
+    folder, figures, tables = _folders(args)
     paper = _paper_folder(args)
     if args.json not in (None, STREAM):
         _require_writable(args.json)
@@ -299,7 +315,7 @@ def run(args: argparse.Namespace) -> int:
 
     from coherence.analysis.analyze import analyze
 
-    with workers(args), step_progress(" checks") as progress:
+    with workers(args), step_progress(" steps") as progress:
         report = analyze(
             runs,
             checks=_names(args.checks),
@@ -313,16 +329,17 @@ def run(args: argparse.Namespace) -> int:
             rng=args.seed,
             progress=progress,
         )
+        said = []
         if paper is not None:
             assert isinstance(runs, pd.DataFrame)  # with --paper it is not read by unit
-            _write_paper(report, paper, runs, args, progress)
+            said.append(_write_paper(report, paper, runs, args, progress))
     read = {"file": args.runs, "reading": reading_words(args)}
     report = replace(report, settings={**report.settings, **read})
-    _write(report, folder, args.json, args.answers, args.runs)
+    said += _write(report, folder, args.json, args.answers, args.runs)
     if figures is not None:
-        print(f"wrote {write_figures(report, figures)} figures to {figures}", file=sys.stderr)
+        print(write_figures(report, figures), file=sys.stderr)
     if tables is not None:
-        print(f"wrote {write_tables(report, tables)} tables to {tables}", file=sys.stderr)
+        print(write_tables(report, tables), file=sys.stderr)
     as_json = args.json == STREAM
     try:
         _print_report(report, sys.stderr if as_json else sys.stdout, args.full)
@@ -332,8 +349,6 @@ def run(args: argparse.Namespace) -> int:
     # The reader left, as `head` does: the status is still to be told.
     except BrokenPipeError:
         discard_output()
-    if paper is not None:
-        print(f"wrote the tables and figures of the paper, see {paper}/paper.md", file=sys.stderr)
-    if folder is not None:
-        print(f"wrote results.json, results.parquet and report.html to {folder}", file=sys.stderr)
+    for line in said:
+        print(line, file=sys.stderr)
     return judge(conditions, report)

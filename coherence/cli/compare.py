@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from coherence.analysis.comparison.result import Comparison
 
 FILES = r"compare\.(html|json|svg)|(estimates|differences)\.(csv|parquet)"
+_TEXTS = ("compare.html", "compare.json", "compare.svg")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -157,23 +158,20 @@ def write_comparison(
     inputs : sequence of path-like
         Files that were read, which stay.
     """
-    from coherence.cli.folders import new_files
+    from coherence.cli.folders import in_place, new_files
     from coherence.table.storage import write_runs
 
-    texts = {
-        "compare.html": result.to_html(),
-        "compare.json": result.to_json(),
-        "compare.svg": result.to_svg(),
-    }
+    texts = dict(zip(_TEXTS, (result.to_html(), result.to_json(), result.to_svg()), strict=True))
     tables = {"estimates": result.estimates, "differences": result.differences}
     names = [f"{name}.{ending}" for name in tables for ending in ("csv", "parquet")]
+    where = f"{folder}{in_place(folder, FILES)}"
     with new_files(folder, FILES, inputs) as new:
         for name, table in tables.items():
             for ending in ("csv", "parquet"):
                 write_runs(table, new / f"{name}.{ending}")
         for name, text in texts.items():
             (new / name).write_text(text, encoding="utf-8")
-    print(f"wrote {', '.join(sorted([*texts, *names]))} to {folder}", file=sys.stderr)
+    print(f"wrote {', '.join(sorted([*texts, *names]))} to {where}", file=sys.stderr)
 
 
 def clear_comparison(folder: Path) -> None:
@@ -213,7 +211,7 @@ def run(args: argparse.Namespace) -> int:
     if args.effects is not None:
         effects = [name.strip() for name in args.effects.split(",") if name.strip()]
     tables = _read(args)
-    folder = None if args.out is None else prepare_folder(args.out)
+    folder = None if args.out is None else prepare_folder(args.out, writes=_TEXTS)
     from coherence.analysis.comparison.compare import compare
 
     with workers(args), step_progress(" effects") as progress:

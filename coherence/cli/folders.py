@@ -1,22 +1,43 @@
 """Folders for results, shared by the commands.
 
-Made before anything is asked, and cleared of what an earlier call left: it would look like a result
-of this one.
+Made before anything is asked, and looked through for files that nobody may overwrite: hours of work
+must not end with that.
 """
 
 import errno
 import os
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
-from coherence.table.file_sets import finish_earlier, new_files
-from coherence.table.files import remove_earlier, replace_text
+from coherence.table.file_sets import earlier_set, finish_earlier, new_files, require_replaceable
+from coherence.table.files import replace_text
 
-__all__ = ["new_files", "prepare_folder", "remove_earlier", "replace_text"]
+__all__ = ["in_place", "new_files", "prepare_folder", "replace_text"]
 
 
-def prepare_folder(name: str | os.PathLike[str], option: str = "--out") -> Path:
+def in_place(folder: Path, names: str) -> str:
+    """Say whether a set of files takes the place of an earlier one, before it does.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the set.
+    names : str
+        Regular expression of its names, as for `new_files`.
+
+    Returns
+    -------
+    str
+        To stand behind "wrote ... to FOLDER"; empty where there is no earlier set.
+    """
+    return ", in place of those of an earlier call" if earlier_set(folder, names) else ""
+
+
+def prepare_folder(
+    name: str | os.PathLike[str], option: str = "--out", writes: Iterable[str] = ()
+) -> Path:
     """Make the folder of ``--out``, or of another option.
 
     Parameters
@@ -25,6 +46,8 @@ def prepare_folder(name: str | os.PathLike[str], option: str = "--out") -> Path:
         Folder; it may exist.
     option : str
         The option that named it.
+    writes : iterable of str
+        Files that will surely be written there.
 
     Returns
     -------
@@ -34,7 +57,7 @@ def prepare_folder(name: str | os.PathLike[str], option: str = "--out") -> Path:
     Raises
     ------
     InputError
-        It cannot be made or written to.
+        It cannot be made or written to, or has such a file that is not from an earlier call.
     """
     from coherence.errors import InputError
 
@@ -62,4 +85,5 @@ def prepare_folder(name: str | os.PathLike[str], option: str = "--out") -> Path:
             f"{folder}: an earlier call was stopped while its files took their places; done now",
             file=sys.stderr,
         )
+    require_replaceable(folder, writes)
     return folder

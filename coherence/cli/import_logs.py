@@ -206,13 +206,13 @@ def _read_action(
 
 
 def _print_summary(imported: "Imported", out: Path, format: str) -> None:
-    from coherence.report.wording import clean
+    from coherence.table.printable import clean, counted
 
     runs = imported.runs
-    sizes = [f"{len(runs)} rows"]
+    sizes = [counted(len(runs), "row")]
     for name in ("context", "model", "prompt"):
         if name in runs.columns and (count := runs[name].nunique()):
-            sizes.append(f"{count} {name}{'' if count == 1 else 's'}")
+            sizes.append(counted(count, name))
     statuses = Counter(runs["status"].astype(str)).most_common()
     print(clean(f"{out}: {', '.join(sizes)}, read as {format}"))
     for line in (
@@ -276,6 +276,7 @@ def _allowed(imported: "Imported") -> str:
 def _missing(imported: "Imported") -> list[str]:
     """What the table lacks, and which checks need it."""
     from coherence.checks.catalogue import lacking
+    from coherence.table.printable import counted
     from coherence.table.schema import feature_columns
 
     runs = imported.runs
@@ -289,9 +290,8 @@ def _missing(imported: "Imported") -> list[str]:
         for needs, checks in barred.items()
     ]
     if "theta" in runs.columns and runs["theta"].isna().any():
-        lines.append(
-            f"no theta in {int(runs['theta'].isna().sum())} rows: what needs it leaves them out"
-        )
+        unknown = counted(int(runs["theta"].isna().sum()), "row")
+        lines.append(f"no theta in {unknown}: what needs it leaves them out")
     # The intervals rest on contexts being independent, which rows of one are not.
     if "context" not in runs.columns:
         lines.append("no context: every row counts as its own; map one if rows share evidence")

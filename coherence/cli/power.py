@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from coherence.study.power_result import PowerResult
 
 _FILES = r"power\.(csv|parquet|json|svg)|needed\.csv"
+_ALWAYS = tuple(f"power.{ending}" for ending in ("csv", "parquet", "json", "svg"))
 _COSTS = {
     "tokens-in": "tokens of one prompt",
     "tokens-out": "tokens of one answer, thinking included",
@@ -202,10 +203,11 @@ def _who(args: argparse.Namespace) -> "tuple[Agent | RationalAgent, str]":
 
 def _write(result: "PowerResult", name: str) -> None:
     """Write all files of the result, and remove those of an earlier call."""
-    from coherence.cli.folders import new_files, prepare_folder
+    from coherence.cli.folders import in_place, new_files, prepare_folder
     from coherence.table.storage import write_runs
 
     folder = prepare_folder(name)
+    where = f"{folder}{in_place(folder, _FILES)}"
     texts = {"power.json": result.to_json(), "power.svg": result.to_svg()}
     tables = {"power.csv": result.table, "power.parquet": result.table}
     if not result.needed.empty:
@@ -215,7 +217,7 @@ def _write(result: "PowerResult", name: str) -> None:
             write_runs(table, new / file)
         for file, text in texts.items():
             (new / file).write_text(text, encoding="utf-8")
-    print(f"wrote {', '.join(sorted([*tables, *texts]))} to {folder}", file=sys.stderr)
+    print(f"wrote {', '.join(sorted([*tables, *texts]))} to {where}", file=sys.stderr)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -251,7 +253,7 @@ def run(args: argparse.Namespace) -> int:
     if args.out is not None:
         from coherence.cli.folders import prepare_folder
 
-        prepare_folder(args.out)
+        prepare_folder(args.out, writes=_ALWAYS)
     from coherence.study.costs import Costs
     from coherence.study.power import power
 

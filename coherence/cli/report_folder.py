@@ -6,10 +6,38 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coherence.cli.folders import new_files
+from coherence.cli.folders import in_place, new_files
+from coherence.table.printable import counted
 
 if TYPE_CHECKING:
     from coherence.report.report import Report
+
+RESULTS = ("results.json", "results.parquet", "report.html")
+"""What every report has in its folder."""
+
+
+def certain_files(option: str) -> tuple[str, ...]:
+    """Return what a call writes whatever the report holds.
+
+    Parameters
+    ----------
+    option : {"out", "figures", "tables"}
+        The option that names the folder.
+
+    Returns
+    -------
+    tuple of str
+        Names of files.
+    """
+    if option == "out":
+        return RESULTS
+    if option == "tables":
+        from coherence.report.result_tables import CONTENTS
+
+        return (CONTENTS,)
+    from coherence.report.figure_files import CONTENTS
+
+    return (CONTENTS,)
 
 
 def write_report(
@@ -18,7 +46,7 @@ def write_report(
     *,
     answers: int | None = None,
     inputs: Iterable[str | os.PathLike[str]] = (),
-) -> None:
+) -> str:
     """Write results and pages of a report in place of those of an earlier one.
 
     Parameters
@@ -32,6 +60,11 @@ def write_report(
     inputs : iterable of path-like
         Files that were read, which must not be overwritten.
 
+    Returns
+    -------
+    str
+        What was written, for a reader.
+
     Raises
     ------
     InputError
@@ -42,15 +75,17 @@ def write_report(
 
     pages = [f"{subfolder}/{names}" for subfolder, names in SUBFOLDERS.items()]
     ours = "|".join([r"results\.(json|parquet)", re.escape(REPORT), *pages])
+    where = f"{folder}{in_place(folder, ours)}"
     with new_files(folder, ours, inputs) as new:
         (new / "results.json").write_text(report.to_json(), encoding="utf-8")
         write_runs(report.results, new / "results.parquet")
         for name, text in report.to_files(answers=answers):
             (new / name).parent.mkdir(exist_ok=True)
             (new / name).write_text(text, encoding="utf-8")
+    return f"wrote {', '.join(RESULTS[:-1])} and {RESULTS[-1]} to {where}"
 
 
-def write_tables(report: "Report", folder: Path) -> int:
+def write_tables(report: "Report", folder: Path) -> str:
     """Write every table of a report, and remove those of an earlier one that it does not have.
 
     Parameters
@@ -62,19 +97,20 @@ def write_tables(report: "Report", folder: Path) -> int:
 
     Returns
     -------
-    int
-        How many tables there are.
+    str
+        How many were written, for a reader.
     """
     from coherence.report import result_tables
 
     files = result_tables.table_files(report.units)
+    where = f"{folder}{in_place(folder, result_tables.NAMES)}"
     with new_files(folder, result_tables.NAMES) as new:
         for name, text in files.items():
             (new / name).write_text(text, encoding="utf-8")
-    return sum(name.endswith(".csv") for name in files)
+    return f"wrote {counted(sum(name.endswith('.csv') for name in files), 'table')} to {where}"
 
 
-def write_figures(report: "Report", folder: Path) -> int:
+def write_figures(report: "Report", folder: Path) -> str:
     """Write every figure of a report, and remove those of an earlier one that it does not have.
 
     Parameters
@@ -86,11 +122,12 @@ def write_figures(report: "Report", folder: Path) -> int:
 
     Returns
     -------
-    int
-        How many figures there are.
+    str
+        How many were written, for a reader.
     """
     from coherence.report import figure_files
 
+    where = f"{folder}{in_place(folder, figure_files.NAMES)}"
     with new_files(folder, figure_files.NAMES) as new:
         written = figure_files.write_figures(report.units, new)
-    return len(written) // len(figure_files.ENDINGS)
+    return f"wrote {counted(len(written) // len(figure_files.ENDINGS), 'figure')} to {where}"

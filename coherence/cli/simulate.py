@@ -105,6 +105,7 @@ def run(args: argparse.Namespace) -> int:
     from coherence.errors import InputError, closest
     from coherence.study.agents.known import AGENTS
     from coherence.study.agents.world import simulate
+    from coherence.table.printable import counted
     from coherence.table.storage import write_runs
 
     if args.list:
@@ -130,8 +131,8 @@ def run(args: argparse.Namespace) -> int:
     write_runs(runs, args.out)
     changed = "".join(f", {name}={value:g}" for name, value in changes.items())
     print(
-        f"{args.out}: {len(runs)} rows, {args.contexts} contexts x {args.reps} repetitions "
-        f"of agent {args.agent}{changed}, seed {args.seed}",
+        f"{args.out}: {counted(len(runs), 'row')}, {counted(args.contexts, 'context')} x "
+        f"{counted(args.reps, 'repetition')} of agent {args.agent}{changed}, seed {args.seed}",
         file=sys.stderr,
     )
     return 0

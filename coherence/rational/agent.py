@@ -27,6 +27,7 @@ from coherence.rational.weighting import powers
 from coherence.result import Interval, html_card
 from coherence.statistics.choices import ChoiceData
 from coherence.statistics.resample import Seed, as_generator
+from coherence.table.printable import counted
 
 FEWEST_OPEN = 20.0  # contexts whose state the belief leaves open, in contexts of belief 1/2
 FEWEST_F = 10.0  # Staiger and Stock's rule for ratios whose denominator may be nothing
@@ -59,7 +60,8 @@ class RationalAgent:
     def __repr__(self) -> str:
         """Return one line; `print` shows more."""
         n_rows, n_contexts = self.data.n_rows, self.data.n_contexts
-        return f"<RationalAgent of {n_rows} choices in {n_contexts} contexts>"
+        choices, contexts = counted(n_rows, "choice"), counted(n_contexts, "context")
+        return f"<RationalAgent of {choices} in {contexts}>"
 
     def _lines(self) -> list[tuple[str, str]]:
         unfinished = [] if self.converged else ["the fit did not come to its end"]

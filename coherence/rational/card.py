@@ -7,6 +7,7 @@ import pandas as pd
 
 from coherence.result import Interval
 from coherence.statistics.choices import ChoiceData
+from coherence.table.printable import counted
 
 Estimate = tuple[float, Interval | None]
 
@@ -37,7 +38,8 @@ def agent_lines(
     list of (str, str)
         Name and text.
     """
-    lines = [("sample", f"{data.n_rows} choices in {data.n_contexts} contexts")]
+    choices, contexts = counted(data.n_rows, "choice"), counted(data.n_contexts, "context")
+    lines = [("sample", f"{choices} in {contexts}")]
     lines.append(("reports", _noise(noise)))
     lines.append(("thresholds", _thresholds(thresholds)))
     lines.append(("lapses", f"{lapses:.3f} of the choices"))

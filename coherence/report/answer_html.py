@@ -16,6 +16,7 @@ from coherence.report.answer_links import PER_PAGE, AnswerLinks
 from coherence.report.page_parts import environment, visible
 from coherence.report.unit import Unit
 from coherence.report.wording import NOT_GIVEN, clean, unit_heading
+from coherence.table.printable import counted
 from coherence.table.schema import (
     ACTION_PREFIX,
     FEATURE_PREFIX,
@@ -91,7 +92,7 @@ def _index_page(links: AnswerLinks, heading: str, back: str) -> str:
     for group in links.groups:
         shown = [context for context in group.contexts if context in links.shown]
         listed = shown[:MOST_LISTED]
-        note = f"{len(group.contexts)} contexts"
+        note = counted(len(group.contexts), "context")
         if len(listed) < len(group.contexts):
             note += f", {len(listed)} of them listed"
         members = [
@@ -109,6 +110,8 @@ def _index_page(links: AnswerLinks, heading: str, back: str) -> str:
         for page in range(links.n_pages)
     ]
     whole = f"All {n_shown} contexts, in the order of the table."
+    if n_shown == 1:
+        whole = "The one context of the table."
     part = f"{n_shown} of {links.n_contexts} contexts, evenly spaced in the order of the table."
     return (
         environment()

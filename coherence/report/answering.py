@@ -6,6 +6,7 @@ where the form that was asked for is not what the model would say.
 
 from coherence.report.wording import format_numbers
 from coherence.table.answering import STATED, Answering
+from coherence.table.printable import counted
 
 LOW = 0.5
 """Median probability of the form below which a report cautions."""
@@ -82,7 +83,7 @@ def answering_sentences(answering: Answering | None) -> list[str]:
         )
     total = sum(answering.kinds.values())
     for kind, rows in answering.kinds.items():
-        whole = "" if rows == total else f" ({rows} of {total} rows)"
+        whole = "" if rows == total else f" ({rows} of {counted(total, 'row')})"
         sentences.append(f"beliefs are {KINDS.get(kind, kind)}{whole}.")
     if answering.policies:
         sentences.append(
@@ -92,6 +93,7 @@ def answering_sentences(answering: Answering | None) -> list[str]:
     if answering.n_mass:
         sentences.append(
             f"the form of the answers had a probability of {_share(answering.median_mass)} "
-            f"(median; smallest {_share(answering.smallest_mass)}; {answering.n_mass} rows)."
+            f"(median; smallest {_share(answering.smallest_mass)}; "
+            f"{counted(answering.n_mass, 'row')})."
         )
     return sentences

@@ -16,6 +16,7 @@ from coherence.report.ranking import FEW, Ranked, counted_rejections, rank, unit
 from coherence.report.unit import Unit
 from coherence.report.unit_html import effect_cells, question, short_context, unit_context
 from coherence.result import LEVEL
+from coherence.table.printable import counted
 
 TITLE = "Belief coherence report"
 _NO_EFFECT = {
@@ -43,12 +44,12 @@ def _overview_row(row: Ranked, url: str) -> dict[str, Any]:
 
 
 def _subtitle(units: Sequence[Unit], settings: Mapping[str, Any]) -> str:
-    checks = {wording.clean(result.check) for unit in units for result in unit.results}
+    n_results = sum(len(unit.results) for unit in units)
     # A checkout that was never installed does not know its version.
     version = settings.get("version")
     parts = [
-        f"{len(units)} unit{'' if len(units) == 1 else 's'} (task · model)",
-        f"{len(checks)} checks",
+        f"{counted(len(units), 'unit')} (task · model)",
+        counted(n_results, "result"),  # a check may have several, one for each pair of actions
     ]
     parts += [f"coherence {wording.clean(version)}"] if version not in (None, "unknown") else []
     return " · ".join(parts)

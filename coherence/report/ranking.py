@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from coherence.report.unit import Unit
 from coherence.result import CheckResult, Outcome
+from coherence.table.printable import counted
 
 FEW = 3
 """Units up to which a report shows everything at once."""
@@ -124,9 +125,11 @@ def counted_rejections(units: Sequence[Unit]) -> str:
     ]
     if not tests:
         return "No test could be run."
+    if tests == 1:
+        return f"The one test {'rejects' if sum(rejected) else 'does not reject'}."
     failing = sum(map(bool, rejected))
     return (
         f"{sum(rejected) or 'None'} of {tests} tests "
         f"{'rejects' if sum(rejected) <= 1 else 'reject'} after Holm's correction over all of them"
-        + (f", in {failing} of {len(units)} units." if failing else ".")
+        + (f", in {failing} of {counted(len(units), 'unit')}." if failing else ".")
     )

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from coherence.result import CheckResult
+from coherence.table.printable import counted
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class ResultColumn:
 
 def _sample(result: CheckResult) -> str:
     left_out = f", {result.n_dropped} left out" if result.n_dropped else ""
-    return f"{result.n_rows} rows, {result.n_contexts} contexts{left_out}"
+    return f"{counted(result.n_rows, 'row')}, {counted(result.n_contexts, 'context')}{left_out}"
 
 
 COLUMNS = (ResultColumn("sample", _sample),)

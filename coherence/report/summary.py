@@ -32,6 +32,7 @@ from coherence.report.wording import (
     unit_heading,
 )
 from coherence.result import Outcome
+from coherence.table.printable import counted
 from coherence.table.schema import READABLE
 
 MOST_LINES = 110
@@ -114,7 +115,10 @@ def _parts(
     most_told: int,
 ) -> list[RenderableType]:
     return [
-        Text(f"{len(units)} units (task · model). {counted_rejections(units)}", style="bold"),
+        Text(
+            f"{counted(len(units), 'unit')} (task · model). {counted_rejections(units)}",
+            style="bold",
+        ),
         Text(),
         *_overview(check, ranked, width, most_ranked),
         *_failures(ranked, most_told),
@@ -162,7 +166,9 @@ def _overview(
         grid.add_row(*(Text(cell, style=style, overflow="fold") for cell in cells))
     yield grid
     if len(ranked) > len(shown):
-        yield Text(f"and {len(ranked) - len(shown)} more units with smaller effects or none.")
+        yield Text(
+            f"and {counted(len(ranked) - len(shown), 'more unit')} with smaller effects or none."
+        )
 
 
 def _failures(ranked: Sequence[Ranked], most: int) -> Iterator[RenderableType]:
@@ -176,7 +182,7 @@ def _failures(ranked: Sequence[Ranked], most: int) -> Iterator[RenderableType]:
         yield Text(unit_heading(row.unit), style="bold", overflow="fold")
         yield Padding(Text(" ".join(row.unit.conclusion), overflow="fold"), (0, 0, 0, 2))
     if len(failing) > most:
-        yield Text(f"and {len(failing) - most} more units in which a test rejects.")
+        yield Text(f"and {counted(len(failing) - most, 'more unit')} in which a test rejects.")
 
 
 def _passing(ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
@@ -191,8 +197,8 @@ def _passing(ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
     # In some of them, p was small before the correction.
     uncorrected = f" ({signs} with a sign that does not survive the correction)" if signs else ""
     yield Text(
-        f"No test rejects in {len(passing)} units{uncorrected}: {_names(passing)}. Passing proves "
-        "nothing: the intervals say what effects remain possible.",
+        f"No test rejects in {counted(len(passing), 'unit')}{uncorrected}: {_names(passing)}. "
+        "Passing proves nothing: the intervals say what effects remain possible.",
         overflow="fold",
     )
 
@@ -231,8 +237,8 @@ def _remarks(ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
     if unread:
         worst = ", ".join(f"{unit_heading(row.unit)} {share:.1%}" for share, row in unread[:4])
         sentences.append(
-            f"{len(unread)} units have at least {WORTH_SAYING:.0%} unreadable answers, the most: "
-            f"{worst}."
+            f"{counted(len(unread), 'unit has', 'units have')} at least {WORTH_SAYING:.0%} "
+            f"unreadable answers, the most: {worst}."
         )
     said = Counter(
         clean(sentence)
@@ -246,7 +252,9 @@ def _remarks(ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
     sentences += [f"all units: {sentence}" for sentence in sorted(of_all)[:MOST_NOTES]]
     others = len(said) - len(of_all[:MOST_NOTES])
     if others > 0:
-        sentences.append(f"{others} more notes on what was left out or assumed in some units.")
+        sentences.append(
+            f"{counted(others, 'more note')} on what was left out or assumed in some units."
+        )
     if sentences:
         yield Text()
     for sentence in sentences:

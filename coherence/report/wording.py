@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from coherence.report.unit import Unit
 from coherence.result import CheckResult
 from coherence.table.printable import clean as clean
+from coherence.table.printable import counted, unit_name
 from coherence.table.printable import format_numbers as format_numbers
-from coherence.table.printable import unit_name
 
 NOT_GIVEN = "–"
 
@@ -76,7 +76,7 @@ def sample_sentences(results: Sequence[CheckResult]) -> list[str]:
             clean(result.check)
         )
     return [
-        f"{rows} rows in {contexts} contexts"
+        f"{counted(rows, 'row')} in {counted(contexts, 'context')}"
         + (f", {dropped} left out for missing values" if dropped else "")
         + f": {', '.join(checks)}"
         for (rows, contexts, dropped), checks in groups.items()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from coherence.report.json import to_plain
 from coherence.statistics.shares import exact_interval
-from coherence.table.printable import repeated
+from coherence.table.printable import counted, repeated
 
 SCHEMA_VERSION = 1
 SURE = 0.05  # chance that any cell is called above the level when none is
@@ -50,7 +50,8 @@ class PowerResult:
         cells = len(self.table) // max(self.table["check"].nunique(), 1)
         return (
             f"<PowerResult: {', '.join(settings['checks'])}; {settings['population']}, "
-            f"{settings['planted']}; {cells} cells of {settings['n_simulations']} simulations>"
+            f"{settings['planted']}; {counted(cells, 'cell')} of "
+            f"{counted(settings['n_simulations'], 'simulation')}>"
         )
 
     @property
@@ -75,7 +76,8 @@ class PowerResult:
         for row in worst.drop_duplicates("check").to_dict("records"):
             yield (
                 f"{row['check']} rejects {row['power']:.0%} of studies in which nothing is planted "
-                f"({row['n_contexts']} contexts x {row['n_reps']}): read its power beside that."
+                f"({counted(row['n_contexts'], 'context')} x {row['n_reps']}): read its power "
+                "beside that."
             )
 
     def _above(self, rows: pd.DataFrame) -> NDArray[np.bool_]:
@@ -88,7 +90,8 @@ class PowerResult:
     def _undefined(self) -> Iterator[str]:
         share = self.table["n_undefined"] / self.table["n_simulations"]
         for check, rows in self.table[share > 0.5].groupby("check", sort=False):
-            yield f"{check} is undefined in most studies of {len(rows)} cells (n_undefined)."
+            cells = counted(len(rows), "cell")
+            yield f"{check} is undefined in most studies of {cells} (n_undefined)."
 
     def __str__(self) -> str:
         """Return the table as text, contexts across, and the sentences."""
@@ -173,5 +176,5 @@ def _bill(row: Mapping[Any, Any]) -> list[str]:
 def _bills(grid: pd.DataFrame) -> Iterator[str]:
     sizes = grid.drop_duplicates(["n_reps", "n_contexts"]).sort_values(["n_reps", "n_contexts"])
     for row in sizes.to_dict("records"):
-        size = f"{row['n_contexts']} contexts x {row['n_reps']}:"
+        size = f"{counted(row['n_contexts'], 'context')} x {row['n_reps']}:"
         yield f"{size:<24}{_bill(row)[0].strip()}"

@@ -5,6 +5,7 @@ be passed over as if none had been asked.
 """
 
 import re
+from collections.abc import Collection
 
 import pandas as pd
 
@@ -89,9 +90,22 @@ def column_meant(name: str, names: list[str]) -> str | None:
     return next((f"{prefix}..." for prefix in prefixes if plain.startswith(prefix)), None)
 
 
-def column_faults(runs: pd.DataFrame) -> list[str]:
-    """Say which columns are passed over although they seem to be meant as known ones."""
-    names = [str(name) for name in runs.columns]
+def column_faults(runs: pd.DataFrame, missing: Collection[str] = ()) -> list[str]:
+    """Say which columns are passed over although they seem to be meant as known ones.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Candidate runs table.
+    missing : collection of str
+        Known ones that the user looks for under another name.
+
+    Returns
+    -------
+    list of str
+        A sentence for each.
+    """
+    names = [*map(str, runs.columns), *missing]
     return [
         f"column {name!r} is not read, and its name is close to {meant!r}, which is missing. "
         f"Rename it if that is meant; else drop it (--ignore {name})."

@@ -1,6 +1,6 @@
 """The validator of the runs table: every fault at once, with row numbers and remedies."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,9 @@ from coherence.errors import SchemaError, closest
 from coherence.table.column_names import column_faults
 from coherence.table.frames import require_frame
 from coherence.table.labels import label_faults
+from coherence.table.naming import AS_IN_RUNS, Naming
 from coherence.table.needs import EVIDENCE, missing
+from coherence.table.printable import counted
 from coherence.table.schema import (
     ACTION_PREFIX,
     ACTION_SUM_TOLERANCE,
@@ -40,7 +42,7 @@ def _rows(mask: np.ndarray) -> str:
     )
 
 
-def _missing_columns(runs: pd.DataFrame) -> list[str]:
+def _missing_columns(runs: pd.DataFrame, named: Naming) -> list[str]:
     names = [str(name) for name in runs.columns]
     faults = []
     states = state_columns(runs)
@@ -56,11 +58,11 @@ def _missing_columns(runs: pd.DataFrame) -> list[str]:
             "Map it, for example --belief NAME."
         )
     if "z" in names and not {"z_state", "p_z"} <= set(names):
-        faults.append("column 'z' needs the columns 'z_state' and 'p_z' beside it.")
+        faults.append(f"column {named('z')} needs the columns 'z_state' and 'p_z' beside it.")
     return faults
 
 
-def _nothing_to_check(runs: pd.DataFrame) -> list[str]:
+def _nothing_to_check(runs: pd.DataFrame, named: Naming) -> list[str]:
     names = [str(name) for name in runs.columns]
     states = state_columns(runs)
     # Columns count even if nothing in them could be read: a report that shows the unreadable
@@ -103,7 +105,7 @@ def _nothing_to_check(runs: pd.DataFrame) -> list[str]:
     ]
 
 
-def _probability_faults(runs: pd.DataFrame) -> list[str]:
+def _probability_faults(runs: pd.DataFrame, named: Naming) -> list[str]:
     faults = []
     policies, of_policies = action_columns(runs), policy_rows(runs)
     for name in [*PROBABILITIES, *state_columns(runs), *policies]:
@@ -116,13 +118,13 @@ def _probability_faults(runs: pd.DataFrame) -> list[str]:
         text = (np.isnan(numbers) & column.notna().to_numpy()) | boolean
         if text.any():
             faults.append(
-                f"column {name!r} must hold numbers; {int(text.sum())} of {len(column)} values "
-                f"do not, the first is {column[text].iloc[0]!r} ({_rows(text)})."
+                f"column {named(name)} must hold numbers; {int(text.sum())} of {len(column)} "
+                f"values do not, the first is {column[text].iloc[0]!r} ({_rows(text)})."
             )
         outside = (numbers < -PROBABILITY_TOLERANCE) | (numbers > 1 + PROBABILITY_TOLERANCE)
         if outside.any():
             faults.append(
-                f"column {name!r} must hold probabilities in [0, 1]; {int(outside.sum())} of "
+                f"column {named(name)} must hold probabilities in [0, 1]; {int(outside.sum())} of "
                 f"{len(column)} values do not, the first is {numbers[outside][0]:.10g} "
                 f"({_rows(outside)}).{_remedy_outside(numbers[outside])}"
             )
@@ -138,7 +140,8 @@ def _probability_faults(runs: pd.DataFrame) -> list[str]:
         if off.any():
             faults.append(
                 f"the columns {', '.join(states)} must sum to 1 (within {STATE_SUM_TOLERANCE}); "
-                f"{int(off.sum())} rows do not, the first sums to {total[off][0]:g} ({_rows(off)})."
+                f"{counted(int(off.sum()), 'row does', 'rows do')} not, the first sums to "
+                f"{total[off][0]:g} ({_rows(off)})."
             )
     return faults
 
@@ -156,19 +159,19 @@ def _numbers(runs: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
     return np.asarray(columns.to_numpy(dtype=float, na_value=np.nan))
 
 
-def _policy_faults(runs: pd.DataFrame) -> list[str]:
+def _policy_faults(runs: pd.DataFrame, named: Naming) -> list[str]:
     """Check probabilities of actions, each one by itself being a probability already."""
-    named = [str(name) for name in runs.columns if str(name).startswith(ACTION_PREFIX)]
+    every = [str(name) for name in runs.columns if str(name).startswith(ACTION_PREFIX)]
     columns, of_policies = action_columns(runs), policy_rows(runs).to_numpy()
-    total = np.nansum(_numbers(runs, named), axis=1) if named else np.empty(0)
+    total = np.nansum(_numbers(runs, every), axis=1) if every else np.empty(0)
     sums = np.abs(total - 1) <= ACTION_SUM_TOLERANCE
     faults = []
     # Beside a chosen action, only what looks like probabilities of actions is meant as such.
     beside = ~of_policies
-    if len(named) > 1 and (sums & beside).any() and (sums | (total == 0))[beside].all():
+    if len(every) > 1 and (sums & beside).any() and (sums | (total == 0))[beside].all():
         faults.append(
-            f"there are chosen actions in 'action' and their probabilities in "
-            f"{', '.join(named)}; a task and model has one or the other. Drop one of them."
+            f"there are chosen actions in {named('action')} and their probabilities in "
+            f"{', '.join(every)}; a task and model has one or the other. Drop one of them."
         )
     if not columns:
         return faults
@@ -182,7 +185,8 @@ def _policy_faults(runs: pd.DataFrame) -> list[str]:
     if off.any():
         faults.append(
             f"the columns {', '.join(columns)} must sum to 1 (within {ACTION_SUM_TOLERANCE}); "
-            f"{int(off.sum())} rows do not, the first sums to {total[off][0]:g} ({_rows(off)})."
+            f"{counted(int(off.sum()), 'row does', 'rows do')} not, the first sums to "
+            f"{total[off][0]:g} ({_rows(off)})."
         )
     # Tasks may have actions of their own, whose columns are empty for all others.
     unit = [name for name in ("task", "model") if name in runs.columns]
@@ -197,7 +201,7 @@ def _policy_faults(runs: pd.DataFrame) -> list[str]:
     return faults
 
 
-def _spread_faults(runs: pd.DataFrame) -> list[str]:
+def _spread_faults(runs: pd.DataFrame, named: Naming) -> list[str]:
     """Check what is said of the distribution of answers and of the way in which they were got."""
     faults = []
     if "p_sd" in runs.columns:
@@ -206,7 +210,7 @@ def _spread_faults(runs: pd.DataFrame) -> list[str]:
         wide = (spread > 0.5) & (spread <= 1)
         if wide.any():
             faults.append(
-                f"column 'p_sd' must be at most 0.5, the largest standard deviation of "
+                f"column {named('p_sd')} must be at most 0.5, the largest standard deviation of "
                 f"probabilities; the first above is {spread[wide][0]:g} ({_rows(wide)})."
             )
     if {"p_q05", "p_q95"} <= set(runs.columns):
@@ -214,29 +218,29 @@ def _spread_faults(runs: pd.DataFrame) -> list[str]:
         crossed = low > high
         if crossed.any():
             faults.append(
-                f"'p_q05' must not lie above 'p_q95'; it does in {int(crossed.sum())} rows "
-                f"({_rows(crossed)})."
+                f"{named('p_q05')} must not lie above {named('p_q95')}; it does in "
+                f"{counted(int(crossed.sum()), 'row')} ({_rows(crossed)})."
             )
     if "belief_kind" in runs.columns:
         kind = runs["belief_kind"].astype("object")
         unknown = (kind.notna() & ~kind.isin(BELIEF_KINDS)).to_numpy()
         if unknown.any():
             faults.append(
-                f"column 'belief_kind' must be one of {', '.join(BELIEF_KINDS)}; the first other "
-                f"value is {kind[unknown].iloc[0]!r} ({_rows(unknown)})."
+                f"column {named('belief_kind')} must be one of {', '.join(BELIEF_KINDS)}; the "
+                f"first other value is {kind[unknown].iloc[0]!r} ({_rows(unknown)})."
             )
     if "tokens" in runs.columns:
         number = _numbers(runs, ["tokens"])[:, 0]
         wrong = (number < 0) | (number % 1 > 0) | (np.isnan(number) & runs["tokens"].notna())
         if wrong.any():
             faults.append(
-                f"column 'tokens' must hold whole numbers of at least 0; the first other value is "
-                f"{runs['tokens'][wrong].iloc[0]} ({_rows(np.asarray(wrong))})."
+                f"column {named('tokens')} must hold whole numbers of at least 0; the first other "
+                f"value is {runs['tokens'][wrong].iloc[0]} ({_rows(np.asarray(wrong))})."
             )
     return faults
 
 
-def _status_faults(runs: pd.DataFrame) -> list[str]:
+def _status_faults(runs: pd.DataFrame, named: Naming) -> list[str]:
     if "status" not in runs.columns:
         return []
     faults = []
@@ -245,7 +249,7 @@ def _status_faults(runs: pd.DataFrame) -> list[str]:
     if unknown.any():
         first = status[unknown].iloc[0]
         faults.append(
-            f"column 'status' must be one of ok, {', '.join(FAILURES)}, or a repair "
+            f"column {named('status')} must be one of ok, {', '.join(FAILURES)}, or a repair "
             f"({', '.join(REPAIRS)}); the first other value is {first!r} ({_rows(unknown)})."
         )
     readable = status.isin(READABLE).to_numpy()
@@ -255,29 +259,29 @@ def _status_faults(runs: pd.DataFrame) -> list[str]:
         if empty.any():
             first = status[empty].iloc[0]
             faults.append(
-                f"status is {first!r} but {belief!r} is empty in {_rows(empty)}. "
-                "Give the status that says why, or the belief."
+                f"{named.plain('status')} is {first!r} but {named(belief)} is empty in "
+                f"{_rows(empty)}. Give the status that says why, or the belief."
             )
         acted = has_action(runs).to_numpy()
         filled = ~readable & ~unknown & runs[belief].notna().to_numpy() & acted
         if filled.any():
             first = status[filled].iloc[0]
-            action = "the probabilities of actions" if action_columns(runs) else "'action'"
+            action = "the probabilities of actions" if action_columns(runs) else named("action")
             faults.append(
-                f"status is {first!r} but both {belief!r} and {action} are filled in "
-                f"{_rows(filled)}. Leave the unreadable one empty."
+                f"{named.plain('status')} is {first!r} but both {named(belief)} and {action} "
+                f"are filled in {_rows(filled)}. Leave the unreadable one empty."
             )
     return faults
 
 
-def _key_faults(runs: pd.DataFrame) -> list[str]:
+def _key_faults(runs: pd.DataFrame, named: Naming) -> list[str]:
     faults: list[str] = []
     unit = [name for name in ("task", "model") if name in runs.columns]
     if "context" not in runs.columns:
         return faults
     unnamed = runs["context"].isna().to_numpy()
     if unnamed.any():
-        faults.append(f"column 'context' is empty in {_rows(unnamed)}.")
+        faults.append(f"column {named('context')} is empty in {_rows(unnamed)}.")
     if "theta" in runs.columns:
         states = runs.groupby([*unit, "context"], dropna=False, observed=True)["theta"].transform(
             "nunique"
@@ -286,8 +290,8 @@ def _key_faults(runs: pd.DataFrame) -> list[str]:
         if varies.any():
             names = runs.loc[varies, "context"].astype(str).unique()
             faults.append(
-                "theta must be the same in all rows of a context; it varies within "
-                f"{len(names)} context{'s' if len(names) > 1 else ''}, the first is {names[0]!r} "
+                f"{named.plain('theta')} must be the same in all rows of a context; it varies "
+                f"within {counted(len(names), 'context')}, the first is {names[0]!r} "
                 f"({_rows(varies)}). Give every realised state its own context id."
             )
     if "rep" in runs.columns:
@@ -295,13 +299,20 @@ def _key_faults(runs: pd.DataFrame) -> list[str]:
         twice = runs.duplicated(key, keep=False).to_numpy()
         if twice.any():
             faults.append(
-                f"({', '.join(key)}) must be unique; {int(twice.sum())} rows share theirs with "
-                f"another ({_rows(twice)})."
+                f"({', '.join(map(named.plain, key))}) must be unique; {int(twice.sum())} rows "
+                f"share theirs with another ({_rows(twice)})."
             )
     return faults
 
 
-def find_faults(runs: pd.DataFrame, *, part: bool = False, labels_apart: bool = False) -> list[str]:
+def find_faults(
+    runs: pd.DataFrame,
+    *,
+    part: bool = False,
+    labels_apart: bool = False,
+    named: Naming = AS_IN_RUNS,
+    missing: Collection[str] = (),
+) -> list[str]:
     """List every fault of a runs table.
 
     Parameters
@@ -313,6 +324,10 @@ def find_faults(runs: pd.DataFrame, *, part: bool = False, labels_apart: bool = 
         by itself; labels may then be merged once they are together.
     labels_apart : bool
         Whether labels that differ only in how they are written are meant to differ.
+    named : Naming
+        What the user calls the columns.
+    missing : collection of str
+        Columns that were looked for under another name, in vain, and of which nothing more is said.
 
     Returns
     -------
@@ -327,9 +342,9 @@ def find_faults(runs: pd.DataFrame, *, part: bool = False, labels_apart: bool = 
         ]
     if len(runs) == 0:
         return ["it has no rows."]
-    if strange := shape_faults(runs):
+    if strange := shape_faults(runs, named):
         return strange
-    rules: Sequence[Callable[[pd.DataFrame], list[str]]] = (
+    rules: Sequence[Callable[[pd.DataFrame, Naming], list[str]]] = (
         _missing_columns,
         _nothing_to_check,
         _probability_faults,
@@ -337,11 +352,15 @@ def find_faults(runs: pd.DataFrame, *, part: bool = False, labels_apart: bool = 
         _spread_faults,
         _status_faults,
         _key_faults,
-        column_faults,
+        lambda runs, _: column_faults(runs, missing),
         label_faults,
     )
-    spared = {_nothing_to_check, label_faults} if part else {label_faults} if labels_apart else ()
-    return [fault for rule in rules if rule not in spared for fault in rule(runs)]
+    spared = (
+        {_nothing_to_check, label_faults} if part else {label_faults} if labels_apart else set()
+    )
+    if missing:
+        spared |= {_nothing_to_check} | ({_missing_columns} if "p" in missing else set())
+    return [fault for rule in rules if rule not in spared for fault in rule(runs, named)]
 
 
 def validate_runs(

@@ -1,4 +1,4 @@
-"""Files that are replaced whole or not at all, and earlier ones that must not stay.
+"""Files that are replaced whole or not at all.
 
 What is being written lies beside its place under a hidden name and is locked by its writer. The
 system lets go of the lock however a process ends, so that the next call knows remains by it.
@@ -6,10 +6,9 @@ system lets go of the lock however a process ends, so that the next call knows r
 
 import errno
 import os
-import re
 import shutil
 import tempfile
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import ModuleType
@@ -24,54 +23,6 @@ except ImportError:  # pragma: no cover - Windows has no such locks
 
 # What a disk, a quota or a mount says no with; other errors come from what was to be written.
 _REFUSALS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO}
-
-
-def remove_earlier(
-    folder: Path, names: str, kept: Collection[str], inputs: Iterable[str | os.PathLike[str]] = ()
-) -> None:
-    """Remove what an earlier call of the same command wrote and this one does not.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of ``--out``.
-    names : str
-        Regular expression of all names that the command may write there; other files are never
-        touched.
-    kept : collection of str
-        Names that this call writes.
-    inputs : iterable of path-like
-        Files that this call read, which stay.
-    """
-    for name in earlier_files(folder, names, kept, inputs):
-        (folder / name).unlink()
-
-
-def earlier_files(
-    folder: Path, names: str, kept: Collection[str], inputs: Iterable[str | os.PathLike[str]] = ()
-) -> list[str]:
-    """Return what an earlier call of the same command wrote and this one does not.
-
-    Parameters
-    ----------
-    folder, names, kept, inputs
-        See `remove_earlier`; names of files in a subfolder have a slash.
-
-    Returns
-    -------
-    list of str
-        Paths inside the folder, sorted.
-    """
-    read = {Path(name).resolve() for name in inputs}  # one file may have several names
-    found = (*folder.iterdir(), *folder.glob("*/*"))
-    return sorted(
-        name
-        for path in found
-        if re.fullmatch(names, name := path.relative_to(folder).as_posix())
-        and name not in kept
-        and path.is_file()
-        and path.resolve() not in read
-    )
 
 
 @contextmanager

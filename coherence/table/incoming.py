@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from coherence.errors import InputError, closest
-from coherence.table.faults import validate_runs
+from coherence.errors import InputError, SchemaError, closest
+from coherence.table.faults import find_faults
 from coherence.table.labels import merge_alike
+from coherence.table.naming import Naming
 from coherence.table.schema import COLUMN_NAMES, COLUMNS
-from coherence.table.written_numbers import as_probabilities
+from coherence.table.written_numbers import log_notes, read_probabilities
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Reading:
 
 
 def as_runs(
-    table: pd.DataFrame, reading: Reading, source: Path, *, where: str = ""
+    table: pd.DataFrame, reading: Reading, source: Path, *, where: str = "", judged: bool = False
 ) -> pd.DataFrame:
     """Turn a table as a file has it into a runs table.
 
@@ -71,6 +72,8 @@ def as_runs(
         File or folder, for messages.
     where : str
         Which part of it, for messages.
+    judged : bool
+        Whether that part is of a table that was found to hold percentages as a whole.
 
     Returns
     -------
@@ -80,19 +83,33 @@ def as_runs(
     Raises
     ------
     InputError
-        A mapped or ignored column is missing, or numbers need an option, which is named.
+        A mapped or ignored column is missing, or numbers need an option, which is named; the
+        message lists every fault of the table beside that.
     SchemaError
         The table breaks the schema; the message lists every fault.
     """
-    runs = _map_columns(_without(table, reading.ignore, source), reading.columns, source)
-    runs = as_probabilities(
-        runs, percent=reading.percent, decimal=reading.decimal, source=str(source)
+    kept, faults = _without(table, reading.ignore)
+    runs, missing = map_columns(kept, reading.columns)
+    faults += [_not_there(name, reading.columns[name], kept) for name in missing]
+    named = Naming({name: as_ for name, as_ in reading.columns.items() if name not in missing})
+    runs, of_numbers, notes = read_probabilities(
+        runs, percent=reading.percent, decimal=reading.decimal, judged=judged, named=named
     )
     runs = restore_whole_labels(runs)
     if reading.merge_labels:
         runs, _ = merge_alike(runs)
-    named = f"{source}, {where}" if where else str(source)
-    validate_runs(runs, source=named, labels_apart=reading.merge_labels is False)
+    of_table = find_faults(
+        runs, labels_apart=reading.merge_labels is False, named=named, missing=missing
+    )
+    title = f"{source}, {where}" if where else str(source)
+    # All at once: each round of mending takes a user as long as the first.
+    if faults or of_numbers:
+        everything = [*faults, *of_numbers, *of_table]
+        count = f" has {len(everything)} faults" if len(everything) > 1 else ""
+        raise InputError(f"{title}{count}: {' | '.join(everything)}")
+    if of_table:
+        raise SchemaError(of_table, title)
+    log_notes(notes, str(source))
     return runs
 
 
@@ -144,22 +161,39 @@ def restore_whole_labels(runs: pd.DataFrame) -> pd.DataFrame:
     return runs.astype(dict.fromkeys(whole, "Int64"))
 
 
-def _map_columns(runs: pd.DataFrame, columns: Mapping[str, str], source: Path) -> pd.DataFrame:
-    for name, original in columns.items():
+def map_columns(runs: pd.DataFrame, columns: Mapping[str, str]) -> tuple[pd.DataFrame, list[str]]:
+    """Give columns of a file their names in the runs table.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        As the file has it.
+    columns : mapping of str to str
+        Column of the runs table -> column of the file.
+
+    Returns
+    -------
+    runs : DataFrame
+        A column of the file that bears such a name already is called ``unmapped_<name>``.
+    missing : list of str
+        Columns of the runs table for which the file does not have the column that was named.
+
+    Raises
+    ------
+    InputError
+        What is mapped is no column of the runs table, or a column is used twice.
+    """
+    for name in columns:
         if name not in COLUMN_NAMES:
             raise InputError(
                 f"columns maps to {name!r}, which is no column of the runs table. "
                 f"{closest(name, COLUMN_NAMES)}"
             )
-        if original not in runs.columns:
-            raise InputError(
-                f"{source}: there is no column {original!r} to use as {name!r}. "
-                f"{closest(original, runs.columns)}"
-            )
     if len(set(columns.values())) < len(columns):
         raise InputError(
             f"columns uses one column of the file twice: {dict(columns)}. Map every column once."
         )
+    missing = [name for name, original in columns.items() if original not in runs.columns]
     renamed = {original: name for name, original in columns.items() if original != name}
     # A column of the file that already bears the name steps aside; it is not what the user asked
     # for.
@@ -168,14 +202,19 @@ def _map_columns(runs: pd.DataFrame, columns: Mapping[str, str], source: Path) -
         for name in renamed.values()
         if name in runs.columns and name not in renamed
     }
-    return runs.rename(columns={**aside, **renamed})
+    return runs.rename(columns={**aside, **renamed}), missing
 
 
-def _without(runs: pd.DataFrame, ignore: Collection[str], source: Path) -> pd.DataFrame:
+def _not_there(name: str, original: str, table: pd.DataFrame) -> str:
+    return f"there is no column {original!r} to use as {name!r}. {closest(original, table.columns)}"
+
+
+def _without(runs: pd.DataFrame, ignore: Collection[str]) -> tuple[pd.DataFrame, list[str]]:
+    """Leave columns out; also return a fault for each that is not there."""
     names = [ignore] if isinstance(ignore, str) else list(ignore)
-    for name in names:
-        if name not in runs.columns:
-            raise InputError(
-                f"{source}: there is no column {name!r} to ignore. {closest(name, runs.columns)}"
-            )
-    return runs.drop(columns=names)
+    faults = [
+        f"there is no column {name!r} to ignore. {closest(name, runs.columns)}"
+        for name in names
+        if name not in runs.columns
+    ]
+    return runs.drop(columns=[name for name in names if name in runs.columns]), faults

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from coherence.table.naming import AS_IN_RUNS, Naming
+from coherence.table.printable import counted
 from coherence.table.schema import COLUMNS
 
 # Their values come from lists of their own.
@@ -59,7 +61,7 @@ class Alike:
         if len({_tidy(text) for text in texts}) < len(texts):
             # Accents that are one character or two look the same.
             texts = [ascii(label) for label, _ in self.counts]
-        numbers = [f"{count} row{'s' if count > 1 else ''}" for _, count in self.counts]
+        numbers = [counted(count, "row") for _, count in self.counts]
         return ", ".join(f"{text} ({n})" for text, n in zip(texts, numbers, strict=True))
 
 
@@ -145,7 +147,7 @@ def _side_by_side(texts: list[str]) -> str:
     return "; ".join(texts[:_SHOWN]) + more
 
 
-def label_faults(runs: pd.DataFrame) -> list[str]:
+def label_faults(runs: pd.DataFrame, named: Naming = AS_IN_RUNS) -> list[str]:
     """Say which labels differ only in how they are written, one sentence for each column."""
     faults = []
     alike = labels_alike(runs)
@@ -153,9 +155,9 @@ def label_faults(runs: pd.DataFrame) -> list[str]:
         groups = [group for group in alike if group.column == column]
         shown = _side_by_side([str(group) for group in groups])
         faults.append(
-            f"column {column!r} has labels that differ only by blanks, case, Unicode form or type: "
-            f"{shown}. If they are one, merge them (--merge-labels, merge_labels=True); if they "
-            "are meant to differ, keep them apart (--no-merge-labels, merge_labels=False)."
+            f"column {named(column)} has labels that differ only by blanks, case, Unicode form or "
+            f"type: {shown}. If they are one, merge them (--merge-labels, merge_labels=True); if "
+            "they are meant to differ, keep them apart (--no-merge-labels, merge_labels=False)."
         )
     return faults
 

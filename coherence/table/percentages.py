@@ -4,20 +4,87 @@ A single 0.7 may be 0.7% or a probability that was left as it is; beside values 
 former, and where no value is above 1 nobody can tell.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
 
 from coherence.errors import InputError
+from coherence.table.naming import AS_IN_RUNS, Naming
 from coherence.table.schema import COLUMN_NAMES
 
 
-def check_percentages(columns: Mapping[str, Iterable[float]], source: str) -> str:
+@dataclass(frozen=True)
+class Tally:
+    """What is to be known of the numbers of a column; those of its parts are added up.
+
+    Parameters
+    ----------
+    n : int
+        How many there are without a percent sign.
+    largest : float
+        The largest; 0 where none is above 0.
+    n_below : int
+        How many lie between 0 and 1, both left out.
+    first_below : float
+        The first of those; NaN where there is none.
+    n_signed : int
+        How many numbers there are with a percent sign.
+    first_signed : str
+        The first of those; empty where there is none.
+    """
+
+    n: int = 0
+    largest: float = 0.0
+    n_below: int = 0
+    first_below: float = np.nan
+    n_signed: int = 0
+    first_signed: str = ""
+
+    @staticmethod
+    def of(numbers: Iterable[float], signed: Sequence[str] = ()) -> "Tally":
+        """Count numbers without a percent sign, as they were written, and cells with one."""
+        values = np.asarray(
+            numbers if isinstance(numbers, np.ndarray) else list(numbers), dtype=np.float64
+        )
+        below = values[(values > 0) & (values < 1)]
+        first = float(below[0]) if below.size else np.nan
+        largest = float(values.max(initial=0.0))
+        first_signed = signed[0] if signed else ""
+        return Tally(values.size, largest, below.size, first, len(signed), first_signed)
+
+    def __add__(self, later: "Tally") -> "Tally":
+        """Put a later part of the column behind this one."""
+        first = self.first_below if self.n_below else later.first_below
+        return Tally(
+            self.n + later.n,
+            max(self.largest, later.largest),
+            self.n_below + later.n_below,
+            first,
+            self.n_signed + later.n_signed,
+            self.first_signed or later.first_signed,
+        )
+
+    @property
+    def at_most_1(self) -> bool:
+        """Whether its numbers without a sign may all be probabilities, and are not all 0."""
+        return 0 < self.largest <= 1
+
+    @property
+    def mixed(self) -> bool:
+        """Whether signs stand beside numbers that may be probabilities as well as percentages."""
+        return self.n_signed > 0 and self.at_most_1
+
+
+def check_percentages(columns: Mapping[str, Iterable[float] | Tally], source: str) -> str:
     """Refuse columns of percentages without a value above 1, and count values below 1 elsewhere.
 
     Parameters
     ----------
-    columns : mapping of str to iterable of float
-        Column -> its numbers without a percent sign, as they were written. Columns of several
-        states (``p_rain``, ``p_dry``) are one distribution and are judged together.
+    columns : mapping of str to iterable of float or Tally
+        Column -> its numbers without a percent sign, as they were written, or what is known of
+        them, all parts of the table together. Columns of several states (``p_rain``, ``p_dry``)
+        are one distribution and are judged together.
     source : str
         Name of the table, for messages.
 
@@ -37,29 +104,76 @@ def check_percentages(columns: Mapping[str, Iterable[float]], source: str) -> st
     >>> check_percentages({"p": [70.0, 0.7, 20.0]}, "mine.csv")
     "1 of 3 values of 'p' is below 1 and was taken as a percentage: 0.7 as 0.7%"
     """
-    states = [name for name in columns if name not in COLUMN_NAMES]
-    together = {name: [name] for name in columns if name in COLUMN_NAMES}
-    if states:
-        together[", ".join(states)] = states
-    notes = []
-    for title, names in together.items():
-        numbers = [number for name in names for number in columns[name]]
-        positive = [number for number in numbers if number > 0]
-        if positive and max(positive) <= 1:
-            raise InputError(
-                f"{source}: {title} is said to hold percentages, and the largest of "
-                f"{len(numbers)} values is {max(positive):g}. Leave percent (--percent) out if "
+    tallies = {
+        name: numbers if isinstance(numbers, Tally) else Tally.of(numbers)
+        for name, numbers in columns.items()
+    }
+    faults, notes = judge_percentages(tallies)
+    if faults:
+        raise InputError(f"{source}: {' | '.join(faults)}")
+    return "; ".join(notes)
+
+
+def judge_percentages(
+    columns: Mapping[str, Tally], named: Naming = AS_IN_RUNS, *, percent: bool = True
+) -> tuple[list[str], list[str]]:
+    """Find columns that cannot be percentages, and count what is below 1 in the others.
+
+    Parameters
+    ----------
+    columns : mapping of str to Tally
+        As for `check_percentages`.
+    named : Naming
+        What the user calls them.
+    percent : bool
+        Whether they are said to be percentages; signs beside probabilities are a fault anyway.
+
+    Returns
+    -------
+    faults, notes : list of str
+        A sentence for each column, or set of columns of several states.
+    """
+    faults, notes = [], []
+    for names, tally in together(columns):
+        title = named.plain(names[0]) if len(names) == 1 else ", ".join(names)
+        quoted = named(names[0]) if len(names) == 1 else repr(title)
+        if tally.mixed:
+            faults.append(_mixed_fault(quoted, tally))
+        elif not percent:
+            continue
+        elif tally.at_most_1:
+            faults.append(
+                f"{title} is said to hold percentages, and the largest of "
+                f"{tally.n} values is {tally.largest:g}. Leave percent (--percent) out if "
                 "they are probabilities; if all of them are at most one percent, divide them by "
                 "100 yourself."
             )
-        below = [number for number in positive if number < 1]
-        if below:
+        elif tally.n_below:
             # Signs make the meaning plain; only bare numbers were counted.
             verb = "is below 1 and was taken as a percentage"
-            if len(below) > 1:
+            if tally.n_below > 1:
                 verb = "are below 1 and were taken as percentages"
+            first = tally.first_below
             notes.append(
-                f"{len(below)} of {len(numbers)} values of {title!r} {verb}: "
-                f"{below[0]:g} as {below[0]:g}%"
+                f"{tally.n_below} of {tally.n} values of {quoted} {verb}: {first:g} as {first:g}%"
             )
-    return "; ".join(notes)
+    return faults, notes
+
+
+def together(columns: Mapping[str, Tally]) -> list[tuple[list[str], Tally]]:
+    """Add up the columns of several states, which are one distribution; others stand alone."""
+    states = [name for name in columns if name not in COLUMN_NAMES]
+    groups = [[name] for name in columns if name in COLUMN_NAMES] + ([states] if states else [])
+    return [(names, sum((columns[name] for name in names), Tally())) for names in groups]
+
+
+def _mixed_fault(quoted: str, tally: Tally) -> str:
+    """Say what to do about a column that no option can read."""
+    n, bare = tally.n + tally.n_signed, tally.first_below if tally.n_below else 1.0
+    verb = "has" if tally.n_signed == 1 else "have"
+    return (
+        f"column {quoted} has both percent signs ({tally.n_signed} of {n} values {verb} one, such "
+        f"as {tally.first_signed!r}) and numbers of at most 1 without one (such as {bare:g}), "
+        "which may be probabilities or percentages: no option can tell. Write the column in one "
+        "way, with a percent sign behind every percentage or as probabilities throughout."
+    )

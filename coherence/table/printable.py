@@ -89,4 +89,34 @@ def span(low: object, high: object) -> str:
 
 def repeated(n_reps: int) -> str:
     """Say how many repetitions there are."""
-    return f"{n_reps} repetition{'s' if n_reps > 1 else ''}"
+    return counted(n_reps, "repetition")
+
+
+def counted(n: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun, which one thing has in the singular.
+
+    Parameters
+    ----------
+    n : int
+        How many.
+    noun : str
+        For one of them.
+    plural : str
+        For any other number; empty for the noun with an s.
+
+    Returns
+    -------
+    str
+        For a sentence.
+
+    Examples
+    --------
+    >>> counted(1, "unit"), counted(1200, "unit"), counted(0, "reply", "replies")
+    ('1 unit', '1200 units', '0 replies')
+    """
+    return f"{n} {numbered(n, noun, plural)}"
+
+
+def numbered(n: int, noun: str, plural: str = "") -> str:
+    """Return the noun alone, in the number that `counted` gives it."""
+    return noun if n == 1 else plural or f"{noun}s"

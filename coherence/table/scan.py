@@ -20,11 +20,16 @@ from coherence.table.frames import require_path
 from coherence.table.incoming import (
     Reading,
     as_runs,
+    map_columns,
     restore_whole_labels,
     with_index_columns,
 )
+from coherence.table.naming import Naming
 from coherence.table.parquet_files import ParquetFile, is_parquet, parquet_files
+from coherence.table.percentages import Tally, judge_percentages
+from coherence.table.printable import numbered
 from coherence.table.storage import require_there
+from coherence.table.written_numbers import log_notes, tally_percentages
 
 UNIT = ("task", "model")
 Key = tuple[str, str]
@@ -91,7 +96,9 @@ class RunsScan:
 
     def __repr__(self) -> str:
         """Return a line."""
-        return f"<RunsScan of {self.path}: {self.n_rows:,} rows in {len(self.parts):,} units>"
+        rows = f"{self.n_rows:,} {numbered(self.n_rows, 'row')}"
+        units = f"{len(self.parts):,} {numbered(len(self.parts), 'unit')}"
+        return f"<RunsScan of {self.path}: {rows} in {units}>"
 
     @property
     def units(self) -> list[Key]:
@@ -134,7 +141,8 @@ class RunsScan:
         together = pd.concat(tables, ignore_index=True)
         lacking = [name for name in self.names if name not in together.columns]
         together = together.assign(**dict.fromkeys(lacking))
-        return as_runs(together, self.reading, self.path, where=where)
+        # Whether there are percentages was judged from all units: one may hold 0 and 1 alone.
+        return as_runs(together, self.reading, self.path, where=where, judged=self.reading.percent)
 
 
 def scan_runs(
@@ -161,7 +169,8 @@ def scan_runs(
     Raises
     ------
     InputError
-        There is nothing there, it is not parquet or cannot be read, or it has no rows.
+        There is nothing there, it is not parquet or cannot be read, it has no rows, or no number
+        of a stated column is above 1 though they are said to be percentages.
 
     Notes
     -----
@@ -209,7 +218,7 @@ def scan_runs(
                 found.setdefault(key, []).append(part)
     if not n_rows:
         raise InputError(f"{source}: the table has no rows. Check the export that wrote it.")
-    return RunsScan(
+    scan = RunsScan(
         path=source,
         reading=reading,
         parts={key: tuple(found[key]) for key in sorted(found)},
@@ -217,6 +226,12 @@ def scan_runs(
         names=tuple(name for name in names if not _is_unnamed_index(name)),
         n_rows=n_rows,
     )
+    if percent:
+        faults, notes = judge_percentages(_tallies(scan), Naming(reading.columns))
+        if faults:
+            raise InputError(f"{source}: {' | '.join(faults)}")
+        log_notes(notes, str(source))
+    return scan
 
 
 def _labels(found: list[pd.DataFrame]) -> pd.DataFrame:
@@ -290,6 +305,24 @@ def _combinations(
     found = pd.DataFrame({name: unit_names(distinct, name, reading) for name in UNIT})
     theta = None if inside["theta"] in reading.ignore else distinct.get(inside["theta"])
     return found.assign(theta=theta)
+
+
+def _tallies(scan: RunsScan) -> dict[str, Tally]:
+    """Count the stated numbers of all units, group by group."""
+    header = pd.DataFrame(columns=[name for name in scan.names if name not in scan.reading.ignore])
+    named = map_columns(header, scan.reading.columns)[0].columns
+    back = dict(zip(named, header.columns, strict=True))
+    empty = pd.DataFrame(columns=named)
+    tallies = tally_percentages(empty)
+    groups = {(part.file.path, part.group) for parts in scan.parts.values() for part in parts}
+    for path, group in sorted(groups):
+        content = _opened(path)
+        inside = {back[name]: name for name in tallies if back[name] in content.schema_arrow.names}
+        rows = content.read_row_group(group, columns=list(inside)).to_pandas(ignore_metadata=True)
+        for name in inside.values():
+            part = rows.rename(columns=inside)[[name]]
+            tallies[name] += tally_percentages(part)[name]
+    return tallies
 
 
 def read_group(part: Part) -> pd.DataFrame:

@@ -4,18 +4,21 @@ from collections.abc import Hashable
 
 import pandas as pd
 
+from coherence.table.naming import AS_IN_RUNS, Naming
 from coherence.table.schema import ACTION_PREFIX, COLUMN_NAMES, COLUMNS, FEATURE_PREFIX
 
 _TEXTS = tuple(column.name for column in COLUMNS if column.kind == "text")
 
 
-def shape_faults(runs: pd.DataFrame) -> list[str]:
+def shape_faults(runs: pd.DataFrame, named: Naming = AS_IN_RUNS) -> list[str]:
     """List what keeps a frame from being a table of plain cells under plain names.
 
     Parameters
     ----------
     runs : DataFrame
         Candidate runs table.
+    named : Naming
+        What the user calls the columns.
 
     Returns
     -------
@@ -35,7 +38,7 @@ def shape_faults(runs: pd.DataFrame) -> list[str]:
         ]
     twice = set(runs.columns[runs.columns.duplicated()])
     read = [name for name in runs.columns if _is_read(name) and name not in twice]
-    return [fault for name in read for fault in _cells(runs[name])]
+    return [fault for name in read for fault in _cells(runs[name], named)]
 
 
 def _is_read(name: Hashable) -> bool:
@@ -44,7 +47,7 @@ def _is_read(name: Hashable) -> bool:
     return (name in COLUMN_NAMES and name not in _TEXTS) or str(name).startswith(prefixes)
 
 
-def _cells(column: pd.Series) -> list[str]:
+def _cells(column: pd.Series, named: Naming) -> list[str]:
     """Return a fault where cells hold lists, dictionaries or arrays."""
     if column.dtype != object:
         return []
@@ -59,8 +62,8 @@ def _cells(column: pd.Series) -> list[str]:
     elif isinstance(first, Hashable):
         remedy = "Convert them to numbers or text."
     return [
-        f"column {column.name!r} must hold single values; {int(strange.sum())} of {len(column)} "
-        f"cells do not, the first is {what}. {remedy}"
+        f"column {named(str(column.name))} must hold single values; {int(strange.sum())} of "
+        f"{len(column)} cells do not, the first is {what}. {remedy}"
     ]
 
 

@@ -5,14 +5,16 @@ commas stand in a column of probabilities and nothing was said, the error names 
 """
 
 import logging
-import math
 import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from coherence.errors import InputError
-from coherence.table.percentages import check_percentages
+from coherence.table.naming import AS_IN_RUNS, Naming
+from coherence.table.percentages import Tally, judge_percentages, together
 from coherence.table.schema import PROBABILITIES, action_columns, state_columns
 
 logger = logging.getLogger(__name__)
@@ -54,107 +56,161 @@ def as_probabilities(
     >>> as_probabilities(written, percent=True, decimal=",", source="mine.csv")["p"].tolist()
     [0.705, 0.2]
     """
-    states = state_columns(runs)
-    stated = _stated_columns(runs)
-    numbers = [name for name in PROBABILITIES if name in runs.columns]
-    if percent and (note := note_on_percentages(runs, decimal=decimal, source=source)):
-        logger.warning("%s: %s", source, note)
+    read, faults, notes = read_probabilities(runs, percent=percent, decimal=decimal)
+    if faults:
+        raise InputError(f"{source}: {' | '.join(faults)}")
+    log_notes(notes, source)
+    return read
+
+
+def log_notes(notes: Iterable[str], source: str) -> None:
+    """Log what was assumed of percentages.
+
+    Parameters
+    ----------
+    notes : iterable of str
+        From `read_probabilities`.
+    source : str
+        Name of the table.
+    """
+    if said := "; ".join(notes):
+        logger.warning("%s: %s", source, said)
+
+
+def read_probabilities(
+    runs: pd.DataFrame,
+    *,
+    percent: bool,
+    decimal: str,
+    judged: bool = False,
+    named: Naming = AS_IN_RUNS,
+) -> tuple[pd.DataFrame, list[str], list[str]]:
+    """Do as `as_probabilities`, and return what is wrong, to be told with all that is.
+
+    Parameters
+    ----------
+    runs, percent, decimal
+        See there.
+    judged : bool
+        Whether this is a part of a table that was found to hold percentages as a whole.
+    named : Naming
+        What the user calls the columns.
+
+    Returns
+    -------
+    runs : DataFrame
+        Numbers that are at fault are read as they most likely are meant, so that nothing else is
+        found wrong with them.
+    faults, notes : list of str
+        A sentence for each column.
+    """
+    tallies = {} if judged else tally_percentages(runs)
+    faults, notes = judge_percentages(tallies, named, percent=percent)
+    groups = together(tallies)
+    mixed = {name for names, tally in groups if tally.mixed for name in names}
+    hundredfold = {
+        name
+        for names, tally in groups
+        # What is said to be percentages and is none is read as it stands; signs say it too.
+        if (percent or tally.n_signed) and not tally.at_most_1
+        for name in names
+    }
+    if judged and percent:
+        hundredfold = set(_stated_columns(runs))
     read = {}
-    for name in (*numbers, *states, *action_columns(runs)):
+    numbers = [name for name in PROBABILITIES if name in runs.columns]
+    for name in (*numbers, *state_columns(runs), *action_columns(runs)):
         column = runs[name]
-        bare = 100.0 if percent and name in stated else 1.0
+        bare = 100.0 if name in hundredfold else 1.0
         # A column of another kind of number, True and False above all, is the validator's.
         if pd.api.types.is_numeric_dtype(column):
             if bare != 1.0 and not pd.api.types.is_bool_dtype(column):
                 read[name] = column / bare
             continue
-        cells = [
-            _as_number(
-                cell,
-                bare=bare,
-                percent=percent,
-                decimal=decimal,
-                where=f"{source}: column {name!r}",
-            )
-            for cell in column
-        ]
+        written = [_WRITTEN.fullmatch(cell) if isinstance(cell, str) else None for cell in column]
+        told = percent or name in mixed
+        faults += _unsaid(written, named(name), percent=told, decimal=decimal)
+        cells = [_as_number(*each, bare=bare) for each in zip(column, written, strict=True)]
         numbers_only = all(
             isinstance(cell, float) or cell is None or cell is pd.NA for cell in cells
         )
         read[name] = pd.Series(
             cells, index=column.index, dtype="float64" if numbers_only else "object"
         )
-    return runs.assign(**read)
+    return runs.assign(**read), faults, notes
 
 
-def _as_number(cell: object, *, bare: float, percent: bool, decimal: str, where: str) -> object:
+def _unsaid(
+    written: Sequence[re.Match[str] | None], column: str, *, percent: bool, decimal: str
+) -> list[str]:
+    """Return a fault for commas and one for percent signs of which the user said nothing."""
+    matches = [match for match in written if match is not None]
+    faults = []
+    commas = [match[0] for match in matches if "," in match["number"]]
+    if commas and decimal != ",":
+        faults.append(
+            f"column {column} has decimal commas, such as {commas[0]!r}. "
+            "Say so: decimal=',' (--decimal ,)."
+        )
+    signed = [match[0] for match in matches if match["sign"]]
+    if signed and not percent:
+        faults.append(
+            f"column {column} has percent signs, such as {signed[0]!r}. "
+            "Say so: percent=True (--percent)."
+        )
+    return faults
+
+
+def _number(written: re.Match[str]) -> float:
+    return float(written["number"].replace(",", "."))
+
+
+def _as_number(cell: object, written: re.Match[str] | None, *, bare: float) -> object:
     """Return the number of a cell, or the cell where it holds none."""
     if isinstance(cell, int | float) and not isinstance(cell, bool):
         return cell / bare
-    written = _WRITTEN.fullmatch(cell) if isinstance(cell, str) else None
     if written is None:
         return cell
-    text = written["number"]
-    if "," in text and decimal != ",":
-        raise InputError(
-            f"{where} has decimal commas, such as {cell!r}. Say so: decimal=',' (--decimal ,)."
-        )
-    if written["sign"] and not percent:
-        raise InputError(
-            f"{where} has percent signs, such as {cell!r}. Say so: percent=True (--percent)."
-        )
-    number = float(text.replace(",", "."))
-    return number / 100.0 if written["sign"] else number / bare
+    return _number(written) / (100.0 if written["sign"] else bare)
 
 
-def _bare_numbers(column: "pd.Series[Any]", decimal: str) -> list[float]:
-    """Numbers of a column that have no percent sign."""
+def _tally(column: "pd.Series[Any]") -> Tally:
+    """Count the numbers of a column, with a percent sign and without."""
     if pd.api.types.is_bool_dtype(column):
-        return []
+        return Tally()
     if pd.api.types.is_numeric_dtype(column):
-        return [float(cell) for cell in column.dropna()]
-    cells = [
-        _as_number(cell, bare=1.0, percent=True, decimal=decimal, where="")
-        for cell in column
-        if not (isinstance(cell, str) and "%" in cell) and not _has_other_mark(cell, decimal)
-    ]
-    return [cell for cell in cells if isinstance(cell, float) and not math.isnan(cell)]
+        return Tally.of(column.dropna().to_numpy(dtype=np.float64))
+    bare, signed = [], []
+    for cell in column:
+        written = _WRITTEN.fullmatch(cell) if isinstance(cell, str) else None
+        if written is not None and written["sign"]:
+            signed.append(written[0])
+        else:
+            bare.append(_as_number(cell, written, bare=1.0))
+    numbers = np.array([cell for cell in bare if isinstance(cell, float)], dtype=np.float64)
+    return Tally.of(numbers[~np.isnan(numbers)], signed)
 
 
-def _has_other_mark(cell: object, decimal: str) -> bool:
-    # The cell is refused later, with its column.
-    return isinstance(cell, str) and "," in cell and decimal != ","
-
-
-def note_on_percentages(runs: pd.DataFrame, *, decimal: str, source: str) -> str:
-    """Refuse stated columns that cannot be percentages, and say what is below 1 in the others.
+def tally_percentages(runs: pd.DataFrame) -> dict[str, Tally]:
+    """Count what stated columns hold, as `judge_percentages` takes it.
 
     Parameters
     ----------
     runs : DataFrame
-        A table under the names of the runs table, as it was written.
-    decimal : {".", ","}
-        The decimal mark of numbers that are text.
-    source : str
-        Name of the table, for messages.
+        A table, or a part of one, under the names of the runs table, as it was written; points and
+        commas are both decimal marks here.
 
     Returns
     -------
-    str
-        A note; empty where there is nothing to say.
-
-    Raises
-    ------
-    InputError
-        A column has no value above 1.
+    dict of str to Tally
+        Column -> its numbers.
 
     Examples
     --------
-    >>> note_on_percentages(pd.DataFrame({"p": [70, 0.7]}), decimal=".", source="mine.csv")
-    "1 of 2 values of 'p' is below 1 and was taken as a percentage: 0.7 as 0.7%"
+    >>> tally_percentages(pd.DataFrame({"p": [70, 0.7, 0.2]}))
+    {'p': Tally(n=3, largest=70.0, n_below=2, first_below=0.7, n_signed=0, first_signed='')}
     """
-    bare = {name: _bare_numbers(runs[name], decimal) for name in _stated_columns(runs)}
-    return check_percentages(bare, source)
+    return {name: _tally(runs[name]) for name in _stated_columns(runs)}
 
 
 def _stated_columns(runs: pd.DataFrame) -> list[str]:

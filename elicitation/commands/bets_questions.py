@@ -4,6 +4,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from coherence.table.printable import counted
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -68,5 +70,5 @@ def write_questions(args: argparse.Namespace) -> int:
 
     questions = scored_questions(args)
     write_runs(questions, args.out)
-    print(f"{args.out}: {len(questions)} questions", file=sys.stderr)
+    print(f"{args.out}: {counted(len(questions), 'question')}", file=sys.stderr)
     return 0

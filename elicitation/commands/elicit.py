@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coherence.cli.progress import answer_progress
+from coherence.table.printable import counted
 from elicitation.commands.elicit_preview import (
     add_preview_options,
     check_preview_options,
@@ -261,7 +262,8 @@ def _ask(args: argparse.Namespace, source: "Source", plan: "Plan", path: str) ->
     share = tally.readable / tally.total
     repaired = f", {tally.repaired} of them repaired" if tally.repaired else ""
     print(
-        f"{args.out}: {len(runs)} rows, {tally.asked} answers asked, {tally.reused} reused, "
+        f"{args.out}: {counted(len(runs), 'row')}, {counted(tally.asked, 'answer')} asked, "
+        f"{tally.reused} reused, "
         f"{share:.1%} readable{repaired}{_how_answers_ended(tally)}",
         file=sys.stderr,
     )
@@ -312,4 +314,4 @@ def _print_status(path: str) -> None:
         for model, question, status, answers in table.itertuples(index=False)
     ]
     print("\n".join(aligned([["model", "question", "answers", "status"], *rows], right=(2,))))
-    print(f"{int(table['answers'].sum())} answers")
+    print(counted(int(table["answers"].sum()), "answer"))

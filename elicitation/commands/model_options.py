@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from coherence.table.printable import counted, numbered
 from elicitation.commands.server_options import add_server_options
 
 if TYPE_CHECKING:
@@ -275,7 +276,8 @@ def ask_and_keep(
         # An empty store was made by the line above, or by a call that asked nothing.
         if not args.resume and len(store):
             raise InputError(
-                f"--no-resume needs a new store; {store.path} has {len(store)} answers. "
+                f"--no-resume needs a new store; {store.path} has "
+                f"{counted(len(store), 'answer')}. "
                 "Name another --store, or leave --no-resume out."
             )
         try:
@@ -284,8 +286,9 @@ def ask_and_keep(
             return result
         except KeyboardInterrupt:
             print(
-                f"\ncoherence {args.command}: interrupted; {len(store)} answers are kept in "
-                f"{store.path}. The same command resumes.",
+                f"\ncoherence {args.command}: interrupted; "
+                f"{counted(len(store), 'answer is', 'answers are')} kept in {store.path}. "
+                "The same command resumes.",
                 file=sys.stderr,
             )
             return None
@@ -301,6 +304,7 @@ def tell_damage(store: "AnswerStore") -> None:
     """
     if store.damaged:
         print(
-            f"{len(store.damaged)} damaged answers in {store.path} were asked again",
+            f"{counted(len(store.damaged), 'damaged answer')} in {store.path} "
+            f"{numbered(len(store.damaged), 'was', 'were')} asked again",
             file=sys.stderr,
         )

@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from coherence.cli.folders import new_files, prepare_folder
+from coherence.cli.folders import in_place, new_files, prepare_folder
 
 if TYPE_CHECKING:
     from coherence.report.tables.cells import PaperTable
     from coherence.report.tables.document import PaperFigure
 
 INDEXES = r"paper\.(md|tex)"
+_ALWAYS = ("paper.md", "paper.tex")
 
 
 def add_paper_option(parser: argparse.ArgumentParser, **default: Any) -> None:
@@ -35,7 +36,7 @@ def add_paper_option(parser: argparse.ArgumentParser, **default: Any) -> None:
 
 def paper_folder(args: argparse.Namespace) -> Path | None:
     """Make the folder before anything is asked; None where the option was not given."""
-    return None if args.paper is None else prepare_folder(args.paper, "--paper")
+    return None if args.paper is None else prepare_folder(args.paper, "--paper", _ALWAYS)
 
 
 def write_paper_tables(
@@ -65,6 +66,7 @@ def write_paper_tables(
         return
     from coherence.report.tables.document import write_document
 
+    where = f"{folder}/paper.md{in_place(folder, INDEXES)}"
     with new_files(folder, f"{earlier}|{INDEXES}") as new:
         write_document(new, title, tables, draw(new))
-    print(f"wrote the tables of the paper, see {folder}/paper.md", file=sys.stderr)
+    print(f"wrote the tables of the paper, see {where}", file=sys.stderr)

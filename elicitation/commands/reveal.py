@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from coherence.cli.folders import prepare_folder
 from coherence.cli.progress import answer_progress
+from coherence.table.printable import counted, numbered
 from elicitation.commands.model_options import (
     add_model_options,
     add_store_options,
@@ -160,7 +161,7 @@ def _write_questions(args: argparse.Namespace, settings: "list[Setting]") -> Non
     numbers = table.drop_duplicates("question").groupby("kind", sort=False).size()
     counts = ", ".join(f"{number} {kind}" for kind, number in numbers.items())
     print(
-        f"{args.questions}: {len(settings)} settings, {counts} questions; "
+        f"{args.questions}: {counted(len(settings), 'setting')}, {counts} questions; "
         "fill in 'probability' or 'answer'",
         file=sys.stderr,
     )
@@ -316,8 +317,9 @@ def _read(args: argparse.Namespace, settings: "list[Setting]") -> Battery:
         lonely = len(filled.bets) - (runs["context"].nunique() if len(runs) else 0)
         if lonely:
             print(
-                f"{lonely} bets have no belief in the wording 'standard' beside them, and are left "
-                "out of the checks",
+                f"{counted(lonely, 'bet has', 'bets have')} no belief in the wording 'standard' "
+                f"beside {numbered(lonely, 'it', 'them')}, and {numbered(lonely, 'is', 'are')} "
+                "left out of the checks",
                 file=sys.stderr,
             )
     return battery

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coherence.cli.folders import new_files
+from coherence.cli.folders import in_place, new_files
 from elicitation.commands.paper_option import write_paper_tables
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def write_battery(
     # No file without rows: of coins there are no orders of options, for instance.
     filled = {f"{name}.csv": table for name, table in tables.items() if len(table)}
     failure: Exception | None = None
+    where = f"{folder}{in_place(folder, _WRITTEN)}"
     with new_files(folder, _WRITTEN, inputs) as new:
         for name, table in filled.items():
             table.to_csv(new / name, index=False)
@@ -82,7 +83,7 @@ def write_battery(
             except Exception as error:  # of a check: what was measured is there all the same
                 failure = error
         written = [path.name for path in new.iterdir()]
-    print(f"wrote {', '.join(sorted(written))} to {folder}", file=sys.stderr)
+    print(f"wrote {', '.join(sorted(written))} to {where}", file=sys.stderr)
     if paper is not None:
         _write_paper(paper, tables)
     if failure is not None:

@@ -100,19 +100,32 @@ def is_sound(cells: Sequence[Any], digest: Any) -> bool:
     cells : sequence
         In the order of `CELLS`.
     digest : str or None
-        Stored with the row; None in rows of the first layout.
+        Stored with the row; a row that has lost it is damaged, as every row was written with one.
 
     Returns
     -------
     bool
-        False where the digest is another, or the row cannot be read.
+        False where the digest is another or none, or a cell is of another kind.
     """
+    return _right_kinds(cells) and bool(digest == digest_of_row(cells))
+
+
+def is_readable(cells: Sequence[Any]) -> bool:
+    """Tell whether a row of the first layout can be read, which is all that is known of it.
+
+    Parameters
+    ----------
+    cells : sequence
+        In the order of `CELLS`.
+
+    Returns
+    -------
+    bool
+        False where a cell is of another kind, or is no text or JSON where it must be.
+    """
+    if not _right_kinds(cells):
+        return False
     row = dict(zip(CELLS, cells, strict=True))
-    for name, value in row.items():
-        if type(value) is not (int if name in _WHOLE_NUMBERS else str):
-            return False
-    if digest is not None:
-        return bool(digest == digest_of_row(cells))
     try:
         "".join(row[name] for name in CELLS if name not in _WHOLE_NUMBERS).encode()
         if row["settings"].startswith(_COMPUTED):
@@ -120,6 +133,13 @@ def is_sound(cells: Sequence[Any], digest: Any) -> bool:
         return isinstance(json.loads(row["extra"]), dict)
     except ValueError:  # no UTF-8, no JSON
         return False
+
+
+def _right_kinds(cells: Sequence[Any]) -> bool:
+    return all(
+        type(value) is (int if name in _WHOLE_NUMBERS else str)
+        for name, value in zip(CELLS, cells, strict=True)
+    )
 
 
 def details_of(extra: str) -> dict[str, Any]:

@@ -238,9 +238,12 @@ def _change(path, statement, *values):
         database.execute(statement, values)
 
 
-def _earlier_store(path, draws):
+def _earlier_store(path, draws, answer=None):
     with AnswerStore(path) as store:
-        _put(store, draws)
+        if answer is None:
+            _put(store, draws)
+        else:
+            store.put(draws, [Answer(answer)] * len(draws), model="m", fingerprint="f")
     with closing(sqlite3.connect(path)) as database, database:
         rows = database.execute(f"SELECT {', '.join(CELLS)} FROM answers").fetchall()
     path.unlink()
@@ -257,6 +260,8 @@ DAMAGES = {
     "details": 'UPDATE answers SET extra = \'{"about": "\' WHERE key = ?',
     "date": "UPDATE answers SET created = '' WHERE key = ?",
     "digest": "UPDATE answers SET digest = 'none' WHERE key = ?",
+    "no digest": "UPDATE answers SET digest = NULL WHERE key = ?",
+    "number, no digest": "UPDATE answers SET seed = seed + 1, digest = NULL WHERE key = ?",
 }
 
 
@@ -325,12 +330,17 @@ def test_an_upgrade_that_is_killed_leaves_the_earlier_store(tmp_path, monkeypatc
 
 
 def test_a_computed_answer_of_an_earlier_store_must_be_json(tmp_path):
-    path, draw = tmp_path / "s.sqlite", Draw.of_labels("How much?", ("No", "Yes"))
+    path, labels = tmp_path / "s.sqlite", ("No", "Yes")
+    whole, cut = (Draw.of_labels(text, labels) for text in ("How much?", "And now?"))
+    _earlier_store(path, [whole], '{"No": 0.5, "Yes": 0.5}')
+    path.rename(tmp_path / "whole.sqlite")
+    _earlier_store(path, [cut], '{"No": 0.5, "Yes": 0.5')
+    assert [row.sound for row in read_store(tmp_path / "whole.sqlite")] == [True]
+    assert [row.sound for row in read_store(path)] == [False]
+    with AnswerStore(tmp_path / "whole.sqlite") as store:
+        assert store.get([whole.key("f")]).keys() == {whole.key("f")}
     with AnswerStore(path) as store:
-        store.put([draw], [Answer('{"No": 0.5, "Yes": 0.5')], model="m", fingerprint="f")
-    _change(path, "UPDATE answers SET digest = NULL")
-    with AnswerStore(path) as store:
-        assert store.get([draw.key("f")]) == {}
+        assert store.get([cut.key("f")]) == {}
 
 
 @pytest.mark.parametrize("how", ["removed", "replaced"])

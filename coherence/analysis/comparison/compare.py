@@ -110,6 +110,7 @@ def compare(
     tasks, notes = gather(runs, common=common)
     tasks = _comparable(tasks, notes)
     answers = _answers(tasks, positive, reference, notes)
+    notes += _unused(positive, answers, runs)
     jobs, labels = [], []
     seeds = as_generator(rng).integers(2**63, size=(len(tasks), len(EFFECTS)))
     for task, seeds_of_task in zip(tasks, seeds, strict=True):
@@ -227,33 +228,65 @@ def _answers(
     tasks: Sequence[Task], positive: Any, reference: str | None, notes: list[str]
 ) -> dict[str, dict[str, Answers]]:
     """Read what models can be compared in: states, a common reference, common wordings and z."""
-    wanted, met = positive_labels(positive), set()
+    wanted = positive_labels(positive)
     checks = [declaration(name) for name in _CHECKS]
     answers: dict[str, dict[str, Answers]] = {}
-    named: list[str] = []
     for task in tasks:
         prompts, variables, prompt = _asked_alike(task, reference, notes)
         of_task = {}
         for model, rows in task.rows.items():
-            theta = rows["theta"].dropna() if "theta" in rows.columns else pd.Series(dtype=object)
-            labels = as_codes(theta, "theta")[1]
-            names = [name.removeprefix("p_") for name in state_columns(rows)] or list(labels)
-            named += map(str, names)
+            names = _state_names(rows)
             of_model = [word for word in wanted if meant_by(word, names)]
-            met |= {str(word) for word in of_model}
             states, meant = states_of_tasks(rows.assign(task=task.name), of_model or None, checks)[
                 task.name
             ]
             of_task[model] = Answers(rows, prompt, prompts, variables, meant, states)
         answers[task.name] = of_task
         notes += _ways(task)
-    unmet = [word for word in wanted if str(word) not in met]
-    if unmet:
-        raise InputError(
-            f"positive must be a label of theta; received {listing(map(repr, unmet))}. "
-            f"{closest(str(unmet[0]), dict.fromkeys(named))}"
-        )
     return answers
+
+
+def _state_names(rows: pd.DataFrame) -> list[Any]:
+    """Return what states are called: by their columns, or else in theta."""
+    theta = rows["theta"].dropna() if "theta" in rows.columns else pd.Series(dtype=object)
+    columns = [name.removeprefix("p_") for name in state_columns(rows)]
+    return columns or list(as_codes(theta, "theta")[1])
+
+
+def _unused(
+    positive: Any, answers: Mapping[str, Mapping[str, Answers]], runs: Runs
+) -> Sequence[str]:
+    """Note labels of what was not compared, as one command may compare what another analyses.
+
+    Raises
+    ------
+    InputError
+        A label that occurs nowhere in the runs.
+    """
+    compared = [
+        name
+        for task in answers.values()
+        for each in task.values()
+        for name in _state_names(each.rows)
+    ]
+    unused = [word for word in positive_labels(positive) if not meant_by(word, compared)]
+    if not unused:
+        return ()
+    tables = [runs] if isinstance(runs, pd.DataFrame) else list(runs.values())
+    # Tasks may have states of different types, which `as_codes` would take for one column's.
+    parts = [
+        part
+        for table in tables
+        for _, part in (table.groupby("task") if "task" in table.columns else [("", table)])
+    ]
+    everywhere = [name for part in parts for name in _state_names(part)]
+    unknown = [word for word in unused if not meant_by(word, everywhere)]
+    if unknown:
+        raise InputError(
+            f"positive must be a label of theta; received {listing(map(repr, unknown))}. "
+            f"{closest(str(unknown[0]), dict.fromkeys(map(str, everywhere)))}"
+        )
+    return [f"positive: nothing that is compared has the states of {listing(map(repr, unused))}."]
 
 
 def _asked_alike(

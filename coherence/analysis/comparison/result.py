@@ -14,6 +14,7 @@ from coherence.analysis.comparison.wording import LEGEND, ordered, rank_text
 from coherence.report.json import to_plain
 from coherence.report.wording import clean, format_numbers
 from coherence.result import rejects
+from coherence.table.printable import counted
 
 SCHEMA_VERSION = 1
 WIDTH = 100
@@ -45,9 +46,10 @@ class Comparison:
 
     def __repr__(self) -> str:
         """Return a line."""
-        models, tasks = (self.estimates[name].nunique() for name in ("model", "task"))
-        effects = self.estimates["effect"].nunique()
-        return f"<Comparison: {models} models, {tasks} tasks, {effects} effects>"
+        sizes = (
+            counted(self.estimates[name].nunique(), name) for name in ("model", "task", "effect")
+        )
+        return f"<Comparison: {', '.join(sizes)}>"
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: what was found, and every estimate with its ranks."""
@@ -71,7 +73,7 @@ class Comparison:
             for name in ("bh", "holm")
         ]
         n = int(tested.sum())
-        pairs = f"{n} pair of models was" if n == 1 else f"{n} pairs of models and effects were"
+        pairs = counted(n, "pair of models was", "pairs of models and effects were")
         return (
             f"{pairs} compared: {counts[0]} differ at a false discovery rate of 5%, "
             f"{counts[1]} after Holm's correction."

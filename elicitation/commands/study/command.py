@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coherence.cli.run_options import add_jobs, workers
+from coherence.table.printable import counted
 
 if TYPE_CHECKING:
     from elicitation.commands.study.running import Asked
@@ -116,7 +117,8 @@ def _run(args: argparse.Namespace, study: "Study", units: "list[Unit]", folder: 
             tell_damage(store)
         except KeyboardInterrupt:
             print(
-                f"\ncoherence study: interrupted; {len(store)} answers are kept in {store.path}. "
+                "\ncoherence study: interrupted; "
+                f"{counted(len(store), 'answer is', 'answers are')} kept in {store.path}. "
                 "The same command resumes.",
                 file=sys.stderr,
             )

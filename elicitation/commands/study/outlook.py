@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from coherence.cli.progress import duration
+from coherence.table.printable import numbered
 from elicitation.commands.elicit_preview import pacing_of
 from elicitation.commands.elicit_session import named_model
 from elicitation.commands.study.study_file import ModelEntry
@@ -140,7 +141,8 @@ def tell(outlooks: Sequence[Outlook], batteries: "Sequence[BatteryUnit]" = ()) -
     n_finished = sum(outlook.finished is not None for outlook in outlooks)
     lines = aligned([list(HEAD), *rows], right=tuple(range(3, len(HEAD)))) if rows else []
     n_left = sum(outlook.n_left for outlook in outlooks)
-    lines.append(f"{n_finished} of {len(outlooks)} finished; {n_left:,} answers to ask")
+    to_ask = f"{n_left:,} {numbered(n_left, 'answer')} to ask"
+    lines.append(f"{n_finished} of {len(outlooks)} finished; {to_ask}")
     left = [outlook for outlook in outlooks if outlook.n_left]
     if left:
         seconds = sum(outlook.ahead.seconds for outlook in left if outlook.ahead is not None)

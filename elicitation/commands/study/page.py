@@ -10,6 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from coherence.report.unit import Unit as ReportUnit
 from coherence.report.wording import clean
+from coherence.table.printable import counted, numbered
 from elicitation.commands.study.outlook import price_of
 from elicitation.commands.study.study_file import Study
 from elicitation.commands.study.units import RUNS, Finished, Unit
@@ -85,6 +86,7 @@ def render_page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    n_answers = sum(done.n_answers for _, done in finished)
     tasks: dict[str, list[dict[str, Any]]] = {}
     for unit in conclusions:
         said = {
@@ -96,8 +98,8 @@ def render_page(
     return environment.get_template("page.html.j2").render(
         title=clean(study.name),
         subtitle=(
-            f"{len(study.models)} models, {len(study.tasks)} tasks; "
-            f"{sum(done.n_answers for _, done in finished):,} answers"
+            f"{counted(len(study.models), 'model')}, {counted(len(study.tasks), 'task')}; "
+            f"{n_answers:,} {numbered(n_answers, 'answer')}"
         ),
         missing=[clean(label) for label in missing],
         tasks=[{"name": name, "units": units} for name, units in tasks.items()],

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from coherence.cli.progress import answer_progress
 from coherence.errors import CoherenceError
+from coherence.table.printable import counted
 from elicitation.commands.elicit_session import load_model
 from elicitation.commands.model_options import drawn_at_a_time
 from elicitation.commands.study.units import Unit, by_model
@@ -107,7 +108,7 @@ def _ask(unit: Unit, model: "Model", store: "AnswerStore") -> None:
     }
     unit.finish(runs, counts)
     print(
-        f"{unit.label}: {tally.asked} answers asked, {tally.reused} found, "
+        f"{unit.label}: {counted(tally.asked, 'answer')} asked, {tally.reused} found, "
         f"{tally.readable / tally.total:.1%} readable",
         file=sys.stderr,
     )

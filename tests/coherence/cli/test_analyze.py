@@ -129,12 +129,49 @@ def test_out_writes_three_readable_files_and_says_where(runs, analyze, tmp_path,
     assert str(folder) in capsys.readouterr().err
 
 
-def test_files_of_an_earlier_run_are_replaced_and_others_kept(runs, analyze, tmp_path):
-    (tmp_path / "results.json").write_text("old")
+def test_files_of_an_earlier_run_are_replaced_and_others_kept(runs, analyze, tmp_path, capsys):
+    words = ["analyze", str(runs), *MAPPING, "--out", str(tmp_path)]
     (tmp_path / "mine.txt").write_text("kept")
-    assert main(["analyze", str(runs), *MAPPING, "--out", str(tmp_path)]) == 0
-    assert (tmp_path / "results.json").read_text().startswith("{")
+    assert main(words) == 0
+    first = (tmp_path / "results.json").read_text()
+    assert "in place of" not in capsys.readouterr().err
+    assert main([*words, "--seed", "7"]) == 0
+    assert (tmp_path / "results.json").read_text() != first
     assert (tmp_path / "mine.txt").read_text() == "kept"
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.endswith(f"report.html to {tmp_path}, in place of those of an earlier call")
+
+
+@pytest.mark.parametrize(
+    ("option", "name"),
+    [("--out", "report.html"), ("--figures", "figures.csv"), ("--tables", "tables.md")],
+)
+def test_a_file_of_somebody_else_is_refused_before_the_analysis(
+    option, name, runs, analyze, tmp_path, capsys
+):
+    (tmp_path / name).write_text("mine")
+    assert main(["analyze", str(runs), *MAPPING, option, str(tmp_path)]) == 2
+    assert f"{name} would be overwritten, and was not written by" in capsys.readouterr().err
+    (tmp_path / name).unlink()
+    (tmp_path / "files.sha256").write_text(f"{'0' * 64}  mine.csv\n")
+    assert main(["analyze", str(runs), *MAPPING, option, str(tmp_path)]) == 2
+    assert "files.sha256 must be the list that an earlier call wrote" in capsys.readouterr().err
+    assert analyze == []
+
+
+def test_a_link_that_leads_nowhere_is_refused(tmp_path, capsys):
+    coherence.write_runs(
+        coherence.simulate("rational", n_contexts=8, n_reps=1, rng=1), tmp_path / "r.csv"
+    )
+    folder = tmp_path / "report"
+    folder.mkdir()
+    (folder / "answers").symlink_to(tmp_path / "gone")
+    words = ["analyze", str(tmp_path / "r.csv"), "--checks", "calibration"]
+    assert main([*words, "--out", str(folder)]) == 2
+    err = capsys.readouterr().err
+    assert f"{folder}/answers is a link that leads nowhere" in err
+    assert err.count("\n") == 1
+    assert [path.name for path in folder.iterdir()] == ["answers"]
 
 
 def test_out_that_cannot_be_a_folder_is_refused_before_the_analysis(

@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence.cli.compare import name_files
+from coherence.cli.compare import FILES, name_files
+from coherence.cli.folders import new_files
 from coherence.cli.main import main
 from coherence.errors import InputError
 
@@ -49,7 +50,8 @@ def test_the_command_writes_what_the_function_returns(files, tmp_path, capsys):
 def test_earlier_results_are_replaced_and_other_files_kept(files, tmp_path):
     paths = [str(files / f"{name}.parquet") for name in ("rational", "noisy")]
     (tmp_path / "mine.txt").write_text("kept")
-    (tmp_path / "compare.svg").write_text("old")
+    with new_files(tmp_path, FILES) as new:
+        (new / "compare.svg").write_text("old")
     assert main(["compare", *paths, *FAST, "--out", str(tmp_path)]) == 0
     assert (tmp_path / "mine.txt").read_text() == "kept"
     assert "old" not in (tmp_path / "compare.svg").read_text()[:10]

@@ -1,6 +1,10 @@
-from coherence.cli.report_folder import write_figures, write_report, write_tables
+import pytest
+
+from coherence.cli.report_folder import certain_files, write_figures, write_report, write_tables
+from coherence.report import figure_files, result_tables
 from coherence.report.report import Report
 from coherence.report.unit import Unit
+from coherence.table.file_sets import new_files
 
 
 class Pages(Report):
@@ -16,7 +20,11 @@ def test_pages_of_an_earlier_report_go_and_other_files_stay(tmp_path):
     write_report(Pages((unit,), {"pages": [*first, ("report.html", "r")]}), tmp_path)
     (tmp_path / "units" / "notes.html").write_text("mine")
     second = [("units/unit-1.html", "new"), ("report.html", "s")]
-    write_report(Pages((unit,), {"pages": second}), tmp_path)
+    said = write_report(Pages((unit,), {"pages": second}), tmp_path)
+    assert said == (
+        f"wrote results.json, results.parquet and report.html to {tmp_path}, in place of those of "
+        "an earlier call"
+    )
     left = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*")}
     assert left == {
         *("units/unit-1.html", "units/notes.html", "report.html"),
@@ -26,22 +34,36 @@ def test_pages_of_an_earlier_report_go_and_other_files_stay(tmp_path):
     assert (tmp_path / "units" / "unit-1.html").read_text() == "new"
 
 
-def test_figures_of_an_earlier_report_go(tmp_path):
-    (tmp_path / "unit-9-pair-1.svg").write_text("old")
-    (tmp_path / "mine.svg").write_text("mine")
-    assert write_figures(Report((Unit("t", "m", (), ()),), {}), tmp_path) == 0
-    assert {path.name for path in tmp_path.iterdir()} == {"mine.svg", "figures.csv", "files.sha256"}
+def test_figures_of_an_earlier_report_go_and_others_of_such_a_name_stay(tmp_path):
+    with new_files(tmp_path, figure_files.NAMES) as new:
+        (new / "unit-9-pair-1.svg").write_text("ours")
+    (tmp_path / "unit-8-pair-1.svg").write_text("mine")
+    said = write_figures(Report((Unit("t", "m", (), ()),), {}), tmp_path)
+    assert said == f"wrote 0 figures to {tmp_path}, in place of those of an earlier call"
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("unit-8-pair-1.svg", "figures.csv", "files.sha256")
+    }
 
 
-def test_tables_of_an_earlier_report_go(tmp_path):
-    for name in ("results-9.csv", "answers-9.tex", "mine.csv"):
-        (tmp_path / name).write_text("old")
-    assert write_tables(Report((Unit("t", "m", (), ()),), {}), tmp_path) == 1
+def test_tables_of_an_earlier_report_go_and_others_of_such_a_name_stay(tmp_path):
+    with new_files(tmp_path, result_tables.NAMES) as new:
+        (new / "answers-9.tex").write_text("ours")
+    (tmp_path / "results-8.csv").write_text("mine")
+    said = write_tables(Report((Unit("t", "m", (), ()),), {}), tmp_path)
+    assert said == f"wrote 1 table to {tmp_path}, in place of those of an earlier call"
     assert {path.name for path in tmp_path.iterdir()} == {
         "files.sha256",
-        "mine.csv",
         "results-1.csv",
         "results-1.md",
         "results-1.tex",
+        "results-8.csv",
         "tables.md",
     }
+
+
+@pytest.mark.parametrize("option", ["out", "figures", "tables"])
+def test_what_is_surely_written_is_written(option, tmp_path):
+    report = Pages((Unit("t", "m", (), ()),), {"pages": [("report.html", "r")]})
+    writer = {"out": write_report, "figures": write_figures, "tables": write_tables}[option]
+    assert "in place" not in writer(report, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} >= set(certain_files(option))

@@ -96,6 +96,14 @@ def test_what_is_left_out_is_said(unit):
     assert f"5 of {len(every)} contexts, evenly spaced" in few["unit-1.html"]
 
 
+def test_one_context_has_the_singular(unit):
+    rows = made_rows(2, n_reps=1)
+    index = pages_of(unit, rows, groups=[("one", "One", ["c1"])])["unit-1.html"]
+    assert "1 context<" in index
+    assert "1 contexts" not in index
+    assert "The one context of the table." in pages_of(unit, rows[:1])["unit-1.html"]
+
+
 @pytest.mark.parametrize("missing", ["theta", "p_true", "x_fever_now", "raw_belief"])
 def test_columns_that_a_table_lacks_are_not_shown(unit, missing):
     pages = pages_of(unit, made_rows(2).drop(columns=missing))

@@ -251,3 +251,18 @@ def test_equal_reports_give_equal_pages(report):
 
 def test_empty_report():
     assert "no rows" in Page(Report((), {}).to_html()).words
+
+
+def test_the_subtitle_counts_results(unit):
+    """A check of pairs has a result for each; their names were once called checks."""
+    names = ("cmi", "monotone_choice:a/b", "monotone_choice:a/c")
+    results = tuple(CheckResult(name, "n", 0.1, "nats", None, None, 9, 3) for name in names)
+    units = [unit(model=f"m{at}", results=results, verdicts=("V.",) * 3) for at in range(2)]
+    assert "2 units (task · model) · 6 results" in Page(Report(units, {}).to_html()).words
+    alone = unit(
+        results=(CheckResult("cmi", "n", 0.1, "nats", None, None, 1, 1),), verdicts=("V.",)
+    )
+    words = Page(Report((alone,), {}).to_html()).words
+    assert "1 unit (task · model) · 1 result" in words
+    assert "1 row, 1 context" in words
+    assert not re.search(r"\b1 (units|tests|rows|contexts|results|checks)\b", words)

@@ -1,3 +1,5 @@
+import re
+
 import pandas as pd
 import pytest
 
@@ -88,3 +90,31 @@ def test_names_cannot_send_commands_to_the_terminal_and_ascii_is_kept(many, unit
     text = render_summary(units, width=100, ascii_only=True)
     assert "\x1b" not in text
     assert "─" not in text
+
+
+def test_one_of_anything_has_the_singular(unit):
+    """Every count of a summary in which each of them is one."""
+    one = CheckResult("cmi", "n", 0.1, "nats", None, 0.5, 1, 1, pvalue_holm=0.5)
+    statuses = pd.DataFrame({"question": ["belief"] * 2, "status": ["ok", "refused"], "rows": 1})
+    quiet = pd.DataFrame({"question": ["belief"], "status": ["ok"], "rows": [1]})
+    rejecting = CheckResult("cmi", "n", 0.2, "nats", None, 0.001, 1, 1, pvalue_holm=0.004)
+    units = [
+        unit(model="m0", results=(one,), verdicts=("V.",), notes=("odd",), statuses=statuses),
+        unit(model="m1", results=(rejecting,), verdicts=("V.",), notes=(), statuses=quiet),
+    ]
+    text = " ".join(render_summary(units, width=120).split())
+    for said in (
+        "2 units (task · model). 1 of 2 tests rejects after Holm's correction",
+        ", in 1 of 2 units.",
+        "No test rejects in 1 unit: asia · m0.",
+        "1 unit has at least 1% unreadable answers",
+        "1 more note on what was left out",
+    ):
+        assert said in text
+    text = render_summary(units[:1], width=120)
+    assert text.startswith("1 unit (task · model). The one test does not reject.")
+    full = render_terminal(units, width=120)
+    assert "1 row in 1 context: cmi" in full
+    plurals = re.compile(r"(?<!of )\b1 (units|tests|rows|contexts|answers|notes|results|checks)\b")
+    for words in (text, full):
+        assert not plurals.search(words)

@@ -79,7 +79,7 @@ def test_undefined_tests_draws_and_cautions_are_noted():
     notes = result(row(undefined=80), cautions=("choices were seen once",)).notes
     assert notes[0] == "choices were seen once"
     assert notes[1].startswith("random draws behind a p-value: residual_covariance 999;")
-    assert notes[-1].startswith("residual_covariance is undefined in most studies of 1 cells")
+    assert notes[-1].startswith("residual_covariance is undefined in most studies of 1 cell")
 
 
 def test_tests_that_see_nothing_take_one_line():

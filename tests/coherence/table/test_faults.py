@@ -216,7 +216,7 @@ def test_beliefs_over_states_must_sum_to_one():
         )
     )
     assert faults == [
-        "the columns p_a, p_b must sum to 1 (within 0.02); 1 rows do not, the first sums to 0.7"
+        "the columns p_a, p_b must sum to 1 (within 0.02); 1 row does not, the first sums to 0.7"
         " (row 1)."
     ]
 
@@ -256,7 +256,7 @@ def test_probabilities_in_place_of_an_action_pass():
     [
         (
             {"action_yes": [0.75, 0.4, 0.0]},
-            "the columns action_no, action_yes must sum to 1 (within 1e-06); 1 rows do not, the "
+            "the columns action_no, action_yes must sum to 1 (within 1e-06); 1 row does not, the "
             "first sums to 0.9 (row 1).",
         ),
         (
@@ -285,7 +285,7 @@ def test_probabilities_in_place_of_an_action_pass():
         ({"p_sd": [0.1, 0.6, 0.2]}, "column 'p_sd' must be at most 0.5"),
         (
             {"p_q05": [0.1, 0.5, 0.2], "p_q95": [0.4, 0.4, 0.2]},
-            "'p_q05' must not lie above 'p_q95'; it does in 1 rows (row 1).",
+            "'p_q05' must not lie above 'p_q95'; it does in 1 row (row 1).",
         ),
         (
             {"belief_kind": ["token", "guessed", None]},

@@ -11,7 +11,14 @@ from pathlib import Path
 import pytest
 
 from coherence.errors import InputError, WriteError
-from coherence.table.file_sets import LIST, finish_earlier, mixed_files, new_files
+from coherence.table.file_sets import (
+    LIST,
+    earlier_set,
+    finish_earlier,
+    mixed_files,
+    new_files,
+    require_replaceable,
+)
 
 NAMES = r"[a-e]\.txt|sub/[a-e]\.txt"
 OLD = {"a.txt": "1a", "b.txt": "1b", "sub/c.txt": "1c", "sub/d.txt": "1d"}
@@ -190,7 +197,8 @@ def test_a_folder_from_elsewhere_removes_nothing_outside(tmp_path):
     evil = tmp_path / "out" / ".coherence-finished-x"
     evil.mkdir(parents=True)
     names = ["../precious.txt", str(tmp_path / "precious.txt"), "sub/../../precious.txt"]
-    (evil / ".earlier.json").write_text(json.dumps(names))
+    digest = hashlib.sha256(b"mine").hexdigest()
+    (evil / ".earlier.json").write_text(json.dumps(dict.fromkeys(names, digest)))
     assert finish_earlier(tmp_path / "out")
     assert (tmp_path / "precious.txt").exists()
     assert list((tmp_path / "out").iterdir()) == []
@@ -214,6 +222,110 @@ def test_a_set_of_no_files_removes_the_earlier_one_with_its_list(tmp_path):
     write(tmp_path, OLD)
     write(tmp_path, {})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_alone_makes_no_file_ours(tmp_path):
+    write(tmp_path, OLD)
+    for name in ("c.txt", "sub/e.txt"):
+        (tmp_path / name).write_text("mine, under a name of the set")
+    (tmp_path / "b.txt").write_text("ours, and changed since")
+    write(tmp_path, {"a.txt": "2"})
+    assert texts_of(tmp_path) == {
+        "a.txt": "2",
+        "b.txt": "ours, and changed since",
+        "c.txt": "mine, under a name of the set",
+        "sub/e.txt": "mine, under a name of the set",
+    }
+    assert (tmp_path / LIST).read_text().splitlines()[1].endswith("  a.txt")
+    assert mixed_files(tmp_path) == [], "what is no longer of the set is not in its list"
+    write(tmp_path, {})
+    assert sorted(texts_of(tmp_path)) == ["b.txt", "c.txt", "sub/e.txt"]
+
+
+@pytest.mark.parametrize(("name", "why"), [("e.txt", "not written by"), ("a.txt", "changed since")])
+def test_a_file_that_is_not_ours_is_not_overwritten(tmp_path, name, why):
+    write(tmp_path, OLD)
+    (tmp_path / name).write_text("mine")
+    before = texts_of(tmp_path)
+    refused = rf"/{name} would be overwritten, and was {why} an earlier call\. Move it away"
+    with pytest.raises(InputError, match=refused):
+        write(tmp_path, NEW)
+    with pytest.raises(InputError, match=refused):
+        require_replaceable(tmp_path, NEW)
+    assert texts_of(tmp_path) == before
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+def test_an_equal_file_may_stand_in_the_place_of_one_to_be_written(tmp_path):
+    (tmp_path / "a.txt").write_text(NEW["a.txt"])
+    write(tmp_path, NEW)
+    assert earlier_set(tmp_path, NAMES) == sorted(NEW)
+
+
+def test_several_files_that_are_not_ours_are_counted(tmp_path):
+    for name in ("a.txt", "e.txt"):
+        (tmp_path / name).write_text("mine")
+    with pytest.raises(InputError, match=r"/a\.txt \(and 1 more\) would be overwritten"):
+        write(tmp_path, NEW)
+
+
+@pytest.mark.parametrize("digest", ["0" * 64, hashlib.sha256(b"2").hexdigest()])
+def test_a_list_that_somebody_else_made_is_refused_and_stays(tmp_path, digest):
+    (tmp_path / "b.txt").write_text("2")
+    theirs = f"# run 0123456789abcdef: check with sha256sum -c {LIST}\n{digest}  b.txt\n"
+    (tmp_path / LIST).write_text(theirs)
+    for act in (write, require_replaceable):
+        with pytest.raises(InputError, match=rf"{LIST} must be the list that an earlier call"):
+            act(tmp_path, {"a.txt": "2"})
+    assert mixed_files(tmp_path) == [LIST]
+    write(tmp_path, {})  # nothing is written, so that nothing is in the way
+    assert (tmp_path / LIST).read_text() == theirs
+    assert (tmp_path / "b.txt").exists()
+
+
+def test_a_list_that_was_changed_since_is_refused(tmp_path):
+    write(tmp_path, OLD)
+    with (tmp_path / LIST).open("a") as file:
+        file.write(f"{'0' * 64}  mine.txt\n")
+    with pytest.raises(InputError, match="or was changed since"):
+        write(tmp_path, NEW)
+    assert texts_of(tmp_path) == OLD
+
+
+def test_links_that_lead_nowhere_are_in_the_way(tmp_path):
+    (tmp_path / "sub").symlink_to(tmp_path / "gone")
+    with pytest.raises(InputError, match=r"sub/c\.txt must .*sub is a link that leads nowhere"):
+        write(tmp_path, NEW)
+    (tmp_path / "sub").unlink()
+    (tmp_path / "e.txt").symlink_to(tmp_path / "gone")
+    with pytest.raises(InputError, match=r"e\.txt would be overwritten, and was not written by"):
+        write(tmp_path, NEW)
+    assert [path.name for path in tmp_path.iterdir()] == ["e.txt"]
+
+
+def test_what_somebody_put_there_after_a_kill_is_not_removed(tmp_path):
+    write(tmp_path, OLD)
+    with pytest.MonkeyPatch.context() as patched:
+        assert killed_at(1, patched, lambda: write(tmp_path, NEW)) > 1
+    (tmp_path / "b.txt").write_text("mine")
+    assert finish_earlier(tmp_path)
+    assert texts_of(tmp_path) == NEW | {"b.txt": "mine"}
+
+
+def test_what_was_read_and_is_ours_may_be_replaced_later(tmp_path):
+    write(tmp_path, OLD)
+    write(tmp_path, {"a.txt": "2"}, inputs=[tmp_path / "b.txt"])
+    assert earlier_set(tmp_path, NAMES) == ["a.txt", "b.txt"]
+    write(tmp_path, {"b.txt": "3"})
+    assert texts_of(tmp_path) == {"b.txt": "3"}
+
+
+def test_what_was_read_and_lies_among_the_files_stays_its_owners(tmp_path):
+    (tmp_path / "b.txt").write_text("answers")
+    write(tmp_path, {"a.txt": "1", "b.txt": "answers"}, inputs=[tmp_path / "b.txt"])
+    assert earlier_set(tmp_path, NAMES) == ["a.txt"]
+    write(tmp_path, {"a.txt": "2"})
+    assert texts_of(tmp_path) == {"a.txt": "2", "b.txt": "answers"}
 
 
 def test_what_was_read_is_not_overwritten_by_something_else(tmp_path):

@@ -6,25 +6,7 @@ import sys
 import pytest
 
 from coherence.errors import InputError, WriteError
-from coherence.table.files import remove_earlier, replace_text, replacing
-
-
-def test_only_files_that_the_command_may_write_are_removed(tmp_path):
-    for name in ("rates.csv", "curves.csv", "rates.csv.bak", "mine.csv", "source.csv"):
-        (tmp_path / name).write_text("x")
-    (tmp_path / "parts.csv").mkdir()
-    (tmp_path / "alias").symlink_to(tmp_path / "source.csv")
-    remove_earlier(
-        tmp_path, r"(rates|curves|source|parts)\.csv", {"curves.csv"}, [tmp_path / "alias"]
-    )
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "alias",
-        "curves.csv",
-        "mine.csv",
-        "parts.csv",
-        "rates.csv.bak",
-        "source.csv",
-    ]
+from coherence.table.files import replace_text, replacing
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_remains(tmp_path, monkeypatch):

@@ -35,3 +35,33 @@ def test_a_missing_value_makes_no_label_a_fraction():
     table = restore_whole_labels(pd.DataFrame({"theta": [1.0, np.nan], "p": [1.0, 0.0]}))
     assert table["theta"].tolist() == [1, pd.NA]
     assert table["p"].dtype == np.float64
+
+
+def test_missing_columns_are_told_with_all_other_faults():
+    """They once had to be mended one by one before anything else was looked at."""
+    table = pd.DataFrame(
+        {"prob": ["20%", "1,7", "3%"], "actn": ["a", "A", "b"], "status": ["ok", "okk", "ok"]}
+    )
+    reading = Reading({"p": "prob", "action": "act", "theta": "truth"}, ignore=["nots"])
+    with pytest.raises(InputError) as refused:
+        as_runs(table, reading, SOURCE)
+    said = str(refused.value)
+    assert said.startswith("mine.csv has 6 faults: there is no column 'nots' to ignore. ")
+    for fault in (
+        "there is no column 'act' to use as 'action'. Closest name found: 'actn'.",
+        "there is no column 'truth' to use as 'theta'.",
+        "column 'prob' (mapped to 'p') has decimal commas, such as '1,7'.",
+        "column 'prob' (mapped to 'p') has percent signs, such as '20%'.",
+        "column 'status' must be one of",
+    ):
+        assert said.count(fault) == 1
+
+
+def test_what_was_looked_for_in_vain_is_told_once():
+    """Not again as missing, nor as the reason why there is nothing to check."""
+    table = pd.DataFrame({"p": [7.0], "conf": [0.5], "acton": ["a"]})
+    with pytest.raises(InputError) as refused:
+        as_runs(table, Reading({"p": "cnf", "action": "choice"}), SOURCE)
+    faults = str(refused.value).split(" | ")
+    assert [fault.split("'")[1] for fault in faults] == ["cnf", "choice"]
+    assert "no column 'cnf' to use as 'p'. Closest name found: 'conf'." in faults[0]

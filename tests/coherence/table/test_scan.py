@@ -82,13 +82,55 @@ def test_columns_by_other_names_are_found(runs, tmp_path):
     assert "p" in scan.columns
 
 
+def test_whether_there_are_percentages_is_judged_from_all_units(tmp_path, caplog):
+    """One that says 0 and 1 alone was once refused, and every unit was noted by itself."""
+    units = {"sure": [0, 1, 1], "spread": [70, 20, 0.5], "wide": [90, 0.7, 0.2]}
+    table = pd.concat(
+        pd.DataFrame({"task": "t", "model": model, "conf": p, "p_note": 0.5, "theta": [0, 1, 1]})
+        for model, p in units.items()
+    )
+    for number, (_, rows) in enumerate(table.groupby("model")):
+        rows.to_parquet(tmp_path / f"{number}.parquet", row_group_size=2)
+    said = {"columns": {"p": "conf"}, "percent": True}
+    whole = read_runs(tmp_path, **said)
+    at_once = [record.getMessage() for record in caplog.records]
+    caplog.clear()
+    scan = scan_runs(tmp_path, **said)
+    for task, model in scan.units:
+        expected = whole.loc[whole["model"] == model, "p"].tolist()
+        assert scan.read(task, model)["p"].tolist() == expected
+    assert [record.getMessage() for record in caplog.records] == at_once
+    assert "3 of 9 values of 'conf' (mapped to 'p') are below 1" in at_once[0]
+
+
+def test_a_table_without_percentages_is_refused_as_at_once(tmp_path):
+    table = pd.DataFrame({"model": ["a", "a", "b"], "p": [0, 1, 0.7], "theta": [0, 1, 1]})
+    table.to_parquet(tmp_path / "t.parquet")
+    said = []
+    for read in (read_runs, scan_runs):
+        with pytest.raises(InputError, match="the largest of 3 values is 1") as refused:
+            read(tmp_path / "t.parquet", percent=True)
+        said.append(str(refused.value))
+    assert said[0] == said[1]
+
+
+def test_states_in_columns_are_judged_together_over_files(tmp_path):
+    """One file lacks a column that another has; the rare state is below 1% throughout."""
+    first = pd.DataFrame({"model": "a", "p_wet": [0.5, 0.2], "p_dry": [99.5, 99.8]})
+    second = pd.DataFrame({"model": "b", "p_dry": [1.0, 0.0], "p_wet": [0.0, 1.0]})
+    for name, rows in (("a", first), ("b", second)):
+        rows.assign(theta=["wet", "dry"]).to_parquet(tmp_path / f"{name}.parquet")
+    scan = scan_runs(tmp_path, percent=True)
+    assert scan.read("", "a")["p_wet"].tolist() == [0.005, 0.002]
+
+
 def test_without_tasks_and_models_there_is_one_unit(tmp_path):
     table = pd.DataFrame({"p": [0.1, 0.9], "theta": [0, 1]})
     table.to_parquet(tmp_path / "t.parquet")
     scan = scan_runs(tmp_path / "t.parquet")
     assert scan.units == [("", "")]
     pd.testing.assert_frame_equal(scan.read("", ""), table)
-    assert repr(scan).endswith("2 rows in 1 units>")
+    assert repr(scan).endswith("2 rows in 1 unit>")
 
 
 def test_a_fault_names_the_unit(runs, tmp_path):

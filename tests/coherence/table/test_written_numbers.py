@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from coherence.errors import InputError
-from coherence.table.written_numbers import as_probabilities
+from coherence.table.naming import Naming
+from coherence.table.written_numbers import as_probabilities, read_probabilities
 
 
 def read(percent=False, decimal=".", **columns):
@@ -34,12 +35,58 @@ def test_signs_and_commas_need_the_users_word():
     assert read(p=["1,5", "20"], decimal=",", percent=True)["p"].tolist() == [0.015, 0.2]
 
 
-@pytest.mark.parametrize("column", [[0.7, 0.9], ["0.7", "0.9"], ["0.7", "20%", "0.9"]])
+@pytest.mark.parametrize("column", [[0.7, 0.9], ["0.7", "0.9"]])
 def test_probabilities_are_not_divided_by_a_hundred(column):
     with pytest.raises(
         InputError, match=r"p is said to hold percentages, and the largest.* is 0.9"
     ):
         read(percent=True, p=column)
+
+
+@pytest.mark.parametrize("percent", [False, True])
+@pytest.mark.parametrize(
+    ("columns", "signed", "bare"),
+    [
+        ({"p": ["20%", "0.95", "30%"]}, "2 of 3 values have one, such as '20%'", "0.95"),
+        ({"p": ["1", "95 %"]}, "1 of 2 values has one, such as '95 %'", "1"),
+        ({"p": ["20%", "0,95", "0"]}, "1 of 3 values has one", "0.95"),
+        ({"p_wet": ["20%", "30%"], "p_dry": [0.8, 0.7]}, "2 of 4 values have one", "0.8"),
+    ],
+)
+def test_signs_beside_probabilities_are_one_fault_whatever_is_said(columns, signed, bare, percent):
+    """Each of two errors once sent the user to the other."""
+    with pytest.raises(InputError) as refused:
+        read(percent=percent, decimal=",", **columns)
+    said = str(refused.value)
+    assert signed in said
+    assert f"(such as {bare})" in said
+    assert "Write the column in one way" in said
+    assert "percent=True" not in said
+    assert "--percent" not in said
+    assert said.count(" | ") == 0
+
+
+def test_signs_beside_percentages_or_nothing_need_the_word_alone():
+    for column in (["20%", "30", "0.5"], ["20%", "0"]):
+        with pytest.raises(InputError, match="has percent signs, such as '20%'. Say so"):
+            read(p=column)
+        assert read(percent=True, p=column)["p"][0] == 0.2
+
+
+def test_faults_of_several_columns_are_told_at_once():
+    written = pd.DataFrame({"p": ["70%", "1,5%"], "p_z": ["0.2", "10%"], "p_true": ["1%", "2%"]})
+    read, faults, notes = read_probabilities(
+        written, percent=False, decimal=".", named=Naming({"p": "conf"})
+    )
+    assert [fault.split(" has ")[0] for fault in faults] == [
+        "column 'p_z'",
+        "column 'conf' (mapped to 'p')",
+        "column 'conf' (mapped to 'p')",
+        "column 'p_true'",
+    ]
+    assert notes == []
+    assert read["p"].tolist() == [0.7, 0.015], "as most likely meant, so that no rule trips on it"
+    assert read["p_z"].tolist() == [0.2, 0.1]
 
 
 def test_every_column_is_judged_by_itself():

@@ -79,13 +79,13 @@ def test_ctrl_c_says_what_is_kept_and_where(tmp_path, capsys):
 
     assert model_options.ask_and_keep(args, tmp_path / "usual.sqlite", asking) is None
     assert capsys.readouterr().err == (
-        "\ncoherence reveal: interrupted; 1 answers are kept in "
+        "\ncoherence reveal: interrupted; 1 answer is kept in "
         f"{tmp_path / 'usual.sqlite'}. The same command resumes.\n"
     )
     # What was asked for goes on from there; --no-resume does not.
     assert model_options.ask_and_keep(args, tmp_path / "usual.sqlite", len) == 1
     args.resume = False
-    with pytest.raises(InputError, match="--no-resume needs a new store; .* has 1 answers"):
+    with pytest.raises(InputError, match=r"--no-resume needs a new store; .* has 1 answer\."):
         model_options.ask_and_keep(args, tmp_path / "usual.sqlite", len)
     args.store = str(tmp_path / "new.sqlite")
     assert model_options.ask_and_keep(args, tmp_path / "usual.sqlite", len) == 0
@@ -105,7 +105,7 @@ def test_no_resume_refuses_a_store_with_answers(command, tmp_path, capsys):
     assert main([command, *words, "--store", str(tmp_path / "mine.sqlite")]) == 2
     errors = capsys.readouterr().err
     assert errors.count("\n") == 1
-    assert f"{tmp_path / 'mine.sqlite'} has 1 answers. Name another --store" in errors
+    assert f"{tmp_path / 'mine.sqlite'} has 1 answer. Name another --store" in errors
 
 
 @pytest.mark.parametrize("kind", ["ForMultipleChoice", "ForCausalLM"])

@@ -7,6 +7,7 @@ import pytest
 
 from coherence.batteries.bets.simulated import simulate_answers
 from coherence.batteries.mixing.simulated import simulate_mixing
+from coherence.cli.folders import new_files
 from coherence.cli.main import main
 from elicitation.commands.paper_option import add_paper_option, paper_folder, write_paper_tables
 
@@ -86,9 +87,14 @@ def test_a_folder_that_cannot_be_is_named_by_its_option(tmp_path, capsys):
 
 
 def test_tables_of_an_earlier_call_go_and_other_files_stay(tmp_path, capsys):
-    for name in ("figure1-2.svg", "figure1-2.svg.bak", "mine.md"):
-        (tmp_path / name).write_text("x")
-    write_paper_tables(tmp_path, "T", [], earlier=r"figure1-\d\.svg")
+    earlier = r"figure1-\d\.svg"
+    with new_files(tmp_path, earlier) as new:
+        (new / "figure1-2.svg").write_text("ours")
+    for name in ("figure1-3.svg", "mine.md"):
+        (tmp_path / name).write_text("mine")
+    write_paper_tables(tmp_path, "T", [], earlier=earlier)
     names = sorted(path.name for path in tmp_path.iterdir())
-    assert names == ["figure1-2.svg.bak", "files.sha256", "mine.md", "paper.md", "paper.tex"]
-    assert "paper.md" in capsys.readouterr().err
+    assert names == ["figure1-3.svg", "files.sha256", "mine.md", "paper.md", "paper.tex"]
+    assert "paper.md\n" in capsys.readouterr().err
+    write_paper_tables(tmp_path, "T", [], earlier=earlier)
+    assert "paper.md, in place of those of an earlier call\n" in capsys.readouterr().err

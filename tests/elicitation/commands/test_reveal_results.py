@@ -5,6 +5,7 @@ import json
 
 import pandas as pd
 
+from coherence.cli.folders import new_files
 from coherence.cli.main import main
 
 
@@ -25,8 +26,12 @@ def test_what_an_earlier_call_wrote_does_not_stay_beside_the_new(tmp_path, capsy
         "report.html",
         "outcomes.png",
     }
-    for name in kept | stale:
-        (out / name).write_text("earlier", encoding="utf-8")
+    with new_files(out, "|".join(stale)) as new:
+        for name in stale:
+            (new / name).write_text("earlier", encoding="utf-8")
+    kept |= {"beliefs.csv"}  # a name of the command's, that of a file of the user's
+    for name in kept:
+        (out / name).write_text("mine", encoding="utf-8")
     assert main(["reveal", "--answers", str(filled), "--out", str(out), *where]) == 0
     assert {path.name for path in out.iterdir()} == kept | {
         "bets.csv",

@@ -98,6 +98,8 @@ def test_answers_of_an_older_store_are_counted_as_unknown(tmp_path):
             "UPDATE answers SET digest = NULL, extra = ?",
             [json.dumps({"logprob": None, "n_tokens": 3})],
         )
+        # By this number a store without digests is known from one that has lost them.
+        store._database.execute("PRAGMA user_version = 1")
     assert summarise_store(tmp_path / "s.sqlite").to_dict("records") == [
         {"model": "m", "question": "unknown", "status": "unknown", "answers": 1}
     ]

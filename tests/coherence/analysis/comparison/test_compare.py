@@ -180,6 +180,28 @@ def test_states_are_named_as_for_the_analysis(asked):
         compare(tables, positive=["ill", "sick"])
 
 
+def test_a_label_of_what_is_not_compared_costs_nothing(asked):
+    """Its task has few cases, or was asked of one model only; a label of no task is refused."""
+    tables = {}
+    for name, runs in asked.items():
+        named = runs.assign(task="kept", theta=runs["theta"].map({0: "healthy", 1: "ill"}))
+        few = runs[runs["context"] < "c0009"]
+        few = few.assign(task="few", theta=few["theta"].map({0: "dry", 1: "wet"}))
+        tables[name] = pd.concat([named, few])
+    first = next(iter(tables))
+    alone = asked[first].assign(task="alone", theta=asked[first]["theta"].map({0: "up", 1: "down"}))
+    tables[first] = pd.concat([tables[first], alone])
+    options = {"effects": ["calibration:brier"], "common": True, "rng": 1}
+    found = compare(tables, positive=["ill", "wet", "down"], **options)
+    assert set(found.estimates["task"]) == {"kept"}
+    (note,) = (note for note in found.notes if note.startswith("positive: "))
+    assert "'wet'" in note
+    assert "'down'" in note
+    assert "'ill'" not in note
+    with pytest.raises(InputError, match=r"received 'dwn'\. .*'down'"):
+        compare(tables, positive=["ill", "wet", "dwn"], **options)
+
+
 def test_wrong_options_are_refused(asked):
     with pytest.raises(InputError, match="Closest name found: 'calibration:brier'"):
         compare(asked, effects=["calibration:brierr"])

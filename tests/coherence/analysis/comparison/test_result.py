@@ -53,7 +53,7 @@ def test_a_comparison_is_frozen_and_public(compared):
     assert coherence.compare is compare
     with pytest.raises(FrozenInstanceError):
         compared.notes = ()
-    assert repr(compared) == "<Comparison: 3 models, 1 tasks, 11 effects>"
+    assert repr(compared) == "<Comparison: 3 models, 1 task, 11 effects>"
 
 
 def test_hostile_names_reach_no_terminal(asked):

@@ -1,0 +1,67 @@
+"""Breaks if a message speaks of a column that is not in the user's file."""
+
+import pandas as pd
+import pytest
+
+from coherence.errors import InputError, SchemaError
+from coherence.table.naming import AS_IN_RUNS, Naming
+from coherence.table.storage import read_runs
+
+MAPPED = {
+    "p": "prob",
+    "action": "choice",
+    "theta": "outcome",
+    "context": "case",
+    "rep": "round",
+    "status": "how",
+}
+GOOD = {
+    "prob": ["0.2", "0.8", "0.4", "0.6"],
+    "choice": ["a", "b", "a", "b"],
+    "outcome": [0, 1, 0, 1],
+    "case": ["x", "y", "z", "w"],
+    "round": [0, 0, 0, 0],
+    "how": ["ok"] * 4,
+}
+
+
+def test_a_column_that_is_not_mapped_has_its_name():
+    assert AS_IN_RUNS("p") == Naming({"p": "p"})("p") == "'p'"
+    assert AS_IN_RUNS.plain("theta") == "theta"
+
+
+@pytest.mark.parametrize(
+    ("columns", "fault"),
+    [
+        ({"prob": ["1.7", "2", "0.1", "0.2"]}, "column 'prob' (mapped to 'p') must hold prob"),
+        ({"prob": ["high", "1", "0.1", "0"]}, "column 'prob' (mapped to 'p') must hold numbers"),
+        ({"prob": ["20%", "1", "50%", "9"]}, "column 'prob' (mapped to 'p') has percent signs"),
+        ({"prob": ["0,2", "1", "0,5", "1"]}, "column 'prob' (mapped to 'p') has decimal commas"),
+        ({"prob": ["20%", "1", "5%", "1"]}, "column 'prob' (mapped to 'p') has both percent"),
+        ({"prob": ["", "1", "0.1", "0"]}, "how (mapped to 'status') is 'ok' but 'prob' (mapped"),
+        ({"how": ["ok", "okk", "ok", "ok"]}, "column 'how' (mapped to 'status') must be one of"),
+        ({"choice": ["a", "A", "b", "b"]}, "column 'choice' (mapped to 'action') has labels"),
+        ({"case": ["x", "x", "z", "w"]}, "outcome (mapped to 'theta') must be the same in all"),
+        ({"case": ["x", "y", "x", "w"]}, "(case (mapped to 'context'), round (mapped to 'rep'))"),
+        ({"case": ["x", "", "z", "w"]}, "column 'case' (mapped to 'context') is empty in row 1"),
+    ],
+)
+def test_faults_name_the_columns_of_the_file(columns, fault, tmp_path):
+    path = tmp_path / "mine.csv"
+    pd.DataFrame({**GOOD, **columns}).to_csv(path, index=False)
+    with pytest.raises((InputError, SchemaError)) as refused:
+        read_runs(path, columns=MAPPED)
+    assert fault in str(refused.value)
+
+
+def test_what_is_said_to_be_percentages_is_named_too(tmp_path):
+    pd.DataFrame(GOOD).to_csv(tmp_path / "mine.csv", index=False)
+    with pytest.raises(InputError, match=r"csv: prob \(mapped to 'p'\) is said to hold"):
+        read_runs(tmp_path / "mine.csv", columns=MAPPED, percent=True)
+
+
+def test_cells_that_are_no_cells_are_named_too(tmp_path):
+    table = pd.DataFrame({"prob": [0.1, 0.9], "choice": [["a"], ["b"]]})
+    table.to_json(tmp_path / "mine.jsonl", orient="records", lines=True)
+    with pytest.raises(SchemaError, match=r"column 'choice' \(mapped to 'action'\) must hold sin"):
+        read_runs(tmp_path / "mine.jsonl", columns={"p": "prob", "action": "choice"})
