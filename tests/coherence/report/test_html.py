@@ -1,9 +1,11 @@
+import dataclasses
 import re
 from html.parser import HTMLParser
 
 import pandas as pd
 import pytest
 
+from coherence.report.html import render_html
 from coherence.report.report import Report
 from coherence.report.unit_html import RAW_LIMIT
 from coherence.result import CheckResult
@@ -248,3 +250,29 @@ def test_equal_reports_give_equal_pages(report):
 
 def test_empty_report():
     assert "no rows" in Page(Report((), {}).to_html()).words
+
+
+ALERT = "no <context> column"
+NO_BELIEFS = pd.DataFrame({"context": []})  # nothing to draw
+
+
+def test_an_alert_stands_beside_the_answer_and_not_below(unit):
+    of = unit(notes=("a note", ALERT), alerts=(ALERT,), beliefs=NO_BELIEFS)
+    page = render_html([of], {})
+    caution = '<p class="alert"><strong>Caution:</strong> no &lt;context&gt; column</p>'
+    assert page.count("no &lt;context&gt; column") == 1
+    assert page.index(of.conclusion[1]) < page.index(caution) < page.index("<h3>Checks")
+    assert "<li>a note</li>" in page
+
+
+def test_an_alert_of_all_units_is_said_once_above_their_answers_and_of_some_with_each(unit):
+    plain = unit(results=(), verdicts=(), beliefs=NO_BELIEFS)
+    alone = dataclasses.replace(plain, model="alone", notes=(ALERT,), alerts=(ALERT,))
+    caution = "<strong>Caution:</strong>"
+    answers = [
+        render_html(units, {}).split('<h2 id="overview">')[0]
+        for units in ([alone, alone], [plain, alone])
+    ]
+    assert [page.count(caution) for page in answers] == [1, 1]
+    assert answers[0].index(caution) < answers[0].index("<dl")
+    assert answers[1].index("alone</a>") < answers[1].index(caution)

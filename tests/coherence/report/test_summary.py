@@ -87,3 +87,12 @@ def test_names_cannot_send_commands_to_the_terminal_and_ascii_is_kept(many, unit
     text = render_summary(units, width=100, ascii_only=True)
     assert "\x1b" not in text
     assert "─" not in text
+
+
+def test_an_alert_stands_below_the_first_line_with_the_units_that_it_is_about(many, unit):
+    alert = "no context column: nothing says which rows repeat."
+    of_all = render_summary(many(5, notes=(alert,), alerts=(alert,)), width=200)
+    assert of_all.splitlines()[1] == f"Caution: {alert}"
+    assert of_all.count(alert) == 1
+    of_one = render_summary([*many(5), unit(model="other", alerts=(alert,))], width=200)
+    assert of_one.splitlines()[1] == f"Caution: {alert} In asia · other."
