@@ -4,15 +4,17 @@ from functools import partial
 
 import pandas as pd
 
+from coherence.plots.scales import shared_spans
 from coherence.plots.states import (
     judged,
     plot_state_shares,
     rising_action,
     shares_by_state,
+    shown_shares,
     title_of,
 )
 from coherence.report.answer_links import AnswerLinks
-from coherence.report.planned_figure import Figure
+from coherence.report.planned_figure import Figure, own_scale
 from coherence.report.unit import Unit
 from coherence.statistics.scatter import Scatter
 from coherence.statistics.state_shares import CONTEXTS_PER_STATE, StateShares
@@ -55,12 +57,17 @@ def state_figures(
     )
     urls, names = _links(found, judged(unit.beliefs), key, links)
     figures: list[Figure] = []
+    scales = shared_spans([shown_shares(table[table["action"] == action]) for action in actions])
     for number, action in enumerate(actions, start=1):
         of_action = table[table["action"] == action]
-        draw = partial(plot_state_shares, found, shown=action, noun=noun, title="", urls=urls)
+        scale = scales[number - 1]
+        draw = partial(
+            plot_state_shares, found, shown=action, noun=noun, title="", urls=urls, scale=scale
+        )
         title = title_of(action)
         outside = _outside(of_action)
         caption = outside if figures else f"{_explained(table, noun, unit.scatter)} {outside}"
+        caption += own_scale(scale, scales)
         figures.append(Figure(f"{key}-states-{number}", title, caption, draw, 3.7, names))
     return figures, [sentence] if left_out > 0 else []
 
