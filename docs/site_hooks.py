@@ -124,6 +124,24 @@ def on_files(files: Any, config: Any) -> Any:
     return files
 
 
+def page_from_elsewhere(path: str) -> str:
+    """Return the page that is made of a file outside docs/.
+
+    Parameters
+    ----------
+    path : str
+        From the root of the repository.
+
+    Returns
+    -------
+    str
+        Path of the page; empty where there is none.
+    """
+    # Those of notebooks are made by site_notebooks.py.
+    notebook = re.fullmatch(r"examples/(notebooks/\w+)\.ipynb", path)
+    return f"{notebook[1]}.md" if notebook else PAGES_FROM_ELSEWHERE.get(path, "")
+
+
 def _from_elsewhere(link: re.Match[str], folder: Path) -> str:
     """Rewrite a link of a file outside docs/ to one between pages."""
     _, text, target, anchor = link.groups()
@@ -132,8 +150,8 @@ def _from_elsewhere(link: re.Match[str], folder: Path) -> str:
     if "//" in target or not file.is_file():
         return link[0]
     path = file.relative_to(ROOT).as_posix()
-    if path in PAGES_FROM_ELSEWHERE or path.startswith("docs/"):
-        page = PAGES_FROM_ELSEWHERE.get(path, path.removeprefix("docs/"))
+    page = path.removeprefix("docs/") if path.startswith("docs/") else page_from_elsewhere(path)
+    if page:
         return f"[{text}]({page}{anchor or ''})"
     return f"{text} (`{path}`)"
 
@@ -171,9 +189,10 @@ def linked_within(markdown: str, page: str) -> str:
         if file.is_relative_to(ROOT / "docs"):
             return link[0]
         path = file.relative_to(ROOT).as_posix()
-        if path not in PAGES_FROM_ELSEWHERE:
+        made = page_from_elsewhere(path)
+        if not made:
             return f"{text} (`{path}`)"
         up = "../" * (len(Path(page).parts) - 1)
-        return f"[{text}]({up}{PAGES_FROM_ELSEWHERE[path]}{anchor or ''})"
+        return f"[{text}]({up}{made}{anchor or ''})"
 
     return _LINK.sub(within, markdown)
