@@ -129,7 +129,8 @@ def plot_state_shares(
         Bars with the gid "band-<state>" are what beliefs alone allow, all of them at once in 95% of
         tables; points with the gid "state-<state>" have 95% intervals over contexts; those outside
         their band are ringed, with the gid "outside". The band takes each report for the belief
-        itself: where reports scatter around the belief, noise alone moves points out of it.
+        itself: where reports scatter around the belief, noise alone moves points out of it. A
+        `StateShares` of `coherence.rational.noisy_shares.with_noise` has a band that allows for it.
 
     Raises
     ------
