@@ -48,6 +48,7 @@ PARTS = {
     "elicitation": "Asking",
 }
 PACKAGES = ("coherence", "coherence.plots", "bayesnets", "elicitation")
+_CODE = re.compile(r"(<pre><span></span><code>)(.*?)(</code></pre>)", re.DOTALL)
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]+)(#[^)\s]*)?\)")
 
 
@@ -161,6 +162,13 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     if page.file.src_uri in PAGES_FROM_ELSEWHERE.values():
         return markdown
     return linked_within(markdown, page.file.src_uri)
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
+    """Let code and pictures that are wider than the page be scrolled by keys."""
+    # The theme takes a tabindex of the block itself away.
+    reachable = _CODE.sub(r'\1<span tabindex="0">\2</span>\3', html)
+    return reachable.replace("<p><img ", '<p tabindex="0"><img ')
 
 
 def linked_within(markdown: str, page: str) -> str:

@@ -153,7 +153,7 @@ def _shown(output: dict[str, Any], stem: str, figures: dict[str, int]) -> str:
     for kind, ending in PICTURES.items():
         if kind in data:
             alt = f"Figure {figures[stem]} of this notebook, drawn by the code above"
-            return f'<p><img alt="{alt}" src="{stem}.{ending}"></p>'
+            return f'<p tabindex="0"><img alt="{alt}" src="{stem}.{ending}"></p>'
     if "text/html" in data:
         table = Table(_text(data["text/html"])).markup
         if table:
@@ -203,7 +203,13 @@ class Table(HTMLParser):
             closed = ""
             while closed != tag:
                 closed = self._open.pop()
-                self._parts.append(f"</{closed}>")
+                self._close(closed)
+
+    def _close(self, tag: str) -> None:
+        # A corner of a table without a word heads nothing.
+        if tag == "th" and self._parts[-1].startswith("<th"):
+            self._parts[-1], tag = self._parts[-1].replace("<th", "<td"), "td"
+        self._parts.append(f"</{tag}>")
 
     def handle_data(self, data: str) -> None:
         """Keep the text of cells."""
