@@ -318,3 +318,15 @@ def test_a_formula_that_the_site_cannot_set_is_refused(tmp_path):
     path.write_text(json.dumps({"cells": cells}), encoding="utf-8")
     with pytest.raises(ValueError, match="cannot set the formula"):
         SITE_NOTEBOOKS.page_text(path)
+
+
+def test_what_may_be_wider_than_a_page_is_reached_by_keys():
+    html = (
+        "<pre><span></span><code>a\nb</code></pre><code>c</code>"
+        "<pre><span></span><code></code></pre><p><img alt=x></p>"
+    )
+    assert HOOKS.on_page_content(html, None, None, None) == (
+        '<pre><span></span><code><span tabindex="0">a\nb</span></code></pre><code>c</code>'
+        '<pre><span></span><code><span tabindex="0"></span></code></pre>'
+        '<p tabindex="0"><img alt=x></p>'
+    )

@@ -61,8 +61,8 @@ def noisy_shares(agent: RationalAgent) -> NoisyShares | None:
     Returns
     -------
     NoisyShares or None
-        None where its reports do not scatter, or its actions are probabilities: how these vary at
-        equal belief is no part of the agent.
+        None where its reports do not scatter, its fit did not come to its end, or its actions are
+        probabilities: how these vary at equal belief is no part of the agent.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def noisy_shares(agent: RationalAgent) -> NoisyShares | None:
     """
     latent, model = agent.latent, agent.latent.model
     drawn = np.isin(agent.data.share, (0.0, 1.0)).all()
-    if not isinstance(model, LatentModel) or not drawn:
+    if not isinstance(model, LatentModel) or not drawn or not agent.converged:
         return None
     truth = latent.reports.truth > 0
     held = np.stack([latent.posterior.given_truth[truth == state].mean(axis=0) for state in (0, 1)])
