@@ -10,6 +10,7 @@ from coherence.report.report import Report
 from coherence.report.unit_html import RAW_LIMIT
 from coherence.result import CheckResult
 from coherence.table.answering import Answering
+from tests.coherence.report.conftest import make_report
 
 VOID = {"meta", "br", "wbr", "img", "link", "input", "hr"}
 
@@ -54,7 +55,14 @@ class Page(HTMLParser):
 
 BOUND_COLUMNS = ["quantity", "label", "asked", "unreadable", "estimate", "low", "high"]
 RAW_COLUMNS = ["context", "status", "raw_belief", "raw_action"]
+NO_BELIEFS = pd.DataFrame({"context": []})  # nothing to draw
 ATTACK = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'{{ 7*7 }}"
+
+
+@pytest.fixture(scope="module")
+def page_of_two():
+    """The page of the report of two units: its figures are drawn once."""
+    return make_report().to_html()
 
 
 @pytest.fixture
@@ -108,9 +116,8 @@ def test_untrusted_text_stays_text(hostile):
     )
 
 
-def test_page_refers_to_nothing_outside(report):
-    text = report.to_html()
-    page = Page(text)
+def test_page_refers_to_nothing_outside(page_of_two):
+    text, page = page_of_two, Page(page_of_two)
     for _, attributes in page.elements:
         for name in ("href", "src", "xlink:href", "srcset", "action", "data"):
             assert (attributes.get(name) or "#").startswith("#")
@@ -122,8 +129,8 @@ def test_page_refers_to_nothing_outside(report):
     } in page.all("meta")
 
 
-def test_ids_are_unique_and_links_lead_somewhere(report):
-    page = Page(report.to_html())
+def test_ids_are_unique_and_links_lead_somewhere(page_of_two):
+    page = Page(page_of_two)
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
     referred = {
@@ -139,16 +146,16 @@ def test_ids_are_unique_and_links_lead_somewhere(report):
     assert referred <= set(ids)
 
 
-def test_page_is_accessible(report):
-    page = Page(report.to_html())
+def test_page_is_accessible(page_of_two):
+    page = Page(page_of_two)
     assert page.all("html") == [{"lang": "en"}]
     assert all("scope" in heading for heading in page.all("th"))
     assert len(page.all("figure")) == len(page.all("figcaption")) == len(page.all("svg")) == 11
     assert all(svg["role"] == "img" for svg in page.all("svg"))
 
 
-def test_everything_found_is_said(report):
-    page = Page(report.to_html())
+def test_everything_found_is_said(report, page_of_two):
+    page = Page(page_of_two)
     for unit in report.units:
         for sentence in (
             *unit.verdicts,
@@ -170,13 +177,14 @@ def test_everything_found_is_said(report):
 
 def test_the_command_names_state_and_reference_as_a_shell_reads_it(report):
     settings = {**report.settings, "positive": ["ja", "not today"], "reference": "mse"}
-    words = Page(Report(report.units[:1], settings).to_html()).words
+    bare = dataclasses.replace(report.units[0], beliefs=NO_BELIEFS)
+    words = Page(Report((bare,), settings).to_html()).words
     assert "--positive ja --positive 'not today' --reference mse" in words
 
 
-def test_overview_only_for_several_units(report):
-    assert "Overview" in Page(report.to_html()).words
-    assert "Overview" not in Page(Report(report.units[:1], report.settings).to_html()).words
+def test_overview_only_for_several_units(unit, page_of_two):
+    assert "Overview" in Page(page_of_two).words
+    assert "Overview" not in Page(Report((unit(beliefs=NO_BELIEFS),), {}).to_html()).words
 
 
 def test_marks_follow_the_correction(unit):
@@ -184,11 +192,15 @@ def test_marks_follow_the_correction(unit):
     fields = ("cmi", "n", 0.1, "nats", None, 0.03, 10, 5)
     for holm, mark, flagged in ((0.04, "● 0.030", True), (0.06, "○ 0.030", False)):
         result = CheckResult(*fields, pvalue_holm=holm, n_tests=2)
-        text = Report((unit(results=(result,), verdicts=("V.",)),), {}).to_html()
+        text = Report(
+            (unit(results=(result,), verdicts=("V.",), beliefs=NO_BELIEFS),), {}
+        ).to_html()
         assert mark in Page(text).words
         assert ('class="flag"' in text) == flagged
     kept = CheckResult("cmi", "n", 0.0, "nats", None, 0.5, 10, 5)
-    words = Page(Report((unit(results=(kept,), verdicts=("V.",)),), {}).to_html()).words
+    words = Page(
+        Report((unit(results=(kept,), verdicts=("V.",), beliefs=NO_BELIEFS),), {}).to_html()
+    ).words
     assert "●" not in words
     assert "○" not in words
 
@@ -204,14 +216,14 @@ def test_titles_name_the_kind_of_belief(unit):
 
 
 def test_long_raw_answers_are_cut_with_a_note(unit):
-    words = Page(Report((unit(),), {}).to_html()).words
+    words = Page(Report((unit(beliefs=NO_BELIEFS),), {}).to_html()).words
     assert f"(cut after {RAW_LIMIT} of 690 characters)" in words
     assert words.count("I would rather not say") <= RAW_LIMIT // 23 + 1
 
 
 def test_missing_figures_are_explained(unit, choices):
     said = ("No check could be run.", "Nothing here speaks for or against coherence.")
-    without = unit(results=(), verdicts=(), beliefs=pd.DataFrame({"context": []}), conclusion=said)
+    without = unit(results=(), verdicts=(), beliefs=NO_BELIEFS, conclusion=said)
     words = Page(Report((without,), {}).to_html()).words
     assert "No check could be run." in words
     assert "No plot of pairwise choice" in words
@@ -244,8 +256,8 @@ def test_only_the_strongest_of_many_pairs_are_drawn(unit, pairs):
     assert "Of 10 pairs of actions, the 6 with the strongest evidence" in page.words
 
 
-def test_equal_reports_give_equal_pages(report):
-    assert report.to_html() == report.to_html()
+def test_equal_reports_give_equal_pages(report, page_of_two):
+    assert report.to_html() == page_of_two
 
 
 def test_empty_report():
@@ -253,7 +265,6 @@ def test_empty_report():
 
 
 ALERT = "no <context> column"
-NO_BELIEFS = pd.DataFrame({"context": []})  # nothing to draw
 
 
 def test_an_alert_stands_beside_the_answer_and_not_below(unit):
