@@ -69,4 +69,4 @@ def own_scale(scale: Span, scales: Sequence[Span]) -> str:
         A sentence after a space; empty where most have the scale of this one.
     """
     widest = max(scales, key=lambda span: span[1] - span[0])
-    return "" if scale == widest else " The axis of shares is its own: beside others, look at it."
+    return "" if scale == widest else " Its axis of shares is not that of the figures beside it."

@@ -22,4 +22,4 @@ def test_a_figure_is_drawn_when_its_svg_is_asked_for():
 
 def test_a_caption_says_where_the_axis_is_another_than_beside():
     assert own_scale((0.0, 0.9), [(0.0, 0.9), (0.1, 0.2)]) == ""
-    assert "axis of shares is its own" in own_scale((0.1, 0.2), [(0.0, 0.9), (0.1, 0.2)])
+    assert "axis of shares is not that" in own_scale((0.1, 0.2), [(0.0, 0.9), (0.1, 0.2)])
