@@ -165,6 +165,8 @@ class CheckResult:
         Tests with a p-value in the report, over which it is adjusted; None outside a report.
     twins : Twins or None
         The statistic in rational twins of the data; None where none were drawn or have it.
+    fitted : object
+        What was fitted on the way, for figures that draw it; None where there is nothing.
     """
 
     check: str
@@ -184,6 +186,7 @@ class CheckResult:
     pvalue_bh: float | None = None
     n_tests: int | None = None
     twins: Twins | None = None
+    fitted: object = field(default=None, repr=False, compare=False)
 
     def outcome(self, *, alpha: float = LEVEL) -> Outcome:
         """Say how the result ended.

@@ -48,6 +48,7 @@ PARTS = {
     "elicitation": "Asking",
 }
 PACKAGES = ("coherence", "coherence.plots", "bayesnets", "elicitation")
+_CODE = re.compile(r"(<pre><span></span><code>)(.*?)(</code></pre>)", re.DOTALL)
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]+)(#[^)\s]*)?\)")
 
 
@@ -124,6 +125,24 @@ def on_files(files: Any, config: Any) -> Any:
     return files
 
 
+def page_from_elsewhere(path: str) -> str:
+    """Return the page that is made of a file outside docs/.
+
+    Parameters
+    ----------
+    path : str
+        From the root of the repository.
+
+    Returns
+    -------
+    str
+        Path of the page; empty where there is none.
+    """
+    # Those of notebooks are made by site_notebooks.py.
+    notebook = re.fullmatch(r"examples/(notebooks/\w+)\.ipynb", path)
+    return f"{notebook[1]}.md" if notebook else PAGES_FROM_ELSEWHERE.get(path, "")
+
+
 def _from_elsewhere(link: re.Match[str], folder: Path) -> str:
     """Rewrite a link of a file outside docs/ to one between pages."""
     _, text, target, anchor = link.groups()
@@ -132,8 +151,8 @@ def _from_elsewhere(link: re.Match[str], folder: Path) -> str:
     if "//" in target or not file.is_file():
         return link[0]
     path = file.relative_to(ROOT).as_posix()
-    if path in PAGES_FROM_ELSEWHERE or path.startswith("docs/"):
-        page = PAGES_FROM_ELSEWHERE.get(path, path.removeprefix("docs/"))
+    page = path.removeprefix("docs/") if path.startswith("docs/") else page_from_elsewhere(path)
+    if page:
         return f"[{text}]({page}{anchor or ''})"
     return f"{text} (`{path}`)"
 
@@ -143,6 +162,13 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     if page.file.src_uri in PAGES_FROM_ELSEWHERE.values():
         return markdown
     return linked_within(markdown, page.file.src_uri)
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
+    """Let code and pictures that are wider than the page be scrolled by keys."""
+    # The theme takes a tabindex of the block itself away.
+    reachable = _CODE.sub(r'\1<span tabindex="0">\2</span>\3', html)
+    return reachable.replace("<p><img ", '<p tabindex="0"><img ')
 
 
 def linked_within(markdown: str, page: str) -> str:
@@ -171,9 +197,10 @@ def linked_within(markdown: str, page: str) -> str:
         if file.is_relative_to(ROOT / "docs"):
             return link[0]
         path = file.relative_to(ROOT).as_posix()
-        if path not in PAGES_FROM_ELSEWHERE:
+        made = page_from_elsewhere(path)
+        if not made:
             return f"{text} (`{path}`)"
         up = "../" * (len(Path(page).parts) - 1)
-        return f"[{text}]({up}{PAGES_FROM_ELSEWHERE[path]}{anchor or ''})"
+        return f"[{text}]({up}{made}{anchor or ''})"
 
     return _LINK.sub(within, markdown)

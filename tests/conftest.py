@@ -1,6 +1,15 @@
 import os
+import sys
 
 import pytest
+
+
+@pytest.fixture(autouse=True)
+def no_figures_left_open():
+    """Close what a test has drawn: pyplot warns of many, and a warning fails the next test."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture(scope="session")

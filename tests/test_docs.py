@@ -4,6 +4,7 @@ None of this needs the site to be built; `.ci/run` does that, with warnings as e
 """
 
 import importlib.util
+import json
 import os
 import re
 import subprocess
@@ -39,6 +40,7 @@ def load(path):
 
 HOOKS = load(DOCS / "site_hooks.py")
 CHECK_SITE = load(DOCS / "check_site.py")
+SITE_NOTEBOOKS = load(DOCS / "site_notebooks.py")
 
 
 def name_of(page):
@@ -179,6 +181,9 @@ def test_links_of_other_files_lead_to_pages_of_the_site():
     assert HOOKS.linked_within(inside, "checks/cmi.md") == (
         "[a](../contributing.md#a-check) [b](../policies.md) c (`examples/study.toml`)"
     )
+    notebook = "[d](../../examples/notebooks/06_bets.ipynb)"
+    assert HOOKS.linked_within(notebook, "checks/cmi.md") == "[d](../notebooks/06_bets.md)"
+    assert SITE_NOTEBOOKS.FOLDER.joinpath("06_bets.ipynb").is_file()
     assert HOOKS.linked_within("[a](checks.md) ![b](pictures/x.png)", "index.md") == (
         "[a](checks.md) ![b](pictures/x.png)"
     )
@@ -245,3 +250,83 @@ def test_the_second_file_of_ones_own_reads_as_its_page_says():
     assert set(runs["action"].dropna()) == {"abwarten", "behandeln", "überweisen"}
     results = analyze(runs, positive="ja", checks=["residual_covariance", "cmi"], rng=1).results
     assert (results["pvalue_holm"] < 0.05).all()
+
+
+@pytest.mark.parametrize("path", SITE_NOTEBOOKS.notebooks(), ids=lambda path: path.stem)
+def test_the_page_of_a_notebook_has_all_that_the_notebook_has(path):
+    cells = SITE_NOTEBOOKS.cells_of(path)
+    text, shown = SITE_NOTEBOOKS.page_text(path), SITE_NOTEBOOKS.outputs_of(path)
+    pictures = dict(SITE_NOTEBOOKS.pictures_of(path))
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    assert code
+    assert all(f"```python\n{source}\n```" in text for source in code)
+    assert len(shown) == len(code)
+    assert all(text.count(place) == 1 for place in shown)
+    outputs = [out for cell in cells for out in cell.get("outputs", [])]
+    html = "".join(shown.values())
+    assert html.count("<img ") == len(pictures) > 0
+    assert sum(map(html.count, ("<img ", "<pre ", "<table>"))) == len(outputs)
+    assert all(f'src="{name}"' in html for name in pictures)
+    assert all(content.startswith(b"\x89PNG") for content in pictures.values())
+    # Neither formulas nor links are left as only a notebook shows them.
+    assert not re.search(r"\$[^$\n`]+\$", FENCE.sub("", text))
+    linked = re.findall(r"[(\"](\d\d_\w+)\.(md|html)", text)
+    assert {name for name, _ in linked} <= {other.stem for other in SITE_NOTEBOOKS.notebooks()}
+
+
+def test_what_a_cell_gave_is_never_markup(tmp_path):
+    told = "<script>alert(1)</script>\n```\n[a](../x.md) \x1b[31mred\x1b[0m"
+    table = (
+        "<style>td{}</style><p onclick=x>no</p><table onload=x><tr><th rowspan=2 colspan='x'>"
+        "<b>&lt;i&gt;</b></th><td><script>alert(2)</script>1</td></tr><tr><td>open"
+    )
+    picture = {"image/svg+xml": ["<svg xmlns='http://www.w3.org/2000/svg'>", "</svg>"]}
+    outputs = [
+        {"output_type": "stream", "text": told.splitlines(keepends=True)},
+        {"output_type": "execute_result", "data": {"text/html": table, "text/plain": "no"}},
+        {"output_type": "execute_result", "data": {"text/html": "<img src=x>", "text/plain": "<3"}},
+        {"output_type": "display_data", "data": picture | {"text/plain": "no"}},
+    ]
+    path = tmp_path / "01_x.ipynb"
+    cells = [
+        {"cell_type": "markdown", "source": "# T\n\n$p^2 / \\sqrt{n}$ [b](02_y.ipynb)"},
+        {"cell_type": "code", "source": "'```'", "outputs": outputs},
+    ]
+    path.write_text(json.dumps({"cells": cells}), encoding="utf-8")
+    assert SITE_NOTEBOOKS.title_of(path) == "1 T"
+    text = SITE_NOTEBOOKS.page_text(path)
+    assert "````python\n'```'\n````" in text
+    assert "<i>p<sup>2</sup> / √n</i> [b](02_y.md)" in text
+    assert "alert" not in text
+    (shown,) = SITE_NOTEBOOKS.outputs_of(path).values()
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;\n```\n[a](../x.md) red</samp>" in shown
+    assert (
+        '<table><tr><th rowspan="2">&lt;i&gt;</th><td>1</td></tr><tr><td>open</td></tr></table>'
+        in (shown)
+    )
+    assert "<samp>&lt;3</samp>" in shown
+    assert 'src="01_x-1-3.svg"' in shown
+    assert set(re.findall(r"<(\w+)", shown)) == {
+        *("div", "pre", "samp", "table", "tr", "th", "td", "p", "img")
+    }
+    assert dict(SITE_NOTEBOOKS.pictures_of(path)).keys() == {"01_x-1-3.svg"}
+
+
+def test_a_formula_that_the_site_cannot_set_is_refused(tmp_path):
+    path = tmp_path / "01_x.ipynb"
+    cells = [{"cell_type": "markdown", "source": "# T\n\n$\\frac{a}{b}$"}]
+    path.write_text(json.dumps({"cells": cells}), encoding="utf-8")
+    with pytest.raises(ValueError, match="cannot set the formula"):
+        SITE_NOTEBOOKS.page_text(path)
+
+
+def test_what_may_be_wider_than_a_page_is_reached_by_keys():
+    html = (
+        "<pre><span></span><code>a\nb</code></pre><code>c</code>"
+        "<pre><span></span><code></code></pre><p><img alt=x></p>"
+    )
+    assert HOOKS.on_page_content(html, None, None, None) == (
+        '<pre><span></span><code><span tabindex="0">a\nb</span></code></pre><code>c</code>'
+        '<pre><span></span><code><span tabindex="0"></span></code></pre>'
+        '<p tabindex="0"><img alt=x></p>'
+    )

@@ -6,7 +6,7 @@ of a unit is what its results say, without rows and beliefs.
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -127,7 +127,8 @@ def _analyse(
     ((_, unit),) = part_by_unit(table, options.states, options.reference)
     streams = dict(zip(CHECKS, rng.spawn(len(CHECKS)), strict=True))
     jobs, notes = plan_unit(unit, options.checks, published=options.published, streams=streams)
-    results = [result for job in jobs for result in job.run()]
+    # A report of a table read by unit has no figure that draws what was fitted.
+    results = [replace(result, fitted=None) for job in jobs for result in job.run()]
     return (
         measured(key, unit, (*assumed, *notes), with_rows=False),
         results,

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from coherence.analysis.conclusion import all_computed, say, unit_scatter
+from coherence.analysis.reading import alerts_of
 from coherence.analysis.twin_runs import Beside
 from coherence.analysis.unit import UnitRows, unreadable
 from coherence.report.unit import Unit
@@ -71,6 +72,7 @@ def measured(
         Without results.
     """
     way = answering(unit.rows)
+    alerts = alerts_of(unit.rows, notes)
     kept: dict[str, Any] = {
         "beliefs": unit.shown(),
         "rows": unit.rows,
@@ -81,7 +83,8 @@ def measured(
         model=str(key[1]),
         results=(),
         verdicts=(),
-        notes=tuple(notes),
+        notes=(*(alert for alert in alerts if alert not in notes), *notes),
+        alerts=alerts,
         statuses=count_statuses(unit.rows, unit.reference),
         bounds=worst_case_bounds(unit.rows, unit.reference),
         unreadable=unreadable(unit.rows),

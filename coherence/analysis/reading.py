@@ -25,6 +25,15 @@ from coherence.table.schema import (
 )
 
 UNIT = ("task", "model")
+NO_CONTEXT = (
+    "no context column: every row was taken as its own context. If rows repeat a context, "
+    "p-values and intervals are too optimistic; name the column (--context NAME)."
+)
+_REPEATED = (
+    "every row has a context of its own, although rep counts repetitions: they were taken as "
+    "independent. If rows repeat a context, p-values and intervals are too optimistic; name the "
+    "column that tells contexts apart (--context NAME)."
+)
 
 
 def _one_writing(runs: pd.DataFrame, merge_labels: bool | None) -> tuple[pd.DataFrame, list[str]]:
@@ -70,10 +79,7 @@ def complete_columns(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     )
     if "context" not in table.columns:
         table = table.assign(context=np.arange(len(table)))
-        assumed.append(
-            "no context column: every row was taken as its own context. If rows repeat a context, "
-            "p-values and intervals are too optimistic; name the column (--context NAME)."
-        )
+        assumed.append(NO_CONTEXT)
     if "rep" not in table.columns:
         asked = ["task", "model", "context", "prompt", "z_state"]
         # Two auxiliary variables may share the names of their states.
@@ -82,6 +88,28 @@ def complete_columns(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
             rep=table.groupby([*asked, *variable], dropna=False, observed=True).cumcount()
         )
     return table, assumed
+
+
+def alerts_of(rows: pd.DataFrame, notes: Sequence[str]) -> tuple[str, ...]:
+    """Return what must be known before a p-value of one (task, model) is read.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        All of its rows, from `complete_columns`.
+    notes : sequence of str
+        What was assumed of them.
+
+    Returns
+    -------
+    tuple of str
+        Why rows that count as independent may not be.
+    """
+    if NO_CONTEXT in notes:
+        return (NO_CONTEXT,)
+    # A column that numbers the rows is easily taken for the one that names the cases.
+    numbered = len(rows) > 1 and rows["context"].is_unique and rows["rep"].nunique() > 1
+    return (_REPEATED,) if numbered else ()
 
 
 def _without_repairs(table: pd.DataFrame) -> tuple[pd.DataFrame, int]:

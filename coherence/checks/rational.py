@@ -30,6 +30,7 @@ from coherence.inputs import whole_number
 from coherence.rational.again import shift_of_twin
 from coherence.rational.agent import RationalAgent
 from coherence.rational.fit import fit_rational_agent, lacking
+from coherence.rational.noisy_shares import noisy_shares
 from coherence.rational.sufficiency import Verdict
 from coherence.result import CheckResult, Interval
 from coherence.statistics.choices import as_choices
@@ -80,8 +81,8 @@ def rational_agent_test(
         units. Where choices hardly follow the belief it is the difference in choice probability
         with the smallest p-value, named in `settings`, with an interval for all differences at
         once. `details` lists the noise of the reports, thresholds and costs of the agent, and the
-        components of the test. Where reports do not scatter there is no p-value, because the test
-        is then that of `residual_covariance_test`.
+        components of the test; `fitted` is what figures need of the agent. Where reports do not
+        scatter there is no p-value, because the test is then that of `residual_covariance_test`.
 
     Raises
     ------
@@ -141,7 +142,7 @@ def rational_agent_test(
     settings = {**result.settings, "null_distribution": verdict.null_distribution}
     if verdict.reason:
         return replace(result, statistic=math.nan, interval=None, reason=verdict.reason)
-    result = replace(result, settings=settings)
+    result = replace(result, settings=settings, fitted=noisy_shares(agent))
     if _at_odds(interval, verdict):
         result = _surest(result, verdict)
     return replace(

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from coherence.plots.choices import choices_of
+from coherence.plots.scales import fit_probabilities, is_narrow, span_of
 from coherence.plots.style import ACTION_COLOURS, FAINT, INK, belief_axes, canvas, set_title
 from coherence.table.answering import STATED
 from coherence.table.printable import clean
@@ -16,6 +17,8 @@ MOST_BANDS = 6
 """Histograms in one figure; rarer actions are gathered in the last."""
 ALL = "all answers"
 _LABEL = 40
+_PER_UNIT = tuple(n * 10**power for power in range(1, 6) for n in (2, 5, 10))
+_FEWEST_BARS = 10  # from the least belief to the largest
 _BAR = 0.68  # of a row of the small multiples; the label takes the rest
 
 
@@ -61,11 +64,19 @@ def action_labels(choices: pd.DataFrame, *, most: int = MOST_BANDS) -> pd.Series
 
 
 def _histogram_edges(belief: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return bin edges of width .05, between the round numbers where most beliefs are round."""
+    """Return bin edges of width .05, between the round numbers where most beliefs are round.
+
+    Beliefs that take up less than half of [0, 1] have finer ones, from the least to the largest.
+    """
+    low, high = span_of(belief)
+    per_unit, first, last = 20, 0.0, 20.0
+    if high > low and is_narrow((low, high)):
+        per_unit = next((n for n in _PER_UNIT if n * (high - low) >= _FEWEST_BARS), _PER_UNIT[-1])
+        first, last = np.floor(low * per_unit + 1e-6), np.ceil(high * per_unit - 1e-6)
     # A belief of .35 on an edge would fall to either side, as its last binary digit has it.
-    scaled = belief * 20
+    scaled = belief * per_unit
     mostly_round = np.mean(np.abs(scaled - np.rint(scaled)) < 1e-6) >= 0.5
-    return (np.arange(-0.5, 21) if mostly_round else np.arange(21)) / 20
+    return np.arange(first - 0.5 if mostly_round else first, last + 1) / per_unit
 
 
 def _counted(
@@ -213,6 +224,9 @@ def _draw(rows: pd.DataFrame, ax: Axes, *, noun: str) -> None:
     ax.set_ylim(-0.05, max(len(counts), 1))
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
-    ax.set_xlim(-0.04, 1.04)
+    if is_narrow(span_of(edges)):
+        fit_probabilities(ax, "x", span_of(edges))
+    else:
+        ax.set_xlim(-0.04, 1.04)
     ax.set_xlabel(noun)
     ax.set_ylabel(f"answers (tallest bar: {_spoken(tallest)})")

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from coherence.errors import InputError
 from coherence.inputs import require, whole_number
 from coherence.plots.choices import choices_of
+from coherence.plots.scales import fit_probabilities, span_of
 from coherence.plots.style import (
     BLUE,
     DASHES,
@@ -24,7 +25,6 @@ from coherence.plots.style import (
     Style,
     belief_axes,
     canvas,
-    probability_scales,
     set_title,
 )
 from coherence.statistics.bins import belief_bins
@@ -33,6 +33,7 @@ from coherence.table.answering import STATED
 
 # One mark per context up to here; beyond, evenly spaced contexts keep the page small.
 _MOST_POINTS = 400
+_DRAWN = ("belief", "outcome", "low", "high")
 
 
 def calibration_outcome(choices: pd.DataFrame) -> tuple[pd.Series, str] | None:
@@ -125,10 +126,11 @@ def calibration_table(choices: pd.DataFrame, *, n_bins: int = 10) -> pd.DataFram
 
 def title_of(choices: pd.DataFrame) -> str:
     """Say what the figure of these beliefs shows."""
-    return "Belief and exact posterior" if _is_exact(choices) else "Calibration"
+    return "Belief and exact posterior" if is_exact(choices) else "Calibration"
 
 
-def _is_exact(choices: pd.DataFrame) -> bool:
+def is_exact(choices: pd.DataFrame) -> bool:
+    """Tell whether beliefs are compared with exact posteriors."""
     known = calibration_outcome(choices)
     return known is not None and known[1] == "p_true"
 
@@ -199,14 +201,18 @@ def plot_calibration(
     require("belief" in choices, "data must hold beliefs in one of two states; received none.")
     n_bins = whole_number(n_bins, "n_bins", 2)
     bins = calibration_table(choices, n_bins=n_bins) if bins is None else bins
-    exactly = _is_exact(choices)
+    exactly = is_exact(choices)
     with canvas(ax, size=(4.4, 4.5)) as axes:
         belief_axes(axes)
-        probability_scales(axes, x=False)
+        contexts = _shown_contexts(choices) if exactly else pd.DataFrame()
+        # The same on both axes, so that the diagonal is in sight wherever the points are.
+        span = span_of(*(bins[name] for name in _DRAWN), *(contexts[name] for name in contexts))
+        for axis in ("x", "y"):
+            fit_probabilities(axes, axis, span)
         diagonal: Style = {"color": FAINT, "linewidth": 1.2, "linestyle": DASHES}
         axes.plot([0, 1], [0, 1], gid="diagonal", zorder=1, **diagonal)
         if exactly:
-            _draw_contexts(choices, axes, link)
+            _draw_contexts(contexts, axes, link)
         _draw_bins(bins, axes)
         axes.set_xlabel(noun)
         axes.set_ylabel("exact posterior" if exactly else "share of cases with state 1")
@@ -216,17 +222,21 @@ def plot_calibration(
         return axes
 
 
-def _draw_contexts(
-    choices: pd.DataFrame, ax: Axes, link: Callable[[object], str | None] | None
-) -> None:
-    """Draw mean belief and exact posterior of single contexts."""
+def _shown_contexts(choices: pd.DataFrame) -> pd.DataFrame:
+    """Return mean belief and exact posterior of the contexts that are drawn."""
     of_context = (
         choices.groupby("context", sort=False, observed=True)
         .agg(belief=("belief", "mean"), p_true=("p_true", "mean"))
         .dropna()
     )
     # Evenly spaced in the order of the table, and not drawn: equal bytes for equal data.
-    shown = of_context.iloc[:: max(1, math.ceil(len(of_context) / _MOST_POINTS))]
+    return of_context.iloc[:: max(1, math.ceil(len(of_context) / _MOST_POINTS))]
+
+
+def _draw_contexts(
+    shown: pd.DataFrame, ax: Axes, link: Callable[[object], str | None] | None
+) -> None:
+    """Draw single contexts."""
     style: Style = {"s": 11, "color": SKY, "alpha": 0.5, "linewidth": 0, "zorder": 2}
     points = ax.scatter(shown["belief"], shown["p_true"], gid="contexts", **style)
     if link is not None:

@@ -4,20 +4,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from coherence.errors import InputError
 from coherence.inputs import require
-from coherence.plots.results import results_table
-from coherence.plots.style import (
-    BLUE,
-    DASHES,
-    FAINT,
-    INK,
-    VERMILION,
-    Style,
-    canvas,
-    frame_axes,
-    set_title,
-)
+from coherence.plots.results import results_table, rows_of
+from coherence.plots.row_axes import name_rows, note_missing
+from coherence.plots.scales import fit_effects, span_of
+from coherence.plots.style import BLUE, INK, VERMILION, canvas, frame_axes, set_title
 from coherence.result import Outcome
 from coherence.table.printable import clean, unit_name
 
@@ -87,14 +78,8 @@ def plot_forest(
 
 def _rows_of(table: pd.DataFrame, check: str | None) -> pd.DataFrame:
     """Return the rows of one check, which share a unit of measurement."""
-    known = list(dict.fromkeys(table["check"]))
-    wanted = known[0] if check is None and len(known) == 1 else check
-    if wanted not in known:
-        raise InputError(
-            f"check must name one check of results; received {check!r}. It has: "
-            f"{', '.join(map(str, known)) or 'none'}."
-        )
-    rows = table[table["check"] == wanted].reset_index(drop=True)
+    rows = rows_of(table, "check", check, what="check of results")
+    wanted = rows["check"].iloc[0]
     measures = list(dict.fromkeys(rows["unit"]))
     require(
         len(measures) == 1,
@@ -110,7 +95,7 @@ def _draw(rows: pd.DataFrame, ax: Axes) -> None:
     frame_axes(ax)
     heights = np.arange(len(rows))
     at, low, high = (rows[name].to_numpy(dtype=float) for name in ("statistic", "low", "high"))
-    ax.axvline(0, color=FAINT, linewidth=1.0, linestyle=DASHES, zorder=1)
+    fit_effects(ax, "x", span_of(at, low, high))
     ax.hlines(heights, low, high, color=INK, linewidth=1.0, zorder=2)
     rejected = (rows["outcome"] == str(Outcome.REJECTED)).to_numpy()
     points = ax.scatter(
@@ -125,14 +110,8 @@ def _draw(rows: pd.DataFrame, ax: Axes) -> None:
     )
     if "url" in rows:
         points.set_urls([None if pd.isna(url) else url for url in rows["url"]])
-    for height in heights[np.isnan(at)]:
-        where: Style = {"xycoords": ("axes fraction", "data"), "va": "center"}
-        ax.annotate("not estimated", (0.02, height), color=FAINT, fontsize=_LETTERS, **where)
     blank = pd.Series("", index=rows.index)
     named = zip(rows.get("task", blank), rows.get("model", blank), strict=True)
-    ax.set_yticks(heights, [clean(unit_name(*names), limit=_LABEL) for names in named])
-    for label in ax.get_yticklabels():
-        label.set_parse_math(False)
-        label.set_fontsize(_LETTERS)
-    ax.set_ylim(len(rows) - 0.4, -0.6)
+    name_rows(ax, [clean(unit_name(*names), limit=_LABEL) for names in named], letters=_LETTERS)
+    note_missing(ax, heights[np.isnan(at)], letters=_LETTERS)
     ax.set_xlabel(f"effect ({clean(rows['unit'].iloc[0])})", parse_math=False)

@@ -7,15 +7,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from coherence.inputs import require
-from coherence.plots.style import (
-    BLUE,
-    INK,
-    VERMILION,
-    belief_axes,
-    canvas,
-    probability_scales,
-    set_title,
-)
+from coherence.plots.scales import Span, fit_probabilities, span_of
+from coherence.plots.style import BLUE, INK, VERMILION, belief_axes, canvas, set_title
 from coherence.result import CheckResult
 from coherence.table.answering import STATED
 from coherence.table.printable import clean
@@ -55,6 +48,7 @@ def plot_pairwise_choice(
     noun: str = STATED,
     title: str | None = None,
     urls: Mapping[int, str] | None = None,
+    scale: Span | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the share of the first action of a pair against the mean belief of each bin.
@@ -69,6 +63,9 @@ def plot_pairwise_choice(
         None says what is shown, an empty text leaves it out.
     urls : mapping, optional
         Bin -> where its point leads.
+    scale : (float, float), optional
+        Least and largest share that the axis must hold, as several figures share it; None takes
+        them from this one. From half of [0, 1] on, the axis holds all of it.
     ax : Axes, optional
         Where to draw; a new figure without it.
 
@@ -99,10 +96,15 @@ def plot_pairwise_choice(
     pair = pair_of(result)
     bins = choice_bins(details)
     with canvas(ax) as axes:
-        has_reversals = _draw(details, bins, pair, urls, axes)
+        has_reversals = _draw(details, bins, pair, urls, scale, axes)
         axes.set_xlabel(f"mean {noun} of the bin")
         set_title(axes, title, title_of(pair), lift=24 if has_reversals else 6)
         return axes
+
+
+def shown_shares(bins: pd.DataFrame) -> Span:
+    """Return the least and the largest share that is drawn of the bins of `choice_bins`."""
+    return span_of(*(bins[name] for name in ("share", "low", "high") if name in bins))
 
 
 def pair_of(result: CheckResult) -> tuple[object, object]:
@@ -137,12 +139,14 @@ def _draw(
     bins: pd.DataFrame,
     pair: Sequence[object],
     urls: Mapping[int, str] | None,
+    scale: Span | None,
     ax: Axes,
 ) -> bool:
     """Draw bins, lines and reversals; tell whether there are reversals."""
     first, second = (clean(label, limit=_LABEL) for label in pair)
     belief_axes(ax)
-    probability_scales(ax, x=False)
+    fit_probabilities(ax, "x", span_of(bins["belief"]))
+    fit_probabilities(ax, "y", shown_shares(bins) if scale is None else scale)
     has_reversals = _join_bins(details, bins, ax)
     if len(bins):
         if "low" in bins:

@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from coherence.errors import InputError
-from coherence.inputs import require
+from coherence.plots.results import require_columns, rows_of
 from coherence.plots.style import (
     ACTION_COLOURS,
     DASHES,
@@ -74,7 +73,8 @@ def plot_power(
     >>> coherence.plots.plot_power(found.table).get_title(loc="left")
     'residual_covariance: power by number of contexts'
     """
-    rows = _rows_of(table, check)
+    require_columns(table, _NEEDED, "table must be PowerResult.table")
+    rows = rows_of(table, "check", check, what="result of the table")
     estimate = bool((rows["quantity"] == "precision").all())
     with canvas(ax, size=(6.4, 3.3)) as axes:
         frame_axes(axes)
@@ -87,24 +87,6 @@ def plot_power(
         what = "precision" if estimate else "power"
         set_title(axes, title, f"{rows['check'].iloc[0]}: {what} by number of contexts")
         return axes
-
-
-def _rows_of(table: pd.DataFrame, check: str | None) -> pd.DataFrame:
-    columns = table.columns if isinstance(table, pd.DataFrame) else ()
-    lacking = [name for name in _NEEDED if name not in columns]
-    require(
-        not lacking,
-        "table must be PowerResult.table, or some of its rows; lacking the columns "
-        f"{', '.join(lacking)}.",
-    )
-    known = list(dict.fromkeys(table["check"]))
-    wanted = known[0] if check is None and len(known) == 1 else check
-    if wanted not in known:
-        raise InputError(
-            f"check must name one result of the table; received {check!r}. It has: "
-            f"{', '.join(map(str, known)) or 'none'}."
-        )
-    return table[table["check"] == wanted]
 
 
 def _draw_lines(rows: pd.DataFrame, estimate: bool, ax: Axes) -> None:

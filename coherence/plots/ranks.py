@@ -5,9 +5,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from coherence.errors import InputError
 from coherence.inputs import require
-from coherence.plots.style import BLUE, DASHES, FAINT, INK, Style, canvas, frame_axes, set_title
+from coherence.plots.results import require_columns, rows_of
+from coherence.plots.row_axes import name_rows, note_missing
+from coherence.plots.scales import Span, limits_with, null_line, span_of
+from coherence.plots.style import BLUE, FAINT, INK, canvas, frame_axes, set_title
 from coherence.table.printable import clean, span
 
 ESTIMATES_SHARE, RANKS_FROM = 0.62, 0.70  # parts of the width
@@ -76,21 +78,8 @@ def plot_ranks(
 
 def _rows_of(estimates: pd.DataFrame, effect: str | None) -> pd.DataFrame:
     """Return the rows of one effect and task."""
-    columns = estimates.columns if isinstance(estimates, pd.DataFrame) else ()
-    lacking = [name for name in _NEEDED if name not in columns]
-    require(
-        not lacking,
-        "estimates must be Comparison.estimates, or some of its rows; lacking the columns "
-        f"{', '.join(lacking)}.",
-    )
-    known = list(dict.fromkeys(estimates["effect"]))
-    wanted = known[0] if effect is None and len(known) == 1 else effect
-    if wanted not in known:
-        raise InputError(
-            f"effect must name one effect of estimates; received {effect!r}. It has: "
-            f"{', '.join(map(str, known)) or 'none'}."
-        )
-    rows = estimates[estimates["effect"] == wanted].reset_index(drop=True)
+    require_columns(estimates, _NEEDED, "estimates must be Comparison.estimates")
+    rows = rows_of(estimates, "effect", effect, what="effect of estimates")
     n_tasks = rows["task"].nunique() if "task" in rows else 1
     require(
         n_tasks == 1,
@@ -110,29 +99,22 @@ def _draw_estimates(rows: pd.DataFrame, signed: bool, ax: Axes) -> None:
     ends = ~np.isnan(low)
     ax.hlines(place[ends], low[ends], high[ends], color=BLUE, linewidth=1.6)
     ax.plot(value[known], place[known], "o", color=BLUE, markersize=5)
-    ax.set_ylim(len(rows) - 0.4, -0.6)
-    for at in place[~known]:
-        where = ("axes fraction", "data")
-        style: Style = {"color": FAINT, "va": "center", "fontsize": 8.5}
-        ax.annotate("not estimated", (0.02, at), xycoords=where, **style)
-    drawn = np.concatenate([value[known], low[ends], high[ends]])
-    _scale(ax, float(drawn.min(initial=0.0)), float(drawn.max(initial=0.0)), signed)
-    names = [clean(name, limit=NAME_LIMIT) for name in rows["model"]]
-    ax.set_yticks(place, names, parse_math=False)
+    note_missing(ax, place[~known])
+    _scale(ax, span_of(value[known], low[ends], high[ends]), signed)
+    name_rows(ax, [clean(name, limit=NAME_LIMIT) for name in rows["model"]])
     ax.tick_params(axis="y", length=0)
 
 
-def _scale(ax: Axes, least: float, most: float, signed: bool) -> None:
+def _scale(ax: Axes, span: Span, signed: bool) -> None:
     """Let estimates have the left part of the panel, which always holds 0."""
-    room = 0.05 * (most - least) or 0.05
-    first, last = least - room, most + room
+    first, last = limits_with(span)
     ax.set_xlim(first, first + (last - first) / ESTIMATES_SHARE)
     lowest = first if signed else 0.0
     ticks = [tick for tick in MaxNLocator(3).tick_values(first, last) if lowest <= tick <= last]
     ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     ax.spines["bottom"].set_bounds(first, last)
     if signed:
-        ax.axvline(0, color=FAINT, linestyle=DASHES, linewidth=0.8)
+        null_line(ax, "x")
 
 
 def _draw_ranks(rows: pd.DataFrame, ax: Axes) -> None:

@@ -43,3 +43,64 @@ def results_table(results: pd.DataFrame | CheckResult | Sequence[CheckResult]) -
             f"{type(results).__name__}."
         )
     return pd.DataFrame([one.to_row() for one in each], columns=list(expected))
+
+
+def require_columns(table: object, needed: Sequence[str], rule: str) -> None:
+    """Refuse what is no table with the columns that a figure draws.
+
+    Parameters
+    ----------
+    table : object
+        What was handed over.
+    needed : sequence of str
+        Columns.
+    rule : str
+        How the message begins, such as "table must be PowerResult.table".
+
+    Raises
+    ------
+    InputError
+        It is no table, or columns are lacking.
+    """
+    columns = table.columns if isinstance(table, pd.DataFrame) else ()
+    lacking = [name for name in needed if name not in columns]
+    require(not lacking, f"{rule}, or some of its rows; lacking the columns {', '.join(lacking)}.")
+
+
+def rows_of(table: pd.DataFrame, column: str, wanted: str | None, *, what: str) -> pd.DataFrame:
+    """Return the rows of the one check or effect that is drawn.
+
+    Parameters
+    ----------
+    table : DataFrame
+        With one or several of them.
+    column : str
+        Column that names them, and the parameter that chooses.
+    wanted : str or None
+        The one to draw; None where there is one alone.
+    what : str
+        What the parameter must name, such as "check of results".
+
+    Returns
+    -------
+    DataFrame
+        Rows in their order, numbered anew.
+
+    Raises
+    ------
+    InputError
+        The table has none of that name, or several of which none was named.
+
+    Examples
+    --------
+    >>> rows_of(pd.DataFrame({"check": ["cmi", "cmi"]}), "check", None, what="check").index.tolist()
+    [0, 1]
+    """
+    known = list(dict.fromkeys(table[column]))
+    name = known[0] if wanted is None and len(known) == 1 else wanted
+    if name not in known:
+        raise InputError(
+            f"{column} must name one {what}; received {wanted!r}. It has: "
+            f"{', '.join(map(str, known)) or 'none'}."
+        )
+    return table[table[column] == name].reset_index(drop=True)

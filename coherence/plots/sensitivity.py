@@ -7,17 +7,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from coherence.inputs import require
-from coherence.plots.style import (
-    BLUE,
-    DASHES,
-    FAINT,
-    INK,
-    SKY,
-    VERMILION,
-    canvas,
-    frame_axes,
-    set_title,
-)
+from coherence.plots.row_axes import NOTE
+from coherence.plots.scales import fit_effects, span_of
+from coherence.plots.style import BLUE, SKY, VERMILION, canvas, frame_axes, set_title
 
 TITLE = "Noise that would explain it"
 
@@ -93,11 +85,11 @@ def plot_sensitivity(
 
 def _draw(sensitivity: SensitivityCurve, ax: Axes) -> None:
     frame_axes(ax)
-    ax.axhline(0, color=FAINT, linewidth=1.0, linestyle=DASHES, zorder=1)
     unknown = sensitivity.curve[["hidden_shift", "low", "high"]].isna().any(axis=1)
     # What comes after an amount under which nothing can be told is not joined to what came before.
     told = sensitivity.curve[~unknown.cummax()]
     noise = told["shared_noise"]
+    fit_effects(ax, "y", span_of(told["hidden_shift"], told["low"], told["high"]))
     ax.fill_between(noise, told["low"], told["high"], color=SKY, alpha=0.4, linewidth=0, zorder=2)
     ax.plot(noise, told["hidden_shift"], color=BLUE, marker="o", gid="curve", zorder=3)
     end = "nothing can be told" if sensitivity.lost else "no sign is left"
@@ -114,11 +106,9 @@ def _draw(sensitivity: SensitivityCurve, ax: Axes) -> None:
                 (at, 1.0),
                 xycoords=("data", "axes fraction"),
                 xytext=(-4, -6 - 14 * position),
-                textcoords="offset points",
                 ha="right",
                 va="top",
-                fontsize=8.5,
-                color=INK,
+                **NOTE,
             )
     ax.set_xlim(left=-0.005)
     ax.set_xlabel("noise that reports of a context share (standard deviation)")

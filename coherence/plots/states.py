@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
@@ -10,23 +11,16 @@ from numpy.typing import ArrayLike
 from coherence.errors import InputError, closest
 from coherence.inputs import require
 from coherence.plots.choices import choices_of
-from coherence.plots.style import (
-    BLUE,
-    INK,
-    VERMILION,
-    belief_axes,
-    canvas,
-    probability_scales,
-    set_title,
-)
+from coherence.plots.scales import Span, fit_probabilities, span_of
+from coherence.plots.style import BLUE, INK, VERMILION, belief_axes, canvas, set_title
 from coherence.statistics.state_shares import StateShares, state_shares
 from coherence.table.answering import STATED
 from coherence.table.printable import clean
 from coherence.table.schema import ACTION_PREFIX, action_columns
 
 _LABEL = 28
-_ASIDE = 0.007  # by which the states stand beside each other where their beliefs are the same
-_HALF_BAR = 0.011
+# Parts of the axis: the states stand beside each other where their beliefs are the same.
+_ASIDE, _HALF_BAR = 0.007, 0.011
 # Colour and marker both tell the states apart.
 _STATES = ((0, "s", VERMILION), (1, "o", BLUE))
 
@@ -94,6 +88,7 @@ def plot_state_shares(
     noun: str = STATED,
     title: str | None = None,
     urls: Mapping[tuple[int, int], str] | None = None,
+    scale: Span | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the share of one action against the belief, split by the realised state.
@@ -122,6 +117,9 @@ def plot_state_shares(
         None says what is shown, an empty text leaves it out.
     urls : mapping, optional
         (Bin, state) -> where its point leads.
+    scale : (float, float), optional
+        Least and largest share that the axis must hold, as several figures share it; None takes
+        them from this one. From half of [0, 1] on, the axis holds all of it.
     ax : Axes, optional
         Where to draw; a new figure without it.
 
@@ -131,7 +129,8 @@ def plot_state_shares(
         Bars with the gid "band-<state>" are what beliefs alone allow, all of them at once in 95% of
         tables; points with the gid "state-<state>" have 95% intervals over contexts; those outside
         their band are ringed, with the gid "outside". The band takes each report for the belief
-        itself: where reports scatter around the belief, noise alone moves points out of it.
+        itself: where reports scatter around the belief, noise alone moves points out of it. A
+        `StateShares` of `coherence.rational.noisy_shares.with_noise` has a band that allows for it.
 
     Raises
     ------
@@ -163,11 +162,14 @@ def plot_state_shares(
         raise InputError(f"shown must be an action; received {shown!r}. {closest(shown, known)}")
     with canvas(ax, size=(5.4, 3.9)) as axes:
         belief_axes(axes)
-        probability_scales(axes, x=False)
+        fit_probabilities(axes, "x", span_of(table["belief"]))
+        wide = np.ptp(axes.get_xlim())
+        fit_probabilities(axes, "y", shown_shares(rows) if scale is None else scale)
         for state, marker, colour in _STATES:
             of_state = rows[rows["state"] == state]
-            _draw_band(of_state, state, colour, axes)
-            _draw_shares(of_state, state, colour, marker, axes, urls or {})
+            x = of_state["belief"] + wide * (_ASIDE if state else -_ASIDE)
+            _draw_band(of_state, x, wide * _HALF_BAR, state, colour, axes)
+            _draw_shares(of_state, x, state, colour, marker, axes, urls or {})
         _legend(axes)
         axes.set_xlabel(noun)
         axes.set_ylabel(f"share of {clean(drawn, limit=_LABEL)}", parse_math=False)
@@ -190,18 +192,21 @@ def _table_of(
     return found.table
 
 
-def _beside(rows: pd.DataFrame, state: int) -> "pd.Series[float]":
-    return rows["belief"] + (_ASIDE if state else -_ASIDE)
+def shown_shares(rows: pd.DataFrame) -> Span:
+    """Return the least and the largest share that is drawn of rows of `StateShares.table`."""
+    names = ("share", "low", "high", "expected", "band_low", "band_high")
+    return span_of(*(rows[name] for name in names))
 
 
-def _draw_band(rows: pd.DataFrame, state: int, colour: str, ax: Axes) -> None:
+def _draw_band(
+    rows: pd.DataFrame, x: "pd.Series[float]", half: float, state: int, colour: str, ax: Axes
+) -> None:
     """Draw what beliefs alone allow, and what they would give."""
-    x = _beside(rows, state)
     height = rows["band_high"] - rows["band_low"]
     ax.bar(
         x,
         height,
-        width=2 * _HALF_BAR,
+        width=2 * half,
         bottom=rows["band_low"],
         color=colour,
         alpha=0.28,
@@ -214,6 +219,7 @@ def _draw_band(rows: pd.DataFrame, state: int, colour: str, ax: Axes) -> None:
 
 def _draw_shares(
     rows: pd.DataFrame,
+    x: "pd.Series[float]",
     state: int,
     colour: str,
     marker: str,
@@ -221,7 +227,6 @@ def _draw_shares(
     urls: Mapping[tuple[int, int], str],
 ) -> None:
     """Draw what was observed, with its intervals."""
-    x = _beside(rows, state)
     ax.vlines(x, rows["low"], rows["high"], color=colour, linewidth=1.1, zorder=3)
     outside = rows["outside"].to_numpy(dtype=bool)
     if outside.any():

@@ -8,17 +8,9 @@ from matplotlib.axes import Axes
 
 from coherence.inputs import require
 from coherence.plots.results import results_table
-from coherence.plots.style import (
-    BLUE,
-    DASHES,
-    FAINT,
-    INK,
-    SKY,
-    VERMILION,
-    canvas,
-    frame_axes,
-    set_title,
-)
+from coherence.plots.row_axes import NOTE, NOTE_LETTERS, name_rows
+from coherence.plots.scales import null_line
+from coherence.plots.style import BLUE, SKY, VERMILION, canvas, frame_axes, set_title
 from coherence.result import CheckResult, rejects
 from coherence.table.printable import clean, format_numbers
 
@@ -119,7 +111,7 @@ def plot_twins(
 
 def _draw(shown: Sequence[Mapping[Any, Any]], ax: Axes) -> None:
     frame_axes(ax)
-    ax.axvline(0, color=FAINT, linewidth=1.0, linestyle=DASHES, zorder=1)
+    null_line(ax, "x")
     for height, row in enumerate(shown):
         at, low, high = scaled(row)
         band = ax.barh(height, high - low, left=low, height=0.5, color=SKY, alpha=0.55, zorder=2)
@@ -143,15 +135,9 @@ def _draw(shown: Sequence[Mapping[Any, Any]], ax: Axes) -> None:
             (1.0, height),
             xycoords=("axes fraction", "data"),
             xytext=(6, 0),
-            textcoords="offset points",
             va="center",
-            fontsize=8.5,
-            color=INK,
+            **NOTE,
         )
-    ax.set_yticks(range(len(shown)), [clean(row["check"], limit=_LABEL) for row in shown])
-    for label in ax.get_yticklabels():
-        label.set_parse_math(False)
-        label.set_fontsize(8.5)
-    ax.set_ylim(len(shown) - 0.4, -0.6)
+    name_rows(ax, [clean(row["check"], limit=_LABEL) for row in shown], letters=NOTE_LETTERS)
     ax.set_xlim(-FARTHEST - 0.3, FARTHEST + 0.3)
     ax.set_xlabel("half-widths of the band from its median")

@@ -4,7 +4,7 @@ Task and model names, action labels and raw answers are untrusted. The templates
 only figures are inserted as markup, and those are rebuilt element by element from a parsed tree.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from coherence.report import wording
@@ -30,7 +30,7 @@ def unit_page_name(key: str) -> str:
     return f"units/{key}.html"
 
 
-def _overview_row(row: Ranked, url: str) -> dict[str, Any]:
+def _overview_row(row: Ranked, url: str, shared: Collection[str]) -> dict[str, Any]:
     cells = dict(_NO_EFFECT) if row.result is None else effect_cells(row.result)
     return {
         **cells,
@@ -38,6 +38,7 @@ def _overview_row(row: Ranked, url: str) -> dict[str, Any]:
         "heading": wording.unit_heading(row.unit),
         "url": url,
         "conclusion": " ".join(row.unit.conclusion),
+        "alerts": [wording.clean(alert) for alert in row.unit.alerts if alert not in shared],
         "rejected": ", ".join(wording.clean(result.check) for result in row.rejected)
         or wording.NOT_GIVEN,
     }
@@ -97,6 +98,12 @@ def render_html(
             shown.append(short_context(unit, key, page=unit_page_name(key), answers=answers))
         else:
             shown.append(unit_context(unit, key, of_unit))
+    # Said once where they hold for all, and else with the unit that they are about.
+    shared = (
+        [alert for alert in units[0].alerts if all(alert in u.alerts for u in units)]
+        if units
+        else []
+    )
     legend = (
         f"Ranked by {wording.clean(check) or 'no test'}, whose effect, interval and p are shown; "
         f"● rejected after Holm's correction over all tests (p ≤ {LEVEL}); ○ a sign that does not "
@@ -110,14 +117,15 @@ def render_html(
             question=question(units),
             subtitle=_subtitle(units, settings),
             counted=counted_rejections(units),
+            alerts=[wording.clean(alert) for alert in shared],
             legend=legend,
             interval_heading=wording.interval_heading(
                 row.result for row in ranked if row.result is not None
             ),
-            overview=[_overview_row(row, url_of(row)) for row in ranked],
+            overview=[_overview_row(row, url_of(row), shared) for row in ranked],
             # What fails comes first, whichever test it is that fails.
             answers=[
-                _overview_row(row, url_of(row))
+                _overview_row(row, url_of(row), shared)
                 for row in sorted(ranked, key=lambda row: not row.rejected)
             ],
             forests=forest_figures(ranked, url_of) if len(units) > FEW else [],

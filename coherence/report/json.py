@@ -84,6 +84,7 @@ def _unit_record(unit: Unit) -> dict[str, Any]:
         "scatter": None if unit.scatter is None else asdict(unit.scatter),
         "results": results,
         "notes": unit.notes,
+        "alerts": unit.alerts,
         "statuses": unit.statuses,
         "answers": audit_table(unit.statuses),
         "bounds": unit.bounds,

@@ -173,7 +173,7 @@ def _unit() -> Any:
     )
     return _record(
         "All checks of one task and model.",
-        ("answering", "sensitivity"),
+        ("alerts", "answering", "sensitivity"),
         task=_text("As in the runs table; empty where it has none."),
         model=_text("As in the runs table; empty where it has none."),
         belief=_text("What the beliefs are, such as stated belief."),
@@ -182,6 +182,7 @@ def _unit() -> Any:
         scatter=scatter | {"type": ["object", "null"]},
         results={"type": "array", "items": _result(), "description": "In the order of checks."},
         notes=_texts("What was left out and why, what was assumed."),
+        alerts=_texts("Those of the notes on which every p-value and interval hangs."),
         statuses=_rows(
             "Rows by question and status.",
             question=_text("Wording, wording with action, or given z."),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from html import escape
 
 from coherence.report.unit import Unit
-from coherence.report.wording import clean, format_effect, format_pvalue
+from coherence.report.wording import alert_sentence, clean, format_effect, format_pvalue
 
 MOST_UNITS = 6
 """Units that are shown; of more, the page of ``to_html`` has all."""
@@ -35,6 +35,9 @@ def _unit(unit: Unit) -> str:
     name = " · ".join(clean(str(part)) for part in (unit.task, unit.model) if part)
     heading = f"<h4>{escape(name or 'all rows')}</h4>"
     said = "".join(f"<p>{escape(clean(sentence))}</p>" for sentence in unit.conclusion)
+    said += "".join(
+        f"<p><strong>{escape(alert_sentence(alert))}</strong></p>" for alert in unit.alerts
+    )
     head = "".join(f'<th scope="col">{word}</th>' for word in HEADING)
     rows = []
     for result in unit.results:

@@ -12,12 +12,14 @@ import pandas as pd
 
 from coherence.plots import beliefs as belief_plot
 from coherence.plots import calibration as calibration_plot
+from coherence.plots import calibration_gaps as gap_plot
 from coherence.plots import pairwise as pairwise_plot
 from coherence.plots import sensitivity as sensitivity_plot
 from coherence.plots import twins as twin_plot
+from coherence.plots.scales import Span, shared_spans
 from coherence.report.answer_links import AnswerLinks
 from coherence.report.answering import belief_noun
-from coherence.report.planned_figure import Figure
+from coherence.report.planned_figure import Figure, own_scale
 from coherence.report.state_figures import state_figures
 from coherence.report.twins import twinned
 from coherence.report.unit import Unit
@@ -115,9 +117,19 @@ def _pairwise_figures(
         f"Of {len(pairwise)} pairs of actions, the {MOST_PAIRS} with the strongest evidence "
         "of reversals are drawn."
     )
+    spans = [pairwise_plot.shown_shares(pairwise_plot.choice_bins(r.details)) for r in shown]
+    scales = shared_spans(spans) if spans else []
     figures = [
-        _pairwise_figure(result, f"{key}-pair-{number}", noun, unit.beliefs, links)
-        for number, result in enumerate(shown, start=1)
+        _pairwise_figure(
+            result,
+            f"{key}-pair-{number}",
+            noun,
+            unit.beliefs,
+            links,
+            scale,
+            own_scale(scale, scales),
+        )
+        for number, (result, scale) in enumerate(zip(shown, scales, strict=True), start=1)
     ]
     return figures, [left_out] if many else []
 
@@ -129,7 +141,13 @@ def _strength(result: CheckResult) -> tuple[float, float]:
 
 
 def _pairwise_figure(
-    result: CheckResult, key: str, noun: str, beliefs: pd.DataFrame, links: AnswerLinks | None
+    result: CheckResult,
+    key: str,
+    noun: str,
+    beliefs: pd.DataFrame,
+    links: AnswerLinks | None,
+    scale: Span,
+    about_scale: str,
 ) -> Figure:
     details, settings = result.details, result.settings
     bins = pairwise_plot.choice_bins(details)
@@ -154,10 +172,13 @@ def _pairwise_figure(
         f"Expected to be {expected}. {len(reversed_pairs)} of {len(details)} pairs of bins are "
         f"reversed, {significant} significantly{' (dashed)' if significant else ''}. "
         f"{bars}Area of the points: {sizes}{' to be expected' if policies else ''} in a bin."
+        f"{about_scale}"
     )
     title = pairwise_plot.title_of(pairwise_plot.pair_of(result))
     urls, names = _choice_links(result, bins, beliefs, key, links)
-    draw = partial(pairwise_plot.plot_pairwise_choice, result, noun=noun, title="", urls=urls)
+    draw = partial(
+        pairwise_plot.plot_pairwise_choice, result, noun=noun, title="", urls=urls, scale=scale
+    )
     return Figure(key, title, caption, draw, names=names)
 
 
@@ -253,3 +274,16 @@ def _calibration_figure(
     )
     # A little taller than wide, for a square between the labels.
     yield Figure(f"{key}-calibration", title, caption, draw, 4.2, names)
+    if gap_plot.are_small(gap_plot.gap_table(beliefs)):
+        yield _gap_figure(beliefs, key, noun)
+
+
+def _gap_figure(beliefs: pd.DataFrame, key: str, noun: str) -> Figure:
+    """Plan the figure of misses that are too small to be seen in the one of calibration."""
+    caption = (
+        "How far the points of the figure before lie from its dotted line, on a scale of their "
+        "own: above 0 beliefs are too low. Bars: 95% intervals over contexts."
+    )
+    title = gap_plot.title_of(beliefs)
+    draw = partial(gap_plot.plot_calibration_gaps, beliefs, noun=noun, title="")
+    return Figure(f"{key}-gaps", title, caption, draw)

@@ -19,13 +19,15 @@ from coherence.table.printable import UNPRINTABLE
 def environment() -> Environment:
     """Return the templates, which escape every value that is not markup already."""
     # Undefined names raise: a misspelt one would print nothing, and nobody would notice.
-    return Environment(
+    made = Environment(
         loader=PackageLoader("coherence", "report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.globals["ALERT"] = wording.ALERT
+    return made
 
 
 def visible(text: str) -> str:

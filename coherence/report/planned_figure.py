@@ -3,12 +3,13 @@
 Pages turn it into SVG, `coherence analyze --figures` into files; both draw the same.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from markupsafe import Markup
 
+from coherence.plots.scales import Span
 from coherence.report.figure_svg import render_svg
 
 
@@ -50,3 +51,22 @@ class Figure:
         drawn = render_svg(self.draw, key=self.key, title=title, size=self.size, names=self.names)
         # Safe as markup: rebuilt from a parsed tree, whose serialiser escapes all text.
         return Markup(drawn)
+
+
+def own_scale(scale: Span, scales: Sequence[Span]) -> str:
+    """Say in a caption where a figure has another scale than those beside it.
+
+    Parameters
+    ----------
+    scale : (float, float)
+        Of the figure.
+    scales : sequence of (float, float)
+        Of all, from `coherence.plots.scales.shared_spans`.
+
+    Returns
+    -------
+    str
+        A sentence after a space; empty where most have the scale of this one.
+    """
+    widest = max(scales, key=lambda span: span[1] - span[0])
+    return "" if scale == widest else " Its axis of shares is not that of the figures beside it."

@@ -4,15 +4,18 @@ from functools import partial
 
 import pandas as pd
 
+from coherence.plots.scales import shared_spans
 from coherence.plots.states import (
     judged,
     plot_state_shares,
     rising_action,
     shares_by_state,
+    shown_shares,
     title_of,
 )
+from coherence.rational.noisy_shares import NoisyShares, with_noise
 from coherence.report.answer_links import AnswerLinks
-from coherence.report.planned_figure import Figure
+from coherence.report.planned_figure import Figure, own_scale
 from coherence.report.unit import Unit
 from coherence.statistics.scatter import Scatter
 from coherence.statistics.state_shares import CONTEXTS_PER_STATE, StateShares
@@ -46,6 +49,7 @@ def state_figures(
     found = shares_by_state(unit.beliefs)
     if found.reason:
         return [], [f"No plot of choices by state: {found.reason}."]
+    found, noisy = _allowing_for_noise(unit, found)
     table = found.table
     actions = _drawn(table)
     left_out = table["action"].nunique() - max(len(actions), 2)
@@ -55,12 +59,18 @@ def state_figures(
     )
     urls, names = _links(found, judged(unit.beliefs), key, links)
     figures: list[Figure] = []
+    scales = shared_spans([shown_shares(table[table["action"] == action]) for action in actions])
     for number, action in enumerate(actions, start=1):
         of_action = table[table["action"] == action]
-        draw = partial(plot_state_shares, found, shown=action, noun=noun, title="", urls=urls)
+        scale = scales[number - 1]
+        draw = partial(
+            plot_state_shares, found, shown=action, noun=noun, title="", urls=urls, scale=scale
+        )
         title = title_of(action)
         outside = _outside(of_action)
-        caption = outside if figures else f"{_explained(table, noun, unit.scatter)} {outside}"
+        explained = "" if figures else _explained(table, noun, unit.scatter, noisy=noisy)
+        caption = f"{explained} {outside}".strip()
+        caption += own_scale(scale, scales)
         figures.append(Figure(f"{key}-states-{number}", title, caption, draw, 3.7, names))
     return figures, [sentence] if left_out > 0 else []
 
@@ -90,15 +100,38 @@ def _outside(shown: pd.DataFrame) -> str:
     return f"{n_outside} of {len(shown)} points {verb} (ringed)."
 
 
-def _explained(table: pd.DataFrame, noun: str, scatter: Scatter | None) -> str:
+def _allowing_for_noise(unit: Unit, found: StateShares) -> tuple[StateShares, bool]:
+    """Let the bars allow for scatter where it misleads and the agent behind it was fitted."""
+    fitted = [result.fitted for result in unit.results if isinstance(result.fitted, NoisyShares)]
+    if not fitted or unit.scatter is None or not unit.scatter.misleads:
+        return found, False
+    rows = judged(unit.beliefs)
+    names = ("belief", "action", "truth", "context")
+    return with_noise(found, fitted[0], *(rows[name] for name in names)), True
+
+
+def _explained(table: pd.DataFrame, noun: str, scatter: Scatter | None, *, noisy: bool) -> str:
     """Say how the figure is read; once for all actions."""
     of_all = "bins and actions" if table["action"].nunique() > 2 else "bins"
-    return (
+    points = (
         "Points: share of the action where the state was 0 or 1 (1 is the one whose probability "
-        f"the belief is), with 95% intervals over contexts. Bars: what the {noun} alone allows; if "
-        f"it were exactly the belief acted on, all points of all {of_all} would lie in their bars "
-        "in at least 95% of tables (simultaneous, contexts as units). In a bin, each state has at "
-        f"least {CONTEXTS_PER_STATE} contexts. {_about_noise(scatter)}"
+        "the belief is), with 95% intervals over contexts."
+    )
+    sure = (
+        f"all points of all {of_all} would lie in their bars in at least 95% of tables "
+        "(simultaneous, contexts as units)"
+    )
+    fewest = f"In a bin, each state has at least {CONTEXTS_PER_STATE} contexts."
+    if noisy and scatter is not None:
+        return (
+            f"{points} Bars: what the nearest rational agent allows, whose reports scatter around "
+            f"its belief as these do (SD {scatter.sd:.2f} over {scatter.across}): at equal report "
+            "its belief is higher where the state is 1, so that bars of the two states differ with "
+            f"nothing amiss. If it were this agent, {sure}; its fit is taken as known. {fewest}"
+        )
+    return (
+        f"{points} Bars: what the {noun} alone allows; if it were exactly the belief acted on, "
+        f"{sure}. {fewest} {_about_noise(scatter)}"
     )
 
 

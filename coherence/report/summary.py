@@ -25,6 +25,7 @@ from coherence.report.terminal import (
 )
 from coherence.report.unit import Unit
 from coherence.report.wording import (
+    alert_sentence,
     clean,
     format_effect,
     format_tested,
@@ -119,6 +120,7 @@ def _parts(
             f"{counted(len(units), 'unit')} (task · model). {counted_rejections(units)}",
             style="bold",
         ),
+        *(Text(line, style="bold", overflow="fold") for line in alert_lines(units)),
         Text(),
         *_overview(check, ranked, width, most_ranked),
         *_failures(ranked, most_told),
@@ -127,6 +129,36 @@ def _parts(
         Text(),
         Text("All results of every unit: --full, or report.html with --out DIR.", style="dim"),
     ]
+
+
+def alert_lines(units: Sequence[Unit]) -> list[str]:
+    """Say each alert once, with the units that it is about.
+
+    Parameters
+    ----------
+    units : sequence of Unit
+        All of the report.
+
+    Returns
+    -------
+    list of str
+        Sentences that stand above all numbers.
+    """
+    about: dict[str, list[Unit]] = {}
+    for unit in units:
+        for alert in unit.alerts:
+            about.setdefault(alert, []).append(unit)
+    return [
+        alert_sentence(alert) + ("" if len(of) == len(units) else f" In {_units_named(of)}.")
+        for alert, of in about.items()
+    ]
+
+
+def _units_named(units: Sequence[Unit]) -> str:
+    """Name units, and count those beyond a few."""
+    named = [unit_heading(unit) for unit in units[:MOST_NAMED]]
+    more = [f"{len(units) - MOST_NAMED} more"] if len(units) > MOST_NAMED else []
+    return ", ".join([*named, *more])
 
 
 def _overview(
@@ -197,16 +229,11 @@ def _passing(ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
     # In some of them, p was small before the correction.
     uncorrected = f" ({signs} with a sign that does not survive the correction)" if signs else ""
     yield Text(
-        f"No test rejects in {counted(len(passing), 'unit')}{uncorrected}: {_names(passing)}. "
-        "Passing proves nothing: the intervals say what effects remain possible.",
+        f"No test rejects in {counted(len(passing), 'unit')}{uncorrected}: "
+        f"{_units_named([row.unit for row in passing])}. Passing proves "
+        "nothing: the intervals say what effects remain possible.",
         overflow="fold",
     )
-
-
-def _names(rows: Sequence[Ranked]) -> str:
-    named = [unit_heading(row.unit) for row in rows[:MOST_NAMED]]
-    more = [f"{len(rows) - MOST_NAMED} more"] if len(rows) > MOST_NAMED else []
-    return ", ".join([*named, *more])
 
 
 def unreadable_share(unit: Unit) -> float:
@@ -244,7 +271,7 @@ def _remarks(ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
         clean(sentence)
         for row in ranked
         for sentence in {
-            *row.unit.notes,
+            *row.unit.other_notes,
             *(s for s in answering_sentences(row.unit.answering) if s.startswith("caution")),
         }
     )

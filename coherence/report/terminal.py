@@ -22,6 +22,7 @@ from coherence.report.statuses import audit_cells, bound_cells, repair_sentence
 from coherence.report.twins import sensitivity_sentence, twin_cells, twin_note
 from coherence.report.unit import Unit
 from coherence.report.wording import (
+    alert_sentence,
     clean,
     format_effect,
     format_tested,
@@ -122,7 +123,8 @@ def _unit_parts(
 ) -> list[RenderableType]:
     parts: list[RenderableType] = [Text(unit_heading(unit), style="bold", overflow="fold")]
     parts += [Text(sentence, overflow="fold") for sentence in unit.conclusion]
-    parts += [Text()] if unit.conclusion else []
+    parts += [Text(alert_sentence(alert), style="bold", overflow="fold") for alert in unit.alerts]
+    parts += [Text()] if unit.conclusion or unit.alerts else []
     parts += _result_parts(unit, headings, widths)
     for captions, body in (twin_cells(unit), audit_cells(unit), bound_cells(unit)):
         parts += [Text(), *_count_parts(captions, body, width)] if body else []
@@ -132,7 +134,7 @@ def _unit_parts(
         *filter(None, [repair_sentence(unit)]),
         *filter(None, [sensitivity_sentence(unit), twin_note(unit)]),
         *sample_sentences(unit.results),
-        *map(clean, unit.notes),
+        *map(clean, unit.other_notes),
     ]
     if remarks:
         parts += [Text(), _bulleted(remarks)]

@@ -27,6 +27,9 @@ class Unit:
         One plain sentence per result.
     notes : tuple of str
         What was left out and why, what was assumed, warnings.
+    alerts : tuple of str
+        Those of the notes on which every p-value and interval hangs; they stand beside the
+        conclusion.
     statuses : DataFrame
         Columns ``question`` (prompt name, prompt name "with action", or "given z"), ``status``,
         ``rows``.
@@ -61,6 +64,7 @@ class Unit:
     results: tuple[CheckResult, ...]
     verdicts: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    alerts: tuple[str, ...] = ()
     statuses: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
     beliefs: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
     unreadable: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
@@ -72,3 +76,8 @@ class Unit:
     rows: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
     labels: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
     sensitivity: Sensitivity | None = None
+
+    @property
+    def other_notes(self) -> tuple[str, ...]:
+        """The notes that are no alerts."""
+        return tuple(note for note in self.notes if note not in self.alerts)

@@ -149,6 +149,7 @@ def unit_context(unit: Unit, key: str, links: AnswerLinks | None = None) -> dict
         "heading": wording.unit_heading(unit),
         "answers": "" if links is None else links.index(),
         "conclusion": unit.conclusion,
+        "alerts": [wording.clean(alert) for alert in unit.alerts],
         "sensitivity": sensitivity_sentence(unit),
         "cautions": [sentence[:1].upper() + sentence[1:] for sentence in unit.cautions],
         "further_headings": [column.heading for column in COLUMNS],
@@ -161,7 +162,7 @@ def unit_context(unit: Unit, key: str, links: AnswerLinks | None = None) -> dict
             wording.clean(sentence[:1].upper() + sentence[1:])
             for sentence in answering_sentences(unit.answering)
         ],
-        "notes": [wording.clean(note) for note in unit.notes],
+        "notes": [wording.clean(note) for note in unit.other_notes],
         "answer_tables": _tables(unit, key, links),
         # The figure of the main test stands with the answer, the others behind the numbers.
         "lead": [figure for figure in figures if is_lead(figure)],

@@ -14,6 +14,7 @@ from coherence.table.printable import counted, unit_name
 from coherence.table.printable import format_numbers as format_numbers
 
 NOT_GIVEN = "–"
+ALERT = "Caution"
 
 
 def format_effect(result: CheckResult) -> tuple[str, str]:
@@ -81,6 +82,11 @@ def sample_sentences(results: Sequence[CheckResult]) -> list[str]:
         + f": {', '.join(checks)}"
         for (rows, contexts, dropped), checks in groups.items()
     ]
+
+
+def alert_sentence(alert: str) -> str:
+    """Return an alert as it stands beside a conclusion."""
+    return f"{ALERT}: {clean(alert)}"
 
 
 def unit_heading(unit: Unit) -> str:

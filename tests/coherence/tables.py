@@ -51,3 +51,25 @@ def make_choices(*, actions=("yes", "no", "defer"), p_true=True, n_contexts=60, 
         }
     )
     return table.assign(p_true=posterior[context]) if p_true else table
+
+
+def make_power(checks=("residual_covariance",), reps=(5,), quantity="power"):
+    """A line of every power for each signal and number of repetitions."""
+    rows = [
+        {
+            "check": check,
+            "signal": signal,
+            "n_reps": n_reps,
+            "n_contexts": size,
+            "quantity": quantity if signal or quantity == "precision" else "size",
+            "power": min(1.0, 0.05 + signal * size / 40),
+            "low": max(0.0, signal * size / 40 - 0.02),
+            "high": min(1.0, 0.1 + signal * size / 40),
+            "half_width": 1 / size,
+        }
+        for check in checks
+        for signal in (0.0, 0.1, 0.2)
+        for n_reps in reps
+        for size in (25, 50, 100)
+    ]
+    return pd.DataFrame(rows)

@@ -34,3 +34,11 @@ def test_a_unit_says_what_its_results_say(with_rows):
     assert finished.notes == ("a note", "another")
     assert finished.conclusion[0].startswith("No test could be run")
     assert len(finished.verdicts) == 1
+
+
+def test_an_alert_is_a_note_that_stands_apart():
+    table, assumed = validated(pd.DataFrame({"p": [0.2, 0.4], "theta": [0, 1]}))
+    ((key, unit),) = part_by_unit(table, {"": ((0, 1), None)}, None)
+    bare = measured(key, unit, [*assumed, "a note"])
+    assert bare.notes == (*bare.alerts, "a note")
+    assert bare.other_notes == ("a note",)

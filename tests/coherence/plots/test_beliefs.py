@@ -33,7 +33,7 @@ def test_each_action_has_its_own_histogram_on_the_common_scale(choices, ax, draw
 
 def test_continuous_beliefs_are_not_cut_in_half_at_the_ends():
     assert beliefs._histogram_edges(np.linspace(0, 1, 999))[0] == 0.0
-    assert beliefs._histogram_edges(np.array([0.05, 0.15, 0.333]))[0] == -0.025
+    assert beliefs._histogram_edges(np.array([0.05, 0.15, 0.933]))[0] == -0.025
 
 
 def test_rare_actions_are_gathered_and_the_order_of_a_categorical_is_kept():
@@ -81,3 +81,17 @@ def test_rows_without_an_action_are_not_counted_beside_actions():
 def test_nothing_to_draw_is_said():
     with pytest.raises(InputError, match="at least one readable belief"):
         plot_beliefs(pd.DataFrame({"p": [None]}))
+
+
+def test_beliefs_close_together_have_finer_bars_that_hold_all_of_them(ax, drawn):
+    belief = np.concatenate([np.linspace(0.0312, 0.0449, 40), [0.0451]])
+    plot_beliefs(belief, ax=ax)
+    (stairs,) = drawn(ax, "action-0")
+    values, edges, _ = stairs.get_data()
+    assert np.count_nonzero(values) >= 10
+    np.testing.assert_allclose(np.diff(edges), 0.001)
+    assert edges[0] <= belief.min() <= belief.max() <= edges[-1]
+    assert ax.get_xlim()[0] < edges[0] < edges[-1] < ax.get_xlim()[1] < 0.05
+    rounded = beliefs._histogram_edges(np.array([0.31, 0.32, 0.32, 0.45]))
+    np.testing.assert_allclose(rounded, np.arange(30.5, 46) / 100)
+    assert len(beliefs._histogram_edges(np.full(4, 0.3))) == 21 + 1

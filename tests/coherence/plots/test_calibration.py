@@ -78,3 +78,13 @@ def test_arrays_are_the_rows_of_the_table(ax, drawn):
 def test_a_number_of_bins_is_a_number(n_bins, choices):
     with pytest.raises(InputError, match="n_bins must be a whole number"):
         plot_calibration(choices(), n_bins=n_bins)
+
+
+def test_rare_states_fill_the_square_and_the_diagonal_crosses_it(ax):
+    rng = np.random.default_rng(3)
+    exact = rng.uniform(0.01, 0.04, 200)
+    plot_calibration(exact + rng.normal(0, 0.002, 200), exact=exact, ax=ax)
+    assert ax.get_xlim() == ax.get_ylim()
+    first, last = ax.get_xlim()
+    assert first < 0.01
+    assert 0.04 < last < 0.07

@@ -57,3 +57,9 @@ def test_effects_in_different_units_share_no_axis(results):
 def test_another_table_is_refused():
     with pytest.raises(InputError, match="lacking: check, statistic"):
         plot_forest(pd.DataFrame({"p": [0.1]}))
+
+
+def test_no_effect_is_in_sight_and_no_interval_is_cut_off(results, ax, drawn):
+    plot_forest(results[:1], ax=ax)
+    assert len(drawn(ax, "null")) == 1
+    assert ax.get_xlim()[0] < 0 < 0.6 < ax.get_xlim()[1]

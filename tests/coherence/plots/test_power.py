@@ -8,31 +8,11 @@ from matplotlib.figure import Figure
 from coherence.errors import InputError
 from coherence.plots.power import plot_power
 from coherence.plots.style import ACTION_COLOURS, FAINT
-
-
-def table(checks=("residual_covariance",), reps=(5,), quantity="power"):
-    rows = [
-        {
-            "check": check,
-            "signal": signal,
-            "n_reps": n_reps,
-            "n_contexts": size,
-            "quantity": quantity if signal or quantity == "precision" else "size",
-            "power": min(1.0, 0.05 + signal * size / 40),
-            "low": max(0.0, signal * size / 40 - 0.02),
-            "high": min(1.0, 0.1 + signal * size / 40),
-            "half_width": 1 / size,
-        }
-        for check in checks
-        for signal in (0.0, 0.1, 0.2)
-        for n_reps in reps
-        for size in (25, 50, 100)
-    ]
-    return pd.DataFrame(rows)
+from tests.coherence.tables import make_power
 
 
 def test_a_line_for_each_signal_through_its_numbers():
-    rows = table()
+    rows = make_power()
     ax = plot_power(rows, alpha=0.05, ax=Figure().add_subplot())
     drawn = [container.lines[0] for container in ax.containers]
     assert [line.get_color() for line in drawn] == [FAINT, *ACTION_COLOURS[:2]]
@@ -46,20 +26,20 @@ def test_a_line_for_each_signal_through_its_numbers():
 
 
 def test_level_and_power_wanted_are_drawn():
-    ax = plot_power(table(), alpha=0.01, target=0.9, ax=Figure().add_subplot())
+    ax = plot_power(make_power(), alpha=0.01, target=0.9, ax=Figure().add_subplot())
     heights = {line.get_ydata()[0] for line in ax.get_lines() if len(line.get_ydata()) == 2}
     assert heights == {0.01, 0.9}
 
 
 def test_estimates_show_their_widths():
-    rows = table(quantity="precision")
+    rows = make_power(quantity="precision")
     ax = plot_power(rows, alpha=0.05, ax=Figure().add_subplot())
     np.testing.assert_array_equal(ax.get_lines()[0].get_ydata(), [1 / 25, 1 / 50, 1 / 100])
     assert ax.get_ylabel() == "half the width of the interval"
 
 
 def test_lines_are_named_unless_a_panel_shares_its_legend():
-    legend = plot_power(table(), title="t").get_legend()
+    legend = plot_power(make_power(), title="t").get_legend()
     names = {text.get_text() for text in legend.get_texts()}
     assert names == {
         "nothing planted",
@@ -67,11 +47,11 @@ def test_lines_are_named_unless_a_panel_shares_its_legend():
         "signal 0.2",
         "level 0.05 and power 0.8",
     }
-    assert plot_power(table(), legend=False).get_legend() is None
+    assert plot_power(make_power(), legend=False).get_legend() is None
 
 
 def test_one_result_is_drawn_at_a_time():
-    both = table(("cmi", "monotone_choice"))
+    both = make_power(("cmi", "monotone_choice"))
     assert plot_power(both, check="cmi").get_title(loc="left") == "cmi: power by number of contexts"
     with pytest.raises(InputError, match="check must name one result of the table; received None"):
         plot_power(both)

@@ -49,3 +49,9 @@ def test_what_is_not_told_ends_the_curve_and_has_no_line(ax):
 def test_what_is_no_curve_is_refused():
     with pytest.raises(InputError, match="noise_sensitivity returns; received float"):
         plot_sensitivity(0.3)
+
+
+def test_no_shift_is_in_sight_however_large_the_shift(ax, drawn):
+    plot_sensitivity(sensitivity(shift=(0.6, 0.5, 0.5, 0.4)), ax=ax)
+    assert len(drawn(ax, "null")) == 1
+    assert ax.get_ylim()[0] < 0 < 0.7 < ax.get_ylim()[1]

@@ -92,3 +92,25 @@ def test_what_cannot_be_drawn_is_said(change, said):
     arrays["truth"] = (rng.uniform(size=120) < belief).astype(int)
     with pytest.raises(InputError, match=said):
         plot_state_shares(**(arrays | change))
+
+
+def test_small_shares_fill_their_axis_and_no_band_is_cut_off(found, ax, drawn):
+    names = ["share", "low", "high", "expected", "band_low", "band_high"]
+    found.table[names] *= 0.02
+    found.table["belief"] = 0.3 + 0.02 * found.table["belief"]
+    plot_state_shares(found, ax=ax)
+    values = of_yes(found)[names]
+    assert (
+        ax.get_ylim()[0] < values.min(axis=None) < values.max(axis=None) < ax.get_ylim()[1] < 0.03
+    )
+    first, last = ax.get_xlim()
+    bars = [*drawn(ax, "band-0"), *drawn(ax, "band-1")]
+    for bar in bars:
+        assert first < bar.get_x() < bar.get_x() + bar.get_width() < last
+        assert bar.get_width() < 0.05 * (last - first)
+
+
+def test_a_scale_may_be_shared(found, ax):
+    found.table[["share", "low", "high", "expected", "band_low", "band_high"]] *= 0.02
+    plot_state_shares(found, scale=(0.1, 0.3), ax=ax)
+    assert ax.get_ylim() == pytest.approx((0.084, 0.316))

@@ -134,8 +134,7 @@ def unit():
     return make_unit
 
 
-@pytest.fixture
-def report():
+def make_report():
     return Report(
         (
             make_unit(),
@@ -143,3 +142,8 @@ def report():
         ),
         {"seed": 0, "version": "0.1.0", "published": False},
     )
+
+
+@pytest.fixture
+def report():
+    return make_report()

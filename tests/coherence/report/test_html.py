@@ -1,13 +1,16 @@
+import dataclasses
 import re
 from html.parser import HTMLParser
 
 import pandas as pd
 import pytest
 
+from coherence.report.html import render_html
 from coherence.report.report import Report
 from coherence.report.unit_html import RAW_LIMIT
 from coherence.result import CheckResult
 from coherence.table.answering import Answering
+from tests.coherence.report.conftest import make_report
 
 VOID = {"meta", "br", "wbr", "img", "link", "input", "hr"}
 
@@ -52,7 +55,14 @@ class Page(HTMLParser):
 
 BOUND_COLUMNS = ["quantity", "label", "asked", "unreadable", "estimate", "low", "high"]
 RAW_COLUMNS = ["context", "status", "raw_belief", "raw_action"]
+NO_BELIEFS = pd.DataFrame({"context": []})  # nothing to draw
 ATTACK = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'{{ 7*7 }}"
+
+
+@pytest.fixture(scope="module")
+def page_of_two():
+    """The page of the report of two units: its figures are drawn once."""
+    return make_report().to_html()
 
 
 @pytest.fixture
@@ -106,9 +116,8 @@ def test_untrusted_text_stays_text(hostile):
     )
 
 
-def test_page_refers_to_nothing_outside(report):
-    text = report.to_html()
-    page = Page(text)
+def test_page_refers_to_nothing_outside(page_of_two):
+    text, page = page_of_two, Page(page_of_two)
     for _, attributes in page.elements:
         for name in ("href", "src", "xlink:href", "srcset", "action", "data"):
             assert (attributes.get(name) or "#").startswith("#")
@@ -120,8 +129,8 @@ def test_page_refers_to_nothing_outside(report):
     } in page.all("meta")
 
 
-def test_ids_are_unique_and_links_lead_somewhere(report):
-    page = Page(report.to_html())
+def test_ids_are_unique_and_links_lead_somewhere(page_of_two):
+    page = Page(page_of_two)
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
     referred = {
@@ -137,16 +146,16 @@ def test_ids_are_unique_and_links_lead_somewhere(report):
     assert referred <= set(ids)
 
 
-def test_page_is_accessible(report):
-    page = Page(report.to_html())
+def test_page_is_accessible(page_of_two):
+    page = Page(page_of_two)
     assert page.all("html") == [{"lang": "en"}]
     assert all("scope" in heading for heading in page.all("th"))
     assert len(page.all("figure")) == len(page.all("figcaption")) == len(page.all("svg")) == 11
     assert all(svg["role"] == "img" for svg in page.all("svg"))
 
 
-def test_everything_found_is_said(report):
-    page = Page(report.to_html())
+def test_everything_found_is_said(report, page_of_two):
+    page = Page(page_of_two)
     for unit in report.units:
         for sentence in (
             *unit.verdicts,
@@ -168,14 +177,14 @@ def test_everything_found_is_said(report):
 
 def test_the_command_names_state_and_reference_as_a_shell_reads_it(report):
     settings = {**report.settings, "positive": ["ja", "not today"], "reference": "mse"}
-    words = Page(Report(report.units[:1], settings).to_html()).words
+    bare = dataclasses.replace(report.units[0], beliefs=NO_BELIEFS)
+    words = Page(Report((bare,), settings).to_html()).words
     assert "--positive ja --positive 'not today' --reference mse" in words
 
 
-@pytest.mark.lengthy
-def test_overview_only_for_several_units(report):
-    assert "Overview" in Page(report.to_html()).words
-    assert "Overview" not in Page(Report(report.units[:1], report.settings).to_html()).words
+def test_overview_only_for_several_units(unit, page_of_two):
+    assert "Overview" in Page(page_of_two).words
+    assert "Overview" not in Page(Report((unit(beliefs=NO_BELIEFS),), {}).to_html()).words
 
 
 def test_marks_follow_the_correction(unit):
@@ -183,11 +192,15 @@ def test_marks_follow_the_correction(unit):
     fields = ("cmi", "n", 0.1, "nats", None, 0.03, 10, 5)
     for holm, mark, flagged in ((0.04, "● 0.030", True), (0.06, "○ 0.030", False)):
         result = CheckResult(*fields, pvalue_holm=holm, n_tests=2)
-        text = Report((unit(results=(result,), verdicts=("V.",)),), {}).to_html()
+        text = Report(
+            (unit(results=(result,), verdicts=("V.",), beliefs=NO_BELIEFS),), {}
+        ).to_html()
         assert mark in Page(text).words
         assert ('class="flag"' in text) == flagged
     kept = CheckResult("cmi", "n", 0.0, "nats", None, 0.5, 10, 5)
-    words = Page(Report((unit(results=(kept,), verdicts=("V.",)),), {}).to_html()).words
+    words = Page(
+        Report((unit(results=(kept,), verdicts=("V.",), beliefs=NO_BELIEFS),), {}).to_html()
+    ).words
     assert "●" not in words
     assert "○" not in words
 
@@ -205,14 +218,14 @@ def test_titles_name_the_kind_of_belief(unit):
 
 @pytest.mark.lengthy
 def test_long_raw_answers_are_cut_with_a_note(unit):
-    words = Page(Report((unit(),), {}).to_html()).words
+    words = Page(Report((unit(beliefs=NO_BELIEFS),), {}).to_html()).words
     assert f"(cut after {RAW_LIMIT} of 690 characters)" in words
     assert words.count("I would rather not say") <= RAW_LIMIT // 23 + 1
 
 
 def test_missing_figures_are_explained(unit, choices):
     said = ("No check could be run.", "Nothing here speaks for or against coherence.")
-    without = unit(results=(), verdicts=(), beliefs=pd.DataFrame({"context": []}), conclusion=said)
+    without = unit(results=(), verdicts=(), beliefs=NO_BELIEFS, conclusion=said)
     words = Page(Report((without,), {}).to_html()).words
     assert "No check could be run." in words
     assert "No plot of pairwise choice" in words
@@ -245,8 +258,8 @@ def test_only_the_strongest_of_many_pairs_are_drawn(unit, pairs):
     assert "Of 10 pairs of actions, the 6 with the strongest evidence" in page.words
 
 
-def test_equal_reports_give_equal_pages(report):
-    assert report.to_html() == report.to_html()
+def test_equal_reports_give_equal_pages(report, page_of_two):
+    assert report.to_html() == page_of_two
 
 
 def test_empty_report():
@@ -266,3 +279,28 @@ def test_the_subtitle_counts_results(unit):
     assert "1 unit (task · model) · 1 result" in words
     assert "1 row, 1 context" in words
     assert not re.search(r"\b1 (units|tests|rows|contexts|results|checks)\b", words)
+
+
+ALERT = "no <context> column"
+
+
+def test_an_alert_stands_beside_the_answer_and_not_below(unit):
+    of = unit(notes=("a note", ALERT), alerts=(ALERT,), beliefs=NO_BELIEFS)
+    page = render_html([of], {})
+    caution = '<p class="alert"><strong>Caution:</strong> no &lt;context&gt; column</p>'
+    assert page.count("no &lt;context&gt; column") == 1
+    assert page.index(of.conclusion[1]) < page.index(caution) < page.index("<h3>Checks")
+    assert "<li>a note</li>" in page
+
+
+def test_an_alert_of_all_units_is_said_once_above_their_answers_and_of_some_with_each(unit):
+    plain = unit(results=(), verdicts=(), beliefs=NO_BELIEFS)
+    alone = dataclasses.replace(plain, model="alone", notes=(ALERT,), alerts=(ALERT,))
+    caution = "<strong>Caution:</strong>"
+    answers = [
+        render_html(units, {}).split('<h2 id="overview">')[0]
+        for units in ([alone, alone], [plain, alone])
+    ]
+    assert [page.count(caution) for page in answers] == [1, 1]
+    assert answers[0].index(caution) < answers[0].index("<dl")
+    assert answers[1].index("alone</a>") < answers[1].index(caution)

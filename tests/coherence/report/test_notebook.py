@@ -1,5 +1,7 @@
 """A report in a notebook. Breaks if a text of the table is taken for markup, or a repr fills it."""
 
+import dataclasses
+
 import pandas as pd
 import pytest
 
@@ -35,3 +37,9 @@ def test_many_units_do_not_fill_a_notebook(report):
     assert page.count("<h4>") == MOST_UNITS
     assert "2 more; to_html() has all." in page
     assert "no rows" in render_notebook([])
+
+
+def test_an_alert_is_shown_with_the_answer(report):
+    (unit,) = report.units
+    page = render_notebook([dataclasses.replace(unit, alerts=("<b>no context",))])
+    assert "<strong>Caution: &lt;b&gt;no context</strong>" in page

@@ -110,3 +110,11 @@ def test_every_point_that_stands_for_answers_is_a_link_to_them(unit, choices):
     # All choices of the pair are in one of its bins.
     in_bins = [group for group in links.groups if "pair" in group.anchor]
     assert {c for group in in_bins for c in group.contexts} == set(runs["context"].astype(str))
+
+
+def test_misses_too_small_for_the_figure_of_calibration_have_one_of_their_own(unit, choices):
+    close = choices().assign(belief=lambda rows: rows["p_true"] + 0.01)
+    assert titles(unit(beliefs=close))[-2:] == [
+        "Belief and exact posterior",
+        "Exact posterior less belief",
+    ]

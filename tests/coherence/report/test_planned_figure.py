@@ -1,6 +1,6 @@
 from xml.etree import ElementTree
 
-from coherence.report.planned_figure import Figure
+from coherence.report.planned_figure import Figure, own_scale
 
 
 def test_a_figure_is_drawn_when_its_svg_is_asked_for():
@@ -18,3 +18,8 @@ def test_a_figure_is_drawn_when_its_svg_is_asked_for():
     assert root.get("aria-labelledby") == "unit-1-x-title"
     width, height = map(float, root.get("viewBox").split()[2:])
     assert round(width / height, 6) == 2.5 == figure.size[0] / figure.size[1]
+
+
+def test_a_caption_says_where_the_axis_is_another_than_beside():
+    assert own_scale((0.0, 0.9), [(0.0, 0.9), (0.1, 0.2)]) == ""
+    assert "axis of shares is not that" in own_scale((0.1, 0.2), [(0.0, 0.9), (0.1, 0.2)])

@@ -1,6 +1,11 @@
+import dataclasses
+
 import numpy as np
 import pytest
 
+from coherence import AGENTS, simulate
+from coherence.checks.rational import rational_agent_test
+from coherence.plots.choices import choices_of
 from coherence.report.answer_links import AnswerLinks
 from coherence.report.state_figures import MOST_ACTIONS, state_figures
 from coherence.statistics.scatter import Scatter
@@ -70,3 +75,20 @@ def test_points_lead_to_the_contexts_of_their_bin_and_state(unit, choices):
     members = {context for group in state_1 for context in group.contexts}
     assert members == set(rows["context"][rows["truth"] == 1].astype(str))
     assert all(np.char.isdigit(list(group.contexts)).all() for group in links.groups)
+
+
+def test_where_scatter_misleads_the_bars_are_those_of_the_fitted_agent(unit):
+    agent = dataclasses.replace(AGENTS["noisy"], report_noise=0.25)
+    runs = simulate(agent, n_contexts=400, n_reps=3, prompts=["standard"], iterated=False, rng=1)
+    rows = choices_of(runs)
+    fitted = rational_agent_test(
+        rows["belief"], rows["action"], rows["truth"], context=rows["context"], rng=1
+    )
+    same = {"beliefs": rows, "results": (fitted,), "verdicts": ("V.",)}
+    misled, _ = planned(unit, scatter=Scatter(0.25, 400), **same)
+    exact, _ = planned(unit, scatter=Scatter(0.02, 400), **same)
+    assert "what the nearest rational agent allows, whose reports scatter" in misled[0].caption
+    assert "SD 0.25 over repetitions" in misled[0].caption
+    assert all("No point lies outside its bar." in figure.caption for figure in misled)
+    assert "The bars take each report for the belief itself" in exact[0].caption
+    assert any("outside their bars (ringed)" in figure.caption for figure in exact)

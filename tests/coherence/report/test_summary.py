@@ -118,3 +118,12 @@ def test_one_of_anything_has_the_singular(unit):
     plurals = re.compile(r"(?<!of )\b1 (units|tests|rows|contexts|answers|notes|results|checks)\b")
     for words in (text, full):
         assert not plurals.search(words)
+
+
+def test_an_alert_stands_below_the_first_line_with_the_units_that_it_is_about(many, unit):
+    alert = "no context column: nothing says which rows repeat."
+    of_all = render_summary(many(5, notes=(alert,), alerts=(alert,)), width=200)
+    assert of_all.splitlines()[1] == f"Caution: {alert}"
+    assert of_all.count(alert) == 1
+    of_one = render_summary([*many(5), unit(model="other", alerts=(alert,))], width=200)
+    assert of_one.splitlines()[1] == f"Caution: {alert} In asia · other."

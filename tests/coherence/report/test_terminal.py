@@ -186,3 +186,13 @@ def test_adjusted_pvalues_and_long_units_leave_no_line_wider_than_asked(report):
         assert max(map(len, text.splitlines())) <= width
         assert "[0.0110, 0.0523]" in text, "an interval is never broken"
         assert "probability" in text, "nor is a word of the effect"
+
+
+def test_an_alert_stands_above_the_table_and_not_below(unit):
+    alert = "no context column: nothing says which rows repeat."
+    text = render_terminal([unit(notes=("a note", alert), alerts=(alert,))], width=120)
+    lines = text.splitlines()
+    said = lines.index(f"Caution: {alert}")
+    assert said < next(at for at, line in enumerate(lines) if line.startswith("check "))
+    assert text.count(alert) == 1
+    assert "· a note" in text

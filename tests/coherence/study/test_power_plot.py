@@ -1,31 +1,9 @@
 import re
 
-import pandas as pd
 import pytest
 
 from coherence.study.power_plot import render_power
-
-
-def table(checks=("residual_covariance",), reps=(5,), quantity="power"):
-    rows = [
-        {
-            "check": check,
-            "signal": signal,
-            "n_reps": n_reps,
-            "n_contexts": size,
-            "quantity": quantity if signal or quantity == "precision" else "size",
-            "power": min(1.0, 0.05 + signal * size / 40),
-            "low": max(0.0, signal * size / 40 - 0.02),
-            "high": min(1.0, 0.1 + signal * size / 40),
-            "half_width": 1 / size,
-        }
-        for check in checks
-        for signal in (0.0, 0.1, 0.2)
-        for n_reps in reps
-        for size in (25, 50, 100)
-    ]
-    return pd.DataFrame(rows)
-
+from tests.coherence.tables import make_power
 
 SETTINGS = {"alpha": 0.05, "target": None, "population": "agent a", "planted": "hidden_signal"}
 
@@ -33,7 +11,7 @@ SETTINGS = {"alpha": 0.05, "target": None, "population": "agent a", "planted": "
 @pytest.mark.parametrize("n_checks", [1, 2, 4, 7])
 def test_a_panel_for_each_result_and_equal_bytes(n_checks):
     checks = tuple(f"check_{number}" for number in range(n_checks))
-    rows = table(checks, reps=(1, 5))
+    rows = make_power(checks, reps=(1, 5))
     svg = render_power(rows, SETTINGS)
     assert svg == render_power(rows, SETTINGS)
     texts = re.findall(r"<text[^>]*>([^<]*)</text>", svg)
@@ -43,7 +21,7 @@ def test_a_panel_for_each_result_and_equal_bytes(n_checks):
 
 
 def test_names_from_files_are_no_mathematics_and_no_commands():
-    rows = table(("monotone_choice:$x$/\x1b[31my",))
+    rows = make_power(("monotone_choice:$x$/\x1b[31my",))
     svg = render_power(rows, SETTINGS | {"population": "an agent like $m_1$"})
     assert "monotone_choice:$x$/y" in svg
     assert "an agent like $m_1$" in svg
