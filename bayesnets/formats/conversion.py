@@ -13,7 +13,7 @@ import numpy as np
 from bayesnets.codes import Floats
 from bayesnets.network import Network
 from bayesnets.node import Node
-from coherence.errors import InputError, listing
+from coherence.errors import InputError, MissingExtraError, listing
 
 
 @runtime_checkable
@@ -49,6 +49,11 @@ def to_pgmpy(network: Network) -> Any:
     pgmpy.models.DiscreteBayesianNetwork
         With a table for every node.
 
+    Raises
+    ------
+    MissingExtraError
+        pgmpy is not installed; the extra ``pgmpy`` brings it.
+
     Examples
     --------
     >>> from bayesnets import load_network
@@ -58,8 +63,11 @@ def to_pgmpy(network: Network) -> Any:
     with warnings.catch_warnings():
         # pgmpy's import warns of its own later changes, which are no business of the caller.
         warnings.simplefilter("ignore", FutureWarning)
-        from pgmpy.factors.discrete import TabularCPD
-        from pgmpy.models import DiscreteBayesianNetwork
+        try:
+            from pgmpy.factors.discrete import TabularCPD
+            from pgmpy.models import DiscreteBayesianNetwork
+        except ImportError:
+            raise MissingExtraError("pgmpy", "a network as a model of pgmpy") from None
 
         model = DiscreteBayesianNetwork()
         model.add_nodes_from(network.names)

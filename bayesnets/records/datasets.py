@@ -1,6 +1,6 @@
 """Two public data sets as tasks whose truth is a share of records.
 
-Both come with a dependency of this package, statsmodels and scikit-learn, which are imported when a
+Both come with other packages, statsmodels (an extra) and scikit-learn, which are imported when a
 data set is loaded. Measurements are cut into few classes at the points written below, so that a
 stratum of several covariates still holds enough records.
 """
@@ -14,7 +14,7 @@ import pandas as pd
 
 from bayesnets.phrase_files import load_phrases
 from bayesnets.records.task import RecordTask
-from coherence.errors import InputError, suggestion
+from coherence.errors import InputError, MissingExtraError, suggestion
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,8 @@ def load_dataset(name: str, *, min_records: int = 100) -> RecordTask:
     ------
     InputError
         Unknown name (the message proposes the closest), or a number outside its range.
+    MissingExtraError
+        ``randhie`` is part of statsmodels, which the extra ``datasets`` installs.
 
     Examples
     --------
@@ -97,8 +99,10 @@ def _randhie() -> pd.DataFrame:
     The limitation is a yes or a no, except in 1,052 of 20,190 rows where a fraction stands for it;
     these are left out.
     """
-    from statsmodels.datasets import randhie
-
+    try:
+        from statsmodels.datasets import randhie
+    except ImportError:
+        raise MissingExtraError("datasets", "the data set randhie") from None
     table = randhie.load_pandas().data
     table = table[table["physlm"].isin([0, 1])]
     # Logarithms of (percent + 1) and of dollars. Without a deductible the percents are 0, 25, 50

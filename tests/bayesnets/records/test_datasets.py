@@ -8,7 +8,7 @@ import pytest
 
 from bayesnets import posterior
 from bayesnets.records.datasets import dataset_names, load_dataset
-from coherence.errors import InputError
+from coherence.errors import InputError, MissingExtraError
 
 
 def evidence_of(table):
@@ -102,3 +102,9 @@ def test_importing_the_package_loads_no_source_of_data():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_what_the_extra_brings_is_named_where_it_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "statsmodels.datasets", None)
+    with pytest.raises(MissingExtraError, match=r"randhie needs .*belief-coherence\[datasets\]"):
+        load_dataset("randhie")

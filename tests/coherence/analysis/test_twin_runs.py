@@ -133,7 +133,11 @@ def test_published_procedures_have_no_twins(leaky):
 def test_an_interrupt_leaves_no_files(leaky, tmp_path):
     runs, out = tmp_path / "runs.csv", tmp_path / "out"
     leaky.to_csv(runs, index=False)
-    code = "import sys; from coherence.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    # A shell starts what runs in its background with the signal ignored.
+    code = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from coherence.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    )
     words = ["analyze", str(runs), "--checks", ",".join(CHECKS), "--twin", "2000"]
     process = subprocess.Popen(
         [sys.executable, "-c", code, *words, "--n-jobs", "2", "--out", str(out)],
