@@ -79,6 +79,7 @@ def test_the_example_can_be_added_as_written(title, tree):
         if block[2] == "diff":
             applied(block[3], tree)
     environment = {**os.environ, "PYTHONPATH": str(tree), "HF_HUB_OFFLINE": "1"}
+    environment["PYTEST_ADDOPTS"] = "-n 0"  # workers of a few tests take longer than the tests
     commands = [
         line
         for block in BLOCK.finditer(section)
@@ -100,7 +101,7 @@ def test_the_example_can_be_added_as_written(title, tree):
         assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
 
 
-@pytest.mark.lengthy
+@pytest.mark.slow
 def test_the_examples_follow_the_rules_of_the_house(tree):
     """All six together: types, style and the order of the house hold."""
     for section in SECTIONS.values():

@@ -138,7 +138,7 @@ def test_no_page_is_about_a_check_that_is_not_there():
     assert pages == {check.partition(":")[0] for check in CHECKS}
 
 
-@pytest.mark.lengthy
+@pytest.mark.slow
 def test_the_script_draws_every_picture_of_a_check(tmp_path):
     """Breaks if the figures of the package moved, or a title no longer tells what it told."""
     subprocess.run(

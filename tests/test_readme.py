@@ -30,7 +30,9 @@ SMALLER = {"--contexts": "12", "--reps": "2", "--steps": "3", "--simulations": "
 LENGTHY = re.compile(r"coherence (?:organisms|reveal|bets train|elicit|import|study)|_lesson\.py")
 
 # What trains several models, or one and then asks it a whole battery: minutes of processor time.
-SLOW = re.compile(r"coherence organisms|train_reader.*coherence (?:mix|reveal|bets)", re.DOTALL)
+SLOW = re.compile(
+    r"coherence (?:organisms|bets train)|train_reader.*coherence (?:mix|reveal|bets)", re.DOTALL
+)
 
 
 # The pages that a newcomer reads first are for the ordinary run.
@@ -71,6 +73,10 @@ def workplace(tmp_path):
     (tmp_path / "examples").mkdir()
     for file in (ROOT / "examples").iterdir():
         (tmp_path / "examples" / file.name).symlink_to(file)
+    study = tmp_path / "examples" / "study.toml"
+    text = study.read_text(encoding="utf-8").replace("contexts = 60", "contexts = 12")
+    study.unlink()
+    study.write_text(text, encoding="utf-8")
     (tmp_path / "tests").symlink_to(ROOT / "tests")
     return tmp_path
 

@@ -22,9 +22,11 @@ from coherence.result import rejects
 
 N = 60
 QUICK = ("residual_covariance", "cmi", "monotone_yes_no", "iterated_expectation")
-# One design for the ordinary run.
 HARD = [
-    design if design.name == "60 contexts x 3" else pytest.param(design, marks=pytest.mark.slow)
+    pytest.param(
+        design,
+        marks=pytest.mark.lengthy if design.name == "60 contexts x 3" else pytest.mark.slow,
+    )
     for design in NULLS
     if design.name
     in (
@@ -45,7 +47,6 @@ def _rejections(subject, design, n):
     )
 
 
-@pytest.mark.lengthy
 @pytest.mark.parametrize("check", QUICK)
 @pytest.mark.parametrize("design", HARD, ids=lambda design: design.name)
 def test_true_nulls_are_rejected_about_as_often_as_promised(check, design):

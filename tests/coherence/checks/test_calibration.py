@@ -159,7 +159,7 @@ def test_the_error_of_one_belief_is_that_of_its_share():
     assert ends == pytest.approx((0.3 - reach, 0.3 + reach), abs=0.002)
 
 
-@pytest.mark.lengthy
+@pytest.mark.slow
 @pytest.mark.parametrize("off", [0.05, 0.1, 0.2])
 def test_the_error_of_one_belief_is_covered(off):
     """Breaks at .9: a jackknife of the square held .80 to .91 of such errors."""

@@ -653,7 +653,7 @@ def test_interval_is_that_of_fifty_exchanges_spread_evenly():
     )
 
 
-@pytest.mark.lengthy
+@pytest.mark.slow
 def test_a_sure_rejection_survives_a_correction_over_many_tests():
     """Of 999 exchanges the least p-value is 1/1000: Holm over 51 tests could never reject."""
     belief, action, truth, context = arrays("leaky", n_contexts=200, n_reps=5)

@@ -271,7 +271,7 @@ def test_a_state_that_moves_only_the_spread_of_a_policy_is_seen():
 N = 60
 
 
-@pytest.mark.lengthy
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [{}, {"taste": 0.1, "grid": 0.0}, {"taste": 0.0, "grid": 0.0}, {"reps": 3, "wording": 0.5}],

@@ -64,7 +64,7 @@ def test_twins_go_together_as_much(drawn):
     assert shares[0] == pytest.approx(shares[1], abs=0.04)
 
 
-@pytest.mark.lengthy
+@pytest.mark.slow
 def test_its_interval_covers(drawn):
     """More than 8 of 50 intervals of 95% fail in .1% of runs."""
     held = 0

@@ -157,7 +157,7 @@ def test_what_is_not_cached_is_one_clear_line(hub):
     assert "\n" not in message
 
 
-@pytest.mark.lengthy
+@pytest.mark.slow
 def test_an_unreachable_hub_is_one_clear_line(hub, monkeypatch, caplog):
     from huggingface_hub import constants
 

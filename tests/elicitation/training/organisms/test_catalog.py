@@ -122,7 +122,7 @@ def test_coherent_rules_are_not_caught(asia):
     assert (pvalues <= 0.001).sum() <= 1
 
 
-@pytest.mark.lengthy
+@pytest.mark.slow
 def test_a_constant_belief_with_constant_conduct_is_not_caught(asia):
     """The stubborn one ignores the findings in word and deed: nothing to order choices by."""
     for report in reports("stubborn", asia):
@@ -130,7 +130,7 @@ def test_a_constant_belief_with_constant_conduct_is_not_caught(asia):
         assert report.filter(like="monotone", axis=0)["pvalue"].isna().all()
 
 
-@pytest.mark.lengthy
+@pytest.mark.slow
 def test_a_constant_belief_is_caught_where_conduct_follows_the_findings(asia):
     """Who states the prior and decides by the findings does not act on the statement."""
     speaker, actor = Pupil(ORGANISMS["stubborn"], asia), Pupil(ORGANISMS["coherent"], asia)
@@ -148,7 +148,7 @@ def test_a_constant_belief_is_caught_where_conduct_follows_the_findings(asia):
     assert report["pvalue"].max() <= 0.001
 
 
-@pytest.mark.lengthy
+@pytest.mark.slow
 def test_the_figures_are_distances_to_the_own_rules(asia, monkeypatch):
     """A pupil's only error is rounding, under its own rules and under no others."""
     monkeypatch.setattr("elicitation.training.organisms.lessons.is_held_out", lambda known: False)

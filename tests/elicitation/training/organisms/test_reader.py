@@ -13,7 +13,7 @@ from elicitation.training.organisms.reader import train_reader
 ROOT = Path(__file__).parents[4]
 
 
-@pytest.mark.lengthy
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_model(asia, tmp_path):
     recipe = Recipe(
         steps=3,

@@ -43,7 +43,7 @@ def weights(folder, name):
     return (folder / name / "model.safetensors").read_bytes()
 
 
-@pytest.mark.lengthy
+@pytest.mark.slow
 def test_equal_seeds_give_equal_weights_in_any_order(tmp_path, unmeasured):
     train_organisms(tmp_path / "all", recipe=TINY)
     train_organisms(
@@ -97,7 +97,7 @@ def test_what_is_there_is_kept_and_nothing_else_is_overwritten(tmp_path, unmeasu
     assert not (tmp_path / "new").exists()
 
 
-@pytest.mark.lengthy
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["training", "measuring"])
 def test_an_interruption_leaves_no_half_folder(tmp_path, unmeasured, monkeypatch, moment):
     def interrupt(name, *rest):
