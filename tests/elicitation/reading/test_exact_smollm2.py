@@ -70,6 +70,7 @@ def enumerated(model, start, part, floor):
     return masses
 
 
+@pytest.mark.slow
 def test_the_distribution_is_the_sum_over_every_token_sequence(public):
     text = (
         "How probable is rain? Write 2 lines.\nFor instance:\nNo: 0.50\nYes: 0.50\n\nYour answer:"
