@@ -36,6 +36,11 @@ def shape_faults(runs: pd.DataFrame, named: Naming = AS_IN_RUNS) -> list[str]:
             f"the index and a column are both named {doubled[0]!r}, and may say different things. "
             "Drop the index: runs.reset_index(drop=True)."
         ]
+    if runs.index.dtype == object and not all(isinstance(label, Hashable) for label in runs.index):
+        return [
+            "the index must hold single values; it has lists or the like, which find no row. "
+            "Drop the index: runs.reset_index(drop=True)."
+        ]
     twice = set(runs.columns[runs.columns.duplicated()])
     read = [name for name in runs.columns if _is_read(name) and name not in twice]
     return [fault for name in read for fault in _cells(runs[name], named)]

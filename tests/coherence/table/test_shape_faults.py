@@ -27,6 +27,7 @@ def test_plain_tables_have_no_fault():
         (table(theta=[{}, 1]), "'theta' must hold single values; 1 of 2 .* a dict"),
         (table(context=["x", np.zeros(2)]), "'context' must hold single values; .* ndarray"),
         (table(p=[0.1, {0.2}]), "'p' must hold single values; .* a set"),
+        (table().set_axis(pd.Index([[1], [2]], dtype=object)), "the index must hold single values"),
         (table().rename_axis("context"), "index and a column are both named 'context'"),
         (
             table().set_axis(pd.MultiIndex.from_product([list("pxyz"), [""]]), axis="columns"),
