@@ -198,11 +198,9 @@ def residual_covariance_test(
     error on held-out contexts; given beliefs over several states, for a sum of such splines in all
     beliefs but the last, with products of pairs if they predict better. Up to 11 distinct beliefs
     may have a mean each. Signs of whole contexts are flipped at random, so that any dependence
-    within a context is allowed; where no draw is as extreme as the data, the p-value is a bound on
-    their tail, at most 3.18 times the normal one. Where an action and a state are so rare that they
-    hardly meet, signs would reject far too often; contexts of similar belief then exchange the
-    residuals of the truth (`settings` says which), without an interval. That of the hidden shift is
-    its own alone.
+    within a context is allowed. Where an action and a state are so rare that they hardly meet,
+    signs would reject far too often; contexts of similar belief then exchange the residuals of the
+    truth (`settings` says which), without an interval. That of the hidden shift is its own alone.
 
     Probabilities of actions stand in place of the indicators of what was chosen, so that every
     estimate is the one that drawn actions have in expectation. As a policy may have no noise at

@@ -78,8 +78,7 @@ def iterated_expectation_test(
         Prompt whose rows are used; None takes the one of `coherence.table.prompts`. Rows with a
         ``z_state`` and without a prompt belong to it.
     n_flips : int
-        Random sign assignments of the test; a bound (`coherence.statistics.beyond_draws`) stands in
-        for a p-value that none of them reaches.
+        Random sign assignments of the test.
     n_bootstraps : int
         Resamples of rows for the published interval.
     published : bool

@@ -12,7 +12,6 @@ import pandas as pd
 from scipy import stats
 
 from coherence.inputs import Floats
-from coherence.statistics.beyond_draws import beyond_draws, signs_bound
 from coherence.statistics.choices import ChoiceData
 from coherence.statistics.exchange import (
     ASYMMETRY,
@@ -98,18 +97,14 @@ def _exchanged(
 def adjusted_pvalues(sums: Sums, weights: Floats) -> tuple[Floats, Floats]:
     """Return the normal p-value of each component alone, and adjusted for all of them."""
     studentised = sums.standardised
-    by_signs = studentised is None
     if studentised is None:
         with np.errstate(invalid="ignore"):
             spread = np.sqrt((sums.scores**2).sum(axis=0))
             studentised = np.nan_to_num(sums.scores.sum(axis=0) / spread)
     minima = _weighted_minimum(sums.draws, weights)
     single = 2 * stats.norm.sf(np.abs(studentised))
-    adjusted = np.array([permutation_pvalue(-float(value), -minima) for value in single / weights])
-    if by_signs:
-        # Weights sum to 1, so that by Bonferroni no more is lost over the components.
-        adjusted = beyond_draws(adjusted, signs_bound(studentised) / weights, len(minima))
-    return single, adjusted
+    adjusted = [permutation_pvalue(-float(value), -minima) for value in single / weights]
+    return single, np.array(adjusted)
 
 
 def component_estimates(sums: Sums, weights: Floats) -> pd.DataFrame:

@@ -13,7 +13,6 @@ from scipy.linalg import null_space
 from scipy.optimize import minimize
 
 from coherence.inputs import Codes, Floats
-from coherence.statistics.beyond_draws import beyond_draws, drops_bound
 
 N_ANGLES = 120
 N_DIRECTIONS = 400  # for four and more actions
@@ -29,7 +28,6 @@ class Scan:
     least: Floats  # (n_bins, n_actions, n_actions): the least variance of a bin along a direction
     draws: Floats  # (n_draws, n_bins, n_actions)
     spare: Floats  # (n_draws, n_bins): for what the least variance adds to the sandwich
-    degrees: int  # of freedom of the draws
 
     def drops(self, direction: Floats) -> tuple[Floats, Floats, Floats]:
         """Return drops between bins j < k along a direction.
@@ -127,7 +125,7 @@ def choice_vectors(
     spare = rng.normal(size=(n_draws, n_bins)) / heavier[:, None]
     shape = (n_bins, n_actions)
     square = covariance.reshape(*shape, *shape)
-    return Scan(share, square, least, draws.reshape(n_draws, *shape), spare, degrees), rows
+    return Scan(share, square, least, draws.reshape(n_draws, *shape), spare), rows
 
 
 def _scaled(directions: Floats) -> Floats:
@@ -243,9 +241,6 @@ def _best_candidate(scan: Scan, directions: Floats, members: Codes) -> Best:
             for along, value in zip(members, largest, strict=True)
         ]
     )
-    n_drops = members.shape[1] * read[0][0].size
-    bound = drops_bound(largest, n_drops, scan.degrees)
-    pvalues = beyond_draws(pvalues, bound, len(scan.draws))
     # Ties (every draw exceeds a negative drop) go to the candidate that rises most clearly.
     best = int(np.lexsort((largest, -pvalues))[0])
     reach = float(np.quantile(furthest.max(axis=0), 0.99))

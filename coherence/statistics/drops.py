@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coherence.inputs import Codes, Floats
-from coherence.statistics.beyond_draws import beyond_draws, drops_bound
 from coherence.statistics.bins import belief_bins
 from coherence.statistics.context_shares import context_shares
 from coherence.statistics.resample import permutation_pvalue
@@ -320,12 +319,9 @@ def largest_drop(
     draws /= np.sqrt(rng.chisquare(degrees, size=(n_draws, 1)) / degrees)
     null = (draws[:, j] - draws[:, k]) / spread
     highest = null.max(axis=1)
-    studentised = drop / spread
     adjusted = np.array(
-        [(1 + np.count_nonzero(highest >= value)) / (1 + n_draws) for value in studentised]
+        [(1 + np.count_nonzero(highest >= value)) / (1 + n_draws) for value in drop / spread]
     )
-    bound = drops_bound(studentised, drop.size, degrees)
-    adjusted = beyond_draws(adjusted, bound, n_draws)
     pvalue = float(adjusted.min())
     if isotonic:
         weights = 1 / np.maximum(variance, _LEAST_VARIANCE)
