@@ -25,7 +25,7 @@ class Scan:
 
     share: Floats  # (n_bins, n_actions)
     covariance: Floats  # (n_bins, n_actions, n_bins, n_actions)
-    least: Floats  # (n_bins, n_actions, n_actions): the least variance of a bin along a direction
+    least: Floats  # (n_rules, n_bins, n_actions, n_actions): least variances along a direction
     draws: Floats  # (n_draws, n_bins, n_actions)
     spare: Floats  # (n_draws, n_bins): for what the least variance adds to the sandwich
 
@@ -46,7 +46,7 @@ class Scan:
         """
         along = self.share @ direction
         covariance = np.einsum("iajb,a,b->ij", self.covariance, direction, direction)
-        least = np.einsum("iab,a,b->i", self.least, direction, direction)
+        least = np.einsum("kiab,a,b->ki", self.least, direction, direction).max(axis=0)
         added = np.maximum(least - np.diag(covariance), 0.0)
         variance = np.diag(covariance) + added
         j, k = np.triu_indices(along.size, 1)
@@ -105,16 +105,16 @@ def choice_vectors(
     seen = np.zeros((contexts.size, n_bins))
     seen[unit, bins] = 1
     n_contexts = seen.sum(axis=0)[:, None]
-    # A bin in which every choice agrees has no spread of its own: bound it below by that of shares
-    # half a context away.
-    inner = (share * n_contexts + 1 / n_actions) / (n_contexts + 1)
-    least = (
-        np.einsum("ia,ab->iab", inner, np.eye(n_actions)) - np.einsum("ia,ib->iab", inner, inner)
-    ) / rows[:, None, None]
-    if policies:
-        # As in `coherence.statistics.drops`: half of a context that takes one action alone.
-        corners = np.eye(n_actions) - share[:, None, :]
-        least = 0.5 * np.einsum("ica,icb->iab", corners, corners) / n_contexts[:, :, None] ** 2
+    # As in `coherence.statistics.drops`. A bin in which every choice agrees has no spread of its
+    # own: bound it below by half of a context that takes one action alone, and, of choices, by that
+    # of shares half a context away.
+    corners = np.eye(n_actions) - share[:, None, :]
+    unseen = 0.5 * np.einsum("ica,icb->iab", corners, corners) / n_contexts[:, :, None] ** 2
+    least = [unseen]
+    if not policies:
+        inner = (share * n_contexts + 1 / n_actions) / (n_contexts + 1)
+        diagonal = np.einsum("ia,ab->iab", inner, np.eye(n_actions))
+        least.append((diagonal - np.einsum("ia,ib->iab", inner, inner)) / rows[:, None, None])
     degrees = int(n_contexts.min()) - 1
     # Few contexts estimate the covariance badly: heavier tails than the normal.
     heavier = np.sqrt(rng.chisquare(degrees, size=n_draws) / degrees)
@@ -125,7 +125,7 @@ def choice_vectors(
     spare = rng.normal(size=(n_draws, n_bins)) / heavier[:, None]
     shape = (n_bins, n_actions)
     square = covariance.reshape(*shape, *shape)
-    return Scan(share, square, least, draws.reshape(n_draws, *shape), spare), rows
+    return Scan(share, square, np.stack(least), draws.reshape(n_draws, *shape), spare), rows
 
 
 def _scaled(directions: Floats) -> Floats:

@@ -127,11 +127,12 @@ def shares(bins: Codes, first: Floats, context: Codes) -> tuple[Floats, Floats, 
     covariance = influence.T @ influence * contexts.size / max(contexts.size - 1, 1)
     n_contexts = contexts_per_bin(bins, unit, n_bins).astype(np.float64)
     # A bin in which every choice agrees has no spread of its own: bound its variance below by that
-    # of a share half a context away.
+    # of a share half a context away, and by half of one context that was not seen, since rows of a
+    # context may be copies of each other.
     inner = (share * n_contexts + 0.5) / (n_contexts + 1)
-    covariance[np.diag_indices(n_bins)] = np.maximum(
-        np.diag(covariance), inner * (1 - inner) / rows
-    )
+    unseen = 0.5 * (share**2 + (1 - share) ** 2) / n_contexts**2
+    least = np.maximum(inner * (1 - inner) / rows, unseen)
+    covariance[np.diag_indices(n_bins)] = np.maximum(np.diag(covariance), least)
     return share, rows, covariance
 
 

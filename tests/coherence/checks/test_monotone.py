@@ -359,3 +359,12 @@ def test_a_drop_of_shares_ends_at_one():
     result = monotone_choice_test(belief, action, pair=("yes", "no"), n_draws=999, rng=0)
     assert result.interval.high == 1.0
     assert result.interval.low < result.statistic <= 1.0
+
+
+@pytest.mark.parametrize("n_copies", [1, 20, 100])
+def test_copies_of_an_answer_are_no_evidence(n_copies):
+    """Five contexts choose a, five at a higher belief choose b: 1 in 252 exchanges is as clear."""
+    belief, action = np.repeat([0.1, 0.9], 5 * n_copies), np.repeat(["a", "b"], 5 * n_copies)
+    context = np.arange(10).repeat(n_copies)
+    found = monotone_choice_test(belief, action, pair=("a", "b"), context=context, rng=1)
+    assert 0.002 < found.pvalue < 0.01

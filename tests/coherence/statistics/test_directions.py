@@ -57,14 +57,14 @@ def test_the_direction_in_which_shares_rise_is_found(rule):
 
 
 def test_a_bin_that_agrees_has_the_least_variance_of_half_a_context():
-    """Four contexts that all choose the first of two: as if .9 of the choices were, of four."""
+    """Four contexts that all choose the first of two: half of one might have chosen the other."""
     bins, action = np.repeat([0, 1], 4), np.repeat([0, 1], 4)
     scan, rows = choice_vectors(
         bins, indicators(action), np.arange(8), 99, np.random.default_rng(0)
     )
     assert rows.tolist() == [4, 4]
-    least = 0.9 * 0.1 / 4
-    assert scan.least == pytest.approx(np.array([[[least, -least], [-least, least]]] * 2))
+    least = 0.5 / 4**2
+    assert scan.least[0] == pytest.approx(np.array([[[least, -least], [-least, least]]] * 2))
     drop, spread, added = scan.drops(np.array([1.0, 0.0]))
     assert (drop, added) == (pytest.approx([1.0]), pytest.approx([least] * 2))
     assert spread == pytest.approx([np.sqrt(2 * least)])
