@@ -11,6 +11,7 @@ from coherence.table.frames import require_frame
 from coherence.table.labels import label_faults
 from coherence.table.naming import AS_IN_RUNS, Naming
 from coherence.table.needs import EVIDENCE, missing
+from coherence.table.percentages import remedy_outside
 from coherence.table.printable import counted
 from coherence.table.schema import (
     ACTION_PREFIX,
@@ -126,7 +127,7 @@ def _probability_faults(runs: pd.DataFrame, named: Naming) -> list[str]:
             faults.append(
                 f"column {named(name)} must hold probabilities in [0, 1]; {int(outside.sum())} of "
                 f"{len(column)} values do not, the first is {numbers[outside][0]:.10g} "
-                f"({_rows(outside)}).{_remedy_outside(numbers[outside])}"
+                f"({_rows(outside)}).{remedy_outside(numbers)}"
             )
     states = state_columns(runs)
     if len(states) > 1 and not faults:
@@ -144,14 +145,6 @@ def _probability_faults(runs: pd.DataFrame, named: Naming) -> list[str]:
                 f"{total[off][0]:g} ({_rows(off)})."
             )
     return faults
-
-
-def _remedy_outside(numbers: np.ndarray) -> str:
-    largest = numbers.max()
-    if max(largest - 1, -numbers.min()) <= 0.01:
-        return f" Up to {PROBABILITY_TOLERANCE:g} outside is a rounding error and would do."
-    hint = " Divide percentages by 100. --percent (percent=True) reads them as they are."
-    return hint if 1 < largest <= 100 else ""
 
 
 def _numbers(runs: pd.DataFrame, names: Sequence[str]) -> np.ndarray:

@@ -1,17 +1,20 @@
 """Whether columns that are said to be percentages can be: decided from the whole column.
 
-A single 0.7 may be 0.7% or a probability that was left as it is; beside values above 1 it is the
-former, and where no value is above 1 nobody can tell.
+A single 0.7 may be 0.7% or a probability that was left as it is; beside many values above 1 it is
+the former. Where no value is above 1 nobody can tell, and where few are they are the odd ones.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coherence.errors import InputError
 from coherence.table.naming import AS_IN_RUNS, Naming
-from coherence.table.schema import COLUMN_NAMES
+from coherence.table.schema import COLUMN_NAMES, PROBABILITY_TOLERANCE
+
+MOST_BELOW = 1 / 3  # of the numbers of a column of percentages; one such number may be chance
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,11 @@ class Tally:
         return 0 < self.largest <= 1
 
     @property
+    def mostly_probabilities(self) -> bool:
+        """Whether so many numbers without a sign are below 1 that those above are the odd ones."""
+        return self.n_below > 1 and self.n_below > MOST_BELOW * self.n
+
+    @property
     def mixed(self) -> bool:
         """Whether signs stand beside numbers that may be probabilities as well as percentages."""
         return self.n_signed > 0 and self.at_most_1
@@ -97,7 +105,7 @@ def check_percentages(columns: Mapping[str, Iterable[float] | Tally], source: st
     Raises
     ------
     InputError
-        No value of a column is above 1.
+        No value of a column is above 1, or more than a third lies between 0 and 1.
 
     Examples
     --------
@@ -148,6 +156,13 @@ def judge_percentages(
                 "they are probabilities; if all of them are at most one percent, divide them by "
                 "100 yourself."
             )
+        elif len(names) == 1 and tally.mostly_probabilities:
+            faults.append(
+                f"{title} is said to hold percentages, and {tally.n_below} of {tally.n} values lie "
+                f"between 0 and 1, such as {tally.first_below:g}, which would be less than 1%. "
+                f"Correct those above 1 (the largest is {tally.largest:g}) and leave percent "
+                "(--percent) out; if all of them are percentages, divide them by 100 yourself."
+            )
         elif tally.n_below:
             # Signs make the meaning plain; only bare numbers were counted.
             verb = "is below 1 and was taken as a percentage"
@@ -165,6 +180,19 @@ def together(columns: Mapping[str, Tally]) -> list[tuple[list[str], Tally]]:
     states = [name for name in columns if name not in COLUMN_NAMES]
     groups = [[name] for name in columns if name in COLUMN_NAMES] + ([states] if states else [])
     return [(names, sum((columns[name] for name in names), Tally())) for names in groups]
+
+
+def remedy_outside(numbers: NDArray[np.float64]) -> str:
+    """Say what to do about numbers that should be probabilities, of which some lie outside."""
+    known = numbers[~np.isnan(numbers)]
+    largest = known.max()
+    if max(largest - 1, -known.min()) <= 0.01:
+        return f" Up to {PROBABILITY_TOLERANCE:g} outside is a rounding error and would do."
+    if not 1 < largest <= 100:
+        return ""
+    if Tally.of(known).mostly_probabilities:
+        return " Most values are probabilities; correct the others, a percentage by dividing it."
+    return " Divide percentages by 100. --percent (percent=True) reads them as they are."
 
 
 def _mixed_fault(quoted: str, tally: Tally) -> str:

@@ -1,8 +1,10 @@
 """Breaks if a column of probabilities passes for percentages, or a 0.7 among them in silence."""
 
+import pandas as pd
 import pytest
 
 from coherence.errors import InputError
+from coherence.table.faults import find_faults
 from coherence.table.percentages import Tally, check_percentages
 
 
@@ -24,11 +26,22 @@ def test_one_and_nothing_are_no_probabilities_left_over():
 
 
 def test_parts_of_a_column_are_counted_like_the_whole():
-    parts = [[], [0.0, 100.0], [0.7, 1.0], [0.2]]
+    parts = [[], [0.0, 100.0], [0.7, 1.0], [0.2, 30.0]]
     together = sum(map(Tally.of, parts), Tally())
     assert together == Tally.of([number for part in parts for number in part])
-    assert together == Tally(n=5, largest=100.0, n_below=2, first_below=0.7)
+    assert together == Tally(n=6, largest=100.0, n_below=2, first_below=0.7)
     assert check_percentages({"p": together}, "mine.csv") == (
-        "2 of 5 values of 'p' are below 1 and were taken as percentages: 0.7 as 0.7%"
+        "2 of 6 values of 'p' are below 1 and were taken as percentages: 0.7 as 0.7%"
     )
     assert Tally.of([-3.0]).largest == 0
+
+
+def test_one_slip_makes_no_column_of_percentages():
+    """A 95 among probabilities is the odd one; to take the others as less than 1% changes all."""
+    slipped = [0.2, 0.7, 0.35, 95.0, 0.5]
+    with pytest.raises(InputError, match=r"4 of 5 values lie between 0 and 1, such as 0.2.*is 95"):
+        check_percentages({"p": slipped}, "mine.csv")
+    runs = pd.DataFrame({"p": slipped, "action": list("ababa"), "theta": [0, 1, 0, 1, 0]})
+    (fault,) = find_faults(runs)
+    assert "Most values are probabilities; correct the others" in fault
+    assert "--percent" not in fault

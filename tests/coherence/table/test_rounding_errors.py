@@ -55,7 +55,9 @@ def test_a_table_is_read_as_it_stands_and_what_is_farther_out_is_refused(runs, t
     with pytest.raises(SchemaError, match=said):
         coherence.analyze(runs)
     runs.loc[0, "p"] = 85
-    with pytest.raises(SchemaError, match=r"the first is 85 .* Divide percentages by 100"):
+    with pytest.raises(
+        SchemaError, match=r"the first is 85 .* Most values are probabilities; correct the others"
+    ):
         coherence.analyze(runs)
 
 
