@@ -146,7 +146,9 @@ def _fits_collection(value: Any, origin: Any, members: tuple[Any, ...]) -> bool:
 
 
 def _is_array(hint: Any) -> bool:
-    return hint is np.ndarray or get_origin(hint) is np.ndarray
+    # From numpy 2.5 on, NDArray is a type alias, which is its own origin.
+    kinds = (np.ndarray, NDArray)
+    return hint in kinds or get_origin(hint) in kinds
 
 
 def _is_rectangular(value: Any) -> bool:
