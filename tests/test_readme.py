@@ -1,6 +1,6 @@
 """Every fenced example of the README and of docs/ runs.
 
-Commands run with smaller numbers where they would take minutes. Those of the first pages start a
+Commands run with smaller numbers where they would take minutes. Those of the README start a
 Python of their own, as a reader's do; those of the other pages are spared its imports.
 """
 
@@ -35,8 +35,8 @@ SLOW = re.compile(
 )
 
 
-# The pages that a newcomer reads first are for the ordinary run.
-FIRST_PAGES = ("README.md", "docs/index.md")
+# The page that a newcomer reads first is for the ordinary run.
+FIRST_PAGES = ("README.md",)
 
 
 def marks_of(page, body):

@@ -120,7 +120,7 @@ def test_z_is_an_unobserved_covariate_with_every_state_possible(cases):
     assert cases["z"].notna().mean() > 0.9
 
 
-@pytest.mark.lengthy
+@pytest.mark.slow
 def test_a_seed_fixes_the_cases_in_any_process(cases):
     pd.testing.assert_frame_equal(sample_cases(ASIA, "lung", 200, rng=11), cases)
     code = (

@@ -60,7 +60,7 @@ def test_two_actions_reduce_to_the_pairwise_test_in_either_direction(
     )
 
 
-@pytest.mark.lengthy
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 def test_a_coherent_chooser_for_whom_irrelevant_alternatives_matter_passes(rule):
     """The pairwise test takes this chooser for incoherent; forty such data sets reject more than

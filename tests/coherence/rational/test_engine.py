@@ -25,7 +25,7 @@ def test_influences_average_to_nothing_and_stack_a_quantity(drawn):
     assert quantity[:, 0] == pytest.approx(data.truth[::5])
 
 
-@pytest.mark.lengthy
+@pytest.mark.slow
 def test_errors_of_thresholds_are_their_spread(drawn):
     """Tastes join the choices of a context; errors of single choices would be too small."""
     estimates, errors = [], []

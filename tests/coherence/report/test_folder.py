@@ -54,6 +54,7 @@ def test_few_units_are_on_one_page_and_many_have_pages_of_their_own(reports):
     assert files_of(reports["many"])[-1][0] == "report.html"
 
 
+@pytest.mark.lengthy
 def test_names_are_numbers_and_all_of_the_kind_that_a_later_call_removes(reports):
     for name in dict(files_of(reports["many"])):
         folder, _, file = name.rpartition("/")

@@ -27,6 +27,7 @@ from coherence.cli.main import main
 ROOT = Path(__file__).parents[3]
 
 
+@pytest.mark.lengthy
 def test_answers_are_scored_and_everything_is_written(answers, tmp_path, capsys):
     out = tmp_path / "scores"
     assert main(["mix", "--answers", str(answers), "--out", str(out), "--seed", "3"]) == 0

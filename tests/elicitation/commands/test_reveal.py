@@ -272,7 +272,7 @@ def believer(questions, *, accepts):
     return questions.assign(probability=[number(row) for row in questions.itertuples()])
 
 
-@pytest.mark.lengthy
+@pytest.mark.slow
 @pytest.mark.parametrize("who", ["coherent", "reversed"])
 def test_the_whole_battery_from_elsewhere(who, tmp_path, capsys):
     """Who bets on what is believed is told from who bets against it.

@@ -42,6 +42,7 @@ def stored(paper_results, tmp_path_factory):
     return pd.read_parquet(path)
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("name", SHOWN)
 def test_numbers_equal_those_of_the_results(name, tables, stored):
     table = pd.read_csv(io.StringIO(render_csv(tables[name]))).set_index(["task", "model"])
@@ -67,6 +68,7 @@ def test_numbers_equal_those_of_the_results(name, tables, stored):
     assert numbers == set()  # no column that was not compared
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("name", ["table3", "table4"])
 def test_means_are_those_of_pandas(name, tables, stored):
     table = pd.read_csv(io.StringIO(render_csv(tables[name])))
@@ -85,6 +87,7 @@ def test_means_are_those_of_pandas(name, tables, stored):
     assert tables[name].n_last == 3
 
 
+@pytest.mark.lengthy
 def test_rounded_texts_are_within_half_a_unit_of_their_numbers(tables):
     compared = 0
     for table in tables.values():
@@ -101,6 +104,7 @@ def test_rounded_texts_are_within_half_a_unit_of_their_numbers(tables):
     assert compared > 100
 
 
+@pytest.mark.lengthy
 def test_a_cell_without_a_number_says_why(tables):
     for table in tables.values():
         for row in table.rows:
@@ -113,6 +117,7 @@ def test_a_cell_without_a_number_says_why(tables):
     assert reason in tables["table4"].notes
 
 
+@pytest.mark.lengthy
 def test_captions_count_contexts_and_unreadable_answers(tables, stored, paper_runs):
     refused = int((paper_runs["status"] == "refused").sum())
     assert refused == 4
@@ -131,6 +136,7 @@ def test_captions_count_contexts_and_unreadable_answers(tables, stored, paper_ru
         assert method in caption
 
 
+@pytest.mark.lengthy
 def test_p_values_of_the_calibrated_tests_count_those_of_the_report(tables, stored):
     isotonic = stored[(stored["check"] == "cmi:isotonic") & (stored["procedure"] == "repaired")]
     n_tests = int(isotonic["n_tests"].iloc[0])

@@ -107,6 +107,7 @@ def test_kept_scores_are_not_asked_again(model, monkeypatch):
         assert asked == [3, 3, 2]
 
 
+@pytest.mark.lengthy
 def test_only_models_that_score_options_are_asked(model):
     from elicitation.batteries.bets.models import load_chooser, score_choices
 
