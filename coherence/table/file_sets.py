@@ -241,13 +241,24 @@ def mixed_files(folder: Path) -> list[str]:
 
 def _move(done: Path, folder: Path) -> None:
     """Put every file in its place, remove what the set before it had more, and forget the rest."""
-    files = [path for path in done.rglob("*") if path.is_file()]
+    files, listed = [path for path in done.rglob("*") if path.is_file()], _listed(folder)
+    for path in files:
+        name = path.relative_to(done).as_posix()
+        digest = "" if path.name in (_EARLIER, LIST) else _digest(folder / name)
+        # Where a killed call is finished later, somebody may have changed what stands there.
+        if digest not in ("", listed.get(name), _digest(path)):
+            raise WriteError(
+                f"{folder / name} was changed after the call that was to replace it was killed. "
+                f"What that call made is kept in {done}. Move the file away, and the next call "
+                "puts it in its place."
+            )
     try:
         for path in sorted(files):
             if path.name not in (_EARLIER, LIST):
                 _put(path, folder / path.relative_to(done))
         for name, digest in _files_in(done / _EARLIER).items():
-            if _digest(folder / name) != digest:
+            elsewhere = (folder / name).parent.is_symlink()
+            if elsewhere or _digest(folder / name) != digest:
                 continue  # somebody's, who put it there between a kill and this call
             (folder / name).unlink()
             if "/" in name:

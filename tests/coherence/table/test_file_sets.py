@@ -341,3 +341,27 @@ def test_what_was_read_is_not_overwritten_by_something_else(tmp_path):
     with new_files(tmp_path, r"results\.csv", [read]) as new:
         (new / "results.csv").write_text("mine", encoding="utf-8")
     assert read.read_text(encoding="utf-8") == "mine"
+
+
+def test_what_somebody_changed_after_a_kill_is_not_replaced(tmp_path):
+    write(tmp_path, OLD)
+    with pytest.MonkeyPatch.context() as patched:
+        assert killed_at(1, patched, lambda: write(tmp_path, NEW)) > 1
+    (tmp_path / "sub" / "c.txt").write_text("my edit")
+    assert not finish_earlier(tmp_path)
+    with pytest.raises(InputError, match=r"sub/c\.txt would be overwritten, and was changed since"):
+        write(tmp_path, NEW)
+    assert (tmp_path / "sub" / "c.txt").read_text() == "my edit"
+    (tmp_path / "sub" / "c.txt").rename(tmp_path / "mine.doc")
+    assert finish_earlier(tmp_path)
+    assert texts_of(tmp_path) == NEW | {"mine.doc": "my edit"}
+
+
+def test_nothing_is_removed_behind_a_link_to_another_folder(tmp_path):
+    folder, other = tmp_path / "out", tmp_path / "other"
+    folder.mkdir()
+    write(folder, OLD)
+    (folder / "sub").rename(other)
+    (folder / "sub").symlink_to(other)
+    write(folder, {"a.txt": "2a"})
+    assert {path.name for path in other.iterdir()} == {"c.txt", "d.txt"}
