@@ -21,7 +21,7 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES, WIDEST = 15, 7, 400, 100
 HOMES = {
     "matplotlib": ("coherence/*plot*", "coherence/*figure*", "bayesnets/pictures/*"),
-    "catboost": ("coherence/statistics/boosted_trees.py", "coherence/statistics/learners.py"),
+    "catboost": ("coherence/statistics/published_trees.py",),
     "pgmpy": ("bayesnets/formats/conversion.py",),
     "torch": ("elicitation/models/*", "elicitation/training/*", "elicitation/commands/*"),
     "rich": ("coherence/report/*", "coherence/cli/*"),

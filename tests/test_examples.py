@@ -43,7 +43,7 @@ def test_there_is_an_example_under_its_heading(name):
 @pytest.mark.lengthy
 def test_examples_are_quick():
     # Loaded beforehand, so that none is charged for what all of them need.
-    for library in ("matplotlib.pyplot", "torch", "transformers", "pgmpy.models", "catboost"):
+    for library in ("matplotlib.pyplot", "torch", "transformers", "pgmpy.models"):
         importlib.import_module(library)
     pyplot = importlib.import_module("matplotlib.pyplot")
     taken = {}

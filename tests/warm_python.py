@@ -16,7 +16,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 LIBRARIES = (
-    "catboost",
     "coherence.analysis.analyze",
     "coherence.cli.main",
     "elicitation.models.local.multiple_choice",

@@ -227,7 +227,7 @@ def analyze(
     seed = int(rng) if isinstance(rng, int | np.integer) else None
     settings = {
         "version": package_version("belief-coherence"),
-        "versions": versions(),
+        "versions": versions(published=published),
         "data": data,
         "checks": list(names),
         "published": published,

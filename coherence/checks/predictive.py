@@ -35,8 +35,6 @@ from coherence.statistics.boosted_trees import (
     DEPTHS,
     MAX_ITERATIONS,
     POLICY_ITERATIONS,
-    PUBLISHED_DEPTH,
-    PublishedTrees,
     TreeCrossFit,
 )
 from coherence.statistics.canonical import in_canonical_order
@@ -50,6 +48,12 @@ from coherence.statistics.learners import (
     as_features,
     cross_fitted_losses,
     designs,
+)
+from coherence.statistics.published_trees import (
+    DEPTH,
+    ITERATIONS,
+    PublishedTrees,
+    require_catboost,
 )
 from coherence.statistics.resample import (
     Seed,
@@ -78,7 +82,8 @@ ROUNDING = 1e-9  # of the losses: models that are the same differ by it
 PROVED = 5
 
 OF_ROWS: dict[str, Learner] = {"random_forest": RandomForest(), "logistic": Logistic()}
-LEARNERS = ("catboost", *OF_ROWS)
+TREES = "boosted_trees"
+LEARNERS = (TREES, *OF_ROWS)
 
 
 def predictive_gain_test(
@@ -89,7 +94,7 @@ def predictive_gain_test(
     features: pd.DataFrame | ArrayLike | None = None,
     context: ArrayLike | None = None,
     positive: Any = None,
-    learner: str = "catboost",
+    learner: str = "boosted_trees",
     n_folds: int = 5,
     n_seeds: int | None = None,
     n_bootstraps: int = 2000,
@@ -118,7 +123,7 @@ def predictive_gain_test(
         Label of the state that a belief in one state is in: all others are then the other state.
         Of two states it need not be known.
     learner : str
-        "catboost" (boosted trees), "random_forest" or "logistic" (multinomial, linear splines of
+        "boosted_trees", "random_forest" or "logistic" (multinomial, linear splines of
         belief, truth by itself and times belief).
     n_folds : int
         Folds, dealt by context.
@@ -131,7 +136,7 @@ def predictive_gain_test(
     published : bool
         CatBoost at depth 6 and 1000 iterations without stopping, and an interval over resampled
         rows. It overfits small tables: on a true null it loses several percent, and a moderate
-        signal stays hidden.
+        signal stays hidden. Needs the extra ``published``.
     rng : Generator, int or None
         Source of folds, seeds and resamples of the published procedure. Otherwise it is not used:
         the same data give the same result, in any order of the rows and under any context ids.
@@ -150,15 +155,19 @@ def predictive_gain_test(
     InputError
         An array breaks its rule, a numeric feature is infinite, the learner is unknown, or
         `published` is combined with another learner.
+    MissingExtraError
+        ``published=True`` without CatBoost.
 
     Notes
     -----
     Assumes independent contexts. Contexts are ordered by their beliefs, states, evidence and
     actions, and a permutation that is fixed for each repetition deals them to folds.
 
-    The trees are CatBoost's, without its random parts. Numbers are cut into at most 33 bins,
-    categories of up to 255 levels are spelled out, and rows that are then equal are learnt once,
-    with the weight of all, which gives the model that all rows give. Iterations (at most 1000, or
+    The trees are those of CatBoost without its random parts: oblivious, with its scores, penalty
+    and Newton steps at a learning rate of 0.3. Numbers are cut into at most 33 bins, categories of
+    up to 255 levels are asked about level by level, and rows that are then equal are learnt once,
+    with the weight of all, which gives the model that all rows give. Of a larger category trees
+    see how often other contexts at the level took each action. Iterations (at most 1000, or
     200 where actions are probabilities) with which a fold is predicted are those that lose least on
     the other folds, and so is the depth (1 or 4) in the first repetition; the others keep the depth
     that most folds had. The leaf size of the forest and the penalty of the regression are chosen
@@ -180,8 +189,8 @@ def predictive_gain_test(
 
     References
     ----------
-    Dorogush, Ershov and Gulin (2018) for CatBoost; Nadeau and Bengio (2003) on tests of
-    cross-validated losses.
+    Prokhorenkova, Gusev, Vorobev, Dorogush and Gulin (2018) for CatBoost; Nadeau and Bengio (2003)
+    on tests of cross-validated losses.
 
     Examples
     --------
@@ -211,7 +220,7 @@ def predictive_gain_test(
         "n_seeds": n_seeds,
         "n_bootstraps": n_bootstraps,
         "folds": "drawn" if published else "by content",
-        **(_tree_settings(published, data.policy is None) if learner == "catboost" else {}),
+        **(_tree_settings(published, data.policy is None) if learner == TREES else {}),
     }
     result = CheckResult(
         check="predictive_gain" if evidence is None else "predictive_gain:features",
@@ -261,7 +270,7 @@ def _losses(
     learner: str, published: bool, design: LearnerInputs, data: ChoiceData
 ) -> Callable[[int, int], Floats]:
     """Out-of-fold losses of one model, by the number of folds and the seed that deals them."""
-    if learner == "catboost" and not published:
+    if learner == TREES and not published:
         return TreeCrossFit(design, data).losses
     model = PublishedTrees() if published else OF_ROWS[learner]
     return partial(cross_fitted_losses, model, design, data)
@@ -269,7 +278,7 @@ def _losses(
 
 def _tree_settings(published: bool, drawn: bool) -> dict[str, Any]:
     if published:
-        return {"depths": [PUBLISHED_DEPTH], "max_iterations": MAX_ITERATIONS}
+        return {"depths": [DEPTH], "max_iterations": ITERATIONS}
     limit = MAX_ITERATIONS if drawn else POLICY_ITERATIONS
     return {"depths": list(DEPTHS), "max_iterations": limit, "borders": N_BORDERS}
 
@@ -281,8 +290,8 @@ def _require_learner(learner: str, published: bool) -> None:
         f"{closest(str(learner), LEARNERS)}",
     )
     require(
-        not published or learner == "catboost",
-        f"published=True is a setting of 'catboost'; received learner={learner!r}. "
+        not published or learner == TREES,
+        f"published=True is a setting of {TREES!r}; received learner={learner!r}. "
         "Leave one of them out.",
     )
 
@@ -339,6 +348,8 @@ def _over_contexts(
 
 
 def _plan(facts: Facts) -> CallsAndNotes:
+    if facts.published:
+        require_catboost()  # now, and not when other checks have taken their time
     arrays = facts.belief, facts.action, facts.truth
     test = partial(predictive_gain_test, *arrays, context=facts.context, positive=facts.positive)
     test = partial(test, published=facts.published)

@@ -8,7 +8,7 @@ from typing import Any
 
 from coherence.report.wording import clean
 
-PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "catboost")
+PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn")
 """Packages whose versions may move a number in its last digits."""
 
 
@@ -20,8 +20,13 @@ def package_version(package: str) -> str:
         return "unknown"
 
 
-def versions() -> dict[str, str]:
+def versions(*, published: bool = False) -> dict[str, str]:
     """Return the versions of Python and of what computes the numbers.
+
+    Parameters
+    ----------
+    published : bool
+        Whether the papers' own procedures were run, one of which is CatBoost.
 
     Returns
     -------
@@ -29,7 +34,7 @@ def versions() -> dict[str, str]:
         Name -> version.
     """
     return {"python": platform.python_version()} | {
-        name: package_version(name) for name in PACKAGES
+        name: package_version(name) for name in (*PACKAGES, *["catboost"] * published)
     }
 
 

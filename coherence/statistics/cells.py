@@ -15,10 +15,9 @@ from coherence.inputs import Codes, Floats
 from coherence.statistics.learners import LearnerInputs
 
 N_BORDERS = 32  # finer than stated beliefs are
-# Categories up to this size are spelled out; larger ones enter by what their members chose, which
-# weights of merged rows would distort.
+# Categories up to this size are asked about level by level; of larger ones trees see what other
+# contexts with the level chose.
 MAX_LEVELS = 255
-_NAMES = np.array([str(code).encode() for code in range(MAX_LEVELS)], dtype=object)
 
 
 @dataclass(frozen=True)
@@ -27,22 +26,19 @@ class Cells:
 
     Parameters
     ----------
-    numbers : ndarray, shape (n_cells, n_columns)
-        Bins of numbers.
-    categories : ndarray of bytes, shape (n_cells, n_categories)
-        Codes of words, then indicators of states. CatBoost spells them out by itself, into the
-        splits that an indicator of each level would offer, several times as fast. Where there are
-        larger categories there are none, and the indicators are among the numbers: what is spelled
-        out is combined with the others only if it is a category.
-    words : ndarray of str, shape (n_cells, n_words)
-        Categories too large to be spelled out.
+    codes : ndarray of int, shape (n_cells, n_columns)
+        Bins of numbers, then levels of categories, then indicators of states, from 0.
+    spelled : ndarray of bool, shape (n_columns,)
+        Whether a column is a category.
+    large : ndarray of int, shape (n_cells, n_large)
+        Levels of categories with more than 255.
     of_row : ndarray of int, shape (n,)
         Cell of each row.
     """
 
-    numbers: NDArray[np.float32]
-    categories: NDArray[np.object_]
-    words: NDArray[np.object_]
+    codes: Codes
+    spelled: NDArray[np.bool_]
+    large: Codes
     of_row: Codes
 
 
@@ -114,35 +110,24 @@ def cells_of(design: LearnerInputs) -> Cells:
     -------
     Cells
         In the lexicographic order of their columns. Where a category has more than 255 levels every
-        row stays a cell of its own.
+        row stays a cell of its own, because what other contexts chose differs between contexts.
     """
     n_rows = len(design.belief)
     numbers = [bins(column) for column in np.hstack([design.belief, design.numbers]).T]
-    levels_of, large = [], []
+    # A missing number is a bin below all others.
+    columns = [codes - min(int(codes.min()), 0) for codes in numbers]
+    large: list[Codes] = []
     for column in design.words.T:
         levels, codes = np.unique(column.astype(str), return_inverse=True)
-        if levels.size > MAX_LEVELS:
-            large.append(column)
-        else:
-            levels_of.append((codes, levels.size))
-    states = list(design.truth.T.astype(np.int64))
-    spelled = [codes == level for codes, n_levels in levels_of for level in range(n_levels)]
-    columns = [*numbers, *spelled, *states]
+        (large if levels.size > MAX_LEVELS else columns).append(codes.astype(np.int64))
+    columns += list(design.truth.T.astype(np.int64))
+    codes = np.column_stack(columns)
+    spelled = np.arange(len(columns)) >= len(numbers)
     if large:
-        everything = np.column_stack(columns).astype(np.float32)
-        none = np.empty((n_rows, 0), dtype=object)
-        return Cells(everything, none, np.column_stack(large), np.arange(n_rows))
+        return Cells(codes, spelled, np.column_stack(large), np.arange(n_rows))
     of_row = np.zeros(n_rows, dtype=np.int64)
     for column in columns:
-        values, codes = np.unique(column, return_inverse=True)
-        of_row = np.unique(of_row * values.size + codes, return_inverse=True)[1]
+        values, level = np.unique(column, return_inverse=True)
+        of_row = np.unique(of_row * values.size + level, return_inverse=True)[1]
     first = np.unique(of_row, return_index=True)[1]
-    categories = np.empty((first.size, len(levels_of) + len(states)), dtype=object)
-    for position, codes in enumerate([*(codes for codes, _ in levels_of), *states]):
-        categories[:, position] = _NAMES[codes[first]]
-    return Cells(
-        np.column_stack(numbers).astype(np.float32)[first],
-        categories,
-        np.empty((first.size, 0), dtype=object),
-        of_row,
-    )
+    return Cells(codes[first], spelled, np.empty((first.size, 0), dtype=np.int64), of_row)

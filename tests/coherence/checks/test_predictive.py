@@ -105,7 +105,7 @@ def test_an_action_missing_from_training_folds_costs_a_finite_loss():
     assert np.isfinite(result.details["log_loss"]).all()
 
 
-@pytest.mark.parametrize("learner", ["catboost", "logistic", "random_forest"])
+@pytest.mark.parametrize("learner", ["boosted_trees", "logistic", "random_forest"])
 def test_neither_seed_nor_names_nor_the_order_of_rows_matters(learner):
     """The same data have one result: other seeds, shuffled rows, other ids of contexts, actions and
     states, whose alphabet goes the other way."""
@@ -194,12 +194,13 @@ def test_degenerate_and_wrong_input():
         predictive_gain_test(belief, truth, truth, n_folds=1)
     with pytest.raises(
         InputError,
-        match="learner must be one of 'catboost', 'random_forest', 'logistic'; received 'logit'. "
-        "Closest name found: 'logistic'",
+        match="learner must be one of 'boosted_trees', 'random_forest', 'logistic'; "
+        "received 'logit'. Closest name found: 'logistic'",
     ):
         predictive_gain_test(belief, truth, truth, learner="logit")
     with pytest.raises(
-        InputError, match="published=True is a setting of 'catboost'; received learner='logistic'"
+        InputError,
+        match="published=True is a setting of 'boosted_trees'; received learner='logistic'",
     ):
         predictive_gain_test(belief, truth, truth, learner="logistic", published=True)
     with pytest.raises(
@@ -234,7 +235,7 @@ def test_every_learner_tells_the_leaky_agent_from_the_rational_one(learner):
 
 
 @pytest.mark.lengthy
-@pytest.mark.parametrize("learner", ["catboost", "logistic", "random_forest"])
+@pytest.mark.parametrize("learner", ["boosted_trees", "logistic", "random_forest"])
 def test_truth_that_matters_only_together_with_belief_is_found(learner):
     """Truth turns the effect of belief round and has no effect by itself: stumps, or a regression
     without products, see nothing."""
@@ -248,7 +249,7 @@ def test_truth_that_matters_only_together_with_belief_is_found(learner):
 
 
 @pytest.mark.lengthy
-@pytest.mark.parametrize("learner", ["catboost", "logistic", "random_forest"])
+@pytest.mark.parametrize("learner", ["boosted_trees", "logistic", "random_forest"])
 def test_awkward_features_are_taken_in_every_learner(learner):
     """Gaps, nullable integers, truth values, categories seen once, constants and all-missing
     columns: no error, warning or NaN."""
@@ -284,7 +285,7 @@ def test_awkward_features_are_taken_in_every_learner(learner):
     assert result.settings["learner"] == learner
 
 
-@pytest.mark.parametrize("learner", ["catboost", "logistic", "random_forest"])
+@pytest.mark.parametrize("learner", ["boosted_trees", "logistic", "random_forest"])
 def test_folds_with_a_single_action_or_nothing_to_learn_from(learner):
     """One deviating row leaves some training folds with one action and some with a belief that
     never varies."""
@@ -472,7 +473,7 @@ def test_default_options_and_what_they_are_said_to_be_good_for(monkeypatch):
     belief, action, truth = np.linspace(0, 1, 12), [0, 1] * 6, [0, 0, 1] * 4
     result = predictive_gain_test(belief, action, truth, rng=0)
     assert result.settings == {
-        "learner": "catboost",
+        "learner": "boosted_trees",
         "published": False,
         "n_folds": 5,
         "n_seeds": 5,

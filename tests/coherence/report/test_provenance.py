@@ -27,5 +27,6 @@ def test_a_table_that_came_from_no_file_is_named_so():
 def test_versions_are_of_what_computes_the_numbers():
     found = versions()
     assert set(found) == {"python", *PACKAGES}
+    assert set(versions(published=True)) == {*found, "catboost"}
     assert "unknown" not in found.values()
     assert package_version("no-such-package-anywhere") == "unknown"

@@ -64,23 +64,24 @@ def test_rows_that_trees_cannot_tell_apart_are_one_cell():
     cells = cells_of(seen)
     assert cells.of_row.tolist() == [2, 2, 1, 0, 1]
     # Bins of belief and number; the word and the truth.
-    np.testing.assert_array_equal(cells.numbers, [[0, 0], [1, -1], [1, 0]])
-    assert cells.categories.tolist() == [[b"0", b"0"], [b"0", b"1"], [b"0", b"0"]]
-    assert cells.words.shape == (3, 0)
+    np.testing.assert_array_equal(cells.codes, [[0, 1, 0, 0], [1, 0, 0, 1], [1, 1, 0, 0]])
+    assert cells.spelled.tolist() == [False, False, True, True]
+    assert cells.large.shape == (3, 0)
 
 
-def test_categories_are_spelled_out_up_to_a_size_and_kept_beyond_it():
+def test_categories_are_levels_up_to_a_size_and_kept_apart_beyond_it():
     small = cells_of(design(np.zeros(6), words=["a", "b", "c", "a", "b", "c"]))
-    assert small.categories[small.of_row, 0].tolist() == [b"0", b"1", b"2"] * 2
-    names = [f"w{k}" for k in range(MAX_LEVELS + 1)]
+    assert small.codes[small.of_row, 1].tolist() == [0, 1, 2] * 2
+    names = [f"w{k:03}" for k in range(MAX_LEVELS + 1)]
     large = cells_of(design(np.zeros(MAX_LEVELS + 2), words=[*names, names[0]]))
-    assert large.words.shape == (MAX_LEVELS + 2, 1)
-    assert large.words[:, 0].tolist() == [*names, names[0]]
-    # Beside it, smaller ones are indicators among the numbers.
+    assert large.large[:, 0].tolist() == [*range(MAX_LEVELS + 1), 0]
+    assert large.codes.shape == (MAX_LEVELS + 2, 1)
+    # Beside it, smaller ones are what they always are.
     both = cells_of(design(np.zeros(MAX_LEVELS + 1), words=[[name, name[-1]] for name in names]))
-    assert (both.numbers.shape[1], both.categories.shape[1]) == (1 + 10, 0)
+    assert both.codes[:, 1].tolist() == [k % 10 for k in range(MAX_LEVELS + 1)]
+    assert both.spelled.tolist() == [False, True]
     # What members of a large category chose is counted row by row.
     np.testing.assert_array_equal(large.of_row, np.arange(MAX_LEVELS + 2))
     most = cells_of(design(np.zeros(MAX_LEVELS), words=names[:-1]))
-    assert (most.numbers.shape, most.words.shape) == ((MAX_LEVELS, 1), (MAX_LEVELS, 0))
-    assert len(set(most.categories[:, 0])) == MAX_LEVELS
+    assert (most.codes.shape, most.large.shape) == ((MAX_LEVELS, 2), (MAX_LEVELS, 0))
+    assert len(set(most.codes[:, 1])) == MAX_LEVELS
