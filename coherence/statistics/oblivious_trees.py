@@ -17,7 +17,7 @@ LEARNING_RATE = 0.3
 PENALTY = 3.0  # of the squared values of leaves, where every row counts once
 # Scores that differ by less are equal, and the first question is asked: sums in another order do
 # not change a tree.
-SCORE_ROUNDING = 1e-12
+SCORE_ROUNDING = 1e-10
 BLOCK = 1 << 16  # elements that one count takes; more gain nothing and take memory
 
 
@@ -44,7 +44,8 @@ class _Block:
 
     first: int  # bin, of all columns' bins one after the other
     codes: Codes  # (n_fits or 1, n_cells, n_columns of the block), from 0
-    goes_right: Floats  # (n_bins, n_questions): 1 where cells of the bin answer yes
+    last: Codes  # (n_bins,): the last bin of each bin's column
+    levels: Codes  # bins that are levels of categories
 
 
 class ObliviousTrees:
@@ -97,13 +98,11 @@ class ObliviousTrees:
         for start in range(0, n_columns, per_block):
             end = min(start + per_block, n_columns)
             column = self._column[first[start] : first[end]]
-            bins = np.arange(first[start], first[end])
-            above = (bins[:, None] > bins) & (column[:, None] == column)
-            same = bins[:, None] == bins
             yield _Block(
                 first=int(first[start]),
                 codes=self._codes[..., start:end] - first[start],
-                goes_right=np.where(self._spelled[column], same, above).astype(np.float64),
+                last=first[column + 1] - 1 - first[start],
+                levels=np.flatnonzero(self._spelled[column]),
             )
 
     def _questions(self, first: Codes) -> NDArray[np.bool_]:
@@ -151,42 +150,72 @@ class ObliviousTrees:
         questions = np.full((self.n_fits, self.depth), -1)
         leaf = np.zeros(self.weight.shape, dtype=np.int64)
         growing = np.ones(self.n_fits, dtype=bool)
+        sums = self._counted(gradients, leaf, 1, np.ones(self.weight.shape, dtype=bool))
         for level in range(self.depth):
-            scores = self._scores(gradients, leaf, 1 << level)
+            scores = self._scores(sums)
             best = scores.max(axis=1, keepdims=True)
             growing &= np.isfinite(best[:, 0])
             if not growing.any():
                 break
             question = (scores >= best - SCORE_ROUNDING * np.abs(best)).argmax(axis=1)
             questions[growing, level] = question[growing]
-            leaf += (self._answers(question) & growing[:, None]) << level
+            answers = self._answers(question) & growing[:, None]
+            if level + 1 < self.depth:
+                sums = self._parted(gradients, leaf, answers, sums)
+            leaf += answers << level
             self._prune(questions, leaf, growing, level)
         return questions, leaf
 
-    def _scores(self, gradients: Floats, leaf: Codes, n_leaves: int) -> Floats:
-        """Cosine of each question that may be asked, shape (n_fits, n_questions)."""
-        node = self._fit * n_leaves + leaf
-        summed = [values.ravel() for values in (self.weight, *gradients)]
-        scores = np.empty(self._offered.shape)
+    def _counted(
+        self, gradients: Floats, leaf: Codes, n_leaves: int, chosen: NDArray[np.bool_]
+    ) -> list[Floats]:
+        """Sums of weights and gradients over some cells, by leaf and bin, of each block.
+
+        Each has shape (1 + n_margins, n_fits, n_leaves, n_bins).
+        """
+        fit, cell = np.nonzero(chosen)
+        node = fit * n_leaves + leaf[fit, cell]
+        # Gradients of several margins sum to 0: the last is what the others leave.
+        free = gradients[:-1] if len(gradients) > 1 else gradients
+        values = [of_cell[fit, cell] for of_cell in (self.weight, *free)]
+        found = []
         for block in self._blocks:
-            n_bins = len(block.goes_right)
-            where = ((node * n_bins)[:, :, None] + block.codes).ravel()
-            n_columns = block.codes.shape[-1]
-            sums = np.stack(
-                [
-                    np.bincount(
-                        where,
-                        weights=values if n_columns == 1 else np.repeat(values, n_columns),
-                        minlength=self.n_fits * n_leaves * n_bins,
-                    )
-                    for values in summed
-                ]
-            ).reshape(len(summed), self.n_fits, n_leaves, n_bins)
-            right = sums @ block.goes_right
+            n_bins, n_columns = block.last.size, block.codes.shape[-1]
+            codes = block.codes[fit, cell] if len(block.codes) > 1 else block.codes[0][cell]
+            where = ((node * n_bins)[:, None] + codes).ravel()
+            sums = np.empty((1 + len(gradients), self.n_fits * n_leaves * n_bins))
+            for kind, value in enumerate(values):
+                spread = value if n_columns == 1 else np.repeat(value, n_columns)
+                sums[kind] = np.bincount(where, weights=spread, minlength=sums.shape[1])
+            if len(gradients) > 1:
+                sums[-1] = -sums[1:-1].sum(axis=0)
+            found.append(sums.reshape(-1, self.n_fits, n_leaves, n_bins))
+        return found
+
+    def _parted(
+        self, gradients: Floats, leaf: Codes, answers: NDArray[np.bool_], sums: list[Floats]
+    ) -> list[Floats]:
+        """Sums after a question: the smaller side is counted, the other is what is left."""
+        n_cells = answers.shape[1]
+        yes_counted = answers.sum(axis=1) * 2 <= n_cells
+        counted = self._counted(gradients, leaf, sums[0].shape[2], answers == yes_counted[:, None])
+        parted = []
+        for before, side in zip(sums, counted, strict=True):
+            other, yes = before - side, yes_counted[:, None, None]
+            both = np.where(yes, other, side), np.where(yes, side, other)
+            parted.append(np.concatenate(both, axis=2))
+        return parted
+
+    def _scores(self, sums: list[Floats]) -> Floats:
+        """Cosine of each question that may be asked, shape (n_fits, n_questions)."""
+        scores = np.empty(self._offered.shape)
+        for block, of_bins in zip(self._blocks, sums, strict=True):
+            reached = of_bins.cumsum(axis=-1)
+            right = reached[..., block.last] - reached
+            right[..., block.levels] = of_bins[..., block.levels]
             # The same total for every column of the block, from its first.
-            width = int((self._column == self._column[block.first]).sum())
-            total = sums[..., :width].sum(axis=-1, keepdims=True)
-            scores[:, block.first : block.first + n_bins] = _cosine(right, total - right)
+            total = reached[..., block.last[0], None]
+            scores[:, block.first : block.first + block.last.size] = _cosine(right, total - right)
         return np.where(self._offered, scores, -np.inf)
 
     def _prune(self, questions: Codes, leaf: Codes, growing: NDArray[np.bool_], level: int) -> None:
