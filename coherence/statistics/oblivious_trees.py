@@ -5,8 +5,8 @@ is d questions and 2^d values. These are the trees of CatBoost with plain boosti
 random parts: the same questions, scores, steps and penalty.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,7 +91,7 @@ class ObliviousTrees:
         self._values: list[Floats] = []
         self.log_chances = self._log_chances(self._margins)
 
-    def _in_blocks(self, first: Codes) -> Any:
+    def _in_blocks(self, first: Codes) -> Iterator[_Block]:
         """Yield neighbouring columns, as many as one count takes."""
         n_columns = self._spelled.size
         per_block = max(1, BLOCK // (self.n_fits * self._codes.shape[1]))
