@@ -12,7 +12,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from coherence.report.answering import answering_sentences
+from coherence.report.answering import POLICIES, answering_sentences
 from coherence.report.columns import GAP, aligned, folded
 from coherence.report.ranking import is_test
 from coherence.report.statuses import repair_sentence, unreadable_share
@@ -138,7 +138,7 @@ def _effect_notes(results: Sequence[CheckResult]) -> Iterator[str]:
 def _remarks(unit: Unit) -> Iterator[str]:
     """Say what may mislead, how many answers there are, and what was left out."""
     about = [*unit.cautions, *map(clean, answering_sentences(unit.answering))]
-    yield from (sentence for sentence in about if sentence.startswith(_CAUTION))
+    yield from (text for text in about if text.startswith(_CAUTION) or text == POLICIES)
     notes = list(map(clean, unit.other_notes))
     # What may mislead is never among those that are only counted.
     notes.sort(key=lambda note: not note.startswith(_CAUTION))

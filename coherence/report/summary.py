@@ -3,7 +3,6 @@
 Everything else is one option or one page away; no line is spent on what all units share.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
@@ -39,6 +38,7 @@ MORE = "--full, or report.html with --out DIR"
 _LEFT_OUT = "Every estimate, each result in words, what became of the answers, and all notes"
 MOST_LINES = 110
 MOST_NAMED = 8
+_CAUTION = "caution"
 # Units in the ranking, and units whose failure is told: fewer where lines are narrow.
 _SIZES = ((30, 12), (30, 8), (24, 6), (24, 3), (15, 2), (8, 1))
 MOST_NOTES = 4
@@ -273,17 +273,18 @@ def _remarks(ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
             f"{counted(len(unread), 'unit has', 'units have')} at least {WORTH_SAYING:.0%} "
             f"unreadable answers, the most: {worst}."
         )
-    said = Counter(
-        clean(sentence)
-        for row in ranked
-        for sentence in {
-            *row.unit.other_notes,
-            *(s for s in answering_sentences(row.unit.answering) if s.startswith("caution")),
-        }
-    )
-    of_all = [sentence for sentence, n in said.items() if n == len(ranked)]
-    sentences += [f"all units: {sentence}" for sentence in sorted(of_all)[:MOST_NOTES]]
-    others = len(said) - len(of_all[:MOST_NOTES])
+    about: dict[str, list[Unit]] = {}
+    for row in ranked:
+        of_answers = answering_sentences(row.unit.answering)
+        cautions = [text for text in of_answers if text.startswith(_CAUTION)]
+        for sentence in dict.fromkeys(map(clean, [*row.unit.other_notes, *cautions])):
+            about.setdefault(sentence, []).append(row.unit)
+    of_all = sorted(sentence for sentence, of in about.items() if len(of) == len(ranked))
+    sentences += [f"all units: {sentence}" for sentence in of_all[:MOST_NOTES]]
+    # What may mislead in some units only, with their names.
+    of_some = [text for text in about if text.startswith(_CAUTION) and text not in of_all]
+    sentences += [f"{_units_named(about[text])}: {text}" for text in of_some[:MOST_NOTES]]
+    others = len(about) - len(of_all[:MOST_NOTES]) - len(of_some[:MOST_NOTES])
     if others > 0:
         sentences.append(
             f"{counted(others, 'more note')} on what was left out or assumed in some units."

@@ -77,6 +77,15 @@ def test_unreadable_answers_and_what_all_units_share_are_said_once(many):
     assert text.count("said by all.") == 1
 
 
+def test_a_caution_about_one_unit_is_said_with_its_name(many, unit):
+    caution = "caution: the action 'biy' looks like 'buy'."
+    text = render_summary(
+        [*many(5, notes=()), unit(model="other", notes=("n", caution))], width=200
+    )
+    assert f"· asia · other: {caution}" in text
+    assert "1 more note on what was left out" in text
+
+
 def test_what_fits_a_screen_is_shown_whole_and_whoever_asks_gets_everything(many):
     short, long = many(1), many(FEW)
     whole = render_terminal(short, width=100)
