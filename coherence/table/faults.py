@@ -5,8 +5,8 @@ from collections.abc import Callable, Collection, Sequence
 import numpy as np
 import pandas as pd
 
-from coherence.errors import SchemaError, closest
-from coherence.table.column_names import column_faults, one_slip_apart
+from coherence.errors import SchemaError
+from coherence.table.column_names import column_faults, nearly_called
 from coherence.table.frames import require_frame
 from coherence.table.labels import label_faults
 from coherence.table.naming import AS_IN_RUNS, Naming
@@ -55,9 +55,9 @@ def _missing_columns(runs: pd.DataFrame, named: Naming) -> list[str]:
         )
     elif "p" not in names and not states:
         faults.append(
-            f"column 'p' (the stated belief) is missing. {_like(['belief'], names)} Say which it "
-            "is: --belief NAME; in Python read_runs(..., columns={'p': NAME}), or rename the column "
-            "of a DataFrame."
+            f"column 'p' (the stated belief) is missing. {nearly_called(['belief'], names)} Say "
+            "which it is: --belief NAME; in Python read_runs(..., columns={'p': NAME}), or rename "
+            "the column of a DataFrame."
         )
     if "z" in names and not {"z_state", "p_z"} <= set(names):
         faults.append(f"column {named('z')} needs the columns 'z_state' and 'p_z' beside it.")
@@ -92,27 +92,11 @@ def _nothing_to_check(runs: pd.DataFrame, named: Naming) -> list[str]:
     unknown = [name for name in names if name not in COLUMN_NAMES] or names
     lacking = [name for name in ("action", "theta", "p_true") if name not in names]
     return [
-        f"there is nothing to check beliefs against: give {wanted}. {_like(lacking, unknown)} "
-        "Say which is which: --action NAME, --truth NAME; in Python read_runs(..., "
+        f"there is nothing to check beliefs against: give {wanted}. "
+        f"{nearly_called(lacking, unknown)} Say which is which: --action NAME, --truth NAME; in "
+        "Python read_runs(..., "
         "columns={'action': NAME, 'theta': NAME}), or rename the columns of a DataFrame."
     ]
-
-
-def _like(wanted: Sequence[str], names: Sequence[str]) -> str:
-    """Name the columns that are nearly called like what is missing, else those that are there.
-
-    Only names a slip or a plural away: "question" is no "action" for having most of its letters.
-    """
-    near = {
-        meant: name
-        for meant in wanted
-        for name in names
-        if one_slip_apart(name.casefold().removesuffix("s"), meant)
-    }
-    if len(wanted) == 1 and near:
-        return f"Closest name found: {near[wanted[0]]!r}."
-    said = [f"For {meant!r} the closest name found is {name!r}." for meant, name in near.items()]
-    return " ".join(said) or closest("", names)
 
 
 def _probability_faults(runs: pd.DataFrame, named: Naming) -> list[str]:
