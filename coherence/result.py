@@ -271,6 +271,28 @@ class CheckResult:
             line += f", {level:.0%} interval [{low:.4g}, {high:.4g}]"
         return line if self.pvalue is None else f"{line}, p = {self.pvalue:.4g}"
 
+    def estimate_note(self) -> str:
+        """Say why the estimate lies below its interval; empty where it does not.
+
+        Returns
+        -------
+        str
+            A sentence.
+
+        Examples
+        --------
+        >>> result = CheckResult("cmi", "", -0.01, "nats", Interval(0.0, 0.1), 0.6, 50, 50)
+        >>> result.estimate_note()[:32]
+        'The quantity cannot be negative;'
+        """
+        interval = self.interval
+        if interval is None or interval.low != 0 or not self.statistic < 0:
+            return ""
+        return (
+            "The quantity cannot be negative; its estimate can, by chance, and the interval starts "
+            "at 0."
+        )
+
     def _lines(self) -> list[tuple[str, str]]:
         """What stands below the effect, by name."""
         lines = [("estimates" if self.pvalue is None else "null", self.null)]
@@ -278,6 +300,7 @@ class CheckResult:
         contexts = "1 context" if self.n_contexts == 1 else f"{self.n_contexts} contexts"
         sample = f"{rows} in {contexts}, {self.n_dropped} dropped"
         lines.append(("sample", sample))
+        lines += [("note", note)] if (note := self.estimate_note()) else []
         return [*lines, (self._lack(), self.reason)] if self.reason else lines
 
     def __repr__(self) -> str:

@@ -133,6 +133,6 @@ def coverage_shortfall(
         (f"{b / n_bins:.3g} to {(b + 1) / n_bins:.3g} ({capacity[b]})" for b in short), limit=n_bins
     )
     return (
-        f"{uneven}: {n / n_bins:.3g} per bin were wanted, and too few {lacking} lie in {held}. "
+        f"{uneven}: {n} were to be spread over {n_bins} bins, and too few {lacking} lie in {held}. "
         f"{present} from {belief.min():.3g} to {belief.max():.3g}; the other bins took the rest."
     )

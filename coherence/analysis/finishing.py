@@ -14,6 +14,7 @@ from coherence.result import CheckResult
 from coherence.statistics.multiplicity import benjamini_hochberg, holm
 from coherence.table.answering import answering
 from coherence.table.audit import count_statuses, label_rows, worst_case_bounds
+from coherence.table.misspelt import spelling_notes
 
 
 def adjusted(outcomes: list[list[CheckResult]]) -> list[list[CheckResult]]:
@@ -83,7 +84,11 @@ def measured(
         model=str(key[1]),
         results=(),
         verdicts=(),
-        notes=(*(alert for alert in alerts if alert not in notes), *notes),
+        notes=(
+            *(alert for alert in alerts if alert not in notes),
+            *spelling_notes(unit.rows),
+            *notes,
+        ),
         alerts=alerts,
         statuses=count_statuses(unit.rows, unit.reference),
         bounds=worst_case_bounds(unit.rows, unit.reference),

@@ -15,6 +15,7 @@ from coherence.table.faults import validate_runs
 from coherence.table.frames import require_frame
 from coherence.table.labels import labels_alike, merge_alike
 from coherence.table.prompts import REFERENCE, reference_prompt
+from coherence.table.reading_notes import reading_notes
 from coherence.table.rounding_errors import within_bounds
 from coherence.table.schema import (
     ACTION_PREFIX,
@@ -176,10 +177,11 @@ def validated(
         The table breaks the schema.
     """
     require_frame(runs)
+    read = reading_notes(runs)
     runs, written = _one_writing(runs, merge_labels)
     validate_runs(runs, labels_apart=merge_labels is False)
     table, assumed = complete_columns(runs)
-    assumed = written + assumed
+    assumed = [*read, *written, *assumed]
     if strict:
         table, repaired = _without_repairs(table)
         assumed.append(f"strict: {repaired} repaired rows were treated as unreadable.")

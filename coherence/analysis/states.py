@@ -79,5 +79,5 @@ def states_of_tasks(
         if not meant_by(word, everywhere)
     ]
     if faults:
-        raise InputError(" | ".join(faults))
+        raise InputError.all_at_once("", faults)
     return states

@@ -250,4 +250,5 @@ def verdict(
         template = sentences.published if published else sentences.estimate
         sentence = _filled(_declared(template, what, result), result, variant, belief)
     component = result.settings.get("component")
-    return f"{sentence} The effect shown is {component}." if component else sentence
+    shown = f"The effect shown is {component}." if component else ""
+    return " ".join(filter(None, [sentence, shown, result.estimate_note()]))

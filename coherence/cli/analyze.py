@@ -122,7 +122,8 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--full",
         action="store_true",
-        help="print all results of every task and model; of more than three, a summary is printed",
+        help="print every result in words, with counts and notes; otherwise more than a screen is "
+        "cut down to the tests, and of more than three tasks and models to a ranking",
     )
 
 

@@ -129,16 +129,44 @@ def _unknown_command(word: str) -> int:
     return 2
 
 
+def _unread(words: list[str], parser: argparse.ArgumentParser, command: str | None) -> int:
+    """Say which words no option takes, and what may have been meant."""
+    from coherence.errors import closest
+
+    name = f"coherence {command}" if command else "coherence"
+    options = [word.partition("=")[0] for word in words if word.startswith("-")]
+    if options:
+        # Every command inside the command, such as that of 'networks draw', has options of its own.
+        hint = closest(options[0], _options(parser), near="Did you mean {near}? ", far="")
+        said = f"there is no option {options[0]}. {hint}"
+    else:
+        said = f"{words[0]!r} is one argument too many. "
+    _complain(name, f"{said}'{name} --help' lists what there is.")
+    return 2
+
+
+def _options(parser: argparse.ArgumentParser) -> list[str]:
+    names = []
+    for action in parser._actions:
+        names += [name for name in action.option_strings if name.startswith("--")]
+        if isinstance(action, argparse._SubParsersAction):
+            for inner in dict.fromkeys(action.choices.values()):
+                names += _options(inner)
+    return list(dict.fromkeys(names))
+
+
 def _dispatch(arguments: list[str], command: str | None) -> int:
     """Parse and run; argparse ends by SystemExit after printing help or a usage error."""
     if command is not None and command not in COMMANDS:
         return _unknown_command(command)
     parser = build_parser(command)
     try:
-        options = parser.parse_args(arguments)
+        options, unread = parser.parse_known_args(arguments)
     # argparse has printed its message already; callers of `main` get a status and no exit.
     except SystemExit as ending:
         return ending.code if isinstance(ending.code, int) else 2
+    if unread:
+        return _unread(unread, parser, command)
     if options.version:
         _print_version()
         return 0
@@ -152,11 +180,12 @@ def _dispatch(arguments: list[str], command: str | None) -> int:
     return int(options.run(options) or 0)
 
 
-def _complain(prefix: str, message: str) -> None:
+def _complain(prefix: str, *lines: str) -> None:
     # Messages quote values of the user's files, which may hold line breaks and terminal commands.
     from coherence.report.wording import clean
 
-    print(f"{prefix}: {clean(message)}", file=sys.stderr)
+    opening, *further = map(clean, lines)
+    print("\n  ".join([f"{prefix}: {opening}", *further]), file=sys.stderr)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -187,7 +216,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()  # a closed pipe or a full disk shows here and not before
         return status
     except CoherenceError as error:
-        _complain(prefix, str(error))
+        _complain(prefix, *error.lines())
         return 2
     except KeyboardInterrupt:
         print(f"\n{prefix}: interrupted", file=sys.stderr)

@@ -1,24 +1,104 @@
 """Errors that a user can act on.
 
 Every message names the parameter or column, the rule, the value received, where it was found, and
-what to do about it. The command line prints them in one line and exits with 2.
+what to do about it. The command line prints them in one line, or several faults in a line each, and
+exits with 2.
 """
 
 import errno
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import cache, partial, wraps
 from types import FunctionType
-from typing import Any
+from typing import Any, Self
 
 
 class CoherenceError(Exception):
-    """Base of all errors that this toolkit raises on purpose; always of one line."""
+    """Base of all errors that this toolkit raises on purpose; the text is always of one line.
+
+    Attributes
+    ----------
+    told : tuple of str
+        What is wrong, a sentence each, where several things are and `all_at_once` told them.
+    """
+
+    told: tuple[str, ...] = ()
+    _opening = ""
 
     def __str__(self) -> str:
         # Messages quote what was received, which may be a whole table.
         return " ".join(super().__str__().splitlines())
+
+    @classmethod
+    def all_at_once(cls, opening: str, faults: Iterable[str]) -> Self:
+        """Return an error that tells several faults.
+
+        Parameters
+        ----------
+        opening : str
+            What stands before them, such as "mine.csv has 2 faults"; may be empty.
+        faults : iterable of str
+            Sentences.
+
+        Returns
+        -------
+        CoherenceError
+            Its text has a bar between two faults.
+
+        Examples
+        --------
+        >>> error = InputError.all_at_once("mine.csv has 2 faults", ["p is missing.", "q is odd."])
+        >>> str(error)
+        'mine.csv has 2 faults: p is missing. | q is odd.'
+        >>> error.lines()
+        ['mine.csv has 2 faults:', '- p is missing.', '- q is odd.']
+        """
+        told = tuple(faults)
+        error = cls(_one_line(opening, told))
+        error.told, error._opening = told, opening
+        return error
+
+    def renamed(self, names: Mapping[str, str]) -> Self:
+        """Return the same error with other names, as of a file that the user does not know.
+
+        Parameters
+        ----------
+        names : mapping of str to str
+            What the message says -> what it is to say.
+
+        Returns
+        -------
+        CoherenceError
+            Of the same kind.
+        """
+
+        def said(text: str) -> str:
+            for old, new in names.items():
+                text = text.replace(old, new)
+            return text
+
+        if self.told:
+            return type(self).all_at_once(said(self._opening), map(said, self.told))
+        return type(self)(said(str(self)))
+
+    def lines(self) -> list[str]:
+        """Return the message for a terminal: several faults on a line each.
+
+        Returns
+        -------
+        list of str
+            One line where there is one fault.
+        """
+        if len(self.told) < 2:
+            return [str(self)]
+        opening = self._opening or f"{len(self.told)} faults"
+        return [f"{opening}:", *(f"- {fault}" for fault in self.told)]
+
+
+def _one_line(opening: str, faults: Iterable[str]) -> str:
+    told = " | ".join(faults)
+    return f"{opening}: {told}" if opening else told
 
 
 class InputError(CoherenceError, ValueError):
@@ -37,9 +117,14 @@ class SchemaError(CoherenceError, ValueError):
     """
 
     def __init__(self, faults: list[str], source: str = "runs table") -> None:
-        self.faults = list(faults)
+        self.faults, self._source = list(faults), source
         count = "1 fault" if len(self.faults) == 1 else f"{len(self.faults)} faults"
-        super().__init__(f"{source} has {count}: " + " | ".join(self.faults))
+        self.told, self._opening = tuple(self.faults), f"{source} has {count}"
+        super().__init__(_one_line(self._opening, self.told))
+
+    def __reduce__(self) -> tuple[type["SchemaError"], tuple[list[str], str]]:
+        # As it was made: its message alone, from another process, is no list of faults.
+        return type(self), (self.faults, self._source)
 
 
 class WriteError(CoherenceError, OSError):

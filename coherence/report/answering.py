@@ -11,6 +11,10 @@ from coherence.table.printable import counted
 LOW = 0.5
 """Median probability of the form below which a report cautions."""
 REVEALED = "revealed"
+POLICIES = (
+    "actions are probabilities that were computed, and no action was drawn: the checks of belief "
+    "against action test the policy."
+)
 KINDS = {
     "stated:drawn": "stated, drawn as text and read",
     "stated:forced": "stated, drawn among the answers that have the form",
@@ -86,10 +90,7 @@ def answering_sentences(answering: Answering | None) -> list[str]:
         whole = "" if rows == total else f" ({rows} of {counted(total, 'row')})"
         sentences.append(f"beliefs are {KINDS.get(kind, kind)}{whole}.")
     if answering.policies:
-        sentences.append(
-            "actions are probabilities that were computed, and no action was drawn: "
-            "the checks of belief against action test the policy."
-        )
+        sentences.append(POLICIES)
     if answering.n_mass:
         sentences.append(
             f"the form of the answers had a probability of {_share(answering.median_mass)} "

@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Collection, Sequence
 
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -14,6 +15,9 @@ from rich.text import Text
 GAP = 2
 # Blanks at the end of a line, with the codes among them: rich fills every cell of the last column.
 _TRAILING = re.compile(r"(?: |\x1b\[[\d;]*m)+$", re.MULTILINE)
+# Where sentences and names are best cut, and where else: never inside a word.
+_SENTENCE_CUTS = (r" ", r":", r"[/_,;|·.-]")
+_NAME_CUTS = (r":", r" ", r"[/_,;|·.-]")
 _UNLIMITED = 1_000_000  # cells; a table without a limit keeps its natural width
 
 
@@ -81,3 +85,48 @@ def aligned(rows: Sequence[Sequence[str]], *, right: Collection[int] = ()) -> li
     for row in rows:
         grid.add_row(*map(Text, row))
     return render_lines([grid])
+
+
+def folded(text: str, width: int, *, indent: int = 0) -> str:
+    """Break a text into lines between its words and the parts of its names.
+
+    Parameters
+    ----------
+    text : str
+        Names such as "monotone_choice:yes/no", or several with blanks between them.
+    width : int
+        Terminal cells that a line may take, more than `indent`.
+    indent : int
+        Blanks at the start of every line but the first: a name, cut behind its colon first.
+
+    Returns
+    -------
+    str
+        Lines; a word is cut only where it is longer than a line.
+
+    Examples
+    --------
+    >>> print(folded("monotone_choice:yes/no", 20, indent=2))
+    monotone_choice:
+      yes/no
+    """
+    lines: list[str] = []
+    while cell_len(text) > (room := width - (indent if lines else 0)):
+        end = _cut(text, room, _NAME_CUTS if indent else _SENTENCE_CUTS)
+        lines.append(text[:end].rstrip())
+        text = text[end:].lstrip()
+    return ("\n" + " " * indent).join([*lines, text])
+
+
+def _cut(text: str, room: int, cuts: Sequence[str]) -> int:
+    """Return where a line ends: behind the first of `cuts` that it has, else anywhere."""
+    fits = min(len(text), 2 * room)  # some characters have no width
+    while fits > 1 and cell_len(text[:fits]) > room:
+        fits -= 1
+    for marks in cuts:
+        # A blank may stand one cell beyond the line, which ends before it.
+        reach = text[: fits + 1] if marks == " " else text[:fits]
+        ends = [found.end() for found in re.finditer(marks, reach)]
+        if ends and text[: ends[-1]].strip():
+            return ends[-1]
+    return fits

@@ -9,10 +9,14 @@ import pandas as pd
 from coherence.plots.forest import height_for, plot_forest, title_of
 from coherence.report.planned_figure import Figure
 from coherence.report.ranking import Ranked, shared_tests
-from coherence.report.wording import clean, unit_heading
+from coherence.report.wording import clean, component_of, unit_heading
 from coherence.result import LEVEL, CheckResult
 
 MOST_FORESTS, MOST_ROWS = 8, 60
+CHOSEN = (
+    " Each is the difference in the probability of one action, the surest in its unit, which the "
+    "results name."
+)
 
 
 def forest_figures(
@@ -68,6 +72,7 @@ def _forest(
     caption = (
         f"Effect of {clean(check)} in each unit with its 95% interval; full where the test rejects "
         f"after Holm's correction over all tests (p at most {LEVEL})."
+        + (CHOSEN if any(component_of(result) for _, result in shown) else "")
         + (f" {without} effects have no interval." if without else "")
         + (f" Of {len(pairs)} units, the {MOST_ROWS // 2} at each end are drawn." if cut else "")
     )

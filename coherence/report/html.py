@@ -12,7 +12,7 @@ from coherence.report.answer_links import AnswerLinks
 from coherence.report.forest_figures import forest_figures
 from coherence.report.page_parts import environment, setting_rows
 from coherence.report.provenance import command
-from coherence.report.ranking import FEW, Ranked, counted_rejections, rank, unit_key
+from coherence.report.ranking import FEW, Ranked, by_measure, counted_rejections, rank, unit_key
 from coherence.report.unit import Unit
 from coherence.report.unit_html import effect_cells, question, short_context, unit_context
 from coherence.result import LEVEL
@@ -35,6 +35,7 @@ def _overview_row(row: Ranked, url: str, shared: Collection[str]) -> dict[str, A
     return {
         **cells,
         "measure": cells["unit"],
+        "component": "" if row.result is None else wording.component_of(row.result),
         "heading": wording.unit_heading(row.unit),
         "url": url,
         "conclusion": " ".join(row.unit.conclusion),
@@ -105,7 +106,8 @@ def render_html(
         else []
     )
     legend = (
-        f"Ranked by {wording.clean(check) or 'no test'}, whose effect, interval and p are shown; "
+        f"Ranked by {wording.clean(check) or 'no test'}, whose effect, interval and p are shown, "
+        "the largest first within each unit of measurement, beyond which effects do not compare; "
         f"● rejected after Holm's correction over all tests (p ≤ {LEVEL}); ○ a sign that does not "
         "survive it."
     )
@@ -122,7 +124,11 @@ def render_html(
             interval_heading=wording.interval_heading(
                 row.result for row in ranked if row.result is not None
             ),
-            overview=[_overview_row(row, url_of(row), shared) for row in ranked],
+            overview=[
+                (measure, [_overview_row(row, url_of(row), shared) for row in of_measure])
+                for measure, of_measure in by_measure(ranked)
+            ],
+            folded=len(units) > FEW,
             # What fails comes first, whichever test it is that fails.
             answers=[
                 _overview_row(row, url_of(row), shared)

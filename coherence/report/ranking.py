@@ -8,6 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from coherence.report.unit import Unit
 from coherence.result import CheckResult, Outcome
@@ -37,6 +38,11 @@ class Ranked:
     unit: Unit
     result: CheckResult | None
     rejected: tuple[CheckResult, ...]
+
+    @property
+    def measure(self) -> str:
+        """Unit of measurement of the effect; empty where there is none."""
+        return self.result.unit if self.result is not None and _known(self.result) else ""
 
     @property
     def key(self) -> str:
@@ -103,14 +109,34 @@ def rank(units: Sequence[Unit]) -> tuple[str, list[Ranked]]:
         )
         for number, unit in enumerate(units, start=1)
     ]
-    measures = Counter(row.result.unit for row in rows if row.result and _known(row.result))
+    measures = Counter(row.measure for row in rows if row.measure)
 
     def order(row: Ranked) -> tuple[float, str, float]:
         if row.result is None or not _known(row.result):
             return math.inf, "", 0.0
-        return -measures[row.result.unit], row.result.unit, -abs(row.result.statistic)
+        return -measures[row.measure], row.measure, -abs(row.result.statistic)
 
     return check, sorted(rows, key=order)
+
+
+def by_measure(ranked: Sequence[Ranked]) -> list[tuple[str, list[Ranked]]]:
+    """Part ranked units where the unit of measurement changes: effects compare only within one.
+
+    Parameters
+    ----------
+    ranked : sequence of Ranked
+        From `rank`.
+
+    Returns
+    -------
+    list of (str, list of Ranked)
+        What stands above each part, empty where all effects share a unit, and the part.
+    """
+    parts = [(unit, list(rows)) for unit, rows in groupby(ranked, key=lambda row: row.measure)]
+    alone = sum(bool(unit) for unit, _ in parts) < 2
+    return [
+        ("" if alone else f"effects in {unit}" if unit else "no effect", p) for unit, p in parts
+    ]
 
 
 def _known(result: CheckResult) -> bool:

@@ -125,7 +125,7 @@ class Report:
         return render_notebook(self.units)
 
     def __str__(self) -> str:
-        """Return the text of the terminal: all of a few units, a summary of many."""
+        """Return the text of the terminal: everything where a screen holds it, else the tests."""
         from coherence.report.summary import render_report
 
-        return render_report(self.units)
+        return render_report(self.units, more="report.results, or report.to_html()")

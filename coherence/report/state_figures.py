@@ -4,7 +4,7 @@ from functools import partial
 
 import pandas as pd
 
-from coherence.plots.scales import shared_spans
+from coherence.plots.scales import WHOLE_FROM, Span, shared_spans
 from coherence.plots.states import (
     judged,
     plot_state_shares,
@@ -17,10 +17,12 @@ from coherence.rational.noisy_shares import NoisyShares, with_noise
 from coherence.report.answer_links import AnswerLinks
 from coherence.report.planned_figure import Figure, own_scale
 from coherence.report.unit import Unit
+from coherence.report.wording import format_numbers
 from coherence.statistics.scatter import Scatter
 from coherence.statistics.state_shares import CONTEXTS_PER_STATE, StateShares
 
 MOST_ACTIONS = 4
+POINT = 0.05  # height of a point and its edge over that of the axis
 
 
 def state_figures(
@@ -69,7 +71,7 @@ def state_figures(
         title = title_of(action)
         outside = _outside(of_action)
         explained = "" if figures else _explained(table, noun, unit.scatter, noisy=noisy)
-        caption = f"{explained} {outside}".strip()
+        caption = " ".join(filter(None, [explained, _hidden_bars(of_action, scale), outside]))
         caption += own_scale(scale, scales)
         figures.append(Figure(f"{key}-states-{number}", title, caption, draw, 3.7, names))
     return figures, [sentence] if left_out > 0 else []
@@ -98,6 +100,16 @@ def _outside(shown: pd.DataFrame) -> str:
         return "No point lies outside its bar."
     verb = "lies outside its bar" if n_outside == 1 else "lie outside their bars"
     return f"{n_outside} of {len(shown)} points {verb} (ringed)."
+
+
+def _hidden_bars(shown: pd.DataFrame, scale: Span) -> str:
+    """Say where bars are so low that the points hide them, as of choices that hardly vary."""
+    tallest = float((shown["band_high"] - shown["band_low"]).max())
+    span = scale[1] - scale[0]
+    if tallest >= POINT * (1.0 if span >= WHOLE_FROM else span):
+        return ""
+    height = format_numbers([tallest])[0]
+    return f"Here the points hide their bars, or nearly: they are at most {height} high."
 
 
 def _allowing_for_noise(unit: Unit, found: StateShares) -> tuple[StateShares, bool]:

@@ -8,7 +8,7 @@ import pandas as pd
 from coherence.report.unit import Unit
 from coherence.report.wording import NOT_GIVEN
 from coherence.table.audit import MISSING, audit_table
-from coherence.table.schema import FAILURES, LOW_MASS
+from coherence.table.schema import FAILURES, LOW_MASS, READABLE
 
 _HEADINGS = {
     "sum_not_one": "sum not 1",
@@ -104,6 +104,26 @@ def repair_sentence(unit: Unit) -> str:
     return "repaired answers by what was repaired: " + ", ".join(
         f"{int(rows)} {str(name).partition(':')[2]}" for name, rows in repairs.items()
     )
+
+
+def unreadable_share(unit: Unit) -> float:
+    """Return the share of a unit's answers that could not be read.
+
+    Parameters
+    ----------
+    unit : Unit
+        Its ``statuses`` are counted.
+
+    Returns
+    -------
+    float
+        0 where nothing was counted.
+    """
+    if unit.statuses.empty:
+        return 0.0
+    rows = unit.statuses["rows"]
+    unread = ~unit.statuses["status"].astype(str).isin(READABLE)
+    return float(rows[unread].sum() / rows.sum())
 
 
 def bound_cells(unit: Unit) -> tuple[list[str], list[list[str]]]:

@@ -1,10 +1,8 @@
-"""A report of many units as text that fits a few screens: what ranks them, what fails, what is off.
+"""A report as text that fits one screen, or of many units a few: what ranks them, what fails.
 
 Everything else is one option or one page away; no line is spent on what all units share.
 """
 
-import shutil
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
@@ -15,18 +13,17 @@ from rich.table import Table
 from rich.text import Text
 
 from coherence.report.answering import answering_sentences
-from coherence.report.columns import GAP, render_lines
+from coherence.report.brief import brief_parts
+from coherence.report.columns import GAP, folded, render_lines
 from coherence.report.plain import PLAIN
-from coherence.report.ranking import FEW, Ranked, counted_rejections, rank
-from coherence.report.terminal import (
-    MAX_WIDTH,
-    MIN_WIDTH,
-    render_terminal,
-)
+from coherence.report.ranking import FEW, Ranked, by_measure, counted_rejections, rank
+from coherence.report.statuses import unreadable_share
+from coherence.report.terminal import render_terminal, width_of
 from coherence.report.unit import Unit
 from coherence.report.wording import (
     alert_sentence,
     clean,
+    component_of,
     format_effect,
     format_tested,
     interval_heading,
@@ -34,10 +31,14 @@ from coherence.report.wording import (
 )
 from coherence.result import Outcome
 from coherence.table.printable import counted
-from coherence.table.schema import READABLE
 
+SCREEN = 60
+"""Lines up to which all of a few units is shown."""
+MORE = "--full, or report.html with --out DIR"
+_LEFT_OUT = "Every estimate, each result in words, what became of the answers, and all notes"
 MOST_LINES = 110
 MOST_NAMED = 8
+_CAUTION = "caution"
 # Units in the ranking, and units whose failure is told: fewer where lines are narrow.
 _SIZES = ((30, 12), (30, 8), (24, 6), (24, 3), (15, 2), (8, 1))
 MOST_NOTES = 4
@@ -53,25 +54,40 @@ def render_report(
     width: int | None = None,
     color: bool = False,
     ascii_only: bool = False,
+    more: str = MORE,
 ) -> str:
-    """Render a report as text: everything of a few units, a summary of many.
+    """Render a report as text: all of it where it is short, else what one reads first.
 
     Parameters
     ----------
     units : sequence of Unit
         One per (task, model).
     full : bool
-        Whether to show everything however many units there are.
+        Whether to show everything however much it is.
     width, color, ascii_only
         As for `coherence.report.terminal.render_terminal`.
+    more : str
+        Where the rest is, for readers who do not see all.
 
     Returns
     -------
     str
-        Lines without a closing line break.
+        Lines without a closing line break: everything where `full`, or where one screen holds it;
+        else the tests of up to three units, and a ranking of more.
     """
-    render = render_terminal if full or len(units) <= FEW else render_summary
-    return render(units, width=width, color=color, ascii_only=ascii_only)
+    if not full and len(units) > FEW:
+        return render_summary(units, width=width, color=color, ascii_only=ascii_only, more=more)
+    text = render_terminal(units, width=width, color=color, ascii_only=ascii_only)
+    if full or text.count("\n") < SCREEN:
+        return text
+    width = width_of(width)
+    lines: list[str] = []
+    for unit in units:
+        lines += [*render_lines(brief_parts(unit, width), width=width, color=color), "", ""]
+    left = f"{_LEFT_OUT}: {more}."
+    lines += render_lines([Text(left, style="dim", overflow="fold")], width=width, color=color)
+    text = "\n".join(lines)
+    return text.translate(PLAIN) if ascii_only else text
 
 
 def render_summary(
@@ -80,26 +96,25 @@ def render_summary(
     width: int | None = None,
     color: bool = False,
     ascii_only: bool = False,
+    more: str = MORE,
 ) -> str:
     """Render the summary of many units.
 
     Parameters
     ----------
-    units, width, color, ascii_only
-        As for `coherence.report.terminal.render_terminal`.
+    units, width, color, ascii_only, more
+        As for `render_report`.
 
     Returns
     -------
     str
         Lines without a closing line break.
     """
-    if width is None:
-        width = min(shutil.get_terminal_size((100, 24)).columns, MAX_WIDTH)
-    width = max(MIN_WIDTH, width)
+    width = width_of(width)
     check, ranked = rank(units)
     lines: list[str] = []
     for most_ranked, most_told in _SIZES:
-        parts = _parts(units, check, ranked, width, most_ranked, most_told)
+        parts = _parts(units, check, ranked, width, most_ranked, most_told, more)
         lines = list(render_lines(parts, width=width, color=color))
         if len(lines) <= MOST_LINES:
             break
@@ -114,6 +129,7 @@ def _parts(
     width: int,
     most_ranked: int,
     most_told: int,
+    more: str,
 ) -> list[RenderableType]:
     return [
         Text(
@@ -127,7 +143,7 @@ def _parts(
         *_passing(ranked),
         *_remarks(ranked),
         Text(),
-        Text("All results of every unit: --full, or report.html with --out DIR.", style="dim"),
+        Text(f"All results of every unit: {more}.", style="dim", overflow="fold"),
     ]
 
 
@@ -164,43 +180,53 @@ def _units_named(units: Sequence[Unit]) -> str:
 def _overview(
     check: str, ranked: Sequence[Ranked], width: int, most: int
 ) -> Iterator[RenderableType]:
-    """Yield a line for each unit, the largest effect first."""
+    """Yield a line for each unit, of each unit of measurement the largest effect first."""
     if not check:
         yield Text("No two units share a test, by which they could be ranked.")
         return
     shown = ranked[:most]
     heading = interval_heading(row.result for row in shown if row.result)
-    rows = [["task · model", "effect", heading, "p (Holm)", "rejected tests"]]
-    for row in shown:
-        named = ", ".join(clean(result.check) for result in row.rejected)
-        cells = ["not run", "", ""]
-        if row.result is not None:
-            cells = [*format_effect(row.result), format_tested(row.result)]
-        rows.append([unit_heading(row.unit), *cells, named])
+    rows = [["task · model", "effect", heading, "p (Holm)", "rejected tests"], *map(_cells, shown)]
     widths = [max(cell_len(row[at]) for row in rows) for at in range(4)]
     widths[0] = min(widths[0], _WIDEST_NAME)
     rest = width - sum(widths) - GAP * 4
-    grid = Table.grid(padding=(0, GAP, 0, 0), pad_edge=False)
     if rest < _LEAST_REST:  # what rejects then stands with the unit, below
         widths[0] = max(width - sum(widths[1:]) - GAP * 3, 12)
-        rows = [row[:4] for row in rows]
     else:
         widths.append(rest)
-    for at, column in enumerate(widths):
-        grid.add_column(
-            width=column,
-            justify="right" if at == 3 else "left",
-            overflow="fold",
-        )
-    yield Text(f"By the effect of {clean(check)}, the largest of each unit of measurement first:")
-    for at, cells in enumerate(rows):
-        style = "dim" if at == 0 else "bold" if ranked[at - 1].rejected else ""
-        grid.add_row(*(Text(cell, style=style, overflow="fold") for cell in cells))
-    yield grid
+    parts = by_measure(shown)
+    among = ", within each unit of measurement" if len(parts) > 1 else ""
+    yield Text(f"By the effect of {clean(check)}, the largest first{among}:", overflow="fold")
+    yield _line(rows[0], widths, "dim")
+    for measure, of_measure in parts:
+        if measure:
+            yield Text(measure, style="dim", overflow="fold")
+        for row in of_measure:
+            yield _line(_cells(row), widths, "bold" if row.rejected else "")
+            if row.result is not None and (of := component_of(row.result)):
+                yield Padding(Text(of, style="dim", overflow="fold"), (0, 0, 0, 4))
     if len(ranked) > len(shown):
-        yield Text(
-            f"and {counted(len(ranked) - len(shown), 'more unit')} with smaller effects or none."
-        )
+        several = len(by_measure(ranked)) > 1
+        others = ", in other units of measurement," if several else ""
+        more = counted(len(ranked) - len(shown), "more unit")
+        yield Text(f"and {more} with smaller effects{others} or none.", overflow="fold")
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], style: str) -> Table:
+    grid = Table.grid(padding=(0, GAP, 0, 0), pad_edge=False)
+    for at, column in enumerate(widths):
+        grid.add_column(width=column, justify="right" if at == 3 else "left", overflow="fold")
+    # Names go on below themselves, and break between their parts.
+    texts = (folded(cell, column) for cell, column in zip(cells, widths, strict=False))
+    grid.add_row(*(Text(text, style=style, overflow="fold") for text in texts))
+    return grid
+
+
+def _cells(row: Ranked) -> list[str]:
+    cells = ["not run", "", ""]
+    if row.result is not None:
+        cells = [*format_effect(row.result), format_tested(row.result)]
+    return [unit_heading(row.unit), *cells, ", ".join(clean(r.check) for r in row.rejected)]
 
 
 def _failures(ranked: Sequence[Ranked], most: int) -> Iterator[RenderableType]:
@@ -236,26 +262,6 @@ def _passing(ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
     )
 
 
-def unreadable_share(unit: Unit) -> float:
-    """Return the share of a unit's answers that could not be read.
-
-    Parameters
-    ----------
-    unit : Unit
-        Its ``statuses`` are counted.
-
-    Returns
-    -------
-    float
-        0 where nothing was counted.
-    """
-    if unit.statuses.empty:
-        return 0.0
-    rows = unit.statuses["rows"]
-    unread = ~unit.statuses["status"].astype(str).isin(READABLE)
-    return float(rows[unread].sum() / rows.sum())
-
-
 def _remarks(ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
     """Yield what is off in some units, and what was assumed in all."""
     shares = [(unreadable_share(row.unit), row) for row in ranked]
@@ -267,17 +273,18 @@ def _remarks(ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
             f"{counted(len(unread), 'unit has', 'units have')} at least {WORTH_SAYING:.0%} "
             f"unreadable answers, the most: {worst}."
         )
-    said = Counter(
-        clean(sentence)
-        for row in ranked
-        for sentence in {
-            *row.unit.other_notes,
-            *(s for s in answering_sentences(row.unit.answering) if s.startswith("caution")),
-        }
-    )
-    of_all = [sentence for sentence, n in said.items() if n == len(ranked)]
-    sentences += [f"all units: {sentence}" for sentence in sorted(of_all)[:MOST_NOTES]]
-    others = len(said) - len(of_all[:MOST_NOTES])
+    about: dict[str, list[Unit]] = {}
+    for row in ranked:
+        of_answers = answering_sentences(row.unit.answering)
+        cautions = [text for text in of_answers if text.startswith(_CAUTION)]
+        for sentence in dict.fromkeys(map(clean, [*row.unit.other_notes, *cautions])):
+            about.setdefault(sentence, []).append(row.unit)
+    of_all = sorted(sentence for sentence, of in about.items() if len(of) == len(ranked))
+    sentences += [f"all units: {sentence}" for sentence in of_all[:MOST_NOTES]]
+    # What may mislead in some units only, with their names.
+    of_some = [text for text in about if text.startswith(_CAUTION) and text not in of_all]
+    sentences += [f"{_units_named(about[text])}: {text}" for text in of_some[:MOST_NOTES]]
+    others = len(about) - len(of_all[:MOST_NOTES]) - len(of_some[:MOST_NOTES])
     if others > 0:
         sentences.append(
             f"{counted(others, 'more note')} on what was left out or assumed in some units."

@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from coherence.report.answering import answering_sentences
-from coherence.report.columns import GAP, aligned, render_lines
+from coherence.report.columns import GAP, aligned, folded, render_lines
 from coherence.report.plain import PLAIN
 from coherence.report.statuses import audit_cells, bound_cells, repair_sentence
 from coherence.report.twins import sensitivity_sentence, twin_cells, twin_note
@@ -68,10 +68,7 @@ def render_terminal(
     """
     if not units:
         return "The runs table holds no rows to check."
-    if width is None:
-        width = min(shutil.get_terminal_size((100, 24)).columns, MAX_WIDTH)
-    # Narrower than that, names and intervals leave no room for each other.
-    width = max(MIN_WIDTH, width)
+    width = width_of(width)
     interval = interval_heading(result for unit in units for result in unit.results)
     headings = ("check", "effect", interval, "p (Holm)", "verdict")
     # One layout for all units, so that equal columns stand below each other.
@@ -84,6 +81,24 @@ def render_terminal(
     ]
     text = "\n\n\n".join(blocks)
     return text.translate(PLAIN) if ascii_only else text
+
+
+def width_of(width: int | None) -> int:
+    """Return the columns that a report takes.
+
+    Parameters
+    ----------
+    width : int or None
+        What was asked for; None for those of the terminal, up to 120.
+
+    Returns
+    -------
+    int
+        At least 60: in fewer, names and intervals leave no room for each other.
+    """
+    if width is None:
+        width = min(shutil.get_terminal_size((100, 24)).columns, MAX_WIDTH)
+    return max(MIN_WIDTH, width)
 
 
 def _rows(unit: Unit) -> list[tuple[str, ...]]:
@@ -137,7 +152,7 @@ def _unit_parts(
         *map(clean, unit.other_notes),
     ]
     if remarks:
-        parts += [Text(), _bulleted(remarks)]
+        parts += [Text(), bulleted(remarks)]
     return parts
 
 
@@ -168,7 +183,7 @@ def _row(cells: Sequence[str], widths: Sequence[int], style: str) -> Table:
 
 def _broken(name: str, width: int) -> str:
     """Break the name of a check after the colon rather than in the middle of a word."""
-    return name if cell_len(name) <= width else name.replace(":", ":\n  ", 1)
+    return folded(name, width, indent=2)
 
 
 def _count_parts(
@@ -185,10 +200,22 @@ def _count_parts(
         + ", ".join(f"{number} {of}" for number, of in zip(numbers, headings[1:], strict=True))
         for name, *numbers in rows
     )
-    return [_bulleted(list(sentences))]
+    return [bulleted(list(sentences))]
 
 
-def _bulleted(sentences: Sequence[str]) -> Table:
+def bulleted(sentences: Sequence[str]) -> Table:
+    """Lay out sentences below each other, each behind a point.
+
+    Parameters
+    ----------
+    sentences : sequence of str
+        Safe to print.
+
+    Returns
+    -------
+    Table
+        As wide as the console.
+    """
     grid = Table.grid(padding=(0, 1, 0, 0), pad_edge=False)
     grid.add_column(width=1)
     grid.add_column(overflow="fold")

@@ -41,6 +41,11 @@ def format_effect(result: CheckResult) -> tuple[str, str]:
     return effect, f"[{numbers[1]}, {numbers[2]}]"
 
 
+def component_of(result: CheckResult) -> str:
+    """Return the difference of probabilities that an effect is; empty where it is none."""
+    return clean(result.settings.get("component", ""))
+
+
 def format_pvalue(pvalue: float | None) -> str:
     """Format a p-value with three decimals; a dash where there is no test."""
     if pvalue is None or math.isnan(pvalue):

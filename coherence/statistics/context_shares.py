@@ -8,10 +8,13 @@ the one that independent tosses would need for the variance over contexts (Korn 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from coherence.inputs import Codes, Floats
 from coherence.statistics.shares import NORMAL_QUANTILE, wilson_interval
+
+_ROUNDING = 1e-9  # of the variance of two bins: less in their difference is rounding
 
 
 @dataclass(frozen=True)
@@ -163,3 +166,24 @@ def _design_effect(
         return np.asarray(np.minimum(max(together, 1.0), alike))
     # Where all contexts agree, one that was not seen may not: half of one that differs.
     return np.asarray(np.maximum(together, 0.5 * alike / number))
+
+
+def in_step(covariance: Floats) -> NDArray[np.bool_]:
+    """Tell which bins move exactly as another one does, in every context.
+
+    Parameters
+    ----------
+    covariance : ndarray, shape (n_bins, n_bins)
+        Of shares. A difference between two bins without variance would be taken for certain,
+        however few contexts show it.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_bins,)
+        Bins of at least one such pair.
+    """
+    variance = np.diag(covariance)
+    both = variance[:, None] + variance
+    together = both - 2 * covariance <= _ROUNDING * both
+    np.fill_diagonal(together, val=False)
+    return np.asarray(together.any(axis=1))

@@ -5,10 +5,11 @@ be passed over as if none had been asked.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import pandas as pd
 
+from coherence.errors import closest
 from coherence.table.schema import (
     ACTION_PREFIX,
     COLUMN_NAMES,
@@ -112,3 +113,38 @@ def column_faults(runs: pd.DataFrame, missing: Collection[str] = ()) -> list[str
         for name in unknown_columns(runs)
         if (meant := column_meant(name, names)) is not None
     ]
+
+
+def nearly_called(wanted: Sequence[str], names: Sequence[str]) -> str:
+    """Name the columns that are called nearly like what is missing, else those that are there.
+
+    Parameters
+    ----------
+    wanted : sequence of str
+        Names that are looked for.
+    names : sequence of str
+        Columns of the table that may be meant.
+
+    Returns
+    -------
+    str
+        Sentences. Only names a slip or a plural away are near: "question" is no "action" for
+        having most of its letters.
+
+    Examples
+    --------
+    >>> nearly_called(["belief"], ["Beliefs", "choice"])
+    "Closest name found: 'Beliefs'."
+    >>> nearly_called(["action"], ["question", "reason"])
+    "Found: 'question', 'reason'."
+    """
+    near = {
+        meant: name
+        for meant in wanted
+        for name in names
+        if one_slip_apart(name.casefold().removesuffix("s"), meant)
+    }
+    if len(wanted) == 1 and near:
+        return f"Closest name found: {near[wanted[0]]!r}."
+    said = [f"For {meant!r} the closest name found is {name!r}." for meant, name in near.items()]
+    return " ".join(said) or closest("", names)

@@ -5,8 +5,8 @@ from collections.abc import Callable, Collection, Sequence
 import numpy as np
 import pandas as pd
 
-from coherence.errors import SchemaError, closest
-from coherence.table.column_names import column_faults
+from coherence.errors import SchemaError
+from coherence.table.column_names import column_faults, nearly_called
 from coherence.table.frames import require_frame
 from coherence.table.labels import label_faults
 from coherence.table.naming import AS_IN_RUNS, Naming
@@ -55,8 +55,9 @@ def _missing_columns(runs: pd.DataFrame, named: Naming) -> list[str]:
         )
     elif "p" not in names and not states:
         faults.append(
-            f"column 'p' (the stated belief) is missing. {closest('belief', names)} "
-            "Map it, for example --belief NAME."
+            f"column 'p' (the stated belief) is missing. {nearly_called(['belief'], names)} Say "
+            "which it is: --belief NAME; in Python read_runs(..., columns={'p': NAME}), or rename "
+            "the column of a DataFrame."
         )
     if "z" in names and not {"z_state", "p_z"} <= set(names):
         faults.append(f"column {named('z')} needs the columns 'z_state' and 'p_z' beside it.")
@@ -89,20 +90,12 @@ def _nothing_to_check(runs: pd.DataFrame, named: Naming) -> list[str]:
         )
     # A column that is known for something else is not meant.
     unknown = [name for name in names if name not in COLUMN_NAMES] or names
-    near = {
-        name: closest(name, unknown).partition("Closest name found: ")[2]
-        for name in ("action", "theta", "p_true")
-        if name not in names
-    }
-    hints = [
-        f"For {name!r} the closest name found is {similar}"
-        for name, similar in near.items()
-        if similar
-    ]
+    lacking = [name for name in ("action", "theta", "p_true") if name not in names]
     return [
         f"there is nothing to check beliefs against: give {wanted}. "
-        f"{' '.join(hints or [closest('action', unknown)])} "
-        "Map what is there, for example --action NAME or --truth NAME."
+        f"{nearly_called(lacking, unknown)} Say which is which: --action NAME, --truth NAME; in "
+        "Python read_runs(..., "
+        "columns={'action': NAME, 'theta': NAME}), or rename the columns of a DataFrame."
     ]
 
 
@@ -120,7 +113,8 @@ def _probability_faults(runs: pd.DataFrame, named: Naming) -> list[str]:
         if text.any():
             faults.append(
                 f"column {named(name)} must hold numbers; {int(text.sum())} of {len(column)} "
-                f"values do not, the first is {column[text].iloc[0]!r} ({_rows(text)})."
+                f"values do not, the first is {column[text].iloc[0]!r} ({_rows(text)}). Leave the "
+                "cell empty where there is no number: it counts as an unreadable answer."
             )
         outside = (numbers < -PROBABILITY_TOLERANCE) | (numbers > 1 + PROBABILITY_TOLERANCE)
         if outside.any():

@@ -10,6 +10,7 @@ from coherence.errors import InputError, SchemaError, closest
 from coherence.table.faults import find_faults
 from coherence.table.labels import merge_alike
 from coherence.table.naming import Naming
+from coherence.table.reading_notes import with_reading_notes
 from coherence.table.schema import COLUMN_NAMES, COLUMNS
 from coherence.table.written_numbers import log_notes, read_probabilities
 
@@ -95,9 +96,11 @@ def as_runs(
     runs, of_numbers, notes = read_probabilities(
         runs, percent=reading.percent, decimal=reading.decimal, judged=judged, named=named
     )
+    kept_notes = [f"{note}." for note in notes]
     runs = restore_whole_labels(runs)
     if reading.merge_labels:
-        runs, _ = merge_alike(runs)
+        runs, merged = merge_alike(runs)
+        kept_notes += merged
     of_table = find_faults(
         runs, labels_apart=reading.merge_labels is False, named=named, missing=missing
     )
@@ -106,11 +109,11 @@ def as_runs(
     if faults or of_numbers:
         everything = [*faults, *of_numbers, *of_table]
         count = f" has {len(everything)} faults" if len(everything) > 1 else ""
-        raise InputError(f"{title}{count}: {' | '.join(everything)}")
+        raise InputError.all_at_once(f"{title}{count}", everything)
     if of_table:
         raise SchemaError(of_table, title)
     log_notes(notes, str(source))
-    return runs
+    return with_reading_notes(runs, kept_notes)
 
 
 def with_index_columns(table: pd.DataFrame) -> pd.DataFrame:

@@ -118,7 +118,7 @@ def check_percentages(columns: Mapping[str, Iterable[float] | Tally], source: st
     }
     faults, notes = judge_percentages(tallies)
     if faults:
-        raise InputError(f"{source}: {' | '.join(faults)}")
+        raise InputError.all_at_once(source, faults)
     return "; ".join(notes)
 
 

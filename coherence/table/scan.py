@@ -7,7 +7,7 @@ which groups hold which unit; the rows of a unit are then read alone, in their o
 import math
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from coherence.table.naming import Naming
 from coherence.table.parquet_files import ParquetFile, is_parquet, parquet_files
 from coherence.table.percentages import Tally, judge_percentages
 from coherence.table.printable import numbered
+from coherence.table.reading_notes import with_reading_notes
 from coherence.table.storage import require_there
 from coherence.table.written_numbers import log_notes, tally_percentages
 
@@ -78,6 +79,8 @@ class RunsScan:
         Columns that some file has, as it calls them.
     n_rows : int
         Rows of all units.
+    notes : tuple of str
+        What was assumed when the table was looked through; every unit has them.
     """
 
     path: Path
@@ -86,6 +89,7 @@ class RunsScan:
     labels: pd.DataFrame = field(compare=False)
     names: tuple[str, ...]
     n_rows: int
+    notes: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -142,7 +146,9 @@ class RunsScan:
         lacking = [name for name in self.names if name not in together.columns]
         together = together.assign(**dict.fromkeys(lacking))
         # Whether there are percentages was judged from all units: one may hold 0 and 1 alone.
-        return as_runs(together, self.reading, self.path, where=where, judged=self.reading.percent)
+        judged = self.reading.percent
+        runs = as_runs(together, self.reading, self.path, where=where, judged=judged)
+        return with_reading_notes(runs, self.notes)
 
 
 def scan_runs(
@@ -229,8 +235,9 @@ def scan_runs(
     if percent:
         faults, notes = judge_percentages(_tallies(scan), Naming(reading.columns))
         if faults:
-            raise InputError(f"{source}: {' | '.join(faults)}")
+            raise InputError.all_at_once(str(source), faults)
         log_notes(notes, str(source))
+        scan = replace(scan, notes=tuple(f"{note}." for note in notes))
     return scan
 
 

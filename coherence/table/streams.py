@@ -89,5 +89,4 @@ def read_stream(stream: IO[bytes], *, source: str = STANDARD_INPUT, **options: A
         except SchemaError as error:
             raise SchemaError(error.faults, source) from None
         except InputError as error:
-            message = str(error).replace(str(path), source).replace(str(came), source)
-            raise InputError(message) from None
+            raise error.renamed({str(path): source, str(came): source}) from None

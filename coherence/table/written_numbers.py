@@ -58,7 +58,7 @@ def as_probabilities(
     """
     read, faults, notes = read_probabilities(runs, percent=percent, decimal=decimal)
     if faults:
-        raise InputError(f"{source}: {' | '.join(faults)}")
+        raise InputError.all_at_once(source, faults)
     log_notes(notes, source)
     return read
 

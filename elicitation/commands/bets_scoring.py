@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coherence.cli.folders import new_files, prepare_folder
+from coherence.cli.folders import in_place, new_files, prepare_folder
 from elicitation.commands.bets_answers import ask_models, check_known, folder_of, read_answer_table
 from elicitation.commands.bets_questions import scored_questions
 from elicitation.commands.bets_report import bets_report
@@ -66,10 +66,11 @@ def score(args: argparse.Namespace) -> int:
     comparison = compare_models(scores.answers, rule=args.rule)
     out = prepare_folder(args.out)
     inputs = [path for path in (args.answers, args.questions, args.items) if path is not None]
+    where = f"{out}{in_place(out, _WRITTEN)}"
     with new_files(out, _WRITTEN, inputs) as new:
         written = _write(new, answers, scores, comparison, args)
     print(bets_report(scores, comparison))
-    print(f"{out}: {', '.join(written)}", file=sys.stderr)
+    print(f"wrote {', '.join(written)} to {where}", file=sys.stderr)
     if paper is not None:
         from coherence.batteries.bets.paper_tables import EARLIER, bet_tables
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _NONE = "–"
 # All that the command may write, but for the store of answers.
-_WRITTEN = (
+WRITTEN = (
     r"(scores|measures|curves|dependence|leaderboard)\.csv|scores\.json|(answers|runs)\.parquet"
     r"|(rates(-[1-9][0-9]*)?|flips)\.png"
 )
@@ -70,7 +70,7 @@ def write_mix_results(
         ["flips.png"] if len(board) > 1 and (scores.curves["part"] == "flip").any() else []
     )
     written = [*tables, "scores.json", *rates, *side_by_side]
-    with new_files(out, _WRITTEN, inputs or ()) as new:
+    with new_files(out, WRITTEN, inputs or ()) as new:
         for name, table in tables.items():
             write_runs(table, new / name)
         _write_json(new / "scores.json", scores)

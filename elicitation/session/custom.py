@@ -140,9 +140,8 @@ row 1 repeats an earlier one. | column 'belief_question' is empty in row 1.
         )
         table = table.assign(p_true=numbers)
     if faults:
-        raise InputError(
-            f"{source} has {len(faults)} fault{'s' if len(faults) > 1 else ''}: "
-            + " | ".join(faults)
+        raise InputError.all_at_once(
+            f"{source} has {len(faults)} fault{'s' if len(faults) > 1 else ''}", faults
         )
     return table.astype({"context": str})
 

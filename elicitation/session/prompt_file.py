@@ -94,9 +94,8 @@ def load_prompts(
     if not content:
         faults.append("it holds no template.")
     if faults:
-        raise InputError(
-            f"prompts {source} has {len(faults)} fault{'s' if len(faults) > 1 else ''}: "
-            + " | ".join(faults)
+        raise InputError.all_at_once(
+            f"prompts {source} has {len(faults)} fault{'s' if len(faults) > 1 else ''}", faults
         )
     belief = MappingProxyType({**base.belief, **framings})
     return replace(base, belief=belief, **changed), tuple(framings)

@@ -1,5 +1,7 @@
 """Messages: the closest name in two tellings, lists that end, and faults counted."""
 
+import copy
+
 import pytest
 
 from coherence.errors import (
@@ -77,3 +79,27 @@ def test_every_error_is_one_of_ours_and_of_pythons():
         "asking a model needs an extra that is not installed. Run: "
         "pip install 'belief-coherence[elicit]'"
     )
+
+
+def test_several_faults_are_one_text_and_a_line_each_on_a_terminal():
+    error = InputError.all_at_once("mine.csv has 2 faults", ["a.", "b."])
+    assert str(error) == "mine.csv has 2 faults: a. | b."
+    assert error.lines() == ["mine.csv has 2 faults:", "- a.", "- b."]
+    assert InputError.all_at_once("", ["a.", "b."]).lines() == ["2 faults:", "- a.", "- b."]
+    assert InputError.all_at_once("mine.csv", ["a."]).lines() == ["mine.csv: a."]
+    assert InputError("plain").lines() == ["plain"]
+
+
+def test_errors_keep_their_faults_between_processes_and_under_another_name():
+    """A SchemaError was once taken for a list of its letters where a process handed it on."""
+    for error in (
+        SchemaError(["a.", "b."], "x.csv"),
+        InputError.all_at_once("x.csv", ["a.", "b."]),
+        InputError("x.csv: a."),
+    ):
+        back = copy.copy(error)  # as pickle does
+        assert str(back) == str(error)
+        assert back.lines() == error.lines()
+    renamed = InputError.all_at_once("x.csv", ["a of x.csv.", "b."]).renamed({"x.csv": "input"})
+    assert renamed.lines() == ["input:", "- a of input.", "- b."]
+    assert str(InputError("x.csv: a.").renamed({"x.csv": "input"})) == "input: a."

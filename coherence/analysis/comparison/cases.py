@@ -17,6 +17,7 @@ from coherence.errors import InputError, listing
 from coherence.inputs import require
 from coherence.table.faults import validate_runs
 from coherence.table.frames import require_frame
+from coherence.table.printable import counted
 from coherence.table.schema import feature_columns
 
 TOLERANCE = 1e-6  # what a text file may have rounded off a number
@@ -292,15 +293,16 @@ def gather(runs: Runs, *, common: bool = False) -> tuple[list[Task], list[str]]:
         else:
             faults += task
     if faults:
-        raise InputError(_refusal(faults, common))
+        raise _refusal(faults, common)
     require(
         bool(tasks), "runs must have a task that two models were asked; received none in common."
     )
     return tasks, notes
 
 
-def _refusal(faults: list[str], common: bool) -> str:
-    more = f" | and {len(faults) - N_FAULTS} more differences" if len(faults) > N_FAULTS else ""
+def _refusal(faults: list[str], common: bool) -> InputError:
+    n_more = len(faults) - N_FAULTS
+    more = [f"and {counted(n_more, 'more difference')}"] if n_more > 0 else []
     contradicted = any(" differs in " in fault for fault in faults)
     if contradicted:
         remedy = (
@@ -311,5 +313,7 @@ def _refusal(faults: list[str], common: bool) -> str:
         remedy = "Compare runs about the same cases."
     else:
         remedy = "Ask the models for what they lack, or keep what all have: common=True (--common)."
-    told = " | ".join(faults[:N_FAULTS])
-    return f"runs must be about the same cases in every model; {told}{more}. {remedy}"
+    opening = "runs must be about the same cases in every model"
+    if len(faults) == 1:
+        return InputError(f"{opening}; {faults[0]}. {remedy}")
+    return InputError.all_at_once(opening, [*faults[:N_FAULTS], *more, remedy])

@@ -156,7 +156,7 @@ def _comparable(tasks: Sequence[Task], notes: list[str]) -> list[Task]:
         else:
             kept.append(task)
     if not kept:
-        raise InputError(" | ".join(faults))
+        raise InputError.all_at_once("", faults)
     notes += [f"not compared: {fault}" for fault in faults]
     return kept
 

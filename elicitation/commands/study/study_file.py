@@ -177,9 +177,8 @@ def load_study(path: str | os.PathLike[str]) -> Study:
     if not faults:
         faults += _pair_faults(usual, models, tasks)
     if faults:
-        raise InputError(
-            f"study {file} has {len(faults)} fault{'s' if len(faults) > 1 else ''}: "
-            + " | ".join(faults)
+        raise InputError.all_at_once(
+            f"study {file} has {len(faults)} fault{'s' if len(faults) > 1 else ''}", faults
         )
     return Study(file, name, usual, tuple(models), tuple(tasks), tuple(batteries), analysis)
 

@@ -196,8 +196,9 @@ def check_units(units: list[Unit]) -> None:
             # A fault of a task shows for each model: it is said once, of the first.
             faults.setdefault(str(error), unit.label)
     if faults:
-        told = " | ".join(f"{label}: {text}" for text, label in faults.items())
-        raise InputError(f"the study has {len(faults)} fault{'s'[: len(faults) > 1]}: {told}")
+        told = [f"{label}: {text}" for text, label in faults.items()]
+        opening = f"the study has {len(told)} fault{'s'[: len(told) > 1]}"
+        raise InputError.all_at_once(opening, told)
 
 
 def by_model(units: list[Unit]) -> Iterator[tuple[ModelEntry, list[Unit]]]:

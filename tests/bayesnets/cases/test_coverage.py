@@ -33,8 +33,8 @@ def test_bins_that_cannot_be_filled_are_named_with_what_the_network_reaches(capl
     table = coverage(cases)
     assert table.loc[table["capacity"] < 10, "capacity"].tolist() == [5, 5, 6, 7, 3, 0]
     assert note == (
-        "cases are not even over p(lung=yes) in network 'asia': 10 per bin were wanted, and too "
-        "few evidence sets lie in 0.25 to 0.3 (5), "
+        "cases are not even over p(lung=yes) in network 'asia': 200 were to be spread over 20 "
+        "bins, and too few evidence sets lie in 0.25 to 0.3 (5), "
         "0.3 to 0.35 (5), 0.35 to 0.4 (6), 0.7 to 0.75 (7), 0.75 to 0.8 (3), 0.95 to 1 (0). "
         "There are 1182 sets with posteriors from 7.09e-05 to "
         "0.938; the other bins took the rest."

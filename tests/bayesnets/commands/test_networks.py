@@ -190,7 +190,7 @@ def test_usage(capsys):
     assert main(["networks", "draw", "asia"]) == 2
     assert "--out" in capsys.readouterr().err
     assert main(["networks", "show", "asia", "--var", "lung"]) == 2
-    assert "unrecognized arguments: --var" in capsys.readouterr().err
+    assert "there is no option --var. Did you mean --" in capsys.readouterr().err
 
 
 def test_help_loads_nothing_heavy():

@@ -368,3 +368,23 @@ def test_copies_of_an_answer_are_no_evidence(n_copies):
     context = np.arange(10).repeat(n_copies)
     found = monotone_choice_test(belief, action, pair=("a", "b"), context=context, rng=1)
     assert 0.002 < found.pvalue < 0.01
+
+
+@pytest.mark.parametrize("n_contexts", [10, 20])
+def test_a_drop_that_all_contexts_share_to_the_last_digit_is_not_taken_for_certain(n_contexts):
+    """It had no variance, the least possible p-value, and an interval without width."""
+    context, belief = np.repeat(np.arange(n_contexts), 2), np.tile([0.3, 0.7], n_contexts)
+    of_context = np.repeat(np.random.default_rng(1).uniform(0.05, 0.95, n_contexts), 2)
+
+    def test_of(fall):
+        yes = of_context - np.tile([0.0, 1.0], n_contexts) * fall
+        policy = pd.DataFrame({"yes": yes, "no": 1 - yes})
+        return monotone_choice_test(belief, policy, pair=("yes", "no"), context=context, rng=1)
+
+    small = test_of(0.01)
+    assert small.statistic == pytest.approx(0.01)
+    assert small.pvalue > 0.2
+    assert small.interval.low < 0 < 0.05 < small.interval.high
+    # Where the difference varies, it has an error of its own.
+    varied = 0.02 + np.repeat(np.random.default_rng(2).normal(0, 0.002, n_contexts), 2)
+    assert test_of(varied).pvalue < 0.001

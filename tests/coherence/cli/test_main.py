@@ -59,8 +59,29 @@ def test_wrong_usage_ends_with_2_and_abbreviations_are_refused(capsys):
     assert entry.main(["analyze"]) == 2
     assert "RUNS" in capsys.readouterr().err
     assert entry.main(["analyze", "runs.csv", "--publ"]) == 2
-    assert "unrecognized arguments: --publ" in capsys.readouterr().err
+    said = "there is no option --publ. Did you mean --published? 'coherence analyze --help' lists"
+    assert said in capsys.readouterr().err
     assert entry.main(["--nonsense"]) == 2
+    assert "coherence: there is no option --nonsense. 'coherence --help'" in capsys.readouterr().err
+    assert entry.main(["analyze", "runs.csv", "--belif=p"]) == 2
+    assert "no option --belif. Did you mean --belief?" in capsys.readouterr().err
+    assert entry.main(["analyze", "runs.csv", "--qqqq", "p"]) == 2
+    assert "no option --qqqq. 'coherence analyze --help'" in capsys.readouterr().err
+    assert entry.main(["analyze", "runs.csv", "more\x1b[31m.csv"]) == 2
+    err = capsys.readouterr().err
+    assert "is one argument too many" in err
+    assert "\x1b" not in err
+
+
+def test_several_faults_stand_on_a_line_each(tmp_path, capsys):
+    table = tmp_path / "mine.csv"
+    table.write_text("confidence,choice\n85,a\nn/a,b\n")
+    assert entry.main(["analyze", str(table), "--belief", "confidence", "--truth", "x"]) == 2
+    opening, *faults = capsys.readouterr().err.splitlines()
+    assert opening == f"coherence analyze: {table} has 3 faults:"
+    assert [fault[:4] for fault in faults] == ["  - "] * 3
+    assert "no column 'x'" in faults[0]
+    assert "Leave the cell empty where there is no number" in faults[1]
 
 
 def test_no_command_prints_the_help(capsys):

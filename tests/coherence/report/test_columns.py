@@ -3,7 +3,7 @@ import re
 import pytest
 from rich.text import Text
 
-from coherence.report.columns import aligned, render_lines
+from coherence.report.columns import aligned, folded, render_lines
 
 
 def test_columns_are_as_wide_as_their_widest_cell_and_two_apart():
@@ -41,3 +41,22 @@ def test_styles_become_codes_only_on_request_and_no_line_ends_in_blanks(monkeypa
     (line,) = render_lines(parts, color=True)
     assert line.startswith("\x1b[1mab")
     assert re.sub(r"\x1b\[\d*m", "", line) == "ab"
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "indent", "lines"),
+    [
+        ("monotone_choice:yes/no", 22, 2, ["monotone_choice:yes/no"]),
+        ("monotone_choice:yes/no", 21, 2, ["monotone_choice:", "  yes/no"]),
+        ("check:take umbrella/leave", 20, 2, ["check:", "  take", "  umbrella/leave"]),
+        ("a_check, monotone_choice:yes/no", 18, 0, ["a_check,", "monotone_choice:", "yes/no"]),
+        ("residual_covariance", 12, 0, ["residual_", "covariance"]),
+        ("x" * 7, 3, 0, ["xxx", "xxx", "x"]),
+        ("決決決", 4, 0, ["決決", "決"]),
+        ("", 4, 0, [""]),
+    ],
+)
+def test_names_are_broken_between_their_parts(text, width, indent, lines):
+    shown = folded(text, width, indent=indent).split("\n")
+    assert shown == lines
+    assert "".join(shown).replace(" ", "") == text.replace(" ", "")

@@ -34,3 +34,14 @@ def test_of_very_many_units_both_ends_are_drawn(unit, ax, drawn):
     at = points.get_offsets()[:, 0]
     assert (len(at), at.max(), at.min()) == (MOST_ROWS, MOST_ROWS + 19, 0)
     assert f"Of {MOST_ROWS + 20} units" in figure.caption
+
+
+def test_effects_of_one_action_each_are_said_to_be_so(unit):
+    def of(at, **settings):
+        result = CheckResult("a", "n", 0.1, "probability", None, 0.5, 9, 9, settings=settings)
+        return unit(model=f"m{at}", results=(result,), verdicts=("V.",))
+
+    said = "the difference in the probability of one action, the surest in its unit"
+    named = forest_figures(rank([of(0, component="P(yes | 1) - P(yes | not 1)"), of(1)])[1])
+    assert said in named[0].caption
+    assert said not in forest_figures(rank([of(0), of(1)])[1])[0].caption

@@ -304,3 +304,21 @@ def test_an_alert_of_all_units_is_said_once_above_their_answers_and_of_some_with
     assert [page.count(caution) for page in answers] == [1, 1]
     assert answers[0].index(caution) < answers[0].index("<dl")
     assert answers[1].index("alone</a>") < answers[1].index(caution)
+
+
+def test_of_many_units_the_ranking_comes_before_what_is_said_of_each(unit):
+    difference = "P(yes | 1) - P(yes | not 1)"
+
+    def of(model, measure, **settings):
+        result = CheckResult("cmi", "n", 0.1, measure, None, 0.5, 9, 9, settings=settings)
+        return unit(model=model, results=(result,), verdicts=("V.",), beliefs=NO_BELIEFS)
+
+    units = [of(f"m{at}", "belief") for at in range(3)]
+    assert render_html(units, {}).index('<dl class="said">') < render_html(units, {}).index(
+        '<h2 id="overview">'
+    )
+    page = render_html([*units, of("m3", "probability", component=difference)], {})
+    assert page.index('<h2 id="overview">') < page.index('<dl class="said">')
+    assert page.count('<th scope="rowgroup"') == 2
+    overview = page[page.index('<h2 id="overview">') : page.index('<dl class="said">')]
+    assert overview.count(difference) == 1

@@ -1,6 +1,6 @@
 import pytest
 
-from coherence.report.ranking import counted_rejections, rank, shared_tests
+from coherence.report.ranking import by_measure, counted_rejections, rank, shared_tests
 from coherence.result import CheckResult
 
 
@@ -32,6 +32,13 @@ def test_the_largest_effect_comes_first_whatever_its_sign_and_measures_stay_apar
     assert check == "a"
     assert [row.unit.model for row in ranked] == ["m1", "m4", "m0", "m2", "m3"]
     assert [row.key for row in ranked][:2] == ["unit-2", "unit-5"]
+    assert [(name, [row.unit.model for row in rows]) for name, rows in by_measure(ranked)] == [
+        ("effects in belief", ["m1", "m4", "m0"]),
+        ("effects in probability", ["m2"]),
+        ("no effect", ["m3"]),
+    ]
+    # One unit of measurement needs no heading.
+    assert [name for name, _ in by_measure(ranked[:3])] == [""]
 
 
 def test_the_test_that_most_units_share_ranks_them_and_estimates_never_do(units):

@@ -92,3 +92,14 @@ def test_where_scatter_misleads_the_bars_are_those_of_the_fitted_agent(unit):
     assert all("No point lies outside its bar." in figure.caption for figure in misled)
     assert "The bars take each report for the belief itself" in exact[0].caption
     assert any("outside their bars (ringed)" in figure.caption for figure in exact)
+
+
+def test_bars_that_their_points_hide_are_owned_to(unit, choices):
+    """Choices that hardly vary leave bars that nobody sees, of which the caption once spoke."""
+    rows = choices()
+    steady = 0.98 + 0.001 * rows["belief"]
+    policies = rows.drop(columns="action").assign(action_yes=steady, action_no=1 - steady)
+    figures, _ = planned(unit, beliefs=policies)
+    assert "Here the points hide their bars, or nearly: they are at most 0.0" in figures[0].caption
+    seen, _ = planned(unit, beliefs=rows)
+    assert "hide their bars" not in seen[0].caption

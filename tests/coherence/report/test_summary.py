@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from coherence.report.ranking import FEW
-from coherence.report.summary import render_report, render_summary
+from coherence.report.summary import SCREEN, render_report, render_summary
 from coherence.report.terminal import render_terminal
 from coherence.result import CheckResult, Interval
 
@@ -77,12 +77,77 @@ def test_unreadable_answers_and_what_all_units_share_are_said_once(many):
     assert text.count("said by all.") == 1
 
 
-def test_few_units_and_whoever_asks_get_everything(many):
-    few = many(FEW)
-    assert render_report(few, width=100) == render_terminal(few, width=100)
+def test_a_caution_about_one_unit_is_said_with_its_name(many, unit):
+    caution = "caution: the action 'biy' looks like 'buy'."
+    text = render_summary(
+        [*many(5, notes=()), unit(model="other", notes=("n", caution))], width=200
+    )
+    assert f"· asia · other: {caution}" in text
+    assert "1 more note on what was left out" in text
+
+
+def test_what_fits_a_screen_is_shown_whole_and_whoever_asks_gets_everything(many):
+    short, long = many(1), many(FEW)
+    whole = render_terminal(short, width=100)
+    assert len(whole.splitlines()) <= SCREEN < len(render_terminal(long, width=100).splitlines())
+    assert render_report(short, width=100) == whole
+    assert render_report(long, width=100, full=True) == render_terminal(long, width=100)
     units = many(FEW + 1)
     assert render_report(units, width=100) == render_summary(units, width=100)
     assert render_report(units, width=100, full=True) == render_terminal(units, width=100)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_longer_reports_of_few_units_are_brief_and_name_where_the_rest_is(many, width):
+    text = render_report(many(FEW, notes=("n",)), width=width, more="report.html")
+    lines = text.splitlines()
+    assert len(lines) < len(render_terminal(many(FEW), width=width).splitlines())
+    assert max(map(len, lines)) <= width
+    for unit in many(FEW):
+        assert unit.model in text
+    assert " ".join(text.split()).endswith("and all notes: report.html.")
+
+
+def test_effects_in_different_units_stand_apart_and_the_choice_is_named(unit):
+    def of(model, effect, measure, **settings):
+        result = CheckResult(
+            "residual_covariance", "n", effect, measure, None, 0.5, 9, 9, settings=settings
+        )
+        return unit(model=model, results=(result,), verdicts=("V.",), notes=())
+
+    difference = "P(yes | 1) - P(yes | not 1)"
+    units = [
+        of("m0", 0.1, "belief"),
+        of("m1", 0.9, "probability", component=difference),
+        of("m2", 0.2, "belief"),
+        of("m3", 0.3, "belief"),
+    ]
+    lines = [line.strip() for line in render_summary(units, width=100).splitlines()]
+    assert "the largest first, within each unit of measurement:" in " ".join(lines)
+    starts = ("asia · m", "effects in", "P(")
+    shown = [line.split("  ")[0] for line in lines if line.startswith(starts)]
+    assert shown == [
+        "effects in belief",
+        *("asia · m3", "asia · m2", "asia · m0"),
+        *("effects in probability", "asia · m1", difference),
+    ]
+    alone = render_summary([of(f"m{at}", 0.1, "belief") for at in range(4)], width=100)
+    assert "effects in" not in alone
+    assert "the largest first:" in alone
+
+
+def test_names_of_tests_are_not_cut_inside_a_word(unit):
+    rejecting = tuple(
+        CheckResult(f"monotone_choice:{pair}", "n", 0.2, "share", None, 0.001, 9, 9, pvalue_holm=0)
+        for pair in ("yes/no", "yes/defer", "defer/no")
+    )
+    units = [
+        unit(model=f"m{at}", results=rejecting, verdicts=("V.",) * 3, notes=()) for at in range(4)
+    ]
+    for width in range(70, 121):
+        table = render_summary(units, width=width).split("rejected tests")[-1].split("───")[0]
+        names = re.findall(r"[a-z]+", re.sub(r"asia · m\d|share", "", table))
+        assert set(names) <= {"monotone", "choice", "yes", "no", "defer"}
 
 
 def test_names_cannot_send_commands_to_the_terminal_and_ascii_is_kept(many, unit):

@@ -94,16 +94,27 @@ def test_missing_columns_name_the_closest():
     assert slip.startswith("column 'acton' is not read, and its name is close to 'action'")
     assert (
         missing == "column 'p' (the stated belief) is missing. Closest name found: 'Belief'. "
-        "Map it, for example --belief NAME."
+        "Say which it is: --belief NAME; in Python read_runs(..., columns={'p': NAME}), or rename "
+        "the column of a DataFrame."
     )
     assert nothing.startswith(
         "there is nothing to check beliefs against: give 'action' (what was chosen), 'theta' "
         "(the realised state), 'p_true'"
     )
     assert nothing.endswith(
-        "For 'action' the closest name found is 'acton'. Map what is there, for example "
-        "--action NAME or --truth NAME."
+        "For 'action' the closest name found is 'acton'. Say which is which: --action NAME, "
+        "--truth NAME; in Python read_runs(..., columns={'action': NAME, 'theta': NAME}), or "
+        "rename the columns of a DataFrame."
     )
+
+
+def test_names_that_only_share_letters_are_not_proposed():
+    """A column "question" was once the closest name to "action"."""
+    table = pd.DataFrame({"relief": [0.1], "question": ["a"], "reason": [1], "that": [0]})
+    missing, nothing = find_faults(table.rename(columns={"relief": "brief"}))
+    for said in (missing, nothing):
+        assert "closest name" not in said.casefold()
+        assert "Found: 'brief', 'question', 'reason', 'that'." in said
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from coherence import InputError, SchemaError, read_runs, scan_runs, simulate
+from coherence.table.reading_notes import reading_notes
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +99,9 @@ def test_whether_there_are_percentages_is_judged_from_all_units(tmp_path, caplog
     scan = scan_runs(tmp_path, **said)
     for task, model in scan.units:
         expected = whole.loc[whole["model"] == model, "p"].tolist()
-        assert scan.read(task, model)["p"].tolist() == expected
+        unit = scan.read(task, model)
+        assert unit["p"].tolist() == expected
+        assert reading_notes(unit) == reading_notes(whole)
     assert [record.getMessage() for record in caplog.records] == at_once
     assert "3 of 9 values of 'conf' (mapped to 'p') are below 1" in at_once[0]
 

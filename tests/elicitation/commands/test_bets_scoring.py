@@ -74,7 +74,7 @@ def test_all_pairs_are_contexts_on_request(questions, tmp_path):
     assert not (tmp_path / "out" / "models.csv").exists()
 
 
-def test_results_of_an_earlier_call_do_not_stay(questions, tmp_path):
+def test_results_of_an_earlier_call_do_not_stay(questions, tmp_path, capsys):
     table = pd.read_csv(questions, keep_default_na=False, na_values=[""])
     out = tmp_path / "out"
     out.mkdir()
@@ -88,7 +88,9 @@ def test_results_of_an_earlier_call_do_not_stay(questions, tmp_path):
     partial.to_csv(tmp_path / "one.csv", index=False)
     assert main(["bets", "--answers", str(tmp_path / "several.csv"), "--out", str(out)]) == 0
     assert (out / "ladder_2.svg").exists()
+    assert "in place of" not in capsys.readouterr().err
     assert main(["bets", "--answers", str(tmp_path / "one.csv"), "--out", str(out)]) == 0
+    assert f"to {out}, in place of those of an earlier call" in capsys.readouterr().err
     left = {file.name for file in out.iterdir()}
     assert left == {
         "answers.csv",

@@ -74,10 +74,11 @@ def test_answers_are_scored_and_everything_is_written(answers, tmp_path, capsys)
 
 
 @pytest.mark.lengthy
-def test_what_an_earlier_call_wrote_does_not_stay_beside_the_new(answers, tmp_path):
+def test_what_an_earlier_call_wrote_does_not_stay_beside_the_new(answers, tmp_path, capsys):
     """Files of other names stay, and so does the table that is read, whatever it is called."""
     out = tmp_path / "out"
     assert main(["mix", "--answers", str(answers), "--out", str(out)]) == 0
+    assert "in place of" not in capsys.readouterr().err
     kept = {"answers.sqlite", "rates-mine.png", "notes.csv"}
     for name in kept:
         (out / name).write_text("mine", encoding="utf-8")
@@ -86,6 +87,7 @@ def test_what_an_earlier_call_wrote_does_not_stay_beside_the_new(answers, tmp_pa
     )
     flips.to_parquet(out / "answers.parquet")
     assert main(["mix", "--answers", str(out / "answers.parquet"), "--out", str(out)]) == 0
+    assert f"to {out}, in place of those of an earlier call" in capsys.readouterr().err
     written = {
         "scores.csv",
         "scores.json",
@@ -139,6 +141,7 @@ def test_a_model_is_asked_once(tmp_path, capsys):
             assert len(store) == 98
     assert len(pd.read_parquet(tmp_path / "out" / "answers.parquet")) == 98
     assert main([*command, "--exact"]) == 0
+    assert "probabilities of answers to 98 questions" in capsys.readouterr().err
     exact = pd.read_parquet(tmp_path / "out" / "answers.parquet")
     sums = (
         exact.fillna({"item": "", "order": ""})

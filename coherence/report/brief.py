@@ -1,0 +1,166 @@
+"""A report of few units as text that fits one screen: the answer, the tests, what may mislead.
+
+A line for each test, and for each check without one its first estimate. Every estimate, the
+verdicts in words and the counts of answers are one option or one page away.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from rich.cells import cell_len
+from rich.console import RenderableType
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from coherence.report.answering import POLICIES, answering_sentences
+from coherence.report.columns import GAP, aligned, folded
+from coherence.report.ranking import is_test
+from coherence.report.statuses import repair_sentence, unreadable_share
+from coherence.report.terminal import bulleted
+from coherence.report.twins import twin_cells, twin_note
+from coherence.report.unit import Unit
+from coherence.report.wording import (
+    alert_sentence,
+    clean,
+    component_of,
+    format_effect,
+    format_tested,
+    interval_heading,
+    unit_heading,
+)
+from coherence.result import CheckResult, Outcome
+from coherence.table.printable import counted
+
+MOST_NOTES = 3
+"""Notes on what was left out or assumed; further ones are counted."""
+_CAUTION = "caution"
+_MARKS = {Outcome.REJECTED: "rejects", Outcome.UNCORRECTED: "sign"}
+
+
+def brief_parts(unit: Unit, width: int) -> list[RenderableType]:
+    """Return what one screen says of a unit.
+
+    Parameters
+    ----------
+    unit : Unit
+        One (task, model).
+    width : int
+        Columns of the terminal.
+
+    Returns
+    -------
+    list of renderables
+        Heading, conclusion, alerts, a line for each leading result, cautions.
+    """
+    parts: list[RenderableType] = [Text(unit_heading(unit), style="bold", overflow="fold")]
+    parts += [Text(sentence, overflow="fold") for sentence in unit.conclusion]
+    parts += [Text(alert_sentence(alert), style="bold", overflow="fold") for alert in unit.alerts]
+    parts.append(Text())
+    parts += _result_lines(unit, width)
+    captions, body = twin_cells(unit)
+    if body:  # asked for with an option of its own
+        parts += [Text(), *map(Text, aligned([captions, *body], right=range(1, len(captions))))]
+        parts.append(Text(twin_note(unit), overflow="fold"))
+    remarks = list(_remarks(unit))
+    return [*parts, Text(), bulleted(remarks)] if remarks else parts
+
+
+def leading(results: Sequence[CheckResult]) -> list[CheckResult]:
+    """Return every test, and of a check without one the first estimate.
+
+    Parameters
+    ----------
+    results : sequence of CheckResult
+        Of one unit, in the order of the checks.
+
+    Returns
+    -------
+    list of CheckResult
+        In the same order.
+    """
+    tested = {_family(result) for result in results if result.pvalue is not None}
+    first: dict[str, CheckResult] = {}
+    for result in results:
+        first.setdefault(_family(result), result)
+    return [
+        result
+        for result in results
+        if result.pvalue is not None
+        or (_family(result) not in tested and first[_family(result)] is result)
+    ]
+
+
+def _family(result: CheckResult) -> str:
+    return result.check.partition(":")[0]
+
+
+def _result_lines(unit: Unit, width: int) -> Iterator[RenderableType]:
+    shown = leading(unit.results)
+    if not shown:
+        yield Text("No check could be run.")
+        return
+    marked = any(result.outcome() in _MARKS for result in shown)
+    rows = [["check", "effect", interval_heading(unit.results), "p (Holm)", ""]]
+    for result in shown:
+        mark = _MARKS.get(result.outcome(), "")
+        rows.append([clean(result.check), *format_effect(result), format_tested(result), mark])
+    widths = [max(cell_len(row[at]) for row in rows) for at in range(5 if marked else 4)]
+    # Numbers stay whole; a name that is longer than what they leave goes on below itself.
+    widths[0] = max(min(widths[0], width - sum(widths[1:]) - GAP * (len(widths) - 1)), 12)
+    for at, row in enumerate(rows):
+        grid = Table.grid(padding=(0, GAP, 0, 0), pad_edge=False)
+        for column, cells in enumerate(widths):
+            grid.add_column(width=cells, justify="right" if column == 3 else "left")
+        bold = at > 0 and shown[at - 1].outcome() is Outcome.REJECTED
+        style = "dim" if at == 0 else "bold" if bold else ""
+        name = folded(row[0], widths[0], indent=2)
+        grid.add_row(
+            *(Text(cell, overflow="fold") for cell in [name, *row[1 : len(widths)]]), style=style
+        )
+        yield grid
+        if at == 0:
+            yield Rule(style="dim")
+    yield from (Text(note, style="dim", overflow="fold") for note in _effect_notes(shown))
+    hidden = len(unit.results) - len(shown)
+    if hidden:
+        yield Text(f"and {counted(hidden, 'further estimate')}", style="dim")
+
+
+def _effect_notes(results: Sequence[CheckResult]) -> Iterator[str]:
+    """Say which effects are of one action, and which lie below their interval."""
+    for say in (component_of, CheckResult.estimate_note):
+        about: dict[str, list[str]] = {}
+        for result in results:
+            about.setdefault(say(result), []).append(clean(result.check))
+        yield from (f"{', '.join(names)}: {said}" for said, names in about.items() if said)
+
+
+def _remarks(unit: Unit) -> Iterator[str]:
+    """Say what may mislead, how many answers there are, and what was left out."""
+    about = [*unit.cautions, *map(clean, answering_sentences(unit.answering))]
+    yield from (text for text in about if text.startswith(_CAUTION) or text == POLICIES)
+    notes = list(map(clean, unit.other_notes))
+    # What may mislead is never among those that are only counted.
+    notes.sort(key=lambda note: not note.startswith(_CAUTION))
+    n_shown = max(MOST_NOTES, sum(note.startswith(_CAUTION) for note in notes))
+    yield from notes[:n_shown]
+    if len(notes) > n_shown:
+        yield f"{counted(len(notes) - n_shown, 'further note')} on what was left out or assumed."
+    yield from filter(None, [_answers(unit)])
+
+
+def _answers(unit: Unit) -> str:
+    """Say how much was asked, how much of it could not be read, and what enters the checks."""
+    said = []
+    if not unit.statuses.empty:
+        asked = counted(int(unit.statuses["rows"].sum()), "row")
+        said.append(f"{asked} of answers, {unreadable_share(unit):.1%} unreadable")
+    tests = [result for result in unit.results if is_test(result)] or list(unit.results)
+    if tests:
+        most = max(tests, key=lambda result: result.n_rows)
+        entered = f"at most {counted(most.n_rows, 'row')} in {counted(most.n_contexts, 'context')}"
+        dropped = max(result.n_dropped for result in unit.results)
+        left = f", {dropped} left out for missing values" if dropped else ""
+        said.append(f"{entered} enter a test{left}")
+    text = "; ".join(filter(None, [*said, repair_sentence(unit)]))
+    return f"{text}." if text else ""

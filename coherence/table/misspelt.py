@@ -1,0 +1,104 @@
+"""Labels that may be slips of the pen: rare, and one letter away from a common one.
+
+A misspelt action is an option of its own to every check. Nothing is changed here: a caution says
+what looks like a slip, and the owner of the table knows.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from coherence.table.column_names import one_slip_apart
+from coherence.table.printable import clean, counted
+
+COLUMNS = {"action": "action", "theta": "state"}
+"""Column -> what its labels are called."""
+MOST_RARE = 0.05  # rows of a slip over those of what was meant
+FEWEST_LETTERS = 3  # "no" and "go" are a letter apart, and different words
+MOST_LABELS = 200
+"""Above so many labels the column holds numbers or texts, and no options."""
+_MOST_SAID = 4
+_LONGEST = 60
+_DIGITS = re.compile(r"[0-9]")
+
+
+def spelling_notes(rows: pd.DataFrame) -> list[str]:
+    """Name rare actions and states that are spelt nearly like a common one.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows of a runs table, of one task and model.
+
+    Returns
+    -------
+    list of str
+        A caution for each, a few at most.
+
+    Examples
+    --------
+    >>> for note in spelling_notes(pd.DataFrame({"action": ["buy"] * 500 + ["biy", "wait"]})):
+    ...     print(note)
+    caution: the action 'biy' (1 row) is spelt nearly like 'buy' (500 rows), and counts as an action
+    of its own. If it is a slip, mend the table; nothing was changed.
+    """
+    notes = []
+    for column, noun in COLUMNS.items():
+        if column not in rows.columns:
+            continue
+        for rare, common, n_rare, n_common in _slips(rows[column]):
+            notes.append(
+                f"caution: the {noun} {clean(rare)!r} ({counted(n_rare, 'row')}) is spelt nearly "
+                f"like {clean(common)!r} ({counted(n_common, 'row')}), and counts as "
+                f"{'an' if noun[0] in 'aeiou' else 'a'} {noun} of its own. If it is a slip, mend "
+                "the table; nothing was changed."
+            )
+    more = len(notes) - _MOST_SAID
+    if more > 0:
+        others = counted(more, "more label is", "more labels are")
+        return [*notes[:_MOST_SAID], f"caution: {others} spelt nearly like a common one."]
+    return notes
+
+
+def _slips(column: "pd.Series[Any]") -> Iterator[tuple[str, str, int, int]]:
+    counts = column.value_counts()
+    if len(counts) > MOST_LABELS:
+        return
+    texts = [(label, int(n)) for label, n in counts.items() if isinstance(label, str)]
+    # In the order of the letters among equals, so that equal tables give equal notes.
+    pairs = sorted(texts, key=lambda each: (-each[1], each[0]))
+    for at, (rare, n_rare) in enumerate(pairs):
+        for common, n_common in pairs[:at]:
+            if n_rare > MOST_RARE * n_common:
+                break  # those that follow are rarer still
+            if is_slip(rare, common):
+                yield rare, common, n_rare, n_common
+                break
+
+
+def is_slip(text: str, meant: str) -> bool:
+    """Tell whether one letter is wrong, missing, added, or has changed places with the next.
+
+    Parameters
+    ----------
+    text, meant : str
+        Labels. Numbers and numbered labels, such as "dose 10" and "dose 20", are no slips.
+
+    Returns
+    -------
+    bool
+        Whether one step leads from the one to the other.
+
+    Examples
+    --------
+    >>> is_slip("biy", "buy"), is_slip("wiat", "wait"), is_slip("dose1", "dose2"), is_slip("a", "b")
+    (True, True, False, False)
+    """
+    if min(len(text), len(meant)) < FEWEST_LETTERS or max(len(text), len(meant)) > _LONGEST:
+        return False
+    text, meant = text.casefold(), meant.casefold()
+    # Labels that differ in case are `coherence.table.labels`' matter; digits number an option.
+    numbered = _DIGITS.findall(text) != _DIGITS.findall(meant)
+    return text != meant and not numbered and one_slip_apart(text, meant)
