@@ -94,7 +94,8 @@ def fits(value: Any, hint: Any) -> bool:
     if hint is None or hint is type(None):
         return value is None
     if hint == ArrayLike or _is_array(hint):
-        whole = "int" in str(hint)
+        # That of numpy 2.0 for any array lists the kinds of its numbers, whole ones among them.
+        whole = hint != ArrayLike and "int" in str(hint)
         return _is_rectangular(value) and (not whole or np.asarray(value).dtype.kind in "iu")
     origin, members = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):

@@ -44,7 +44,10 @@ def test_the_command_writes_what_the_function_returns(files, tmp_path, capsys):
         assert list(written.columns) == list(table.columns)
         value = "estimate" if name == "estimates" else "difference"
         assert written[value].tolist() == table[value].tolist()
-        assert pd.read_csv(out / f"{name}.csv")[value].tolist() == table[value].tolist()
+        assert (
+            pd.read_csv(out / f"{name}.csv", float_precision="round_trip")[value].tolist()
+            == table[value].tolist()
+        )
 
 
 def test_earlier_results_are_replaced_and_other_files_kept(files, tmp_path):

@@ -22,7 +22,9 @@ def report():
 def test_files_hold_the_results_unrounded(report):
     files = table_files(report.units)
     for number, unit in enumerate(report.units, start=1):
-        table = pd.read_csv(io.StringIO(files[f"results-{number}.csv"]))
+        table = pd.read_csv(
+            io.StringIO(files[f"results-{number}.csv"]), float_precision="round_trip"
+        )
         results = report.results[report.results["model"] == unit.model].reset_index(drop=True)
         assert table["check"].tolist() == results["check"].tolist()
         for name, column in (
@@ -42,7 +44,7 @@ def test_files_hold_the_results_unrounded(report):
 
 def test_statuses_are_counted_as_in_the_report(report):
     files = table_files(report.units)
-    table = pd.read_csv(io.StringIO(files["answers-1.csv"]))
+    table = pd.read_csv(io.StringIO(files["answers-1.csv"]), float_precision="round_trip")
     assert table["rows"].tolist() == report.units[0].statuses["rows"].tolist()
     assert table["status"].tolist() == report.units[0].statuses["status"].astype(str).tolist()
 

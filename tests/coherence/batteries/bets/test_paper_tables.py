@@ -32,7 +32,7 @@ def accuracy():
 
 
 def csv_of(table):
-    return pd.read_csv(io.StringIO(render_csv(table)))
+    return pd.read_csv(io.StringIO(render_csv(table)), float_precision="round_trip")
 
 
 def check(table, rows, down, across):

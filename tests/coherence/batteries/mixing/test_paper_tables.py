@@ -19,7 +19,9 @@ def experiments():
 
 
 def test_every_number_is_that_of_the_scores(experiments):
-    table = pd.read_csv(io.StringIO(render_csv(mixing_table(experiments))))
+    table = pd.read_csv(
+        io.StringIO(render_csv(mixing_table(experiments))), float_precision="round_trip"
+    )
     for name in ("points", "published", "ceiling", "equilibrium", "corrected", "unread", "refused"):
         np.testing.assert_array_equal(table[name], experiments[name])
     np.testing.assert_array_equal(table["corrected.low"], experiments["low"])

@@ -74,7 +74,7 @@ def tables(beliefs, stated):
 
 
 def csv_of(table):
-    return pd.read_csv(io.StringIO(render_csv(table)))
+    return pd.read_csv(io.StringIO(render_csv(table)), float_precision="round_trip")
 
 
 def test_distances_are_means_over_settings_then_wordings(tables, beliefs, stated):
