@@ -14,6 +14,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from coherence.errors import shown
+
 # What numpy says of texts that it was to calculate with.
 _NO_NUMBERS = ("could not convert string to float", "not supported for the input types")
 _LOOKED_AT = 1000  # members of a collection
@@ -219,5 +221,5 @@ def _words(hint: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    text = " ".join(repr(value).split())
+    text = shown(value)
     return text if len(text) <= 80 else f"{text[:80]} ... ({type(value).__name__})"

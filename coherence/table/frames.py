@@ -30,3 +30,13 @@ def require_frame(runs: Any, name: str = "runs") -> None:
     else:  # polars, pyarrow and others of their kind have this method
         remedy = f"Convert it: {name}.to_pandas()."
     raise InputError(f"{name} must be a pandas DataFrame; received {kind}. {remedy}")
+
+
+def require_plain_index(runs: pd.DataFrame) -> None:
+    """Raise `InputError` where the index of a runs table is named like one of its columns."""
+    doubled = [name for name in runs.index.names if name is not None and name in runs.columns]
+    if doubled:
+        raise InputError(
+            f"runs must not have an index named like a column; both are {doubled[0]!r}. "
+            "Drop the index: runs.reset_index(drop=True)."
+        )

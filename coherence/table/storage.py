@@ -104,8 +104,9 @@ def _read_file(path: Path, texts: Collection[str], form: TextForm = AS_IT_SAYS) 
         raise
     except UnicodeError as error:
         raise not_in_encoding(path, error, form) from None
-    except (OSError, EOFError, ValueError, pd.errors.ParserError) as error:
-        # pyarrow's ArrowInvalid is a ValueError; only the first line of such messages helps a user.
+    except (OSError, EOFError, ValueError, TypeError, NotImplementedError) as error:
+        # pyarrow's ArrowInvalid is a ValueError, and a type that pandas does not know one of the
+        # last two; only the first line of such messages helps a user.
         raise InputError(
             f"{path}: the file cannot be read as {suffix[1:]} ({str(error).splitlines()[0]}). "
             "Check that it is complete."
@@ -245,6 +246,9 @@ def read_table(
 
 
 def _write_jsonl(runs: pd.DataFrame, path: Path) -> None:
+    if runs.columns.has_duplicates:
+        twice = runs.columns[runs.columns.duplicated()][0]
+        raise ValueError(f"two columns are named {twice!r}")
     # pandas writes at most 15 digits; a probability must come back as the number that it was.
     records = runs.astype(object).where(runs.notna(), None).to_dict("records")
     with path.open("w", encoding="utf-8") as lines:

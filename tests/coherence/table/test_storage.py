@@ -5,11 +5,12 @@ import os
 import stat
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coherence import InputError, SchemaError, read_runs, simulate, write_runs
+from coherence import InputError, SchemaError, read_runs, scan_runs, simulate, write_runs
 
 TABLE = "p,action,theta\n0.25,rest,1\n0.125,rest,0\n"
 
@@ -240,3 +241,27 @@ def test_refuses_unknown_targets(tmp_path, runs):
         write_runs(runs, tmp_path / "runs.txt")
     with pytest.raises(InputError, match="does not exist"):
         write_runs(runs, tmp_path / "nowhere" / "runs.csv")
+
+
+@pytest.mark.parametrize("name", ["runs.jsonl", "runs.parquet"])
+def test_a_second_column_of_a_name_is_not_lost(tmp_path, runs, name):
+    with pytest.raises(InputError, match="cannot hold this table .*[Ee]very column must have one"):
+        write_runs(pd.concat([runs, runs[["p"]]], axis=1), tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def with_models(runs, path, values, kind):
+    column = pd.Series(values * len(runs), dtype=pd.ArrowDtype(kind))
+    runs.reset_index(drop=True).assign(model=column).to_parquet(path)
+
+
+def test_a_type_that_pandas_does_not_read_names_the_file(tmp_path, runs):
+    path = tmp_path / "runs.parquet"
+    with_models(runs, path, ["a"], pa.dictionary(pa.int8(), pa.string()))
+    with pytest.raises(InputError, match="runs.parquet: the file cannot be read as parquet"):
+        read_runs(path)
+    with_models(runs, path, [[]], pa.list_(pa.null()))
+    with pytest.raises(InputError, match=r"runs.parquet.* must hold|runs.parquet.*be read"):
+        read_runs(path)
+    with pytest.raises(InputError, match="runs.parquet: rows cannot be read"):
+        scan_runs(path)
