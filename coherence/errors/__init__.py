@@ -6,7 +6,6 @@ what to do about it. The command line prints them in one line and exits with 2.
 
 import errno
 import sys
-import warnings
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from functools import cache, partial, wraps
@@ -138,32 +137,6 @@ def listing(values: Iterable[object], limit: int = 5) -> str:
     items = [str(value) for value in values]
     more = f" and {len(items) - limit} more" if len(items) > limit else ""
     return ", ".join(items[:limit]) + more
-
-
-def shown(value: object) -> str:
-    """Return what was received as one line of text.
-
-    Parameters
-    ----------
-    value : object
-        Anything; pandas warns when it shows some tables, and cannot show others.
-
-    Returns
-    -------
-    str
-        Its `repr` without line ends, or its type where it has none.
-
-    Examples
-    --------
-    >>> shown([1, 2])
-    '[1, 2]'
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return " ".join(repr(value).split())
-        except Exception:
-            return f"<{type(value).__name__}>"
 
 
 def answering(load: Callable[[str], Any], package: str) -> Callable[[str], Any]:

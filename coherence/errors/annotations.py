@@ -6,6 +6,7 @@ import numbers
 import os
 import types
 import typing
+import warnings
 from collections.abc import Callable, Collection, Hashable, Mapping
 from pathlib import PurePath
 from typing import Any, Literal, Union, get_args, get_origin
@@ -13,8 +14,6 @@ from typing import Any, Literal, Union, get_args, get_origin
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-
-from coherence.errors import shown
 
 # What numpy says of texts that it was to calculate with.
 _NO_NUMBERS = ("could not convert string to float", "not supported for the input types")
@@ -135,6 +134,8 @@ def _fits_collection(value: Any, origin: Any, members: tuple[Any, ...]) -> bool:
     is_column = isinstance(value, pd.Series | pd.Index | np.ndarray) and np.ndim(value) == 1
     if not (isinstance(value, origin) or (is_column and origin is not tuple)):
         return False
+    if isinstance(value, np.ndarray) and not value.ndim:
+        return False  # a collection to Python, though it has no members
     if isinstance(value, str | bytes):
         return False
     if isinstance(value, Mapping) and len(members) == 2:
@@ -218,6 +219,32 @@ def _words(hint: Any) -> str:
         inside = ", ".join(_words(member) for member in members if member is not Ellipsis)
         return f"a {origin.__name__} of {inside}"
     return str(getattr(hint, "__name__", hint))
+
+
+def shown(value: object) -> str:
+    """Return what was received as one line of text.
+
+    Parameters
+    ----------
+    value : object
+        Anything; pandas warns when it shows some tables, and cannot show others.
+
+    Returns
+    -------
+    str
+        Its `repr` without line ends, or its type where it has none.
+
+    Examples
+    --------
+    >>> shown([1, 2])
+    '[1, 2]'
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return " ".join(repr(value).split())
+        except Exception:
+            return f"<{type(value).__name__}>"
 
 
 def _shown(value: Any) -> str:

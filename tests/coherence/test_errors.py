@@ -1,7 +1,5 @@
 """Messages: the closest name in two tellings, lists that end, and faults counted."""
 
-import warnings
-
 import pytest
 
 from coherence.errors import (
@@ -11,7 +9,6 @@ from coherence.errors import (
     SchemaError,
     closest,
     listing,
-    shown,
     suggestion,
 )
 
@@ -80,17 +77,3 @@ def test_every_error_is_one_of_ours_and_of_pythons():
         "asking a model needs an extra that is not installed. Run: "
         "pip install 'belief-coherence[elicit]'"
     )
-
-
-def test_what_cannot_be_shown_is_named_by_its_type():
-    class Hidden:
-        def __repr__(self):
-            raise ArithmeticError
-
-    class Loud:
-        def __repr__(self):
-            warnings.warn("shown", RuntimeWarning, stacklevel=1)
-            return "a\nloud  one"
-
-    assert shown(Hidden()) == "<Hidden>"
-    assert shown(Loud()) == "a loud one"

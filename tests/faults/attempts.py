@@ -18,7 +18,7 @@ from bad_calls import Slow, at_most
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from coherence import CoherenceError
-from coherence.errors import shown
+from coherence.errors.annotations import shown
 
 SECONDS = 20
 PACKAGES = ("coherence", "bayesnets", "elicitation")
@@ -64,7 +64,9 @@ class Attempt:
             kind, why = "fault", str(error)
         except (Exception, SystemExit) as error:
             kind, why = "fault", f"{type(error).__name__} at {where(error)}: {str(error)[:160]}"
-        escaped = [one for one in escaped if "divided by the sum" not in str(one.message)]
+        # read_network says that it divides; pandas cannot show half floats without a warning.
+        told = ("divided by the sum", "overflow encountered in cast")
+        escaped = [one for one in escaped if not any(text in str(one.message) for text in told)]
         if escaped and not why:
             why = f"warning {escaped[0].category.__name__}: {str(escaped[0].message)[:160]}"
         return ("fault", why) if why else (kind, "")

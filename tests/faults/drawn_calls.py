@@ -134,7 +134,17 @@ class PublicCall:
 
 
 # What else a message may be about: a column of a table, or what a path leads to.
-WORDS = ("column", "columns", "network", "phrases", "task", "questions", "model", "store")
+WORDS = (
+    "column",
+    "columns",
+    "network",
+    "phrases",
+    "task",
+    "questions",
+    "model",
+    "store",
+    "data set",
+)
 KINDS: dict[Callable[..., Any], type] = {}
 
 

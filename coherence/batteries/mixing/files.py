@@ -10,6 +10,7 @@ import pandas as pd
 
 from coherence.errors import InputError
 from coherence.table.exact_csv import read_exact_csv
+from coherence.table.frames import require_path
 from coherence.table.text_files import is_gzip, refuse_bomb
 
 _TEXTS = ("model", "experiment", "item", "order", "answer", "status")
@@ -50,7 +51,7 @@ def read_mixing_answers(
     >>> answers["experiment"].unique().tolist()
     ['flip', 'two_flips', 'three_outcomes', 'reads', 'pennies', 'positioning', 'words']
     """
-    paths = [Path(path), *map(Path, others)]
+    paths = [require_path(one) for one in (path, *others)]
     tables = [_read(path) for path in paths]
     if len(tables) == 1:
         return tables[0]
