@@ -36,6 +36,10 @@ from coherence.table.text_files import (
 
 _TEXTS = tuple(column.name for column in COLUMNS if column.kind == "text")
 _JSON_SUFFIXES = (".jsonl", ".ndjson")
+# What pandas and pyarrow raise of a table that a format cannot hold.
+_NOT_HELD = (
+    *(TypeError, ValueError, LookupError, AttributeError, ArithmeticError, NotImplementedError),
+)
 _SUFFIXES = (".parquet", ".pq", *SEPARATORS, *_JSON_SUFFIXES)
 
 
@@ -67,7 +71,7 @@ def _read_jsonl(path: Path, form: TextForm) -> pd.DataFrame:
                 continue
             try:
                 record = json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:  # the last of very deep lists
                 raise InputError(
                     f"{path}: line {number} is not JSON ({error}). "
                     "Each line must be one JSON object."
@@ -304,7 +308,7 @@ def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str]) -> None:
             _write(runs, temporary, suffix)
     except CoherenceError:
         raise
-    except (TypeError, ValueError, AttributeError, ArithmeticError, NotImplementedError) as error:
+    except _NOT_HELD as error:
         raise InputError(
             f"{target}: a {suffix} file cannot hold this table ({' '.join(str(error).split())}). "
             "Every column must have one name and hold values of one plain kind."

@@ -156,6 +156,7 @@ def test_column_mapping(tmp_path):
         ("a.csv", b"", "the file is empty"),
         ("a.csv", b"p,action,theta\n", "the table has no rows"),
         ("a.jsonl", b'{"p": 0.1}\n{"p": \n', "line 2 is not JSON"),
+        ("a.jsonl", b'{"p": 0.1}\n' + b"[" * 10**5, "line 2 is not JSON"),
         ("a.jsonl", b"[1, 2]\n", "line 1 is a JSON list, not an object"),
         ("a.xlsx", b"x", "must be .parquet, .csv, .tsv or .jsonl, not '.xlsx'"),
         ("a.csv", b"\xff\xfe\x00p\x00", "cannot be read as text .*or check that the file is"),
@@ -265,3 +266,11 @@ def test_a_type_that_pandas_does_not_read_names_the_file(tmp_path, runs):
         read_runs(path)
     with pytest.raises(InputError, match="runs.parquet: rows cannot be read"):
         scan_runs(path)
+
+
+def test_levels_of_names_with_none_among_them_are_not_written(tmp_path):
+    names = pd.Index(["theta", 1.7, None], dtype=object)
+    runs = pd.concat({"a": pd.DataFrame([[0.5, 1, 2]], columns=names)}, axis=1)
+    with pytest.raises(InputError, match="runs.parquet: a .parquet file cannot hold this table"):
+        write_runs(runs, tmp_path / "runs.parquet")
+    assert list(tmp_path.iterdir()) == []
