@@ -42,7 +42,12 @@ def test_malformed_tables_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("drawn", "n"), [(drawn_tables, 60), (drawn_calls, 40), (drawn_networks, 60)]
+    ("drawn", "n"),
+    [
+        pytest.param(drawn_tables, 60, marks=pytest.mark.lengthy),
+        (drawn_calls, 40),
+        (drawn_networks, 60),
+    ],
 )
 def test_what_hypothesis_draws_is_answered(drawn, n):
     without_faults(lambda report: attempts.draw(drawn, n, 1, report))
