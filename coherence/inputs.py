@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from coherence.errors import InputError
+from coherence.errors.annotations import shown
 
 logger = logging.getLogger(__name__)
 
@@ -103,13 +104,16 @@ def as_numbers(values: Any, name: str) -> Floats:
         Something is no number.
     """
     try:
+        # Of a complex number the cast would keep a half, and only warn.
+        if np.iscomplexobj(values):
+            raise TypeError("complex numbers")
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} must hold numbers; received {_brief(values)}.") from error
 
 
 def _brief(value: Any) -> str:
-    text = repr(value)
+    text = shown(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
@@ -174,8 +178,8 @@ def as_belief(values: ArrayLike, name: str = "belief") -> Floats:
         "or 0.0 and 1.0 if they were stated as such.",
     )
     try:
-        belief = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
+        belief = as_numbers(values, name).copy()
+    except InputError:
         raise InputError(
             f"{name} must hold numbers in [0, 1]; received values that are no numbers."
         ) from None

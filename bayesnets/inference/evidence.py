@@ -54,7 +54,13 @@ def encode(network: Network, evidence: pd.DataFrame) -> Codes:
 def _state_codes(network: Network, variable: str, column: pd.Series) -> Codes:
     states = network.states(variable)
     # Labels are compared once per distinct value: tables have far more rows than states.
-    labels, values = pd.factorize(column)
+    try:
+        labels, values = pd.factorize(column)
+    except TypeError as error:
+        raise InputError(
+            f"column {variable!r} of evidence must hold states of network {network.name!r} or "
+            f"missing values; it has lists or the like ({error}). Known: {', '.join(states)}."
+        ) from error
     spelt = [_spelling(value) for value in values]
     unknown = [position for position, text in enumerate(spelt) if text not in states]
     if unknown:

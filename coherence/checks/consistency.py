@@ -16,11 +16,11 @@ import pandas as pd
 
 from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Facts, Original, Sentences
 from coherence.errors import closest
-from coherence.inputs import MIN_CONTEXTS, Floats, require
+from coherence.inputs import MIN_CONTEXTS, Floats, as_numbers, require
 from coherence.result import CheckResult, Interval
 from coherence.statistics.mean_interval import mean_interval, why_none
 from coherence.statistics.resample import Seed, as_generator, bootstrap_counts, percentile_interval
-from coherence.table.frames import require_frame
+from coherence.table.frames import require_frame, require_plain_names
 from coherence.table.needs import WORDINGS
 from coherence.table.prompts import reference_prompt
 from coherence.table.schema import COMPUTED_KINDS
@@ -202,11 +202,13 @@ def _validated(
 ) -> tuple[pd.DataFrame, str, list[str]]:
     """Return the rows of named prompts without a z, the reference, and the prompts to compare."""
     require_frame(runs)
+    require_plain_names(runs)
     for column in ("context", "prompt", "p"):
         require(
             column in runs.columns,
             f"runs must have a column {column!r}. {closest(column, runs.columns)}",
         )
+    runs = runs.assign(p=as_numbers(runs["p"].astype(object).where(runs["p"].notna()), "p"))
     plain = runs if "z_state" not in runs.columns else runs[runs["z_state"].isna()]
     plain = plain[plain["prompt"].notna()]
     # A table may number its prompts; they are names, and are compared as such.

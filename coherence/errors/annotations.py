@@ -6,6 +6,7 @@ import numbers
 import os
 import types
 import typing
+import warnings
 from collections.abc import Callable, Collection, Hashable, Mapping
 from pathlib import PurePath
 from typing import Any, Literal, Union, get_args, get_origin
@@ -94,7 +95,8 @@ def fits(value: Any, hint: Any) -> bool:
     if hint is None or hint is type(None):
         return value is None
     if hint == ArrayLike or _is_array(hint):
-        whole = "int" in str(hint)
+        # That of numpy 2.0 for any array lists the kinds of its numbers, whole ones among them.
+        whole = hint != ArrayLike and "int" in str(hint)
         return _is_rectangular(value) and (not whole or np.asarray(value).dtype.kind in "iu")
     origin, members = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
@@ -132,6 +134,8 @@ def _fits_collection(value: Any, origin: Any, members: tuple[Any, ...]) -> bool:
     is_column = isinstance(value, pd.Series | pd.Index | np.ndarray) and np.ndim(value) == 1
     if not (isinstance(value, origin) or (is_column and origin is not tuple)):
         return False
+    if isinstance(value, np.ndarray) and not value.ndim:
+        return False  # a collection to Python, though it has no members
     if isinstance(value, str | bytes):
         return False
     if isinstance(value, Mapping) and len(members) == 2:
@@ -217,6 +221,32 @@ def _words(hint: Any) -> str:
     return str(getattr(hint, "__name__", hint))
 
 
+def shown(value: object) -> str:
+    """Return what was received as one line of text.
+
+    Parameters
+    ----------
+    value : object
+        Anything; pandas warns when it shows some tables, and cannot show others.
+
+    Returns
+    -------
+    str
+        Its `repr` without line ends, or its type where it has none.
+
+    Examples
+    --------
+    >>> shown([1, 2])
+    '[1, 2]'
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return " ".join(repr(value).split())
+        except Exception:
+            return f"<{type(value).__name__}>"
+
+
 def _shown(value: Any) -> str:
-    text = " ".join(repr(value).split())
+    text = shown(value)
     return text if len(text) <= 80 else f"{text[:80]} ... ({type(value).__name__})"

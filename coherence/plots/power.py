@@ -108,11 +108,13 @@ def _draw_lines(rows: pd.DataFrame, estimate: bool, ax: Axes) -> None:
                 "label": label,
             }
             height = line[value].to_numpy(dtype=np.float64)
+            sizes = line["n_contexts"].to_numpy()
             if estimate:
-                ax.plot(line["n_contexts"], height, **style)
+                ax.plot(sizes, height, **style)
                 continue
-            reach = [height - line["low"], line["high"] - height]
-            ax.errorbar(line["n_contexts"], height, yerr=reach, elinewidth=0.8, **style)
+            low, high = (line[name].to_numpy(dtype=np.float64) for name in ("low", "high"))
+            reach = np.array([height - low, high - height])
+            ax.errorbar(sizes, height, yerr=reach, elinewidth=0.8, **style)
 
 
 def _scales(rows: pd.DataFrame, estimate: bool, alpha: float, wanted: float, ax: Axes) -> None:

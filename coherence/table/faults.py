@@ -106,6 +106,8 @@ def _probability_faults(runs: pd.DataFrame, named: Naming) -> list[str]:
         if name not in runs.columns:
             continue
         column = runs[name].where(of_policies) if name in policies else runs[name]
+        if isinstance(column.dtype, pd.SparseDtype):
+            column = column.astype(column.dtype.subtype)
         numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
         # True and False would pass as 1 and 0, and are no stated probabilities.
         boolean = column.map(lambda value: isinstance(value, bool | np.bool_)).to_numpy(dtype=bool)

@@ -13,7 +13,7 @@ from coherence.errors import InputError
 
 def require_path(path: Any, name: str = "path") -> Path:
     """Return a path, or raise `InputError` where something else stands in its place."""
-    if isinstance(path, str | os.PathLike):
+    if isinstance(path, str | os.PathLike) and path != "":
         return Path(path)
     raise InputError(f"{name} must be the name of a file; received {path!r}.")
 
@@ -30,3 +30,19 @@ def require_frame(runs: Any, name: str = "runs") -> None:
     else:  # polars, pyarrow and others of their kind have this method
         remedy = f"Convert it: {name}.to_pandas()."
     raise InputError(f"{name} must be a pandas DataFrame; received {kind}. {remedy}")
+
+
+def require_plain_names(runs: pd.DataFrame) -> None:
+    """Raise `InputError` where names of a runs table are there twice, the index among them."""
+    twice = runs.columns[runs.columns.duplicated()]
+    if len(twice):
+        raise InputError(
+            f"runs must not have two columns of one name; {twice[0]!r} is there twice. "
+            "Drop one of them."
+        )
+    doubled = [name for name in runs.index.names if name is not None and name in runs.columns]
+    if doubled:
+        raise InputError(
+            f"runs must not have an index named like a column; both are {doubled[0]!r}. "
+            "Drop the index: runs.reset_index(drop=True)."
+        )

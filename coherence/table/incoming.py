@@ -161,7 +161,8 @@ def restore_whole_labels(runs: pd.DataFrame) -> pd.DataFrame:
         for name in floats
         if ((values := runs[name].dropna()) % 1 == 0).all() and values.abs().max() < 2**53
     ]
-    return runs.astype(dict.fromkeys(whole, "Int64"))
+    # Not all at once by `astype`, which goes through every column of the table.
+    return runs.assign(**{name: runs[name].astype("Int64") for name in whole})
 
 
 def map_columns(runs: pd.DataFrame, columns: Mapping[str, str]) -> tuple[pd.DataFrame, list[str]]:

@@ -6,13 +6,18 @@ which groups hold which unit; the rows of a unit are then read alone, in their o
 
 import math
 import os
+<<<<<<< HEAD
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+=======
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+>>>>>>> bounds
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from coherence.errors import InputError, closest
@@ -265,6 +270,18 @@ def _opened(path: Path) -> pq.ParquetFile:
         ) from error
 
 
+@contextmanager
+def _rows_read(path: Path) -> Iterator[None]:
+    """Name the file where bytes within are damaged, or pandas does not know a type."""
+    try:
+        yield
+    except (OSError, ValueError, TypeError, NotImplementedError) as error:
+        raise InputError(
+            f"{path}: rows cannot be read ({str(error).splitlines()[0]}). "
+            "Check that the file is complete."
+        ) from error
+
+
 def unit_names(rows: pd.DataFrame, name: str, reading: Reading) -> "pd.Series[Any]":
     """Write tasks or models as the analysis does: as text, empty where there is none.
 
@@ -304,8 +321,9 @@ def _combinations(
     wanted = dict.fromkeys(name for name in inside.values() if name not in reading.ignore)
     there = [name for name in wanted if name in content.schema_arrow.names]
     if there:
-        table = content.read_row_group(group, columns=there).combine_chunks()
-        distinct = table.group_by(there, use_threads=False).aggregate([]).to_pandas()
+        with _rows_read(file.path):
+            table = content.read_row_group(group, columns=there).combine_chunks()
+            distinct = table.group_by(there, use_threads=False).aggregate([]).to_pandas()
     else:
         distinct = pd.DataFrame(index=[0])
     distinct = distinct.assign(**dict[str, Any](file.keys))
@@ -325,7 +343,9 @@ def _tallies(scan: RunsScan) -> dict[str, Tally]:
     for path, group in sorted(groups):
         content = _opened(path)
         inside = {back[name]: name for name in tallies if back[name] in content.schema_arrow.names}
-        rows = content.read_row_group(group, columns=list(inside)).to_pandas(ignore_metadata=True)
+        with _rows_read(path):
+            table = content.read_row_group(group, columns=list(inside))
+            rows = table.to_pandas(ignore_metadata=True)
         for name in inside.values():
             part = rows.rename(columns=inside)[[name]]
             tallies[name] += tally_percentages(part)[name]
@@ -351,17 +371,14 @@ def read_group(part: Part) -> pd.DataFrame:
         The file cannot be read, or is another one than when it was looked through.
     """
     path = part.file.path
-    try:
+    with _rows_read(path):
         changed = part.file.stamp != part.stamp
-        table: pa.Table | None = None if changed else _opened(path).read_row_group(part.group)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"{path}: rows cannot be read ({str(error).splitlines()[0]}). "
-            "Check that the file is complete."
-        ) from error
-    if table is None:
+    if changed:
         raise InputError(f"{path}: the file has changed since it was looked through. Begin anew.")
-    return with_index_columns(table.to_pandas()).assign(**dict[str, Any](part.file.keys))
+    content = _opened(path)
+    with _rows_read(path):
+        table = content.read_row_group(part.group).to_pandas()
+    return with_index_columns(table).assign(**dict[str, Any](part.file.keys))
 
 
 def _rows_of(part: Part, key: Key, reading: Reading) -> pd.DataFrame:

@@ -194,9 +194,10 @@ def policy_rows(runs: pd.DataFrame) -> "pd.Series[bool]":
     keys = [runs[name].astype(str) for name in ("task", "model") if name in runs.columns]
     if not keys:
         return pd.Series(False, index=runs.index)
-    by_unit = runs[named].apply(pd.to_numeric, errors="coerce").groupby(keys)
+    by_unit = runs[named].apply(pd.to_numeric, errors="coerce").groupby(keys, dropna=False)
     sound = (by_unit.transform("min") >= 0) & (by_unit.transform("max") <= 1)
-    holds: pd.Series[bool] = (sound.sum(axis=1) > 1) & ~chosen.groupby(keys).transform("any")
+    chosen_within = chosen.groupby(keys, dropna=False).transform("any")
+    holds: pd.Series[bool] = (sound.sum(axis=1) > 1) & ~chosen_within
     return holds
 
 

@@ -1,6 +1,7 @@
 """Faults of a table's form, which would trip every rule about its values."""
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
+from decimal import Decimal
 
 import pandas as pd
 
@@ -75,4 +76,8 @@ def _cells(column: pd.Series, named: Naming) -> list[str]:
 def _is_cell(value: object) -> bool:
     if isinstance(value, str):
         return value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value)
-    return isinstance(value, Hashable) and not isinstance(value, bytes | complex | type)
+    if isinstance(value, Decimal) and value.is_snan():
+        return False  # every comparison with it is an error
+    # Parts of a tuple may be of kinds that no order holds, or have no hash.
+    several = isinstance(value, bytes | complex | type | Collection)
+    return isinstance(value, Hashable) and not several

@@ -36,6 +36,10 @@ from coherence.table.text_files import (
 
 _TEXTS = tuple(column.name for column in COLUMNS if column.kind == "text")
 _JSON_SUFFIXES = (".jsonl", ".ndjson")
+# What pandas and pyarrow raise of a table that a format cannot hold.
+_NOT_HELD = (
+    *(TypeError, ValueError, LookupError, AttributeError, ArithmeticError, NotImplementedError),
+)
 _SUFFIXES = (".parquet", ".pq", *SEPARATORS, *_JSON_SUFFIXES)
 
 
@@ -67,7 +71,7 @@ def _read_jsonl(path: Path, form: TextForm) -> pd.DataFrame:
                 continue
             try:
                 record = json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:  # the last of very deep lists
                 raise InputError(
                     f"{path}: line {number} is not JSON ({error}). "
                     "Each line must be one JSON object."
@@ -104,8 +108,9 @@ def _read_file(path: Path, texts: Collection[str], form: TextForm = AS_IT_SAYS) 
         raise
     except UnicodeError as error:
         raise not_in_encoding(path, error, form) from None
-    except (OSError, EOFError, ValueError, pd.errors.ParserError) as error:
-        # pyarrow's ArrowInvalid is a ValueError; only the first line of such messages helps a user.
+    except (OSError, EOFError, ValueError, TypeError, NotImplementedError) as error:
+        # pyarrow's ArrowInvalid is a ValueError, and a type that pandas does not know one of the
+        # last two; only the first line of such messages helps a user.
         raise InputError(
             f"{path}: the file cannot be read as {suffix[1:]} ({str(error).splitlines()[0]}). "
             "Check that it is complete."
@@ -245,6 +250,9 @@ def read_table(
 
 
 def _write_jsonl(runs: pd.DataFrame, path: Path) -> None:
+    if runs.columns.has_duplicates:
+        twice = runs.columns[runs.columns.duplicated()][0]
+        raise ValueError(f"two columns are named {twice!r}")
     # pandas writes at most 15 digits; a probability must come back as the number that it was.
     records = runs.astype(object).where(runs.notna(), None).to_dict("records")
     with path.open("w", encoding="utf-8") as lines:
@@ -300,7 +308,7 @@ def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str]) -> None:
             _write(runs, temporary, suffix)
     except CoherenceError:
         raise
-    except (TypeError, ValueError, AttributeError, ArithmeticError, NotImplementedError) as error:
+    except _NOT_HELD as error:
         raise InputError(
             f"{target}: a {suffix} file cannot hold this table ({' '.join(str(error).split())}). "
             "Every column must have one name and hold values of one plain kind."

@@ -139,6 +139,11 @@ row 1 repeats an earlier one. | column 'belief_question' is empty in row 1.
             word | (numbers < 0) | (numbers > 1),
         )
         table = table.assign(p_true=numbers)
+    for name in dict.fromkeys(name for name in names if name in _AS_TEXT):
+        faults += _rows_fault(
+            f"column {name!r} has half a surrogate pair, which is no text; see",
+            ~table[name].map(_is_unicode).astype(bool),
+        )
     if faults:
         raise InputError.all_at_once(
             f"{source} has {len(faults)} fault{'s' if len(faults) > 1 else ''}", faults
@@ -211,6 +216,11 @@ def _blank(value: Any) -> bool:
         or value is pd.NA
         or (isinstance(value, str) and not value.strip())
     )
+
+
+def _is_unicode(value: Any) -> bool:
+    texts = [value] if isinstance(value, str) else value if isinstance(value, tuple) else []
+    return not any("\ud800" <= letter <= "\udfff" for text in texts for letter in str(text))
 
 
 def _options(value: Any) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from bayesnets import Network, Phrases, load_phrases, plain_phrases, read_networ
 from bayesnets.formats.network_files import SUFFIXES
 from bayesnets.phrases import positive_state
 from coherence.errors import InputError, listing
+from coherence.errors.annotations import shown
 from elicitation.session.plan import Task
 
 
@@ -101,6 +102,11 @@ def _plain(network: Network, target: str | None, positive: str | None) -> Phrase
             f"positive must be the state of {target!r} whose probability is asked for; its states "
             f"are {listing(states, 12)}, none was named, and there is no phrase file that would. "
             "Name it (--positive on the command line)."
+        )
+    if not isinstance(state, str):
+        raise InputError(
+            f"positive must be the name of a state of {target!r}; received {shown(state):.80}. "
+            f"Known: {listing(states, 12)}."
         )
     return plain_phrases(network, target, state)
 

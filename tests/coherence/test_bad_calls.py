@@ -3,6 +3,8 @@
 Breaks if one ends in a traceback of numpy or pandas instead of an error that says what to pass.
 """
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +13,8 @@ import coherence
 
 RUNS = coherence.simulate("leaky", n_contexts=40, n_reps=3, rng=1)
 ROWS = RUNS[RUNS["action"].notna()]
+DATED = RUNS.assign(p=pd.Series([Fraction(1, 2), "a"] * len(RUNS), dtype=object)[: len(RUNS)])
+INDEXED = RUNS.set_index("context", drop=False)
 B, A, T, C = (ROWS[name].to_numpy() for name in ("p", "action", "theta", "context"))
 PAIR = {"pair": ("no", "yes"), "context": C}
 ONE = ["monotone_choice"]
@@ -63,6 +67,18 @@ CALLS = {
     "an empty table": lambda: coherence.score_mixing(pd.DataFrame()),
     "no beliefs": lambda: coherence.score_beliefs(pd.DataFrame()),
     "no scores": lambda: coherence.summarise_scores(3),
+    "an index named like a column": lambda: coherence.prompt_consistency(INDEXED),
+    "such an index, iterated": lambda: coherence.iterated_expectation_test(INDEXED),
+    "such an index, forests": lambda: coherence.random_forest_baseline(INDEXED),
+    "an empty array of effects": lambda: coherence.compare(RUNS, effects=np.array([])),
+    "an empty name of a file": lambda: coherence.read_mixing_answers(""),
+    "words among beliefs": lambda: coherence.prompt_consistency(DATED),
+    "complex beliefs": lambda: coherence.cmi_test(B + 0j, A, T, context=C),
+    "complex chances": lambda: coherence.exact_test(0, np.array([0.5 + 0j])),
+    "complex answers": lambda: coherence.crossed_interval(np.ones(4) + 0j, C[:4], C[:4]),
+    "complex payoffs": lambda: coherence.mixed_equilibrium(np.eye(2) + 0j, np.eye(2)),
+    "a complex distribution": lambda: coherence.belief_distance([1, 0], np.array([1j, 0])),
+    "a complex ladder": lambda: coherence.fit_ladder(B + 0j, B, B > 0.5),
     "one context for all": lambda: coherence.fit_rational_agent(B, A, T, context=3),
     "distance of a number": lambda: coherence.rational_distance(3),
     "sensitivity of a number": lambda: coherence.noise_sensitivity(3),

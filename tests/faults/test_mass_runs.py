@@ -4,13 +4,21 @@ import ast
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
+import attempts
 import bad_calls
+import drawn_calls
+import drawn_networks
+import drawn_tables
 import kills
 import networks
 import pytest
 import tables
+from hypothesis import strategies as st
+
+from coherence import InputError
 
 
 def without_faults(run):
@@ -31,6 +39,66 @@ def test_broken_networks_are_refused():
 
 def test_malformed_tables_are_refused():
     without_faults(lambda report: tables.run(60, 1, report))
+
+
+@pytest.mark.parametrize(
+    ("drawn", "n"),
+    [
+        pytest.param(drawn_tables, 60, marks=pytest.mark.lengthy),
+        (drawn_calls, 40),
+        (drawn_networks, 60),
+    ],
+)
+def test_what_hypothesis_draws_is_answered(drawn, n):
+    without_faults(lambda report: attempts.draw(drawn, n, 1, report))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("drawn", "n"), [(drawn_tables, 5000), (drawn_calls, 5000), (drawn_networks, 500)]
+)
+def test_all_that_hypothesis_draws_is_answered(drawn, n):
+    without_faults(lambda report: attempts.draw(drawn, n, 0, report))
+
+
+class Answering:
+    """Stands for what is drawn: every attempt is the same."""
+
+    def __init__(self, call, folder=None):
+        self.call, self.folder = call, folder
+
+    def prepare(self):
+        pass
+
+    def attempts(self):
+        attempt = attempts.Attempt(self.call, {"n_bins"}, self.folder)
+        return st.integers().map(lambda _: attempt)
+
+
+def raising(error):
+    def call():
+        raise error
+
+    return call
+
+
+def test_a_fault_is_told_from_an_answer(tmp_path):
+    def kind(call, folder=None):
+        (found,) = +attempts.draw(Answering(call, folder), 1, 0, lambda line: None)
+        return found
+
+    def leaves_a_file():
+        (tmp_path / "half").touch()
+        raise InputError("n_bins must be a whole number.")
+
+    assert kind(lambda: None) == "result"
+    assert kind(raising(InputError("n_bins must be a whole number."))) == "error"
+    assert kind(raising(InputError("that must be a whole number."))) == "fault"
+    assert kind(raising(InputError("n_bins"))) == "fault"
+    assert kind(raising(KeyError("n_bins"))) == "fault"
+    assert kind(raising(attempts.WrongAnswerError("a list in place of a table"))) == "fault"
+    assert kind(lambda: warnings.warn("n_bins is odd", RuntimeWarning, stacklevel=1)) == "fault"
+    assert kind(leaves_a_file, tmp_path) == "fault"
 
 
 def killed(command: str, number: int) -> None:
@@ -78,5 +146,5 @@ def test_many_malformed_tables_and_networks():
 
 def test_results_of_the_large_runs_are_written_down():
     text = (Path(__file__).parent / "README.md").read_text(encoding="utf-8")
-    for script in ("bad_calls.py", "kills.py", "networks.py", "tables.py"):
+    for script in ("bad_calls.py", "kills.py", "networks.py", "tables.py", "drawn.py"):
         assert f"python tests/faults/{script}" in text

@@ -199,6 +199,7 @@ def _checked_effects(effects: Sequence[str] | None) -> tuple[str, ...]:
         not isinstance(effects, str),
         f"effects must be a list of names; received the text {effects!r}. Write [{effects!r}].",
     )
+    effects = tuple(effects)  # an array of names has no truth value
     for name in effects:
         if name not in EFFECTS:
             raise InputError(

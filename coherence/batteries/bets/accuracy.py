@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from coherence.inputs import Floats, as_codes, require, whole_number
+from coherence.inputs import Floats, as_codes, as_numbers, require, whole_number
 from coherence.result import Interval
 
 _METHOD = "exact binomial at the effective sample size, high and low things as crossed clusters"
@@ -109,7 +109,7 @@ def exact_test(n_right: int, chances: ArrayLike) -> float:
     >>> round(exact_test(13, [1 / 3] * 25), 4)
     0.0415
     """
-    p = np.asarray(chances, dtype=np.float64)
+    p = as_numbers(chances, "chances")
     require(
         p.ndim == 1 and p.size > 0,
         f"chances must hold one probability per question; received shape {p.shape}.",
@@ -164,7 +164,7 @@ def crossed_interval(
     >>> round(interval.low, 2), round(interval.high, 2)
     (0.04, 0.99)
     """
-    values = np.asarray(right, dtype=np.float64)
+    values = as_numbers(right, "right")
     require(
         values.ndim == 1 and values.size > 0,
         f"right must hold one answer per question; received shape {values.shape}.",

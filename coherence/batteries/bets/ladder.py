@@ -25,7 +25,7 @@ from scipy.special import expit, log_expit, logit
 from coherence.batteries.bets.independence import Units, units_of
 from coherence.batteries.bets.weighting import Weighting, weighting_line
 from coherence.errors import InputError
-from coherence.inputs import Codes, Floats, require
+from coherence.inputs import Codes, Floats, as_numbers, require
 
 FITTED, FLAT = "fitted", "no response to stakes"
 BELOW, ABOVE = "below the ladder", "above the ladder"
@@ -191,7 +191,7 @@ def ladder_data(
 ) -> LadderData:
     """Validate the arguments of `fit_ladder`, which see."""
     try:
-        p, even = np.asarray(stated, dtype=np.float64), np.asarray(break_even, dtype=np.float64)
+        p, even = as_numbers(stated, "stated"), as_numbers(break_even, "break_even")
         taken = np.asarray(bets, dtype=bool)
     except (TypeError, ValueError) as error:
         raise InputError(

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from coherence.errors import InputError
-from coherence.inputs import Floats
+from coherence.inputs import Floats, as_numbers
 
 
 def mixed_equilibrium(row: ArrayLike, column: ArrayLike) -> tuple[float, float]:
@@ -63,7 +63,7 @@ def mixed_equilibrium(row: ArrayLike, column: ArrayLike) -> tuple[float, float]:
 
 
 def _payoffs(values: ArrayLike, name: str) -> Floats:
-    payoffs = np.asarray(values, dtype=np.float64)
+    payoffs = as_numbers(values, name)
     if payoffs.shape != (2, 2) or not np.isfinite(payoffs).all():
         raise InputError(
             f"{name} must hold finite payoffs of shape (2, 2); received shape {payoffs.shape}."

@@ -1,6 +1,7 @@
 """Tables of answers from files, one or several: what would count an answer twice is refused."""
 
 import os
+import zlib
 from itertools import combinations
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pandas as pd
 
 from coherence.errors import InputError
 from coherence.table.exact_csv import read_exact_csv
+from coherence.table.frames import require_path
+from coherence.table.text_files import is_gzip, refuse_bomb
 
 _TEXTS = ("model", "experiment", "item", "order", "answer", "status")
 _CONDITION = ["model", "experiment", "p", "item", "order"]
@@ -48,7 +51,7 @@ def read_mixing_answers(
     >>> answers["experiment"].unique().tolist()
     ['flip', 'two_flips', 'three_outcomes', 'reads', 'pennies', 'positioning', 'words']
     """
-    paths = [Path(path), *map(Path, others)]
+    paths = [require_path(one) for one in (path, *others)]
     tables = [_read(path) for path in paths]
     if len(tables) == 1:
         return tables[0]
@@ -100,16 +103,18 @@ def distinct_names(paths: list[Path]) -> list[str]:
 def _read(source: Path) -> pd.DataFrame:
     if not source.is_file():
         raise InputError(f"{source}: no such file. Name a .csv or .parquet table of answers.")
+    refuse_bomb(source)
     try:
         if source.suffix.lower() == ".parquet":
             return pd.read_parquet(source)
         return read_exact_csv(
             source,
+            compression="gzip" if is_gzip(source) else None,
             dtype=dict.fromkeys(_TEXTS, str),
             keep_default_na=False,
             na_values=[""],
         )
-    except (OSError, ValueError, pd.errors.ParserError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, ValueError, TypeError, NotImplementedError, zlib.error) as error:
         raise InputError(
             f"{source}: the file cannot be read ({str(error).splitlines()[0]}). "
             "Check that it is complete."

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from coherence.errors import InputError
-from coherence.inputs import Floats, require
+from coherence.inputs import Floats, as_numbers, require
 
 
 @dataclass(frozen=True)
@@ -316,8 +316,8 @@ def stated_error(options: ArrayLike, correct: ArrayLike) -> float:
 
 def _distribution(values: ArrayLike, name: str) -> Floats:
     try:
-        distribution = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+        distribution = as_numbers(values, name)
+    except InputError:
         raise InputError(
             f"{name} must hold numbers in [0, 1]; received values that are no numbers."
         ) from None

@@ -104,7 +104,9 @@ def _save_panels(
     columns = min(columns, len(panels))
     lines = math.ceil(len(panels) / columns)
     with figure_style({"font.size": 9.0}):
-        figure = Figure(figsize=(size[0] * columns, size[1] * lines), layout="constrained", dpi=150)
+        # Rounded: older versions of matplotlib cut off what is a hair below a whole pixel.
+        inches = (round(size[0] * columns, 6), round(size[1] * lines, 6))
+        figure = Figure(figsize=inches, layout="constrained", dpi=150)
         for number, (title, draw) in enumerate(panels):
             ax = draw(figure.add_subplot(lines, columns, number + 1))
             ax.set_title(title, fontsize=9.5, color=INK, loc="left", parse_math=False)

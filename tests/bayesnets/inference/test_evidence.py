@@ -25,6 +25,13 @@ def test_whole_numbers_stand_for_states_of_that_spelling():
         posterior(network, pd.DataFrame({"b": [0, 0.5]}), "a")
 
 
+@pytest.mark.parametrize("cell", [["yes"], {}, ("yes", []), {"yes"}])
+def test_lists_are_no_states(cell):
+    evidence = pd.DataFrame({"smoke": pd.Series(["yes", cell], dtype=object)})
+    with pytest.raises(InputError, match="'smoke' of evidence must hold states .* lists or the"):
+        posterior(ASIA, evidence, "lung")
+
+
 @pytest.mark.parametrize("dtype", ["object", "str", "category"])
 def test_any_column_type_holds_states(dtype):
     evidence = pd.DataFrame({"smoke": pd.Series(["yes", None, "no"], dtype=dtype)})

@@ -10,6 +10,7 @@ from coherence.cli.compare import FILES, name_files
 from coherence.cli.folders import new_files
 from coherence.cli.main import main
 from coherence.errors import InputError
+from coherence.table.exact_csv import read_exact_csv
 
 FAST = ["--effects", "calibration:brier,report_noise"]
 
@@ -44,7 +45,7 @@ def test_the_command_writes_what_the_function_returns(files, tmp_path, capsys):
         assert list(written.columns) == list(table.columns)
         value = "estimate" if name == "estimates" else "difference"
         assert written[value].tolist() == table[value].tolist()
-        assert pd.read_csv(out / f"{name}.csv")[value].tolist() == table[value].tolist()
+        assert read_exact_csv(out / f"{name}.csv")[value].tolist() == table[value].tolist()
 
 
 def test_earlier_results_are_replaced_and_other_files_kept(files, tmp_path):

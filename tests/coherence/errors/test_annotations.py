@@ -1,7 +1,8 @@
 """Breaks if a wrong argument is not named, or a fault of the function itself is taken for one."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 import bayesnets
 import coherence
 import elicitation
-from coherence.errors.annotations import first_misfit, fits
+from coherence.errors.annotations import first_misfit, fits, shown
 
 
 class Named(Protocol):
@@ -40,6 +41,7 @@ class Named(Protocol):
         ("abc", Sequence[str], False),
         (["a", 1], Sequence[str], False),
         (np.array(["a"]), Sequence[str], True),
+        (np.array("a"), Collection[str], False),
         ((1, "a"), tuple[int, str], True),
         ((1,), tuple[int, str], False),
         ({"a": 1}, Mapping[str, int], True),
@@ -107,3 +109,17 @@ def test_a_fault_of_our_own_keeps_its_traceback(monkeypatch):
 
 def test_a_message_is_one_line():
     assert str(coherence.InputError("received   a\n0  1\n. Stop.")) == "received   a 0  1 . Stop."
+
+
+def test_what_cannot_be_shown_is_named_by_its_type():
+    class Hidden:
+        def __repr__(self):
+            raise ArithmeticError
+
+    class Loud:
+        def __repr__(self):
+            warnings.warn("shown", RuntimeWarning, stacklevel=1)
+            return "a\nloud  one"
+
+    assert shown(Hidden()) == "<Hidden>"
+    assert shown(Loud()) == "a loud one"

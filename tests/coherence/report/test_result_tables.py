@@ -9,6 +9,7 @@ import pytest
 import coherence
 from coherence.report.result_tables import table_files
 from coherence.result import CheckResult
+from coherence.table.exact_csv import read_exact_csv
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +23,7 @@ def report():
 def test_files_hold_the_results_unrounded(report):
     files = table_files(report.units)
     for number, unit in enumerate(report.units, start=1):
-        table = pd.read_csv(io.StringIO(files[f"results-{number}.csv"]))
+        table = read_exact_csv(io.StringIO(files[f"results-{number}.csv"]))
         results = report.results[report.results["model"] == unit.model].reset_index(drop=True)
         assert table["check"].tolist() == results["check"].tolist()
         for name, column in (
@@ -42,7 +43,7 @@ def test_files_hold_the_results_unrounded(report):
 
 def test_statuses_are_counted_as_in_the_report(report):
     files = table_files(report.units)
-    table = pd.read_csv(io.StringIO(files["answers-1.csv"]))
+    table = read_exact_csv(io.StringIO(files["answers-1.csv"]))
     assert table["rows"].tolist() == report.units[0].statuses["rows"].tolist()
     assert table["status"].tolist() == report.units[0].statuses["status"].astype(str).tolist()
 

@@ -229,3 +229,15 @@ def test_states_of_several_kinds_in_several_files_stay_apart(tmp_path):
         {"task": "t0", "theta": 1},
         {"task": "t1", "theta": "ill"},
     ]
+
+
+@pytest.mark.parametrize("percent", [False, True])
+def test_damage_within_a_whole_frame_is_named(runs, tmp_path, percent):
+    """The end of the file, which is looked at first, is as it was."""
+    path = tmp_path / "runs.parquet"
+    runs.to_parquet(path)
+    data = path.read_bytes()
+    end = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    path.write_bytes(b"PAR1" + b"\xff" * (end - 4) + data[end:])
+    with pytest.raises(InputError, match="runs.parquet: rows cannot be read .* is complete"):
+        scan_runs(path, percent=percent)

@@ -13,6 +13,7 @@ from coherence.table.schema import (
     action_columns,
     feature_columns,
     has_action,
+    policy_rows,
     state_columns,
 )
 
@@ -53,3 +54,11 @@ def test_actions_are_there_in_either_form():
     assert has_action(table).tolist() == [True, False]
     assert has_action(table.assign(action=[None, "a"])).tolist() == [False, True]
     assert has_action(pd.DataFrame({"p": [0.1]})).tolist() == [False]
+
+
+def test_probabilities_of_actions_are_told_where_the_task_is_missing():
+    runs = pd.DataFrame({"task": [None, None, "a"], "action_no": [0.4, 1.0, 0.5]})
+    runs["action_yes"] = 1 - runs["action_no"]
+    assert policy_rows(runs).all()
+    assert policy_rows(runs.assign(action=[None, None, "no"])).tolist() == [True, True, False]
+    assert not policy_rows(runs.assign(task=None, action="no")).any()

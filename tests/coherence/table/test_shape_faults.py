@@ -1,5 +1,7 @@
 """The form of a table. Breaks if a frame that is none ends in a traceback of pandas."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,6 +20,9 @@ def test_plain_tables_have_no_fault():
     validate_runs(table())
     validate_runs(table().rename_axis("row"))
     validate_runs(table(x_note=["a", None]))
+    validate_runs(table(p=pd.Series([0.1, 0.2], dtype="Sparse[float]")))
+    empty = pd.Series([np.nan, np.nan], dtype="Sparse[float]")
+    validate_runs(table(p_true=empty).iloc[:1])
 
 
 @pytest.mark.parametrize(
@@ -26,6 +31,9 @@ def test_plain_tables_have_no_fault():
         (table(action=[["a"], ["b"]]), "'action' must hold single values; 2 of 2 .* a list"),
         (table(theta=[{}, 1]), "'theta' must hold single values; 1 of 2 .* a dict"),
         (table(context=["x", np.zeros(2)]), "'context' must hold single values; .* ndarray"),
+        (table(context=[("x", 1), "y"]), "'context' must hold single values; .* a tuple"),
+        (table(theta=[Decimal("sNaN"), 1]), "'theta' must hold single values; .* a Decimal"),
+        (table(theta=[0, frozenset()]), "'theta' must hold single values; .* a frozenset"),
         (table(p=[0.1, {0.2}]), "'p' must hold single values; .* a set"),
         (table().set_axis(pd.Index([[1], [2]], dtype=object)), "the index must hold single values"),
         (table().rename_axis("context"), "index and a column are both named 'context'"),
@@ -40,3 +48,10 @@ def test_frames_of_another_form_are_refused_with_a_remedy(runs, told):
         validate_runs(runs)
     with pytest.raises(SchemaError, match=told):
         analyze(runs)
+
+
+def test_an_error_names_parts_in_cells_where_labels_were_to_be_sorted():
+    runs = table(model=[("a", {}), ("b",)])
+    for call in (validate_runs, analyze):
+        with pytest.raises(SchemaError, match="'model' must hold single values; 2 of 2 .* a tuple"):
+            call(runs)

@@ -5,11 +5,12 @@ import os
 import stat
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coherence import InputError, SchemaError, read_runs, simulate, write_runs
+from coherence import InputError, SchemaError, read_runs, scan_runs, simulate, write_runs
 
 TABLE = "p,action,theta\n0.25,rest,1\n0.125,rest,0\n"
 
@@ -155,6 +156,7 @@ def test_column_mapping(tmp_path):
         ("a.csv", b"", "the file is empty"),
         ("a.csv", b"p,action,theta\n", "the table has no rows"),
         ("a.jsonl", b'{"p": 0.1}\n{"p": \n', "line 2 is not JSON"),
+        ("a.jsonl", b'{"p": 0.1}\n' + b"[" * 10**5, "line 2 is not JSON"),
         ("a.jsonl", b"[1, 2]\n", "line 1 is a JSON list, not an object"),
         ("a.xlsx", b"x", "must be .parquet, .csv, .tsv or .jsonl, not '.xlsx'"),
         ("a.csv", b"\xff\xfe\x00p\x00", "cannot be read as text .*or check that the file is"),
@@ -240,3 +242,35 @@ def test_refuses_unknown_targets(tmp_path, runs):
         write_runs(runs, tmp_path / "runs.txt")
     with pytest.raises(InputError, match="does not exist"):
         write_runs(runs, tmp_path / "nowhere" / "runs.csv")
+
+
+@pytest.mark.parametrize("name", ["runs.jsonl", "runs.parquet"])
+def test_a_second_column_of_a_name_is_not_lost(tmp_path, runs, name):
+    with pytest.raises(InputError, match="cannot hold this table .*[Ee]very column must have one"):
+        write_runs(pd.concat([runs, runs[["p"]]], axis=1), tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def with_models(runs, path, values, kind):
+    column = pd.Series(values * len(runs), dtype=pd.ArrowDtype(kind))
+    runs.reset_index(drop=True).assign(model=column).to_parquet(path)
+
+
+def test_a_type_that_pandas_does_not_read_names_the_file(tmp_path, runs):
+    path = tmp_path / "runs.parquet"
+    with_models(runs, path, ["a"], pa.dictionary(pa.int8(), pa.string()))
+    with pytest.raises(InputError, match="runs.parquet: the file cannot be read as parquet"):
+        read_runs(path)
+    with_models(runs, path, [[]], pa.list_(pa.null()))
+    with pytest.raises(InputError, match=r"runs.parquet.* must hold|runs.parquet.*be read"):
+        read_runs(path)
+    with pytest.raises(InputError, match="runs.parquet: rows cannot be read"):
+        scan_runs(path)
+
+
+def test_levels_of_names_with_none_among_them_are_not_written(tmp_path):
+    names = pd.Index(["theta", 1.7, None], dtype=object)
+    runs = pd.concat({"a": pd.DataFrame([[0.5, 1, 2]], columns=names)}, axis=1)
+    with pytest.raises(InputError, match="runs.parquet: a .parquet file cannot hold this table"):
+        write_runs(runs, tmp_path / "runs.parquet")
+    assert list(tmp_path.iterdir()) == []

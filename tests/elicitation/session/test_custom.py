@@ -283,6 +283,24 @@ def test_every_fault_of_a_table_comes_at_once():
         assert part in message, part
 
 
+def test_questions_that_no_model_can_be_sent_are_refused():
+    faulty = pd.DataFrame(
+        {
+            "context": ["a\ud800", "b"],
+            "belief_question": ["ok", "\udc00?"],
+            "action_question": ["x", "y"],
+            "options": [("c", "d"), ("c", "\ud800")],
+        },
+        dtype=object,
+    )
+    with pytest.raises(InputError, match="'context' has half a surrogate pair.*see row 0") as told:
+        check_questions(faulty)
+    assert "'belief_question' has half a surrogate pair, which is no text; see row 1" in str(
+        told.value
+    )
+    assert "'options' has half" in str(told.value)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [

@@ -68,6 +68,12 @@ def test_without_words_the_names_are_used_and_the_state_must_be_clear(lawn):
         load_task_file(lawn, target="rian")
 
 
+@pytest.mark.parametrize("positive", [3, ["dry"], b"dry"])
+def test_a_state_that_is_no_text_is_named_as_it_was_passed(lawn, positive):
+    with pytest.raises(InputError, match="positive must be the name of a state of 'wet grass'"):
+        load_task_file(lawn, target="wet grass", positive=positive)
+
+
 def test_words_that_do_not_fit_are_all_named(lawn, words):
     with pytest.raises(InputError, match=r"positive is said by the phrase file"):
         load_task_file(lawn, phrases=words, positive="no")

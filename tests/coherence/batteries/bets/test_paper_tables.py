@@ -12,6 +12,7 @@ from coherence.batteries.bets.paper_tables import bet_tables, transfer_tables
 from coherence.batteries.bets.scores import score_bets
 from coherence.batteries.bets.simulated import simulate_answers
 from coherence.report.tables.markup import render_csv
+from coherence.table.exact_csv import read_exact_csv
 from elicitation.batteries.bets.items import default_items
 from elicitation.batteries.bets.questions import bet_questions, value_questions
 
@@ -32,7 +33,7 @@ def accuracy():
 
 
 def csv_of(table):
-    return pd.read_csv(io.StringIO(render_csv(table)))
+    return read_exact_csv(io.StringIO(render_csv(table)))
 
 
 def check(table, rows, down, across):

@@ -1,5 +1,7 @@
 """Files of answers: joined, named apart, and none counted twice."""
 
+import gzip
+
 import pandas as pd
 import pytest
 
@@ -134,3 +136,20 @@ def test_models_that_some_rows_name_keep_their_names(tmp_path):
     )
     joined = read_mixing_answers(tmp_path / "a.csv", tmp_path / "b.csv")
     assert joined["model"].tolist() == ["gpt", "a", "gpt", "gpt"]
+
+
+def test_packed_files_are_read_whole_or_not_at_all(tmp_path, monkeypatch):
+    table = simulate_mixing("ideal", n_draws=3, rng=1)
+    packed = gzip.compress(table.to_csv(index=False).encode())
+    path = tmp_path / "answers.csv.gz"
+    path.write_bytes(packed)
+    assert len(read_mixing_answers(path)) == len(table)
+    middle = len(packed) // 2
+    for damaged in (packed[:middle], packed[:middle] + b"\xff" * 9 + packed[middle + 9 :]):
+        path.write_bytes(damaged)
+        with pytest.raises(InputError, match="answers.csv.gz: the file cannot be read"):
+            read_mixing_answers(path)
+    path.write_bytes(gzip.compress(bytes(10**6)))
+    monkeypatch.setattr("coherence.table.text_files.BOMB_BYTES", 10**5)
+    with pytest.raises(InputError, match="unpack to more than"):
+        read_mixing_answers(path)

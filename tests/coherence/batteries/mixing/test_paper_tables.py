@@ -3,13 +3,13 @@
 import io
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from coherence.batteries.mixing.paper_tables import mixing_table
 from coherence.batteries.mixing.scoring import score_mixing
 from coherence.batteries.mixing.simulated import simulate_mixing
 from coherence.report.tables.markup import render_csv
+from coherence.table.exact_csv import read_exact_csv
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def experiments():
 
 
 def test_every_number_is_that_of_the_scores(experiments):
-    table = pd.read_csv(io.StringIO(render_csv(mixing_table(experiments))))
+    table = read_exact_csv(io.StringIO(render_csv(mixing_table(experiments))))
     for name in ("points", "published", "ceiling", "equilibrium", "corrected", "unread", "refused"):
         np.testing.assert_array_equal(table[name], experiments[name])
     np.testing.assert_array_equal(table["corrected.low"], experiments["low"])

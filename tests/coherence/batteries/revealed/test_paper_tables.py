@@ -12,6 +12,7 @@ from coherence.batteries.revealed.belief_scores import score_beliefs, summarise_
 from coherence.batteries.revealed.misses import compare_misses
 from coherence.batteries.revealed.paper_tables import MOST_ROWS, revealed_tables
 from coherence.report.tables.markup import render_csv
+from coherence.table.exact_csv import read_exact_csv
 
 WORDINGS, SOURCES = ("standard", "story"), ("base", "in_struct|")
 
@@ -74,7 +75,7 @@ def tables(beliefs, stated):
 
 
 def csv_of(table):
-    return pd.read_csv(io.StringIO(render_csv(table)))
+    return read_exact_csv(io.StringIO(render_csv(table)))
 
 
 def test_distances_are_means_over_settings_then_wordings(tables, beliefs, stated):
