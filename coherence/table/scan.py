@@ -6,14 +6,9 @@ which groups hold which unit; the rows of a unit are then read alone, in their o
 
 import math
 import os
-<<<<<<< HEAD
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
-=======
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
->>>>>>> bounds
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
