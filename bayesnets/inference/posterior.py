@@ -78,7 +78,7 @@ def posterior(
     """
     model = as_network(network)
     _check_errors(errors)
-    names = (target,) if isinstance(target, str) else _several(target)
+    names = (target,) if isinstance(target, str) else _several(target, "target")
     values = _joint_with_stated(
         model, encode(model, evidence), [model.index(name) for name in names], max_bytes
     )
@@ -135,7 +135,7 @@ def marginals(
     0      0.489  0.511
     """
     model = as_network(network)
-    names = model.names if targets is None else _several(targets)
+    names = model.names if targets is None else _several(targets, "targets")
     tables = [
         posterior(model, evidence, name, errors=errors, max_bytes=max_bytes) for name in names
     ]
@@ -311,7 +311,7 @@ def _check_errors(errors: object) -> None:
         raise InputError(f"errors must be 'raise' or 'nan', not {errors!r}. Choose one.")
 
 
-def _several(targets: Sequence[str]) -> tuple[str, ...]:
+def _several(targets: Sequence[str], parameter: str) -> tuple[str, ...]:
     names = () if isinstance(targets, str) or not isinstance(targets, Iterable) else tuple(targets)
     if (
         not names
@@ -319,7 +319,7 @@ def _several(targets: Sequence[str]) -> tuple[str, ...]:
         or len(set(names)) < len(names)
     ):
         raise InputError(
-            f"targets must be one or more different variables, not {targets!r}. List each once."
+            f"{parameter} must be one or more different variables, not {targets!r}. List each once."
         )
     return names
 

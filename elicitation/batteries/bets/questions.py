@@ -77,6 +77,7 @@ def value_questions(
     ('choice-expensive-test-001', 'Which of the two costs more, a car or a pen?', 'A car.')
     """
     check_names("templates", templates, VALUE_TEMPLATES)
+    check_names("splits", splits, SPLITS)
     rows = _values(items, splits, templates, both_orders)
     return pd.DataFrame(mark_departures(rows, _values(default_items(), splits, templates, False)))
 

@@ -188,7 +188,7 @@ def test_marginals_are_the_posteriors_of_each_target():
     for wrong in ([], 7, None, [["lung"]]):
         with pytest.raises(
             InputError,
-            match=re.escape(f"targets must be one or more different variables, not {wrong!r}"),
+            match=re.escape(f"target must be one or more different variables, not {wrong!r}"),
         ):
             posterior(ASIA, evidence, wrong)
 

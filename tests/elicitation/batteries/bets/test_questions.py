@@ -107,7 +107,7 @@ def test_another_chance_is_stated_for_the_side_that_is_named():
         (lambda: bet_questions(ITEMS, stake=0), "stake must be a positive number; received 0"),
         (
             lambda: value_questions(ITEMS, splits=["tset"]),
-            "split must be one of train, dev, test; received 'tset'",
+            "splits must be of train, dev, test; received 'tset'",
         ),
     ],
 )
