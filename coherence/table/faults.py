@@ -179,7 +179,7 @@ def _policy_faults(runs: pd.DataFrame, named: Naming) -> list[str]:
         )
     # Tasks may have actions of their own, whose columns are empty for all others.
     unit = [name for name in ("task", "model") if name in runs.columns]
-    keys = runs.groupby(unit, dropna=False, observed=True).ngroup() if unit else runs.index * 0
+    keys = runs.groupby(unit, dropna=False, observed=True).ngroup() if unit else np.zeros(len(runs))
     used = pd.DataFrame(there).groupby(np.asarray(keys)).transform("any").to_numpy()
     partly = there.any(axis=1) & (there != used).any(axis=1)
     if partly.any():
