@@ -260,10 +260,9 @@ def test_probabilities_in_place_of_an_action_pass():
     # Without task and model all rows are of one unit, whatever the rows are called.
     for index in (
         pd.date_range("2026-01-01", periods=3),
-        pd.MultiIndex.from_product([["a"], "xyz"]),
+        pd.MultiIndex.from_product([["a"], [1, 2, 3]]),
     ):
-        policies = table(action_no=[0.25, 0.5, 1.0], action_yes=[0.75, 0.5, 0.0])
-        validate_runs(policies.drop(columns="action").set_axis(index, axis=0))
+        validate_runs(policies().drop(columns="action").set_axis(index, axis=0))
     # A note on the action that was chosen is none of its probabilities.
     validate_runs(table(action_note=["quick", "slow", "quick"], action_seconds=[0.2, 3.0, 1.0]))
     validate_runs(simulate("rational", n_contexts=4, n_reps=1, rng=0, policies=True))
