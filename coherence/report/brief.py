@@ -127,12 +127,19 @@ def _result_lines(unit: Unit, width: int) -> Iterator[RenderableType]:
 
 
 def _effect_notes(results: Sequence[CheckResult]) -> Iterator[str]:
-    """Say which effects are of one action, and which lie below their interval."""
-    for say in (component_of, CheckResult.estimate_note):
+    """Say which effects are of one action, and which lie below their interval.
+
+    Say too why a number is missing: a dash beside a p-value of 1 is no sign of coherence.
+    """
+    for say in (component_of, CheckResult.estimate_note, _reason):
         about: dict[str, list[str]] = {}
         for result in results:
             about.setdefault(say(result), []).append(clean(result.check))
         yield from (f"{', '.join(names)}: {said}" for said, names in about.items() if said)
+
+
+def _reason(result: CheckResult) -> str:
+    return clean(result.reason)
 
 
 def _remarks(unit: Unit) -> Iterator[str]:
