@@ -42,6 +42,14 @@ def test_every_test_leads_and_of_a_check_without_one_its_first_estimate():
     assert names == ["cmi", "covariance", "calibration:rmse", "iterated"]
 
 
+def test_the_wording_that_changes_beliefs_most_leads():
+    sizes = {"apple": 0.0, "pear": float("nan"), "zebra": 0.58, "yam": 0.2}
+    results = [result(f"prompt_consistency:{name}", None, size) for name, size in sizes.items()]
+    assert [shown.check for shown in leading(results)] == ["prompt_consistency:zebra"]
+    assert leading(results[1:2]) == results[1:2]
+    assert leading(results[1:3]) == results[2:3]
+
+
 def test_a_line_says_effect_interval_and_p_and_whether_it_rejects(unit):
     results = (
         result("cmi", 0.001, holm=0.01, interval=Interval(0.05, 0.2)),
