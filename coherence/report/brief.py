@@ -1,9 +1,11 @@
 """A report of few units as text that fits one screen: the answer, the tests, what may mislead.
 
-A line for each test, and for each check without one its first estimate. Every estimate, the
+A line for each test, and for each check without one its first estimate; of wordings, that which
+changes beliefs most. Every estimate, the
 verdicts in words and the counts of answers are one option or one page away.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
@@ -33,6 +35,8 @@ from coherence.table.printable import counted
 
 MOST_NOTES = 3
 """Notes on what was left out or assumed; further ones are counted."""
+_COMPARED = "prompt_consistency"
+"""Its estimates are one quantity of several wordings: the largest leads, lest it be hidden."""
 _CAUTION = "caution"
 _MARKS = {Outcome.REJECTED: "rejects", Outcome.UNCORRECTED: "sign"}
 
@@ -66,7 +70,7 @@ def brief_parts(unit: Unit, width: int) -> list[RenderableType]:
 
 
 def leading(results: Sequence[CheckResult]) -> list[CheckResult]:
-    """Return every test, and of a check without one the first estimate.
+    """Return every test, and of a check without one the first estimate, of wordings the largest.
 
     Parameters
     ----------
@@ -81,7 +85,10 @@ def leading(results: Sequence[CheckResult]) -> list[CheckResult]:
     tested = {_family(result) for result in results if result.pvalue is not None}
     first: dict[str, CheckResult] = {}
     for result in results:
-        first.setdefault(_family(result), result)
+        leader = first.setdefault(_family(result), result)
+        if _family(result) == _COMPARED and not leader.statistic >= result.statistic:
+            known = not math.isnan(result.statistic)
+            first[_COMPARED] = result if known else leader
     return [
         result
         for result in results
@@ -127,12 +134,19 @@ def _result_lines(unit: Unit, width: int) -> Iterator[RenderableType]:
 
 
 def _effect_notes(results: Sequence[CheckResult]) -> Iterator[str]:
-    """Say which effects are of one action, and which lie below their interval."""
-    for say in (component_of, CheckResult.estimate_note):
+    """Say which effects are of one action, and which lie below their interval.
+
+    Say too why a number is missing: a dash beside a p-value of 1 is no sign of coherence.
+    """
+    for say in (component_of, CheckResult.estimate_note, _reason):
         about: dict[str, list[str]] = {}
         for result in results:
             about.setdefault(say(result), []).append(clean(result.check))
         yield from (f"{', '.join(names)}: {said}" for said, names in about.items() if said)
+
+
+def _reason(result: CheckResult) -> str:
+    return clean(result.reason)
 
 
 def _remarks(unit: Unit) -> Iterator[str]:

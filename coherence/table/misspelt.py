@@ -21,7 +21,9 @@ MOST_LABELS = 200
 """Above so many labels the column holds numbers or texts, and no options."""
 _MOST_SAID = 4
 _LONGEST = 60
-_DIGITS = re.compile(r"[0-9]")
+_TELLING = re.compile(r"[0-9<>=+±]")  # digits number an option, and signs order options
+_WORD = re.compile(r"[^\W_]+")
+_ROMAN = re.compile(r"[ivx]+")
 
 
 def spelling_notes(rows: pd.DataFrame) -> list[str]:
@@ -83,7 +85,8 @@ def is_slip(text: str, meant: str) -> bool:
     Parameters
     ----------
     text, meant : str
-        Labels. Numbers and numbered labels, such as "dose 10" and "dose 20", are no slips.
+        Labels. Numbered and lettered ones, such as "dose 10" and "dose 20", "plan A" and "plan B"
+        or "stage II" and "stage III", are no slips, nor is a word beside its denial by an "a".
 
     Returns
     -------
@@ -98,6 +101,21 @@ def is_slip(text: str, meant: str) -> bool:
     if min(len(text), len(meant)) < FEWEST_LETTERS or max(len(text), len(meant)) > _LONGEST:
         return False
     text, meant = text.casefold(), meant.casefold()
-    # Labels that differ in case are `coherence.table.labels`' matter; digits number an option.
-    numbered = _DIGITS.findall(text) != _DIGITS.findall(meant)
-    return text != meant and not numbered and one_slip_apart(text, meant)
+    if _TELLING.findall(text) != _TELLING.findall(meant) or _told_apart(text, meant):
+        return False
+    # Labels that differ in case are `coherence.table.labels`' matter.
+    return text != meant and one_slip_apart(text, meant)
+
+
+def _told_apart(text: str, meant: str) -> bool:
+    """Tell whether labels differ in one word that is meant: a letter, a number, or a denial."""
+    words, others = _WORD.findall(text), _WORD.findall(meant)
+    if len(words) != len(others):
+        return False
+    pairs = [pair for pair in zip(words, others, strict=True) if pair[0] != pair[1]]
+    if len(pairs) != 1:
+        return False
+    short, long = sorted(pairs[0], key=len)
+    lettered = len(words) > 1 and len(long) == 1
+    numerals = len(words) > 1 and bool(_ROMAN.fullmatch(short) and _ROMAN.fullmatch(long))
+    return lettered or numerals or long == f"a{short}"

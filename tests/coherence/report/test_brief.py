@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pandas as pd
 
 from coherence.report.brief import MOST_NOTES, brief_parts, leading
@@ -38,6 +40,14 @@ def test_every_test_leads_and_of_a_check_without_one_its_first_estimate():
     ]
     names = [shown.check for shown in leading(results)]
     assert names == ["cmi", "covariance", "calibration:rmse", "iterated"]
+
+
+def test_the_wording_that_changes_beliefs_most_leads():
+    sizes = {"apple": 0.0, "pear": float("nan"), "zebra": 0.58, "yam": 0.2}
+    results = [result(f"prompt_consistency:{name}", None, size) for name, size in sizes.items()]
+    assert [shown.check for shown in leading(results)] == ["prompt_consistency:zebra"]
+    assert leading(results[1:2]) == results[1:2]
+    assert leading(results[1:3]) == results[2:3]
 
 
 def test_a_line_says_effect_interval_and_p_and_whether_it_rejects(unit):
@@ -89,6 +99,18 @@ def test_the_choice_behind_an_effect_and_an_estimate_below_its_interval_are_expl
     text = " ".join(text_of(unit(results=results, verdicts=("V.",) * 2)).split())
     assert f"covariance: {difference}" in text
     assert "cmi: The quantity cannot be negative; its estimate can" in text
+
+
+def test_why_a_test_has_no_number_or_may_mislead_is_said_once(unit):
+    nothing = float("nan")
+    results = (
+        replace(result("covariance", nothing, nothing), reason="truth is constant (0)"),
+        replace(result("cmi", nothing, nothing), reason="truth is constant (0)"),
+        replace(result("gain", 1.0, 0.0), reason="the truth changes no prediction"),
+    )
+    text = " ".join(text_of(unit(results=results, verdicts=("V.",) * 3)).split())
+    assert text.count("covariance, cmi: truth is constant (0)") == 1
+    assert "gain: the truth changes no prediction" in text
 
 
 def test_twins_that_were_asked_for_are_shown(unit):

@@ -21,6 +21,19 @@ from coherence.table.misspelt import MOST_LABELS, is_slip, spelling_notes
         ("option_1", "option_2", False),
         ("option_1", "option_12", False),
         ("a" * 61, "a" * 60, False),
+        ("hepatitis A", "hepatitis B", False),
+        ("plan_x", "plan_y", False),
+        ("type II", "type III", False),
+        ("stage IV", "stage VI", False),
+        ("mix", "mixi", True),  # a word by itself is no numeral
+        ("wait a lot", "waits a lot", True),
+        ("option A", "optoin A", True),
+        ("asymptomatic", "symptomatic", False),
+        ("atypical pain", "typical pain", False),
+        ("<=5", ">=5", False),
+        ("a+b", "a-b", False),
+        ("treat.", "treat", True),
+        ("treat it", "treatit", True),
     ],
 )
 def test_one_letter_wrong_missing_added_or_swapped_is_a_slip(text, meant, slip):
