@@ -8,13 +8,10 @@ the one that independent tosses would need for the variance over contexts (Korn 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
 from coherence.inputs import Codes, Floats
 from coherence.statistics.shares import NORMAL_QUANTILE, wilson_interval
-
-_ROUNDING = 1e-9  # of the variance of two bins: less in their difference is rounding
 
 
 @dataclass(frozen=True)
@@ -168,22 +165,27 @@ def _design_effect(
     return np.asarray(np.maximum(together, 0.5 * alike / number))
 
 
-def in_step(covariance: Floats) -> NDArray[np.bool_]:
-    """Tell which bins move exactly as another one does, in every context.
+def spare_variance(covariance: Floats, least: Floats) -> Floats:
+    """Variance that bins must be given so that no share and no difference is taken for certain.
 
     Parameters
     ----------
     covariance : ndarray, shape (n_bins, n_bins)
-        Of shares. A difference between two bins without variance would be taken for certain,
-        however few contexts show it.
+        Of shares, over contexts.
+    least : ndarray, shape (n_bins,)
+        Least variance of each share: what one context that was not seen might change.
 
     Returns
     -------
-    ndarray of bool, shape (n_bins,)
-        Bins of at least one such pair.
+    ndarray, shape (n_bins,)
+        With it every share has its least variance, and every difference between two shares that of
+        both. Where contexts move all bins alike, the covariance alone would give a difference no
+        error, however few contexts show it.
     """
     variance = np.diag(covariance)
-    both = variance[:, None] + variance
-    together = both - 2 * covariance <= _ROUNDING * both
-    np.fill_diagonal(together, val=False)
-    return np.asarray(together.any(axis=1))
+    own = np.maximum(least - variance, 0.0)
+    raised = variance + own
+    of_difference = raised[:, None] + raised - 2 * covariance
+    lacking = np.maximum(least[:, None] + least - of_difference, 0.0)
+    np.fill_diagonal(lacking, 0.0)
+    return np.asarray(own + lacking.max(axis=1) / 2)

@@ -13,7 +13,7 @@ from scipy.linalg import null_space
 from scipy.optimize import minimize
 
 from coherence.inputs import Codes, Floats
-from coherence.statistics.context_shares import in_step
+from coherence.statistics.context_shares import spare_variance
 
 N_ANGLES = 120
 N_DIRECTIONS = 400  # for four and more actions
@@ -50,7 +50,7 @@ class Scan:
         least = np.einsum("kiab,a,b->ki", self.least, direction, direction).max(axis=0)
         added = np.maximum(least - np.diag(covariance), 0.0)
         if len(self.least) == 1:  # probabilities: as in `coherence.statistics.drops`
-            added = np.where(in_step(covariance), least, added)
+            added = spare_variance(covariance, least)
         variance = np.diag(covariance) + added
         j, k = np.triu_indices(along.size, 1)
         spread = np.sqrt(np.maximum(variance[j] + variance[k] - 2 * covariance[j, k], 1e-18))

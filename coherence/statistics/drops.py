@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from coherence.inputs import Codes, Floats
 from coherence.statistics.bins import belief_bins
-from coherence.statistics.context_shares import context_shares, in_step
+from coherence.statistics.context_shares import context_shares, spare_variance
 from coherence.statistics.resample import permutation_pvalue
 
 MIN_CONTEXTS_PER_BIN = 3
@@ -96,10 +96,8 @@ def policy_shares(
     # No coin is tossed, so that the variance of a share of choices bounds nothing here; but where
     # all contexts agree, one that was not seen may not: half of one that takes either action.
     least = 0.5 * (share**2 + (1 - share) ** 2) / np.maximum(number, 1) ** 2
-    variance = np.diag(covariance)
-    # The same holds for a difference between bins that all contexts share to the last digit.
-    variance = np.where(in_step(covariance), variance + least, np.maximum(variance, least))
-    covariance[np.diag_indices(n_bins)] = variance
+    # The same holds for a difference between bins that all contexts share, or nearly.
+    covariance[np.diag_indices(n_bins)] += spare_variance(covariance, least)
     return share, rows, covariance
 
 

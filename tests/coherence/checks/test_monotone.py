@@ -370,21 +370,33 @@ def test_copies_of_an_answer_are_no_evidence(n_copies):
     assert 0.002 < found.pvalue < 0.01
 
 
+def policies_in_step(fall, n_contexts, noise=0.0):
+    """Two beliefs in every context, between which the probability of yes falls."""
+    rng = np.random.default_rng(1)
+    context, belief = np.repeat(np.arange(n_contexts), 2), np.tile([0.3, 0.7], n_contexts)
+    level = np.repeat(rng.uniform(0.15, 0.95, n_contexts), 2)
+    fallen = np.repeat(fall + noise * rng.normal(size=n_contexts), 2)
+    yes = level - np.tile([0.0, 1.0], n_contexts) * fallen
+    policy = pd.DataFrame({"yes": yes, "no": 1 - yes})
+    return monotone_choice_test(belief, policy, pair=("yes", "no"), context=context, rng=1)
+
+
 @pytest.mark.parametrize("n_contexts", [10, 20])
 def test_a_drop_that_all_contexts_share_to_the_last_digit_is_not_taken_for_certain(n_contexts):
     """It had no variance, the least possible p-value, and an interval without width."""
-    context, belief = np.repeat(np.arange(n_contexts), 2), np.tile([0.3, 0.7], n_contexts)
-    of_context = np.repeat(np.random.default_rng(1).uniform(0.05, 0.95, n_contexts), 2)
-
-    def test_of(fall):
-        yes = of_context - np.tile([0.0, 1.0], n_contexts) * fall
-        policy = pd.DataFrame({"yes": yes, "no": 1 - yes})
-        return monotone_choice_test(belief, policy, pair=("yes", "no"), context=context, rng=1)
-
-    small = test_of(0.01)
+    small = policies_in_step(0.01, n_contexts)
     assert small.statistic == pytest.approx(0.01)
     assert small.pvalue > 0.2
     assert small.interval.low < 0 < 0.05 < small.interval.high
-    # Where the difference varies, it has an error of its own.
-    varied = 0.02 + np.repeat(np.random.default_rng(2).normal(0, 0.002, n_contexts), 2)
-    assert test_of(varied).pvalue < 0.001
+
+
+def test_a_drop_that_all_contexts_nearly_share_is_judged_alike():
+    """A little noise must not make it more certain than none: there is no cliff between them."""
+    known = [policies_in_step(0.1, 12, noise) for noise in (0.0, 1e-6, 1e-5, 1e-4, 1e-3)]
+    np.testing.assert_allclose([result.pvalue for result in known], known[0].pvalue, atol=0.01)
+    for result in known:
+        assert result.interval.low == pytest.approx(known[0].interval.low, abs=0.005)
+
+
+def test_a_drop_that_many_contexts_share_is_found():
+    assert policies_in_step(0.05, 200, 0.01).pvalue < 0.001
