@@ -133,7 +133,7 @@ def require_aligned(**values: Any) -> None:
     }
     for name, index in indexed.items():
         first, expected = next(iter(indexed.items()))
-        if len(index) == len(expected) and not index.equals(expected):
+        if 0 < len(index) == len(expected) and not index.equals(expected):
             position = int(np.argmax(np.asarray(index != expected)))
             raise InputError(
                 f"{first} and {name} must have the same index; at position {position} they have "

@@ -37,6 +37,8 @@ MOST_NOTES = 3
 """Notes on what was left out or assumed; further ones are counted."""
 _COMPARED = "prompt_consistency"
 """Its estimates are one quantity of several wordings: the largest leads, lest it be hidden."""
+_CANCELLING = "iterated_expectation:noise_removed"
+"""The size of gaps, which cancel in the tested mean where they have both signs."""
 _CAUTION = "caution"
 _MARKS = {Outcome.REJECTED: "rejects", Outcome.UNCORRECTED: "sign"}
 
@@ -72,6 +74,9 @@ def brief_parts(unit: Unit, width: int) -> list[RenderableType]:
 def leading(results: Sequence[CheckResult]) -> list[CheckResult]:
     """Return every test, and of a check without one the first estimate, of wordings the largest.
 
+    Gaps that cancel in the tested mean of the iterated expectation stand beside it where their size
+    is clear of 0.
+
     Parameters
     ----------
     results : sequence of CheckResult
@@ -94,6 +99,7 @@ def leading(results: Sequence[CheckResult]) -> list[CheckResult]:
         for result in results
         if result.pvalue is not None
         or (_family(result) not in tested and first[_family(result)] is result)
+        or (result.check == _CANCELLING and result.interval and result.interval.low > 0)
     ]
 
 
@@ -168,7 +174,9 @@ def _answers(unit: Unit) -> str:
     said = []
     if not unit.statuses.empty:
         asked = counted(int(unit.statuses["rows"].sum()), "row")
-        said.append(f"{asked} of answers, {unreadable_share(unit):.1%} unreadable")
+        share = unreadable_share(unit)
+        unread = "less than 0.1%" if 0 < share < 0.001 else f"{share:.1%}" if share else "none"
+        said.append(f"{asked} of answers, {unread} unreadable")
     tests = [result for result in unit.results if is_test(result)] or list(unit.results)
     if tests:
         most = max(tests, key=lambda result: result.n_rows)

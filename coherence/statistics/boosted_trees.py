@@ -132,8 +132,8 @@ class TreeCrossFit:
 
     For every fold trees are fitted to the others, and their loss on it is followed as they grow.
     The depth and the number of iterations with which a fold is predicted are those that have lost
-    least on all other folds, so that no context has a say in the constants of the model that it
-    judges; but for the depth of later repetitions, which is that of the first.
+    least on all other folds, so that no loss of a context has a say in the constants of the model
+    that it judges; but for the depth of later repetitions, which is that of the first.
 
     Parameters
     ----------

@@ -51,6 +51,11 @@ def _frame(features: ArrayLike | pd.DataFrame, n_rows: int) -> pd.DataFrame:
             values.ndim in (1, 2),
             f"condition_on must have shape (n,) or (n, n_features); received shape {values.shape}.",
         )
+        require(
+            values.size > 0,
+            f"condition_on must have a value for every row; received shape {values.shape}. Leave "
+            "it out to condition on nothing but the belief.",
+        )
         # An array of mixed types is one of objects: numbers among them become numbers again.
         values = values.reshape(len(values), -1)
         frame = pd.DataFrame(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 import numpy as np
 import pandas as pd
 
-from coherence.errors import SchemaError
+from coherence.errors import InputError, SchemaError
 from coherence.table.column_names import column_faults, nearly_called
 from coherence.table.frames import require_frame
 from coherence.table.labels import label_faults
@@ -382,6 +382,8 @@ def validate_runs(
 --percent (percent=True) reads them as they are.
     """
     require_frame(runs)
+    if not isinstance(source, str):
+        raise InputError(f"source must be a text; received {type(source).__name__}.")
     faults = find_faults(runs, labels_apart=labels_apart)
     if faults:
         raise SchemaError(faults, source)

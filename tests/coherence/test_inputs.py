@@ -198,3 +198,6 @@ def test_rows_are_not_matched_by_position_against_their_index():
         "(action.loc[belief.index]), or pass values alone (action.to_numpy()) if their order is "
         "right."
     )
+    # Two empty tables differ at no position, whatever their indices hold.
+    texts = pd.Series([], dtype=object, index=pd.Index([], dtype=object))
+    require_aligned(belief=pd.DataFrame(columns=["p"]), action=texts)

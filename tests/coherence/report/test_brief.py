@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 import pandas as pd
+import pytest
 
 from coherence.report.brief import MOST_NOTES, brief_parts, leading
 from coherence.report.columns import render_lines
@@ -88,6 +89,34 @@ def test_answers_are_counted_with_what_is_unreadable_repaired_or_missing(unit):
     assert "100 rows of answers, 3.0% unreadable; at most 90 rows in 30 contexts enter" in said
     assert "2 left out for missing values" in said
     assert "1 percent." in said
+
+
+@pytest.mark.parametrize(
+    ("unreadable", "said"),
+    [(0, "5000 rows of answers, none unreadable"), (1, "less than 0.1% unreadable")],
+)
+def test_one_unreadable_answer_is_not_rounded_to_none(unit, unreadable, said):
+    statuses = pd.DataFrame(
+        {
+            "question": "belief",
+            "status": ["ok", "refused"],
+            "rows": [5000 - unreadable, unreadable],
+        }
+    )
+    text = text_of(unit(results=(result("cmi"),), verdicts=("V.",), statuses=statuses, notes=()))
+    assert said in " ".join(text.split())
+
+
+@pytest.mark.parametrize(("low", "shown"), [(0.0, False), (0.01, True)])
+def test_gaps_that_cancel_in_the_tested_mean_stand_beside_it(unit, low, shown):
+    results = (
+        result("iterated_expectation", pvalue=0.5),
+        result("iterated_expectation:median", pvalue=None),
+        result("iterated_expectation:noise_removed", pvalue=None, interval=Interval(low, 0.1)),
+    )
+    text = text_of(unit(results=results, verdicts=("V.",) * 3))
+    assert ("noise_removed" in text) is shown
+    assert f"and {1 if shown else 2} further estimate" in text
 
 
 def test_the_choice_behind_an_effect_and_an_estimate_below_its_interval_are_explained(unit):

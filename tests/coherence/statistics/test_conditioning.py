@@ -82,6 +82,7 @@ def test_arrays_and_series_are_read_as_columns():
     ("features", "message"),
     [
         (np.zeros((4, 1, 1)), r"have shape \(n,\) or \(n, n_features\); received .*4, 1, 1"),
+        (np.zeros(0), r"a value for every row; received shape \(0,\). Leave it out"),
         (np.zeros(3), "one row per row of belief; received 3 rows for 4"),
         (pd.DataFrame(index=range(4)), "at least one feature; received none. Leave it out"),
         (
