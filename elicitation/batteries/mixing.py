@@ -19,7 +19,7 @@ from coherence.decoding.reply import take_apart
 from coherence.errors import InputError
 from elicitation.batteries.revealed.reading import OutcomeQuestion, opened_with, read_masses
 from elicitation.models.base import LabelModel, Model, ScoringModel
-from elicitation.session.asking import Progress, ask
+from elicitation.session.asking import EXACT_AT_ONCE, Progress, ask
 from elicitation.store import AnswerStore, Draw, StoredAnswer
 
 _CONDITION = ("model", "experiment", "p", "item", "order")
@@ -364,7 +364,8 @@ def _exact_masses(
     """Return the probabilities of the answers to every question."""
     if isinstance(model, ScoringModel):
         wanted = [OutcomeQuestion(one.text, one.answers, opened=True) for one in asked]
-        masses, _ = read_masses(model, wanted, store, portion=batch_size, progress=progress)
+        at_once = min(batch_size, EXACT_AT_ONCE)
+        masses, _ = read_masses(model, wanted, store, portion=at_once, progress=progress)
         return [
             [row[answer] for answer in question.answers]
             for question, row in zip(asked, masses, strict=True)

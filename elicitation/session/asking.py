@@ -20,6 +20,11 @@ from elicitation.store import AnswerStore, Draw, StoredAnswer
 
 # A write to the store waits for the disk, a few milliseconds; once a second that is nothing.
 _SECONDS_BETWEEN_WRITES = 1.0
+# A model answers a few at first and twice as many in every further call, up to a batch: a slow one
+# then loses little of its work at an early end, and the time left is known soon.
+_FIRST_CALL = 8
+EXACT_AT_ONCE = 8
+"""Exact readings are kept in portions of so many at most: larger ones were no faster."""
 
 Progress = Callable[[int, int], None]
 """Called with the number of answers at hand and the number needed; once at the start and after
@@ -180,7 +185,7 @@ def ask(
     store : AnswerStore
         Where answers are kept and found.
     batch_size : int
-        Draws per call of the model and per transaction.
+        Draws per call of the model and per transaction, at most: the first calls ask for fewer.
     readable : callable, optional
         Tells whether an answer in words has a value; where none of the first 50 has one, no more
         are asked. None asks on whatever comes.
@@ -220,8 +225,10 @@ def ask(
             first = words[: -(-PATIENCE // batch_size) * batch_size]
             begun = set(first)
             rest = [*first, *(draw for draw in rest if draw not in begun)]
-        for start in range(0, len(rest), batch_size):
-            yield _answer_batch(model, rest[start : start + batch_size])
+        size, start = min(_FIRST_CALL, batch_size), 0
+        while start < len(rest):
+            yield _answer_batch(model, rest[start : start + size])
+            start, size = start + size, min(2 * size, batch_size)
 
     # Probabilities of labels are always read.
     in_words = not all(draw.labels for draw in draws)

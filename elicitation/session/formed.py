@@ -24,7 +24,7 @@ from elicitation.reading.exact import (
     forced_shares,
     gives_distributions,
 )
-from elicitation.session.asking import AnswerStream, Progress, ask, ask_missing
+from elicitation.session.asking import EXACT_AT_ONCE, AnswerStream, Progress, ask, ask_missing
 from elicitation.session.questions import Question
 from elicitation.spelling.forms import AnswerForm, FormKind
 from elicitation.store import AnswerStore, Draw, StoredAnswer
@@ -211,7 +211,7 @@ class _Asker:
             compute,
             worth_a_write=self.batch_size,
             # The last digits depend on the texts that are computed together.
-            portion=self.batch_size,
+            portion=min(self.batch_size, EXACT_AT_ONCE),
             progress=self._counting(spread),
         )
         drawn = [draw for draw in draws if not draw.exact]

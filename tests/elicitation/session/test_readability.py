@@ -46,7 +46,7 @@ def plan():
     return plan_own_questions(table, Design(reps=5, prompts=("standard",)))
 
 
-@pytest.mark.parametrize(("model", "asked"), [(Stream(), PATIENCE), (Babbler(), 64)])
+@pytest.mark.parametrize(("model", "asked"), [(Stream(), PATIENCE), (Babbler(), 8 + 16 + 32)])
 def test_a_session_without_sense_stops_and_keeps_what_came(model, asked, plan):
     with AnswerStore(":memory:") as store:
         with pytest.raises(UnreadableError, match="--answers forced.*--keep-going") as caught:
