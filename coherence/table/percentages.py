@@ -14,6 +14,8 @@ from coherence.errors import InputError
 from coherence.table.naming import AS_IN_RUNS, Naming
 from coherence.table.schema import COLUMN_NAMES, PROBABILITY_TOLERANCE
 
+TEN = 10.0  # the top of another usual scale of answers
+MANY = 10  # values among which one above 10% is to be expected
 MOST_BELOW = 1 / 3  # of the numbers of a column of percentages; one such number may be chance
 
 
@@ -163,16 +165,30 @@ def judge_percentages(
                 f"Correct those above 1 (the largest is {tally.largest:g}) and leave percent "
                 "(--percent) out; if all of them are percentages, divide them by 100 yourself."
             )
-        elif tally.n_below:
-            # Signs make the meaning plain; only bare numbers were counted.
-            verb = "is below 1 and was taken as a percentage"
-            if tally.n_below > 1:
-                verb = "are below 1 and were taken as percentages"
-            first = tally.first_below
-            notes.append(
-                f"{tally.n_below} of {tally.n} values of {quoted} {verb}: {first:g} as {first:g}%"
-            )
+        else:
+            notes += _doubts(quoted, tally)
     return faults, notes
+
+
+def _doubts(quoted: str, tally: Tally) -> list[str]:
+    """Say what was taken as percentages and may be meant otherwise."""
+    doubts = []
+    if tally.largest <= TEN and tally.n >= MANY:
+        doubts.append(
+            f"caution: the largest of {tally.n} values of {quoted} is {tally.largest:g} and was "
+            f"taken as {tally.largest:g}%; if the scale was 0 to 10, every one is ten times too "
+            "small, and is to be divided by 10 instead"
+        )
+    if tally.n_below:
+        # Signs make the meaning plain; only bare numbers were counted.
+        verb = "is below 1 and was taken as a percentage"
+        if tally.n_below > 1:
+            verb = "are below 1 and were taken as percentages"
+        first = tally.first_below
+        doubts.append(
+            f"{tally.n_below} of {tally.n} values of {quoted} {verb}: {first:g} as {first:g}%"
+        )
+    return doubts
 
 
 def together(columns: Mapping[str, Tally]) -> list[tuple[list[str], Tally]]:
@@ -192,7 +208,8 @@ def remedy_outside(numbers: NDArray[np.float64]) -> str:
         return ""
     if Tally.of(known).mostly_probabilities:
         return " Most values are probabilities; correct the others, a percentage by dividing it."
-    return " Divide percentages by 100. --percent (percent=True) reads them as they are."
+    scale = " Divide answers on a scale of 0 to 10 by 10." if largest <= TEN else ""
+    return scale + " Divide percentages by 100. --percent (percent=True) reads them as they are."
 
 
 def _mixed_fault(quoted: str, tally: Tally) -> str:

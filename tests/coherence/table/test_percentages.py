@@ -1,11 +1,17 @@
 """Breaks if a column of probabilities passes for percentages, or a 0.7 among them in silence."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from coherence.errors import InputError
 from coherence.table.faults import find_faults
-from coherence.table.percentages import Tally, check_percentages
+from coherence.table.percentages import (
+    Tally,
+    check_percentages,
+    judge_percentages,
+    remedy_outside,
+)
 
 
 def test_states_are_one_distribution():
@@ -45,3 +51,16 @@ def test_one_slip_makes_no_column_of_percentages():
     (fault,) = find_faults(runs)
     assert "Most values are probabilities; correct the others" in fault
     assert "--percent" not in fault
+
+
+def test_a_scale_of_ten_is_doubted():
+    """Divided by 100, answers from 0 to 10 are valid probabilities, and ten times too small."""
+    answers = [0.0, *np.arange(1.0, 11.0)]
+    faults, (note,) = judge_percentages({"p": Tally.of(answers)})
+    assert not faults
+    assert note.startswith("caution: the largest of 11 values of 'p' is 10 and was taken as 10%")
+    assert "divided by 10 instead" in note
+    assert judge_percentages({"p": Tally.of([*answers, 11.0])}) == ([], [])
+    assert judge_percentages({"p": Tally.of([2.0, 5.0])}) == ([], [])
+    assert "on a scale of 0 to 10 by 10. Divide percentages" in remedy_outside(np.array(answers))
+    assert "scale" not in remedy_outside(np.array([*answers, 80.0]))
