@@ -52,7 +52,7 @@ def _frame(features: ArrayLike | pd.DataFrame, n_rows: int) -> pd.DataFrame:
             f"condition_on must have shape (n,) or (n, n_features); received shape {values.shape}.",
         )
         require(
-            values.size > 0,
+            len(values) > 0,
             f"condition_on must have a value for every row; received shape {values.shape}. Leave "
             "it out to condition on nothing but the belief.",
         )
