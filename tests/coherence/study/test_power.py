@@ -181,7 +181,7 @@ def test_what_is_undefined_does_not_reject_and_is_counted():
     assert (table["n_rejected"] == 0).all()
 
 
-@pytest.mark.lengthy
+@pytest.mark.slow
 def test_a_target_is_searched_for_and_its_size_stands_beside_it():
     said = []
     result = power(

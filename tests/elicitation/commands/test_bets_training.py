@@ -8,7 +8,7 @@ import pytest
 from coherence.cli.main import main
 
 
-@pytest.mark.lengthy
+@pytest.mark.slow
 def test_training_asking_and_transfer(tmp_path, capsys, list_of_things):
     """Plumbing on two things of each kind: what is trained is saved, asked, and compared.
 

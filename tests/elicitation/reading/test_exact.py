@@ -118,8 +118,14 @@ def enumerated(network, start, pieces, part, ends=()):
     return masses
 
 
-@pytest.mark.parametrize("form", [BELIEF, AnswerForm("number"), AnswerForm("decision")])
-@pytest.mark.lengthy
+@pytest.mark.parametrize(
+    "form",
+    [
+        pytest.param(BELIEF, marks=pytest.mark.lengthy),
+        pytest.param(AnswerForm("decision"), marks=pytest.mark.lengthy),
+        pytest.param(AnswerForm("number"), marks=pytest.mark.slow),
+    ],
+)
 def test_distributions_are_sums_over_every_token_sequence(model_and_bytes, form):
     model, pieces = model_and_bytes
     texts = ["1", "Yes 0.50"]
