@@ -4,7 +4,8 @@ import sys
 import pytest
 from hypothesis import settings
 
-# The same examples on every machine: a failure can be run again. `tests/faults/drawn.py` draws anew.
+# The same examples everywhere, so that a failure can be run again; `tests/faults/drawn.py` draws
+# others.
 settings.register_profile("repeatable", derandomize=True)
 settings.load_profile("repeatable")
 
