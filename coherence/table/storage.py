@@ -44,7 +44,15 @@ _SUFFIXES = (".parquet", ".pq", *SEPARATORS, *_JSON_SUFFIXES)
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
-    return with_index_columns(pd.read_parquet(path, engine="pyarrow"))
+    import pyarrow as pa  # imported here: most commands do without
+
+    table = pd.read_parquet(path, engine="pyarrow")
+    for at in range(table.shape[1]):
+        column = table.iloc[:, at].array
+        if isinstance(column.dtype, pd.StringDtype | pd.ArrowDtype):
+            # A damaged page may hold bytes that are no text, which shows wherever they are used.
+            pa.array(column).validate(full=True)
+    return with_index_columns(table)
 
 
 def _read_csv(path: Path, texts: Collection[str], form: TextForm) -> pd.DataFrame:

@@ -5,6 +5,7 @@ commas stand in a column of probabilities and nothing was said, the error names 
 """
 
 import logging
+import math
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -131,12 +132,11 @@ def read_probabilities(
         told = percent or name in mixed
         faults += _unsaid(written, named(name), percent=told, decimal=decimal)
         cells = [_as_number(*each, bare=bare) for each in zip(column, written, strict=True)]
-        numbers_only = all(
-            isinstance(cell, float) or cell is None or cell is pd.NA for cell in cells
-        )
-        read[name] = pd.Series(
-            cells, index=column.index, dtype="float64" if numbers_only else "object"
-        )
+        if all(isinstance(cell, float) or cell is None or cell is pd.NA for cell in cells):
+            cells = [cell if isinstance(cell, float) else np.nan for cell in cells]
+            read[name] = pd.Series(cells, index=column.index, dtype="float64")
+        else:
+            read[name] = pd.Series(cells, index=column.index, dtype="object")
     return runs.assign(**read), faults, notes
 
 
@@ -168,7 +168,10 @@ def _number(written: re.Match[str]) -> float:
 def _as_number(cell: object, written: re.Match[str] | None, *, bare: float) -> object:
     """Return the number of a cell, or the cell where it holds none."""
     if isinstance(cell, int | float) and not isinstance(cell, bool):
-        return cell / bare
+        try:
+            return cell / bare
+        except OverflowError:  # an integer beyond all floats, which the validator refuses
+            return math.inf if cell > 0 else -math.inf
     if written is None:
         return cell
     return _number(written) / (100.0 if written["sign"] else bare)

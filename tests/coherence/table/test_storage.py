@@ -6,6 +6,7 @@ import stat
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -274,3 +275,24 @@ def test_levels_of_names_with_none_among_them_are_not_written(tmp_path):
     with pytest.raises(InputError, match="runs.parquet: a .parquet file cannot hold this table"):
         write_runs(runs, tmp_path / "runs.parquet")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_texts_of_a_damaged_page_are_refused_at_once(tmp_path):
+    """They were read, and ended in a traceback wherever their letters were needed."""
+    path = tmp_path / "damaged.parquet"
+    column = pa.array([b"no", b"\xff\xfe"], type=pa.binary())
+    broken = pa.Array.from_buffers(pa.string(), 2, column.buffers())
+    table = pa.table({"p": [0.1, 0.2], "action": broken, "theta": [0, 1]})
+    pq.write_table(table, path, use_dictionary=False)
+    with pytest.raises(InputError, match="cannot be read as parquet"):
+        read_runs(path)
+
+
+def test_an_integer_beyond_all_floats_is_no_probability(tmp_path):
+    path = tmp_path / "runs.jsonl"
+    path.write_text(
+        '{"p": 0.1, "action": "a", "theta": 0}\n{"p": 1%s, "action": "b", "theta": 1}\n'
+        % ("0" * 400)
+    )
+    with pytest.raises(SchemaError, match="'p' must hold probabilities"):
+        read_runs(path)

@@ -112,3 +112,10 @@ def test_what_is_no_number_is_left_to_the_validator():
     assert runs["p"].tolist()[:2] == ["about half", 0.7]
     assert runs["action"].tolist() == ["50%", "b", "c"]
     assert read(p=[True, False])["p"].tolist() == [True, False]
+
+
+def test_missing_values_of_pandas_among_numbers_are_missing():
+    """They ended in a TypeError."""
+    runs = read(p=pd.Series([0.1, pd.NA, None], dtype=object))
+    assert runs["p"].isna().tolist() == [False, True, True]
+    assert runs["p"].dtype == np.float64
