@@ -109,7 +109,7 @@ def _read_parquet(path: Path) -> Iterator[dict[str, object]]:
             for batch in file.iter_batches(batch_size=10_000):
                 for row in batch.to_pylist():
                     yield _flat({name: _plain(value) for name, value in row.items()})
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(
             f"{path}: the file cannot be read as parquet ({str(error).splitlines()[0]}). "
             "Check that it is complete."

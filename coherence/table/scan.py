@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from coherence.errors import InputError, closest
@@ -308,6 +309,13 @@ def _name(value: Any) -> str:
     return str(int(value)) if whole else str(value)
 
 
+def _group(content: pq.ParquetFile, group: int, columns: list[str] | None = None) -> pa.Table:
+    """Read a group of rows; damaged pages may hold bytes that are no text, which is found here."""
+    table = content.read_row_group(group, columns=columns)
+    table.validate(full=True)
+    return table
+
+
 def _combinations(
     content: pq.ParquetFile, group: int, file: ParquetFile, reading: Reading
 ) -> pd.DataFrame:
@@ -317,7 +325,7 @@ def _combinations(
     there = [name for name in wanted if name in content.schema_arrow.names]
     if there:
         with _rows_read(file.path):
-            table = content.read_row_group(group, columns=there).combine_chunks()
+            table = _group(content, group, there).combine_chunks()
             distinct = table.group_by(there, use_threads=False).aggregate([]).to_pandas()
     else:
         distinct = pd.DataFrame(index=[0])
@@ -339,7 +347,7 @@ def _tallies(scan: RunsScan) -> dict[str, Tally]:
         content = _opened(path)
         inside = {back[name]: name for name in tallies if back[name] in content.schema_arrow.names}
         with _rows_read(path):
-            table = content.read_row_group(group, columns=list(inside))
+            table = _group(content, group, list(inside))
             rows = table.to_pandas(ignore_metadata=True)
         for name in inside.values():
             part = rows.rename(columns=inside)[[name]]
@@ -372,7 +380,7 @@ def read_group(part: Part) -> pd.DataFrame:
         raise InputError(f"{path}: the file has changed since it was looked through. Begin anew.")
     content = _opened(path)
     with _rows_read(path):
-        table = content.read_row_group(part.group).to_pandas()
+        table = _group(content, part.group).to_pandas()
     return with_index_columns(table).assign(**dict[str, Any](part.file.keys))
 
 

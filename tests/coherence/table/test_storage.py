@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coherence import InputError, SchemaError, read_runs, scan_runs, simulate, write_runs
+from coherence.importing.formats import read_logs
 
 TABLE = "p,action,theta\n0.25,rest,1\n0.125,rest,0\n"
 
@@ -286,6 +287,10 @@ def test_texts_of_a_damaged_page_are_refused_at_once(tmp_path):
     pq.write_table(table, path, use_dictionary=False)
     with pytest.raises(InputError, match="cannot be read as parquet"):
         read_runs(path)
+    with pytest.raises(InputError, match="rows cannot be read"):
+        scan_runs(path).read("", "")
+    with pytest.raises(InputError, match="cannot be read as parquet"):
+        read_logs([path])
 
 
 def test_an_integer_beyond_all_floats_is_no_probability(tmp_path):
