@@ -50,6 +50,9 @@ class Node:
                 f"{entry!r}. Write probabilities as numbers, without quotation marks."
             )
         try:
+            # Of a complex number the cast would keep a half, and only warn.
+            if np.iscomplexobj(self.table):
+                raise TypeError("these are complex numbers")
             # One memory layout, because rounding depends on the order in which a column is summed.
             table = np.array(self.table, dtype=float, order="C")
         except (TypeError, ValueError, OverflowError) as error:

@@ -67,6 +67,15 @@ def whole_number(value: Any, name: str, minimum: int) -> int:
     return int(value)
 
 
+def check_level(level: Any) -> None:
+    """Raise `InputError` unless a nominal coverage lies between 0 and 1."""
+    is_number = isinstance(level, int | float | np.number) and not isinstance(level, bool)
+    require(
+        is_number and 0 < level < 1,
+        f"level must be a number between 0 and 1, such as 0.95; received {_brief(level)}.",
+    )
+
+
 MOST_JOBS = 4096
 """More processes than any machine has, and fewer than would bring one down."""
 

@@ -20,7 +20,7 @@ from coherence.inputs import MIN_CONTEXTS, Floats, as_numbers, require
 from coherence.result import CheckResult, Interval
 from coherence.statistics.mean_interval import mean_interval, why_none
 from coherence.statistics.resample import Seed, as_generator, bootstrap_counts, percentile_interval
-from coherence.table.frames import require_frame, require_plain_names
+from coherence.table.frames import require_frame, require_plain_table
 from coherence.table.needs import WORDINGS
 from coherence.table.prompts import reference_prompt
 from coherence.table.schema import COMPUTED_KINDS
@@ -202,7 +202,7 @@ def _validated(
 ) -> tuple[pd.DataFrame, str, list[str]]:
     """Return the rows of named prompts without a z, the reference, and the prompts to compare."""
     require_frame(runs)
-    require_plain_names(runs)
+    require_plain_table(runs)
     for column in ("context", "prompt", "p"):
         require(
             column in runs.columns,

@@ -19,7 +19,7 @@ from coherence.inputs import MIN_CONTEXTS, Codes, Floats, require, whole_number
 from coherence.result import CheckResult
 from coherence.statistics.mean_interval import NO_SPREAD, median_interval
 from coherence.statistics.resample import jackknife_groups
-from coherence.table.frames import require_frame, require_plain_names
+from coherence.table.frames import require_frame, require_plain_table
 from coherence.table.needs import CONDITIONALS
 from coherence.table.schema import feature_columns
 
@@ -152,7 +152,7 @@ def random_forest_baseline(runs: pd.DataFrame, *, n_trees: int = 50) -> CheckRes
     'of belief'
     """
     require_frame(runs)
-    require_plain_names(runs)
+    require_plain_table(runs)
     for column in (*KEY, "p_z"):
         hint = closest(column, runs.columns)
         require(

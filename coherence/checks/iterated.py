@@ -38,7 +38,7 @@ from coherence.result import CheckResult, Interval
 from coherence.statistics.mean_interval import MEDIAN_METHOD, METHOD, NO_SPREAD
 from coherence.statistics.resample import Seed, as_generator, percentile_interval, sign_flip_pvalue
 from coherence.statistics.rounding import ROUNDING_METHOD
-from coherence.table.frames import require_frame, require_plain_names
+from coherence.table.frames import require_frame, require_plain_table
 from coherence.table.needs import CONDITIONALS
 from coherence.table.prompts import reference_prompt
 from coherence.table.schema import state_columns
@@ -209,7 +209,7 @@ def _too_little(n_contexts: int, elsewhere: list[str], reference: str) -> str:
 
 def _require_columns(runs: pd.DataFrame) -> None:
     require_frame(runs)
-    require_plain_names(runs)
+    require_plain_table(runs)
     states = state_columns(runs)
     require(
         len(states) < 2,

@@ -252,14 +252,16 @@ def _mostly_unread(runs: "pd.DataFrame") -> dict[str, "pd.DataFrame"]:
     run that failed.
     """
     from coherence.importing.mapping import is_belief
+    from coherence.table.schema import has_action
 
     believed = runs[[name for name in runs.columns if is_belief(name)]].notna().any(axis=1)
     asked = {"belief": runs}
     unread = {"belief": runs[~believed]}
     if "raw_action" in runs.columns:
         # Of a row that was not asked for an action there is no such text.
-        asked["action"] = runs[runs["action"].notna() | runs["raw_action"].notna()]
-        unread["action"] = asked["action"][asked["action"]["action"].isna()]
+        acted = has_action(runs)
+        asked["action"] = runs[acted | runs["raw_action"].notna()]
+        unread["action"] = runs[~acted & runs["raw_action"].notna()]
     return {kind: rows for kind, rows in unread.items() if 2 * len(rows) > len(asked[kind])}
 
 

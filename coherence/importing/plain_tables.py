@@ -6,6 +6,7 @@ an empty cell is missing.
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Iterator
 from datetime import date, time
 from decimal import Decimal
@@ -21,6 +22,7 @@ from coherence.table.text_files import (
     TextForm,
     header_and_separator,
     inner_suffix,
+    is_spaced,
     open_text,
 )
 
@@ -57,7 +59,7 @@ def read_header(
     names, sep = header_and_separator(path, text, max_bytes=max_bytes)
     if not names:
         raise InputError(f"{path}: the file is empty. Check the export that wrote it.")
-    return [name or ROW for name in names], sep
+    return [name.strip() or ROW for name in names], sep
 
 
 def read_rows(
@@ -65,12 +67,13 @@ def read_rows(
 ) -> Iterator[dict[str, object]]:
     """Yield the rows of a CSV or TSV file, empty cells as None; what cannot be read is an error."""
     names, sep = read_header(path, text, max_bytes=max_bytes)
+    spaced = is_spaced(header_and_separator(path, text, max_bytes=max_bytes)[0])
     # A dict would keep the last of two columns, in silence.
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = Counter(names).most_common(1)[0][0]
         raise InputError(f"{path}: column {twice!r} occurs more than once. Name every column once.")
     with open_text(path, text, max_bytes=max_bytes) as file:
-        reader = csv.reader(file, delimiter=sep)
+        reader = csv.reader(file, delimiter=sep, skipinitialspace=spaced)
         # The header, which was read above.
         next(reader)
         try:

@@ -24,6 +24,7 @@ from coherence.table.schema import (
 _READ = tuple(column.name for column in COLUMNS if column.kind in ("label", "probability"))
 # Names of up to three letters are a slip away from too many words.
 _SHORTEST = 4
+_MOST = 5  # sentences that differ in a name alone
 # Words of their own, which tables of answers have.
 _OTHER_WORDS = frozenset({"ask", "content", "contest", "mask", "modal", "mode", "state"})
 
@@ -56,14 +57,14 @@ def _plain(name: str) -> str:
     return re.sub(r"[^0-9a-z]+", "_", name.casefold()).strip("_")
 
 
-def column_meant(name: str, names: list[str]) -> str | None:
+def column_meant(name: str, names: Collection[str]) -> str | None:
     """Return the known column that an unknown name seems to mean.
 
     Parameters
     ----------
     name : str
         Name of a column that nothing reads.
-    names : list of str
+    names : collection of str
         All columns of the table; what is there already is not meant.
 
     Returns
@@ -104,14 +105,28 @@ def column_faults(runs: pd.DataFrame, missing: Collection[str] = ()) -> list[str
     Returns
     -------
     list of str
-        A sentence for each.
+        A sentence for each, or for all that seem to be meant as one where they are many.
     """
-    names = [*map(str, runs.columns), *missing]
+    names = {*map(str, runs.columns), *missing}
+    near: dict[str, list[str]] = {}
+    for name in unknown_columns(runs):
+        if (meant := column_meant(name, names)) is not None:
+            near.setdefault(meant, []).append(name)
+    return [fault for meant, named in near.items() for fault in _passed_over(named, meant)]
+
+
+def _passed_over(names: Sequence[str], meant: str) -> list[str]:
+    if len(names) > _MOST:
+        first = ", ".join(map(repr, names[:_MOST]))
+        return [
+            f"{len(names)} columns are not read, and their names are close to {meant!r}, which is "
+            f"missing: {first} and more. Rename them if that is meant; else drop them "
+            "(--ignore NAME for each)."
+        ]
     return [
         f"column {name!r} is not read, and its name is close to {meant!r}, which is missing. "
         f"Rename it if that is meant; else drop it (--ignore {name})."
-        for name in unknown_columns(runs)
-        if (meant := column_meant(name, names)) is not None
+        for name in names
     ]
 
 

@@ -46,7 +46,8 @@ def with_empty_actions(runs: pd.DataFrame, told: Sequence[bool]) -> pd.DataFrame
     prompt = table["prompt"] if "prompt" in table.columns else pd.Series(None, index=table.index)
     table = table.assign(prompt=prompt.astype(object).where(prompt.notna(), REFERENCE).astype(str))
     names = [name for name in ("task", "model") if name in table.columns]
-    unit_of = table.groupby(names, dropna=False).ngroup() if names else np.zeros(len(table))
+    units = table.groupby(names, dropna=False, sort=False) if names else None
+    unit_of = np.zeros(len(table)) if units is None else units.ngroup()
     missing = np.zeros(len(table), dtype=bool)
     for number in np.unique(unit_of):
         rows = np.flatnonzero(unit_of == number)

@@ -179,7 +179,9 @@ def _policy_faults(runs: pd.DataFrame, named: Naming) -> list[str]:
         )
     # Tasks may have actions of their own, whose columns are empty for all others.
     unit = [name for name in ("task", "model") if name in runs.columns]
-    keys = runs.groupby(unit, dropna=False, observed=True).ngroup() if unit else np.zeros(len(runs))
+    # Unsorted: labels of several kinds have no order.
+    units = runs.groupby(unit, dropna=False, observed=True, sort=False) if unit else None
+    keys = np.zeros(len(runs)) if units is None else units.ngroup()
     used = pd.DataFrame(there).groupby(np.asarray(keys)).transform("any").to_numpy()
     partly = there.any(axis=1) & (there != used).any(axis=1)
     if partly.any():
@@ -272,9 +274,9 @@ def _key_faults(runs: pd.DataFrame, named: Naming) -> list[str]:
     if unnamed.any():
         faults.append(f"column {named('context')} is empty in {_rows(unnamed)}.")
     if "theta" in runs.columns:
-        states = runs.groupby([*unit, "context"], dropna=False, observed=True)["theta"].transform(
-            "nunique"
-        )
+        keys = [*unit, "context"]
+        contexts = runs.groupby(keys, dropna=False, observed=True, sort=False)
+        states = contexts["theta"].transform("nunique")
         varies = (states > 1).to_numpy()
         if varies.any():
             names = runs.loc[varies, "context"].astype(str).unique()

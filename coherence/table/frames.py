@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.errors import InputError
+from coherence.table.shape_faults import shape_faults
 
 
 def require_path(path: Any, name: str = "path") -> Path:
@@ -32,8 +33,8 @@ def require_frame(runs: Any, name: str = "runs") -> None:
     raise InputError(f"{name} must be a pandas DataFrame; received {kind}. {remedy}")
 
 
-def require_plain_names(runs: pd.DataFrame) -> None:
-    """Raise `InputError` where names of a runs table are there twice, the index among them."""
+def require_plain_table(runs: pd.DataFrame) -> None:
+    """Raise `InputError` where names are there twice, the index among them, or cells hold lists."""
     twice = runs.columns[runs.columns.duplicated()]
     if len(twice):
         raise InputError(
@@ -46,3 +47,5 @@ def require_plain_names(runs: pd.DataFrame) -> None:
             f"runs must not have an index named like a column; both are {doubled[0]!r}. "
             "Drop the index: runs.reset_index(drop=True)."
         )
+    if strange := shape_faults(runs):
+        raise InputError(f"runs: {strange[0]}")

@@ -54,12 +54,17 @@ def _is_read(name: Hashable) -> bool:
 
 
 def _cells(column: pd.Series, named: Naming) -> list[str]:
-    """Return a fault where cells hold lists, dictionaries or arrays."""
+    """Return a fault where cells hold lists, dictionaries, arrays or complex numbers."""
+    if pd.api.types.is_complex_dtype(column.dtype):
+        return [
+            f"column {named(str(column.name))} must hold real numbers or labels; it holds complex "
+            "numbers. Keep the real part: column.to_numpy().real."
+        ]
     if column.dtype != object:
         return []
     strange = ~column.map(_is_cell).to_numpy(dtype=bool)
     if not strange.any():
-        return []
+        return _unlike(column, named)
     first = column[strange].iloc[0]
     remedy = "Give each part a column or a row of its own."
     what = f"a {type(first).__name__}"
@@ -73,6 +78,21 @@ def _cells(column: pd.Series, named: Naming) -> list[str]:
     ]
 
 
+def _unlike(column: pd.Series, named: Naming) -> list[str]:
+    """Return a fault where labels are of kinds that have no order among them, such as dates."""
+    # Texts are sorted apart from all others.
+    labels = {cell for cell in column.dropna() if not isinstance(cell, str)}
+    try:
+        sorted(labels)
+    except TypeError:
+        kinds = " and ".join(sorted({type(cell).__name__ for cell in labels}))
+        return [
+            f"column {named(str(column.name))} must hold labels of one kind; it holds {kinds}, "
+            "which have no order. Write them all as text: column.astype(str)."
+        ]
+    return []
+
+
 def _is_cell(value: object) -> bool:
     if isinstance(value, str):
         return value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value)
@@ -80,4 +100,6 @@ def _is_cell(value: object) -> bool:
         return False  # every comparison with it is an error
     # Parts of a tuple may be of kinds that no order holds, or have no hash.
     several = isinstance(value, bytes | complex | type | Collection)
-    return isinstance(value, Hashable) and not several
+    # Ids and labels are sorted; what has no order beside its like cannot be.
+    ordered = value is None or any("__lt__" in vars(kind) for kind in type(value).__mro__[:-1])
+    return isinstance(value, Hashable) and ordered and not several

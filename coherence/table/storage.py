@@ -7,6 +7,7 @@ the place of the old one.
 import csv
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
@@ -29,6 +30,7 @@ from coherence.table.text_files import (
     header_and_separator,
     inner_suffix,
     is_gzip,
+    is_spaced,
     not_in_encoding,
     open_text,
     refuse_bomb,
@@ -56,8 +58,14 @@ def _read_parquet(path: Path) -> pd.DataFrame:
 
 
 def _read_csv(path: Path, texts: Collection[str], form: TextForm) -> pd.DataFrame:
-    _, sep = header_and_separator(path, form)
-    return read_exact_csv(
+    header, sep = header_and_separator(path, form)
+    spaced = is_spaced(header)
+    names = [name.lstrip() if spaced else name for name in header]
+    times = Counter(name.strip() for name in names)
+    twice = next((name for name in times if name and times[name] > 1), None)
+    if twice is not None:  # pandas would number them
+        raise InputError(f"{path}: column {twice!r} occurs more than once. Name every column once.")
+    table = read_exact_csv(
         path,
         sep=sep,
         decimal=form.decimal,
@@ -67,8 +75,11 @@ def _read_csv(path: Path, texts: Collection[str], form: TextForm) -> pd.DataFram
         # would otherwise swallow.
         keep_default_na=False,
         na_values=[""],
-        dtype=dict.fromkeys(texts, str),  # the raw answer 0.70 is no number yet
+        # The raw answer 0.70 is no number yet.
+        dtype={name: str for name in names if name.strip() in texts},
+        skipinitialspace=spaced,
     )
+    return table.rename(columns=str.strip)
 
 
 def _read_jsonl(path: Path, form: TextForm) -> pd.DataFrame:

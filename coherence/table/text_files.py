@@ -343,3 +343,14 @@ def _check_width(path: Path, header: list[str], first: list[str], sep: str) -> N
         raise InputError(
             f"{path}: line 2 has {len(first)} cells, the header {len(header)}. {remedy}"
         )
+
+
+def is_spaced(header: list[str]) -> bool:
+    """Tell whether a blank follows every separator of a header; cells then begin after it.
+
+    Examples
+    --------
+    >>> is_spaced(["p", " action", " theta"]), is_spaced(["p", "action", " theta"])
+    (True, False)
+    """
+    return len(header) > 1 and all(name.startswith(" ") for name in header[1:])

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from coherence.errors import InputError, closest
+from coherence.table.frames import require_path
 from elicitation.session.prompts import PromptSet, Template
 
 RESERVED = ("token", "sampled")
@@ -71,7 +72,7 @@ def load_prompts(
     >>> names
     ('number',)
     """
-    source = Path(path)
+    source = require_path(path)
     content = _content(source)
     faults: list[str] = []
     single = {

@@ -15,7 +15,7 @@ import pandas as pd
 
 from bayesnets import Phrases
 from coherence.decoding.decode import BELIEF_LABELS, DECISION_LABELS, Form
-from coherence.errors import InputError, listing
+from coherence.errors import InputError, closest, listing
 from elicitation.reading.belief import READ_OFF, Answers, Way
 from elicitation.session.design import check_design
 from elicitation.session.prompts import (
@@ -280,6 +280,13 @@ def plan_questions(
             f"cases must have a column 'z', as those of sample_cases; found: "
             f"{listing(cases.columns)}. Draw them with task.cases(n), or pass iterated=False."
         )
+    if iterated:
+        for z in cases["z"].dropna().unique():
+            if str(z) not in phrases.variables:
+                raise InputError(
+                    f"column 'z' of cases must name variables that have words; {z!r} has none. "
+                    f"{closest(str(z), phrases.variables)}"
+                )
     once: list[Question] = []
     for position, (_, case) in enumerate(cases.iterrows()):
         evidence = evidence_of(case)

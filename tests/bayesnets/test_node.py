@@ -42,6 +42,11 @@ def test_texts_and_truth_values_are_no_probabilities(table, entry):
         Node("a", ("x", "y"), ("coin",), table)
 
 
+def test_complex_numbers_are_no_probabilities():
+    with pytest.raises(InputError, match="table of node 'a' .* these are complex numbers"):
+        Node("a", ("x", "y"), (), np.array([0.5 + 0j, 0.5]))
+
+
 def test_whole_numbers_and_unequal_lists_are_told_apart_from_them():
     assert Node("a", ("x", "y"), (), [1, 0]).table.tolist() == [1.0, 0.0]
     assert first_no_number([[0.5, 0.5], [0.5]]) is None

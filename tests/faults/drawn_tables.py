@@ -250,11 +250,13 @@ def command(words: list[str], file: str | None = None) -> None:
     out = Path("out")
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
-    screen = io.StringIO()
-    with contextlib.redirect_stderr(screen), contextlib.redirect_stdout(io.StringIO()):
+    screen, shown = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stderr(screen), contextlib.redirect_stdout(shown):
         status = main([*words, "--out", str(out / (file or "set"))])
     made, said = sorted(os.listdir(out)), screen.getvalue()
-    if status not in (0, 2):
+    # Its help says so: the table is written, and is hardly what was meant.
+    unread = words[0] == "import" and made and "could not be read" in shown.getvalue()
+    if status not in (0, 2) and not (status == 1 and unread):
         raise WrongAnswerError(f"exit status {status}: {said[-300:]}")
     if "Traceback" in said or "Error:" in said or (status == 2 and len(said) < 20):
         raise WrongAnswerError(f"exit status {status} and {said[-300:]!r}")

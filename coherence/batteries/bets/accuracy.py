@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from coherence.inputs import Floats, as_codes, as_numbers, require, whole_number
+from coherence.inputs import Floats, as_codes, as_numbers, check_level, require, whole_number
 from coherence.result import Interval
 
 _METHOD = "exact binomial at the effective sample size, high and low things as crossed clusters"
@@ -115,7 +115,7 @@ def exact_test(n_right: int, chances: ArrayLike) -> float:
         f"chances must hold one probability per question; received shape {p.shape}.",
     )
     for value in (p.min(), p.max()):
-        _check(n_right, p.size, float(value))
+        _check(n_right, p.size, float(value), "chances")
     # Equal chances: the binomial is faster than a convolution, and exact far out.
     if np.ptp(p) < 1e-12:
         return float(stats.binom.sf(n_right - 1, p.size, p[0]))
@@ -164,6 +164,7 @@ def crossed_interval(
     >>> round(interval.low, 2), round(interval.high, 2)
     (0.04, 0.99)
     """
+    check_level(level)
     values = as_numbers(right, "right")
     require(
         values.ndim == 1 and values.size > 0,
@@ -213,8 +214,8 @@ def _exact_interval(share: float, n: float, level: float) -> tuple[float, float]
     return low, high
 
 
-def _check(n_right: int, n: int, chance: float) -> None:
+def _check(n_right: int, n: int, chance: float, name: str = "chance") -> None:
     whole_number(n, "n", 1)
     whole_number(n_right, "n_right", 0)
     require(n_right <= n, f"n_right must be at most n; received {n_right} of {n}.")
-    require(0 <= chance <= 1, f"chance must be in [0, 1]; received {chance}.")
+    require(0 <= chance <= 1, f"{name} must be in [0, 1]; received {chance}.")

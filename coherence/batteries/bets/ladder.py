@@ -25,7 +25,7 @@ from scipy.special import expit, log_expit, logit
 from coherence.batteries.bets.independence import Units, units_of
 from coherence.batteries.bets.weighting import Weighting, weighting_line
 from coherence.errors import InputError
-from coherence.inputs import Codes, Floats, as_numbers, require
+from coherence.inputs import Codes, Floats, as_numbers, check_level, require
 
 FITTED, FLAT = "fitted", "no response to stakes"
 BELOW, ABOVE = "below the ladder", "above the ladder"
@@ -131,6 +131,7 @@ def fit_ladder(
     >>> round(float(fit.table.loc[0, "implied"]), 2), fit.table.loc[0, "status"]
     (0.45, 'fitted')
     """
+    check_level(level)
     data = ladder_data(stated, break_even, bets, first, second)
     p, even, taken = data.stated, data.break_even, data.taken
     chances = np.unique(p)

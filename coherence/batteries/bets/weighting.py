@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from coherence.inputs import Floats
+from coherence.inputs import Floats, check_level
 from coherence.result import Interval
 
 
@@ -93,6 +93,7 @@ def weighting_line(
     >>> round(line.elevation, 3), round(line.sensitivity, 3), line.pvalue < 0.001
     (0.2, 0.5, True)
     """
+    check_level(level)
     if stated.size < 2:
         nothing = Interval(math.nan, math.nan, level)
         return Weighting(math.nan, math.nan, nothing, nothing, math.nan, int(stated.size))

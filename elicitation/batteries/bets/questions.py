@@ -174,6 +174,7 @@ def bet_questions(
     >>> bets.iloc[-1]["text"][:60]
     'A coin is tossed. If it lands on heads, I lose a computer; i'
     """
+    check_names("splits", splits, SPLITS)
     check_names("modalities", modalities, MODALITIES)
     check_chances("chances", chances)
     if not (stake > 0 and np.isfinite(stake)):

@@ -308,3 +308,22 @@ def test_the_help_names_every_format(capsys):
     said = capsys.readouterr().out
     assert f"{{auto,{','.join(MODULES)}}}" in said
     assert "--belief-task" in said
+
+
+def test_a_table_of_policies_with_raw_answers_is_summarised(tmp_path, capsys):
+    table = pd.DataFrame(
+        {
+            "context": ["a", "b", "c"],
+            "p": [0.2, 0.4, 0.6],
+            "theta": [0, 1, 1],
+            "action_yes": [0.1, None, None],
+            "action_no": [0.9, None, None],
+            "raw_action": ["no", "hm", "well"],
+        }
+    )
+    table.to_parquet(tmp_path / "policies.parquet")
+    out = tmp_path / "runs.parquet"
+    assert main(["import", str(tmp_path / "policies.parquet"), "--out", str(out)]) == 1
+    said = capsys.readouterr().out
+    assert "most actions are missing or could not be read, such as 'no', 'hm', 'well'" in said
+    assert "no action: " in said

@@ -75,6 +75,15 @@ def test_a_misspelt_action_is_a_fault_with_its_remedies(runs, tmp_path):
         read_runs(path, ignore="action")
 
 
+def test_columns_that_are_nearly_features_are_told_in_one_sentence(runs):
+    wide = pd.concat(
+        [runs, pd.DataFrame(0.0, runs.index, [f"X_{i}" for i in range(20_000)])], axis=1
+    )
+    (fault,) = column_faults(wide)
+    assert fault.startswith("20000 columns are not read, and their names are close to 'x_...'")
+    assert len(fault) < 300
+
+
 def test_other_columns_are_listed(runs):
     report = analyze(runs.assign(truth=1, note="x"), checks=["calibration"], rng=1)
     assert "columns that nothing reads: truth, note." in report.units[0].notes

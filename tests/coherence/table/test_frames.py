@@ -9,7 +9,7 @@ import pyarrow
 import pytest
 
 from coherence import InputError, analyze, validate_runs
-from coherence.table.frames import require_frame, require_plain_names
+from coherence.table.frames import require_frame, require_plain_table
 
 
 @pytest.mark.parametrize(
@@ -33,10 +33,10 @@ def test_what_is_no_frame_says_how_to_make_it_one(runs, message):
 
 def test_an_index_named_like_a_column_is_refused():
     runs = pd.DataFrame({"context": ["a", "b"]})
-    require_plain_names(runs)
-    require_plain_names(runs.rename_axis("row"))
+    require_plain_table(runs)
+    require_plain_table(runs.rename_axis("row"))
     with pytest.raises(InputError, match="two columns of one name; 'context' is there twice"):
-        require_plain_names(pd.concat([runs, runs], axis=1))
+        require_plain_table(pd.concat([runs, runs], axis=1))
     told = "must not have an index named like a column; both are 'context'"
     with pytest.raises(InputError, match=told):
-        require_plain_names(runs.set_index("context", drop=False))
+        require_plain_table(runs.set_index("context", drop=False))

@@ -1,5 +1,6 @@
 """The form of a table. Breaks if a frame that is none ends in a traceback of pandas."""
 
+from datetime import date
 from decimal import Decimal
 
 import numpy as np
@@ -20,6 +21,7 @@ def test_plain_tables_have_no_fault():
     validate_runs(table())
     validate_runs(table().rename_axis("row"))
     validate_runs(table(x_note=["a", None]))
+    validate_runs(table(model=[date(2026, 1, 1), "b"], context=[Decimal(1), 2.5]))
     validate_runs(table(p=pd.Series([0.1, 0.2], dtype="Sparse[float]")))
     empty = pd.Series([np.nan, np.nan], dtype="Sparse[float]")
     validate_runs(table(p_true=empty).iloc[:1])
@@ -34,6 +36,9 @@ def test_plain_tables_have_no_fault():
         (table(context=[("x", 1), "y"]), "'context' must hold single values; .* a tuple"),
         (table(theta=[Decimal("sNaN"), 1]), "'theta' must hold single values; .* a Decimal"),
         (table(theta=[0, frozenset()]), "'theta' must hold single values; .* a frozenset"),
+        (table(theta=[object(), 1]), "'theta' must hold single values; 1 of 2 .* a object"),
+        (table(p=[0.1 + 0j, 0.2]), "'p' must hold real numbers or labels; it holds complex"),
+        (table(model=[date(2026, 1, 1), 1.5]), "'model' must hold labels of one kind.*date and fl"),
         (table(p=[0.1, {0.2}]), "'p' must hold single values; .* a set"),
         (table().set_axis(pd.Index([[1], [2]], dtype=object)), "the index must hold single values"),
         (table().rename_axis("context"), "index and a column are both named 'context'"),

@@ -121,6 +121,27 @@ def test_raw_answers_under_another_name_stay_texts(tmp_path):
     assert pd.isna(runs["raw_belief"][1])
 
 
+def test_blanks_behind_the_separators_of_a_header_belong_to_no_name(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text('p, action, theta ,raw_belief\n0.7, yes,1,"x"\n'.replace(" ,", ", "))
+    runs = read_runs(path)
+    assert runs.to_dict("list") == {
+        "p": [0.7],
+        "action": ["yes"],
+        "theta": [1],
+        "raw_belief": ["x"],
+    }
+    path.write_text("p,action ,theta,raw_belief\n0.7,yes,1, 0.70\n")
+    assert read_runs(path)["raw_belief"].tolist() == [" 0.70"]
+
+
+def test_a_header_that_names_a_column_twice_is_refused(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("p,action,theta,conf,conf\n0.7,yes,1,0,1\n")
+    with pytest.raises(InputError, match="column 'conf' occurs more than once"):
+        read_runs(path)
+
+
 def test_beliefs_without_actions_are_read_and_beliefs_with_nothing_are_not(tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("confidence,outcome\n0.7,1\n0.5,0\n")

@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from coherence.batteries.bets.accuracy import crossed_interval, exact_test, z_test
+from coherence.batteries.bets.ladder import fit_ladder
 from coherence.errors import InputError
 
 
@@ -87,6 +88,19 @@ def test_exact_test_convolves_where_chances_differ():
 def test_impossible_counts_are_refused(n_right, n, chance):
     with pytest.raises(InputError):
         z_test(n_right, n, chance)
+
+
+@pytest.mark.parametrize("level", [0, 1, 2, -0.5, math.nan, "0.95", None, True])
+def test_a_level_is_a_coverage(level):
+    with pytest.raises(InputError, match="^level must be a number between 0 and 1"):
+        crossed_interval([1, 0, 1, 1], [0, 0, 1, 1], [0, 1, 0, 1], level=level)
+    with pytest.raises(InputError, match="^level must be a number between 0 and 1"):
+        fit_ladder([0.5, 0.5], [0.4, 0.6], [1, 0], level=level)
+
+
+def test_chances_outside_their_range_are_named():
+    with pytest.raises(InputError, match="^chances must be in"):
+        exact_test(3, [np.inf] * 4)
 
 
 def crossed(n_high=5, n_low=5, repeats=4):

@@ -104,6 +104,7 @@ def test_another_chance_is_stated_for_the_side_that_is_named():
             lambda: bet_questions(ITEMS, chances=(1.0,)),
             "chances must lie strictly between 0 and 1; received 1.0",
         ),
+        (lambda: bet_questions(ITEMS, splits=["t"]), "splits must be of .*; received 't'"),
         (lambda: bet_questions(ITEMS, stake=0), "stake must be a positive number; received 0"),
         (
             lambda: value_questions(ITEMS, splits=["tset"]),

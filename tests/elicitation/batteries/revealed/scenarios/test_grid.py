@@ -3,6 +3,7 @@ from fractions import Fraction
 from itertools import product
 from math import prod
 
+import numpy as np
 import pytest
 
 from coherence.errors import InputError
@@ -57,6 +58,8 @@ def test_any_part_of_the_grid_can_be_had():
         (lambda: select(GRID, {"face": ["6"]}), "Closest name found: 'faces'"),
         (lambda: select(GRID, {"faces": ["7"]}), "no setting has faces '7'"),
         (lambda: select(GRID, {"faces": ["6"], "scenario": ["coins"]}), "at once"),
+        (lambda: standard_grid(label_biases=[0]), "each of label_biases .* at least 1; received 0"),
+        (lambda: standard_grid(n_options=[1]), "each of n_options .* at least 2; received 1"),
     ],
 )
 def test_impossible_settings_are_refused(make, match):
@@ -120,3 +123,9 @@ def test_the_iterated_expectation_has_contexts_enough_and_counts_none_twice():
         "74",
     ]
     assert in_between([*GRID, *in_between(GRID)]) == []
+
+
+def test_numbers_of_a_short_kind_do_not_overflow():
+    short = np.array([127], dtype=np.int8)
+    few = {"n_dice": [1], "faces": [4], "n_coins": [2], "n_options": [2]}
+    assert standard_grid(**few, coin_biases=short) == standard_grid(**few, coin_biases=[127])
