@@ -208,7 +208,7 @@ def _fitting(widths: Sequence[int], width: int) -> list[int]:
     excess = sum(widths) + GAP * (len(widths) - 1) - width
     fitting = []
     for at, room in enumerate(widths):
-        less = min(round(max(excess, 0) / (len(widths) - at)), room - 1)
+        less = max(min(round(excess / (len(widths) - at)), room - 1), 0)
         fitting.append(room - less)
         excess -= less
     return fitting

@@ -11,6 +11,7 @@ def test_columns_are_as_wide_as_their_widest_cell_and_two_apart():
         "refused        3  x",
     ]
     assert aligned([]) == []
+    assert aligned([["a", "", "b"]]) == ["a    b"], "a column without any text has no width"
 
 
 def test_a_table_without_limit_is_never_wrapped_or_cut():
