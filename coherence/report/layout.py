@@ -141,7 +141,7 @@ def cell_width(text: str) -> int:
     >>> cell_width("cmi"), cell_width("決"), cell_width("e\u0301")
     (3, 2, 1)
     """
-    return wcwidth.width(text)
+    return wcwidth.width(text.translate(_CONTROLS))
 
 
 def wrapped(text: str, width: int) -> list[str]:

@@ -14,6 +14,10 @@ def test_columns_are_as_wide_as_their_widest_cell_and_two_apart():
     assert aligned([["a", "", "b"]]) == ["a    b"], "a column without any text has no width"
 
 
+def test_control_characters_of_a_cell_are_dropped_and_move_no_column():
+    assert aligned([["\x1b[31mab\x07", "1"], ["c\td", "2"]]) == ["[31mab  1", "c d     2"]
+
+
 def test_a_table_without_limit_is_never_wrapped_or_cut():
     (line,) = aligned([["w " * 400 + "end", "x"]])
     assert line == "w " * 400 + "end  x"
