@@ -26,7 +26,7 @@ from coherence.cli.reading import (
 )
 from coherence.cli.report_folder import certain_files, write_figures, write_report, write_tables
 from coherence.cli.run_options import add_jobs, add_seed, require_seed, workers
-from coherence.cli.streams import STREAM, discard_output
+from coherence.cli.streams import STREAM, discard_output, shows_ascii_only, shows_styles
 from coherence.report.answer_links import MOST_CONTEXTS
 
 TWINS = 200
@@ -221,16 +221,11 @@ def _require_writable(file: str) -> None:
 
 
 def _print_report(report: "Report", stream: TextIO, full: bool) -> None:
-    """Print what a stream can show: rich knows terminals, pipes, NO_COLOR, TERM and encodings."""
-    from rich.console import Console
-
+    """Print what a stream can show."""
     from coherence.report.summary import render_report
 
-    # Python's own streams know their encoding, but not whether colours are wanted.
-    shown = Console(file=stream)
-    color = shown.color_system is not None and not shown.no_color
-    plain = shown.options.ascii_only
-    text = render_report(report.units, full=full, color=color, ascii_only=plain)
+    plain = shows_ascii_only(stream)
+    text = render_report(report.units, full=full, color=shows_styles(stream), ascii_only=plain)
     print(text, file=stream)
 
 

@@ -1,11 +1,11 @@
-"""The standard streams: what a command reads from a pipe, and a reader that has left."""
+"""The standard streams: what a pipe brings, what a terminal shows, and a reader that has left."""
 
 import codecs
 import contextlib
 import io
 import os
 import sys
-from typing import IO
+from typing import IO, TextIO
 
 from coherence.report.plain import PLAIN
 
@@ -40,6 +40,50 @@ def _plain(error: UnicodeError) -> tuple[str | bytes, int]:
         raise error
     lacking = error.object[error.start : error.end].translate(PLAIN)
     return lacking.encode("ascii", "backslashreplace").decode(), error.end
+
+
+def shows_styles(stream: TextIO) -> bool:
+    """Tell whether bold and dim may be written to a stream.
+
+    Parameters
+    ----------
+    stream : text stream
+        Standard output, say.
+
+    Returns
+    -------
+    bool
+        Whether it is a terminal, or ``FORCE_COLOR`` (set and not empty) or ``TTY_COMPATIBLE=1``
+        says that what reads it understands codes; never with ``NO_COLOR`` (set and not empty), nor
+        where ``TERM`` is "dumb" or "unknown".
+    """
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM", "").lower() in ("dumb", "unknown"):
+        return False
+    compatible, forced = os.environ.get("TTY_COMPATIBLE"), os.environ.get("FORCE_COLOR")
+    if compatible in ("0", "1"):
+        return compatible == "1"
+    if forced is not None:
+        return forced != ""
+    try:
+        return stream.isatty()
+    except (AttributeError, ValueError):  # no full stream, or closed
+        return False
+
+
+def shows_ascii_only(stream: TextIO) -> bool:
+    """Tell whether rules and points are better written in ASCII: all but UTF may lack them.
+
+    Parameters
+    ----------
+    stream : text stream
+        One without an encoding takes any text.
+
+    Returns
+    -------
+    bool
+        By the name of its encoding.
+    """
+    return not (getattr(stream, "encoding", None) or "utf-8").lower().startswith("utf")
 
 
 def standard_input() -> IO[bytes]:

@@ -8,14 +8,9 @@ verdicts in words and the counts of answers are one option or one page away.
 import math
 from collections.abc import Iterator, Sequence
 
-from rich.cells import cell_len
-from rich.console import RenderableType
-from rich.rule import Rule
-from rich.table import Table
-from rich.text import Text
-
 from coherence.report.answering import POLICIES, answering_sentences
-from coherence.report.columns import GAP, aligned, folded
+from coherence.report.columns import aligned, folded
+from coherence.report.layout import GAP, Paragraph, Part, Row, Rule, Style, cell_width
 from coherence.report.ranking import is_test
 from coherence.report.statuses import repair_sentence, unreadable_share
 from coherence.report.terminal import bulleted
@@ -43,7 +38,7 @@ _CAUTION = "caution"
 _MARKS = {Outcome.REJECTED: "rejects", Outcome.UNCORRECTED: "sign"}
 
 
-def brief_parts(unit: Unit, width: int) -> list[RenderableType]:
+def brief_parts(unit: Unit, width: int) -> list[Part]:
     """Return what one screen says of a unit.
 
     Parameters
@@ -55,20 +50,23 @@ def brief_parts(unit: Unit, width: int) -> list[RenderableType]:
 
     Returns
     -------
-    list of renderables
+    list of Paragraph, Row or Rule
         Heading, conclusion, alerts, a line for each leading result, cautions.
     """
-    parts: list[RenderableType] = [Text(unit_heading(unit), style="bold", overflow="fold")]
-    parts += [Text(sentence, overflow="fold") for sentence in unit.conclusion]
-    parts += [Text(alert_sentence(alert), style="bold", overflow="fold") for alert in unit.alerts]
-    parts.append(Text())
+    parts: list[Part] = [Paragraph(unit_heading(unit), style="bold")]
+    parts += [Paragraph(sentence) for sentence in unit.conclusion]
+    parts += [Paragraph(alert_sentence(alert), style="bold") for alert in unit.alerts]
+    parts.append(Paragraph())
     parts += _result_lines(unit, width)
     captions, body = twin_cells(unit)
     if body:  # asked for with an option of its own
-        parts += [Text(), *map(Text, aligned([captions, *body], right=range(1, len(captions))))]
-        parts.append(Text(twin_note(unit), overflow="fold"))
+        parts += [
+            Paragraph(),
+            *map(Paragraph, aligned([captions, *body], right=range(1, len(captions)))),
+        ]
+        parts.append(Paragraph(twin_note(unit)))
     remarks = list(_remarks(unit))
-    return [*parts, Text(), bulleted(remarks)] if remarks else parts
+    return [*parts, Paragraph(), *bulleted(remarks)] if remarks else parts
 
 
 def leading(results: Sequence[CheckResult]) -> list[CheckResult]:
@@ -107,36 +105,30 @@ def _family(result: CheckResult) -> str:
     return result.check.partition(":")[0]
 
 
-def _result_lines(unit: Unit, width: int) -> Iterator[RenderableType]:
+def _result_lines(unit: Unit, width: int) -> Iterator[Part]:
     shown = leading(unit.results)
     if not shown:
-        yield Text("No check could be run.")
+        yield Paragraph("No check could be run.")
         return
     marked = any(result.outcome() in _MARKS for result in shown)
     rows = [["check", "effect", interval_heading(unit.results), "p (Holm)", ""]]
     for result in shown:
         mark = _MARKS.get(result.outcome(), "")
         rows.append([clean(result.check), *format_effect(result), format_tested(result), mark])
-    widths = [max(cell_len(row[at]) for row in rows) for at in range(5 if marked else 4)]
+    widths = [max(cell_width(row[at]) for row in rows) for at in range(5 if marked else 4)]
     # Numbers stay whole; a name that is longer than what they leave goes on below itself.
     widths[0] = max(min(widths[0], width - sum(widths[1:]) - GAP * (len(widths) - 1)), 12)
     for at, row in enumerate(rows):
-        grid = Table.grid(padding=(0, GAP, 0, 0), pad_edge=False)
-        for column, cells in enumerate(widths):
-            grid.add_column(width=cells, justify="right" if column == 3 else "left")
         bold = at > 0 and shown[at - 1].outcome() is Outcome.REJECTED
-        style = "dim" if at == 0 else "bold" if bold else ""
+        style: Style = "dim" if at == 0 else "bold" if bold else ""
         name = folded(row[0], widths[0], indent=2)
-        grid.add_row(
-            *(Text(cell, overflow="fold") for cell in [name, *row[1 : len(widths)]]), style=style
-        )
-        yield grid
+        yield Row([name, *row[1 : len(widths)]], widths, style, right=(3,))
         if at == 0:
-            yield Rule(style="dim")
-    yield from (Text(note, style="dim", overflow="fold") for note in _effect_notes(shown))
+            yield Rule()
+    yield from (Paragraph(note, style="dim") for note in _effect_notes(shown))
     hidden = len(unit.results) - len(shown)
     if hidden:
-        yield Text(f"and {counted(hidden, 'further estimate')}", style="dim")
+        yield Paragraph(f"and {counted(hidden, 'further estimate')}", style="dim")
 
 
 def _effect_notes(results: Sequence[CheckResult]) -> Iterator[str]:

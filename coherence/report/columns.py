@@ -1,59 +1,13 @@
-"""Lines of text laid out by rich: wrapped in terminal cells, in columns, styled on request.
+"""Tables as wide as their widest cells, and names that are broken between their parts."""
 
-Cells are handed over as ``Text``, never as ``str``: "[red]" in a name is then a name, not markup.
-"""
-
-import io
 import re
 from collections.abc import Collection, Sequence
 
-from rich.cells import cell_len
-from rich.console import Console, RenderableType
-from rich.table import Table
-from rich.text import Text
+from coherence.report.layout import Row, cell_width, render_lines
 
-GAP = 2
-# Blanks at the end of a line, with the codes among them: rich fills every cell of the last column.
-_TRAILING = re.compile(r"(?: |\x1b\[[\d;]*m)+$", re.MULTILINE)
 # Where sentences and names are best cut, and where else: never inside a word.
 _SENTENCE_CUTS = (r" ", r":", r"[/_,;|·.-]")
 _NAME_CUTS = (r":", r" ", r"[/_,;|·.-]")
-_UNLIMITED = 1_000_000  # cells; a table without a limit keeps its natural width
-
-
-def render_lines(
-    parts: Sequence[RenderableType], *, width: int = _UNLIMITED, color: bool = False
-) -> list[str]:
-    """Lay out texts and tables below each other.
-
-    Parameters
-    ----------
-    parts : sequence of renderables
-        Texts that are safe to print, and tables of such texts.
-    width : int
-        Terminal cells that a line may take.
-    color : bool
-        Whether styles become terminal codes; what the environment says of colours is the caller's.
-
-    Returns
-    -------
-    list of str
-        Lines without blanks at their ends.
-    """
-    console = Console(
-        file=io.StringIO(),
-        width=width,
-        color_system="standard" if color else None,
-        force_terminal=color,
-        force_jupyter=False,
-        legacy_windows=False,
-    )
-    # Captured, since the caller may want a string, a file or a stream that cannot encode it all.
-    with console.capture() as capture:
-        for part in parts:
-            console.print(part)
-    text = _TRAILING.sub(lambda blanks: blanks[0].replace(" ", ""), capture.get())
-    return text.removesuffix("\n").split("\n")
 
 
 def aligned(rows: Sequence[Sequence[str]], *, right: Collection[int] = ()) -> list[str]:
@@ -79,12 +33,8 @@ def aligned(rows: Sequence[Sequence[str]], *, right: Collection[int] = ()) -> li
     """
     if not rows:
         return []
-    grid = Table.grid(padding=(0, GAP, 0, 0), pad_edge=False)
-    for position in range(len(rows[0])):
-        grid.add_column(justify="right" if position in right else "left", no_wrap=True)
-    for row in rows:
-        grid.add_row(*map(Text, row))
-    return render_lines([grid])
+    widths = [max(map(cell_width, column)) for column in zip(*rows, strict=True)]
+    return render_lines([Row(row, widths, right=right) for row in rows])
 
 
 def folded(text: str, width: int, *, indent: int = 0) -> str:
@@ -111,7 +61,7 @@ def folded(text: str, width: int, *, indent: int = 0) -> str:
       yes/no
     """
     lines: list[str] = []
-    while cell_len(text) > (room := width - (indent if lines else 0)):
+    while cell_width(text) > (room := width - (indent if lines else 0)):
         end = _cut(text, room, _NAME_CUTS if indent else _SENTENCE_CUTS)
         lines.append(text[:end].rstrip())
         text = text[end:].lstrip()
@@ -121,7 +71,7 @@ def folded(text: str, width: int, *, indent: int = 0) -> str:
 def _cut(text: str, room: int, cuts: Sequence[str]) -> int:
     """Return where a line ends: behind the first of `cuts` that it has, else anywhere."""
     fits = min(len(text), 2 * room)  # some characters have no width
-    while fits > 1 and cell_len(text[:fits]) > room:
+    while fits > 1 and cell_width(text[:fits]) > room:
         fits -= 1
     for marks in cuts:
         # A blank may stand one cell beyond the line, which ends before it.

@@ -1,7 +1,7 @@
 """The finished analysis: one `Report` over the `Unit` of every (task, model).
 
 A plain record that hands its units to the renderers. They are imported when they are called: a
-program that wants the numbers alone loads neither matplotlib nor rich.
+program that wants the numbers alone loads neither matplotlib nor wcwidth.
 """
 
 import json

@@ -5,16 +5,19 @@ Everything else is one option or one page away; no line is spent on what all uni
 
 from collections.abc import Iterator, Sequence
 
-from rich.cells import cell_len
-from rich.console import RenderableType
-from rich.padding import Padding
-from rich.rule import Rule
-from rich.table import Table
-from rich.text import Text
-
 from coherence.report.answering import answering_sentences
 from coherence.report.brief import brief_parts
-from coherence.report.columns import GAP, folded, render_lines
+from coherence.report.columns import folded
+from coherence.report.layout import (
+    GAP,
+    Paragraph,
+    Part,
+    Row,
+    Rule,
+    Style,
+    cell_width,
+    render_lines,
+)
 from coherence.report.plain import PLAIN
 from coherence.report.ranking import FEW, Ranked, by_measure, counted_rejections, rank
 from coherence.report.statuses import unreadable_share
@@ -85,7 +88,7 @@ def render_report(
     for unit in units:
         lines += [*render_lines(brief_parts(unit, width), width=width, color=color), "", ""]
     left = f"{_LEFT_OUT}: {more}."
-    lines += render_lines([Text(left, style="dim", overflow="fold")], width=width, color=color)
+    lines += render_lines([Paragraph(left, style="dim")], width=width, color=color)
     text = "\n".join(lines)
     return text.translate(PLAIN) if ascii_only else text
 
@@ -130,20 +133,20 @@ def _parts(
     most_ranked: int,
     most_told: int,
     more: str,
-) -> list[RenderableType]:
+) -> list[Part]:
     return [
-        Text(
+        Paragraph(
             f"{counted(len(units), 'unit')} (task · model). {counted_rejections(units)}",
             style="bold",
         ),
-        *(Text(line, style="bold", overflow="fold") for line in alert_lines(units)),
-        Text(),
+        *(Paragraph(line, style="bold") for line in alert_lines(units)),
+        Paragraph(),
         *_overview(check, ranked, width, most_ranked),
         *_failures(ranked, most_told),
         *_passing(ranked),
         *_remarks(ranked),
-        Text(),
-        Text(f"All results of every unit: {more}.", style="dim", overflow="fold"),
+        Paragraph(),
+        Paragraph(f"All results of every unit: {more}.", style="dim"),
     ]
 
 
@@ -177,17 +180,15 @@ def _units_named(units: Sequence[Unit]) -> str:
     return ", ".join([*named, *more])
 
 
-def _overview(
-    check: str, ranked: Sequence[Ranked], width: int, most: int
-) -> Iterator[RenderableType]:
+def _overview(check: str, ranked: Sequence[Ranked], width: int, most: int) -> Iterator[Part]:
     """Yield a line for each unit, of each unit of measurement the largest effect first."""
     if not check:
-        yield Text("No two units share a test, by which they could be ranked.")
+        yield Paragraph("No two units share a test, by which they could be ranked.")
         return
     shown = ranked[:most]
     heading = interval_heading(row.result for row in shown if row.result)
     rows = [["task · model", "effect", heading, "p (Holm)", "rejected tests"], *map(_cells, shown)]
-    widths = [max(cell_len(row[at]) for row in rows) for at in range(4)]
+    widths = [max(cell_width(row[at]) for row in rows) for at in range(4)]
     widths[0] = min(widths[0], _WIDEST_NAME)
     rest = width - sum(widths) - GAP * 4
     if rest < _LEAST_REST:  # what rejects then stands with the unit, below
@@ -196,30 +197,26 @@ def _overview(
         widths.append(rest)
     parts = by_measure(shown)
     among = ", within each unit of measurement" if len(parts) > 1 else ""
-    yield Text(f"By the effect of {clean(check)}, the largest first{among}:", overflow="fold")
+    yield Paragraph(f"By the effect of {clean(check)}, the largest first{among}:")
     yield _line(rows[0], widths, "dim")
     for measure, of_measure in parts:
         if measure:
-            yield Text(measure, style="dim", overflow="fold")
+            yield Paragraph(measure, style="dim")
         for row in of_measure:
             yield _line(_cells(row), widths, "bold" if row.rejected else "")
             if row.result is not None and (of := component_of(row.result)):
-                yield Padding(Text(of, style="dim", overflow="fold"), (0, 0, 0, 4))
+                yield Paragraph(of, style="dim", lead=" " * 4)
     if len(ranked) > len(shown):
         several = len(by_measure(ranked)) > 1
         others = ", in other units of measurement," if several else ""
         more = counted(len(ranked) - len(shown), "more unit")
-        yield Text(f"and {more} with smaller effects{others} or none.", overflow="fold")
+        yield Paragraph(f"and {more} with smaller effects{others} or none.")
 
 
-def _line(cells: Sequence[str], widths: Sequence[int], style: str) -> Table:
-    grid = Table.grid(padding=(0, GAP, 0, 0), pad_edge=False)
-    for at, column in enumerate(widths):
-        grid.add_column(width=column, justify="right" if at == 3 else "left", overflow="fold")
+def _line(cells: Sequence[str], widths: Sequence[int], style: Style) -> Row:
     # Names go on below themselves, and break between their parts.
-    texts = (folded(cell, column) for cell, column in zip(cells, widths, strict=False))
-    grid.add_row(*(Text(text, style=style, overflow="fold") for text in texts))
-    return grid
+    texts = [folded(cell, column) for cell, column in zip(cells, widths, strict=False)]
+    return Row(texts, widths, style, right=(3,))
 
 
 def _cells(row: Ranked) -> list[str]:
@@ -229,21 +226,21 @@ def _cells(row: Ranked) -> list[str]:
     return [unit_heading(row.unit), *cells, ", ".join(clean(r.check) for r in row.rejected)]
 
 
-def _failures(ranked: Sequence[Ranked], most: int) -> Iterator[RenderableType]:
+def _failures(ranked: Sequence[Ranked], most: int) -> Iterator[Part]:
     """Yield the two sentences of each unit in which a test rejects."""
     failing = [row for row in ranked if row.rejected]
     if not failing:
         return
-    yield Text()
-    yield Rule(style="dim")
+    yield Paragraph()
+    yield Rule()
     for row in failing[:most]:
-        yield Text(unit_heading(row.unit), style="bold", overflow="fold")
-        yield Padding(Text(" ".join(row.unit.conclusion), overflow="fold"), (0, 0, 0, 2))
+        yield Paragraph(unit_heading(row.unit), style="bold")
+        yield Paragraph(" ".join(row.unit.conclusion), lead="  ")
     if len(failing) > most:
-        yield Text(f"and {counted(len(failing) - most, 'more unit')} in which a test rejects.")
+        yield Paragraph(f"and {counted(len(failing) - most, 'more unit')} in which a test rejects.")
 
 
-def _passing(ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
+def _passing(ranked: Sequence[Ranked]) -> Iterator[Part]:
     passing = [row for row in ranked if not row.rejected]
     if not passing:
         return
@@ -251,18 +248,17 @@ def _passing(ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
         any(result.outcome() is Outcome.UNCORRECTED for result in row.unit.results)
         for row in passing
     )
-    yield Text()
+    yield Paragraph()
     # In some of them, p was small before the correction.
     uncorrected = f" ({signs} with a sign that does not survive the correction)" if signs else ""
-    yield Text(
+    yield Paragraph(
         f"No test rejects in {counted(len(passing), 'unit')}{uncorrected}: "
         f"{_units_named([row.unit for row in passing])}. Passing proves "
         "nothing: the intervals say what effects remain possible.",
-        overflow="fold",
     )
 
 
-def _remarks(ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
+def _remarks(ranked: Sequence[Ranked]) -> Iterator[Part]:
     """Yield what is off in some units, and what was assumed in all."""
     shares = [(unreadable_share(row.unit), row) for row in ranked]
     unread = sorted((pair for pair in shares if pair[0] >= WORTH_SAYING), key=lambda pair: -pair[0])
@@ -290,6 +286,6 @@ def _remarks(ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
             f"{counted(others, 'more note')} on what was left out or assumed in some units."
         )
     if sentences:
-        yield Text()
+        yield Paragraph()
     for sentence in sentences:
-        yield Text(f"· {sentence}", overflow="fold")
+        yield Paragraph(f"· {sentence}")

@@ -1,22 +1,25 @@
 """A report as text: one table per unit, readable from 80 columns up, 60 at the least.
 
-rich lays out, wraps and styles. Its markup, highlighting and emoji codes never see a text: names of
-tasks, models and actions come from files and model output, and are cleaned and handed over as
-``Text``. The place of the verdict is decided here, because rich has no cell that spans columns.
+`coherence.report.layout` wraps and styles; how wide the columns are, and whether a verdict stands
+beside its row or below, is decided here. Names of tasks, models and actions come from files and
+model output, and are cleaned before they are laid out.
 """
 
 import shutil
 from collections.abc import Iterable, Sequence
 
-from rich.cells import cell_len
-from rich.console import JustifyMethod, RenderableType
-from rich.padding import Padding
-from rich.rule import Rule
-from rich.table import Table
-from rich.text import Text
-
 from coherence.report.answering import answering_sentences
-from coherence.report.columns import GAP, aligned, folded, render_lines
+from coherence.report.columns import aligned, folded
+from coherence.report.layout import (
+    GAP,
+    Paragraph,
+    Part,
+    Row,
+    Rule,
+    Style,
+    cell_width,
+    render_lines,
+)
 from coherence.report.plain import PLAIN
 from coherence.report.statuses import audit_cells, bound_cells, repair_sentence
 from coherence.report.twins import sensitivity_sentence, twin_cells, twin_note
@@ -115,7 +118,7 @@ def _rows(unit: Unit) -> list[tuple[str, ...]]:
 
 def _column_widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
     """Return the widths of the columns: five, or four where the verdict has to go below its row."""
-    name, effect, interval, pvalue = (max(cell_len(row[at]) for row in rows) for at in range(4))
+    name, effect, interval, pvalue = (max(cell_width(row[at]) for row in rows) for at in range(4))
     # First choice: all five columns beside each other, with room for a verdict.
     beside = [min(name, _WIDEST_NAME), min(effect, _WIDEST_EFFECT), interval, pvalue]
     room = width - sum(beside) - GAP * len(beside)
@@ -130,19 +133,19 @@ def _column_widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
 
 
 def _longest_word(cells: Iterable[str]) -> int:
-    return max(cell_len(word) for cell in cells for word in cell.split())
+    return max(cell_width(word) for cell in cells for word in cell.split())
 
 
 def _unit_parts(
     unit: Unit, headings: Sequence[str], widths: Sequence[int], width: int
-) -> list[RenderableType]:
-    parts: list[RenderableType] = [Text(unit_heading(unit), style="bold", overflow="fold")]
-    parts += [Text(sentence, overflow="fold") for sentence in unit.conclusion]
-    parts += [Text(alert_sentence(alert), style="bold", overflow="fold") for alert in unit.alerts]
-    parts += [Text()] if unit.conclusion or unit.alerts else []
+) -> list[Part]:
+    parts: list[Part] = [Paragraph(unit_heading(unit), style="bold")]
+    parts += [Paragraph(sentence) for sentence in unit.conclusion]
+    parts += [Paragraph(alert_sentence(alert), style="bold") for alert in unit.alerts]
+    parts += [Paragraph()] if unit.conclusion or unit.alerts else []
     parts += _result_parts(unit, headings, widths)
     for captions, body in (twin_cells(unit), audit_cells(unit), bound_cells(unit)):
-        parts += [Text(), *_count_parts(captions, body, width)] if body else []
+        parts += [Paragraph(), *_count_parts(captions, body, width)] if body else []
     remarks = [
         *unit.cautions,
         *map(clean, answering_sentences(unit.answering)),
@@ -152,33 +155,26 @@ def _unit_parts(
         *map(clean, unit.other_notes),
     ]
     if remarks:
-        parts += [Text(), bulleted(remarks)]
+        parts += [Paragraph(), *bulleted(remarks)]
     return parts
 
 
-def _result_parts(
-    unit: Unit, headings: Sequence[str], widths: Sequence[int]
-) -> list[RenderableType]:
+def _result_parts(unit: Unit, headings: Sequence[str], widths: Sequence[int]) -> list[Part]:
     """One row per result; with four columns each verdict stands below its row, indented."""
     if not unit.results:
-        return [Text("No check could be run.")]
-    parts: list[RenderableType] = [_row(headings, widths, "dim"), Rule(style="dim")]
+        return [Paragraph("No check could be run.")]
+    parts: list[Part] = [_row(headings, widths, "dim"), Rule()]
     for result, (name, *cells, verdict) in zip(unit.results, _rows(unit), strict=True):
-        style = "bold" if result.outcome() is Outcome.REJECTED else ""
+        style: Style = "bold" if result.outcome() is Outcome.REJECTED else ""
         parts.append(_row([_broken(name, widths[0]), *cells, verdict], widths, style))
         if len(widths) == len(cells) + 1:
             # Indented, so that the names of the checks still stand out at the left.
-            parts.append(Padding(Text(verdict, style, overflow="fold"), (0, 0, 0, 4)))
+            parts.append(Paragraph(verdict, style, lead=" " * 4))
     return parts
 
 
-def _row(cells: Sequence[str], widths: Sequence[int], style: str) -> Table:
-    grid = Table.grid(padding=(0, GAP, 0, 0), pad_edge=False)
-    for position, width in enumerate(widths):
-        justify: JustifyMethod = "right" if position == _PVALUE else "left"
-        grid.add_column(width=width, justify=justify, overflow="fold")
-    grid.add_row(*map(Text, cells[: len(widths)]), style=style)
-    return grid
+def _row(cells: Sequence[str], widths: Sequence[int], style: Style) -> Row:
+    return Row(cells[: len(widths)], widths, style, right=(_PVALUE,))
 
 
 def _broken(name: str, width: int) -> str:
@@ -186,25 +182,23 @@ def _broken(name: str, width: int) -> str:
     return folded(name, width, indent=2)
 
 
-def _count_parts(
-    headings: Sequence[str], body: Sequence[Sequence[str]], width: int
-) -> list[RenderableType]:
+def _count_parts(headings: Sequence[str], body: Sequence[Sequence[str]], width: int) -> list[Part]:
     """Lay out counts by name; where the table is too wide, every number says what it is."""
     rows = [[clean(row[0]), *row[1:]] for row in body]
     # Counts are short: they are kept whole, or else said in words.
     lines = aligned([headings, *rows], right=range(1, len(headings)))
-    if max(map(cell_len, lines)) <= width:
-        return [Text(lines[0], style="dim"), *map(Text, lines[1:])]
+    if max(map(cell_width, lines)) <= width:
+        return [Paragraph(lines[0], style="dim"), *map(Paragraph, lines[1:])]
     sentences = (
         f"{name}: "
         + ", ".join(f"{number} {of}" for number, of in zip(numbers, headings[1:], strict=True))
         for name, *numbers in rows
     )
-    return [bulleted(list(sentences))]
+    return bulleted(list(sentences))
 
 
-def bulleted(sentences: Sequence[str]) -> Table:
-    """Lay out sentences below each other, each behind a point.
+def bulleted(sentences: Sequence[str]) -> list[Part]:
+    """Set sentences below each other, each behind a point.
 
     Parameters
     ----------
@@ -213,12 +207,7 @@ def bulleted(sentences: Sequence[str]) -> Table:
 
     Returns
     -------
-    Table
-        As wide as the console.
+    list of Paragraph
+        One per sentence.
     """
-    grid = Table.grid(padding=(0, 1, 0, 0), pad_edge=False)
-    grid.add_column(width=1)
-    grid.add_column(overflow="fold")
-    for sentence in sentences:
-        grid.add_row(Text("·"), Text(sentence))
-    return grid
+    return [Paragraph(sentence, lead="· ") for sentence in sentences]

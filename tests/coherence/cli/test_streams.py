@@ -9,7 +9,12 @@ from pathlib import Path
 import pytest
 
 from coherence.cli.main import main
-from coherence.cli.streams import open_streams, standard_input
+from coherence.cli.streams import (
+    open_streams,
+    shows_ascii_only,
+    shows_styles,
+    standard_input,
+)
 from coherence.errors import InputError
 from coherence.table.file_sets import mixed_files
 
@@ -95,3 +100,85 @@ def test_what_has_no_plain_sign_is_shown_by_its_code(capsys):
         print("a – b \u4e00")
         stream.flush()
     assert stream.buffer.getvalue() == b"a - b \\u4e00\n"
+
+
+@pytest.fixture
+def environment(monkeypatch):
+    """Return a function that sets what programs say of terminals, and nothing else of the kind."""
+
+    def settings(**values):
+        for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "COLORTERM", "TERM"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in values.items():
+            monkeypatch.setenv(name, value)
+
+    return settings
+
+
+@pytest.fixture
+def terminal():
+    """Return a stream to a terminal of the system's."""
+    pty = pytest.importorskip("pty", reason="terminals of this kind are for Unix")
+    outer, inner = pty.openpty()
+    with open(inner, "w", encoding="utf-8") as stream:
+        yield stream
+    os.close(outer)
+
+
+@pytest.fixture
+def pipe():
+    reading, writing = os.pipe()
+    with open(writing, "w", encoding="utf-8") as stream:
+        yield stream
+    os.close(reading)
+
+
+@pytest.mark.parametrize(
+    ("settings", "on_terminal", "on_pipe"),
+    [
+        ({}, True, False),
+        ({"TERM": "xterm-256color"}, True, False),
+        ({"TERM": "dumb"}, False, False),
+        ({"TERM": "Unknown"}, False, False),
+        ({"NO_COLOR": "1"}, False, False),
+        ({"NO_COLOR": "0"}, False, False),
+        ({"NO_COLOR": ""}, True, False),
+        ({"FORCE_COLOR": "1"}, True, True),
+        ({"FORCE_COLOR": "0"}, True, True),
+        ({"FORCE_COLOR": ""}, False, False),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False, False),
+        ({"FORCE_COLOR": "1", "TERM": "dumb"}, False, False),
+        ({"TTY_COMPATIBLE": "1"}, True, True),
+        ({"TTY_COMPATIBLE": "0"}, False, False),
+        ({"TTY_COMPATIBLE": "0", "FORCE_COLOR": "1"}, False, False),
+        ({"TTY_COMPATIBLE": "1", "FORCE_COLOR": ""}, True, True),
+        ({"TTY_COMPATIBLE": "yes"}, True, False),
+        ({"COLORTERM": "truecolor"}, True, False),
+    ],
+)
+def test_styles_are_for_terminals_and_for_those_who_ask(
+    settings, on_terminal, on_pipe, environment, terminal, pipe
+):
+    environment(**settings)
+    assert (shows_styles(terminal), shows_styles(pipe)) == (on_terminal, on_pipe)
+
+
+def test_a_stream_that_cannot_say_what_it_is_gets_no_styles(environment):
+    environment()
+    closed = io.StringIO()
+    closed.close()
+    assert not shows_styles(closed)
+    assert not shows_styles(object())
+
+
+@pytest.mark.parametrize(
+    ("encoding", "plain"),
+    [("utf-8", False), ("UTF-16", False), ("ascii", True), ("latin-1", True), ("cp1252", True)],
+)
+def test_rules_are_plain_where_the_encoding_may_lack_them(encoding, plain):
+    assert shows_ascii_only(io.TextIOWrapper(io.BytesIO(), encoding=encoding)) is plain
+
+
+def test_a_stream_of_text_without_an_encoding_takes_any_character():
+    assert not shows_ascii_only(io.StringIO())
+    assert not shows_ascii_only(object())

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from coherence.report.brief import MOST_NOTES, brief_parts, leading
-from coherence.report.columns import render_lines
+from coherence.report.layout import render_lines
 from coherence.result import CheckResult, Interval, Twins
 
 

@@ -1,9 +1,6 @@
-import re
-
 import pytest
-from rich.text import Text
 
-from coherence.report.columns import aligned, folded, render_lines
+from coherence.report.columns import aligned, folded
 
 
 def test_columns_are_as_wide_as_their_widest_cell_and_two_apart():
@@ -14,6 +11,11 @@ def test_columns_are_as_wide_as_their_widest_cell_and_two_apart():
         "refused        3  x",
     ]
     assert aligned([]) == []
+    assert aligned([["a", "", "b"]]) == ["a    b"], "a column without any text has no width"
+
+
+def test_control_characters_of_a_cell_are_dropped_and_move_no_column():
+    assert aligned([["\x1b[31mab\x07", "1"], ["c\td", "2"]]) == ["[31mab  1", "c d     2"]
 
 
 def test_a_table_without_limit_is_never_wrapped_or_cut():
@@ -26,21 +28,11 @@ def test_a_table_without_limit_is_never_wrapped_or_cut():
 )
 def test_markup_and_emoji_codes_in_a_cell_are_text(name):
     assert aligned([[name, "1"]]) == [f"{name}  1"]
-    assert "".join(render_lines([Text(name)], color=True)) == name
 
 
 def test_wide_and_combining_characters_count_in_terminal_cells():
     wide, combining, plain = aligned([["決", "1"], ["e\u0301", "2"], ["ab", "3"]])
     assert (wide, combining, plain) == ("決  1", "e\u0301   2", "ab  3")
-
-
-def test_styles_become_codes_only_on_request_and_no_line_ends_in_blanks(monkeypatch):
-    monkeypatch.setenv("FORCE_COLOR", "1")  # what the environment wishes is the caller's to weigh
-    parts = [Text("ab  ", style="bold")]
-    assert render_lines(parts) == ["ab"]
-    (line,) = render_lines(parts, color=True)
-    assert line.startswith("\x1b[1mab")
-    assert re.sub(r"\x1b\[\d*m", "", line) == "ab"
 
 
 @pytest.mark.parametrize(
