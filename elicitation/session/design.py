@@ -3,7 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from coherence.errors import InputError
+import pandas as pd
+
+from bayesnets import Phrases
+from coherence.errors import InputError, closest, listing
+from coherence.table.schema import FEATURE_PREFIX
 from elicitation.reading.belief import ANSWERS, WAYS, Answers, Way
 from elicitation.session.prompts import BELIEF, PromptSet
 
@@ -114,3 +118,44 @@ def check_design(
         raise InputError(f"belief must be one of {', '.join(WAYS)}; received {belief!r}.")
     if draws < 1:
         raise InputError(f"draws must be positive; received {draws}.")
+
+
+def check_cases(cases: pd.DataFrame, phrases: Phrases, *, iterated: bool) -> None:
+    """Raise `InputError` where cases are about variables or states that have no words.
+
+    Parameters
+    ----------
+    cases : DataFrame
+        The contexts, with columns ``x_<variable>`` and, for the law of iterated expectation, ``z``.
+    phrases : Phrases
+        Words for variables and states.
+    iterated : bool
+        Whether beliefs given z are asked for.
+    """
+    if iterated and "z" not in cases.columns:
+        raise InputError(
+            f"cases must have a column 'z', as those of sample_cases; found: "
+            f"{listing(cases.columns)}. Draw them with task.cases(n), or pass iterated=False."
+        )
+    for z in cases["z"].dropna() if iterated else ():
+        if str(z) not in phrases.variables:
+            raise InputError(
+                f"column 'z' of cases must name variables that have words; {z!r} has none. "
+                f"{closest(str(z), phrases.variables)}"
+            )
+    for column in map(str, cases.columns):
+        variable = column.removeprefix(FEATURE_PREFIX)
+        if variable == column or cases[column].isna().all():
+            continue
+        if variable not in phrases.variables:
+            raise InputError(
+                f"columns of cases must be x_ and a variable that has words; {column!r} is not. "
+                f"{closest(variable, phrases.variables)}"
+            )
+        states = phrases.variables[variable].states
+        for state in cases[column].dropna():
+            if not isinstance(state, str) or state not in states:
+                raise InputError(
+                    f"column {column!r} of cases must hold states that have words; {state!r} has "
+                    f"none. {closest(str(state), states)}"
+                )

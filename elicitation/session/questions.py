@@ -15,9 +15,10 @@ import pandas as pd
 
 from bayesnets import Phrases
 from coherence.decoding.decode import BELIEF_LABELS, DECISION_LABELS, Form
-from coherence.errors import InputError, closest, listing
+from coherence.errors import InputError
+from coherence.table.schema import FEATURE_PREFIX
 from elicitation.reading.belief import READ_OFF, Answers, Way
-from elicitation.session.design import check_design
+from elicitation.session.design import check_cases, check_design
 from elicitation.session.prompts import (
     AUXILIARY,
     BELIEF,
@@ -32,7 +33,6 @@ from elicitation.session.prompts import (
 
 Role = Literal["belief", "decision", "choice", "auxiliary", "conditional"]
 REFERENCE = "standard"
-FEATURE_PREFIX = "x_"
 _SPARE_TOKENS = 16  # for white space around an answer
 ROOM_FOR_WORDS = 256  # tokens of any answer: cut within its preamble, a reply would be lost
 
@@ -275,18 +275,7 @@ def plan_questions(
     100
     """
     check_design(prompts, templates, reps=reps, belief=belief, draws=draws)
-    if "z" not in cases.columns and iterated:
-        raise InputError(
-            f"cases must have a column 'z', as those of sample_cases; found: "
-            f"{listing(cases.columns)}. Draw them with task.cases(n), or pass iterated=False."
-        )
-    if iterated:
-        for z in cases["z"].dropna().unique():
-            if str(z) not in phrases.variables:
-                raise InputError(
-                    f"column 'z' of cases must name variables that have words; {z!r} has none. "
-                    f"{closest(str(z), phrases.variables)}"
-                )
+    check_cases(cases, phrases, iterated=iterated)
     once: list[Question] = []
     for position, (_, case) in enumerate(cases.iterrows()):
         evidence = evidence_of(case)

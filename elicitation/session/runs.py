@@ -16,9 +16,10 @@ import pandas as pd
 
 from bayesnets import Network, Phrases, posterior
 from coherence.decoding.decode import Decoded, worst
+from coherence.table.schema import FEATURE_PREFIX
 from elicitation.reading.belief import ReadBelief, sampled_belief
 from elicitation.reading.exact import ACTION_LABELS, ExactReading
-from elicitation.session.questions import FEATURE_PREFIX, evidence_of, reference_of
+from elicitation.session.questions import evidence_of, reference_of
 from elicitation.session.read_answers import ReadAnswer
 from elicitation.session.runs_columns import SPREAD, typed_runs
 

@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from coherence.batteries.bets.break_even import switching_chance
+from coherence.errors import InputError
 from coherence.inputs import Floats, as_numbers, require
 
 BetRule = Literal["side", "outcome"]
@@ -90,9 +91,14 @@ def expected_gains(
         "Divide percentages by 100.",
     )
     require(rule in ("side", "outcome"), f"rule must be 'side' or 'outcome'; received {rule!r}.")
-    prize, loss, stake, payout, p = np.broadcast_arrays(
-        values["prize"], values["loss"], values["stake"], values["payout"], p
-    )
+    try:
+        prize, loss, stake, payout, p = np.broadcast_arrays(*values.values(), p)
+    except ValueError:
+        shapes = ", ".join(str(array.shape) for array in (*values.values(), p))
+        raise InputError(
+            "prize, loss, stake, payout and chance must be of one length or single numbers; "
+            f"received shapes {shapes}."
+        ) from None
     # Tables 7 and 8: a stake is lost on the side that does not come up, and the thing changes hands
     # with the side that does.
     on_winning = stake * (p * payout - (1 - p))

@@ -55,8 +55,8 @@ def mixed_equilibrium(row: ArrayLike, column: ArrayLike) -> tuple[float, float]:
         gain_first, gain_second = other[0] - other[1]
         if gain_first * gain_second >= 0:
             raise InputError(
-                "payoffs must leave no player an action that is never worse than the other; "
-                "no equilibrium has both players mix here."
+                "row and column must leave no player an action that is never worse than the "
+                "other; no equilibrium has both players mix here."
             )
         mixes.append(float(gain_second / (gain_second - gain_first)))
     return mixes[0], mixes[1]

@@ -1,7 +1,7 @@
 import pytest
 
 from coherence.errors import InputError
-from elicitation.session.design import Design
+from elicitation.session.design import Design, check_cases
 
 
 def test_exact_answers_are_asked_for_once_and_others_five_times():
@@ -27,3 +27,17 @@ def test_exact_answers_are_asked_for_once_and_others_five_times():
 def test_options_that_do_not_go_together(options, message):
     with pytest.raises(InputError, match=message):
         Design(**options)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"x_1": "yes"}, "'x_1' is not"),
+        ({"x_smoke": "maybe"}, "'x_smoke' of cases must hold states that have words; 'maybe'"),
+        ({"x_smoke": [["yes"]] * 12}, "'x_smoke' of cases must hold states"),
+        ({"z": "smok"}, "column 'z' of cases must name variables .* 'smok' has none. .*'smoke'"),
+    ],
+)
+def test_cases_without_words_are_named_by_their_column(asia, cases, change, told):
+    with pytest.raises(InputError, match=told):
+        check_cases(cases.assign(**change), asia.phrases, iterated=True)

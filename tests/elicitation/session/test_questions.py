@@ -1,8 +1,5 @@
 """The grid of questions: breaks if an option does not choose them, or an answer has no room."""
 
-import pytest
-
-from coherence.errors import InputError
 from elicitation.session.plan import Design
 from elicitation.session.questions import plan_questions
 from elicitation.session.session import elicit
@@ -23,8 +20,3 @@ def test_room_for_an_answer_suffices_for_any_spelling(asia, cases):
     for question in plan_questions(cases, asia.phrases, "lung", reps=1):
         longest = "\n" + "\n".join(f"{line}: 0.00" for line in question.lines) + "\n"
         assert question.max_new_tokens >= len(longest)
-
-
-def test_a_variable_without_words_is_named_with_its_column(asia, cases):
-    with pytest.raises(InputError, match="column 'z' of cases .* 'smok' has none. .*'smoke'"):
-        plan_questions(cases.assign(z="smok"), asia.phrases, "lung", reps=1)

@@ -56,6 +56,7 @@ def test_gains_are_means_over_the_two_outcomes(prize, loss, stake, chance, payou
         ({"chance": 50}, "chance must hold probabilities in .0, 1.*Divide percentages by 100"),
         ({"chance": -0.1}, "chance must hold probabilities"),
         ({"chance": 1.001}, "chance must hold probabilities"),
+        ({"stake": [1, 2], "chance": [0.1, 0.2, 0.3]}, "prize, loss, stake.*one length.*2.*3"),
         ({"rule": "both"}, "rule must be 'side' or 'outcome'; received 'both'"),
     ],
 )
