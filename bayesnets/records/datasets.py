@@ -1,8 +1,8 @@
 """Two public data sets as tasks whose truth is a share of records.
 
-Both come with other packages, statsmodels and scikit-learn, which the extra ``datasets`` installs and
-which are imported when a data set is loaded. Measurements are cut into few classes at the points written below, so that a
-stratum of several covariates still holds enough records.
+Both come with other packages, statsmodels and scikit-learn, which the extra ``datasets`` installs
+and which are imported when a data set is loaded. Measurements are cut into few classes at the
+points written below, so that a stratum of several covariates still holds enough records.
 """
 
 from collections.abc import Callable
