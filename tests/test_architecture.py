@@ -22,6 +22,7 @@ MOST_ROOMS, MOST_LEVELS, MOST_LINES, WIDEST = 15, 7, 400, 100
 HOMES = {
     "matplotlib": ("coherence/*plot*", "coherence/*figure*", "bayesnets/pictures/*"),
     "catboost": ("coherence/statistics/published_trees.py",),
+    "sklearn": ("coherence/statistics/learners.py", "bayesnets/records/datasets.py"),
     "pgmpy": ("bayesnets/formats/conversion.py",),
     "torch": ("elicitation/models/*", "elicitation/training/*", "elicitation/commands/*"),
     "wcwidth": ("coherence/report/layout.py",),
@@ -190,7 +191,7 @@ def test_every_module_has_its_test():
 @pytest.mark.parametrize("package", PACKAGES)
 def test_importing_a_package_loads_nothing_heavy(package):
     heavy = ("torch", "catboost", "matplotlib", "pgmpy", "transformers", "pandas", "wcwidth")
-    heavy += ("httpx",)
+    heavy += ("httpx", "sklearn")
     code = (
         f"import sys, {package}; assert {package}.__all__; "
         f"print([name for name in {heavy} if name in sys.modules])"
@@ -204,7 +205,8 @@ def test_importing_a_package_loads_nothing_heavy(package):
 def test_analysing_loads_no_model_and_no_figure_library():
     code = (
         "import sys, coherence; coherence.analyze; coherence.simulate; print([m for m in "
-        "('torch', 'catboost', 'matplotlib', 'pgmpy', 'transformers') if m in sys.modules])"
+        "('torch', 'catboost', 'matplotlib', 'pgmpy', 'sklearn', 'transformers') "
+        "if m in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True

@@ -1,8 +1,8 @@
 """Two public data sets as tasks whose truth is a share of records.
 
-Both come with other packages, statsmodels (an extra) and scikit-learn, which are imported when a
-data set is loaded. Measurements are cut into few classes at the points written below, so that a
-stratum of several covariates still holds enough records.
+Both come with other packages, statsmodels and scikit-learn, which the extra ``datasets`` installs
+and which are imported when a data set is loaded. Measurements are cut into few classes at the
+points written below, so that a stratum of several covariates still holds enough records.
 """
 
 from collections.abc import Callable
@@ -63,7 +63,8 @@ def load_dataset(name: str, *, min_records: int = 100) -> RecordTask:
     InputError
         Unknown name (the message proposes the closest), or a number outside its range.
     MissingExtraError
-        ``randhie`` is part of statsmodels, which the extra ``datasets`` installs.
+        ``randhie`` is part of statsmodels, ``breast_cancer`` of scikit-learn; the extra
+        ``datasets`` installs both.
 
     Examples
     --------
@@ -142,8 +143,10 @@ _MEDIANS = {
 
 def _breast_cancer() -> pd.DataFrame:
     """Return samples of breast masses, each measurement split at its median."""
-    from sklearn.datasets import load_breast_cancer
-
+    try:
+        from sklearn.datasets import load_breast_cancer
+    except ImportError:
+        raise MissingExtraError("datasets", "the data set breast_cancer") from None
     table = load_breast_cancer(as_frame=True).frame
     columns = {
         name: pd.cut(table[column], [-1, median, np.inf], labels=["low", "high"])

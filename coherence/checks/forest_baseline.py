@@ -18,6 +18,7 @@ from coherence.errors import closest
 from coherence.inputs import MIN_CONTEXTS, Codes, Floats, require, whole_number
 from coherence.result import CheckResult
 from coherence.statistics.mean_interval import NO_SPREAD, median_interval
+from coherence.statistics.regression_trees import held_out_predictions
 from coherence.statistics.resample import jackknife_groups
 from coherence.table.frames import require_frame, require_plain_table
 from coherence.table.needs import CONDITIONALS
@@ -79,24 +80,13 @@ def _forest(
     features: Floats, target: Floats, context: Codes, n_trees: int, rng: np.random.Generator
 ) -> Floats:
     """Predict every row by trees that have seen no row of its context, shape (n,)."""
-    from sklearn import config_context  # imported here: it costs most of a second
-    from sklearn.tree import DecisionTreeRegressor
-
     # Two thirds without replacement are as good as a bootstrap sample, which holds as many, and
     # leave every context out equally often.
-    columns = features.astype(np.float32)
     n_contexts = int(context.max()) + 1
-    total = np.zeros(len(target))
-    for _ in range(n_trees):
-        parts = jackknife_groups(n_contexts, PARTS, rng)[context]
-        for part in range(PARTS):
-            held = parts == part
-            tree = DecisionTreeRegressor(random_state=int(rng.integers(2**31)))
-            # The options are always these; to check them takes a quarter of the time of a fit.
-            with config_context(skip_parameter_validation=True):
-                tree.fit(columns[~held], target[~held], check_input=False)
-            total[held] += tree.predict(columns[held], check_input=False)
-    return total / n_trees
+    parts = [jackknife_groups(n_contexts, PARTS, rng)[context] for _ in range(n_trees)]
+    columns = features.astype(np.float32)
+    predicted: Floats = held_out_predictions(columns, target, np.stack(parts), rng).mean(axis=0)
+    return predicted
 
 
 def random_forest_baseline(runs: pd.DataFrame, *, n_trees: int = 50) -> CheckResult:

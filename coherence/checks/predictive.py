@@ -48,6 +48,7 @@ from coherence.statistics.learners import (
     as_features,
     cross_fitted_losses,
     designs,
+    require_scikit_learn,
 )
 from coherence.statistics.published_trees import (
     DEPTH,
@@ -124,7 +125,7 @@ def predictive_gain_test(
         Of two states it need not be known.
     learner : str
         "boosted_trees", "random_forest" or "logistic" (multinomial, linear splines of
-        belief, truth by itself and times belief).
+        belief, truth by itself and times belief). The last two need the extra ``learners``.
     n_folds : int
         Folds, dealt by context.
     n_seeds : int or None
@@ -156,7 +157,7 @@ def predictive_gain_test(
         An array breaks its rule, a numeric feature is infinite, the learner is unknown, or
         `published` is combined with another learner.
     MissingExtraError
-        ``published=True`` without CatBoost.
+        ``published=True`` without CatBoost, or another learner without scikit-learn.
 
     Notes
     -----
@@ -294,6 +295,8 @@ def _require_learner(learner: str, published: bool) -> None:
         f"published=True is a setting of {TREES!r}; received learner={learner!r}. "
         "Leave one of them out.",
     )
+    if learner in OF_ROWS:
+        require_scikit_learn()  # now, and not when data have been brought into order
 
 
 def _unproved(n_folds: int, n_seeds: int) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from coherence.report.wording import clean
 
-PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn")
+PACKAGES = ("numpy", "scipy", "pandas")
 """Packages whose versions may move a number in its last digits."""
 
 

@@ -105,6 +105,8 @@ def test_importing_the_package_loads_no_source_of_data():
 
 
 def test_what_the_extra_brings_is_named_where_it_is_missing(monkeypatch):
-    monkeypatch.setitem(sys.modules, "statsmodels.datasets", None)
-    with pytest.raises(MissingExtraError, match=r"randhie needs .*belief-coherence\[datasets\]"):
-        load_dataset("randhie")
+    for name, source in (("randhie", "statsmodels"), ("breast_cancer", "sklearn")):
+        monkeypatch.setitem(sys.modules, f"{source}.datasets", None)
+        wanted = rf"set {name} needs .*belief-coherence\[datasets\]"
+        with pytest.raises(MissingExtraError, match=wanted):
+            load_dataset(name)

@@ -2,6 +2,8 @@
 refused."""
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -166,3 +168,17 @@ def test_fifty_trees_predict_each_context_unless_told_otherwise(runs):
     unfitted = random_forest_baseline(runs.drop(columns="p_true"))
     assert unfitted.settings == {"n_trees": 50, "max_contexts": 2000}
     assert (unfitted.n_rows, unfitted.n_contexts) == (len(runs), 60)
+
+
+@pytest.mark.lengthy
+def test_an_analysis_of_beliefs_given_z_needs_no_scikit_learn():
+    """Breaks if an extra is loaded by what is computed without being asked for."""
+    code = (
+        "import sys, coherence; "
+        "runs = coherence.simulate('rational', n_contexts=12, n_reps=1, rng=1); "
+        "report = coherence.analyze(runs, rng=1); "
+        "print('iterated_expectation:random_forest' in set(report.results['check'])); "
+        "print({'sklearn', 'statsmodels', 'catboost', 'torch'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "set()"]
