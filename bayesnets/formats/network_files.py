@@ -127,7 +127,8 @@ def write_network(network: Any, path: str | Path) -> None:
             for character in text
         ):
             raise InputError(
-                f"texts of a network must be free of control characters in a {suffix} file; "
+                f"{target}: texts of a network must be free of control characters in a {suffix} "
+                "file; "
                 f"{text[:40]!r} has one. Rename it."
             )
     if suffix == ".json":

@@ -11,6 +11,7 @@ from bayesnets.codes import Codes, Flags, label_column
 from bayesnets.records.cells import Cells, Strata
 from bayesnets.records.encoding import Missing, check_columns, encode_records, states_of
 from coherence.errors import InputError, listing, suggestion
+from coherence.errors.annotations import shown
 from coherence.statistics.shares import wilson_interval
 
 
@@ -166,11 +167,13 @@ def stratum_table(task: CountedRecords, counted: Strata) -> pd.DataFrame:
 
 
 def _checked_covariates(covariates: Sequence[str], target: str) -> tuple[str, ...]:
-    if isinstance(covariates, str) or not len(covariates):
+    if isinstance(covariates, str | pd.DataFrame) or not len(covariates):
         raise InputError(
-            f"covariates must be a sequence of one or more columns, not {covariates!r}. "
+            f"covariates must be a sequence of one or more columns, not {shown(covariates):.80}. "
             "Put the names in a list."
         )
+    if not isinstance(target, str):
+        raise InputError(f"target must be the name of a column; received {shown(target):.80}.")
     names = tuple(covariates)
     if target in names or len(set(names)) < len(names):
         raise InputError(

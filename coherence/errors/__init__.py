@@ -140,13 +140,14 @@ class MissingExtraError(CoherenceError, ImportError):
         The extra of this distribution that brings it.
     purpose : str
         What it is needed for.
+    remedy : str
+        What else one can do.
     """
 
-    def __init__(self, extra: str, purpose: str) -> None:
-        super().__init__(
-            f"{purpose} needs an extra that is not installed. Run: "
-            f"pip install 'belief-coherence[{extra}]'"
-        )
+    def __init__(self, extra: str, purpose: str, remedy: str = "") -> None:
+        command = f"pip install 'belief-coherence[{extra}]'"
+        told = f"{purpose} needs an extra that is not installed. Run: {command}"
+        super().__init__(f"{told}. {remedy}" if remedy else told)
 
 
 def closest(

@@ -59,7 +59,8 @@ def read_header(
     names, sep = header_and_separator(path, text, max_bytes=max_bytes)
     if not names:
         raise InputError(f"{path}: the file is empty. Check the export that wrote it.")
-    return [name.strip() or ROW for name in names], sep
+    plain = [name.strip() for name in names]
+    return [name or ROW for name in (plain if len({*plain}) == len(plain) else names)], sep
 
 
 def read_rows(

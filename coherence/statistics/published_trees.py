@@ -54,7 +54,8 @@ def require_catboost() -> Any:
         import catboost
     except ImportError:
         purpose = "The published procedure of predictive_gain (CatBoost)"
-        raise MissingExtraError("published", purpose) from None
+        remedy = "Or name the other checks: --checks cmi,... (checks=[...] in Python)."
+        raise MissingExtraError("published", purpose, remedy) from None
     return catboost
 
 

@@ -291,7 +291,8 @@ def _key_faults(runs: pd.DataFrame, named: Naming) -> list[str]:
         if twice.any():
             faults.append(
                 f"({', '.join(map(named.plain, key))}) must be unique; {int(twice.sum())} rows "
-                f"share theirs with another ({_rows(twice)})."
+                f"share theirs with another ({_rows(twice)}). Number repetitions in "
+                f"{named.plain('rep')}, and drop copies."
             )
     return faults
 

@@ -61,7 +61,7 @@ def _read_csv(path: Path, texts: Collection[str], form: TextForm) -> pd.DataFram
     header, sep = header_and_separator(path, form)
     spaced = is_spaced(header)
     names = [name.lstrip() if spaced else name for name in header]
-    times = Counter(name.strip() for name in names)
+    times = Counter(names)
     twice = next((name for name in times if name and times[name] > 1), None)
     if twice is not None:  # pandas would number them
         raise InputError(f"{path}: column {twice!r} occurs more than once. Name every column once.")
@@ -79,7 +79,8 @@ def _read_csv(path: Path, texts: Collection[str], form: TextForm) -> pd.DataFram
         dtype={name: str for name in names if name.strip() in texts},
         skipinitialspace=spaced,
     )
-    return table.rename(columns=str.strip)
+    plain = table.columns.str.strip()
+    return table if plain.has_duplicates else table.set_axis(plain, axis="columns")
 
 
 def _read_jsonl(path: Path, form: TextForm) -> pd.DataFrame:

@@ -1,6 +1,7 @@
 """``coherence elicit --dry-run``: what a session would ask, how long it may take, what it costs."""
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coherence.cli.progress import duration
@@ -71,9 +72,12 @@ def print_preview(args: argparse.Namespace, plan: "Plan", model: str, store: str
 
 
 def pacing_of(args: argparse.Namespace) -> "Pacing":
-    """Return what bounds the speed of the servers of these options; of none without servers."""
+    """Return the limits of the servers of these options, or the size of the model in a folder."""
+    from elicitation.models.public.folders import describe_folder
     from elicitation.session.overview import Pacing
 
+    if args.server is None and args.agent is None and (Path(args.model) / "config.json").is_file():
+        return Pacing(n_parameters=describe_folder(Path(args.model)).n_parameters)
     addresses = server_addresses(args)
     return Pacing(
         n_at_once=args.concurrency * len(addresses) if addresses else None,

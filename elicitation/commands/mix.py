@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coherence.cli.folders import in_place, prepare_folder
-from coherence.cli.progress import answer_progress
+from coherence.cli.progress import answer_progress, duration
 from elicitation.commands.mix_report import WRITTEN, mix_report, write_mix_results
 from elicitation.commands.model_options import (
     add_model_options,
@@ -219,10 +219,12 @@ def _ask_model(
     draws = 100 if args.draws is None else args.draws
     if args.exact:
         # Minutes go by before the first portion is read and the time left is known.
+        number = len(mixing_questions())
         print(
-            f"coherence mix: reading the probabilities of answers to {len(mixing_questions())} "
-            "questions, but those in the store: 2 to 3 seconds each on one core for a model of "
-            "135 million parameters, more for larger ones; the first ones tell the time left",
+            f"coherence mix: reading the probabilities of answers to {number} questions, but those "
+            f"in the store: 2 to 3 seconds each on one core, {duration(2.5 * number)} in all, for "
+            "a model of 135 million parameters, more for larger ones; the first ones tell the time "
+            "left",
             file=sys.stderr,
         )
     with answer_progress("" if alone else name) as progress:

@@ -29,6 +29,12 @@ ASSUMED_SECONDS_PER_ANSWER = 0.1
 ASSUMED_SECONDS_PER_READING = 1.0
 """Likewise, for the distribution over all answers in a form, of a model on this machine."""
 
+SECONDS_PER_TOKEN, SECONDS_PER_READING = 2e-10, 1.2e-8
+"""Likewise, by parameter of a model of known size on one processor core: for a token of an answer,
+and for such a reading. Measured with a model of 135 million parameters."""
+SHARE_OF_LIMIT = 1 / 3
+"""How long a drawn answer is taken to be, as a share of the most tokens that it may have."""
+
 ASSUMED_SECONDS_TO_BEGIN, ASSUMED_TOKENS_PER_SECOND = 0.5, 50.0
 """Likewise, for one answer of a server among several under way."""
 
@@ -167,7 +173,7 @@ class Preview:
 
 @dataclass(frozen=True)
 class Pacing:
-    """What bounds the speed of servers.
+    """What the speed of answers depends on: limits of servers, the size of a model on this machine.
 
     Parameters
     ----------
@@ -175,11 +181,14 @@ class Pacing:
         Answers under way at all servers together; None for a model on this machine.
     requests_per_minute, tokens_per_minute : float or None
         Limits of all servers together; None where there is none.
+    n_parameters : int or None
+        Of a model on this machine; None where that is not known.
     """
 
     n_at_once: int | None = None
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
+    n_parameters: int | None = None
 
     def least_seconds(self, n_requests: int, n_tokens: float) -> float:
         """Return how long the limits make so many requests and tokens last."""
@@ -252,7 +261,10 @@ def preview(
     n_answer_tokens = most if expected is None else min(expected, most)
     if pacing.n_at_once is None:
         seconds, basis, known = _local_time(
-            _work_of(missing, is_kept), [(created, way) for _, _, created, _, way in rows]
+            _work_of(missing, is_kept),
+            [(created, way) for _, _, created, _, way in rows],
+            pacing.n_parameters,
+            most * SHARE_OF_LIMIT if expected is None else expected,
         )
     else:
         pace = _seconds_per_answer(created for _, _, created, _, _ in rows)
@@ -295,7 +307,10 @@ def _work_of(missing: Iterable[Draw], is_kept: Callable[[Draw], bool]) -> Counte
 
 
 def _local_time(
-    work: Mapping[str, int], rows: Iterable[tuple[str, str]]
+    work: Mapping[str, int],
+    rows: Iterable[tuple[str, str]],
+    n_parameters: int | None,
+    n_tokens: float,
 ) -> tuple[float, str, bool]:
     """Return the seconds that work takes, why so many, and whether that is known."""
     of_kind: dict[str, list[str]] = {DRAWN: [], READ: []}
@@ -307,11 +322,18 @@ def _local_time(
         pace = _seconds_per_answer(of_kind[kind])
         if pace is None:
             what, pace = _ASSUMED[kind]
-            assumed.append(f"{what} takes {pace:g} s")
+            if n_parameters is not None and kind == READ:
+                pace = n_parameters * SECONDS_PER_READING
+            elif n_parameters is not None:
+                pace = n_parameters * SECONDS_PER_TOKEN * n_tokens / number
+            assumed.append(f"{what} takes {pace:.2g} s")
         seconds += number * pace
     if not assumed:
         return seconds, "at the speed of the answers in the store", True
-    return seconds, f"if {' and '.join(assumed)}; no speed is known yet", False
+    size = ""
+    if n_parameters is not None:
+        size = f", as {n_parameters / 1e6:,.3g} million parameters take on one processor core"
+    return seconds, f"if {' and '.join(assumed)}{size}; no speed is known yet", False
 
 
 def _expected_time(

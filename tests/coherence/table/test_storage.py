@@ -322,3 +322,9 @@ def test_an_integer_beyond_all_floats_is_no_probability(tmp_path):
     )
     with pytest.raises(SchemaError, match="'p' must hold probabilities"):
         read_runs(path)
+
+
+def test_names_that_differ_by_blanks_stay_apart(tmp_path):
+    runs = pd.DataFrame({"p": [0.7], "action": ["yes"], "theta": [1], "p ": ["kept"]})
+    write_runs(runs, tmp_path / "runs.csv")
+    assert read_runs(tmp_path / "runs.csv")["p "].tolist() == ["kept"]

@@ -158,6 +158,22 @@ def test_draws_in_a_form_take_the_time_of_reading_their_questions(tmp_path, tabl
     assert served.seconds > 72 * 0.5
 
 
+def test_the_time_of_a_model_on_this_machine_grows_with_its_size(table):
+    plan = plan_own_questions(table, Design(reps=1, max_new_tokens=90))
+    n_answers = preview(plan, model_name="m").n_left
+    small, large = (
+        preview(plan, model_name="m", pacing=Pacing(n_parameters=n)) for n in (10**8, 10**10)
+    )
+    # A third of the 90 tokens, at .02 s each.
+    assert small.seconds == pytest.approx(n_answers * 30 * 0.02)
+    assert large.seconds == pytest.approx(100 * small.seconds)
+    assert "0.6 s, as 100 million parameters take on one processor core" in small.basis
+    assert not small.speed_known
+    exact = plan_own_questions(table, Design(answers="exact"))
+    read = preview(exact, model_name="m", pacing=Pacing(n_parameters=10**8))
+    assert read.seconds == pytest.approx(1.2 * read.n_left)
+
+
 def test_other_files_are_refused(tmp_path):
     with pytest.raises(InputError, match="does not exist"):
         summarise_store(tmp_path / "none.sqlite")
