@@ -199,8 +199,7 @@ def predictive_gain_test(
     >>> runs = coherence.simulate("leaky", n_contexts=100, n_reps=3, rng=1)
     >>> rows = runs[runs["action"].notna()]
     >>> result = predictive_gain_test(
-    ...     rows["p"], rows["action"], rows["theta"], context=rows["context"], learner="logistic",
-    ...     n_bootstraps=200, rng=1,
+    ...     rows["p"], rows["action"], rows["theta"], context=rows["context"], rng=1
     ... )
     >>> result.statistic > 0
     True
