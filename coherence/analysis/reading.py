@@ -13,6 +13,7 @@ from coherence.errors import listing
 from coherence.table.column_names import unknown_columns
 from coherence.table.faults import validate_runs
 from coherence.table.frames import require_frame
+from coherence.table.incoming import without_blank_labels
 from coherence.table.labels import labels_alike, merge_alike
 from coherence.table.prompts import REFERENCE, reference_prompt
 from coherence.table.reading_notes import reading_notes
@@ -180,8 +181,9 @@ def validated(
     read = reading_notes(runs)
     runs, written = _one_writing(runs, merge_labels)
     validate_runs(runs, labels_apart=merge_labels is False)
+    runs, of_blanks = without_blank_labels(runs)
     table, assumed = complete_columns(runs)
-    assumed = [*read, *written, *assumed]
+    assumed = [*read, *written, *of_blanks, *assumed]
     if strict:
         table, repaired = _without_repairs(table)
         assumed.append(f"strict: {repaired} repaired rows were treated as unreadable.")

@@ -22,7 +22,6 @@ from coherence.table.text_files import (
     TextForm,
     header_and_separator,
     inner_suffix,
-    is_spaced,
     open_text,
 )
 
@@ -56,7 +55,7 @@ def read_header(
     InputError
         The file is empty or no text.
     """
-    names, sep = header_and_separator(path, text, max_bytes=max_bytes)
+    names, sep, _ = header_and_separator(path, text, max_bytes=max_bytes)
     if not names:
         raise InputError(f"{path}: the file is empty. Check the export that wrote it.")
     plain = [name.strip() for name in names]
@@ -68,7 +67,7 @@ def read_rows(
 ) -> Iterator[dict[str, object]]:
     """Yield the rows of a CSV or TSV file, empty cells as None; what cannot be read is an error."""
     names, sep = read_header(path, text, max_bytes=max_bytes)
-    spaced = is_spaced(header_and_separator(path, text, max_bytes=max_bytes)[0])
+    spaced = header_and_separator(path, text, max_bytes=max_bytes).spaced
     # A dict would keep the last of two columns, in silence.
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]

@@ -1,5 +1,6 @@
 """From the columns of somebody's file to those of a runs table, checked."""
 
+import contextlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ from coherence.errors import InputError, SchemaError, closest
 from coherence.table.faults import find_faults
 from coherence.table.labels import merge_alike
 from coherence.table.naming import Naming
+from coherence.table.printable import counted
 from coherence.table.reading_notes import with_reading_notes
 from coherence.table.schema import COLUMN_NAMES, COLUMNS
 from coherence.table.written_numbers import log_notes, read_probabilities
@@ -57,6 +59,14 @@ class Reading:
         """Return what a column of the runs table is called in the file."""
         return self.columns.get(name, name)
 
+    @property
+    def left_out(self) -> list[str]:
+        """Names of the columns to leave out, of which one may come as a text."""
+        return [self.ignore] if isinstance(self.ignore, str) else list(self.ignore)
+
+
+AS_IT_IS = Reading()
+
 
 def as_runs(
     table: pd.DataFrame, reading: Reading, source: Path, *, where: str = "", judged: bool = False
@@ -97,6 +107,8 @@ def as_runs(
         runs, percent=reading.percent, decimal=reading.decimal, judged=judged, named=named
     )
     kept_notes = [f"{note}." for note in notes]
+    runs, of_blanks = without_blank_labels(runs)
+    kept_notes += of_blanks
     runs = restore_whole_labels(runs)
     if reading.merge_labels:
         runs, merged = merge_alike(runs)
@@ -132,6 +144,43 @@ def with_index_columns(table: pd.DataFrame) -> pd.DataFrame:
     named = [name for name in table.index.names if name is not None]
     new = [name for name in named if name not in table.columns]
     return table.reset_index(level=new) if new else table
+
+
+def without_blank_labels(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Take labels of blanks alone for empty cells, as spreadsheets show them.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        With columns of the runs table, or some of them.
+
+    Returns
+    -------
+    runs : DataFrame
+        What is left is read as numbers where all of it are, as it would be without the blanks.
+    notes : list of str
+        A sentence for each column with such cells.
+    """
+    changed, notes = {}, []
+    for column in COLUMNS:
+        if column.kind != "label" or column.name not in runs.columns:
+            continue
+        cells = runs[column.name]
+        # Two columns of one name are a table here, and a fault elsewhere.
+        if not isinstance(cells, pd.Series) or not (
+            pd.api.types.is_object_dtype(cells) or pd.api.types.is_string_dtype(cells)
+        ):
+            continue
+        blank = cells.map(lambda cell: isinstance(cell, str) and not cell.strip()).astype(bool)
+        if not blank.any():
+            continue
+        rest = cells.mask(blank, None)
+        with contextlib.suppress(ValueError, TypeError):
+            rest = pd.to_numeric(rest)
+        changed[column.name] = rest
+        n_blank = counted(int(blank.sum()), "cell holds", "cells hold")
+        notes.append(f"{column.name}: {n_blank} blanks alone and count as empty.")
+    return (runs.assign(**changed) if changed else runs), notes
 
 
 def restore_whole_labels(runs: pd.DataFrame) -> pd.DataFrame:

@@ -19,6 +19,7 @@ MOST_RARE = 0.05  # rows of a slip over those of what was meant
 FEWEST_LETTERS = 3  # "no" and "go" are a letter apart, and different words
 MOST_LABELS = 200
 """Above so many labels the column holds numbers or texts, and no options."""
+_MISSING = frozenset({"NA", "N/A", "n/a", "nan", "NaN", "null", "NULL", "<NA>", "#N/A"})
 _MOST_SAID = 4
 _LONGEST = 60
 _TELLING = re.compile(r"[0-9<>=+±]")  # digits number an option, and signs order options
@@ -49,6 +50,13 @@ def spelling_notes(rows: pd.DataFrame) -> list[str]:
     for column, noun in COLUMNS.items():
         if column not in rows.columns:
             continue
+        for label, number in rows[column].value_counts().items():
+            if isinstance(label, str) and label in _MISSING:
+                notes.append(
+                    f"caution: the {noun} {label!r} ({counted(int(number), 'row')}) counts as "
+                    f"{'an' if noun[0] in 'aeiou' else 'a'} {noun} of its own. If it means that "
+                    "there is none, leave these cells empty; nothing was changed."
+                )
         for rare, common, n_rare, n_common in _slips(rows[column]):
             notes.append(
                 f"caution: the {noun} {clean(rare)!r} ({counted(n_rare, 'row')}) is spelt nearly "

@@ -8,6 +8,7 @@ import pandas as pd
 from coherence.table.naming import AS_IN_RUNS, Naming
 from coherence.table.schema import ACTION_PREFIX, COLUMN_NAMES, COLUMNS, FEATURE_PREFIX
 
+_SORTED = ("task", "model", "context", "prompt", "z", "z_state")
 _TEXTS = tuple(column.name for column in COLUMNS if column.kind == "text")
 
 
@@ -55,7 +56,7 @@ def _is_read(name: Hashable) -> bool:
 
 def _cells(column: pd.Series, named: Naming) -> list[str]:
     """Return a fault where cells hold lists, dictionaries, arrays or complex numbers."""
-    if pd.api.types.is_complex_dtype(column.dtype):
+    if column.name in COLUMN_NAMES and pd.api.types.is_complex_dtype(column.dtype):
         return [
             f"column {named(str(column.name))} must hold real numbers or labels; it holds complex "
             "numbers. Keep the real part: column.to_numpy().real."
@@ -79,16 +80,22 @@ def _cells(column: pd.Series, named: Naming) -> list[str]:
 
 
 def _unlike(column: pd.Series, named: Naming) -> list[str]:
-    """Return a fault where labels are of kinds that have no order among them, such as dates."""
-    # Texts are sorted apart from all others.
+    """Return a fault where labels that are sorted are of kinds without an order among them."""
+    if column.name not in _SORTED:
+        return []
+    # Texts are sorted apart from all others, and what is of one kind need not be.
     labels = {cell for cell in column.dropna() if not isinstance(cell, str)}
+    kinds = {type(cell).__name__ for cell in labels}
+    others = {type(cell).__name__ for cell in column.dropna() if isinstance(cell, str)}
+    if len(kinds | others) < 2:
+        return []
     try:
         sorted(labels)
     except TypeError:
-        kinds = " and ".join(sorted({type(cell).__name__ for cell in labels}))
+        told = " and ".join(sorted(kinds | others))
         return [
-            f"column {named(str(column.name))} must hold labels of one kind; it holds {kinds}, "
-            "which have no order. Write them all as text: column.astype(str)."
+            f"column {named(str(column.name))} must hold labels of one kind; it holds {told}, "
+            "which have no order among them. Write them all as text: column.astype(str)."
         ]
     return []
 
@@ -100,6 +107,4 @@ def _is_cell(value: object) -> bool:
         return False  # every comparison with it is an error
     # Parts of a tuple may be of kinds that no order holds, or have no hash.
     several = isinstance(value, bytes | complex | type | Collection)
-    # Ids and labels are sorted; what has no order beside its like cannot be.
-    ordered = value is None or any("__lt__" in vars(kind) for kind in type(value).__mro__[:-1])
-    return isinstance(value, Hashable) and ordered and not several
+    return isinstance(value, Hashable) and not several

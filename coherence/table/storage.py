@@ -19,9 +19,9 @@ from coherence.errors import CoherenceError, InputError, closest
 from coherence.table.exact_csv import read_exact_csv
 from coherence.table.files import replacing
 from coherence.table.frames import require_frame, require_path
-from coherence.table.incoming import Reading, as_runs, with_index_columns
+from coherence.table.incoming import AS_IT_IS, Reading, as_runs, with_index_columns
 from coherence.table.parquet_files import parquet_files
-from coherence.table.schema import COLUMNS
+from coherence.table.schema import COLUMN_NAMES, COLUMNS
 from coherence.table.text_files import (
     AS_IT_SAYS,
     SEPARATORS,
@@ -30,7 +30,6 @@ from coherence.table.text_files import (
     header_and_separator,
     inner_suffix,
     is_gzip,
-    is_spaced,
     not_in_encoding,
     open_text,
     refuse_bomb,
@@ -57,17 +56,16 @@ def _read_parquet(path: Path) -> pd.DataFrame:
     return with_index_columns(table)
 
 
-def _read_csv(path: Path, texts: Collection[str], form: TextForm) -> pd.DataFrame:
-    header, sep = header_and_separator(path, form)
-    spaced = is_spaced(header)
-    names = [name.lstrip() if spaced else name for name in header]
-    times = Counter(names)
-    twice = next((name for name in times if name and times[name] > 1), None)
-    if twice is not None:  # pandas would number them
+def _read_csv(path: Path, reading: Reading, form: TextForm) -> pd.DataFrame:
+    header = header_and_separator(path, form)
+    texts = {reading.name_in_file(name) for name in _TEXTS}
+    read = {reading.name_in_file(name) for name in COLUMN_NAMES}.difference(reading.left_out)
+    times = Counter(header.names)
+    if twice := next((name for name in read if times[name] > 1), None):  # pandas numbers them
         raise InputError(f"{path}: column {twice!r} occurs more than once. Name every column once.")
     table = read_exact_csv(
         path,
-        sep=sep,
+        sep=header.sep,
         decimal=form.decimal,
         encoding=encoding_of(path, form),
         compression="gzip" if is_gzip(path) else None,
@@ -76,11 +74,13 @@ def _read_csv(path: Path, texts: Collection[str], form: TextForm) -> pd.DataFram
         keep_default_na=False,
         na_values=[""],
         # The raw answer 0.70 is no number yet.
-        dtype={name: str for name in names if name.strip() in texts},
-        skipinitialspace=spaced,
+        dtype={name: str for name in header.names if texts & {name, name.strip()}},
+        skipinitialspace=header.spaced,
     )
-    plain = table.columns.str.strip()
-    return table if plain.has_duplicates else table.set_axis(plain, axis="columns")
+    # Blanks around a name belong to it only where the user says so, or another has it without.
+    asked = {name.strip(): name for name in (*reading.columns.values(), *reading.left_out)}
+    plain = [asked.get(name, name) for name in table.columns.str.strip()]
+    return table if len({*plain}) < len(plain) else table.set_axis(plain, axis="columns")
 
 
 def _read_jsonl(path: Path, form: TextForm) -> pd.DataFrame:
@@ -105,13 +105,15 @@ def _read_jsonl(path: Path, form: TextForm) -> pd.DataFrame:
     return pd.DataFrame.from_records(records)
 
 
-def _read_file(path: Path, texts: Collection[str], form: TextForm = AS_IT_SAYS) -> pd.DataFrame:
+def _read_file(
+    path: Path, reading: Reading = AS_IT_IS, form: TextForm = AS_IT_SAYS
+) -> pd.DataFrame:
     suffix = inner_suffix(path)
     reader: Callable[[Path], pd.DataFrame]
     if suffix in (".parquet", ".pq"):
         reader = _read_parquet
     elif suffix in SEPARATORS:
-        reader = partial(_read_csv, texts=texts, form=form)
+        reader = partial(_read_csv, reading=reading, form=form)
     elif suffix in _JSON_SUFFIXES:
         reader = partial(_read_jsonl, form=form)
     else:
@@ -141,7 +143,7 @@ def _read_folder(path: Path) -> pd.DataFrame:
     tables = []
     for file in parquet_files(path):
         keys: dict[str, Any] = dict(file.keys)
-        tables.append(_read_file(file.path, ()).assign(**keys))
+        tables.append(_read_file(file.path).assign(**keys))
     return pd.concat(tables, ignore_index=True)
 
 
@@ -261,9 +263,8 @@ def read_table(
     """
     source = require_path(path)
     require_there(source)
-    texts = [reading.name_in_file(name) for name in _TEXTS]
     form = TextForm(sep, reading.decimal, encoding)
-    table = _read_folder(source) if source.is_dir() else _read_file(source, texts, form)
+    table = _read_folder(source) if source.is_dir() else _read_file(source, reading, form)
     if len(table) == 0:
         raise InputError(f"{source}: the table has no rows. Check the export that wrote it.")
     return table

@@ -14,8 +14,9 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from coherence.errors import InputError
 
@@ -287,9 +288,27 @@ def open_text(
         raise not_in_encoding(path, error, form) from None
 
 
+class Header(NamedTuple):
+    """The first line of a table.
+
+    Parameters
+    ----------
+    names : list of str
+        Its cells.
+    sep : str
+        What separates them.
+    spaced : bool
+        Whether blanks follow separators, so that cells begin behind them.
+    """
+
+    names: list[str]
+    sep: str
+    spaced: bool
+
+
 def header_and_separator(
     path: Path, form: TextForm = AS_IT_SAYS, *, max_bytes: int | None = None
-) -> tuple[list[str], str]:
+) -> Header:
     """Return the cells of a table's first line and what separates them.
 
     Parameters
@@ -303,7 +322,7 @@ def header_and_separator(
 
     Returns
     -------
-    list of str, str
+    Header
         Another separator than that of the ending is found where the usual one divides nothing.
 
     Raises
@@ -313,21 +332,24 @@ def header_and_separator(
     """
     usual = SEPARATORS[inner_suffix(path)]
     candidates = [form.sep] if form.sep is not None else [usual, *_OTHER_SEPARATORS]
-    headers: list[tuple[list[str], str]] = []
+    headers: list[Header] = []
     for sep in candidates:
         with open_text(path, form, max_bytes=max_bytes) as lines:
             try:
-                reader = csv.reader(lines, delimiter=sep)
-                header = next(reader, [])
+                line = lines.readline()
+                cells = next(csv.reader([line], delimiter=sep), [])
+                spaced = any(cell.startswith(" ") and cell.strip() for cell in cells[1:])
+                reader = csv.reader(chain([line], lines), delimiter=sep, skipinitialspace=spaced)
+                header = Header(next(reader, []), sep, spaced)
                 first = next(filter(None, reader), [])
             except csv.Error as error:
                 raise InputError(
                     f"{path}: the file cannot be read as text ({error}). Check that it is complete."
                 ) from None
-        if len(header) > 1 or form.sep is not None:
-            _check_width(path, header, first, sep)
-            return header, sep
-        headers.append((header, sep))
+        if len(header.names) > 1 or form.sep is not None:
+            _check_width(path, header.names, first, sep)
+            return header
+        headers.append(header)
     return headers[0]
 
 
@@ -343,14 +365,3 @@ def _check_width(path: Path, header: list[str], first: list[str], sep: str) -> N
         raise InputError(
             f"{path}: line 2 has {len(first)} cells, the header {len(header)}. {remedy}"
         )
-
-
-def is_spaced(header: list[str]) -> bool:
-    """Tell whether a blank follows every separator of a header; cells then begin after it.
-
-    Examples
-    --------
-    >>> is_spaced(["p", " action", " theta"]), is_spaced(["p", "action", " theta"])
-    (True, False)
-    """
-    return len(header) > 1 and all(name.startswith(" ") for name in header[1:])

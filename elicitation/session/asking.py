@@ -54,6 +54,7 @@ def ask_missing(
     *,
     worth_a_write: int = 1,
     portion: int | None = None,
+    whole: bool = True,
     watch: Watch | None = None,
     progress: Progress | None = None,
 ) -> tuple[list[StoredAnswer], int]:
@@ -75,6 +76,10 @@ def ask_missing(
         So many neighbours in `draws` are asked together or not at all, and what was asked together
         is returned together, whatever the store had of it. For answers whose last digits depend on
         the others of a batch.
+    whole : bool
+        Whether a portion of which the store has a part is asked anew, for equal digits whatever was
+        asked before; else what the store has is used, and the rest is parted into portions. A
+        killed session goes on with the same portions in both cases: they are stored whole.
     watch : Watch, optional
         Is shown every answer, those of the store first, and may end the session.
     progress : callable, optional
@@ -96,7 +101,8 @@ def ask_missing(
     # Equal draws have one key: they are asked once and answered everywhere.
     needed = dict(zip(keys, draws, strict=True))
     answers = store.get(needed)
-    batches = _batches(keys, answers, portion)
+    among = keys if whole else [key for key in keys if key not in answers]
+    batches = _batches(among, answers, portion)
     asked = {key for batch in batches for key in batch}
     # Of a portion that is asked again, what the store had is left aside: it was computed among
     # other neighbours.

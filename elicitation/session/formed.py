@@ -212,6 +212,7 @@ class _Asker:
             worth_a_write=self.batch_size,
             # The last digits depend on the texts that are computed together.
             portion=min(self.batch_size, EXACT_AT_ONCE),
+            whole=False,
             progress=self._counting(spread),
         )
         drawn = [draw for draw in draws if not draw.exact]

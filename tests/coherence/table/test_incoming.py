@@ -6,6 +6,8 @@ import pytest
 
 from coherence.errors import InputError, SchemaError
 from coherence.table.incoming import Reading, as_runs, restore_whole_labels
+from coherence.table.reading_notes import reading_notes
+from coherence.table.storage import read_runs
 
 SOURCE = Path("mine.csv")
 
@@ -65,3 +67,16 @@ def test_what_was_looked_for_in_vain_is_told_once():
     faults = str(refused.value).split(" | ")
     assert [fault.split("'")[1] for fault in faults] == ["cnf", "choice"]
     assert "no column 'cnf' to use as 'p'. Closest name found: 'conf'." in faults[0]
+
+
+def test_labels_of_blanks_alone_count_as_empty(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("context,p,action,theta\na,0.7,yes,1\nb,0.2, ,0\nc,0.4,no,  \n")
+    runs = read_runs(path)
+    assert runs["action"].isna().tolist() == [False, True, False]
+    assert runs["theta"].tolist()[:2] == [1, 0]
+    assert pd.isna(runs["theta"][2])
+    assert reading_notes(runs) == [
+        "action: 1 cell holds blanks alone and count as empty.",
+        "theta: 1 cell holds blanks alone and count as empty.",
+    ]

@@ -138,8 +138,35 @@ def test_blanks_behind_the_separators_of_a_header_belong_to_no_name(tmp_path):
 def test_a_header_that_names_a_column_twice_is_refused(tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("p,action,theta,conf,conf\n0.7,yes,1,0,1\n")
+    assert "conf" in read_runs(path)  # nothing reads it
     with pytest.raises(InputError, match="column 'conf' occurs more than once"):
+        read_runs(path, columns={"p": "conf"})
+    path.write_text("p,action,theta,theta\n0.7,yes,1,0\n")
+    with pytest.raises(InputError, match="column 'theta' occurs more than once"):
         read_runs(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ('"p", "action", "theta"\n0.7, "yes", 1\n0.2, "no", 0\n', ["yes", "no"]),
+        ('p, action, theta, said\n0.7, yes, 1, "I say, 0.5"\n0.2, no, 0,x\n', ["yes", "no"]),
+        ("p, action, theta,\n0.7, yes, 1,\n0.2, no, 0,\n", ["yes", "no"]),
+        ("p,action, theta\n0.7, yes, 1\n0.2, no, 0\n", ["yes", "no"]),
+    ],
+)
+def test_blanks_behind_separators_are_no_part_of_cells(tmp_path, text, labels):
+    path = tmp_path / "mine.csv"
+    path.write_text(text)
+    runs = read_runs(path)
+    assert (runs["action"].tolist(), runs["theta"].tolist()) == (labels, [1, 0])
+
+
+def test_a_name_is_found_with_its_blanks_and_without(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("p, choice, theta, note\n0.7, yes, 1, a\n0.2, no, 0, b\n")
+    for name in (" choice", "choice"):
+        assert "action" in read_runs(path, columns={"action": name}, ignore=[" note"])
 
 
 def test_beliefs_without_actions_are_read_and_beliefs_with_nothing_are_not(tmp_path):

@@ -50,7 +50,7 @@ def test_a_tab_may_be_typed_in_three_ways(typed):
 def test_the_header_tells_the_separator_unless_the_user_does(tmp_path, header, form, cells, sep):
     path = tmp_path / "a.csv"
     path.write_text(header + "\n")
-    assert header_and_separator(path, form) == (cells, sep)
+    assert header_and_separator(path, form) == (cells, sep, False)
 
 
 def test_rows_with_more_cells_than_the_header_are_refused(tmp_path):
