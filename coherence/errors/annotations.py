@@ -15,6 +15,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from coherence.errors import closest
+
 # What numpy says of texts that it was to calculate with.
 _NO_NUMBERS = ("could not convert string to float", "not supported for the input types")
 _LOOKED_AT = 1000  # members of a collection
@@ -61,7 +63,8 @@ def first_misfit(
     try:
         bound = inspect.signature(function).bind(*values, **options)
     except TypeError as unbound:
-        return f"{function.__name__}() {unbound}. See help({function.__name__})."
+        hint = _meant(function, options)
+        return f"{function.__name__}() {unbound}.{hint} See help({function.__name__})."
     as_numbers = any(phrase in str(error) for phrase in _NO_NUMBERS)
     for name, value in bound.arguments.items():
         hint = _hint(function, name)
@@ -73,6 +76,14 @@ def first_misfit(
                 f"See help({function.__name__.strip('_')})."
             )
     return None
+
+
+def _meant(function: Callable[..., Any], options: Mapping[str, Any]) -> str:
+    """Return a hint at the parameter that an unknown name is nearest to."""
+    names = list(inspect.signature(function).parameters)
+    unknown = [name for name in options if name not in names]
+    hints = (closest(name, names, near=" Did you mean {near!r}?", far="") for name in unknown)
+    return next(hints, "")
 
 
 def fits(value: Any, hint: Any) -> bool:

@@ -33,6 +33,7 @@ from coherence.importing.typed_table import NUMBER_COLUMNS, typed_table
 from coherence.table.empty_actions import with_empty_actions
 from coherence.table.faults import find_faults
 from coherence.table.percentages import check_percentages
+from coherence.table.schema import ACTION_PREFIX
 
 Reader = TypeVar("Reader", bound=Callable[..., object])
 
@@ -166,6 +167,13 @@ def assemble(
         rows, unpaired = join_actions(rows, chosen)
     notes = [f"{log.file}: {note}" for log in (*beliefs, *actions) for note in log.notes]
     notes += percentages
+    for log in beliefs:
+        policies = [name for name in log.field_names() if name.startswith(ACTION_PREFIX)]
+        if policies:
+            notes.append(
+                f"{log.file}: {', '.join(policies)} left out: probabilities of actions are not "
+                "imported; coherence analyze reads them where they are"
+            )
     runs = typed_table(rows, reading.positive)
     if not actions:  # with a log of its own, an action that is not there was not asked for
         runs = with_empty_actions(runs, [bool(row["told"]) for row in rows])

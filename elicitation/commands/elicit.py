@@ -184,11 +184,25 @@ def run(args: argparse.Namespace) -> int:
     design = design_of(args)  # an option out of its range is said before cases are drawn
     source = source_of(args)
     plan = plan_of(args, source, design)
+    _say_if_few(len(source.cases))
     store = args.store or f"{args.out}.answers.sqlite"
     if args.dry_run:
         print_preview(args, plan, named_model(args), store)
         return 0
     return _ask(args, source, plan, store)
+
+
+def _say_if_few(n_contexts: int) -> None:
+    """Say before anything is paid for that no test is possible."""
+    from coherence.inputs import MIN_CONTEXTS
+
+    if n_contexts < MIN_CONTEXTS:
+        print(
+            f"coherence elicit: {n_contexts} contexts are fewer than {MIN_CONTEXTS}, which every "
+            "test and interval needs at least; what is asked can be read, and not tested. See "
+            "coherence power for how many an effect takes.",
+            file=sys.stderr,
+        )
 
 
 def _check(args: argparse.Namespace) -> None:

@@ -327,3 +327,4 @@ def test_a_table_of_policies_with_raw_answers_is_summarised(tmp_path, capsys):
     said = capsys.readouterr().out
     assert "most actions are missing or could not be read, such as 'no', 'hm', 'well'" in said
     assert "no action: " in said
+    assert "policies.parquet: action_yes, action_no left out: probabilities of actions" in said

@@ -73,6 +73,7 @@ def test_the_first_misfit_is_named_with_what_it_must_be():
     said = "share must be a number or None; received 'x'. See help(mean)."
     assert first_misfit(mean, ([1.0],), {"share": "x"}) == said
     assert "unexpected keyword argument 'other'" in first_misfit(mean, ([1],), {"other": 1})
+    assert "Did you mean 'values'?" in first_misfit(mean, (), {"value": [1]})
     assert "missing a required argument: 'values'" in first_misfit(mean, (), {})
     assert first_misfit(mean, ([1.0],), {"share": 0.5}) is None
     error = ValueError("could not convert string to float: 'a'")

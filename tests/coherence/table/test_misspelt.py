@@ -72,3 +72,10 @@ def test_columns_of_texts_are_left_alone_and_many_slips_counted():
 def test_labels_cannot_send_commands_to_the_terminal():
     (note,) = spelling_notes(pd.DataFrame({"action": ["b\x1b[31muy"] * 60 + ["b\x1b[31mui"]}))
     assert "\x1b" not in note
+
+
+def test_a_label_that_stands_for_none_elsewhere_gets_a_caution():
+    rows = pd.DataFrame({"action": ["treat"] * 10 + ["NA"] * 3, "theta": ["n/a"] + ["sick"] * 12})
+    action, state = spelling_notes(rows)
+    assert action.startswith("caution: the action 'NA' (3 rows) counts as an action of its own.")
+    assert state.startswith("caution: the state 'n/a' (1 row) counts as a state of its own.")

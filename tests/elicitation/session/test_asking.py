@@ -223,6 +223,20 @@ def test_a_portion_is_asked_as_a_whole_or_not_at_all():
         assert [answer.text for answer in store_had_all] == ["call 2"] * 3 + ["call 3"] * 2
 
 
+def test_what_the_store_has_of_a_portion_is_used_where_digits_may_differ():
+    calls = []
+
+    def answer(batch):
+        calls.append([draw.request.text for draw in batch])
+        yield [(draw, Answer("new")) for draw in batch]
+
+    with AnswerStore(":memory:") as store:
+        ask_missing(Measured(), draws(2), store, echo)
+        answers, asked = ask_missing(Measured(), draws(8), store, answer, portion=4, whole=False)
+    assert [answer.text for answer in answers] == ["text 0", "text 1", *["new"] * 6]
+    assert (asked, [len(call) for call in calls]) == (6, [4, 2])
+
+
 class Streaming:
     """Hands its answers out one by one, and fails or is stopped on the way."""
 
