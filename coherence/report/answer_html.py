@@ -13,7 +13,8 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 from coherence.report.answer_links import PER_PAGE, AnswerLinks
-from coherence.report.page_parts import environment, visible
+from coherence.report.page_parts import environment
+from coherence.report.raw_answers import raw_markup
 from coherence.report.unit import Unit
 from coherence.report.wording import NOT_GIVEN, clean, unit_heading
 from coherence.table.printable import counted
@@ -25,8 +26,6 @@ from coherence.table.schema import (
     state_columns,
 )
 
-RAW_LIMIT = 4000
-"""Characters of a raw answer that are shown."""
 MOST_LISTED = 500
 """Contexts of a group that are listed."""
 _NAME = 60
@@ -153,19 +152,11 @@ def _text(value: Any) -> str:
     return clean(value)
 
 
-def _raw(value: Any) -> str:
-    if value is None or value is pd.NA or value != value:
-        return NOT_GIVEN
-    text = str(value)
-    cut = f" … (cut after {RAW_LIMIT} of {len(text)} characters)" if len(text) > RAW_LIMIT else ""
-    return visible(text[:RAW_LIMIT]) + cut
-
-
 def _lines(rows: pd.DataFrame, columns: list[str]) -> list[str]:
     """Return the table row of each answer, escaped."""
     cells = []
     for name in columns:
-        show, tag = (_raw, '<td class="raw">') if name in _RAW else (_text, "<td>")
+        show, tag = (raw_markup, '<td class="raw">') if name in _RAW else (_text, "<td>")
         written: dict[Any, str] = {}  # most values occur many times
         column = []
         for value in rows[name].tolist():

@@ -41,10 +41,14 @@ def _result_row(result: CheckResult) -> tuple[Cell, ...]:
     effect, interval = format_effect(result)
     names = ("low", "high", "level", "unit")
     exact = {"": row["statistic"], **{name: row[name] for name in names}}
-    lacking = result.reason if math.isnan(result.statistic) else ""
+    # Of many differences of choice probabilities one is shown: a number alone does not say which.
+    component = str(result.settings.get("component", ""))
+    exact["component"] = component
+    undefined = math.isnan(result.statistic)
+    shown = f"The effect shown is {component}." if component else ""
     return (
         text_cell(result.check),
-        Cell(effect, exact, lacking),
+        Cell(effect, exact, result.reason if undefined else shown, is_reason=undefined),
         Cell(interval, {}),
         Cell(format_pvalue(result.pvalue), {"": row["pvalue"]}),
         Cell(format_pvalue(result.pvalue_holm), {"": row["pvalue_holm"]}),

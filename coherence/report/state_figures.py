@@ -18,10 +18,13 @@ from coherence.report.answer_links import AnswerLinks
 from coherence.report.planned_figure import Figure, own_scale
 from coherence.report.unit import Unit
 from coherence.report.wording import format_numbers
+from coherence.result import Outcome
 from coherence.statistics.scatter import Scatter
 from coherence.statistics.state_shares import CONTEXTS_PER_STATE, StateShares
 
 MOST_ACTIONS = 4
+COVARIANCE, RATIONAL = "residual_covariance", "rational_agent"
+"""The tests of what the bars allow: of reports as they are, and with the noise around them."""
 POINT = 0.05  # height of a point and its edge over that of the axis
 
 
@@ -69,7 +72,7 @@ def state_figures(
             plot_state_shares, found, shown=action, noun=noun, title="", urls=urls, scale=scale
         )
         title = title_of(action)
-        outside = _outside(of_action)
+        outside = _outside(of_action, _rejecting(unit, table, noisy=noisy))
         explained = "" if figures else _explained(table, noun, unit.scatter, noisy=noisy)
         caption = " ".join(filter(None, [explained, _hidden_bars(of_action, scale), outside]))
         caption += own_scale(scale, scales)
@@ -93,11 +96,25 @@ def _drawn(table: pd.DataFrame) -> list[object]:
     return [action for action in actions if action in kept]
 
 
-def _outside(shown: pd.DataFrame) -> str:
-    """Say how many points beliefs alone do not allow."""
+def _rejecting(unit: Unit, table: pd.DataFrame, *, noisy: bool) -> str:
+    """Return the test of what the bars allow where it rejects and no point of any action does."""
+    name = RATIONAL if noisy else COVARIANCE
+    rejects = any(
+        result.check == name and result.outcome() is Outcome.REJECTED for result in unit.results
+    )
+    return name if rejects and not table["outside"].any() else ""
+
+
+def _outside(shown: pd.DataFrame, rejecting: str) -> str:
+    """Say how many points beliefs alone do not allow, and what a test sees that they do not."""
     n_outside = int(shown["outside"].sum())
     if not n_outside:
-        return "No point lies outside its bar."
+        # Else a reader takes the figure for the answer.
+        beyond = (
+            f" {rejecting} rejects all the same: it adds up over all beliefs what no single point "
+            "shows."
+        )
+        return "No point lies outside its bar." + (beyond if rejecting else "")
     verb = "lies outside its bar" if n_outside == 1 else "lie outside their bars"
     return f"{n_outside} of {len(shown)} points {verb} (ringed)."
 

@@ -23,11 +23,14 @@ class Cell:
         itself -> value.
     note : str
         A footnote, such as why there is no number; empty for none.
+    is_reason : bool
+        Whether the footnote says why there is no number, which the CSV file then holds.
     """
 
     text: str
     values: Mapping[str, object] = field(default_factory=dict)
     note: str = ""
+    is_reason: bool = True
 
 
 @dataclass(frozen=True)

@@ -220,7 +220,7 @@ def render_csv(table: PaperTable) -> str:
         for column, cell in zip(table.columns, row, strict=True):
             for name, value in cell.values.items():
                 record[column.key + (f".{name}" if name else "")] = value
-            if cell.note and column.key:
+            if cell.note and cell.is_reason and column.key:
                 record[f"{column.key}.why"] = cell.note
         records.append(record)
     # In the order of the columns, whichever row has a value first.

@@ -4,8 +4,9 @@ import re
 import pandas as pd
 import pytest
 
-from coherence.report.answer_html import MOST_LISTED, RAW_LIMIT, answer_pages
+from coherence.report.answer_html import MOST_LISTED, answer_pages
 from coherence.report.answer_links import PER_PAGE, AnswerLinks
+from coherence.report.raw_answers import RAW_LIMIT
 
 ATTACK = "<script>alert(1)</script><a href='javascript:x'>\"{{ 7*7 }}"
 

@@ -8,7 +8,7 @@ import pytest
 
 import coherence
 from coherence.report.result_tables import table_files
-from coherence.result import CheckResult
+from coherence.result import CheckResult, Interval
 from coherence.table.exact_csv import read_exact_csv
 
 
@@ -70,3 +70,31 @@ def test_names_are_no_markup_and_what_is_lacking_says_why(unit):
     assert r"\textless{}b\textgreater{}\$x\$" in files["results-1.tex"]
     assert "too few" in files["results-1.csv"]
     assert "undefined" in files["results-1.md"]
+
+
+def test_an_effect_that_is_one_of_many_differences_says_which(unit):
+    """ "0.446 probability" alone does not say of what."""
+    contrast = "P(yes_now | 1) - P(yes_now | not 1)"
+    fields = ("", 0.446, "probability", Interval(0.3, 0.6), 0.001, 300, 60)
+    named = CheckResult("residual_covariance", *fields, settings={"component": contrast})
+    plain = CheckResult("cmi", *fields, reason="few contexts")
+    files = table_files([unit(results=(named, plain), verdicts=("", ""))])
+    said = "The effect shown is P(yes"
+    assert "| 0.446 probability<sup>a</sup> |" in files["results-1.md"]
+    assert rf"<sup>a</sup> {said}\_now \| 1) - P(yes\_now \| not 1)." in files["results-1.md"]
+    assert rf"\textsuperscript{{a}} {said}\_now" in files["results-1.tex"]
+    assert files["results-1.md"].count(said) == 1
+    table = read_exact_csv(io.StringIO(files["results-1.csv"]))
+    assert table["effect.component"].fillna("").tolist() == [contrast, ""]
+    assert "effect.why" not in table  # nothing is lacking
+
+
+def test_an_undefined_difference_says_why_and_not_which(unit):
+    settings = {"component": "P(yes | 1) - P(yes | not 1)"}
+    fields = ("", math.nan, "probability", None, 0.2, 300, 60)
+    lacking = CheckResult("residual_covariance", *fields, settings=settings, reason="too few")
+    files = table_files([unit(results=(lacking,), verdicts=("",))])
+    assert "<sup>a</sup> too few" in files["results-1.md"]
+    assert "The effect shown" not in files["results-1.md"]
+    table = read_exact_csv(io.StringIO(files["results-1.csv"]))
+    assert table["effect.why"].tolist() == ["too few"]

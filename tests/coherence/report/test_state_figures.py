@@ -8,6 +8,7 @@ from coherence.checks.rational import rational_agent_test
 from coherence.plots.choices import choices_of
 from coherence.report.answer_links import AnswerLinks
 from coherence.report.state_figures import MOST_ACTIONS, state_figures
+from coherence.result import CheckResult
 from coherence.statistics.scatter import Scatter
 
 
@@ -77,13 +78,19 @@ def test_points_lead_to_the_contexts_of_their_bin_and_state(unit, choices):
     assert all(np.char.isdigit(list(group.contexts)).all() for group in links.groups)
 
 
-def test_where_scatter_misleads_the_bars_are_those_of_the_fitted_agent(unit):
+@pytest.fixture(scope="module")
+def noisy_and_fitted():
     agent = dataclasses.replace(AGENTS["noisy"], report_noise=0.25)
     runs = simulate(agent, n_contexts=400, n_reps=3, prompts=["standard"], iterated=False, rng=1)
     rows = choices_of(runs)
     fitted = rational_agent_test(
         rows["belief"], rows["action"], rows["truth"], context=rows["context"], rng=1
     )
+    return rows, fitted
+
+
+def test_where_scatter_misleads_the_bars_are_those_of_the_fitted_agent(unit, noisy_and_fitted):
+    rows, fitted = noisy_and_fitted
     same = {"beliefs": rows, "results": (fitted,), "verdicts": ("V.",)}
     misled, _ = planned(unit, scatter=Scatter(0.25, 400), **same)
     exact, _ = planned(unit, scatter=Scatter(0.02, 400), **same)
@@ -103,3 +110,47 @@ def test_bars_that_their_points_hide_are_owned_to(unit, choices):
     assert "Here the points hide their bars, or nearly: they are at most 0.0" in figures[0].caption
     seen, _ = planned(unit, beliefs=rows)
     assert "hide their bars" not in seen[0].caption
+
+
+ALL_THE_SAME = "residual_covariance rejects all the same: it adds up over all beliefs"
+
+
+@pytest.mark.parametrize(
+    ("check", "pvalue", "adjusted", "said"),
+    [
+        ("residual_covariance", 0.001, 0.004, True),
+        ("residual_covariance", 0.03, 0.2, False),  # does not survive the correction
+        ("residual_covariance", 0.6, 0.6, False),
+        ("rational_agent", 0.001, 0.004, False),  # the bars are not those of its agent
+    ],
+)
+def test_a_test_that_rejects_where_no_point_stands_out_is_named(
+    unit, choices, check, pvalue, adjusted, said
+):
+    """A reader took the figure for the answer, against the verdict beside it."""
+    result = CheckResult(check, "null", 0.05, "belief", None, pvalue, 300, 60, pvalue_holm=adjusted)
+    (figure,), _ = planned(
+        unit, beliefs=choices(actions=("no", "yes")), results=(result,), verdicts=("V.",)
+    )
+    assert "No point lies outside its bar." in figure.caption
+    assert (ALL_THE_SAME in figure.caption) == said
+
+
+def test_where_points_stand_out_they_speak_for_the_test(unit, choices):
+    rows = choices(actions=("no", "yes"))
+    rows["action"] = np.where(rows["truth"] == 1, "yes", "no")
+    result = CheckResult("residual_covariance", "null", 0.5, "belief", None, 0.001, 300, 60)
+    (figure,), _ = planned(unit, beliefs=rows, results=(result,), verdicts=("V.",))
+    assert "(ringed)" in figure.caption
+    assert "all the same" not in figure.caption
+
+
+def test_with_bars_that_allow_for_noise_the_test_that_does_is_named(unit, noisy_and_fitted):
+    rows, fitted = noisy_and_fitted
+    for pvalue, said in ((0.5, False), (0.001, True)):
+        results = (dataclasses.replace(fitted, pvalue=pvalue),)
+        figures, _ = planned(
+            unit, beliefs=rows, results=results, verdicts=("V.",), scatter=Scatter(0.25, 400)
+        )
+        told = ["rational_agent rejects all the same" in figure.caption for figure in figures]
+        assert told == [said] * len(figures)
