@@ -1,6 +1,7 @@
 """Arguments held against the annotations of a function, to say which one is of another kind."""
 
 import collections.abc
+import difflib
 import inspect
 import numbers
 import os
@@ -14,8 +15,6 @@ from typing import Any, Literal, Union, get_args, get_origin
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-
-from coherence.errors import closest
 
 # What numpy says of texts that it was to calculate with.
 _NO_NUMBERS = ("could not convert string to float", "not supported for the input types")
@@ -81,9 +80,9 @@ def first_misfit(
 def _meant(function: Callable[..., Any], options: Mapping[str, Any]) -> str:
     """Return a hint at the parameter that an unknown name is nearest to."""
     names = list(inspect.signature(function).parameters)
-    unknown = [name for name in options if name not in names]
-    hints = (closest(name, names, near=" Did you mean {near!r}?", far="") for name in unknown)
-    return next(hints, "")
+    unknown = next((name for name in options if name not in names), "")
+    near = difflib.get_close_matches(unknown, names, n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def fits(value: Any, hint: Any) -> bool:

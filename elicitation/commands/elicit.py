@@ -184,10 +184,10 @@ def run(args: argparse.Namespace) -> int:
     design = design_of(args)  # an option out of its range is said before cases are drawn
     source = source_of(args)
     plan = plan_of(args, source, design)
-    _say_if_few(len(source.cases))
     store = args.store or f"{args.out}.answers.sqlite"
     if args.dry_run:
         print_preview(args, plan, named_model(args), store)
+        _say_if_few(len(source.cases))
         return 0
     return _ask(args, source, plan, store)
 
@@ -258,6 +258,7 @@ def _ask(args: argparse.Namespace, source: "Source", plan: "Plan", path: str) ->
     model = load_model(args, source)
 
     def asking(store: "AnswerStore") -> "tuple[pd.DataFrame, Tally]":
+        _say_if_few(len(source.cases))
         with answer_progress() as progress:
             return run_plan(
                 model,

@@ -101,8 +101,7 @@ def ask_missing(
     # Equal draws have one key: they are asked once and answered everywhere.
     needed = dict(zip(keys, draws, strict=True))
     answers = store.get(needed)
-    among = keys if whole else [key for key in keys if key not in answers]
-    batches = _batches(among, answers, portion)
+    batches = _batches(keys, answers, portion, whole)
     asked = {key for batch in batches for key in batch}
     # Of a portion that is asked again, what the store had is left aside: it was computed among
     # other neighbours.
@@ -160,8 +159,12 @@ def ask_missing(
     return [answers[key] for key in keys], len(asked)
 
 
-def _batches(keys: Sequence[str], held: Container[str], portion: int | None) -> list[list[str]]:
-    """Return all keys without an answer, or the portions in which any has none."""
+def _batches(
+    keys: Sequence[str], held: Container[str], portion: int | None, whole: bool
+) -> list[list[str]]:
+    """Return all keys without an answer, in portions, or the portions in which any has none."""
+    if not whole:
+        keys = [key for key in keys if key not in held]
     if portion is None:
         return [[key for key in dict.fromkeys(keys) if key not in held]]
     portions = (

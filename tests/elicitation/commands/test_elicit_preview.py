@@ -89,3 +89,11 @@ def test_prices_that_are_none(table, capsys, words, message):
     out = str(table.with_name("runs.csv"))
     assert main(["elicit", "--questions", str(table), "--model", "m", "--out", out, *words]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_few_contexts_are_told_before_anything_is_asked(tmp_path, capsys):
+    words = ["elicit", "--task", "asia", "--agent", "leaky", "--out", str(tmp_path / "r.csv")]
+    assert main([*words, "--contexts", "9", "--dry-run"]) == 0
+    assert "9 contexts are fewer than 10" in capsys.readouterr().err
+    assert main([*words, "--contexts", "10", "--dry-run"]) == 0
+    assert "fewer than 10" not in capsys.readouterr().err
