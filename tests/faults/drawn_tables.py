@@ -74,11 +74,11 @@ def write_and_read(table: pd.DataFrame, name: str) -> None:
         raise WrongAnswerError(f"more files than one: {list(path.parent.iterdir())}")
     try:
         again = co.read_runs(path)
-    except co.CoherenceError:
+    except co.CoherenceError as error:
         # Any table can be written; one that is no runs table is refused when it is read.
         path.unlink()
         co.validate_runs(table)
-        raise WrongAnswerError(f"{name} was written and is refused") from None
+        raise WrongAnswerError(f"{name} was written and is refused: {error!s:.300}") from None
     if len(again) != len(table):
         raise WrongAnswerError(f"{len(again)} rows of {len(table)} are read again")
     path.unlink()

@@ -355,3 +355,9 @@ def test_names_that_differ_by_blanks_stay_apart(tmp_path):
     runs = pd.DataFrame({"p": [0.7], "action": ["yes"], "theta": [1], "p ": ["kept"]})
     write_runs(runs, tmp_path / "runs.csv")
     assert read_runs(tmp_path / "runs.csv")["p "].tolist() == ["kept"]
+
+
+def test_a_zero_byte_within_an_answer_is_read_as_it_was_written(tmp_path):
+    runs = pd.DataFrame({"p": [0.7], "action": ["yes"], "theta": [1], "raw_belief": ["a\0b"]})
+    write_runs(runs, tmp_path / "runs.csv")
+    assert read_runs(tmp_path / "runs.csv")["raw_belief"].tolist() == ["a\0b"]
