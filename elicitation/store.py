@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from coherence.errors import CoherenceError, InputError
+from coherence.errors.annotations import shown
 from elicitation.models.base import Answer
 from elicitation.models.draws import Draw as Draw
 from elicitation.models.stored_rows import (
@@ -76,6 +77,8 @@ class AnswerStore:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        if not isinstance(path, str | os.PathLike):
+            raise InputError(f"path must be the name of a file; received {shown(path):.80}.")
         self.path = str(path)
         self.damaged: set[str] = set()
         if self.path != ":memory:" and not Path(self.path).absolute().parent.is_dir():

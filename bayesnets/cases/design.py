@@ -14,6 +14,8 @@ import numpy as np
 from bayesnets.codes import Codes, Floats
 from coherence.errors import InputError
 
+_MOST = 10**7
+
 Sizes = int | tuple[int, int] | None
 
 CERTAIN = 1 - 1e-9  # a unit whose inclusion probability reaches one is taken, not drawn
@@ -196,6 +198,11 @@ def check_whole(name: str, value: object) -> None:
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise InputError(f"{name} must be a positive whole number, not {value!r}. Pass 1 or more.")
+    if value > _MOST:
+        raise InputError(
+            f"{name} must be at most {_MOST:,}, for which memory and time would not do; not {value}. "
+            "Pass less."
+        )
 
 
 def sizes_of(n_observed: Sizes, available: int, *, default: int) -> tuple[int, int]:
