@@ -200,8 +200,8 @@ def check_whole(name: str, value: object) -> None:
         raise InputError(f"{name} must be a positive whole number, not {value!r}. Pass 1 or more.")
     if value > _MOST:
         raise InputError(
-            f"{name} must be at most {_MOST:,}, for which memory and time would not do; not {value}. "
-            "Pass less."
+            f"{name} must be at most {_MOST:,}, for which memory and time would not do, not "
+            f"{value}. Pass less."
         )
 
 
