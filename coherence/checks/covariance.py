@@ -53,7 +53,7 @@ ALONE = (
     "a rare action and a rare state together are seen too seldom, "
     "and most contexts have no neighbour of similar belief to be compared with"
 )
-UNIDENTIFIED = "choice does not follow the belief"
+UNIDENTIFIED = "choice does not follow the belief closely enough for a shift to be read off it"
 OF_MEANS = "residual_covariance:context_means"
 METHOD = "sandwich error, contexts as units"
 SCORE_METHOD = "shifts that the score test does not reject, contexts as units"
