@@ -66,8 +66,13 @@ def tree(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("title", SECTIONS)
-@pytest.mark.lengthy
+@pytest.mark.parametrize(
+    "title",
+    [
+        pytest.param(title, marks=pytest.mark.slow if at else pytest.mark.lengthy)
+        for at, title in enumerate(SECTIONS)
+    ],
+)
 def test_the_example_can_be_added_as_written(title, tree):
     section = SECTIONS[title]
     assert sum(bool(line.strip()) for line in section.splitlines()) < MOST_LINES

@@ -29,9 +29,12 @@ SMALLER = {"--contexts": "12", "--reps": "2", "--steps": "3", "--simulations": "
 # What trains a model or asks whole batteries is not for the ordinary run, wherever it stands.
 LENGTHY = re.compile(r"coherence (?:organisms|reveal|bets train|elicit|import|study)|_lesson\.py")
 
-# What trains several models, or one and then asks it a whole battery: minutes of processor time.
+# What trains several models, or one and then asks it a whole battery, simulates whole batteries, or
+# is a whole study: the best part of a minute of processor time and more.
 SLOW = re.compile(
-    r"coherence (?:organisms|bets train)|train_reader.*coherence (?:mix|reveal|bets)", re.DOTALL
+    r"coherence (?:organisms|bets train)|train_reader.*coherence (?:mix|reveal|bets|networks)|"
+    r"mixing_lesson|coherence study run \S+ --out study\n",
+    re.DOTALL,
 )
 
 

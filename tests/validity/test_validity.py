@@ -54,15 +54,14 @@ def test_true_nulls_are_rejected_about_as_often_as_promised(check, design):
     assert _rejections(check, design, N) <= stats.binom.ppf(0.9999, N, 0.05)
 
 
-@pytest.mark.lengthy
 @pytest.mark.parametrize(
     ("check", "signal", "power", "n"),
     [
-        pytest.param("residual_covariance", 0.1, 0.70, N),
-        ("residual_covariance", 0.2, 0.97, N),
-        pytest.param("cmi", 0.1, 0.40, N),
-        ("cmi", 0.2, 0.80, N),
-        pytest.param("predictive_gain", 0.2, 0.70, 12),
+        pytest.param("residual_covariance", 0.1, 0.70, N, marks=pytest.mark.lengthy),
+        pytest.param("residual_covariance", 0.2, 0.97, N, marks=pytest.mark.lengthy),
+        pytest.param("cmi", 0.1, 0.40, N, marks=pytest.mark.slow),
+        pytest.param("cmi", 0.2, 0.80, N, marks=pytest.mark.lengthy),
+        pytest.param("predictive_gain", 0.2, 0.70, 12, marks=pytest.mark.lengthy),
     ],
 )
 def test_hidden_signals_are_found(check, signal, power, n):

@@ -129,7 +129,7 @@ def test_published_procedures_have_no_twins(leaky):
         analyze(leaky, twins=40, published=True)
 
 
-@pytest.mark.lengthy
+@pytest.mark.slow
 def test_an_interrupt_leaves_no_files(leaky, tmp_path):
     runs, out = tmp_path / "runs.csv", tmp_path / "out"
     leaky.to_csv(runs, index=False)

@@ -13,6 +13,11 @@ from coherence.statistics.choices import as_choices
 from coherence.statistics.learners import as_features, cross_fitted_losses, designs, mixed_losses
 
 FAST = {"n_seeds": 1, "n_bootstraps": 200}
+LEARNERS = [
+    pytest.param("boosted_trees", marks=pytest.mark.lengthy),
+    pytest.param("logistic", marks=pytest.mark.lengthy),
+    pytest.param("random_forest", marks=pytest.mark.slow),
+]
 
 
 def columns(name, n_contexts=200, n_reps=5, seed=1):
@@ -214,8 +219,7 @@ def test_degenerate_and_wrong_input():
         )
 
 
-@pytest.mark.parametrize("learner", ["logistic", "random_forest"])
-@pytest.mark.lengthy
+@pytest.mark.parametrize("learner", LEARNERS[1:])
 def test_every_learner_tells_the_leaky_agent_from_the_rational_one(learner):
     """Breaks if a learner is not given the truth, or is judged on rows that it was fitted to."""
     leaky, arrays = columns("leaky")
@@ -234,8 +238,7 @@ def test_every_learner_tells_the_leaky_agent_from_the_rational_one(learner):
     )
 
 
-@pytest.mark.lengthy
-@pytest.mark.parametrize("learner", ["boosted_trees", "logistic", "random_forest"])
+@pytest.mark.parametrize("learner", LEARNERS)
 def test_truth_that_matters_only_together_with_belief_is_found(learner):
     """Truth turns the effect of belief round and has no effect by itself: stumps, or a regression
     without products, see nothing."""
@@ -248,8 +251,7 @@ def test_truth_that_matters_only_together_with_belief_is_found(learner):
     assert result.pvalue < 1e-6
 
 
-@pytest.mark.lengthy
-@pytest.mark.parametrize("learner", ["boosted_trees", "logistic", "random_forest"])
+@pytest.mark.parametrize("learner", LEARNERS)
 def test_awkward_features_are_taken_in_every_learner(learner):
     """Gaps, nullable integers, truth values, categories seen once, constants and all-missing
     columns: no error, warning or NaN."""
