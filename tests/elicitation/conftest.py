@@ -4,7 +4,26 @@ os.environ.setdefault(
     "OMP_WAIT_POLICY", "PASSIVE"
 )  # threads that spin slow a shared machine down many times over
 
+import contextlib
+import sqlite3
+
 import pytest
+
+
+@pytest.fixture(autouse=True)
+def no_database_left_open(monkeypatch):
+    """Close what a test has opened: from Python 3.13 on a database left open is a warning."""
+    opened, connect = [], sqlite3.connect
+
+    def connected(*values, **options):
+        opened.append(connect(*values, **options))
+        return opened[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", connected)
+    yield
+    for database in opened:
+        with contextlib.suppress(sqlite3.Error):  # another thread's
+            database.close()
 
 
 @pytest.fixture(scope="session")
