@@ -107,7 +107,7 @@ def as_runs(
         runs, percent=reading.percent, decimal=reading.decimal, judged=judged, named=named
     )
     kept_notes = [f"{note}." for note in notes]
-    runs, of_blanks = without_blank_labels(runs)
+    runs, of_blanks = without_blank_labels(runs, of_file=True)
     kept_notes += of_blanks
     runs = restore_whole_labels(runs)
     if reading.merge_labels:
@@ -146,18 +146,23 @@ def with_index_columns(table: pd.DataFrame) -> pd.DataFrame:
     return table.reset_index(level=new) if new else table
 
 
-def without_blank_labels(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+def without_blank_labels(
+    runs: pd.DataFrame, *, of_file: bool = False
+) -> tuple[pd.DataFrame, list[str]]:
     """Take labels of blanks alone for empty cells, as spreadsheets show them.
 
     Parameters
     ----------
     runs : DataFrame
         With columns of the runs table, or some of them.
+    of_file : bool
+        Whether what is left is read as numbers where all of it are written as such, as it would be
+        without the blanks; "01" stays a text, and so do all texts of a DataFrame.
 
     Returns
     -------
     runs : DataFrame
-        What is left is read as numbers where all of it are, as it would be without the blanks.
+        Without the blanks.
     notes : list of str
         A sentence for each column with such cells.
     """
@@ -175,12 +180,22 @@ def without_blank_labels(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
         if not blank.any():
             continue
         rest = cells.mask(blank, None)
-        with contextlib.suppress(ValueError, TypeError):
-            rest = pd.to_numeric(rest)
+        if of_file:
+            rest = _as_written(rest)
         changed[column.name] = rest
         n_blank = counted(int(blank.sum()), "cell holds", "cells hold")
         notes.append(f"{column.name}: {n_blank} blanks alone and count as empty.")
     return (runs.assign(**changed) if changed else runs), notes
+
+
+def _as_written(labels: pd.Series) -> pd.Series:
+    """Return numbers where every label is written as one is printed, else the labels."""
+    written = labels.dropna()
+    with contextlib.suppress(ValueError, TypeError):
+        numbers = pd.to_numeric(written)
+        if (numbers.astype(str) == written.astype(str)).all():
+            return numbers.reindex(labels.index)
+    return labels
 
 
 def restore_whole_labels(runs: pd.DataFrame) -> pd.DataFrame:

@@ -5,7 +5,12 @@ import pandas as pd
 import pytest
 
 from coherence.errors import InputError, SchemaError
-from coherence.table.incoming import Reading, as_runs, restore_whole_labels
+from coherence.table.incoming import (
+    Reading,
+    as_runs,
+    restore_whole_labels,
+    without_blank_labels,
+)
 from coherence.table.reading_notes import reading_notes
 from coherence.table.storage import read_runs
 
@@ -80,3 +85,16 @@ def test_labels_of_blanks_alone_count_as_empty(tmp_path):
         "action: 1 cell holds blanks alone and count as empty.",
         "theta: 1 cell holds blanks alone and count as empty.",
     ]
+
+
+def test_texts_beside_blanks_stay_apart():
+    columns = {"context": list("abc"), "p": [0.7, 0.2, 0.4], "action": ["01", "1", " "]}
+    table = pd.DataFrame({**columns, "theta": ["1", "0", " "]})
+    read = as_runs(table, Reading(), SOURCE)
+    assert read["action"].tolist()[:2] == ["01", "1"]
+    assert read["theta"].tolist()[:2] == [1, 0]
+    in_memory, notes = without_blank_labels(table)
+    assert in_memory["theta"].tolist()[:2] == ["1", "0"]
+    assert [note.partition(":")[0] for note in notes] == ["action", "theta"]
+    with pytest.raises(SchemaError, match="column 'context' is empty in row 2"):
+        as_runs(table.assign(context=["a", "b", " "]), Reading(), SOURCE)
