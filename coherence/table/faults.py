@@ -99,6 +99,10 @@ def _nothing_to_check(runs: pd.DataFrame, named: Naming) -> list[str]:
     ]
 
 
+def _is_huge(value: object) -> bool:
+    return isinstance(value, int) and abs(value) >= 2**1023
+
+
 def _probability_faults(runs: pd.DataFrame, named: Naming) -> list[str]:
     faults = []
     policies, of_policies = action_columns(runs), policy_rows(runs)
@@ -108,6 +112,8 @@ def _probability_faults(runs: pd.DataFrame, named: Naming) -> list[str]:
         column = runs[name].where(of_policies) if name in policies else runs[name]
         if isinstance(column.dtype, pd.SparseDtype):
             column = column.astype(column.dtype.subtype)
+        if column.dtype == object:  # an integer beyond all floats is no probability either
+            column = column.map(lambda value: np.inf if _is_huge(value) else value)
         numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
         # True and False would pass as 1 and 0, and are no stated probabilities.
         boolean = column.map(lambda value: isinstance(value, bool | np.bool_)).to_numpy(dtype=bool)

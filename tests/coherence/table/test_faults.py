@@ -348,3 +348,9 @@ def test_probabilities_of_actions_allow_the_checks_of_actions():
     assert lacking(policies())["residual_covariance"] == ()
     empty = policies(action_no=[None] * 3, action_yes=[None] * 3)
     assert lacking(empty)["residual_covariance"] == ("action",)
+
+
+def test_an_integer_beyond_all_floats_is_no_probability():
+    runs = pd.DataFrame({"p": [0.5, 10**400], "action": ["a", "b"]}, dtype=object)
+    with pytest.raises(SchemaError, match="'p' must hold probabilities in .*the first is inf"):
+        validate_runs(runs)
