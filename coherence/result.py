@@ -167,6 +167,9 @@ class CheckResult:
         The statistic in rational twins of the data; None where none were drawn or have it.
     fitted : object
         What was fitted on the way, for figures that draw it; None where there is nothing.
+    contributions : Series or None
+        What each context adds to the estimate, linearised, indexed by context; sums to zero. None
+        where the effect is not smooth in the data.
     """
 
     check: str
@@ -187,6 +190,7 @@ class CheckResult:
     n_tests: int | None = None
     twins: Twins | None = None
     fitted: object = field(default=None, repr=False, compare=False)
+    contributions: "pd.Series[float] | None" = field(default=None, repr=False, compare=False)
 
     def outcome(self, *, alpha: float = LEVEL) -> Outcome:
         """Say how the result ended.

@@ -265,6 +265,7 @@ class UnitRows:
             reference=self.reference,
             published=published,
             computed=self.computed,
+            group=rows["group"] if "group" in rows.columns else None,
         )
 
     def shown(self) -> pd.DataFrame:

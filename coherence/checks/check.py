@@ -106,6 +106,8 @@ class Facts:
         Whether the papers' own procedures were asked for.
     computed : bool
         Whether beliefs were computed from a model's distribution, so that they have no noise.
+    group : Series or None
+        What contexts share beyond their belief, such as a template; None where nothing was named.
     """
 
     belief: Floats
@@ -121,6 +123,7 @@ class Facts:
     reference: str
     published: bool
     computed: bool = False
+    group: pd.Series | None = None
 
     @property
     def actions(self) -> list[str]:

@@ -22,6 +22,7 @@ COLUMNS = {
     "action": ("action", "actions"),
     "truth": ("theta", "realised states"),
     "context": ("context", "ids of the cases; rows of one case are not independent"),
+    "group": ("group", "what cases share beyond their belief, such as a template"),
     "rep": ("rep", "repetitions"),
     "prompt": ("prompt", "wordings of the belief question"),
     "task": ("task", "tasks"),

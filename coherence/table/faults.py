@@ -291,6 +291,20 @@ def _key_faults(runs: pd.DataFrame, named: Naming) -> list[str]:
                 f"within {counted(len(names), 'context')}, the first is {names[0]!r} "
                 f"({_rows(varies)}). Give every realised state its own context id."
             )
+    if "group" in runs.columns:
+        ungrouped = runs["group"].isna().to_numpy()
+        if ungrouped.any():
+            faults.append(
+                f"column {named('group')} is empty in {_rows(ungrouped)}. Give each context of "
+                "no group one of its own, or leave the column out."
+            )
+        contexts = runs.groupby([*unit, "context"], dropna=False, observed=True, sort=False)
+        varies = (contexts["group"].transform("nunique") > 1).to_numpy()
+        if varies.any():
+            faults.append(
+                f"{named.plain('group')} must be the same in all rows of a context; it varies in "
+                f"{_rows(varies)}. Contexts belong to one group each."
+            )
     if "rep" in runs.columns:
         key = [name for name in KEY if name in runs.columns]
         twice = runs.duplicated(key, keep=False).to_numpy()

@@ -66,6 +66,12 @@ COLUMNS = (
         "Id of the evidence x; the unit of resampling and of cross-validation folds. "
         "Absent: every row is its own context.",
     ),
+    Column(
+        "group",
+        "label",
+        "What contexts share beyond their belief (template, disease, paraphrase family); realised "
+        "states are then permuted within groups, and intervals take groups for units.",
+    ),
     Column("rep", "label", "Repetition within context and prompt."),
     Column("prompt", "label", "Wording of the belief question; absent means 'standard'."),
     Column(
