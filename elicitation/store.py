@@ -14,27 +14,17 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from coherence.errors import CoherenceError, InputError
 from coherence.errors.annotations import shown
 from elicitation.models.base import Answer
 from elicitation.models.draws import Draw as Draw
-from elicitation.models.stored_rows import (
-    CELLS,
-    DETAILS,
-    as_text,
-    details_of,
-    digest_of_row,
-    is_readable,
-    is_sound,
-)
-from elicitation.models.stored_rows import StoredAnswer as StoredAnswer
 
 _LAYOUT = 2
-_EARLIER_LAYOUTS = (1,)  # without the column of digests
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS texts (digest TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS answers (
@@ -44,6 +34,13 @@ CREATE TABLE IF NOT EXISTS answers (
     digest TEXT
 ) WITHOUT ROWID;
 """
+CELLS = (
+    *("key", "model", "fingerprint", "text_digest", "settings", "draw", "seed"),
+    *("answer", "extra", "created"),
+)
+"""Columns of an answer, in their order; ``digest``, of all the others, follows."""
+DETAILS = tuple(field.name for field in fields(Answer) if field.name != "text")
+_WHOLE_NUMBERS = ("draw", "seed")
 _BUSY_SECONDS = 60.0
 _COLUMNS = ", ".join(CELLS)
 _REMEDIES = {
@@ -54,6 +51,48 @@ _REMEDIES = {
 }
 # SQLite allows 32,766 variables in a statement; fewer keep a look-up short for other writers.
 _PORTION = 500
+
+
+@dataclass(frozen=True)
+class StoredAnswer:
+    """An answer in the store: its text, seed and time (UTC), and the details of `Answer`.
+
+    A detail is None where the model did not give it.
+    """
+
+    text: str
+    seed: int
+    created: str
+    logprob: float | None = None
+    n_tokens: int | None = None
+    finish_reason: str | None = None
+    thinking: str | None = None
+    n_prompt_tokens: int | None = None
+    served_by: str | None = None
+    unset: str | None = None
+    answer_mass: float | None = None
+
+
+def _as_text(data: bytes) -> str:
+    """Read a text of the database; bytes that are not UTF-8 become half surrogate pairs."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _digest_of_row(cells: Sequence[Any]) -> str:
+    return hashlib.sha256(json.dumps(list(cells)).encode()).hexdigest()
+
+
+def _is_sound(cells: Sequence[Any], digest: Any) -> bool:
+    """Tell whether a row is as it was written: kinds of its cells, and its digest."""
+    kinds = (int if name in _WHOLE_NUMBERS else str for name in CELLS)
+    return all(
+        type(value) is kind for value, kind in zip(cells, kinds, strict=True)
+    ) and digest == _digest_of_row(cells)
+
+
+def _details_of(extra: str) -> dict[str, Any]:
+    known = json.loads(extra)
+    return {name: known.get(name) for name in DETAILS} | {"about": known.get("about", "")}
 
 
 class AnswerStore:
@@ -90,7 +129,7 @@ class AnswerStore:
             # Without implicit transactions: each write begins and ends its own.
             self._database = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
             try:
-                self._database.text_factory = as_text
+                self._database.text_factory = _as_text
                 self._prepare()
             except BaseException:
                 self._database.close()
@@ -125,31 +164,10 @@ class AnswerStore:
         names = self._database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         tables = {name for (name,) in names}
         # Layout 0 is a new file, or one whose maker was killed between the two statements below.
-        known = (0, _LAYOUT, *_EARLIER_LAYOUTS)
-        if layout not in known or (layout == 0 and tables - {"answers", "texts"}):
-            raise InputError(
-                f"answer store {self.path} is a database of another kind. Give another path."
-            )
+        if layout not in (0, _LAYOUT) or (layout == 0 and tables - {"answers", "texts"}):
+            raise InputError(_of_another_kind(self.path))
         self._database.executescript(_SCHEMA)
-        self._add_digests()
-
-    def _add_digests(self) -> None:
-        """Give a store of an earlier layout its digests, all at once or not at all."""
-        with self._transaction():
-            columns = {row[1] for row in self._database.execute("PRAGMA table_info(answers)")}
-            if "digest" not in columns:
-                self._database.execute("ALTER TABLE answers ADD COLUMN digest TEXT")
-                last = ""
-                while rows := self._database.execute(
-                    f"SELECT {_COLUMNS} FROM answers WHERE key > ? ORDER BY key LIMIT {_PORTION}",
-                    (last,),
-                ).fetchall():
-                    # What cannot be read gets none, and is known as damaged by that.
-                    sound = [(digest_of_row(row), row[0]) for row in rows if is_readable(row)]
-                    statement = "UPDATE answers SET digest = ? WHERE key = ?"
-                    self._database.executemany(statement, sound)
-                    last = rows[-1][0]
-            self._database.execute(f"PRAGMA user_version = {_LAYOUT}")
+        self._database.execute(f"PRAGMA user_version = {_LAYOUT}").close()
 
     def get(self, keys: Iterable[str]) -> dict[str, StoredAnswer]:
         """Look answers up.
@@ -173,10 +191,10 @@ class AnswerStore:
                     f"SELECT {_COLUMNS}, digest FROM answers WHERE key IN ({marks})", portion
                 ):
                     row = dict(zip(CELLS, cells, strict=True))
-                    if not is_sound(cells, digest):
+                    if not _is_sound(cells, digest):
                         self.damaged.add(row["key"])
                         continue
-                    details = details_of(row["extra"])
+                    details = _details_of(row["extra"])
                     del details["about"]
                     answers[row["key"]] = StoredAnswer(
                         row["answer"], row["seed"], row["created"], **details
@@ -211,7 +229,7 @@ class AnswerStore:
             text = answer.text.encode("utf-8", "backslashreplace").decode()
             asked = (draw.key(fingerprint), model, fingerprint, digest, draw.settings, draw.number)
             cells = (*asked, draw.request.seed, text, extra, created)
-            rows.append((*cells, digest_of_row(cells)))
+            rows.append((*cells, _digest_of_row(cells)))
         with self._errors(), self._transaction():
             insert = self._database.executemany
             insert("INSERT OR IGNORE INTO texts VALUES (?, ?)", texts.items())
@@ -227,7 +245,7 @@ class AnswerStore:
             for *cells, digest in self._database.execute(
                 f"SELECT {_COLUMNS}, digest FROM answers WHERE key = ?", (key,)
             ).fetchall():
-                if not is_sound(cells, digest):
+                if not _is_sound(cells, digest):
                     self._database.execute("DELETE FROM answers WHERE key = ?", (key,))
 
     @contextmanager
@@ -351,25 +369,18 @@ def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
     address = f"{file.absolute().as_uri()}?{mode}"
     try:
         with closing(sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS)) as database:
-            database.text_factory = as_text
-            layout = database.execute("PRAGMA user_version").fetchone()[0]
-            if layout not in (_LAYOUT, *_EARLIER_LAYOUTS):
-                raise InputError(
-                    f"answer store {path} is a database of another kind. Give another path."
-                )
-            # The number of the layout tells whether rows were written with digests: a store of the
-            # first one has no such column, and in any other a row without one has lost it.
-            guarded = layout == _LAYOUT
-            digests = "digest" if guarded else "NULL"
+            database.text_factory = _as_text
+            if database.execute("PRAGMA user_version").fetchone()[0] != _LAYOUT:
+                raise InputError(_of_another_kind(path))
             for *cells, digest in database.execute(
-                f"SELECT {_COLUMNS}, {digests} FROM answers ORDER BY created"
+                f"SELECT {_COLUMNS}, digest FROM answers ORDER BY created"
             ):
                 row = dict(zip(CELLS, cells, strict=True))
                 key, model, fingerprint = (str(row[name]) for name in CELLS[:3])
-                if not (is_sound(cells, digest) if guarded else is_readable(cells)):
+                if not _is_sound(cells, digest):
                     yield StoredRow(key, model, fingerprint, "", "", "", sound=False)
                     continue
-                known = details_of(row["extra"])
+                known = _details_of(row["extra"])
                 yield StoredRow(
                     key,
                     model,
@@ -385,6 +396,13 @@ def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
             f"answer store {path} cannot be read: {error}. "
             f"{_remedy(error, 'Check that it is one, and complete.')}"
         ) from error
+
+
+def _of_another_kind(path: object) -> str:
+    return (
+        f"answer store {path} must be a store of this version; it is a database of another kind, "
+        "or of an earlier version. Give another path."
+    )
 
 
 def _remedy(error: Exception, otherwise: str) -> str:

@@ -24,8 +24,7 @@ def smollm2_folder():
     from pathlib import Path
 
     from coherence.errors import CoherenceError
-    from elicitation.models.public.catalog import public_model
-    from elicitation.models.public.fetch import fetch_model
+    from elicitation.models.fetch import fetch_model, public_model
 
     named = os.environ.get("SMOLLM2")
     if named:

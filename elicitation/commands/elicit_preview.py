@@ -73,7 +73,7 @@ def print_preview(args: argparse.Namespace, plan: "Plan", model: str, store: str
 
 def pacing_of(args: argparse.Namespace) -> "Pacing":
     """Return the limits of the servers of these options, or the size of the model in a folder."""
-    from elicitation.models.public.folders import describe_folder
+    from elicitation.models.fetch import describe_folder
     from elicitation.session.overview import Pacing
 
     if args.server is None and args.agent is None and (Path(args.model) / "config.json").is_file():

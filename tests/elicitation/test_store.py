@@ -14,7 +14,6 @@ import pytest
 
 from coherence.errors import CoherenceError, InputError
 from elicitation.models.base import Answer
-from elicitation.models.stored_rows import CELLS
 from elicitation.store import AnswerStore, Draw, read_store
 
 ROOT = Path(__file__).parents[2]
@@ -222,34 +221,9 @@ def test_a_store_that_another_process_is_just_making_is_waited_for(tmp_path, mon
 
 
 # As stores were made before rows had digests.
-FIRST_LAYOUT = """
-CREATE TABLE texts (digest TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE answers (
-    key TEXT PRIMARY KEY, model TEXT NOT NULL, fingerprint TEXT NOT NULL,
-    text_digest TEXT NOT NULL, settings TEXT NOT NULL, draw INTEGER NOT NULL,
-    seed INTEGER NOT NULL, answer TEXT NOT NULL, extra TEXT NOT NULL, created TEXT NOT NULL
-) WITHOUT ROWID;
-PRAGMA user_version = 1;
-"""
-
-
 def _change(path, statement, *values):
     with closing(sqlite3.connect(path)) as database, database:
         database.execute(statement, values)
-
-
-def _earlier_store(path, draws, answer=None):
-    with AnswerStore(path) as store:
-        if answer is None:
-            _put(store, draws)
-        else:
-            store.put(draws, [Answer(answer)] * len(draws), model="m", fingerprint="f")
-    with closing(sqlite3.connect(path)) as database, database:
-        rows = database.execute(f"SELECT {', '.join(CELLS)} FROM answers").fetchall()
-    path.unlink()
-    with closing(sqlite3.connect(path)) as database, database:
-        database.executescript(FIRST_LAYOUT)
-        database.executemany(f"INSERT INTO answers VALUES ({', '.join('?' * 10)})", rows)
 
 
 DAMAGES = {
@@ -295,52 +269,18 @@ def test_an_answer_that_another_process_put_in_place_of_a_damaged_one_stays(tmp_
         assert store.get([draw.key("f")])[draw.key("f")].text == "first0"
 
 
-def test_a_store_without_digests_is_read_on_and_gets_them(tmp_path):
-    path, draws = tmp_path / "s.sqlite", [_draw(number=number) for number in range(1203)]
-    keys = [draw.key("f") for draw in draws]
-    _earlier_store(path, draws)
-    assert [row.sound for row in read_store(path)] == [True] * 1203
-    _change(path, "UPDATE answers SET extra = '{' WHERE key = ?", keys[5])
+def test_a_store_of_another_version_is_refused_and_left_alone(tmp_path):
+    path, draw = tmp_path / "s.sqlite", _draw()
     with AnswerStore(path) as store:
-        known = store.get(keys)
-        assert store.damaged == {keys[5]}
-        assert {key: known[key].text for key in known} == {
-            key: f"a{number}" for number, key in enumerate(keys) if number != 5
-        }
-        _put(store, draws[5:6])
-        assert len(store.get(keys)) == 1203
-    _change(path, DAMAGES["text"], keys[7])
+        _put(store, [draw])
+    _change(path, "PRAGMA user_version = 1")
+    with pytest.raises(InputError, match=r"s\.sqlite .*earlier version\. Give another path"):
+        AnswerStore(path)
+    with pytest.raises(InputError, match="earlier version"):
+        list(read_store(path))
+    _change(path, "PRAGMA user_version = 2")
     with AnswerStore(path) as store:
-        assert keys[7] not in store.get(keys), "what was upgraded is guarded"
-
-
-def test_an_upgrade_that_is_killed_leaves_the_earlier_store(tmp_path, monkeypatch):
-    path, draws = tmp_path / "s.sqlite", [_draw(number=number) for number in range(3)]
-    _earlier_store(path, draws)
-
-    def killed(cells):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr("elicitation.store.digest_of_row", killed)
-        with pytest.raises(KeyboardInterrupt):
-            AnswerStore(path)
-    with AnswerStore(path) as store:
-        assert len(store.get(draw.key("f") for draw in draws)) == 3
-
-
-def test_a_computed_answer_of_an_earlier_store_must_be_json(tmp_path):
-    path, labels = tmp_path / "s.sqlite", ("No", "Yes")
-    whole, cut = (Draw.of_labels(text, labels) for text in ("How much?", "And now?"))
-    _earlier_store(path, [whole], '{"No": 0.5, "Yes": 0.5}')
-    path.rename(tmp_path / "whole.sqlite")
-    _earlier_store(path, [cut], '{"No": 0.5, "Yes": 0.5')
-    assert [row.sound for row in read_store(tmp_path / "whole.sqlite")] == [True]
-    assert [row.sound for row in read_store(path)] == [False]
-    with AnswerStore(tmp_path / "whole.sqlite") as store:
-        assert store.get([whole.key("f")]).keys() == {whole.key("f")}
-    with AnswerStore(path) as store:
-        assert store.get([cut.key("f")]) == {}
+        assert store.get([draw.key("f")])[draw.key("f")].text == "a0"
 
 
 @pytest.mark.parametrize("how", ["removed", "replaced"])

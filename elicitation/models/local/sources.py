@@ -178,7 +178,7 @@ class GgufSource:
             if stream.read(4) != b"GGUF":
                 raise InputError(f"{self.label} is no GGUF file. Fetch it again, or name another.")
         if any(find_spec(library) is None for library in GGUF_LIBRARIES):
-            raise MissingExtraError("gguf", "Reading a .gguf file")
+            raise MissingExtraError("elicit", "Reading a .gguf file")
 
     def config(self) -> dict[str, Any]:
         """Return nothing: such files hold causal models alone."""

@@ -3,7 +3,7 @@
 import pytest
 
 from coherence.cli.main import main
-from elicitation.models.public import catalog, fetch
+from elicitation.models import fetch
 
 
 def test_list_shows_licence_and_size(capsys):
@@ -45,4 +45,14 @@ def test_an_unknown_model_is_one_line(capsys):
     errors = capsys.readouterr().err
     assert errors.count("\n") == 1
     assert "Did you mean 'smollm2'? " in errors
-    assert set(catalog.public_models()) >= {"smollm2"}
+    assert set(fetch.public_models()) >= {"smollm2"}
+
+
+def test_a_name_of_the_hub_is_downloaded(monkeypatch, capsys):
+    calls = []
+    monkeypatch.setattr(
+        fetch, "fetch_from_hub", lambda name, out, *, revision, say: calls.append((name, out))
+    )
+    assert main(["models", "fetch", "owner/small"]) == 0
+    assert calls == [("owner/small", "models/small")]
+    assert capsys.readouterr().out == "models/small: owner/small, ready\n"

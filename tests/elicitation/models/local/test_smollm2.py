@@ -9,8 +9,8 @@ import pytest
 from elicitation.batteries.revealed.beliefs import reveal
 from elicitation.batteries.revealed.scenarios import dice
 from elicitation.models.base import Request
+from elicitation.models.fetch import describe_folder
 from elicitation.models.local.causal import load_causal_model
-from elicitation.models.public.folders import describe_folder
 from elicitation.store import AnswerStore
 
 pytestmark = pytest.mark.smollm2

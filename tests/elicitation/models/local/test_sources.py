@@ -104,7 +104,7 @@ def test_a_file_is_told_by_its_content(gguf_file, tmp_path, monkeypatch):
     with pytest.raises(InputError, match=r"notes\.txt is another file"):
         find_source(tmp_path / "notes.txt")
     monkeypatch.setattr(sources, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'belief-coherence\[gguf\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'belief-coherence\[elicit\]'"):
         find_source(gguf_file)
 
 

@@ -1,1 +1,0 @@
-"""Public models that can be fetched as ordinary packages, and made into model folders."""
